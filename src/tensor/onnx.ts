@@ -1,0 +1,278 @@
+/**
+ * Translates a traced graph to ONNX: one entry of `translate` per operation of `Ops`.
+ *
+ * Format: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto. Weights are not written into the model but named as
+ * external data, since a protobuf ends at 2 GB.
+ */
+
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import {
+  type AttributeProtoSchema,
+  AttributeProto_AttributeType as AttributeType,
+  TensorProto_DataLocation as DataLocation,
+  TensorProto_DataType as ElementType,
+  ModelProtoSchema,
+  type NodeProtoSchema,
+  type TensorProtoSchema,
+  type ValueInfoProtoSchema,
+} from "onnx-buf";
+import type { DataType, Dim, Shape, Tensor } from "./ops.ts";
+import { type Graph, type Node, neededNodes, type Operation, type Value } from "./trace.ts";
+
+const OPSET = 21n; // the newest that all providers of onnxruntime 1.30 know
+const IR_VERSION = 10n; // what belongs to opset 21
+const LAST = 0x7fff_ffff_ffff_ffffn; // "to the end" of a Slice
+
+/** The bytes of an ONNX model whose weights `fixed` are external data under their own names; other weights are inputs. */
+export function encodeOnnx(graph: Graph, fixed: ReadonlySet<string>): Uint8Array {
+  const nodes = neededNodes(graph);
+  const used = new Set<Value>([...nodes.flatMap((node) => node.inputs), ...graph.outputs.values()]);
+  const parameters = [...graph.parameters.values()].filter((value) => used.has(value));
+  const writer = new Writer([
+    ...graph.inputs.values(),
+    ...parameters,
+    ...nodes.flatMap((node) => node.outputs),
+  ]);
+  for (const node of nodes)
+    translate[node.operation](
+      writer,
+      node,
+      node.inputs.map((input) => input.name),
+    );
+  for (const [name, value] of graph.outputs) writer.emit("Identity", [value.name], {}, [outputName(name)]);
+
+  const fed = [...graph.inputs.values(), ...parameters.filter((value) => !fixed.has(value.name))];
+  const model = create(ModelProtoSchema, {
+    irVersion: IR_VERSION,
+    opsetImport: [
+      { domain: "", version: OPSET },
+      { domain: "com.microsoft", version: 1n },
+    ],
+    graph: {
+      name: "reatt",
+      node: writer.nodes,
+      initializer: [
+        ...writer.constants,
+        ...parameters.filter((value) => fixed.has(value.name)).map(externalTensor),
+      ],
+      input: fed.map((value) => valueInfo(value.name, value)),
+      output: [...graph.outputs].map(([name, value]) => valueInfo(outputName(name), value)),
+    },
+  });
+  return toBinary(ModelProtoSchema, model);
+}
+
+/** The name that onnxruntime knows a graph's output by. */
+export const outputName = (name: string): string => `output:${name}`;
+
+type Attribute = number | readonly number[] | string | { readonly float: number };
+
+/** Collects ONNX nodes and constants. */
+class Writer {
+  readonly nodes: MessageInitShape<typeof NodeProtoSchema>[] = [];
+  readonly constants: MessageInitShape<typeof TensorProtoSchema>[] = [];
+  /** Where the size behind a name can be read: the first tensor that has it. */
+  readonly #origins = new Map<string, { value: Value; axis: number }>();
+  readonly #integers = new Map<string, string>();
+
+  constructor(values: readonly Value[]) {
+    for (const value of values)
+      value.shape.forEach((dim, axis) => {
+        if (typeof dim === "string" && !this.#origins.has(dim)) this.#origins.set(dim, { value, axis });
+      });
+  }
+
+  /** Adds a node with `outputs`, or with one new output, and returns the name of the first. */
+  emit(
+    opType: string,
+    inputs: readonly string[],
+    attributes: Record<string, Attribute> = {},
+    outputs: readonly string[] = [`n${this.nodes.length}`],
+    domain = "",
+  ): string {
+    this.nodes.push({
+      opType,
+      domain,
+      input: [...inputs],
+      output: [...outputs],
+      attribute: Object.entries(attributes).map(([name, value]) => attribute(name, value)),
+    });
+    return outputs[0]!;
+  }
+
+  constant(tensor: Tensor, name: string = `c${this.constants.length}`): string {
+    const { data, shape } = tensor;
+    this.constants.push({
+      name,
+      dims: shape.map(BigInt),
+      dataType: data instanceof Float32Array ? ElementType.FLOAT : ElementType.INT32,
+      rawData: new Uint8Array(
+        data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer,
+      ),
+    });
+    return name;
+  }
+
+  /** An int64 constant, as ONNX wants its axes, positions and sizes. */
+  integers(values: readonly (number | bigint)[], shape: readonly number[] = [values.length]): string {
+    const key = `${values.join()};${shape.join()}`;
+    const known = this.#integers.get(key);
+    if (known) return known;
+    const name = `i${this.#integers.size}`;
+    const data = BigInt64Array.from(values, BigInt);
+    this.constants.push({
+      name,
+      dims: shape.map(BigInt),
+      dataType: ElementType.INT64,
+      rawData: new Uint8Array(data.buffer),
+    });
+    this.#integers.set(key, name);
+    return name;
+  }
+
+  /** A shape as an int64 tensor, with the sizes behind names read from tensors that have them. */
+  shape(shape: Shape): string {
+    if (shape.every((dim) => typeof dim === "number")) return this.integers(shape);
+    return this.emit(
+      "Concat",
+      shape.map((dim) => (typeof dim === "number" ? this.integers([dim]) : this.#size(dim))),
+      {
+        axis: 0,
+      },
+    );
+  }
+
+  #size(name: string): string {
+    const origin = this.#origins.get(name);
+    if (!origin) throw new Error(`no tensor of the graph has an axis "${name}"`);
+    return this.emit("Shape", [origin.value.name], { start: origin.axis, end: origin.axis + 1 });
+  }
+}
+
+type Translation = (writer: Writer, node: Node, inputs: readonly string[]) => void;
+
+/** An ONNX operator that takes the same inputs and no attributes, or the ones given. */
+const operator =
+  (opType: string, attributes: Record<string, Attribute> = {}): Translation =>
+  (writer, node, inputs) =>
+    writer.emit(opType, inputs, attributes, [node.outputs[0]!.name]);
+
+const comparison =
+  (opType: string): Translation =>
+  (writer, node, inputs) =>
+    writer.emit("Cast", [writer.emit(opType, inputs)], { to: ElementType.FLOAT }, [node.outputs[0]!.name]);
+
+const reduction =
+  (opType: string): Translation =>
+  (writer, { attributes: { axes, keep }, outputs }, inputs) =>
+    writer.emit(opType, [...inputs, writer.integers(axes!)], { keepdims: keep ? 1 : 0 }, [outputs[0]!.name]);
+
+const translate: Record<Operation, Translation> = {
+  constant: (writer, { attributes, outputs }) => writer.constant(attributes.tensor!, outputs[0]!.name),
+  add: operator("Add"),
+  subtract: operator("Sub"),
+  multiply: operator("Mul"),
+  divide: operator("Div"),
+  exp: operator("Exp"),
+  log: operator("Log"),
+  sqrt: operator("Sqrt"),
+  sigmoid: operator("Sigmoid"),
+  relu: operator("Relu"),
+  geluTanh: operator("Gelu", { approximate: "tanh" }),
+  greater: comparison("Greater"),
+  equal: comparison("Equal"),
+  matmul: operator("MatMul"),
+  transpose: (writer, { attributes, outputs }, inputs) =>
+    writer.emit("Transpose", inputs, { perm: attributes.permutation! }, [outputs[0]!.name]),
+  reshape: (writer, { inputs: [x], attributes, outputs }, inputs) =>
+    writer.emit("Reshape", [...inputs, reshapeTarget(writer, x!.shape, attributes.shape!)], {}, [
+      outputs[0]!.name,
+    ]),
+  expand: (writer, { attributes, outputs }, inputs) =>
+    writer.emit("Expand", [...inputs, writer.shape(attributes.shape!)], {}, [outputs[0]!.name]),
+  concat: (writer, { attributes, outputs }, inputs) =>
+    writer.emit("Concat", inputs, { axis: attributes.axis! }, [outputs[0]!.name]),
+  slice: (writer, { attributes: { start, end, axis }, outputs }, inputs) => {
+    const bounds = [[start!], [end ?? LAST], [axis!]].map((values) => writer.integers(values));
+    writer.emit("Slice", [...inputs, ...bounds], {}, [outputs[0]!.name]);
+  },
+  gather: operator("Gather", { axis: 0 }),
+  // ScatterND with reduction races on equal indices in onnxruntime's CPU provider; ScatterElements does not.
+  scatterSum: (writer, { inputs: [updates], attributes, outputs }, inputs) => {
+    const width = updates!.shape.at(-1)!;
+    const rows = writer.emit("Reshape", [inputs[0]!, writer.shape([-1, width])]);
+    const column = writer.emit("Reshape", [inputs[1]!, writer.integers([-1, 1])]);
+    const indices = writer.emit("Expand", [column, writer.emit("Shape", [rows])]);
+    const zeros = writer.emit("Expand", [
+      writer.constant({ data: Float32Array.of(0), shape: [1] }),
+      writer.shape([attributes.size!, width]),
+    ]);
+    writer.emit("ScatterElements", [zeros, indices, rows], { axis: 0, reduction: "add" }, [outputs[0]!.name]);
+  },
+  oneHot: (writer, { attributes, outputs }, inputs) => {
+    const depth = writer.constant({ data: Int32Array.of(attributes.size!), shape: [] });
+    const offOn = writer.constant({ data: Float32Array.of(0, 1), shape: [2] });
+    writer.emit("OneHot", [...inputs, depth, offOn], { axis: -1 }, [outputs[0]!.name]);
+  },
+  sum: reduction("ReduceSum"),
+  mean: reduction("ReduceMean"),
+  max: reduction("ReduceMax"),
+  softmax: operator("Softmax", { axis: -1 }),
+  logSoftmax: operator("LogSoftmax", { axis: -1 }),
+  rmsNorm: (writer, { attributes, outputs }, inputs) =>
+    writer.emit(
+      "SimplifiedLayerNormalization",
+      inputs,
+      { axis: -1, epsilon: { float: attributes.epsilon! } },
+      [outputs[0]!.name],
+    ),
+  topK: (writer, { attributes, outputs: [values, indices] }, inputs) => {
+    const positions = `${indices!.name}:int64`;
+    writer.emit("TopK", [...inputs, writer.integers([attributes.size!])], { axis: -1 }, [
+      values!.name,
+      positions,
+    ]);
+    writer.emit("Cast", [positions], { to: ElementType.INT32 }, [indices!.name]);
+  },
+  stopGradient: operator("Identity"),
+};
+
+/** ONNX's Reshape takes over an axis of its input by 0 and finds one by -1, which spares most look-ups of sizes. */
+function reshapeTarget(writer: Writer, from: Shape, to: Shape): string {
+  const target: Dim[] = to.map((dim, axis) => (typeof dim === "string" && from[axis] === dim ? 0 : dim));
+  const named = target.filter((dim) => typeof dim === "string");
+  const inferred = named.length === 1 && !target.includes(-1);
+  return writer.shape(inferred ? target.map((dim) => (typeof dim === "string" ? -1 : dim)) : target);
+}
+
+function attribute(name: string, value: Attribute): MessageInitShape<typeof AttributeProtoSchema> {
+  if (typeof value === "number") return { name, type: AttributeType.INT, i: BigInt(value) };
+  if (typeof value === "string")
+    return { name, type: AttributeType.STRING, s: new TextEncoder().encode(value) };
+  if ("float" in value) return { name, type: AttributeType.FLOAT, f: value.float };
+  return { name, type: AttributeType.INTS, ints: value.map(BigInt) };
+}
+
+const ELEMENT_TYPES: Record<DataType, ElementType> = { float32: ElementType.FLOAT, int32: ElementType.INT32 };
+
+function externalTensor({ name, type, shape }: Value): MessageInitShape<typeof TensorProtoSchema> {
+  return {
+    name,
+    dims: shape.map(BigInt),
+    dataType: ELEMENT_TYPES[type],
+    dataLocation: DataLocation.EXTERNAL,
+    externalData: [{ key: "location", value: name }],
+  };
+}
+
+function valueInfo(name: string, { type, shape }: Value): MessageInitShape<typeof ValueInfoProtoSchema> {
+  const dim = shape.map((size) =>
+    typeof size === "number"
+      ? ({ value: { case: "dimValue", value: BigInt(size) } } as const)
+      : ({ value: { case: "dimParam", value: size } } as const),
+  );
+  return {
+    name,
+    type: { value: { case: "tensorType", value: { elemType: ELEMENT_TYPES[type], shape: { dim } } } },
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * The tensor language: what a model may say.
+ *
+ * The model is written once, as functions over `Ops<T>`; who implements `Ops` decides what happens. The tracer
+ * (trace.ts) builds a graph that onnxruntime runs. Meaning follows the ONNX operator of the same name unless a comment
+ * says otherwise: https://onnx.ai/onnx/operators/
+ */
+
+export type DataType = "float32" | "int32";
+
+/** One axis of a shape: a size, or the name of a size that is known only when the graph runs. */
+export type Dim = number | string;
+export type Shape = readonly Dim[];
+
+/** Numbers with a shape, row-major. */
+export interface Tensor {
+  readonly data: Float32Array | Int32Array;
+  readonly shape: readonly number[];
+}
+
+/**
+ * Operations over tensors of type `T`.
+ *
+ * Elementwise operations broadcast as NumPy does. Negative axes count from the end.
+ */
+export interface Ops<T> {
+  /** The shape of `x`; its axes may be handed to `reshape` and `expand`. */
+  shape(x: T): Shape;
+  /** A tensor of known numbers. */
+  constant(value: Tensor): T;
+  /** A float32 of no axes. */
+  scalar(value: number): T;
+
+  add(a: T, b: T): T;
+  subtract(a: T, b: T): T;
+  multiply(a: T, b: T): T;
+  divide(a: T, b: T): T;
+  exp(x: T): T;
+  log(x: T): T;
+  sqrt(x: T): T;
+  sigmoid(x: T): T;
+  relu(x: T): T;
+  /** `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`: T5 v1.1's `gelu_new`. */
+  geluTanh(x: T): T;
+  /** 1 where `a > b`, else 0, as float32. */
+  greater(a: T, b: T): T;
+  /** 1 where `a = b`, else 0, as float32. */
+  equal(a: T, b: T): T;
+
+  /** `[..., m, k] x [..., k, n] -> [..., m, n]`; leading axes are equal, or absent in `b`. */
+  matmul(a: T, b: T): T;
+  transpose(x: T, permutation: readonly number[]): T;
+  /** At most one axis may be -1: whatever is left. */
+  reshape(x: T, shape: Shape): T;
+  expand(x: T, shape: Shape): T;
+  concat(parts: readonly T[], axis: number): T;
+  /** `x[start:end]` along `axis`; a negative or missing `end` counts from the end. */
+  slice(x: T, axis: number, start: number, end?: number): T;
+  /** Rows of `table` (axis 0) at int32 `indices`: `[rows, ...r]`, `[...i] -> [...i, ...r]`. */
+  gather(table: T, indices: T): T;
+  /** The reverse of `gather`: sums each row of `updates` into a zero table of `rows` rows, equal indices in a fixed order. */
+  scatterSum(updates: T, indices: T, rows: number): T;
+  /** `1` at each int32 index of `indices`, else 0: `[...i] -> [...i, depth]`. */
+  oneHot(indices: T, depth: number): T;
+
+  sum(x: T, axes: readonly number[], options?: { keep?: boolean }): T;
+  mean(x: T, axes: readonly number[], options?: { keep?: boolean }): T;
+  max(x: T, axis: number, options?: { keep?: boolean }): T;
+  /** Over the last axis. */
+  softmax(x: T): T;
+  /** Over the last axis. */
+  logSoftmax(x: T): T;
+  /** `x / sqrt(mean(x^2) + epsilon) * weight` over the last axis: T5's layer norm (Zhang and Sennrich 2019). */
+  rmsNorm(x: T, weight: T, epsilon: number): T;
+  /** The `k` largest of the last axis, in falling order, with their int32 positions. Not differentiable. */
+  topK(x: T, k: number): { values: T; indices: T };
+  /** `x`, through which no gradient flows. */
+  stopGradient(x: T): T;
+}

@@ -1,0 +1,278 @@
+/**
+ * The tracer: an interpreter of `Ops` that computes nothing and writes down what was said, as a graph.
+ *
+ * The graph keeps the operations of `Ops` as they are. onnx.ts translates them for onnxruntime.
+ */
+
+import type { DataType, Dim, Ops, Shape, Tensor } from "./ops.ts";
+import { addDims, axisOf, broadcast, matmulShape, reducedShape, resolveReshape } from "./shapes.ts";
+
+/** A tensor of the graph that is known only when the graph runs. */
+export interface Value {
+  readonly name: string;
+  readonly type: DataType;
+  readonly shape: Shape;
+}
+
+export type Operation = Exclude<keyof Ops<Value>, "shape" | "scalar">;
+
+/** The arguments of an operation that are not tensors. Which of them are set follows from the operation's signature. */
+export interface Attributes {
+  readonly axes?: readonly number[];
+  readonly axis?: number;
+  readonly keep?: boolean;
+  readonly permutation?: readonly number[];
+  readonly shape?: Shape;
+  readonly start?: number;
+  readonly end?: number | undefined;
+  readonly size?: number;
+  readonly epsilon?: number;
+  readonly tensor?: Tensor;
+}
+
+export interface Node {
+  readonly operation: Operation;
+  readonly inputs: readonly Value[];
+  readonly attributes: Attributes;
+  readonly outputs: readonly Value[];
+}
+
+export interface Graph {
+  /** What is fed at every run. */
+  readonly inputs: ReadonlyMap<string, Value>;
+  /** Weights: fixed when the graph is compiled, or fed where no value is given then. */
+  readonly parameters: ReadonlyMap<string, Value>;
+  readonly nodes: readonly Node[];
+  readonly outputs: ReadonlyMap<string, Value>;
+}
+
+/** `["float32", "batch", 64]`: a type and a shape. */
+export type Signature = readonly [DataType, ...Dim[]];
+
+/**
+ * Runs `build` once on values that stand for the inputs, and returns what it said as a graph.
+ *
+ * `build` returns the outputs by name. Sizes that differ from run to run are given as names, e.g. `"batch"`.
+ */
+export function trace<Name extends string>(
+  inputs: Record<Name, Signature>,
+  build: (ops: Tracer, inputs: Record<Name, Value>) => Record<string, Value>,
+): Graph {
+  const tracer = new Tracer();
+  const given = {} as Record<Name, Value>;
+  for (const [name, [type, ...shape]] of Object.entries<Signature>(inputs))
+    given[name as Name] = { name, type, shape };
+  const outputs = build(tracer, given);
+  return {
+    inputs: new Map(Object.entries(given)),
+    parameters: tracer.parameters,
+    nodes: tracer.nodes,
+    outputs: new Map(Object.entries(outputs)),
+  };
+}
+
+export class Tracer implements Ops<Value> {
+  readonly nodes: Node[] = [];
+  readonly parameters: Map<string, Value> = new Map();
+
+  /** A float32 weight, by its name in the checkpoint. */
+  parameter(name: string, shape: readonly number[]): Value {
+    const known = this.parameters.get(name);
+    if (known) return known;
+    const value: Value = { name, type: "float32", shape };
+    this.parameters.set(name, value);
+    return value;
+  }
+
+  shape(x: Value): Shape {
+    return x.shape;
+  }
+
+  constant(tensor: Tensor): Value {
+    const type = tensor.data instanceof Float32Array ? "float32" : "int32";
+    return this.#record("constant", [], tensor.shape, { tensor }, type);
+  }
+
+  scalar(value: number): Value {
+    return this.constant({ data: Float32Array.of(value), shape: [] });
+  }
+
+  add(a: Value, b: Value): Value {
+    return this.#record("add", [a, b], broadcast(a.shape, b.shape));
+  }
+
+  subtract(a: Value, b: Value): Value {
+    return this.#record("subtract", [a, b], broadcast(a.shape, b.shape));
+  }
+
+  multiply(a: Value, b: Value): Value {
+    return this.#record("multiply", [a, b], broadcast(a.shape, b.shape));
+  }
+
+  divide(a: Value, b: Value): Value {
+    return this.#record("divide", [a, b], broadcast(a.shape, b.shape));
+  }
+
+  exp(x: Value): Value {
+    return this.#record("exp", [x], x.shape);
+  }
+
+  log(x: Value): Value {
+    return this.#record("log", [x], x.shape);
+  }
+
+  sqrt(x: Value): Value {
+    return this.#record("sqrt", [x], x.shape);
+  }
+
+  sigmoid(x: Value): Value {
+    return this.#record("sigmoid", [x], x.shape);
+  }
+
+  relu(x: Value): Value {
+    return this.#record("relu", [x], x.shape);
+  }
+
+  geluTanh(x: Value): Value {
+    return this.#record("geluTanh", [x], x.shape);
+  }
+
+  greater(a: Value, b: Value): Value {
+    return this.#record("greater", [a, b], broadcast(a.shape, b.shape), {}, "float32");
+  }
+
+  equal(a: Value, b: Value): Value {
+    return this.#record("equal", [a, b], broadcast(a.shape, b.shape), {}, "float32");
+  }
+
+  matmul(a: Value, b: Value): Value {
+    return this.#record("matmul", [a, b], matmulShape(a.shape, b.shape));
+  }
+
+  transpose(x: Value, permutation: readonly number[]): Value {
+    const shape = permutation.map((axis) => x.shape[axis]!);
+    return this.#record("transpose", [x], shape, { permutation });
+  }
+
+  reshape(x: Value, shape: Shape): Value {
+    return this.#record("reshape", [x], resolveReshape(x.shape, shape), { shape });
+  }
+
+  expand(x: Value, shape: Shape): Value {
+    return this.#record("expand", [x], shape, { shape });
+  }
+
+  concat(parts: readonly Value[], axis: number): Value {
+    const first = parts[0]!.shape;
+    const along = axisOf(axis, first.length);
+    const shape = first.map((dim, i) =>
+      i === along ? addDims(parts.map((part) => part.shape[along]!)) : dim,
+    );
+    return this.#record("concat", parts, shape, { axis: along });
+  }
+
+  slice(x: Value, axis: number, start: number, end?: number): Value {
+    const along = axisOf(axis, x.shape.length);
+    const size = x.shape[along]!;
+    const at = (position: number): Dim => {
+      if (position >= 0) return position;
+      return typeof size === "number" ? size + position : addDims([size, position]);
+    };
+    const from = at(start);
+    const to = end === undefined ? size : at(end);
+    const length: Dim =
+      typeof from === "number" && typeof to === "number" ? to - from : from === 0 ? to : `(${to})-(${from})`;
+    const shape = x.shape.map((dim, i) => (i === along ? length : dim));
+    return this.#record("slice", [x], shape, { axis: along, start, end });
+  }
+
+  gather(table: Value, indices: Value): Value {
+    return this.#record(
+      "gather",
+      [table, indices],
+      [...indices.shape, ...table.shape.slice(1)],
+      {},
+      table.type,
+    );
+  }
+
+  scatterSum(updates: Value, indices: Value, rows: number): Value {
+    const shape = [rows, ...updates.shape.slice(indices.shape.length)];
+    return this.#record("scatterSum", [updates, indices], shape, { size: rows });
+  }
+
+  oneHot(indices: Value, depth: number): Value {
+    return this.#record("oneHot", [indices], [...indices.shape, depth], { size: depth }, "float32");
+  }
+
+  sum(x: Value, axes: readonly number[], { keep = false }: { keep?: boolean } = {}): Value {
+    return this.#reduce("sum", x, axes, keep);
+  }
+
+  mean(x: Value, axes: readonly number[], { keep = false }: { keep?: boolean } = {}): Value {
+    return this.#reduce("mean", x, axes, keep);
+  }
+
+  max(x: Value, axis: number, { keep = false }: { keep?: boolean } = {}): Value {
+    return this.#reduce("max", x, [axis], keep);
+  }
+
+  softmax(x: Value): Value {
+    return this.#record("softmax", [x], x.shape);
+  }
+
+  logSoftmax(x: Value): Value {
+    return this.#record("logSoftmax", [x], x.shape);
+  }
+
+  rmsNorm(x: Value, weight: Value, epsilon: number): Value {
+    return this.#record("rmsNorm", [x, weight], x.shape, { epsilon });
+  }
+
+  topK(x: Value, k: number): { values: Value; indices: Value } {
+    const shape = [...x.shape.slice(0, -1), k];
+    const outputs = [this.#value("float32", shape), this.#value("int32", shape)] as const;
+    this.nodes.push({ operation: "topK", inputs: [x], attributes: { size: k }, outputs });
+    return { values: outputs[0], indices: outputs[1] };
+  }
+
+  stopGradient(x: Value): Value {
+    return this.#record("stopGradient", [x], x.shape);
+  }
+
+  #reduce(operation: "sum" | "mean" | "max", x: Value, axes: readonly number[], keep: boolean): Value {
+    const positive = axes.map((axis) => axisOf(axis, x.shape.length));
+    return this.#record(operation, [x], reducedShape(x.shape, positive, keep), { axes: positive, keep });
+  }
+
+  #record(
+    operation: Operation,
+    inputs: readonly Value[],
+    shape: Shape,
+    attributes: Attributes = {},
+    type?: DataType,
+  ): Value {
+    const output = this.#value(type ?? inputs[0]!.type, shape);
+    this.nodes.push({ operation, inputs, attributes, outputs: [output] });
+    return output;
+  }
+
+  #created = 0;
+
+  #value(type: DataType, shape: Shape): Value {
+    return { name: `t${this.#created++}`, type, shape };
+  }
+}
+
+/** The nodes that the outputs of a graph depend on, in order: what nobody asked for is not computed. */
+export function neededNodes(graph: Graph): Node[] {
+  const needed = new Set<Value>(graph.outputs.values());
+  return graph.nodes
+    .toReversed()
+    .filter((node) => {
+      const used = node.outputs.some((output) => needed.has(output));
+      if (used) for (const input of node.inputs) needed.add(input);
+      return used;
+    })
+    .toReversed();
+}
