@@ -1,0 +1,102 @@
+/**
+ * Sentences of a text by rule, with exact offsets.
+ *
+ * A boundary is a terminator, its closing quotes and brackets, and white space, unless what stands before the
+ * terminator is an abbreviation or what follows cannot open a sentence. The two open questions, "does this
+ * abbreviation also end the sentence?" and "does this line break end it?", are settled by what comes next, as in
+ * Kiss and Strunk, "Unsupervised Multilingual Sentence Boundary Detection" (2006), section 4.2.
+ */
+
+/** A piece of a text: `text.slice(start, end)`, in UTF-16 code units. */
+export interface Extent {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Written before a name, so never at the end of a sentence. */
+const BEFORE_NAMES = words(
+  "mr mrs ms mx messrs mme mlle dr prof rev fr hon gen maj col lt capt cpt cdr cmdr adm sgt cpl pvt sen rep gov pres",
+  "supt insp st ste mt ft e.g i.e viz vs v cf",
+);
+
+/** Written before a number; some of them are ordinary words too. */
+const BEFORE_NUMBERS = words("no nos vol vols fig figs eq eqs ref refs sec art pp p ch ca c b d fl r");
+
+/** May end a sentence: they do when a word that often opens one follows. */
+const MAYBE_LAST = words(
+  "jr sr inc ltd co corp bros etc al ed eds est dept univ assn ave blvd rd hwy approx a.m p.m u.s u.k u.n u.s.a d.c",
+  "ph.d m.d b.a m.a b.c a.d b.c.e c.e jan feb mar apr jun jul aug sep sept oct nov dec",
+);
+
+/** Words that open sentences and, written large, hardly anything else. */
+const OPENERS = words(
+  "the a an this that these those there here it its he she they we you i his her their our my your who what which",
+  "when where why how if as at in on by for from with after before since during until while although though",
+  "because both each all some many most several no not one two another other such however but and or so yet then",
+  "also once under upon over following according despite",
+);
+
+const TERMINATOR = /(?<![.!?…؟।])(?:\.(?: \.){2,3}|[.!?…؟।]+)["'”’»)\]]*(?=\s|$)|[。！？｡]+[”’」』）]*|\n/gu;
+
+/** Sentences in order, without the white space around them; together they hold all other characters of `text`. */
+export function sentences(text: string): Extent[] {
+  const found: Extent[] = [];
+  let start = 0;
+  const close = (end: number) => {
+    const piece = text.slice(start, end);
+    const trimmed = piece.trim();
+    const from = start + piece.length - piece.trimStart().length;
+    if (trimmed !== "") found.push({ start: from, end: from + trimmed.length });
+    start = end;
+  };
+  for (const match of text.matchAll(TERMINATOR)) {
+    const end = match.index + match[0].length;
+    const ends =
+      match[0] === "\n" ? lineBreakEnds(text, match.index) : terminatorEnds(text, start, match.index, end);
+    if (ends) close(end);
+  }
+  close(text.length);
+  return found;
+}
+
+/** A line break inside a wrapped sentence is followed by a small letter; a blank line always ends the sentence. */
+function lineBreakEnds(text: string, at: number): boolean {
+  return !/^\n[^\S\n]*[\p{Ll},;]/u.test(text.slice(at, at + 40));
+}
+
+function terminatorEnds(text: string, start: number, at: number, end: number): boolean {
+  const after = text.slice(end, end + 40);
+  if (/^\s+[[(]?[\p{Ll},;:&=<>]/u.test(after)) return false;
+  if (text[at] !== "." || text[at + 1] === ".") return true;
+  const before = text.slice(Math.max(start, at - 40), at);
+  if (insideBrackets(text, start, at, end)) return false;
+  const word = /[^\s("“‘[/–—-]*$/u.exec(before)![0];
+  const key = word.toLowerCase();
+  if (at - start < 8 && isListNumber(text.slice(start, at))) return false;
+  if (BEFORE_NAMES.has(key)) return end > at + 1;
+  if (BEFORE_NUMBERS.has(key) && /^\s+[\d(#]/.test(after)) return false;
+  const maybe = MAYBE_LAST.has(key) || /^(?:\p{L}\.)*\p{Lu}$/u.test(word);
+  return !maybe || opensSentence(after);
+}
+
+/** "1." or "b." at the very beginning numbers the sentence that follows. */
+function isListNumber(sentence: string): boolean {
+  return /^\s*(?:\d{1,2}|[a-z]|[ivx]+)$/u.test(sentence);
+}
+
+/** "(dir. John Doe. Second cut)": an open bracket of this sentence that is closed further on, on the same line. */
+function insideBrackets(text: string, start: number, at: number, end: number): boolean {
+  const before = text.slice(Math.max(start, at - 300), at);
+  if (before.lastIndexOf("(") <= before.lastIndexOf(")")) return false;
+  const rest = /^[^()\n]{0,200}[()\n]?/u.exec(text.slice(end))![0];
+  return rest.endsWith(")") && text[end - 1] !== ")";
+}
+
+function opensSentence(after: string): boolean {
+  const next = /^\s+["'“‘«([]*(?<word>[\p{L}\p{N}'’]*)(?<initial>\.\s)?/u.exec(after)?.groups;
+  return next === undefined || (OPENERS.has(next.word!.toLowerCase()) && next.initial === undefined);
+}
+
+function words(...lines: readonly string[]): ReadonlySet<string> {
+  return new Set(lines.flatMap((line) => line.split(" ")));
+}
