@@ -93,7 +93,7 @@ test("any text: sentences are in order, do not overlap, are trimmed, and leave o
 
 test("long runs of one thing take no longer than their length", () => {
   for (const unit of [".", "A. ", "(a. ", '."', "\n", "x"])
-    assert.ok(sentences(unit.repeat(100_000)).length > 0);
+    assert.ok(sentences(`${unit.repeat(100_000)}b`).length > 0);
 });
 
 test.run();
