@@ -17,7 +17,7 @@ import {
   type ValueInfoProtoSchema,
 } from "onnx-buf";
 import type { DataType, Dim, Shape, Tensor } from "./ops.ts";
-import { type Graph, type Node, neededNodes, type Operation, type Value } from "./trace.ts";
+import type { Graph, Node, Operation, Value } from "./trace.ts";
 
 const OPSET = 21n; // the newest that all providers of onnxruntime 1.30 know
 const IR_VERSION = 10n; // what belongs to opset 21
@@ -25,9 +25,8 @@ const LAST = 0x7fff_ffff_ffff_ffffn; // "to the end" of a Slice
 
 /** The bytes of an ONNX model whose weights `fixed` are external data under their own names; other weights are inputs. */
 export function encodeOnnx(graph: Graph, fixed: ReadonlySet<string>): Uint8Array {
-  const nodes = neededNodes(graph);
-  const used = new Set<Value>([...nodes.flatMap((node) => node.inputs), ...graph.outputs.values()]);
-  const parameters = [...graph.parameters.values()].filter((value) => used.has(value));
+  const { nodes } = graph;
+  const parameters = [...graph.parameters.values()];
   const writer = new Writer([
     ...graph.inputs.values(),
     ...parameters,
@@ -226,14 +225,6 @@ const translate: Record<Operation, Translation> = {
       { axis: -1, epsilon: { float: attributes.epsilon! } },
       [outputs[0]!.name],
     ),
-  topK: (writer, { attributes, outputs: [values, indices] }, inputs) => {
-    const positions = `${indices!.name}:int64`;
-    writer.emit("TopK", [...inputs, writer.integers([attributes.size!])], { axis: -1 }, [
-      values!.name,
-      positions,
-    ]);
-    writer.emit("Cast", [positions], { to: ElementType.INT32 }, [indices!.name]);
-  },
   stopGradient: operator("Identity"),
 };
 

@@ -72,8 +72,6 @@ export interface Ops<T> {
   logSoftmax(x: T): T;
   /** `x / sqrt(mean(x^2) + epsilon) * weight` over the last axis: T5's layer norm (Zhang and Sennrich 2019). */
   rmsNorm(x: T, weight: T, epsilon: number): T;
-  /** The `k` largest of the last axis, in falling order, with their int32 positions. Not differentiable. */
-  topK(x: T, k: number): { values: T; indices: T };
   /** `x`, through which no gradient flows. */
   stopGradient(x: T): T;
 }

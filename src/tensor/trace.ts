@@ -40,7 +40,7 @@ export interface Node {
 export interface Graph {
   /** What is fed at every run. */
   readonly inputs: ReadonlyMap<string, Value>;
-  /** Weights: fixed when the graph is compiled, or fed where no value is given then. */
+  /** The weights that the outputs depend on: fixed when the graph is compiled, or fed where no value is given then. */
   readonly parameters: ReadonlyMap<string, Value>;
   readonly nodes: readonly Node[];
   readonly outputs: ReadonlyMap<string, Value>;
@@ -63,12 +63,26 @@ export function trace<Name extends string>(
   for (const [name, [type, ...shape]] of Object.entries<Signature>(inputs))
     given[name as Name] = { name, type, shape };
   const outputs = build(tracer, given);
+  const needed = new Set(Object.values(outputs));
+  const nodes = neededNodes(tracer.nodes, needed);
   return {
     inputs: new Map(Object.entries(given)),
-    parameters: tracer.parameters,
-    nodes: tracer.nodes,
+    parameters: new Map([...tracer.parameters].filter(([, value]) => needed.has(value))),
+    nodes,
     outputs: new Map(Object.entries(outputs)),
   };
+}
+
+/** The nodes that `needed` depends on, in order; adds what they depend on to `needed`. What nobody asked for is not computed. */
+function neededNodes(nodes: readonly Node[], needed: Set<Value>): Node[] {
+  return nodes
+    .toReversed()
+    .filter((node) => {
+      const used = node.outputs.some((output) => needed.has(output));
+      if (used) for (const input of node.inputs) needed.add(input);
+      return used;
+    })
+    .toReversed();
 }
 
 export class Tracer implements Ops<Value> {
@@ -229,13 +243,6 @@ export class Tracer implements Ops<Value> {
     return this.#record("rmsNorm", [x, weight], x.shape, { epsilon });
   }
 
-  topK(x: Value, k: number): { values: Value; indices: Value } {
-    const shape = [...x.shape.slice(0, -1), k];
-    const outputs = [this.#value("float32", shape), this.#value("int32", shape)] as const;
-    this.nodes.push({ operation: "topK", inputs: [x], attributes: { size: k }, outputs });
-    return { values: outputs[0], indices: outputs[1] };
-  }
-
   stopGradient(x: Value): Value {
     return this.#record("stopGradient", [x], x.shape);
   }
@@ -262,17 +269,4 @@ export class Tracer implements Ops<Value> {
   #value(type: DataType, shape: Shape): Value {
     return { name: `t${this.#created++}`, type, shape };
   }
-}
-
-/** The nodes that the outputs of a graph depend on, in order: what nobody asked for is not computed. */
-export function neededNodes(graph: Graph): Node[] {
-  const needed = new Set<Value>(graph.outputs.values());
-  return graph.nodes
-    .toReversed()
-    .filter((node) => {
-      const used = node.outputs.some((output) => needed.has(output));
-      if (used) for (const input of node.inputs) needed.add(input);
-      return used;
-    })
-    .toReversed();
 }

@@ -1,0 +1,17 @@
+import type { ModelConfig } from "../config.ts";
+import type { Ops } from "../tensor/ops.ts";
+
+/** What every layer needs besides its weights and its input. */
+export interface Scope<T> {
+  readonly ops: Ops<T>;
+  readonly config: ModelConfig;
+  /** Drops numbers of `x` at random in training; returns `x` itself otherwise. */
+  readonly dropout: (x: T) => T;
+}
+
+/** A scope in which nothing is dropped. */
+export const inferenceScope = <T>(ops: Ops<T>, config: ModelConfig): Scope<T> => ({
+  ops,
+  config,
+  dropout: (x) => x,
+});
