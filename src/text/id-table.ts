@@ -1,5 +1,5 @@
 /**
- * Which line an id was first seen on, for corpora of any size: 16 bytes an entry outside the JavaScript heap, where a Map of
+ * Which line an id was first seen on, for corpora of any size: about 30 bytes an id outside the JavaScript heap, where a Map of
  * strings takes about 80 inside it and ends at 2^24 entries (Wikipedia has 21 million passages).
  */
 
@@ -9,8 +9,9 @@ import { hash } from "node:crypto";
 const SLOT_WORDS = 4;
 const LINE = 3; // 0 marks a free slot, since lines are counted from 1
 const INITIAL_SLOTS = 2 ** 12;
+const MAX_LOAD = 0.75; // the share of slots in use
 
-/** Remembers ids and their lines: open addressing, linear probing, at most half full. */
+/** Remembers ids and their lines: open addressing, linear probing, at most three quarters full. */
 export function createIdTable(): { firstLine(id: string, line: number): number } {
   let slots = new Uint32Array(INITIAL_SLOTS * SLOT_WORDS);
   let count = 0;
@@ -37,7 +38,7 @@ export function createIdTable(): { firstLine(id: string, line: number): number }
       const at = find(slots, entry);
       if (slots[at + LINE] !== 0) return slots[at + LINE]!;
       slots.set(entry, at);
-      if (++count * SLOT_WORDS * 2 > slots.length) grow();
+      if (++count * SLOT_WORDS > slots.length * MAX_LOAD) grow();
       return line;
     },
   };
