@@ -35,8 +35,17 @@ export interface Rows {
 }
 
 export interface ReaderSession extends AsyncDisposable {
-  /** Row `p` of `passages` belongs to row `p / (pairs / questions)` of `questions`, which are padded on the left. */
-  fuse(questions: MaskedStates, passages: MaskedStates): Promise<FusedPassages>;
+  /**
+   * Reads every question with each of its passages.
+   *
+   * `questions` are padded on the left, `passages` on the right. `reading` has for each question the rows of its
+   * passages, equally many.
+   */
+  fuse(
+    questions: MaskedStates,
+    passages: MaskedStates,
+    reading: readonly (readonly number[])[],
+  ): Promise<FusedPassages>;
   /** The empty past of a first step. */
   start(rows: number): Rows["past"];
   /** `logits` [rows, vocabularySize]; `attention` [questions, passages of a question] is the target attention at a first step. */
@@ -49,7 +58,7 @@ export async function openReader(config: ModelConfig, options: CompileOptions): 
     compile(traceStep(config), options),
   ]);
   return {
-    fuse: (questions, passages) => fuse(config, upper, questions, passages),
+    fuse: (questions, passages, reading) => fuse(config, upper, questions, passages, reading),
     start: (rows) => mapBlocks(config, "past", () => emptyPast(config, rows)),
     step: async (fused, { ids, parents, past }) => {
       const length = past["past.0.key"]!.shape[2]!;
@@ -76,17 +85,18 @@ export function traceUpper(config: ModelConfig): Graph {
   return trace(
     {
       question: ["float32", "questions", "question", modelSize],
-      passage: ["float32", "pairs", "passage", modelSize],
-      owners: ["int32", "pairs"],
+      passage: ["float32", "passages", "passage", modelSize],
+      questionOf: ["int32", "pairs"],
+      passageOf: ["int32", "pairs"],
       mask: ["float32", "pairs", "question+passage"],
       buckets: ["int32", "question+passage", "question+passage"],
     },
-    (ops, { question, passage, owners, mask, buckets }) => {
+    (ops, { question, passage, questionOf, passageOf, mask, buckets }) => {
       const scope = inferenceScope(ops, config);
       const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
       const states = upperStates(scope, parameters, {
-        question: ops.gather(question, owners),
-        passage,
+        question: ops.gather(question, questionOf),
+        passage: ops.gather(passage, passageOf),
         mask,
         buckets,
       });
@@ -135,32 +145,30 @@ async function fuse(
   upper: Session,
   questions: MaskedStates,
   passages: MaskedStates,
+  reading: readonly (readonly number[])[],
 ): Promise<FusedPassages> {
-  const [count, questionLength] = questions.mask.shape as [number, number];
-  const [pairs, passageLength] = passages.mask.shape as [number, number];
-  const each = pairs / count;
+  const questionOf = reading.flatMap((rows, question) => rows.map(() => question));
+  const passageOf = reading.flat();
+  const pairs = passageOf.length;
+  const questionLength = questions.mask.shape[1]!;
+  const passageLength = passages.mask.shape[1]!;
   const length = questionLength + passageLength;
   const mask = new Float32Array(pairs * length);
-  const owners = Int32Array.from({ length: pairs }, (_, pair) => Math.floor(pair / each));
-  owners.forEach((owner, pair) => {
-    mask.set(
-      questions.mask.data.subarray(owner * questionLength, (owner + 1) * questionLength),
-      pair * length,
-    );
-    mask.set(
-      passages.mask.data.subarray(pair * passageLength, (pair + 1) * passageLength),
-      pair * length + questionLength,
-    );
-  });
+  for (let pair = 0; pair < pairs; pair++) {
+    const [question, passage] = [questionOf[pair]! * questionLength, passageOf[pair]! * passageLength];
+    mask.set(questions.mask.data.subarray(question, question + questionLength), pair * length);
+    mask.set(passages.mask.data.subarray(passage, passage + passageLength), pair * length + questionLength);
+  }
   const feeds = {
     question: questions.states,
     passage: passages.states,
-    owners: { data: owners, shape: [pairs] },
+    questionOf: { data: Int32Array.from(questionOf), shape: [pairs] },
+    passageOf: { data: Int32Array.from(passageOf), shape: [pairs] },
     mask: { data: mask, shape: [pairs, length] },
     buckets: positionBuckets(config, "encoder", length),
   };
   const cross = await upper.run(feeds, Object.keys(mapBlocks(config, "cross", () => 0)));
-  return { cross, mask: { data: mask, shape: [count, each, length] } };
+  return { cross, mask: { data: mask, shape: [reading.length, reading[0]!.length, length] } };
 }
 
 function emptyPast({ heads, headSize }: ModelConfig, rows: number): Tensor {

@@ -57,6 +57,49 @@ export function traceLower(config: ModelConfig): Graph {
   );
 }
 
+/**
+ * The most attention scores (pairs of tokens, times heads) in one run: 64 MB, and as many again for what is added to them.
+ * Larger batches were not faster.
+ */
+const SCORES_AT_ONCE = 2 ** 24;
+
+/** Positions of `lengths` in groups of alike length, so that little is padded and no group is too large for one run. */
+export function batchesByLength(lengths: readonly number[], heads: number): number[][] {
+  const order = lengths.map((_, i) => i).sort((a, b) => lengths[b]! - lengths[a]!);
+  const batches: number[][] = [];
+  for (let start = 0; start < order.length; ) {
+    const scores = lengths[order[start]!]! ** 2 * heads;
+    const size = Math.max(1, Math.floor(SCORES_AT_ONCE / scores));
+    batches.push(order.slice(start, start + size));
+    start += size;
+  }
+  return batches;
+}
+
+/** One output of the lower layers for each sequence of token ids, without padding: [length, size]. */
+export async function encodeSequences(
+  encoder: EncoderSession,
+  config: ModelConfig,
+  sequences: readonly (readonly number[])[],
+  output: LowerOutput,
+): Promise<Float32Array[]> {
+  const encoded = new Array<Float32Array>(sequences.length);
+  const lengths = sequences.map((sequence) => sequence.length);
+  for (const batch of batchesByLength(lengths, config.heads)) {
+    const padded = padBatch(
+      batch.map((i) => sequences[i]!),
+      "right",
+      config.padId,
+    );
+    const { data, shape } = (await encoder.lower(padded, [output]))[output];
+    const [, length, size] = shape as [number, number, number];
+    batch.forEach((i, row) => {
+      encoded[i] = (data as Float32Array).slice(row * length * size, (row * length + lengths[i]!) * size);
+    });
+  }
+  return encoded;
+}
+
 export interface EncoderSession extends AsyncDisposable {
   lower<Output extends LowerOutput>(
     batch: PaddedBatch,
