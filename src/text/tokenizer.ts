@@ -14,6 +14,10 @@ import { parseSentencePieceModel, type SentencePieceModel } from "./sentencepiec
 
 const SENTINELS = 100;
 const SENTINEL_PATTERN = /<extra_id_(\d|[1-9]\d)>/;
+const EMSCRIPTEN_HANDLERS = {
+  uncaughtException: "function(ex){if(!(ex instanceof ExitStatus)){throw ex}}",
+  unhandledRejection: "function(reason){throw reason}",
+};
 
 /** Text to token ids and back. */
 export interface Tokenizer {
@@ -119,7 +123,8 @@ async function readModel(file: string): Promise<SentencePieceModel> {
 
 async function loadProcessor(file: string): Promise<SentencePieceProcessor> {
   const processor = new SentencePieceProcessor();
-  await withoutProcessListeners(() => processor.load(file));
+  await processor.load(file);
+  removeEmscriptenHandlers();
   const status = processor.processor.status();
   const message = status.ToString();
   status.delete();
@@ -131,16 +136,12 @@ async function loadProcessor(file: string): Promise<SentencePieceProcessor> {
  * sentencepiece-js is compiled by Emscripten, which, when it starts, installs handlers that rethrow every uncaught error and
  * unhandled rejection of the process. A library has no business there: they are taken away again.
  */
-function withoutProcessListeners<T>(start: () => T): T {
-  const events = ["uncaughtException", "unhandledRejection"] as const;
-  const before = events.map((event) => new Set<unknown>(process.rawListeners(event)));
-  const result = start();
-  for (const [index, event] of events.entries()) {
+function removeEmscriptenHandlers(): void {
+  for (const [event, source] of Object.entries(EMSCRIPTEN_HANDLERS)) {
     for (const listener of process.rawListeners(event)) {
-      if (!before[index]!.has(listener)) process.off(event, listener as () => void);
+      if (String(listener) === source) process.off(event, listener as () => void);
     }
   }
-  return result;
 }
 
 function notAModel(where: string, got: string, cause?: unknown): InputError {

@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { findAnswerSpan } from "../../src/text/answer-span.ts";
+
+/** The answer as it stands in the passage. */
+function found(answer: string, text: string): string | undefined {
+  const span = findAnswerSpan(answer, text);
+  return span && text.slice(span.start, span.end);
+}
+
+test("letter for letter goes before other writings, then the earliest", () => {
+  assert.equal(findAnswerSpan("may", "In May, in may and in may."), { start: 11, end: 14 });
+  assert.equal(findAnswerSpan("MAY", "In May, in may."), { start: 3, end: 6 });
+});
+
+test("an answer is found whatever its case, spacing and form", () => {
+  assert.is(found("café", "A CAFE\u0301 there"), "CAFE\u0301");
+  assert.is(found("U.S.", "the U. S. army"), "U. S.");
+  assert.is(found("new york", "in New\n\tYork."), "New\n\tYork");
+  assert.is(found("five", "after ﬁve years"), "ﬁve");
+  assert.is(found("full", "so ｆｕｌｌ of"), "ｆｕｌｌ");
+  assert.is(found("Σ", "ΟΔΟΣ 😀 Σ"), "Σ");
+});
+
+test("an answer is not found inside a word, or where it is not", () => {
+  assert.is(found("on", "London"), undefined);
+  assert.is(found("19", "in 1998"), undefined);
+  assert.is(found("a b", "a c b"), undefined);
+  assert.is(found("", "text"), undefined);
+  assert.is(found("  ", "text  "), undefined);
+});
+
+test("any piece of a text that ends with its tokens is found, no later than it stands", () => {
+  const words = fc.array(
+    fc.constantFrom("a", "B", "é", "e\u0301", "½", "ﬁ", "가", "😀", ".", "≠", "x\u0327y"),
+    {
+      minLength: 1,
+      maxLength: 12,
+    },
+  );
+  fc.assert(
+    fc.property(words, fc.nat(), fc.nat(), (parts, first, length) => {
+      const from = first % parts.length;
+      const answer = parts.slice(from, from + 1 + (length % (parts.length - from))).join(" ");
+      const text = parts.join(" ");
+      const span = findAnswerSpan(answer, text)!;
+      assert.ok(span.start <= parts.slice(0, from).join(" ").length + 1);
+      assert.is(text.slice(span.start, span.end), answer);
+    }),
+  );
+});
+
+test.run();

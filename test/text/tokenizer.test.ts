@@ -1,0 +1,152 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { SentencePieceProcessor } from "sentencepiece-js";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { InputError } from "../../src/errors.ts";
+import { createNormalizer } from "../../src/text/normalizer.ts";
+import { parseSentencePieceModel } from "../../src/text/sentencepiece-model.ts";
+import { loadTokenizer } from "../../src/text/tokenizer.ts";
+
+const FILE = "models/reatt-mini/spiece.model";
+const model = parseSentencePieceModel(readFileSync(FILE));
+const normalize = createNormalizer(model.charsmap);
+const tokenizer = await loadTokenizer(FILE);
+const processor = new SentencePieceProcessor();
+await processor.load(FILE);
+
+/** Texts rich in what the normaliser rewrites, joins, drops or takes apart. */
+const text = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(..." \t\n\r\u3000\u200b\ufeff\u0000\u0001\u0301\u0327▁½ﬁＡ가가\ufffd¨xyz.,"),
+    fc.constantFrom("😀", "👩‍👩‍👧", "e\u0301", "<extra_id_7>", "</s>", "\ud800", "the ", "Ångström"),
+    fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+  ),
+  maxLength: 40,
+});
+
+const wellFormed = text.map((value) => value.replace(/\p{Surrogate}/gu, "\ufffd").replaceAll("extra", "e"));
+
+test("text is normalised as SentencePiece does it", () => {
+  fc.assert(
+    fc.property(wellFormed, (value) => {
+      assert.is(normalize(value).text, processor.encodePieces(value).join(""));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("a token's characters normalise to its piece, and those between tokens to nothing", () => {
+  fc.assert(
+    fc.property(wellFormed, (value) => {
+      const { offsets } = tokenizer.encodeWithOffsets(value);
+      let covered = 0;
+      for (const [index, piece] of processor.encodePieces(value).entries()) {
+        const [start, end] = offsets[index]!;
+        assert.ok(normalize(value.slice(start, end)).text.includes(piece.replace(/^▁/, "")));
+        assert.is(normalize(value.slice(covered, Math.max(covered, start))).text, "");
+        covered = end;
+      }
+      assert.is(normalize(value.slice(covered)).text, "");
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("ids are those of encode, and offsets never decrease and lie in the text", () => {
+  fc.assert(
+    fc.property(text, (value) => {
+      const { ids, offsets } = tokenizer.encodeWithOffsets(value);
+      assert.equal(ids, tokenizer.encode(value));
+      assert.is(offsets.length, ids.length);
+      let previous: [number, number] = [0, 0];
+      for (const [start, end] of offsets) {
+        assert.ok(previous[0] <= start && previous[1] <= end && start <= end && end <= value.length);
+        previous = [start, end];
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("offsets of a text that the normaliser rewrites, by hand", () => {
+  const value = "\tＦｕｌｌ  ½\n<extra_id_3>ﬁne 😀";
+  const { ids, offsets } = tokenizer.encodeWithOffsets(value);
+  const shown = offsets.map(([start, end], index) => [
+    tokenizer.decode([ids[index]!]),
+    value.slice(start, end),
+  ]);
+  assert.equal(shown, [
+    ["Full", "Ｆｕｌｌ"],
+    ["1", "½"],
+    [" ⁇ ", "½"],
+    ["2", "½"],
+    ["<extra_id_3>", "<extra_id_3>"],
+    ["fine", "ﬁne"],
+    ["", " "],
+    [" ⁇ ", "😀"],
+  ]);
+});
+
+test("sentinels are the last ids, and the text beside them is encoded by itself", () => {
+  assert.is(tokenizer.vocabularySize, 32_100);
+  assert.is(tokenizer.eosId, 1);
+  assert.equal(tokenizer.encode("<extra_id_0><extra_id_99>"), [32_099, 32_000]);
+  const [paris, is] = [tokenizer.encode("Paris"), tokenizer.encode("is.")];
+  for (const value of ["Paris <extra_id_12> is.", "Paris<extra_id_12>is.", "Paris\n <extra_id_12>  is."]) {
+    assert.equal(tokenizer.encode(value), [...paris, 32_087, ...is]);
+  }
+  assert.ok(tokenizer.encode("<extra_id_100> <extra_id_07>").every((id) => id < 32_000));
+});
+
+test("decoding leaves out padding, </s> and ids beyond the vocabulary", () => {
+  const ids = tokenizer.encode("Paris is a city.");
+  assert.is(
+    tokenizer.decode([0, 32_099, ...ids, 32_098, 1, 0, 32_100, 32_127]),
+    "<extra_id_0> Paris is a city. <extra_id_1>",
+  );
+  assert.is(tokenizer.decode([]), "");
+});
+
+test("control tokens in a text are text", () => {
+  const ids = tokenizer.encode("</s><pad>");
+  assert.not(ids.includes(tokenizer.eosId) || ids.includes(0));
+});
+
+test("the process keeps its own handlers of errors, and no others", async () => {
+  const own = () => {};
+  process.on("unhandledRejection", own);
+  await loadTokenizer(FILE);
+  assert.ok(process.rawListeners("unhandledRejection").includes(own));
+  assert.is(process.listenerCount("unhandledRejection"), 1);
+  assert.is(process.listenerCount("uncaughtException"), 0);
+  process.off("unhandledRejection", own);
+});
+
+test("a model that is missing, damaged or of another kind is refused", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-tokenizer-"));
+  const whole = readFileSync(FILE);
+  const file = join(folder, "spiece.model");
+  const refused = async (bytes: Uint8Array) => {
+    writeFileSync(file, bytes);
+    await loadTokenizer(file).then(
+      () => assert.unreachable(),
+      (error: unknown) => assert.instance(error, InputError),
+    );
+  };
+  for (const size of [0, 1, 100, 40_000, whole.length / 2, whole.length - 300, whole.length - 1]) {
+    await refused(whole.subarray(0, size));
+  }
+  await refused(Buffer.from('{"model": "no"}\n'));
+  await rm(file);
+  await loadTokenizer(file).then(
+    () => assert.unreachable(),
+    (error: unknown) => assert.instance(error, InputError),
+  );
+  await rm(folder, { recursive: true });
+});
+
+test.run();
