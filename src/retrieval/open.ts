@@ -1,0 +1,139 @@
+/** Opens a token index. */
+
+import { InputError } from "../errors.ts";
+import type { SearchEngine } from "./engine.ts";
+import { openFaissSearch } from "./faiss-search.ts";
+import { openFlatSearch } from "./flat-search.ts";
+import { type IndexHeader, type Manifest, readManifest, segmentPath } from "./manifest.ts";
+import { openSegment, type Segment } from "./segment.ts";
+import { isMissing } from "./storage.ts";
+import { type KeyStore, openStore, type PassageStore } from "./store.ts";
+import type { TokenIndex } from "./token-index.ts";
+
+export interface OpenOptions {
+  /** Of the model that asks. Throws `InputError` where another made the index. */
+  readonly fingerprint?: string | undefined;
+  /** Default `onnxruntime`. All engines give the same results. */
+  readonly engine?: EngineName | undefined;
+  /** Bytes of keys that stay in memory between searches; default 1 GiB. What is above is read at every search. */
+  readonly memoryLimit?: number | undefined;
+}
+
+/** `faiss` needs the optional package faiss-node. */
+export type EngineName = "onnxruntime" | "faiss";
+
+const ENGINES: Record<EngineName, (store: KeyStore) => Promise<SearchEngine>> = {
+  onnxruntime: openFlatSearch,
+  faiss: openFaissSearch,
+};
+
+const GIBIBYTE = 2 ** 30;
+
+/** Opens the index in `directory`. Throws `InputError` where there is none, it is damaged, or of another model. */
+export async function openIndex(directory: string, options: OpenOptions = {}): Promise<TokenIndex> {
+  const { fingerprint, engine = "onnxruntime", memoryLimit = GIBIBYTE } = options;
+  const { manifest, segments } = await openState(directory);
+  const close = () => Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
+  try {
+    if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
+    const store = openStore(segments, manifest.header.dimension, memoryLimit);
+    const search = await ENGINES[engine](store);
+    return tokenIndex(directory, manifest, store, search, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function tokenIndex(
+  directory: string,
+  { header, generation }: Manifest,
+  store: PassageStore,
+  engine: SearchEngine,
+  close: () => Promise<unknown>,
+): TokenIndex {
+  const searchBatch: TokenIndex["searchBatch"] = async (questions, { topK, signal }) => {
+    checkQuery(questions, topK, header.dimension);
+    const found = await engine.search(questions, topK, signal);
+    return Promise.all(
+      found.map((hits) =>
+        Promise.all(hits.map(async (hit) => ({ id: (await store.passage(hit.ordinal)).id, ...hit }))),
+      ),
+    );
+  };
+  return {
+    directory,
+    header,
+    generation,
+    passageCount: store.passageCount,
+    tokenCount: store.tokenCount,
+    searchBatch,
+    search: async (question, options) => (await searchBatch([question], options))[0]!,
+    passages: (ordinals) => Promise.all(ordinals.map((ordinal) => store.passage(ordinal))),
+    find: (id) => store.find(id),
+    async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]();
+      await close();
+    },
+  };
+}
+
+/** The segments of the newest state. A writer may remove them between manifest and opening: then there is a newer one. */
+async function openState(directory: string): Promise<{ manifest: Manifest; segments: Segment[] }> {
+  for (let last = 0; ; ) {
+    const manifest = await readManifest(directory);
+    try {
+      return { manifest, segments: await openSegments(directory, manifest) };
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      if (manifest.generation === last) throw missingFile(error as NodeJS.ErrnoException);
+      last = manifest.generation;
+    }
+  }
+}
+
+async function openSegments(directory: string, { segments, header }: Manifest): Promise<Segment[]> {
+  const opened: Segment[] = [];
+  try {
+    for (const record of segments)
+      opened.push(await openSegment(segmentPath(directory, record.name), record, header.dimension));
+    return opened;
+  } catch (error) {
+    await Promise.all(opened.map((segment) => segment[Symbol.asyncDispose]()));
+    throw error;
+  }
+}
+
+function checkModel(directory: string, header: IndexHeader, fingerprint: string): void {
+  if (header.fingerprint === fingerprint) return;
+  throw new InputError({
+    where: directory,
+    expected: `an index of the model ${fingerprint}`,
+    got: `one of the model ${header.fingerprint}`,
+    remedy: "ask with the model that made the index, or build the index again with this one",
+  });
+}
+
+function checkQuery(questions: readonly Float32Array[], topK: number, dimension: number): void {
+  if (!Number.isInteger(topK) || topK < 1)
+    throw new InputError({
+      where: "topK",
+      expected: "a whole number from 1 on",
+      got: String(topK),
+      remedy: "say how many passages are wanted",
+    });
+  for (const { length } of questions)
+    if (length === 0 || length % dimension !== 0)
+      throw new Error(`a question of ${length} numbers is not [tokens, ${dimension}]`);
+}
+
+const missingFile = (cause: NodeJS.ErrnoException): InputError =>
+  new InputError(
+    {
+      where: cause.path ?? "index",
+      expected: "the file that index.json names",
+      got: "none",
+      remedy: "restore it from a copy, or build the index again",
+    },
+    { cause },
+  );

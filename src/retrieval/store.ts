@@ -1,0 +1,151 @@
+/** The segments of an index as one: passages and token keys by ordinal, read from disk within a limit of memory. */
+
+import type { Passage } from "../text/passage.ts";
+import type { Segment } from "./segment.ts";
+
+/** Tokens whose scores are computed at once: keys and scores of a question stay in a processor's cache. */
+const PIECE_TOKENS = 16_384;
+
+/** The keys of some passages that follow each other. */
+export interface KeyPiece {
+  /** Ordinal of the first passage. */
+  readonly first: number;
+  /** First token of each passage within the piece, and the end of the last: [passages + 1]. */
+  readonly starts: Uint32Array;
+  /** [tokens, dimension] */
+  readonly keys: Float32Array;
+}
+
+/** What a search engine may ask of an index. */
+export interface KeyStore {
+  readonly dimension: number;
+  readonly passageCount: number;
+  readonly tokenCount: number;
+  /** The greatest Euclidean length of a key. */
+  readonly longestKey: number;
+  /** All keys in order, in pieces of about 16,000 tokens; the next is read while the caller works on one. */
+  pieces(signal?: AbortSignal): AsyncGenerator<KeyPiece>;
+  /** [tokens, dimension] of one passage. */
+  keys(ordinal: number): Promise<Float32Array>;
+}
+
+export interface PassageStore extends KeyStore {
+  passage(ordinal: number): Promise<Passage>;
+  find(id: string): Promise<number | undefined>;
+}
+
+interface PieceRange {
+  readonly segment: Segment;
+  /** In the segment. */
+  readonly firstPassage: number;
+  readonly passages: number;
+  /** Ordinal of the segment's first passage in the index. */
+  readonly base: number;
+}
+
+/** `memoryLimit`: bytes of keys that stay in memory between searches. */
+export function openStore(
+  segments: readonly Segment[],
+  dimension: number,
+  memoryLimit: number,
+): PassageStore {
+  const bases: number[] = [];
+  let passageCount = 0;
+  for (const { record } of segments) {
+    bases.push(passageCount);
+    passageCount += record.passages;
+  }
+  const locate = (ordinal: number): [Segment, number] => {
+    const i = bases.findLastIndex((base) => base <= ordinal);
+    return [segments[i]!, ordinal - bases[i]!];
+  };
+  const readPiece = pieceReader(memoryLimit);
+  let plan: Promise<PieceRange[]> | undefined;
+  return {
+    dimension,
+    passageCount,
+    tokenCount: segments.reduce((sum, { record }) => sum + record.tokens, 0),
+    longestKey: segments.reduce((longest, { record }) => Math.max(longest, record.longestKey), 0),
+    async *pieces(signal) {
+      plan ??= planPieces(segments, bases);
+      const ranges = await plan;
+      let next = readPiece(ranges, 0);
+      for (let i = 0; i < ranges.length; i++) {
+        const piece = await next;
+        signal?.throwIfAborted();
+        if (i + 1 < ranges.length) next = readPiece(ranges, i + 1);
+        next.catch(() => {}); // seen when it is awaited, unless the caller leaves before
+        yield piece;
+      }
+    },
+    async keys(ordinal) {
+      const [segment, local] = locate(ordinal);
+      const [first, end] = (await segment.tokenStarts(local, 1)) as [number, number];
+      return segment.keys(first, end - first);
+    },
+    async passage(ordinal) {
+      const [segment, local] = locate(ordinal);
+      return segment.passage(local);
+    },
+    async find(id) {
+      for (const [i, segment] of segments.entries()) {
+        const ordinal = await segment.find(id);
+        if (ordinal !== undefined) return bases[i]! + ordinal;
+      }
+      return undefined;
+    },
+  };
+}
+
+/**
+ * Reads pieces and keeps the first ones, up to `memoryLimit`. A scan visits all in turn, so of an index that is larger
+ * than the limit "least recently used" would always throw away what is needed next.
+ */
+function pieceReader(memoryLimit: number): (ranges: readonly PieceRange[], i: number) => Promise<KeyPiece> {
+  const kept = new Map<number, KeyPiece>();
+  let bytes = 0;
+  return async (ranges, i) => {
+    const known = kept.get(i);
+    if (known) return known;
+    const { segment, firstPassage, passages, base } = ranges[i]!;
+    const tokens = await segment.tokenStarts(firstPassage, passages);
+    const start = tokens[0]!;
+    const piece: KeyPiece = {
+      first: base + firstPassage,
+      starts: Uint32Array.from(tokens, (token) => token - start),
+      keys: await segment.keys(start, tokens[passages]! - start),
+    };
+    const size = piece.keys.length * 4;
+    if (!kept.has(i) && bytes + size <= memoryLimit) {
+      kept.set(i, piece);
+      bytes += size;
+    }
+    return piece;
+  };
+}
+
+const PLAN_PASSAGES = 65_536; // a MB of offsets at a time
+
+/** Cuts the passages into runs of at most `PIECE_TOKENS` tokens, one passage at least. */
+async function planPieces(segments: readonly Segment[], bases: readonly number[]): Promise<PieceRange[]> {
+  const ranges: PieceRange[] = [];
+  for (const [i, segment] of segments.entries()) {
+    const { passages } = segment.record;
+    let firstPassage = 0;
+    let firstToken = 0;
+    const cut = (end: number) => {
+      ranges.push({ segment, base: bases[i]!, firstPassage, passages: end - firstPassage });
+      firstPassage = end;
+    };
+    for (let from = 0; from < passages; from += PLAN_PASSAGES) {
+      const starts = await segment.tokenStarts(from, Math.min(PLAN_PASSAGES, passages - from));
+      for (let p = 0; p + 1 < starts.length; p++)
+        if (starts[p + 1]! - firstToken > PIECE_TOKENS && from + p > firstPassage) {
+          cut(from + p);
+          firstToken = starts[p]!;
+        }
+    }
+    if (firstPassage < passages) cut(passages);
+  }
+  return ranges;
+}

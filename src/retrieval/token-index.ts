@@ -1,0 +1,35 @@
+/** A token index as its users see it. */
+
+import type { Passage } from "../text/passage.ts";
+import type { IndexHeader } from "./manifest.ts";
+
+export interface SearchHit {
+  readonly id: string;
+  /** Position of the passage in the index, from 0. */
+  readonly ordinal: number;
+  /** Average over question tokens of the best match among passage tokens (score.ts). */
+  readonly score: number;
+}
+
+export interface SearchOptions {
+  /** How many passages; fewer are returned only where the index has fewer. */
+  readonly topK: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One whole state of an index: changes made after it was opened do not show. */
+export interface TokenIndex extends AsyncDisposable {
+  readonly directory: string;
+  readonly header: IndexHeader;
+  /** 1 for the first state of the index, one more with every change. */
+  readonly generation: number;
+  readonly passageCount: number;
+  readonly tokenCount: number;
+  /** The best passages for a question, [tokens, dimension], best first; equal scores in the order of the index. */
+  search(question: Float32Array, options: SearchOptions): Promise<SearchHit[]>;
+  /** The same for many questions, in one pass over the keys. */
+  searchBatch(questions: readonly Float32Array[], options: SearchOptions): Promise<SearchHit[][]>;
+  passages(ordinals: readonly number[]): Promise<Passage[]>;
+  /** The ordinal of the passage with this id, if there is one. */
+  find(id: string): Promise<number | undefined>;
+}

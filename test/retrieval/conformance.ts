@@ -1,0 +1,158 @@
+/** What every search engine must do, whatever its first pass is. */
+
+import { join } from "node:path";
+import * as fc from "fast-check";
+import type { Test } from "uvu";
+import * as assert from "uvu/assert";
+import { buildIndex } from "../../src/retrieval/build.ts";
+import { type EngineName, type OpenOptions, openIndex } from "../../src/retrieval/open.ts";
+import type { TokenIndex } from "../../src/retrieval/token-index.ts";
+import { build, encodeText, header, makePassages, naiveSearch, temporary } from "./support.ts";
+
+const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11 w12 w13", "unknown words here"].map(encodeText);
+
+export function conformance(suite: Test, engine: EngineName): void {
+  const name = (what: string) => `${engine}: ${what}`;
+  const open = (directory: string, options: OpenOptions = {}) => openIndex(directory, { engine, ...options });
+
+  suite(name("equals a naive loop on random keys"), () =>
+    fc.assert(
+      fc.asyncProperty(randomCase, async ({ dimension, passages, question, topK }) => {
+        await using directory = await temporary();
+        const texts = passages.map((_, i) => ({ id: `${i}`, title: "", text: "" }));
+        await buildIndex(texts, {
+          directory: directory.path,
+          header: { ...header, dimension },
+          encode: async () => passages,
+        });
+        await using index = await open(directory.path);
+        const hits = await index.search(question, { topK });
+        const expected = naiveSearch(question, passages, passages.length, dimension);
+        const scores = new Map(expected.map(({ ordinal, score }) => [ordinal, score]));
+        assert.is(new Set(hits.map(({ ordinal }) => ordinal)).size, Math.min(topK, passages.length));
+        for (const [i, { ordinal, score }] of hits.entries()) {
+          closeTo(score, scores.get(ordinal)!);
+          closeTo(score, expected[i]!.score);
+        }
+      }),
+      { numRuns: 40 },
+    ),
+  );
+
+  suite(name("equals a naive loop where many scores are equal, in the order of the index"), async () => {
+    await using directory = await temporary();
+    const passages = makePassages(1500);
+    await build(directory.path, passages);
+    await using index = await open(directory.path);
+    const keys = passages.map(({ text }) => encodeText(text));
+    for (const question of QUESTIONS)
+      for (const topK of [1, 10, 700])
+        same(await index.search(question, { topK }), naiveSearch(question, keys, topK));
+  });
+
+  suite(name("returns every passage where more are asked for than there are"), async () => {
+    await using directory = await temporary();
+    await build(directory.path, makePassages(30));
+    await using index = await open(directory.path);
+    const hits = await index.search(QUESTIONS[0]!, { topK: 1000 });
+    assert.is(new Set(hits.map(({ id }) => id)).size, 30);
+  });
+
+  suite(name("finds passages of one token"), async () => {
+    await using directory = await temporary();
+    const passages = ["w1", "w2", "w3"].map((text) => ({ id: text, title: "", text }));
+    await build(directory.path, passages);
+    await using index = await open(directory.path);
+    same(
+      await index.search(QUESTIONS[0]!, { topK: 3 }),
+      naiveSearch(
+        QUESTIONS[0]!,
+        passages.map(({ text }) => encodeText(text)),
+        3,
+      ),
+    );
+  });
+
+  suite(name("gives many questions at once what it gives one by one"), async () => {
+    await using directory = await temporary();
+    await build(directory.path, makePassages(800));
+    await using index = await open(directory.path);
+    const questions = Array.from({ length: 60 }, (_, i) => encodeText(`w${i} w${i + 1} w${(7 * i) % 50}`));
+    const together = await index.searchBatch(questions, { topK: 7 });
+    for (const [i, question] of questions.entries())
+      assert.equal(together[i], await index.search(question, { topK: 7 }));
+    assert.equal(await index.searchBatch([], { topK: 7 }), []);
+  });
+
+  suite(name("gives the same in any memory, and when opened again"), async () => {
+    await using directory = await temporary();
+    await build(directory.path, makePassages(6000)); // some 39,000 tokens: three pieces
+    const results = [];
+    for (const memoryLimit of [undefined, 0, 600_000]) {
+      await using index = await open(directory.path, { memoryLimit });
+      results.push(await searchAll(index), await searchAll(index));
+    }
+    for (const result of results) assert.equal(result, results[0]);
+  });
+
+  suite(name("stops when it is told to"), async () => {
+    await using directory = await temporary();
+    await build(directory.path, makePassages(50));
+    await using index = await open(directory.path);
+    const signal = AbortSignal.abort(new Error("enough"));
+    await rejects(index.search(QUESTIONS[0]!, { topK: 1, signal }), /enough/);
+    assert.is((await index.search(QUESTIONS[0]!, { topK: 1 })).length, 1);
+  });
+
+  suite(name("refuses a number of passages that is none, and an index that is not there"), async () => {
+    await using directory = await temporary();
+    await build(directory.path, makePassages(5));
+    await using index = await open(directory.path);
+    await rejects(
+      index.search(QUESTIONS[0]!, { topK: 0 }),
+      /^topK: expected a whole number from 1 on, got 0/,
+    );
+    await rejects(open(join(directory.path, "none")), /expected an index, got no index\.json/);
+  });
+}
+
+const randomCase = fc.integer({ min: 1, max: 9 }).chain((dimension) => {
+  const key = fc.array(fc.float({ noNaN: true, min: -8, max: 8 }), {
+    minLength: dimension,
+    maxLength: dimension,
+  });
+  const rows = (max: number) =>
+    fc.array(key, { minLength: 1, maxLength: max }).map((keys) => Float32Array.from(keys.flat()));
+  return fc.record({
+    dimension: fc.constant(dimension),
+    passages: fc.array(rows(6), { minLength: 1, maxLength: 40 }),
+    question: rows(5),
+    topK: fc.integer({ min: 1, max: 45 }),
+  });
+});
+
+const searchAll = (index: TokenIndex) => index.searchBatch(QUESTIONS, { topK: 20 });
+
+function same(
+  hits: readonly { ordinal: number; score: number }[],
+  expected: readonly { ordinal: number; score: number }[],
+): void {
+  assert.equal(
+    hits.map(({ ordinal, score }) => ({ ordinal, score })),
+    expected,
+  );
+}
+
+/** The loop sums in another order: equal up to the rounding of float64. */
+function closeTo(score: number, expected: number): void {
+  assert.ok(Math.abs(score - expected) <= 1e-12 * (1 + Math.abs(expected)), `${score} is not ${expected}`);
+}
+
+export async function rejects(promise: Promise<unknown>, message: RegExp): Promise<void> {
+  const error = await promise.then(
+    () => undefined,
+    (error: Error) => error,
+  );
+  assert.ok(error, `should have thrown ${message}`);
+  assert.match(error.message, message);
+}

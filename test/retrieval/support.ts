@@ -1,0 +1,86 @@
+/** A tiny world for the tests of the index: passages, an encoder of words, and a search that is nothing but loops. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BuildOptions, buildIndex } from "../../src/retrieval/build.ts";
+import type { IndexHeader } from "../../src/retrieval/manifest.ts";
+import type { Passage } from "../../src/text/passage.ts";
+
+export const DIMENSION = 8;
+
+export const header: IndexHeader = {
+  fingerprint: "toy",
+  dimension: DIMENSION,
+  maxPassageTokens: 64,
+  prompts: { passage: "{text}" },
+};
+
+/** A vector for each word: small integers, whose products are exact in float32, so that equal scores are equal. */
+export function encodeText(text: string): Float32Array {
+  const words = text.split(" ");
+  return Float32Array.from({ length: words.length * DIMENSION }, (_, i) => {
+    let state = i % DIMENSION;
+    for (const letter of words[Math.floor(i / DIMENSION)]!)
+      state = (Math.imul(state, 31) + letter.charCodeAt(0)) | 0;
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d);
+    return ((state ^ (state >>> 12)) & 7) - 3;
+  });
+}
+
+export const encode = async (passages: readonly Passage[]): Promise<Float32Array[]> =>
+  passages.map(({ text }) => encodeText(text));
+
+/** `count` passages of 1 to 12 words out of 50; the same for the same `seed`. */
+export function makePassages(count: number, seed = 1): Passage[] {
+  let state = seed;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  return Array.from({ length: count }, (_, i) => {
+    const words = Array.from({ length: 1 + random(12) }, () => `w${random(50)}`);
+    return { id: `p${i}`, title: i % 3 ? "" : `T ${i}`, text: words.join(" ") };
+  });
+}
+
+export interface NaiveHit {
+  readonly ordinal: number;
+  readonly score: number;
+}
+
+/** Eq. 1 of the paper in loops, over all passages, in float64. */
+export function naiveSearch(
+  question: Float32Array,
+  passages: readonly Float32Array[],
+  topK: number,
+  dimension: number = DIMENSION,
+): NaiveHit[] {
+  const scores = passages.map((keys, ordinal) => {
+    let sum = 0;
+    for (let i = 0; i < question.length / dimension; i++) {
+      let best = -Infinity;
+      for (let j = 0; j < keys.length / dimension; j++) {
+        let product = 0;
+        for (let d = 0; d < dimension; d++)
+          product += question[i * dimension + d]! * keys[j * dimension + d]!;
+        best = Math.max(best, product);
+      }
+      sum += best;
+    }
+    return { ordinal, score: sum / (question.length / dimension) };
+  });
+  return scores.sort((a, b) => b.score - a.score || a.ordinal - b.ordinal).slice(0, topK);
+}
+
+/** A directory of its own, removed when the test is over. */
+export async function temporary(): Promise<AsyncDisposable & { path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "reatt-test-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+export const build = (
+  directory: string,
+  passages: AsyncIterable<Passage> | Iterable<Passage>,
+  options: Partial<BuildOptions> = {},
+): Promise<void> => buildIndex(passages, { directory, header, encode, ...options });
