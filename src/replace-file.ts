@@ -1,0 +1,49 @@
+/** Writing a file so that nothing whole is ever overwritten by something half. */
+
+import { randomUUID } from "node:crypto";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { InputError } from "./errors.ts";
+
+/**
+ * Writes to a temporary file beside `path`, and puts it in its place once it is whole and on the disk.
+ *
+ * @throws {InputError} where the system refuses (a full disk, no permission); `path` is then as it was.
+ */
+export async function replaceFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    const file = await open(temporary, "wx");
+    try {
+      await write(file);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+    await syncDirectory(dirname(path));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error instanceof Error && "syscall" in error ? cannotWrite(path, error) : error;
+  }
+}
+
+/** Makes a new name durable. */
+async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === "win32") return; // directories cannot be opened there
+  const directory = await open(path);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function cannotWrite(where: string, cause: NodeJS.ErrnoException): InputError {
+  const remedy =
+    cause.code === "ENOSPC" ? "free some space on the disk" : "choose a place where you may write";
+  return new InputError(
+    { where, expected: "to be able to write", got: cause.code ?? cause.message, remedy },
+    { cause },
+  );
+}
