@@ -1,0 +1,70 @@
+/** Results for people: passages as excerpts, answers with their evidence. Text from a corpus cannot steer the terminal. */
+
+import type { Hit, Reply } from "../reatt.ts";
+import type { Span } from "../text/answer-span.ts";
+
+/** Characters of a passage that are shown, some three lines of a terminal. */
+const EXCERPT_LENGTH = 240;
+
+/** Bold on a terminal that has it, brackets elsewhere. */
+export function mark(text: string, bold: boolean): string {
+  return bold ? `\x1b[1m${text}\x1b[22m` : `[${text}]`;
+}
+
+export function formatHits(question: string, hits: readonly Hit[]): string {
+  const lines = hits.map(
+    ({ id, title, text, score }, index) =>
+      `${String(index + 1).padStart(4)}. ${score.toFixed(3)}  ${heading(id, title)}\n      ${excerpt(text, undefined, false)}`,
+  );
+  return [plain(question), ...lines, ""].join("\n");
+}
+
+export function formatReply(question: string, reply: Reply, bold: boolean): string {
+  const answer = reply.abstained ? "no answer" : mark(plain(reply.answer), bold);
+  const evidence = reply.passages.map(
+    ({ id, title, text, score, attention, span }, index) =>
+      `${String(index + 1).padStart(4)}. ${heading(id, title)}: attention ${percent(attention)}, score ${score.toFixed(3)}\n` +
+      `      ${excerpt(text, span, bold)}`,
+  );
+  const times = Object.entries(reply.times).map(
+    ([stage, milliseconds]) => `${stage} ${milliseconds.toFixed(0)} ms`,
+  );
+  return [
+    plain(question),
+    `${answer} (confidence ${percent(reply.confidence)})`,
+    ...evidence,
+    times.join(", "),
+    "",
+  ].join("\n");
+}
+
+/** The part of a text around a span, or its beginning; on one line, with the span marked. */
+export function excerpt(text: string, span: Span | undefined, bold: boolean): string {
+  const { start, end } = span ?? { start: 0, end: 0 };
+  const around = Math.max(0, EXCERPT_LENGTH - (end - start));
+  const from = Math.max(0, Math.min(start - around / 2, text.length - EXCERPT_LENGTH));
+  const first = from === 0 ? 0 : wordStart(text, Math.floor(from), start);
+  const last = Math.max(end, Math.min(text.length, first + EXCERPT_LENGTH));
+  const before = plain(text.slice(first, start));
+  const marked = span ? mark(plain(text.slice(start, end)), bold) : "";
+  return `${first > 0 ? "…" : ""}${before}${marked}${plain(text.slice(end, last))}${last < text.length ? "…" : ""}`;
+}
+
+/** The first word that begins at `from` or later, and not after `limit`. */
+function wordStart(text: string, from: number, limit: number): number {
+  const space = text.slice(from, limit).search(/\s/);
+  return space === -1 ? limit : from + space + 1;
+}
+
+function heading(id: string, title: string): string {
+  return title === "" ? plain(id) : `${plain(title)} (${plain(id)})`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}
+
+/** On one line, and without the control characters by which a text could write elsewhere on the screen. */
+function plain(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, " ");
+}

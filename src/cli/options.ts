@@ -1,0 +1,109 @@
+/** A command and its options, declared once: the table is parsed against, checked against and printed as help. */
+
+import { type ParseArgsConfig, parseArgs } from "node:util";
+
+interface TextOption {
+  readonly kind: "text";
+  readonly placeholder: string;
+  readonly help: string;
+  readonly required?: true;
+}
+
+interface IntegerOption {
+  readonly kind: "integer";
+  readonly help: string;
+  readonly default?: number;
+  readonly minimum: number;
+}
+
+interface FlagOption {
+  readonly kind: "flag";
+  readonly help: string;
+}
+
+type Option = TextOption | IntegerOption | FlagOption;
+type Options = Readonly<Record<string, Option>>;
+
+/** What parsing makes of a table of options. */
+type Value<O extends Option> = O extends FlagOption
+  ? boolean
+  : O extends TextOption
+    ? O extends { required: true }
+      ? string
+      : string | undefined
+    : O extends { default: number }
+      ? number
+      : number | undefined;
+export type Values<T extends Options> = { readonly [Name in keyof T]: Value<T[Name]> };
+
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  help(): string;
+  /** @throws {UsageError} when the arguments do not fit the options. */
+  run(args: readonly string[], signal: AbortSignal): Promise<void>;
+}
+
+/** The command line was written wrongly: one line, and exit code 2. */
+export class UsageError extends Error {
+  override readonly name: string = "UsageError";
+}
+
+export function defineCommand<const T extends Options>(definition: {
+  readonly name: string;
+  readonly summary: string;
+  readonly options: T;
+  run(values: Values<T>, signal: AbortSignal): Promise<void>;
+}): Command {
+  const { name, summary, options } = definition;
+  return {
+    name,
+    summary,
+    help: () => `${summary}\n\nUsage: reatt ${name} [options]\n\nOptions:\n${describe(options)}\n`,
+    run: (args, signal) => definition.run(parse(args, options), signal),
+  };
+}
+
+function parse<T extends Options>(args: readonly string[], options: T): Values<T> {
+  const given = parseStrictly(args, options);
+  const values = Object.entries(options).map(([name, option]) => [name, resolve(name, option, given[name])]);
+  return Object.fromEntries(values) as Values<T>;
+}
+
+function parseStrictly(args: readonly string[], options: Options): Record<string, unknown> {
+  const types: NonNullable<ParseArgsConfig["options"]> = {};
+  for (const [name, { kind }] of Object.entries(options)) {
+    types[name] = { type: kind === "flag" ? "boolean" : "string" };
+  }
+  try {
+    return parseArgs({ args: [...args], options: types }).values;
+  } catch (error) {
+    // Node's message goes on with advice, in further sentences and lines.
+    throw new UsageError((error as Error).message.split(/\. |\n/)[0]!);
+  }
+}
+
+function resolve(name: string, option: Option, given: unknown): string | number | boolean | undefined {
+  if (option.kind === "flag") return given === true;
+  if (option.kind === "integer")
+    return given === undefined ? option.default : integer(name, option, String(given));
+  if (given === undefined && option.required)
+    throw new UsageError(`--${name} ${option.placeholder} is missing`);
+  return given as string | undefined;
+}
+
+function integer(name: string, { minimum }: IntegerOption, given: string): number {
+  const value = Number(given);
+  if (/^\d+$/.test(given) && Number.isSafeInteger(value) && value >= minimum) return value;
+  throw new UsageError(`--${name}: expected a whole number from ${minimum} on, got "${given}"`);
+}
+
+function describe(options: Options): string {
+  const rows = Object.entries(options).map(([name, option]) => [
+    `--${name}${option.kind === "flag" ? "" : option.kind === "integer" ? " N" : ` ${option.placeholder}`}`,
+    option.help +
+      ("default" in option ? ` (default ${option.default})` : "required" in option ? " (required)" : ""),
+  ]);
+  const width = Math.max(...rows.map(([left]) => left!.length));
+  return rows.map(([left, right]) => `  ${left!.padEnd(width)}  ${right}`).join("\n");
+}

@@ -1,0 +1,96 @@
+/** Progress on stderr: a bar on a terminal, now and then a line elsewhere. */
+
+import cliProgress from "cli-progress";
+
+/** Between two lines where stderr is no terminal: a log of an hour stays readable. */
+const LINE_INTERVAL_MS = 10_000;
+const FIRST_LINE_MS = 1_000;
+
+export interface Progress {
+  /** So many are done. */
+  update(done: number): void;
+  /** So many were done before: they count, but not for the rate. */
+  resume(done: number): void;
+  stop(): void;
+}
+
+/** @param unit what is counted, in the plural */
+export function startProgress(unit: string, total: number): Progress {
+  const started = performance.now();
+  let resumed = 0;
+  const show = process.stderr.isTTY ? createBar(unit, total) : createLines(unit, total);
+  return {
+    update(done) {
+      const seconds = (performance.now() - started) / 1000;
+      const rate = (done - resumed) / seconds;
+      show.update(done, { rate: rate.toFixed(rate < 10 ? 1 : 0), left: duration((total - done) / rate) });
+    },
+    resume(done) {
+      resumed = done;
+      show.update(done, UNKNOWN);
+    },
+    stop: () => show.stop(),
+  };
+}
+
+/** Passes results on and counts them, unless there is one only, or they can be seen coming on the same terminal. */
+export async function* withProgress<T>(
+  unit: string,
+  total: number,
+  results: AsyncIterable<T>,
+): AsyncGenerator<T, void> {
+  if (total === 1 || (process.stdout.isTTY && process.stderr.isTTY)) return yield* results;
+  const progress = startProgress(unit, total);
+  let done = 0;
+  try {
+    for await (const result of results) {
+      yield result;
+      progress.update(++done);
+    }
+  } finally {
+    progress.stop();
+  }
+}
+
+/** 3725 -> "1:02:05", 65 -> "1:05". */
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return UNKNOWN.left;
+  const rounded = Math.round(seconds);
+  const pad = (value: number) => String(value).padStart(2, "0");
+  const minutes = Math.floor(rounded / 60) % 60;
+  const hours = Math.floor(rounded / 3600);
+  return `${hours > 0 ? `${hours}:${pad(minutes)}` : minutes}:${pad(rounded % 60)}`;
+}
+
+interface Pace {
+  readonly rate: string;
+  readonly left: string;
+}
+
+interface Display {
+  update(done: number, pace: Pace): void;
+  stop(): void;
+}
+
+const UNKNOWN: Pace = { rate: "?", left: "?" };
+
+function createBar(unit: string, total: number): Display {
+  const bar = new cliProgress.SingleBar(
+    { format: `{bar} {value}/{total} ${unit}, {rate}/s, {left} left`, hideCursor: true },
+    cliProgress.Presets.shades_classic,
+  );
+  bar.start(total, 0, UNKNOWN);
+  return { update: (done, pace) => bar.update(done, pace), stop: () => bar.stop() };
+}
+
+function createLines(unit: string, total: number): Display {
+  let next = performance.now() + FIRST_LINE_MS;
+  return {
+    update(done, { rate, left }) {
+      if (performance.now() < next && done < total) return;
+      next = performance.now() + LINE_INTERVAL_MS;
+      process.stderr.write(`${done}/${total} ${unit}, ${rate}/s, ${left} left\n`);
+    },
+    stop() {},
+  };
+}
