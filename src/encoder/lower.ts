@@ -23,12 +23,27 @@ export interface EncoderInput<T> {
 
 /** States below block B: -> [batch, length, modelSize]. */
 export function lowerStates<T>(scope: Scope<T>, parameters: ModelParameters<T>, input: EncoderInput<T>): T {
-  const { ops, config, dropout } = scope;
+  return lowerBlocks(scope, parameters, embed(scope, parameters, input.ids), input);
+}
+
+/** int32 [...] -> [..., modelSize]. */
+export function embed<T>({ ops, dropout }: Scope<T>, parameters: ModelParameters<T>, ids: T): T {
+  return dropout(ops.gather(parameters.embedding, ids));
+}
+
+/** Embedded tokens through the blocks below B: [batch, length, modelSize] -> the same. */
+export function lowerBlocks<T>(
+  scope: Scope<T>,
+  parameters: ModelParameters<T>,
+  embedded: T,
+  { mask, buckets }: Omit<EncoderInput<T>, "ids">,
+): T {
+  const { ops, config } = scope;
   const { blocks, relativeBias: table } = parameters.encoder;
-  const bias = ops.add(relativeBias(ops, table, input.buckets), maskBias(ops, input.mask));
-  let x = dropout(ops.gather(parameters.embedding, input.ids));
-  for (const block of blocks.slice(0, config.retrievalLayer)) x = encoderBlock(scope, block, x, bias);
-  return x;
+  const bias = ops.add(relativeBias(ops, table, buckets), maskBias(ops, mask));
+  return blocks
+    .slice(0, config.retrievalLayer)
+    .reduce((x, block) => encoderBlock(scope, block, x, bias), embedded);
 }
 
 /** The retrieval head's query vectors (of a question) or keys (of a passage): [batch, length, modelSize] -> [batch, length, headSize]. */

@@ -1,7 +1,7 @@
 /**
  * Reverse-mode differentiation of traced graphs: one rule per operation of `Ops`, written in the same operations.
  *
- * A rule gets the gradient of the loss with respect to a node's output and says the gradients with respect to its inputs
+ * A rule gets the gradient of the loss with respect to a node's outputs and says the gradients with respect to its inputs
  * (Linnainmaa 1970; Baydin et al. 2018). Since rules only speak `Ops`, the gradients are part of the graph like
  * everything else and run on the same engine.
  */
@@ -13,7 +13,7 @@ import type { Node, Operation, Tracer, Value } from "./trace.ts";
  * Extends what `tracer` has recorded by the gradients of `loss`, a float32 of no axes, with respect to `variables`.
  *
  * Returns them in the order of `variables`; a variable that `loss` does not depend on has a gradient of zeros. Gradients
- * have the shapes of their variables. Axes along which tensors are joined, cut or averaged must have known sizes.
+ * have the shapes of their variables. Axes along which tensors are cut, gathered from or averaged must have known sizes.
  */
 export function gradients(tracer: Tracer, loss: Value, variables: readonly Value[]): Value[] {
   const recorded = [...tracer.nodes];
@@ -24,12 +24,11 @@ export function gradients(tracer: Tracer, loss: Value, variables: readonly Value
 
   const sums = new Map<Value, Value>([[loss, tracer.scalar(1)]]);
   for (const node of recorded.reverse()) {
-    const gradient = sums.get(node.outputs[0]!);
-    if (!gradient || !dependent.has(node.outputs[0]!)) continue;
-    const wanted = node.inputs.map((input) => dependent.has(input));
-    const parts = rules[node.operation](tracer, node, gradient);
+    if (!node.outputs.some((output) => sums.has(output) && dependent.has(output))) continue;
+    const [first, ...more] = node.outputs.map((output) => sums.get(output) ?? zeros(tracer, output.shape));
+    const parts = rules[node.operation](tracer, node, first!, ...more);
     for (const [i, input] of node.inputs.entries()) {
-      if (!wanted[i]) continue;
+      if (!dependent.has(input)) continue;
       const known = sums.get(input);
       const part = parts[i]!();
       sums.set(input, known ? tracer.add(known, part) : part);
@@ -38,8 +37,8 @@ export function gradients(tracer: Tracer, loss: Value, variables: readonly Value
   return variables.map((variable) => sums.get(variable) ?? zeros(tracer, variable.shape));
 }
 
-/** The gradient with respect to each input, as a thunk: what no variable needs is not said. */
-type Rule = (ops: Ops<Value>, node: Node, gradient: Value) => readonly (() => Value)[];
+/** From the gradient of each output, that of each input, as a thunk: what no variable needs is not said. */
+type Rule = (ops: Ops<Value>, node: Node, gradient: Value, ...more: Value[]) => readonly (() => Value)[];
 
 const none: Rule = (_, { operation }) => {
   throw new Error(`"${operation}" has no gradient`);
@@ -90,14 +89,14 @@ const rules: Record<Operation, Rule> = {
   reshape: (ops, { inputs: [x] }, g) => [() => ops.reshape(g, x!.shape)],
   expand: (ops, { inputs: [x] }, g) => [() => sumTo(ops, g, x!.shape)],
   concat: (ops, { inputs, attributes: { axis } }, g) => {
-    let end = 0;
-    return inputs.map((part) => {
-      const start = end;
-      end += knownSize(part.shape, axis!);
-      const stop = end;
-      return () => ops.slice(g, axis!, start, stop);
-    });
+    const parts = ops.split(
+      g,
+      axis!,
+      inputs.map((part) => part.shape[axis!]!),
+    );
+    return parts.map((part) => () => part);
   },
+  split: (ops, { attributes: { axis } }, ...parts) => [() => ops.concat(parts, axis!)],
   slice: (ops, { inputs: [x], outputs: [y], attributes: { axis, start } }, g) => [
     () => {
       const size = knownSize(x!.shape, axis!);

@@ -191,22 +191,30 @@ const translate: Record<Operation, Translation> = {
     writer.emit("Expand", [...inputs, writer.shape(attributes.shape!)], {}, [outputs[0]!.name]),
   concat: (writer, { attributes, outputs }, inputs) =>
     writer.emit("Concat", inputs, { axis: attributes.axis! }, [outputs[0]!.name]),
+  split: (writer, { attributes: { axis, shape }, outputs }, inputs) =>
+    writer.emit(
+      "Split",
+      [...inputs, writer.shape(shape!)],
+      { axis: axis! },
+      outputs.map((output) => output.name),
+    ),
   slice: (writer, { attributes: { start, end, axis }, outputs }, inputs) => {
     const bounds = [[start!], [end ?? LAST], [axis!]].map((values) => writer.integers(values));
     writer.emit("Slice", [...inputs, ...bounds], {}, [outputs[0]!.name]);
   },
   gather: operator("Gather", { axis: 0 }),
   // ScatterND with reduction races on equal indices in onnxruntime's CPU provider; ScatterElements does not.
-  scatterSum: (writer, { inputs: [updates], attributes, outputs }, inputs) => {
-    const width = updates!.shape.at(-1)!;
-    const rows = writer.emit("Reshape", [inputs[0]!, writer.shape([-1, width])]);
+  scatterSum: (writer, { inputs: [, places], attributes, outputs }, inputs) => {
+    const rows = writer.emit("Flatten", [inputs[0]!], { axis: places!.shape.length }); // [indices, width]
     const column = writer.emit("Reshape", [inputs[1]!, writer.integers([-1, 1])]);
     const indices = writer.emit("Expand", [column, writer.emit("Shape", [rows])]);
+    const width = writer.emit("Shape", [rows], { start: 1 });
     const zeros = writer.emit("Expand", [
-      writer.constant({ data: Float32Array.of(0), shape: [1] }),
-      writer.shape([attributes.size!, width]),
+      writer.constant({ data: Float32Array.of(0), shape: [1, 1] }),
+      writer.emit("Concat", [writer.integers([attributes.size!]), width], { axis: 0 }),
     ]);
-    writer.emit("ScatterElements", [zeros, indices, rows], { axis: 0, reduction: "add" }, [outputs[0]!.name]);
+    const table = writer.emit("ScatterElements", [zeros, indices, rows], { axis: 0, reduction: "add" });
+    writer.emit("Reshape", [table, writer.shape(outputs[0]!.shape)], {}, [outputs[0]!.name]);
   },
   oneHot: (writer, { attributes, outputs }, inputs) => {
     const depth = writer.constant({ data: Int32Array.of(attributes.size!), shape: [] });

@@ -54,6 +54,8 @@ export interface Ops<T> {
   reshape(x: T, shape: Shape): T;
   expand(x: T, shape: Shape): T;
   concat(parts: readonly T[], axis: number): T;
+  /** The reverse of `concat`: parts of the given sizes, which add up to the axis. */
+  split(x: T, axis: number, sizes: readonly Dim[]): T[];
   /** `x[start:end]` along `axis`; a negative or missing `end` counts from the end. */
   slice(x: T, axis: number, start: number, end?: number): T;
   /** Rows of `table` (axis 0) at int32 `indices`: `[rows, ...r]`, `[...i] -> [...i, ...r]`. */

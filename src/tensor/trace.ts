@@ -60,13 +60,13 @@ export function trace<Name extends string>(
 ): Graph {
   const tracer = new Tracer();
   const given = {} as Record<Name, Value>;
-  for (const [name, [type, ...shape]] of Object.entries<Signature>(inputs))
-    given[name as Name] = { name, type, shape };
+  for (const [name, signature] of Object.entries<Signature>(inputs))
+    given[name as Name] = tracer.input(name, signature);
   const outputs = build(tracer, given);
   const needed = new Set(Object.values(outputs));
   const nodes = neededNodes(tracer.nodes, needed);
   return {
-    inputs: new Map(Object.entries(given)),
+    inputs: tracer.inputs,
     parameters: new Map([...tracer.parameters].filter(([, value]) => needed.has(value))),
     nodes,
     outputs: new Map(Object.entries(outputs)),
@@ -87,7 +87,15 @@ function neededNodes(nodes: readonly Node[], needed: Set<Value>): Node[] {
 
 export class Tracer implements Ops<Value> {
   readonly nodes: Node[] = [];
+  readonly inputs: Map<string, Value> = new Map();
   readonly parameters: Map<string, Value> = new Map();
+
+  /** What will be fed under this name at every run. */
+  input(name: string, [type, ...shape]: Signature): Value {
+    const value: Value = { name, type, shape };
+    this.inputs.set(name, value);
+    return value;
+  }
 
   /** A float32 weight, by its name in the checkpoint. */
   parameter(name: string, shape: readonly number[]): Value {
@@ -183,6 +191,18 @@ export class Tracer implements Ops<Value> {
       i === along ? addDims(parts.map((part) => part.shape[along]!)) : dim,
     );
     return this.#record("concat", parts, shape, { axis: along });
+  }
+
+  split(x: Value, axis: number, sizes: readonly Dim[]): Value[] {
+    const along = axisOf(axis, x.shape.length);
+    const outputs = sizes.map((size) =>
+      this.#value(
+        x.type,
+        x.shape.map((dim, i) => (i === along ? size : dim)),
+      ),
+    );
+    this.nodes.push({ operation: "split", inputs: [x], attributes: { axis: along, shape: sizes }, outputs });
+    return outputs;
   }
 
   slice(x: Value, axis: number, start: number, end?: number): Value {

@@ -1,0 +1,86 @@
+/**
+ * What ReAtt is trained to minimise (ReAtt, section 3), as functions over `Ops`.
+ *
+ * Letters: Q questions of a batch, K close passages of each, U distinct passages of the batch, n tokens of a question,
+ * m tokens of a passage, H heads, e head size.
+ */
+
+import { MASKED } from "../layers/attention.ts";
+import type { Ops } from "../tensor/ops.ts";
+
+/** Queries and keys of the heads that take part in retrieval, with their masks. */
+export interface RetrievalInput<T> {
+  /** [Q, H, n, e] */
+  readonly queries: T;
+  /** float32 [Q, n] */
+  readonly questionMask: T;
+  /** [U, H, m, e] */
+  readonly keys: T;
+  /** float32 [U, m] */
+  readonly passageMask: T;
+}
+
+/**
+ * Retrieval scores of every head (Eq. 1): the average over question tokens of the best match among passage tokens.
+ *
+ * -> [H, Q, U]
+ */
+export function headScores<T>(
+  ops: Ops<T>,
+  { queries, questionMask, keys, passageMask }: RetrievalInput<T>,
+): T {
+  const [questions, heads, n, size] = ops.shape(queries);
+  const [passages, , m] = ops.shape(keys);
+  const allQueries = ops.reshape(ops.transpose(queries, [1, 0, 2, 3]), [heads!, -1, size!]); // [H, Q n, e]
+  const allKeys = ops.reshape(ops.transpose(keys, [1, 3, 0, 2]), [heads!, size!, -1]); // [H, e, U m]
+  const hidden = ops.multiply(ops.subtract(ops.scalar(1), passageMask), ops.scalar(MASKED)); // [U, m]
+  const matches = ops.add(ops.matmul(allQueries, allKeys), ops.reshape(hidden, [1, 1, -1])); // [H, Q n, U m]
+  const best = ops.max(ops.reshape(matches, [heads!, questions!, n!, passages!, m!]), 4); // [H, Q, n, U]
+  const share = ops.divide(questionMask, ops.sum(questionMask, [1], { keep: true })); // [Q, n]
+  return ops.sum(ops.multiply(best, ops.reshape(share, [1, questions!, n!, 1])), [2]);
+}
+
+/** One score from all heads (Eq. 2): `softmax(headWeights / tau)` says how much each counts. [H, Q, U], [H] -> [Q, U]. */
+export function mixHeads<T>(ops: Ops<T>, scores: T, headWeights: T, tau: number): T {
+  const [heads] = ops.shape(headWeights);
+  const shares = ops.softmax(ops.divide(headWeights, ops.scalar(tau)));
+  return ops.sum(ops.multiply(scores, ops.reshape(shares, [heads!, 1, 1])), [0]);
+}
+
+/** Scores of the distinct passages [Q, U] for the close passages of all questions, `passageOf` int32 [Q K]: -> [Q, Q K]. */
+export function scoresOfBatch<T>(ops: Ops<T>, scores: T, passageOf: T): T {
+  return ops.transpose(ops.gather(ops.transpose(scores, [1, 0]), passageOf), [1, 0]);
+}
+
+/**
+ * Cross-document adjustment (Eq. 3): `KL(target || softmax(exp(logScale) scores))`, averaged over questions.
+ *
+ * scores [Q, Q K]; target [Q, K] is the decoder's attention to a question's own passages, through which no gradient
+ * flows, and 0 for those of the others; candidates float32 [Q, Q K] is 1 for the passages that take part in the
+ * softmax; own int32 [Q K] numbers the own passages of each question in the flattened scores.
+ */
+export function distillationLoss<T>(
+  ops: Ops<T>,
+  input: { scores: T; target: T; candidates: T; own: T; logScale: T },
+): { kl: T; ownLogProbabilities: T } {
+  const [questions, passages] = ops.shape(input.target);
+  const hidden = ops.multiply(ops.subtract(ops.scalar(1), input.candidates), ops.scalar(MASKED));
+  const logits = ops.add(ops.multiply(input.scores, ops.exp(input.logScale)), hidden);
+  const flat = ops.reshape(ops.logSoftmax(logits), [-1]);
+  const ownLogProbabilities = ops.reshape(ops.gather(flat, input.own), [questions!, passages!]);
+  const target = ops.stopGradient(input.target);
+  // A share can underflow to 0; 0 log 0 is 0.
+  const difference = ops.subtract(ops.log(ops.add(target, ops.scalar(1e-30))), ownLogProbabilities);
+  return { kl: ops.mean(ops.sum(ops.multiply(target, difference), [1]), [0]), ownLogProbabilities };
+}
+
+/**
+ * Negative log likelihood of the answers, averaged over the label tokens of the batch.
+ *
+ * logits [Q, T, vocabulary]; labels int32 [Q, T] numbers each label in the flattened logits; labelMask float32 [Q, T].
+ */
+export function readingLoss<T>(ops: Ops<T>, input: { logits: T; labels: T; labelMask: T }): T {
+  const logProbabilities = ops.gather(ops.reshape(ops.logSoftmax(input.logits), [-1]), input.labels);
+  const total = ops.sum(ops.multiply(logProbabilities, input.labelMask), [0, 1]);
+  return ops.divide(total, ops.multiply(ops.sum(input.labelMask, [0, 1]), ops.scalar(-1)));
+}
