@@ -1,0 +1,199 @@
+/** An interpreter of `Ops` in plain loops over plain numbers: what every other interpreter is compared with. */
+
+import type { Ops, Shape, Tensor } from "../../src/tensor/ops.ts";
+
+type Index = readonly number[];
+
+export const naiveOps: Ops<Tensor> = {
+  shape: (x) => x.shape,
+  constant: (value) => value,
+  scalar: (value) => tabulate([], () => value),
+
+  add: elementwise((a, b) => a + b),
+  subtract: elementwise((a, b) => a - b),
+  multiply: elementwise((a, b) => a * b),
+  divide: elementwise((a, b) => a / b),
+  exp: each(Math.exp),
+  log: each(Math.log),
+  sqrt: each(Math.sqrt),
+  sigmoid: each((x) => 1 / (1 + Math.exp(-x))),
+  relu: each((x) => (x > 0 ? x : 0)),
+  geluTanh: each((x) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+  greater: elementwise((a, b) => (a > b ? 1 : 0), "float32"),
+  equal: elementwise((a, b) => (a === b ? 1 : 0), "float32"),
+
+  matmul(a, b) {
+    const leading = a.shape.slice(0, -2);
+    const [rows, inner, columns] = [a.shape.at(-2)!, a.shape.at(-1)!, b.shape.at(-1)!];
+    return tabulate([...leading, rows, columns], (index) => {
+      const [batch, [row, column]] = [index.slice(0, -2), index.slice(-2) as [number, number]];
+      const batchOfB = b.shape.length === 2 ? [] : batch;
+      return total(inner, (k) => at(a, [...batch, row, k]) * at(b, [...batchOfB, k, column]));
+    });
+  },
+  transpose: (x, permutation) =>
+    tabulate(
+      permutation.map((axis) => x.shape[axis]!),
+      (index) => at(x, inverse(permutation, index)),
+      typeOf(x),
+    ),
+  reshape(x, shape) {
+    const known = sizes(shape).filter((size) => size !== -1);
+    const free = x.data.length / count(known);
+    return { data: x.data, shape: sizes(shape).map((size) => (size === -1 ? free : size)) };
+  },
+  expand: (x, shape) => tabulate(sizes(shape), (index) => at(x, stretched(x, index)), typeOf(x)),
+  concat(parts, axis) {
+    const along = fromStart(axis, parts[0]!);
+    const shape = parts[0]!.shape.with(
+      along,
+      total(parts.length, (i) => parts[i]!.shape[along]!),
+    );
+    return tabulate(
+      shape,
+      (index) => {
+        let position = index[along]!;
+        const part = parts.find((candidate) => {
+          const inside = position < candidate.shape[along]!;
+          if (!inside) position -= candidate.shape[along]!;
+          return inside;
+        })!;
+        return at(part, index.with(along, position));
+      },
+      typeOf(parts[0]!),
+    );
+  },
+  slice(x, axis, start, end) {
+    const along = fromStart(axis, x);
+    const positions = Array.from({ length: x.shape[along]! }, (_, i) => i).slice(start, end);
+    return tabulate(
+      x.shape.with(along, positions.length),
+      (index) => at(x, index.with(along, positions[index[along]!]!)),
+      typeOf(x),
+    );
+  },
+  gather: (table, indices) =>
+    tabulate(
+      [...indices.shape, ...table.shape.slice(1)],
+      (index) => {
+        const rank = indices.shape.length;
+        return at(table, [at(indices, index.slice(0, rank)), ...index.slice(rank)]);
+      },
+      typeOf(table),
+    ),
+  scatterSum: (updates, indices, rows) =>
+    tabulate([rows, ...updates.shape.slice(indices.shape.length)], ([row, ...rest]) =>
+      total(indices.data.length, (i) =>
+        indices.data[i] === row ? at(updates, [...indexOf(i, indices.shape), ...rest]) : 0,
+      ),
+    ),
+  oneHot: (indices, depth) =>
+    tabulate([...indices.shape, depth], (index) =>
+      at(indices, index.slice(0, -1)) === index.at(-1) ? 1 : 0,
+    ),
+
+  sum: reduction((numbers) => total(numbers.length, (i) => numbers[i]!)),
+  mean: reduction((numbers) => total(numbers.length, (i) => numbers[i]!) / numbers.length),
+  max: (x, axis, options) => reduction((numbers) => Math.max(...numbers))(x, [axis], options),
+  softmax: rowwise((row) => {
+    const exponentials = row.map((x) => Math.exp(x - Math.max(...row)));
+    return exponentials.map((x) => x / total(row.length, (i) => exponentials[i]!));
+  }),
+  logSoftmax: rowwise((row) => {
+    const largest = Math.max(...row);
+    const normaliser = largest + Math.log(total(row.length, (i) => Math.exp(row[i]! - largest)));
+    return row.map((x) => x - normaliser);
+  }),
+  rmsNorm: (x, weight, epsilon) =>
+    rowwise((row) => {
+      const meanSquare = total(row.length, (i) => row[i]! ** 2) / row.length;
+      return row.map((value, i) => (value / Math.sqrt(meanSquare + epsilon)) * weight.data[i]!);
+    })(x),
+  stopGradient: (x) => x,
+};
+
+/** The tensor of `shape` whose number at every index is `value(index)`. */
+export function tabulate(
+  shape: readonly number[],
+  value: (index: Index) => number,
+  type: "float32" | "int32" = "float32",
+): Tensor {
+  const data = new (type === "float32" ? Float32Array : Int32Array)(count(shape));
+  for (let i = 0; i < data.length; i++) data[i] = value(indexOf(i, shape));
+  return { data, shape };
+}
+
+/** The number of `x` at `index`. */
+export function at(x: Tensor, index: Index): number {
+  return x.data[index.reduce((position, i, axis) => position * x.shape[axis]! + i, 0)]!;
+}
+
+/** The index of the `position`-th number of a tensor of `shape`. */
+function indexOf(position: number, shape: readonly number[]): number[] {
+  const index: number[] = [];
+  for (const size of shape.toReversed()) {
+    index.unshift(position % size);
+    position = Math.floor(position / size);
+  }
+  return index;
+}
+
+/** The index in `x` of what stands at `index` once `x` is broadcast. */
+const stretched = (x: Tensor, index: Index): number[] =>
+  index.slice(index.length - x.shape.length).map((i, axis) => (x.shape[axis] === 1 ? 0 : i));
+
+function elementwise(f: (a: number, b: number) => number, type?: "float32") {
+  return (a: Tensor, b: Tensor): Tensor => {
+    const rank = Math.max(a.shape.length, b.shape.length);
+    const [left, right] = [a, b].map(({ shape }) => [...Array(rank - shape.length).fill(1), ...shape]);
+    const shape = left!.map((size, axis) => (size === 1 ? right![axis]! : size));
+    return tabulate(
+      shape,
+      (index) => f(at(a, stretched(a, index)), at(b, stretched(b, index))),
+      type ?? typeOf(a),
+    );
+  };
+}
+
+function each(f: (x: number) => number) {
+  return (x: Tensor): Tensor => ({ data: Float32Array.from(x.data, f), shape: x.shape });
+}
+
+function rowwise(f: (row: number[]) => number[]) {
+  return (x: Tensor): Tensor => {
+    const size = x.shape.at(-1)!;
+    const rows = Array.from({ length: x.data.length / size }, (_, i) => [
+      ...x.data.slice(i * size, (i + 1) * size),
+    ]);
+    return { data: Float32Array.from(rows.flatMap(f)), shape: x.shape };
+  };
+}
+
+function reduction(f: (numbers: number[]) => number) {
+  return (x: Tensor, axes: readonly number[], { keep = false }: { keep?: boolean } = {}): Tensor => {
+    const reduced = new Set(axes.map((axis) => fromStart(axis, x)));
+    const kept = x.shape.map((size, axis) => (reduced.has(axis) ? 1 : size));
+    const groups = new Map<string, number[]>();
+    x.data.forEach((value, position) => {
+      const key = indexOf(position, x.shape)
+        .map((i, axis) => (reduced.has(axis) ? 0 : i))
+        .join();
+      groups.set(key, [...(groups.get(key) ?? []), value]);
+    });
+    const { data } = tabulate(kept, (index) => f(groups.get(index.join())!), typeOf(x));
+    return { data, shape: keep ? kept : kept.filter((_, axis) => !reduced.has(axis)) };
+  };
+}
+
+const typeOf = ({ data }: Tensor) => (data instanceof Float32Array ? "float32" : "int32");
+const fromStart = (axis: number, { shape }: Tensor): number => (axis < 0 ? axis + shape.length : axis);
+const sizes = (shape: Shape): readonly number[] => shape as readonly number[];
+const count = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
+const inverse = (permutation: readonly number[], index: Index): number[] =>
+  permutation.map((_, axis) => index[permutation.indexOf(axis)]!);
+
+function total(length: number, term: (i: number) => number): number {
+  let sum = 0;
+  for (let i = 0; i < length; i++) sum += term(i);
+  return sum;
+}

@@ -1,0 +1,66 @@
+/** Models that are small enough for tests of their arithmetic, with random weights. */
+
+import type { ModelConfig } from "../../src/config.ts";
+import { createRandom } from "../../src/training/random.ts";
+import { parameterShapes } from "../../src/weights/names.ts";
+
+/** A model of 2 + 2 layers whose heads together are wider than its states; `changes` go on top. */
+export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
+  return {
+    vocabularySize: 40,
+    modelSize: 16,
+    headSize: 6,
+    heads: 3,
+    feedForwardSize: 24,
+    encoderLayers: 2,
+    decoderLayers: 2,
+    feedForward: "gated-gelu",
+    tied: false,
+    relativeBuckets: 8,
+    relativeMaxDistance: 12,
+    layerNormEpsilon: 1e-6,
+    dropoutRate: 0.1,
+    padId: 0,
+    eosId: 1,
+    decoderStartId: 0,
+    retrievalLayer: 1,
+    retrievalHead: 2,
+    distillationTau: 0.001,
+    retrievalScale: 1,
+    ...changes,
+  };
+}
+
+/** Both kinds of T5: v1.1, whose layers are gated and whose embeddings are apart, and v1.0. */
+export const TINY_MODELS: Readonly<Record<string, ModelConfig>> = {
+  "v1.1": tinyConfig(),
+  "v1.0 tied": tinyConfig({ feedForward: "relu", tied: true, encoderLayers: 3, retrievalLayer: 2 }),
+};
+
+/**
+ * Every weight of a model, drawn from the stream that `seed` names.
+ *
+ * Uniform, of variance 1 / inputs for linear layers, so that activations neither vanish nor explode; attention is far from
+ * even and far from one-hot.
+ */
+export function randomWeights(config: ModelConfig, seed: number | string): Map<string, Float32Array> {
+  const draw = (name: string, [rows, columns]: readonly number[]): Float32Array => {
+    const random = createRandom(seed, name);
+    const uniform = (width: number): number => width * (2 * random.next() - 1);
+    if (columns === undefined) return Float32Array.from({ length: rows! }, () => 1 + uniform(0.5));
+    const isTable = name === "shared.weight" || name.includes("relative_attention_bias");
+    const width = isTable ? Math.sqrt(3) : Math.sqrt(3 / columns);
+    return Float32Array.from({ length: rows! * columns }, () => uniform(width));
+  };
+  return new Map([...parameterShapes(config)].map(([name, shape]) => [name, draw(name, shape)]));
+}
+
+/** `length` token ids other than padding and `</s>`. */
+export function randomIds(
+  config: ModelConfig,
+  length: number,
+  ...seed: readonly (number | string)[]
+): number[] {
+  const random = createRandom("token ids", ...seed);
+  return Array.from({ length }, () => 2 + random.integer(config.vocabularySize - 2));
+}

@@ -1,0 +1,238 @@
+/**
+ * What every interpreter of `Ops` must do: each operation against plain loops (support/naive-ops.ts), on tensors with
+ * from no axes to four. An interpreter's test calls `conformOps` and then `test.run()`.
+ */
+
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { Ops, Tensor } from "../../src/tensor/ops.ts";
+import { createRandom } from "../../src/training/random.ts";
+import { assertNear } from "../support/arrays.ts";
+import { naiveOps, tabulate } from "../support/naive-ops.ts";
+
+/** Something to say in the tensor language. */
+export type Program = <T>(ops: Ops<T>, ...inputs: T[]) => T;
+
+/** An interpreter under test: computes `program(ops, ...inputs)`. */
+export type Evaluate = (program: Program, inputs: readonly Tensor[]) => Promise<Tensor>;
+
+const TOLERANCE = 2e-6; // float32 sums of some tens of numbers, in whatever order
+const RUNS = 25; // of each property
+
+export function conformOps(name: string, evaluate: Evaluate): void {
+  async function agree(program: Program, ...inputs: readonly Tensor[]): Promise<void> {
+    const actual = await evaluate(program, inputs);
+    const expected = program(naiveOps, ...inputs);
+    assert.equal([...actual.shape], [...expected.shape], "shapes");
+    assert.is(actual.data.constructor, expected.data.constructor, "type");
+    assertNear(actual.data, expected.data, TOLERANCE);
+  }
+
+  for (const [title, [program, ...inputs]] of Object.entries(CASES))
+    test(`${name}: ${title}`, () => agree(program, ...inputs));
+
+  test(`${name}: elementwise operations broadcast`, () =>
+    forAll(fc.constantFrom(...ELEMENTWISE), broadcastable, (operation, [left, right]) => {
+      const divisor = operation === "divide" ? [1, 4] : [-4, 4];
+      return agree(
+        (ops, a, b) => ops[operation](a, b),
+        drawn(left, -4, 4, "left"),
+        drawn(right, divisor[0]!, divisor[1]!, "right"),
+      );
+    }));
+
+  test(`${name}: comparisons broadcast, of equal numbers too`, () =>
+    forAll(fc.constantFrom("greater", "equal"), broadcastable, async (operation, [left, right]) => {
+      for (const type of ["float32", "int32"] as const)
+        await agree(
+          (ops, a, b) => ops[operation](a, b),
+          whole(left, 3, type, "left"),
+          whole(right, 3, type, "right"),
+        );
+    }));
+
+  test(`${name}: matmul over leading axes that are equal, or absent in b`, () =>
+    forAll(shapeOf(0, 2), shapeOf(3, 3), fc.boolean(), (leading, [m, k, n], shared) =>
+      agree(
+        (ops, a, b) => ops.matmul(a, b),
+        drawn([...leading, m!, k!]),
+        drawn([...(shared ? [] : leading), k!, n!], -1, 1, "b"),
+      ),
+    ));
+
+  test(`${name}: transpose by any permutation`, () =>
+    forAll(
+      shapeOf(1, 4).chain((shape) => fc.tuple(fc.constant(shape), permutationOf(shape.length))),
+      ([shape, permutation]) => agree((ops, x) => ops.transpose(x, permutation), drawn(shape)),
+    ));
+
+  test(`${name}: reductions over any axes, kept or not`, () =>
+    forAll(
+      fc.constantFrom("sum", "mean", "max"),
+      shapeOf(1, 4).chain((shape) =>
+        fc.tuple(fc.constant(shape), fc.subarray([...shape.keys()], { minLength: 1 })),
+      ),
+      fc.record({ keep: fc.boolean(), fromEnd: fc.boolean() }),
+      (operation, [shape, positive], { keep, fromEnd }) => {
+        const axes = fromEnd ? positive.map((axis) => axis - shape.length) : positive;
+        return agree(
+          (ops, x) =>
+            operation === "max" ? ops.max(x, axes[0]!, { keep }) : ops[operation](x, axes, { keep }),
+          drawn(shape),
+        );
+      },
+    ));
+
+  test(`${name}: concat along any axis, of empty parts too`, () =>
+    forAll(
+      shapeOf(1, 4).chain((shape) => fc.tuple(fc.constant(shape), fc.nat(shape.length - 1))),
+      fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 2, maxLength: 3 }),
+      ([shape, axis], sizes) =>
+        agree(
+          (ops, ...parts) => ops.concat(parts, axis),
+          ...sizes.map((size, i) => drawn(shape.with(axis, size), -1, 1, i)),
+        ),
+    ));
+
+  test(`${name}: slice between positions counted from either end`, () =>
+    forAll(
+      shapeOf(1, 3).chain((shape) => fc.tuple(fc.constant(shape), fc.nat(shape.length - 1))),
+      fc.tuple(fc.nat(20), fc.nat(20), fc.boolean(), fc.constantFrom("start", "end", "missing")),
+      ([shape, axis], [from, length, startFromEnd, endFrom]) => {
+        const size = shape[axis]!;
+        const start = from % size;
+        const end = start + 1 + (length % (size - start));
+        return agree(
+          (ops, x) =>
+            ops.slice(
+              x,
+              axis - (endFrom === "missing" ? shape.length : 0),
+              startFromEnd ? start - size : start,
+              endFrom === "missing" || end === size ? undefined : endFrom === "end" ? end - size : end,
+            ),
+          drawn(shape),
+        );
+      },
+    ));
+
+  test(`${name}: gather, oneHot and scatterSum, with equal indices`, () =>
+    forAll(shapeOf(1, 2), shapeOf(0, 2), fc.integer({ min: 1, max: 4 }), async (places, row, rows) => {
+      const indices = whole(places, rows, "int32", "indices");
+      await agree((ops, table, i) => ops.gather(table, i), drawn([rows, ...row]), indices);
+      await agree((ops, table, i) => ops.gather(table, i), whole([rows, ...row], 9, "int32"), indices);
+      await agree((ops, i) => ops.oneHot(i, rows), indices);
+      await agree((ops, x, i) => ops.scatterSum(x, i, rows), drawn([...places, ...row]), indices);
+    }));
+
+  test(`${name}: scatterSum of many equal indices is the same in 20 runs`, async () => {
+    const updates = drawn([4096, 16]);
+    const indices = whole([4096], 5, "int32");
+    const run = async () => (await evaluate((ops, x, i) => ops.scatterSum(x, i, 5), [updates, indices])).data;
+    const first = await run();
+    assertNear(first, naiveOps.scatterSum(updates, indices, 5).data, 1e-5); // sums of 800 numbers
+    for (let i = 1; i < 20; i++) assert.equal(await run(), first);
+  });
+}
+
+const ELEMENTWISE = ["add", "subtract", "multiply", "divide"] as const;
+
+/** Uniform numbers between `low` and `high`. */
+function drawn(shape: readonly number[], low = -3, high = 3, seed: number | string = "x"): Tensor {
+  const random = createRandom("drawn", seed, ...shape);
+  return tabulate(shape, () => low + (high - low) * random.next());
+}
+
+/** Whole numbers from 0 to `below - 1`. */
+function whole(
+  shape: readonly number[],
+  below: number,
+  type: "float32" | "int32",
+  seed: number | string = "whole",
+): Tensor {
+  const random = createRandom(seed, ...shape);
+  return tabulate(shape, () => random.integer(below), type);
+}
+
+const shapeOf = (minLength: number, maxLength: number): fc.Arbitrary<number[]> =>
+  fc.array(fc.integer({ min: 1, max: 4 }), { minLength, maxLength });
+
+const permutationOf = (length: number): fc.Arbitrary<number[]> =>
+  fc.shuffledSubarray([...Array(length).keys()], { minLength: length });
+
+/** Two shapes of one shape's axes: each axis in both, or 1 in one of them, or left away at the front. */
+const broadcastable: fc.Arbitrary<[number[], number[]]> = shapeOf(0, 4).chain((shape) => {
+  const side = fc
+    .tuple(fc.array(fc.boolean(), { minLength: shape.length, maxLength: shape.length }), fc.nat(shape.length))
+    .map(([single, dropped]) => shape.map((size, axis) => (single[axis] ? 1 : size)).slice(dropped));
+  return fc.tuple(side, side);
+});
+
+/** Checks `predicate` for values of all `arbitraries`; the same values at every call. */
+function forAll<Values extends [unknown, ...unknown[]]>(
+  ...parts: [
+    ...arbitraries: { [I in keyof Values]: fc.Arbitrary<Values[I]> },
+    (...v: Values) => Promise<void>,
+  ]
+): Promise<void> {
+  const property = (fc.asyncProperty as (...args: typeof parts) => fc.IAsyncProperty<Values>)(...parts);
+  return fc.assert(property, { numRuns: RUNS, seed: 1 });
+}
+
+const x = drawn([2, 3, 4]);
+const positive = drawn([2, 3, 4], 0.1, 9);
+
+/** Operations whose ways are few: a program and its inputs each. */
+const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
+  constant: [(ops) => ops.constant(x)],
+  "constant int32": [(ops) => ops.constant(whole([3, 2], 9, "int32"))],
+  "constant of a part of a longer array": [
+    (ops) => ops.constant({ data: Float32Array.of(0, 1, 2, 3).subarray(1, 3), shape: [2] }),
+  ],
+  scalar: [(ops, a) => ops.add(a, ops.scalar(-2.5)), x],
+  exp: [(ops, a) => ops.exp(a), x],
+  log: [(ops, a) => ops.log(a), positive],
+  sqrt: [(ops, a) => ops.sqrt(a), positive],
+  sigmoid: [(ops, a) => ops.sigmoid(a), x],
+  relu: [(ops, a) => ops.relu(a), x],
+  geluTanh: [(ops, a) => ops.geluTanh(a), x],
+  softmax: [(ops, a) => ops.softmax(a), x],
+  "softmax of numbers whose exponentials overflow, and of masked ones": [
+    (ops, a) => ops.softmax(a),
+    { data: Float32Array.of(1000, 999, -1e9, -1000, -1001, -1e9), shape: [2, 3] },
+  ],
+  logSoftmax: [(ops, a) => ops.logSoftmax(a), x],
+  rmsNorm: [(ops, a, weight) => ops.rmsNorm(a, weight, 1e-6), x, drawn([4])],
+  "rmsNorm whose epsilon matters": [(ops, a, weight) => ops.rmsNorm(a, weight, 0.5), x, drawn([4])],
+  stopGradient: [(ops, a) => ops.stopGradient(a), x],
+  "reshape to known sizes": [(ops, a) => ops.reshape(a, [6, 4]), x],
+  "reshape to no axes": [(ops, a) => ops.reshape(a, []), drawn([1, 1])],
+  "reshape with -1": [(ops, a) => ops.reshape(a, [4, -1, 2]), x],
+  "reshape with the axes of another tensor": [
+    (ops, a, b) => ops.reshape(a, ops.shape(b)),
+    x,
+    drawn([3, 2, 4]),
+  ],
+  "reshape with -1 and the axes of its input": [
+    (ops, a) => {
+      const [first, second] = ops.shape(a);
+      return ops.reshape(a, [second!, -1, first!]);
+    },
+    x,
+  ],
+  "expand to known sizes": [(ops, a) => ops.expand(a, [5, 2, 3]), drawn([2, 1])],
+  "expand to the axes of another tensor": [(ops, a, b) => ops.expand(a, ops.shape(b)), drawn([1, 4]), x],
+  "expand int32": [(ops, a) => ops.expand(a, [2, 3]), whole([3], 9, "int32")],
+  "slice int32": [(ops, a) => ops.slice(a, -1, 1), whole([2, 3], 9, "int32")],
+  "gather by one index": [
+    (ops, table) => ops.gather(table, ops.constant({ data: Int32Array.of(2), shape: [] })),
+    drawn([3, 4]),
+  ],
+  "the result of one operation in several others": [
+    (ops, a) => {
+      const shifted = ops.subtract(a, ops.mean(a, [-1], { keep: true }));
+      return ops.divide(shifted, ops.sqrt(ops.mean(ops.multiply(shifted, shifted), [-1], { keep: true })));
+    },
+    x,
+  ],
+};

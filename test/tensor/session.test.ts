@@ -1,0 +1,105 @@
+/** Traced graphs on onnxruntime: every operation, sizes known and named, parameters fixed and fed. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { Dim, Tensor } from "../../src/tensor/ops.ts";
+import { compile } from "../../src/tensor/session.ts";
+import { type Signature, trace } from "../../src/tensor/trace.ts";
+import { naiveOps } from "../support/naive-ops.ts";
+import { conformOps, type Evaluate } from "./conform-ops.ts";
+
+const evaluator =
+  (dim: (size: number) => Dim): Evaluate =>
+  async (program, inputs) => {
+    const signature = ({ data, shape }: Tensor): Signature => [
+      data instanceof Float32Array ? "float32" : "int32",
+      ...shape.map(dim),
+    ];
+    const graph = trace(
+      Object.fromEntries(inputs.map((input, i) => [`x${i}`, signature(input)])),
+      (ops, given) => ({
+        result: program(ops, ...inputs.map((_, i) => given[`x${i}`]!)),
+      }),
+    );
+    await using session = await compile(graph, { threads: 1 });
+    const { result } = await session.run<"result">(
+      Object.fromEntries(inputs.map((input, i) => [`x${i}`, input])),
+    );
+    const traced = graph.outputs.get("result")!.shape;
+    if (traced.every((size) => typeof size === "number"))
+      assert.equal([...traced], [...result.shape], "the traced shape");
+    return result;
+  };
+
+conformOps(
+  "sizes known",
+  evaluator((size) => size),
+);
+conformOps(
+  "sizes named",
+  evaluator((size) => (size === 1 ? 1 : `size${size}`)), // 1 stays, since it broadcasts
+);
+
+test("one graph serves several sizes", async () => {
+  const graph = trace({ x: ["float32", "batch", "length", 2] }, (ops, { x }) => ({
+    flat: ops.reshape(x, ["batch", -1]),
+    swapped: ops.transpose(x, [1, 0, 2]),
+    ones: ops.expand(ops.scalar(1), ["length", "batch"]),
+  }));
+  await using session = await compile(graph);
+  for (const [batch, length] of [
+    [1, 1],
+    [3, 2],
+    [2, 5],
+  ] as const) {
+    const data = Float32Array.from({ length: batch * length * 2 }, (_, i) => i);
+    const x = { data, shape: [batch, length, 2] };
+    const { flat, swapped, ones } = await session.run<"flat" | "swapped" | "ones">({ x });
+    assert.equal(flat.shape, [batch, 2 * length]);
+    assert.equal(swapped, naiveOps.transpose(x, [1, 0, 2]));
+    assert.equal(ones.shape, [length, batch]);
+  }
+});
+
+test("only what is fetched is computed and returned", async () => {
+  const graph = trace({ x: ["float32", 1] }, (ops, { x }) => ({ twice: ops.add(x, x), same: x }));
+  await using session = await compile(graph);
+  const x = { data: Float32Array.of(3), shape: [1] };
+  assert.equal(await session.run({ x }, ["twice"]), { twice: { data: Float32Array.of(6), shape: [1] } });
+  assert.equal(Object.keys(await session.run({ x })), ["twice", "same"]);
+});
+
+const mixed = trace({ x: ["float32", "rows", 2] }, (ops, { x }) => {
+  ops.multiply(x, ops.parameter("unused", [2])); // no output needs it
+  return { y: ops.add(ops.matmul(x, ops.parameter("weight", [2, 3])), ops.parameter("bias", [3])) };
+});
+const x: Tensor = { data: Float32Array.of(1, 2, 3, 4), shape: [2, 2] };
+const weight: Tensor = { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] };
+const bias: Tensor = { data: Float32Array.of(10, 20, 30), shape: [3] };
+const y = Float32Array.of(19, 32, 45, 29, 46, 63);
+
+test("a parameter is the same fixed in a session, fed at each run, or given a part of a longer array", async () => {
+  assert.equal([...mixed.parameters.keys()], ["weight", "bias"]);
+  const part = Float32Array.of(0, 0, ...bias.data, 0).subarray(2, 5);
+  for (const [weights, fed] of [
+    [{ weight, bias }, {}],
+    [{ weight }, { bias }],
+    [{ weight, bias: { data: part } }, {}],
+    [{}, { weight, bias }],
+  ] as const) {
+    const fixed = new Map(Object.entries(weights).map(([name, { data }]) => [name, data as Float32Array]));
+    await using session = await compile(mixed, { weights: fixed });
+    assert.equal((await session.run({ x, ...fed })).y!.data, y);
+  }
+});
+
+test("fixed weights are the session's own: what happens to the array later changes nothing", async () => {
+  const weights = new Map(
+    [weight, bias].map(({ data }, i) => [["weight", "bias"][i]!, Float32Array.from(data)]),
+  );
+  await using session = await compile(mixed, { weights });
+  for (const array of weights.values()) array.fill(0);
+  assert.equal((await session.run({ x })).y!.data, y);
+});
+
+test.run();
