@@ -2,9 +2,9 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { inspect } from "node:util";
 import { z } from "zod";
 import { InputError } from "./errors.ts";
+import { excerpt } from "./excerpt.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /** Sizes and choices of a T5 encoder-decoder with a retrieval head. */
@@ -230,12 +230,10 @@ function explain(file: string, issue: z.core.$ZodIssue): InputError {
 }
 
 function unusable(file: string, key: string, expected: string, value: unknown, remedy?: string): InputError {
-  const got =
-    value === undefined ? "nothing" : inspect(value, { depth: 1, compact: true, breakLength: Infinity });
   return new InputError({
     where: `${file}: ${key}`,
     expected,
-    got: got.slice(0, 80),
+    got: value === undefined ? "nothing" : excerpt(value),
     remedy: remedy ?? "use a T5 v1.0 or v1.1 model, with ReAtt's keys or without",
   });
 }

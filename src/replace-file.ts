@@ -24,7 +24,7 @@ export async function replaceFile(path: string, write: (file: FileHandle) => Pro
     await syncDirectory(dirname(path));
   } catch (error) {
     await rm(temporary, { force: true });
-    throw error instanceof Error && "syscall" in error ? cannotWrite(path, error) : error;
+    throw (error as NodeJS.ErrnoException).syscall === undefined ? error : cannotWrite(path, error as Error);
   }
 }
 

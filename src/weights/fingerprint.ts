@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { ModelConfig } from "../config.ts";
 import { buildParameters } from "./names.ts";
+import { bytesOf } from "./numbers.ts";
 
 /**
  * SHA-256 over all that determines the keys of passages: the embedding, the encoder below `retrievalLayer` and its relative
@@ -50,8 +51,4 @@ function relevantNumbers(config: ModelConfig): (number | string)[] {
     config.retrievalLayer,
     config.retrievalHead,
   ];
-}
-
-function bytesOf(numbers: Float32Array): Uint8Array {
-  return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }

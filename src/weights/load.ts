@@ -3,6 +3,7 @@
 import type { ModelConfig } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { parameterShapes } from "./names.ts";
+import { bytesOf } from "./numbers.ts";
 import { openWeights } from "./open.ts";
 import type { WeightFile } from "./weight-file.ts";
 
@@ -99,10 +100,6 @@ function checkShape(checkpoint: WeightFile, name: string, shape: readonly number
   const tensor = checkpoint.tensors.get(name)!;
   if (tensor.shape.join() === shape.join()) return;
   throw misfit(`${tensor.file}: ${name}`, `shape [${shape}] as config.json has it`, `[${tensor.shape}]`);
-}
-
-function bytesOf(numbers: Float32Array): Buffer {
-  return Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }
 
 function misfit(where: string, expected: string, got: string, remedy?: string): InputError {

@@ -4,9 +4,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { InputError } from "../errors.ts";
+import { excerpt } from "../excerpt.ts";
 import { openSafetensors } from "./safetensors.ts";
 import { openTorch } from "./torch.ts";
-import { excerpt, findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
+import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 
 type OpenFile = (path: string) => Promise<WeightFile>;
 

@@ -10,7 +10,7 @@
 
 import { isUtf8 } from "node:buffer";
 import { InputError } from "../errors.ts";
-import { excerpt } from "./weight-file.ts";
+import { excerpt } from "../excerpt.ts";
 
 /** Something that a pickle may name. */
 export interface PickleGlobal {

@@ -6,17 +6,10 @@
  */
 
 import { InputError } from "../errors.ts";
+import { excerpt } from "../excerpt.ts";
 import { type InputFile, openInputFile } from "./input-file.ts";
-import {
-  DTYPE_BYTES,
-  elementCount,
-  excerpt,
-  findTensor,
-  isCount,
-  readNumbers,
-  type TensorInfo,
-  type WeightFile,
-} from "./weight-file.ts";
+import { DTYPE_BYTES, elementCount, isCount, readNumbers } from "./numbers.ts";
+import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 
 const MAX_HEADER_BYTES = 25_000_000; // a 3 GB checkpoint has 60 kB
 const LENGTH_BYTES = 8;

@@ -9,18 +9,11 @@
  */
 
 import { InputError } from "../errors.ts";
+import { excerpt } from "../excerpt.ts";
 import { type InputFile, openInputFile } from "./input-file.ts";
+import { DTYPE_BYTES, elementCount, isCount, readNumbers } from "./numbers.ts";
 import { type PickleGlobal, refused, unpickle } from "./pickle.ts";
-import {
-  DTYPE_BYTES,
-  elementCount,
-  excerpt,
-  findTensor,
-  isCount,
-  readNumbers,
-  type TensorInfo,
-  type WeightFile,
-} from "./weight-file.ts";
+import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 import { findData, readZipDirectory, type ZipEntry } from "./zip.ts";
 
 const MAX_PICKLE_BYTES = 25_000_000; // a checkpoint of 1,000 tensors has 200 kB
