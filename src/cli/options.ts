@@ -79,7 +79,7 @@ function parseStrictly(args: readonly string[], options: Options): Record<string
     return parseArgs({ args: [...args], options: types }).values;
   } catch (error) {
     // Node's message goes on with advice, in further sentences and lines.
-    throw new UsageError((error as Error).message.split(/\. |\n/)[0]!);
+    throw new UsageError((error as Error).message.split(/\.\s|\n/)[0]!);
   }
 }
 

@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { excerpt, formatHits, formatReply } from "../../src/cli/human.ts";
+
+const passage = {
+  id: "p1",
+  title: "Lions",
+  text: "The lion is a large cat.\nIt lives in Africa.",
+  score: 1.25,
+};
+
+test("an answer is shown with its evidence, the span marked, and times", () => {
+  const reply = {
+    answer: "Africa",
+    tokenIds: [1],
+    confidence: 0.5,
+    abstained: false,
+    passages: [
+      { ...passage, attention: 0.75, span: { start: 37, end: 43 } },
+      { id: "p2", title: "", text: "No.", score: 0.5, attention: 0.25 },
+    ],
+    times: { retrieve: 12.3, read: 45.6 },
+  };
+  const expected = `Where do lions live?
+[Africa] (confidence 50 %)
+   1. Lions (p1): attention 75 %, score 1.250
+      The lion is a large cat. It lives in [Africa].
+   2. p2: attention 25 %, score 0.500
+      No.
+retrieve 12 ms, read 46 ms
+`;
+  assert.is(formatReply("Where do lions live?", reply, false), expected);
+  assert.is(
+    formatReply("Where do lions live?", reply, true),
+    expected.replaceAll("[Africa]", "\x1b[1mAfrica\x1b[22m"),
+  );
+  assert.match(
+    formatReply("?", { ...reply, answer: "", abstained: true }, false),
+    "\nno answer (confidence 50 %)\n",
+  );
+});
+
+test("passages found are numbered and on one line each", () => {
+  assert.is(
+    formatHits("lions?", [passage]),
+    "lions?\n   1. 1.250  Lions (p1)\n      The lion is a large cat. It lives in Africa.\n",
+  );
+});
+
+test("a text cannot steer the terminal", () => {
+  const steering = "a\x1b[2Jb\rc\u009b1m\u0007";
+  const shown = formatHits(steering, [{ id: steering, title: steering, text: steering, score: 1 }]);
+  assert.not.match(shown.replaceAll("\n", ""), /\p{Cc}/u);
+});
+
+test("an excerpt is short, and has the span where it stands", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "bc ", " ", "word "), maxLength: 400 });
+  fc.assert(
+    fc.property(text, fc.nat(), fc.nat(300), (value, first, length) => {
+      const start = first % (value.length + 1);
+      const end = Math.min(value.length, start + length);
+      const shown = excerpt(value, { start, end }, false);
+      assert.ok(shown.length <= Math.max(240, end - start) + "[…]…".length);
+      assert.ok(shown.includes(`[${value.slice(start, end).replace(/\s+/g, " ")}]`));
+      const [before = "", after = ""] = [
+        shown.slice(0, shown.indexOf("[")),
+        shown.slice(shown.indexOf("]") + 1),
+      ];
+      const flat = (part: string) => part.replace(/\s+/g, " ");
+      assert.ok(flat(value.slice(0, start)).endsWith(before.replace("…", "")));
+      assert.ok(flat(value.slice(end)).startsWith(after.replace("…", "")));
+    }),
+  );
+  assert.is(excerpt("x".repeat(500), undefined, false), `${"x".repeat(240)}…`);
+});
+
+test.run();

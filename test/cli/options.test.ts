@@ -1,0 +1,93 @@
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { defineCommand, UsageError } from "../../src/cli/options.ts";
+
+const { signal } = new AbortController();
+
+/** What a command with one option of each kind gets from these arguments. */
+async function run(...args: string[]): Promise<unknown> {
+  let got: unknown;
+  await command((values) => {
+    got = { ...values };
+  }).run(args, signal);
+  return got;
+}
+
+function command(run: (values: object) => void): ReturnType<typeof defineCommand> {
+  return defineCommand({
+    name: "test",
+    summary: "Tests.",
+    options: {
+      model: { kind: "text", placeholder: "DIR", help: "a folder", required: true },
+      note: { kind: "text", placeholder: "TEXT", help: "a note" },
+      "top-k": { kind: "integer", help: "how many", default: 10, minimum: 1 },
+      limit: { kind: "integer", help: "how long", minimum: 4 },
+      json: { kind: "flag", help: "as JSON" },
+    },
+    async run(values) {
+      run(values);
+    },
+  });
+}
+
+async function refused(args: string[], message: string | RegExp): Promise<void> {
+  const error = await run(...args).then(
+    () => assert.unreachable("was accepted"),
+    (reason: unknown) => reason,
+  );
+  assert.instance(error, UsageError);
+  if (typeof message === "string") assert.is((error as Error).message, message);
+  else assert.match((error as Error).message, message);
+  assert.not.match((error as Error).message, /\n/);
+}
+
+test("options are parsed, and defaults filled in", async () => {
+  const absent = { note: undefined, limit: undefined };
+  assert.equal(await run("--model", "m"), { ...absent, model: "m", "top-k": 10, json: false });
+  assert.equal(await run("--json", "--model=m", "--top-k", "3", "--limit", "4", "--note", ""), {
+    model: "m",
+    note: "",
+    "top-k": 3,
+    limit: 4,
+    json: true,
+  });
+});
+
+test("wrong usage is said in one line", async () => {
+  await refused([], "--model DIR is missing");
+  // From here on the words are Node's.
+  await refused(["--model"], /--model .*missing/);
+  await refused(["--model", "m", "--modle", "m"], /^Unknown option '--modle'$/);
+  await refused(["--model", "m", "--json=1"], /--json/);
+  await refused(["--model", "m", "more"], /'more'/);
+  await refused(["--model", "--json"], /--model.*ambiguous$/);
+});
+
+test("numbers are whole and in their range", async () => {
+  for (const value of ["0", "1.5", "1e3", "x", "", " 3", "99999999999999999999"]) {
+    await refused(
+      ["--model", "m", "--top-k", value],
+      `--top-k: expected a whole number from 1 on, got "${value}"`,
+    );
+  }
+  await refused(["--model", "m", "--limit", "3"], '--limit: expected a whole number from 4 on, got "3"');
+});
+
+test("help is made from the table", () => {
+  assert.is(
+    command(() => {}).help(),
+    `Tests.
+
+Usage: reatt test [options]
+
+Options:
+  --model DIR  a folder (required)
+  --note TEXT  a note
+  --top-k N    how many (default 10)
+  --limit N    how long
+  --json       as JSON
+`,
+  );
+});
+
+test.run();
