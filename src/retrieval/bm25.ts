@@ -26,7 +26,8 @@ export interface Bm25Parameters {
 /** Pyserini's; Lucene itself and BEIR's baseline have k1 1.2 and b 0.75. */
 export const DEFAULT_PARAMETERS: Readonly<Bm25Parameters> = { k1: 0.9, b: 0.4 };
 
-export interface Bm25Hit {
+/** The id of a passage and how well it matched. */
+export interface ScoredId {
   readonly id: string;
   readonly score: number;
 }
@@ -38,7 +39,7 @@ export interface Bm25 {
    * The `topK` best passages of those that share a term with the query, best first; equal scores in the order in which the
    * passages were indexed. Exact: every posting of every query term is looked at.
    */
-  search(query: string, topK: number, parameters?: Partial<Bm25Parameters>): Bm25Hit[];
+  search(query: string, topK: number, parameters?: Partial<Bm25Parameters>): ScoredId[];
   /** The scores of the passages named, whatever their rank; 0 for a passage that is not in the index. */
   score(query: string, ids: readonly string[], parameters?: Partial<Bm25Parameters>): number[];
 }

@@ -1,0 +1,74 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { InputError } from "../../src/errors.ts";
+import { evaluateAnswers, readPredictions } from "../../src/evaluation/predictions.ts";
+
+const test = suite<{ file: string }>("predictions");
+test.before(async (context) => {
+  context.file = join(await mkdtemp(join(tmpdir(), "reatt-predictions-")), "predictions.jsonl");
+});
+test.after(({ file }) => rm(join(file, ".."), { recursive: true }));
+
+const questions = [
+  { id: "1", question: "Who?", answers: ["Marie Curie", "Curie"] },
+  { id: "2", question: "Where?", answers: ["Warsaw"] },
+  { id: "3", question: "When?", answers: ["A"] },
+];
+
+test("means over all questions, worked by hand", () => {
+  const predictions = new Map([
+    ["1", { answer: "Madame Curie", passages: ["nothing", "about Marie Curie", "Curie again"] }],
+    ["2", { answer: "the Warsaw", passages: ["born in Warsaw"] }],
+    ["other", { answer: "Curie", passages: [] }],
+  ]);
+  const { measures, ...counts } = evaluateAnswers(predictions, questions, [1, 2, 3, 5]);
+  assert.equal(counts, { questions: 3, unanswered: 1 });
+  // F1 of "Madame Curie": 1 of 2 + 2 against the first, 1 of 2 + 1 against the second.
+  assert.equal(measures, {
+    exactMatch: 1 / 3,
+    f1: (2 / 3 + 1) / 3,
+    "recall@1": 1 / 3,
+    "recall@2": 2 / 3,
+    "recall@3": 2 / 3,
+  });
+});
+
+test("a question without a prediction is wrong even where its answer normalises to nothing", () => {
+  const answered = new Map([["3", { answer: "a", passages: [] }]]);
+  assert.is(evaluateAnswers(answered, questions).measures.exactMatch, 1 / 3);
+  const other = new Map([["1", { answer: "?", passages: [] }]]);
+  assert.equal(evaluateAnswers(other, questions).measures, { exactMatch: 0, f1: 0 });
+});
+
+test("reads what the answer command prints", async ({ file }) => {
+  await writeFile(
+    file,
+    '{"id": "1", "answer": "x", "confidence": 0.5, "passages": [{"id": "p", "title": "", "text": "t", "score": 1}]}\n{"id": 2, "answer": ""}\n',
+  );
+  assert.equal(
+    [...(await readPredictions(file))],
+    [
+      ["1", { answer: "x", passages: ["t"] }],
+      ["2", { answer: "", passages: [] }],
+    ],
+  );
+});
+
+test("names file and line of what it cannot read", async ({ file }) => {
+  for (const [text, words] of [
+    ['{"id": "1"}', /:1: .* got answer: /],
+    ['{"id": "1", "answer": "x"}\n{"id": 1, "answer": "y"}', /:2: expected one prediction .* got "1" again/],
+    ['{"id": "1", "answer": "x", "passages": ["p"]}', /:1: .* got passages\.0: /],
+    ["3", /:1: .* got the line: /],
+  ] as const) {
+    await writeFile(file, text);
+    const error: unknown = await readPredictions(file).catch((reason) => reason);
+    assert.instance(error, InputError);
+    assert.match((error as Error).message, words);
+  }
+});
+
+test.run();
