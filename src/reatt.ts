@@ -1,0 +1,297 @@
+/** The model as its users see it: load, index, retrieve, answer. */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type ModelConfig, readConfig } from "./config.ts";
+import { type Reading, read } from "./decoder/read.ts";
+import { openReader, type ReaderSession } from "./decoder/session.ts";
+import { type EncoderSession, encodeSequences, openEncoder } from "./encoder/session.ts";
+import { type BuildProgress, buildIndex } from "./retrieval/build.ts";
+import { type EngineName, openIndex } from "./retrieval/open.ts";
+import type { TokenIndex } from "./retrieval/token-index.ts";
+import type { CompileOptions, Provider } from "./tensor/session.ts";
+import { findAnswerSpan, type Span } from "./text/answer-span.ts";
+import type { Passage } from "./text/passage.ts";
+import {
+  cutForReading,
+  passageIds,
+  passagePrompt,
+  questionPrompt,
+  readingQuestionIds,
+  retrievalQuestionIds,
+} from "./text/prompts.ts";
+import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
+import { fingerprint } from "./weights/fingerprint.ts";
+import { loadWeights } from "./weights/load.ts";
+
+export interface LoadOptions {
+  /** What computes. Default `cpu`. */
+  readonly provider?: Provider | undefined;
+  /** Threads of the cpu provider. Default: one for each physical core. */
+  readonly threads?: number | undefined;
+}
+
+export interface IndexOptions {
+  /** Where the index is written. An index that is there already is replaced when the new one is whole. */
+  readonly directory: string;
+  /** Longer passages are cut. Default 512, as in the release. */
+  readonly maxPassageTokens?: number | undefined;
+  readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
+  /** Stops the build; the same call goes on with it later. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RetrieveOptions {
+  /** How many passages. Default 100, as in the release. */
+  readonly topK?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A passage found, with its retrieval score: the average over question tokens of the best passage token. */
+export interface Hit extends Passage {
+  readonly score: number;
+}
+
+export interface AnswerOptions {
+  /** How many passages are read. Default 10, as in the release. */
+  readonly topK?: number | undefined;
+  /** Default 1: greedy search. */
+  readonly beams?: number | undefined;
+  /** Default 50, as in the paper. */
+  readonly maxAnswerTokens?: number | undefined;
+  /** Cuts question and passage together, as the release does. Default: a passage is read as it was indexed. */
+  readonly maxInputTokens?: number | undefined;
+  /** Exponent of the length by which a beam's log probability is divided. Default 1. */
+  readonly lengthPenalty?: number | undefined;
+  /** Whether a search ends as soon as `beams` answers are complete. Default true. */
+  readonly earlyStopping?: boolean | undefined;
+  /** A reply of less confidence abstains. Default 0: never. */
+  readonly minimumConfidence?: number | undefined;
+  /** Called with the answer's text as it grows; with several beams, once it is chosen. */
+  readonly onText?: ((text: string, question: number) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A passage that was read. */
+export interface Evidence extends Hit {
+  /** The share of the decoder's attention that went to this passage; the shares of a reply sum to 1. */
+  readonly attention: number;
+  /** Where the answer stands in `text`, if it does. */
+  readonly span?: Span | undefined;
+}
+
+export interface Reply {
+  /** Empty when `abstained`. */
+  readonly answer: string;
+  /** Without the start token; with `</s>` if it was written. */
+  readonly tokenIds: readonly number[];
+  /** Geometric mean of the probabilities of the tokens. */
+  readonly confidence: number;
+  readonly abstained: boolean;
+  /** What was read, best score first. */
+  readonly passages: readonly Evidence[];
+  /** Milliseconds for the questions that were answered together with this one, divided by their number. */
+  readonly times: { readonly retrieve: number; readonly read: number };
+}
+
+/** Questions answered together: their searches share a pass over the index, and their answers each step of the decoder. */
+const QUESTIONS_AT_ONCE = 16;
+
+/** A loaded model. Holds native memory: dispose of it (`await using`), and of the indexes it opened. */
+export class ReAtt implements AsyncDisposable {
+  readonly config: ModelConfig;
+  readonly tokenizer: Tokenizer;
+  /** Identifies everything that determines passage keys: an index serves all models of one fingerprint. */
+  readonly fingerprint: string;
+  readonly #encoder: EncoderSession;
+  readonly #reader: ReaderSession;
+
+  private constructor(
+    config: ModelConfig,
+    tokenizer: Tokenizer,
+    fingerprint: string,
+    encoder: EncoderSession,
+    reader: ReaderSession,
+  ) {
+    this.config = config;
+    this.tokenizer = tokenizer;
+    this.fingerprint = fingerprint;
+    this.#encoder = encoder;
+    this.#reader = reader;
+  }
+
+  /**
+   * Loads a Hugging Face folder: `config.json`, `spiece.model`, and `model.safetensors` (whole or in shards) or
+   * `pytorch_model.bin`. Throws `InputError` where something is missing, damaged or contradictory.
+   */
+  static async load(folder: string, { provider, threads }: LoadOptions = {}): Promise<ReAtt> {
+    const config = await readConfig(folder);
+    const tokenizerFile = join(folder, "spiece.model");
+    const tokenizer = await loadTokenizer(tokenizerFile);
+    const weights = await loadWeights(folder, config);
+    const options: CompileOptions = { provider, threads, weights };
+    const [encoder, reader] = await Promise.all([openEncoder(config, options), openReader(config, options)]);
+    return new ReAtt(
+      config,
+      tokenizer,
+      fingerprint(config, weights, await readFile(tokenizerFile)),
+      encoder,
+      reader,
+    );
+  }
+
+  /**
+   * Encodes passages and writes their token keys as an index, in bounded memory. An interrupted build goes on where it
+   * stopped when the same passages are given again. Throws `InputError` for duplicate ids or a disk that refuses.
+   */
+  async index(
+    passages: AsyncIterable<Passage> | Iterable<Passage>,
+    options: IndexOptions,
+  ): Promise<TokenIndex> {
+    const { directory, maxPassageTokens = 512, onProgress, signal } = options;
+    const header = {
+      fingerprint: this.fingerprint,
+      dimension: this.config.headSize,
+      maxPassageTokens,
+      prompts: {
+        question: questionPrompt("{question}"),
+        passage: passagePrompt({ title: "{title}", text: "{text}" }),
+      },
+    };
+    const encode = (window: readonly Passage[]): Promise<Float32Array[]> =>
+      this.#encode(
+        window.map((passage) => passageIds(this.tokenizer, passage, maxPassageTokens)),
+        "keys",
+      );
+    await buildIndex(passages, { directory, header, encode, onProgress, signal });
+    return this.openIndex(directory);
+  }
+
+  /** Opens an index that this model can search. Throws `InputError` where another model made it or it is damaged. */
+  openIndex(directory: string, { engine }: { engine?: EngineName | undefined } = {}): Promise<TokenIndex> {
+    return openIndex(directory, { fingerprint: this.fingerprint, engine });
+  }
+
+  /** The best passages for a question, or for each of many, best first. */
+  retrieve(question: string, index: TokenIndex, options?: RetrieveOptions): Promise<Hit[]>;
+  retrieve(questions: readonly string[], index: TokenIndex, options?: RetrieveOptions): Promise<Hit[][]>;
+  async retrieve(
+    question: string | readonly string[],
+    index: TokenIndex,
+    { topK = 100, signal }: RetrieveOptions = {},
+  ): Promise<Hit[] | Hit[][]> {
+    if (typeof question === "string") return (await this.retrieve([question], index, { topK, signal }))[0]!;
+    const ids = question.map((text) => retrievalQuestionIds(this.tokenizer, text));
+    const found = await index.searchBatch(await this.#encode(ids, "queries"), { topK, signal });
+    return Promise.all(
+      found.map(async (hits) => {
+        const passages = await index.passages(hits.map(({ ordinal }) => ordinal));
+        return hits.map(({ score }, i) => ({ ...passages[i]!, score }));
+      }),
+    );
+  }
+
+  /**
+   * Retrieves passages for a question and reads the answer from them; for many questions, one reply after the other, in
+   * their order.
+   */
+  answer(question: string, index: TokenIndex, options?: AnswerOptions): Promise<Reply>;
+  answer(
+    questions: readonly string[],
+    index: TokenIndex,
+    options?: AnswerOptions,
+  ): AsyncGenerator<Reply, void>;
+  answer(
+    question: string | readonly string[],
+    index: TokenIndex,
+    options: AnswerOptions = {},
+  ): Promise<Reply> | AsyncGenerator<Reply, void> {
+    if (typeof question !== "string") return this.#answerAll(question, index, options);
+    return this.#answerTogether([question], index, options, 0).then(([reply]) => reply!);
+  }
+
+  async *#answerAll(
+    questions: readonly string[],
+    index: TokenIndex,
+    options: AnswerOptions,
+  ): AsyncGenerator<Reply, void> {
+    for (let first = 0; first < questions.length; first += QUESTIONS_AT_ONCE) {
+      const together = questions.slice(first, first + QUESTIONS_AT_ONCE);
+      yield* await this.#answerTogether(together, index, options, first);
+    }
+  }
+
+  async #answerTogether(
+    questions: readonly string[],
+    index: TokenIndex,
+    options: AnswerOptions,
+    first: number,
+  ): Promise<Reply[]> {
+    const start = performance.now();
+    const found = await this.retrieve(questions, index, { topK: options.topK ?? 10, signal: options.signal });
+    const retrieved = performance.now();
+    const inputs = questions.map((question, i) =>
+      this.#readingInput(question, found[i]!, index, options.maxInputTokens),
+    );
+    const readings = await read(this.config, this.#encoder, this.#reader, inputs, {
+      ...options,
+      maxTokens: options.maxAnswerTokens,
+      onToken: options.onText && this.#streamText(options.onText, first),
+    });
+    const times = {
+      retrieve: (retrieved - start) / questions.length,
+      read: (performance.now() - retrieved) / questions.length,
+    };
+    return readings.map((reading, i) => ({
+      ...this.#reply(reading, found[i]!, options.minimumConfidence ?? 0),
+      times,
+    }));
+  }
+
+  #readingInput(
+    question: string,
+    hits: readonly Hit[],
+    index: TokenIndex,
+    maxInputTokens: number | undefined,
+  ) {
+    const ids = readingQuestionIds(retrievalQuestionIds(this.tokenizer, question));
+    const passages = hits.map((hit) => passageIds(this.tokenizer, hit, index.header.maxPassageTokens));
+    if (maxInputTokens === undefined) return { question: ids, passages };
+    const cut = passages.map((passage) => cutForReading(ids, passage, maxInputTokens));
+    return { question: cut[0]!.question, passages: cut.map(({ passage }) => passage) };
+  }
+
+  #reply(reading: Reading, hits: readonly Hit[], minimumConfidence: number): Omit<Reply, "times"> {
+    const { tokenIds, logProbabilities, attention } = reading;
+    const answer = this.tokenizer.decode(tokenIds);
+    const confidence = Math.exp(logProbabilities.reduce((sum, p) => sum + p, 0) / logProbabilities.length);
+    const abstained = confidence < minimumConfidence;
+    const passages = hits.map((hit, i) => ({
+      ...hit,
+      attention: attention[i]!,
+      span: abstained ? undefined : findAnswerSpan(answer, hit.text),
+    }));
+    return { answer: abstained ? "" : answer, tokenIds, confidence, abstained, passages };
+  }
+
+  /** Tokens to text as it grows: a piece may change how the ones before it are written. */
+  #streamText(onText: NonNullable<AnswerOptions["onText"]>, first: number) {
+    const written = new Map<number, number[]>();
+    return (token: number, row: number): void => {
+      const ids = written.get(row) ?? [];
+      const before = this.tokenizer.decode(ids);
+      ids.push(token);
+      written.set(row, ids);
+      const text = this.tokenizer.decode(ids).slice(before.length);
+      if (text) onText(text, first + row);
+    };
+  }
+
+  #encode(sequences: readonly (readonly number[])[], output: "queries" | "keys"): Promise<Float32Array[]> {
+    return encodeSequences(this.#encoder, this.config, sequences, output);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#encoder[Symbol.asyncDispose](), this.#reader[Symbol.asyncDispose]()]);
+  }
+}
