@@ -29,6 +29,50 @@ export function matmulShape(a: Shape, b: Shape): Shape {
   return [...broadcast(a.slice(0, -2), b.slice(0, -2)), a.at(-2)!, b.at(-1)!];
 }
 
+/** The shape of parts that are joined along axis `along`. */
+export function concatShape(parts: readonly Shape[], along: number): Shape {
+  const first = parts[0]!;
+  for (const part of parts)
+    if (part.length !== first.length || part.some((dim, i) => i !== along && differ(dim, first[i]!)))
+      throw new RangeError(`concat of [${first}] and [${part}] along axis ${along}`);
+  return first.with(along, addDims(parts.map((part) => part[along]!)));
+}
+
+export function splitShapes(shape: Shape, along: number, sizes: readonly Dim[]): Shape[] {
+  if (differ(addDims(sizes), shape[along]!))
+    throw new RangeError(`split of [${shape}] along axis ${along} into ${sizes}`);
+  return sizes.map((size) => shape.with(along, size));
+}
+
+/** The shape of positions `start` to `end` along axis `along`; each counts from the end if it is negative. */
+export function slicedShape(shape: Shape, along: number, start: number, end?: number): Shape {
+  const size = shape[along]!;
+  const at = (position: number): Dim => (position >= 0 ? position : addDims([size, position]));
+  const from = at(start);
+  const to = end === undefined ? size : at(end);
+  if (typeof from === "string" || typeof to === "string")
+    return shape.with(along, from === 0 ? to : `(${to})-(${from})`);
+  if (from < 0 || to < from || (typeof size === "number" && to > size))
+    throw new RangeError(`slice of [${shape}] along axis ${along} from ${start} to ${end ?? "its end"}`);
+  return shape.with(along, to - from);
+}
+
+export function transposedShape(shape: Shape, permutation: readonly number[]): Shape {
+  if (permutation.length !== shape.length || shape.some((_, axis) => !permutation.includes(axis)))
+    throw new RangeError(`transpose of [${shape}] by [${permutation}]`);
+  return permutation.map((axis) => shape[axis]!);
+}
+
+/** `to`, if `from` broadcasts to it. */
+export function expandedShape(from: Shape, to: Shape): Shape {
+  const shape = broadcast(from, to);
+  if (shape.length !== to.length || shape.some((dim, i) => differ(dim, to[i]!)))
+    throw new RangeError(`expand of [${from}] to [${to}]`);
+  return to;
+}
+
+const differ = (a: Dim, b: Dim): boolean => typeof a === "number" && typeof b === "number" && a !== b;
+
 /** A sum of axes, as a number if all are known, else as a name such as `question+passage`. */
 export function addDims(dims: readonly Dim[]): Dim {
   const known = dims.filter((dim) => typeof dim === "number").reduce((sum, dim) => sum + dim, 0);
@@ -37,10 +81,9 @@ export function addDims(dims: readonly Dim[]): Dim {
   return [...names, ...(known ? [known] : [])].join("+");
 }
 
-/** What the -1 of a reshape stands for, as a number if all is known, else as a name made of both shapes. */
+/** `to`, with what its -1 stands for: a number if all is known, else a name made of both shapes. */
 export function resolveReshape(from: Shape, to: Shape): Shape {
   const free = to.indexOf(-1);
-  if (free < 0) return to;
   const numerator = [...from];
   const denominator = to.filter((_, i) => i !== free);
   for (const dim of to) {
@@ -55,13 +98,13 @@ export function resolveReshape(from: Shape, to: Shape): Shape {
   const known = product(numerator) / product(denominator);
   const above = numerator.filter((dim) => typeof dim === "string");
   const below = denominator.filter((dim) => typeof dim === "string");
-  const size: Dim =
-    above.length + below.length === 0
-      ? known
-      : [[...above, ...(known === 1 ? [] : [known])].join("*") || "1", ...below].join("/");
-  if (typeof size === "number" && !Number.isInteger(size))
+  const named = above.length + below.length > 0;
+  const fits = free < 0 ? product(numerator) === product(denominator) : Number.isInteger(known);
+  if (to.lastIndexOf(-1) !== free || !(named || fits))
     throw new RangeError(`reshape of [${from}] to [${to}]`);
-  return to.map((dim, i) => (i === free ? size : dim));
+  if (free < 0) return to;
+  const size = [[...above, ...(known === 1 ? [] : [known])].join("*") || "1", ...below].join("/");
+  return to.with(free, named ? size : known);
 }
 
 export function reducedShape(shape: Shape, axes: readonly number[], keep: boolean): Shape {

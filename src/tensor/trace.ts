@@ -5,7 +5,18 @@
  */
 
 import type { DataType, Dim, Ops, Shape, Tensor } from "./ops.ts";
-import { addDims, axisOf, broadcast, matmulShape, reducedShape, resolveReshape } from "./shapes.ts";
+import {
+  axisOf,
+  broadcast,
+  concatShape,
+  expandedShape,
+  matmulShape,
+  reducedShape,
+  resolveReshape,
+  slicedShape,
+  splitShapes,
+  transposedShape,
+} from "./shapes.ts";
 
 /** A tensor of the graph that is known only when the graph runs. */
 export interface Value {
@@ -172,8 +183,7 @@ export class Tracer implements Ops<Value> {
   }
 
   transpose(x: Value, permutation: readonly number[]): Value {
-    const shape = permutation.map((axis) => x.shape[axis]!);
-    return this.#record("transpose", [x], shape, { permutation });
+    return this.#record("transpose", [x], transposedShape(x.shape, permutation), { permutation });
   }
 
   reshape(x: Value, shape: Shape): Value {
@@ -181,42 +191,28 @@ export class Tracer implements Ops<Value> {
   }
 
   expand(x: Value, shape: Shape): Value {
-    return this.#record("expand", [x], shape, { shape });
+    return this.#record("expand", [x], expandedShape(x.shape, shape), { shape });
   }
 
   concat(parts: readonly Value[], axis: number): Value {
-    const first = parts[0]!.shape;
-    const along = axisOf(axis, first.length);
-    const shape = first.map((dim, i) =>
-      i === along ? addDims(parts.map((part) => part.shape[along]!)) : dim,
+    const along = axisOf(axis, parts[0]!.shape.length);
+    const shape = concatShape(
+      parts.map((part) => part.shape),
+      along,
     );
     return this.#record("concat", parts, shape, { axis: along });
   }
 
   split(x: Value, axis: number, sizes: readonly Dim[]): Value[] {
     const along = axisOf(axis, x.shape.length);
-    const outputs = sizes.map((size) =>
-      this.#value(
-        x.type,
-        x.shape.map((dim, i) => (i === along ? size : dim)),
-      ),
-    );
+    const outputs = splitShapes(x.shape, along, sizes).map((shape) => this.#value(x.type, shape));
     this.nodes.push({ operation: "split", inputs: [x], attributes: { axis: along, shape: sizes }, outputs });
     return outputs;
   }
 
   slice(x: Value, axis: number, start: number, end?: number): Value {
     const along = axisOf(axis, x.shape.length);
-    const size = x.shape[along]!;
-    const at = (position: number): Dim => {
-      if (position >= 0) return position;
-      return typeof size === "number" ? size + position : addDims([size, position]);
-    };
-    const from = at(start);
-    const to = end === undefined ? size : at(end);
-    const length: Dim =
-      typeof from === "number" && typeof to === "number" ? to - from : from === 0 ? to : `(${to})-(${from})`;
-    const shape = x.shape.map((dim, i) => (i === along ? length : dim));
+    const shape = slicedShape(x.shape, along, start, end);
     return this.#record("slice", [x], shape, { axis: along, start, end });
   }
 
@@ -260,7 +256,7 @@ export class Tracer implements Ops<Value> {
   }
 
   rmsNorm(x: Value, weight: Value, epsilon: number): Value {
-    return this.#record("rmsNorm", [x, weight], x.shape, { epsilon });
+    return this.#record("rmsNorm", [x, weight], broadcast(x.shape, weight.shape), { epsilon });
   }
 
   stopGradient(x: Value): Value {
