@@ -63,6 +63,12 @@ export const naiveOps: Ops<Tensor> = {
       typeOf(parts[0]!),
     );
   },
+  split(x, axis, parts) {
+    return sizes(parts).map((size, i) => {
+      const start = total(i, (before) => sizes(parts)[before]!);
+      return naiveOps.slice(x, axis, start, start + size);
+    });
+  },
   slice(x, axis, start, end) {
     const along = fromStart(axis, x);
     const positions = Array.from({ length: x.shape[along]! }, (_, i) => i).slice(start, end);

@@ -95,6 +95,20 @@ export function conformOps(name: string, evaluate: Evaluate): void {
         ),
     ));
 
+  test(`${name}: split is the reverse of concat`, () =>
+    forAll(
+      shapeOf(1, 4).chain((shape) => fc.tuple(fc.constant(shape), fc.nat(shape.length - 1))),
+      fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 3 }),
+      async ([shape, axis], sizes) => {
+        const size = sizes.reduce((sum, part) => sum + part);
+        for (const part of sizes.keys())
+          await agree(
+            (ops, x) => ops.split(x, axis - shape.length, sizes)[part]!,
+            drawn(shape.with(axis, size)),
+          );
+      },
+    ));
+
   test(`${name}: slice between positions counted from either end`, () =>
     forAll(
       shapeOf(1, 3).chain((shape) => fc.tuple(fc.constant(shape), fc.nat(shape.length - 1))),
