@@ -5,10 +5,11 @@ import { readFileSync } from "node:fs";
 import { InputError } from "../errors.ts";
 import { answerCommand } from "./answer.ts";
 import { indexCommand } from "./build-index.ts";
+import { evaluateCommand } from "./evaluate.ts";
 import { type Command, UsageError } from "./options.ts";
 import { retrieveCommand } from "./retrieve.ts";
 
-const COMMANDS: readonly Command[] = [indexCommand, retrieveCommand, answerCommand];
+const COMMANDS: readonly Command[] = [indexCommand, retrieveCommand, answerCommand, evaluateCommand];
 const EXIT = { done: 0, badInput: 1, wrongUsage: 2, interrupted: 130 } as const;
 
 const abort = new AbortController();

@@ -8,7 +8,8 @@ test("lower case, stop words and stems", () => {
 });
 
 test("Porter's own examples, among them his two later rules", () => {
-  const words = "caresses ponies relational conditional vietnamization adoption hopefulness archaeology possibly";
+  const words =
+    "caresses ponies relational conditional vietnamization adoption hopefulness archaeology possibly";
   const stems = "caress poni relat condit vietnam adopt hope archaeolog possibl";
   assert.equal(analyse(words), stems.split(" "));
 });

@@ -1,0 +1,122 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { evaluateCommand, formatMeasures } from "../../src/cli/evaluate.ts";
+import { UsageError } from "../../src/cli/options.ts";
+import { InputError } from "../../src/errors.ts";
+
+interface Files {
+  readonly folder: string;
+  file(name: string, text: string): Promise<string>;
+}
+
+const test = suite<Files>("evaluate");
+test.before(async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-evaluate-"));
+  Object.assign(context, {
+    folder,
+    async file(name: string, text: string) {
+      await writeFile(join(folder, name), text);
+      return join(folder, name);
+    },
+  });
+});
+test.after(({ folder }) => rm(folder, { recursive: true }));
+
+/** What the command writes to stdout. */
+async function evaluate(...args: string[]): Promise<string> {
+  const write = process.stdout.write;
+  let written = "";
+  process.stdout.write = (text: string | Uint8Array) => {
+    written += text;
+    return true;
+  };
+  await evaluateCommand.run(args, new AbortController().signal).finally(() => {
+    process.stdout.write = write;
+  });
+  return written;
+}
+
+async function refused(
+  running: Promise<unknown>,
+  kind: typeof InputError | typeof UsageError,
+  words: RegExp,
+) {
+  const error: unknown = await running.catch((reason) => reason);
+  assert.instance(error, kind);
+  assert.match((error as Error).message, words);
+}
+
+test("a run against judgements", async ({ file }) => {
+  const run = await file("run.trec", "q Q0 a 1 2 t\nq Q0 b 2 1 t\nother Q0 a 1 1 t\n");
+  const qrels = await file("qrels.tsv", "query-id\tcorpus-id\tscore\nq\tb\t1\nr\tb\t1\n");
+  // Of q the relevant passage is second: 1/2 and 1/log2(3); r has no results.
+  const json = JSON.parse(
+    await evaluate("retrieval", "--run", run, "--qrels", qrels, "--k", "2,1", "--json"),
+  );
+  assert.equal(json, {
+    queries: 2,
+    unanswered: 1,
+    unjudged: 1,
+    "ndcg@1": 0,
+    "p@1": 0,
+    "recall@1": 0,
+    "ndcg@2": 1 / Math.log2(3) / 2,
+    "p@2": 0.25,
+    "recall@2": 0.5,
+    map: 0.25,
+    mrr: 0.25,
+  });
+  const table = await evaluate("retrieval", "--run", run, "--qrels", qrels, "--k", "1,2");
+  assert.match(table, /^2 queries, 1 of them without results; 1 more that nobody judged\n/);
+  assert.match(table, /\nndcg {4}0\.0000 @1 {3}0\.3155 @2\n/);
+});
+
+test("answers against data", async ({ file }) => {
+  const data = await file("data.jsonl", '{"id": "1", "question": "Who?", "answers": ["Ada"]}\n');
+  const predictions = await file(
+    "p.jsonl",
+    '{"id": "1", "answer": "Ada", "passages": [{"text": "by Ada"}]}\n',
+  );
+  const args = ["answers", "--predictions", predictions, "--data", data];
+  assert.equal(JSON.parse(await evaluate(...args, "--json")), {
+    questions: 1,
+    unanswered: 0,
+    exactMatch: 1,
+    f1: 1,
+    "recall@1": 1,
+  });
+  assert.match(
+    await evaluate(...args),
+    /^1 questions, 0 of them without a prediction\nexactMatch {2}1\.0000\n/,
+  );
+});
+
+test("wrong usage and files that do not belong together", async ({ file }) => {
+  await refused(evaluate(), UsageError, /retrieval or answers/);
+  await refused(evaluate("everything"), UsageError, /retrieval or answers/);
+  await refused(evaluate("retrieval", "--run", "x"), UsageError, /--qrels FILE is missing/);
+  for (const k of ["0", "1,,2", "a", "1.5"]) {
+    await refused(evaluate("retrieval", "--run", "x", "--qrels", "y", "--k", k), UsageError, /--k: expected/);
+  }
+  const run = await file("run.trec", "q Q0 a 1 2 t\n");
+  const qrels = await file("qrels.txt", "other 0 a 1\n");
+  await refused(evaluate("retrieval", "--run", run, "--qrels", qrels), InputError, /none of them/);
+  const data = await file("data.jsonl", '{"id": "1", "question": "Who?"}\n');
+  const predictions = await file("p.jsonl", '{"id": "2", "answer": "Ada"}\n');
+  const args = ["answers", "--predictions", predictions, "--data"];
+  await refused(evaluate(...args, data), InputError, /expected "answers" of the questions, got none/);
+  const answered = await file("answered.jsonl", '{"id": "1", "question": "Who?", "answers": ["Ada"]}\n');
+  await refused(evaluate(...args, answered), InputError, /none of them/);
+});
+
+test("a line for each measure", () => {
+  assert.is(
+    formatMeasures({ "ndcg@1": 0.5, "ndcg@10": 1, map: 0.25 }),
+    "ndcg  0.5000 @1    1.0000 @10\nmap   0.2500",
+  );
+});
+
+test.run();
