@@ -88,7 +88,7 @@ export const naiveOps: Ops<Tensor> = {
       typeOf(table),
     ),
   scatterSum: (updates, indices, rows) =>
-    tabulate([rows, ...updates.shape.slice(indices.shape.length)], ([row, ...rest]) =>
+    tabulate([...sizes([rows]), ...updates.shape.slice(indices.shape.length)], ([row, ...rest]) =>
       total(indices.data.length, (i) =>
         indices.data[i] === row ? at(updates, [...indexOf(i, indices.shape), ...rest]) : 0,
       ),

@@ -1,0 +1,180 @@
+/**
+ * T5 with ReAtt's masks in plain loops over float64, written from the papers alone and sharing no code with src: question
+ * and passage side by side through every layer, the decoder over everything at once, nothing kept from before.
+ */
+
+import type { ModelConfig } from "../../src/config.ts";
+
+/** Rows of numbers. */
+export type Matrix = readonly (readonly number[])[];
+
+export interface NaiveT5 {
+  /** States below block B of [question ; passage], which do not see each other there. */
+  lower(question: readonly number[], passage: readonly number[]): Matrix;
+  /** What the decoder reads of [question ; passage]. */
+  encode(question: readonly number[], passage: readonly number[]): Matrix;
+  /** The retrieval head's query vectors or keys of states below block B. */
+  retrieval(projection: "q" | "k", states: Matrix): Matrix;
+  /** Logits after each of `ids`, and the last block's cross-attention scores [head][position][token of `memory`]. */
+  decode(ids: readonly number[], memory: Matrix): { logits: Matrix; crossScores: readonly Matrix[] };
+}
+
+export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float32Array>): NaiveT5 {
+  const { headSize, heads } = config;
+
+  function matrix(name: string, columns: number): Matrix {
+    const numbers = weights.get(`${name}.weight`)!;
+    return range(numbers.length / columns).map((row) => [
+      ...numbers.subarray(row * columns, (row + 1) * columns),
+    ]);
+  }
+
+  const embedding = matrix("shared", config.modelSize);
+  const output = config.tied ? embedding : matrix("lm_head", config.modelSize);
+
+  /** Every row through a linear layer [out, in]. */
+  function linear(name: string, x: Matrix): Matrix {
+    const rows = matrix(name, x[0]!.length);
+    return x.map((input) => rows.map((row) => dot(row, input)));
+  }
+
+  function norm(name: string, x: Matrix): Matrix {
+    const [weight] = matrix(name, config.modelSize);
+    return x.map((row) => {
+      const size = Math.sqrt(dot(row, row) / row.length + config.layerNormEpsilon);
+      return row.map((value, i) => (value / size) * weight![i]!);
+    });
+  }
+
+  /** `bias(head, query, key)` is added to the scores; minus infinity hides. */
+  function attention(
+    layer: string,
+    x: Matrix,
+    memory: Matrix,
+    bias: (head: number, query: number, key: number) => number,
+  ) {
+    const [q, k, v] = [linear(`${layer}.q`, x), linear(`${layer}.k`, memory), linear(`${layer}.v`, memory)];
+    const scores = range(heads).map((head) =>
+      q.map((query, i) => k.map((key, j) => dot(part(query, head), part(key, head)) + bias(head, i, j))),
+    );
+    const contexts = x.map((_, i) =>
+      range(heads).flatMap((head) => {
+        const shares = softmax(scores[head]![i]!);
+        return range(headSize).map((at) =>
+          dot(
+            shares,
+            v.map((value) => part(value, head)[at]!),
+          ),
+        );
+      }),
+    );
+    return { output: linear(`${layer}.o`, contexts), scores };
+  }
+
+  const part = (row: readonly number[], head: number) => row.slice(head * headSize, (head + 1) * headSize);
+
+  function feedForward(layer: string, x: Matrix): Matrix {
+    if (config.feedForward === "relu")
+      return linear(
+        `${layer}.wo`,
+        linear(`${layer}.wi`, x).map((row) => row.map((value) => Math.max(value, 0))),
+      );
+    const inner = linear(`${layer}.wi_1`, x);
+    const gated = linear(`${layer}.wi_0`, x).map((row, i) =>
+      row.map((value, j) => gelu(value) * inner[i]![j]!),
+    );
+    return linear(`${layer}.wo`, gated);
+  }
+
+  function positionBias(stack: "encoder" | "decoder") {
+    const table = matrix(`${stack}.block.0.layer.0.SelfAttention.relative_attention_bias`, heads);
+    return (head: number, query: number, key: number): number =>
+      table[bucket(config, stack, key - query)]![head]!;
+  }
+
+  /** States after `blocks` encoder blocks. */
+  function encoderStates(question: readonly number[], passage: readonly number[], blocks: number): Matrix {
+    const position = positionBias("encoder");
+    const isQuestion = (i: number): boolean => i < question.length;
+    let x: Matrix = [...question, ...passage].map((id) => embedding[id]!);
+    for (const n of range(blocks)) {
+      const block = `encoder.block.${n}`;
+      const normed = norm(`${block}.layer.0.layer_norm`, x);
+      const own = attention(`${block}.layer.0.SelfAttention`, normed, normed, (head, i, j) =>
+        n >= config.retrievalLayer || isQuestion(i) === isQuestion(j)
+          ? position(head, i, j)
+          : Number.NEGATIVE_INFINITY,
+      );
+      x = add(x, own.output);
+      x = add(x, feedForward(`${block}.layer.1.DenseReluDense`, norm(`${block}.layer.1.layer_norm`, x)));
+    }
+    return x;
+  }
+
+  return {
+    lower: (question, passage) => encoderStates(question, passage, config.retrievalLayer),
+    encode: (question, passage) =>
+      norm("encoder.final_layer_norm", encoderStates(question, passage, config.encoderLayers)),
+    retrieval(projection, states) {
+      const layer = `encoder.block.${config.retrievalLayer}.layer.0`;
+      const vectors = linear(`${layer}.SelfAttention.${projection}`, norm(`${layer}.layer_norm`, states));
+      return vectors.map((row) => part(row, config.retrievalHead));
+    },
+    decode(ids, memory) {
+      const position = positionBias("decoder");
+      let crossScores: readonly Matrix[] = [];
+      let x: Matrix = ids.map((id) => embedding[id]!);
+      for (const n of range(config.decoderLayers)) {
+        const block = `decoder.block.${n}`;
+        const normed = norm(`${block}.layer.0.layer_norm`, x);
+        const own = attention(`${block}.layer.0.SelfAttention`, normed, normed, (head, i, j) =>
+          j <= i ? position(head, i, j) : Number.NEGATIVE_INFINITY,
+        );
+        x = add(x, own.output);
+        const crossNormed = norm(`${block}.layer.1.layer_norm`, x);
+        const cross = attention(`${block}.layer.1.EncDecAttention`, crossNormed, memory, () => 0);
+        crossScores = cross.scores;
+        x = add(x, cross.output);
+        x = add(x, feedForward(`${block}.layer.2.DenseReluDense`, norm(`${block}.layer.2.layer_norm`, x)));
+      }
+      const scale = config.tied ? 1 / Math.sqrt(config.modelSize) : 1;
+      const states = norm("decoder.final_layer_norm", x);
+      return { logits: states.map((row) => output.map((token) => scale * dot(token, row))), crossScores };
+    },
+  };
+}
+
+/** The target attention (ReAtt, section 3.1) of passages that have `lengths` tokens in memory, question copies included. */
+export function naiveTargetAttention(crossScores: readonly Matrix[], lengths: readonly number[]): number[] {
+  const shares = crossScores.map(([first]) => softmax(first!));
+  let start = 0;
+  return lengths.map((length) => {
+    start += length;
+    return sum(shares.map((row) => sum(row.slice(start - length, start)))) / shares.length;
+  });
+}
+
+/** Raffel et al. 2020, 2.1: half of the buckets for one distance each, half spread logarithmically. */
+function bucket(config: ModelConfig, stack: "encoder" | "decoder", distance: number): number {
+  const buckets = stack === "encoder" ? config.relativeBuckets / 2 : config.relativeBuckets;
+  const first = stack === "encoder" && distance > 0 ? buckets : 0;
+  const length = Math.abs(distance);
+  const single = buckets / 2;
+  if (length < single) return first + length;
+  const share = Math.log(length / single) / Math.log(config.relativeMaxDistance / single);
+  return first + Math.min(buckets - 1, Math.floor(single + share * (buckets - single)));
+}
+
+export const softmax = (row: readonly number[]): number[] => {
+  const largest = Math.max(...row);
+  const exponentials = row.map((value) => Math.exp(value - largest));
+  return exponentials.map((value) => value / sum(exponentials));
+};
+
+const gelu = (x: number): number =>
+  0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x)));
+const range = (length: number): number[] => Array.from({ length }, (_, i) => i);
+const sum = (row: readonly number[]): number => row.reduce((total, value) => total + value, 0);
+const dot = (a: readonly number[], b: readonly number[]): number =>
+  a.reduce((total, value, i) => total + value * b[i]!, 0);
+const add = (a: Matrix, b: Matrix): Matrix => a.map((row, i) => row.map((value, j) => value + b[i]![j]!));
