@@ -1,0 +1,115 @@
+/**
+ * Runs test files: `npm test [PATTERN] [-- --time-limit SECONDS]`.
+ *
+ * Every test/**\/*.test.ts whose path contains PATTERN runs in a process of its own, two at a time. A file's output
+ * is printed whole, in the order of the files. A file fails when a test of it fails, and also when it crashes, hangs,
+ * or runs no test: a uvu suite without `.run()` would otherwise pass in silence.
+ * The last line is `N passed, N failed`, followed by `, N skipped` when tests were skipped.
+ */
+
+import { spawn } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+interface Outcome extends Counts {
+  file: string;
+  output: string;
+  /** What went wrong with the file as a whole. */
+  fault: string | undefined;
+}
+
+const SIMULTANEOUS_FILES = 2;
+const TIME_LIMIT_S = 600; // an open handle keeps a uvu process alive for ever
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { "time-limit": { type: "string", default: String(TIME_LIMIT_S) } },
+});
+const timeLimitMs = Number(values["time-limit"]) * 1000;
+const files = findTests(positionals[0] ?? "");
+const logs = mkdtempSync(join(tmpdir(), "reatt-tests-"));
+const outcomes = await runAll(files);
+rmSync(logs, { recursive: true });
+summarize(outcomes);
+
+function findTests(pattern: string): string[] {
+  return readdirSync("test", { recursive: true, encoding: "utf8" })
+    .map((path) => join("test", path))
+    .filter((path) => path.endsWith(".test.ts") && path.includes(pattern))
+    .sort();
+}
+
+async function runAll(files: readonly string[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  let started = 0;
+  let printed = 0;
+  async function work(): Promise<void> {
+    while (started < files.length) {
+      const index = started++;
+      outcomes[index] = await runFile(files[index]!, join(logs, `${index}.log`));
+      for (; outcomes[printed] !== undefined; printed++) print(outcomes[printed]!);
+    }
+  }
+  await Promise.all(Array.from({ length: SIMULTANEOUS_FILES }, work));
+  return outcomes;
+}
+
+async function runFile(file: string, logPath: string): Promise<Outcome> {
+  // A log file, and no pipe: a process that the test left behind cannot keep the runner waiting by holding it open.
+  const log = openSync(logPath, "w");
+  const child = spawn(process.execPath, ["--import", "tsx", file], {
+    stdio: ["ignore", log, log],
+    env: { ...process.env, FORCE_COLOR: "0" },
+    timeout: timeLimitMs,
+    killSignal: "SIGKILL",
+  });
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+    child.once("error", reject).once("exit", (...status) => resolve(status));
+  });
+  closeSync(log);
+  const output = readFileSync(logPath, "utf8");
+  return { file, output, ...judge(output, code, signal) };
+}
+
+function judge(output: string, code: number | null, signal: string | null): Counts & Pick<Outcome, "fault"> {
+  const total = summaryNumber(output, "Total");
+  const passed = summaryNumber(output, "Passed");
+  const skipped = summaryNumber(output, "Skipped");
+  const failed = total - passed;
+  let fault: string | undefined;
+  if (signal === "SIGKILL") fault = `was killed (it may take ${timeLimitMs / 1000} s)`;
+  else if (signal !== null) fault = `crashed with ${signal}`;
+  else if (code !== 0 && failed === 0) fault = `crashed with exit code ${code}`;
+  else if (total + skipped === 0) fault = "ran no test: does the file call test.run()?";
+  return { passed, failed: failed + (fault === undefined ? 0 : 1), skipped, fault };
+}
+
+/** A number of uvu's summary (its last, where a test prints another), 0 when the file ended before it. */
+function summaryNumber(output: string, name: "Total" | "Passed" | "Skipped"): number {
+  const lines = [...output.matchAll(new RegExp(`^  ${name}: +(\\d+)$`, "gm"))];
+  return Number(lines.at(-1)?.[1] ?? 0);
+}
+
+function print({ file, output, fault }: Outcome): void {
+  console.log(`\n${file}\n${output.trimEnd()}`);
+  if (fault !== undefined) console.log(`  FAIL  ${file} ${fault}`);
+}
+
+function summarize(outcomes: readonly Outcome[]): void {
+  const sum = (key: keyof Counts): number => outcomes.reduce((total, outcome) => total + outcome[key], 0);
+  const bad = outcomes.filter(({ failed }) => failed > 0);
+  if (outcomes.length === 0) console.log(`no test file matches "${positionals[0] ?? ""}"`);
+  if (bad.length > 0) console.log(`\nFailed:\n${bad.map(({ file }) => `  ${file}`).join("\n")}`);
+  const skipped = sum("skipped") > 0 ? `, ${sum("skipped")} skipped` : "";
+  const failed = outcomes.length === 0 ? 1 : sum("failed");
+  console.log(`\n${sum("passed")} passed, ${failed} failed${skipped}`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
