@@ -13,7 +13,7 @@ import type { Node, Operation, Tracer, Value } from "./trace.ts";
  * Extends what `tracer` has recorded by the gradients of `loss`, a float32 of no axes, with respect to `variables`.
  *
  * Returns them in the order of `variables`; a variable that `loss` does not depend on has a gradient of zeros. Gradients
- * have the shapes of their variables. Axes along which tensors are cut, gathered from or averaged must have known sizes.
+ * have the shapes of their variables. Axes along which tensors are sliced or averaged must have known sizes.
  */
 export function gradients(tracer: Tracer, loss: Value, variables: readonly Value[]): Value[] {
   const recorded = [...tracer.nodes];
@@ -114,12 +114,7 @@ const rules: Record<Operation, Rule> = {
       return ops.concat([...padding(before), g, ...padding(after)], axis!);
     },
   ],
-  gather: (ops, { inputs: [table, indices] }, g) => [
-    () => {
-      const flat = ops.reshape(g, [...indices!.shape, -1]);
-      return ops.reshape(ops.scatterSum(flat, indices!, knownSize(table!.shape, 0)), table!.shape);
-    },
-  ],
+  gather: (ops, { inputs: [table, indices] }, g) => [() => ops.scatterSum(g, indices!, table!.shape[0]!)],
   scatterSum: (ops, { inputs: [, indices] }, g) => [() => ops.gather(g, indices!)],
   sum: (ops, { inputs: [x], attributes: { axes } }, g) => [() => spread(ops, g, x!.shape, axes!)],
   mean: (ops, { inputs: [x], attributes: { axes } }, g) => [

@@ -211,7 +211,7 @@ const translate: Record<Operation, Translation> = {
     const width = writer.emit("Shape", [rows], { start: 1 });
     const zeros = writer.emit("Expand", [
       writer.constant({ data: Float32Array.of(0), shape: [1, 1] }),
-      writer.emit("Concat", [writer.integers([attributes.size!]), width], { axis: 0 }),
+      writer.emit("Concat", [writer.shape([attributes.shape![0]!]), width], { axis: 0 }),
     ]);
     const table = writer.emit("ScatterElements", [zeros, indices, rows], { axis: 0, reduction: "add" });
     writer.emit("Reshape", [table, writer.shape(outputs[0]!.shape)], {}, [outputs[0]!.name]);

@@ -226,9 +226,9 @@ export class Tracer implements Ops<Value> {
     );
   }
 
-  scatterSum(updates: Value, indices: Value, rows: number): Value {
+  scatterSum(updates: Value, indices: Value, rows: Dim): Value {
     const shape = [rows, ...updates.shape.slice(indices.shape.length)];
-    return this.#record("scatterSum", [updates, indices], shape, { size: rows });
+    return this.#record("scatterSum", [updates, indices], shape, { shape });
   }
 
   oneHot(indices: Value, depth: number): Value {
