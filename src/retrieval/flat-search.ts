@@ -27,15 +27,9 @@ export async function openFlatSearch(store: KeyStore): Promise<SearchEngine> {
     async search(questions, topK, signal) {
       const bests = questions.map((question) => new Best(topK, 2 * float32Error(question, store)));
       const groups = groupQuestions(questions, bests, store.dimension);
-      let collectLast = () => {};
       for await (const piece of store.pieces(signal))
-        for (const group of groups) {
-          const running = products(session, group.queries, piece.keys, store.dimension);
-          collectLast(); // here, while onnxruntime computes on its own threads
-          const scores = await running;
-          collectLast = () => collect(scores, group, piece);
-        }
-      collectLast();
+        for (const group of groups)
+          collect(await products(session, group.queries, piece.keys, store.dimension), group, piece);
       const found = [];
       for (const [i, question] of questions.entries()) {
         signal?.throwIfAborted();

@@ -56,10 +56,10 @@ export function openStore(
     passageCount += record.passages;
   }
   const locate = (ordinal: number): [Segment, number] => {
-    const i = bases.findLastIndex((base) => base <= ordinal);
+    const i = lastAtMost(bases.length, (i) => bases[i]!, ordinal);
     return [segments[i]!, ordinal - bases[i]!];
   };
-  const readPiece = pieceReader(memoryLimit);
+  const cache = pieceCache(dimension, memoryLimit);
   let plan: Promise<PieceRange[]> | undefined;
   return {
     dimension,
@@ -69,16 +69,18 @@ export function openStore(
     async *pieces(signal) {
       plan ??= planPieces(segments, bases);
       const ranges = await plan;
-      let next = readPiece(ranges, 0);
+      let next = cache.piece(ranges, 0);
       for (let i = 0; i < ranges.length; i++) {
         const piece = await next;
         signal?.throwIfAborted();
-        if (i + 1 < ranges.length) next = readPiece(ranges, i + 1);
+        if (i + 1 < ranges.length) next = cache.piece(ranges, i + 1);
         next.catch(() => {}); // seen when it is awaited, unless the caller leaves before
         yield piece;
       }
     },
     async keys(ordinal) {
+      const kept = cache.keys(ordinal);
+      if (kept) return kept;
       const [segment, local] = locate(ordinal);
       const [first, end] = (await segment.tokenStarts(local, 1)) as [number, number];
       return segment.keys(first, end - first);
@@ -97,31 +99,56 @@ export function openStore(
   };
 }
 
+interface PieceCache {
+  /** Piece `i` of `ranges`, which are asked for in order. */
+  piece(ranges: readonly PieceRange[], i: number): Promise<KeyPiece>;
+  /** The keys of a passage, where its piece is in memory. */
+  keys(ordinal: number): Float32Array | undefined;
+}
+
 /**
- * Reads pieces and keeps the first ones, up to `memoryLimit`. A scan visits all in turn, so of an index that is larger
- * than the limit "least recently used" would always throw away what is needed next.
+ * Keeps the first pieces, up to `memoryLimit`. A scan visits all in turn, so of an index that is larger than the limit
+ * "least recently used" would always throw away what is needed next.
  */
-function pieceReader(memoryLimit: number): (ranges: readonly PieceRange[], i: number) => Promise<KeyPiece> {
-  const kept = new Map<number, KeyPiece>();
+function pieceCache(dimension: number, memoryLimit: number): PieceCache {
+  const kept: KeyPiece[] = [];
   let bytes = 0;
-  return async (ranges, i) => {
-    const known = kept.get(i);
-    if (known) return known;
-    const { segment, firstPassage, passages, base } = ranges[i]!;
-    const tokens = await segment.tokenStarts(firstPassage, passages);
-    const start = tokens[0]!;
-    const piece: KeyPiece = {
-      first: base + firstPassage,
-      starts: Uint32Array.from(tokens, (token) => token - start),
-      keys: await segment.keys(start, tokens[passages]! - start),
-    };
-    const size = piece.keys.length * 4;
-    if (!kept.has(i) && bytes + size <= memoryLimit) {
-      kept.set(i, piece);
-      bytes += size;
-    }
-    return piece;
+  return {
+    async piece(ranges, i) {
+      if (i < kept.length) return kept[i]!;
+      const { segment, firstPassage, passages, base } = ranges[i]!;
+      const tokens = await segment.tokenStarts(firstPassage, passages);
+      const start = tokens[0]!;
+      const piece: KeyPiece = {
+        first: base + firstPassage,
+        starts: Uint32Array.from(tokens, (token) => token - start),
+        keys: await segment.keys(start, tokens[passages]! - start),
+      };
+      if (i === kept.length && bytes + piece.keys.byteLength <= memoryLimit) {
+        kept.push(piece);
+        bytes += piece.keys.byteLength;
+      }
+      return piece;
+    },
+    keys(ordinal) {
+      const piece = kept[lastAtMost(kept.length, (i) => kept[i]!.first, ordinal)];
+      const row = piece ? ordinal - piece.first : 0;
+      if (!piece || row + 1 >= piece.starts.length) return undefined;
+      return piece.keys.subarray(piece.starts[row]! * dimension, piece.starts[row + 1]! * dimension);
+    },
   };
+}
+
+/** The last of `count` ascending values that is at most `limit`, -1 where none is. */
+function lastAtMost(count: number, value: (i: number) => number, limit: number): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (value(middle) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
 }
 
 const PLAN_PASSAGES = 65_536; // a MB of offsets at a time

@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import { buildIndex } from "../../src/retrieval/build.ts";
 import { type EngineName, type OpenOptions, openIndex } from "../../src/retrieval/open.ts";
 import type { TokenIndex } from "../../src/retrieval/token-index.ts";
-import { build, encodeText, header, makePassages, naiveSearch, temporary } from "./support.ts";
+import { build, encodeText, header, makePassages, naiveSearch, rejects, temporary } from "./support.ts";
 
 const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11 w12 w13", "unknown words here"].map(encodeText);
 
@@ -146,13 +146,4 @@ function same(
 /** The loop sums in another order: equal up to the rounding of float64. */
 function closeTo(score: number, expected: number): void {
   assert.ok(Math.abs(score - expected) <= 1e-12 * (1 + Math.abs(expected)), `${score} is not ${expected}`);
-}
-
-export async function rejects(promise: Promise<unknown>, message: RegExp): Promise<void> {
-  const error = await promise.then(
-    () => undefined,
-    (error: Error) => error,
-  );
-  assert.ok(error, `should have thrown ${message}`);
-  assert.match(error.message, message);
 }

@@ -1,10 +1,11 @@
 /** A tiny world for the tests of the index: passages, an encoder of words, and a search that is nothing but loops. */
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import * as assert from "uvu/assert";
 import { type BuildOptions, buildIndex } from "../../src/retrieval/build.ts";
-import type { IndexHeader } from "../../src/retrieval/manifest.ts";
+import { type IndexHeader, readManifest, segmentPath } from "../../src/retrieval/manifest.ts";
 import type { Passage } from "../../src/text/passage.ts";
 
 export const DIMENSION = 8;
@@ -84,3 +85,26 @@ export const build = (
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   options: Partial<BuildOptions> = {},
 ): Promise<void> => buildIndex(passages, { directory, header, encode, ...options });
+
+/** The same files with the same contents, but for the number of the generation. */
+export async function sameBytes(directory: string, expected: string): Promise<void> {
+  const [a, b] = [await readManifest(directory), await readManifest(expected)];
+  assert.equal({ ...a.segments[0], name: "" }, { ...b.segments[0], name: "" });
+  const [left, right] = [
+    segmentPath(directory, a.segments[0]!.name),
+    segmentPath(expected, b.segments[0]!.name),
+  ];
+  const names = (await readdir(right)).sort();
+  assert.equal((await readdir(left)).sort(), names);
+  for (const name of names)
+    assert.ok((await readFile(join(left, name))).equals(await readFile(join(right, name))), name);
+}
+
+export async function rejects(promise: Promise<unknown>, message: RegExp): Promise<void> {
+  const error = await promise.then(
+    () => undefined,
+    (error: Error) => error,
+  );
+  assert.ok(error, `should have thrown ${message}`);
+  assert.match(error.message, message);
+}
