@@ -24,6 +24,9 @@ export const DTYPE_BYTES: ReadonlyMap<string, number> = new Map([
   ["BOOL", 1],
 ]);
 
+/** 4 GiB of single precision, the longest array of bytes in Node 20. The largest tensor of T5-11B has 2 ** 26. */
+const MAX_COUNT = 2 ** 30;
+
 const WIDEN: ReadonlyMap<string, typeof widenFloat16> = new Map([
   ["F16", widenFloat16],
   ["BF16", widenBfloat16],
@@ -37,7 +40,9 @@ export async function readNumbers(
   count: number,
 ): Promise<Float32Array> {
   const widen = WIDEN.get(tensor.dtype);
-  if (widen === undefined && tensor.dtype !== "F32") throw unreadableDtype(tensor);
+  if (widen === undefined && tensor.dtype !== "F32")
+    throw unreadable(tensor, "F32, F16 or BF16", tensor.dtype);
+  if (count > MAX_COUNT) throw unreadable(tensor, `at most ${MAX_COUNT} numbers`, `${count}`);
   const numbers = new Float32Array(count);
   if (widen === undefined) {
     await file.readInto(bytesOf(numbers), position);
@@ -67,11 +72,11 @@ export function bytesOf(numbers: Float32Array | Uint16Array): Buffer {
   return Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }
 
-function unreadableDtype({ file, name, dtype }: TensorInfo): InputError {
+function unreadable({ file, name }: TensorInfo, expected: string, got: string): InputError {
   return new InputError({
     where: `${file}: ${name}`,
-    expected: "F32, F16 or BF16",
-    got: dtype,
-    remedy: "save the model in one of these",
+    expected,
+    got,
+    remedy: "use the fp32, fp16 or bf16 weights of a T5",
   });
 }

@@ -1,0 +1,85 @@
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { type ModelConfig, readConfig } from "../../src/config.ts";
+import { buildParameters, parameterShapes } from "../../src/weights/names.ts";
+import { openSafetensors } from "../../src/weights/safetensors.ts";
+
+const reference = join(import.meta.dirname, "../../../shared/reference");
+
+for (const model of ["reatt-v11", "reatt-v10-tied"]) {
+  test(`${model}: names and shapes are those of the checkpoint`, async () => {
+    const folder = join(reference, model);
+    const weights = await openSafetensors(join(folder, "model.safetensors"));
+    const stored = [...weights.tensors.values()].map(({ name, shape }): [string, readonly number[]] => [
+      name,
+      shape,
+    ]);
+    const wanted = [...parameterShapes(await readConfig(folder))];
+    const isCopy = ([name]: [string, unknown]) => /block\.[1-9]\d*\..*relative_attention_bias/.test(name);
+    assert.equal(new Map(wanted.toSorted()), new Map(stored.filter((tensor) => !isCopy(tensor)).toSorted()));
+    await weights[Symbol.asyncDispose]();
+  });
+}
+
+const config: ModelConfig = {
+  vocabularySize: 11,
+  modelSize: 4,
+  headSize: 3,
+  heads: 2,
+  feedForwardSize: 5,
+  encoderLayers: 2,
+  decoderLayers: 1,
+  feedForward: "gated-gelu",
+  tied: false,
+  relativeBuckets: 7,
+  relativeMaxDistance: 8,
+  layerNormEpsilon: 1e-6,
+  dropoutRate: 0,
+  padId: 0,
+  eosId: 1,
+  decoderStartId: 0,
+  retrievalLayer: 1,
+  retrievalHead: 0,
+  distillationTau: 0.001,
+  retrievalScale: 1,
+};
+
+test("places in the tree, names and shapes, by hand", () => {
+  const shapes = parameterShapes(config);
+  const tree = buildParameters(config, (name) => name);
+  assert.is(tree.embedding, "shared.weight");
+  assert.is(tree.outputEmbedding, "lm_head.weight");
+  assert.equal(shapes.get("lm_head.weight"), [11, 4]);
+  const [, block] = tree.encoder.blocks;
+  assert.is(block!.attention.value, "encoder.block.1.layer.0.SelfAttention.v.weight");
+  assert.equal(shapes.get(block!.attention.value), [6, 4]);
+  assert.equal(shapes.get(block!.attention.output), [4, 6]);
+  assert.equal(block!.feedForward, {
+    kind: "gated-gelu",
+    gate: "encoder.block.1.layer.1.DenseReluDense.wi_0.weight",
+    inner: "encoder.block.1.layer.1.DenseReluDense.wi_1.weight",
+    outer: "encoder.block.1.layer.1.DenseReluDense.wo.weight",
+  });
+  assert.is(tree.decoder.blocks[0]!.crossAttention.key, "decoder.block.0.layer.1.EncDecAttention.k.weight");
+  assert.is(tree.decoder.blocks[0]!.feedForwardNorm, "decoder.block.0.layer.2.layer_norm.weight");
+  assert.is(
+    tree.decoder.relativeBias,
+    "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+  );
+  assert.equal(shapes.get(tree.decoder.relativeBias), [7, 2]);
+});
+
+test("a leaf is made once for every weight, and tied embeddings are one leaf", () => {
+  const names: string[] = [];
+  const leaf = (name: string) => {
+    names.push(name);
+    return { name };
+  };
+  const tree = buildParameters({ ...config, tied: true, feedForward: "relu" }, leaf);
+  assert.is(tree.outputEmbedding, tree.embedding);
+  assert.is(names.length, new Set(names).size);
+  assert.is(names.length, 1 + 2 * 2 + 2 * 8 + 1 * 13);
+});
+
+test.run();
