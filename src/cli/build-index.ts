@@ -29,8 +29,8 @@ export const indexCommand: Command = defineCommand({
         directory: out,
         maxPassageTokens,
         onProgress: ({ event, passages }) => {
-          if (event === "encoded" || event === "finished") progress.update(passages);
-          else progress.resume(passages);
+          if (event === "encoded") progress.update(passages);
+          else if (event !== "finished") progress.resume(passages);
         },
         signal,
       })

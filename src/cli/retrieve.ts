@@ -41,7 +41,7 @@ export const retrieveCommand: Command = defineCommand({
       retrieveAll(model, index, questions, topK, signal),
     );
     const print = json ? printJson : printForPeople;
-    if (run === undefined) return print(results);
+    if (run === undefined) return await print(results);
     await replaceFile(run, async (file) => {
       for await (const result of results) {
         await file.appendFile(trecRunLines(result.question.id, result.hits));
