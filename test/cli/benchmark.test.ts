@@ -1,0 +1,102 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { benchmarkCommand } from "../../src/cli/benchmark.ts";
+import { UsageError } from "../../src/cli/options.ts";
+import { InputError } from "../../src/errors.ts";
+
+const MODEL = new URL("../../models/reatt-mini", import.meta.url).pathname;
+
+const test = suite<{ folder: string }>("benchmark");
+test.before(async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-dataset-"));
+  context.folder = folder;
+  const lines = (...objects: object[]) => objects.map((object) => `${JSON.stringify(object)}\n`).join("");
+  await mkdir(join(folder, "qrels"));
+  await writeFile(
+    join(folder, "corpus.jsonl"),
+    lines(
+      { _id: "paris", title: "Paris", text: "Paris is the capital of France." },
+      { _id: "rome", title: "Rome", text: "Rome is the capital of Italy." },
+      { _id: "q3", title: "", text: "capital of Italy" },
+    ),
+  );
+  await writeFile(
+    join(folder, "queries.jsonl"),
+    lines(
+      { _id: "q1", text: "capital of France" },
+      { _id: "q2", text: "Rome" },
+      { _id: "q3", text: "capital of Italy" },
+    ),
+  );
+  await writeFile(
+    join(folder, "qrels", "test.tsv"),
+    "query-id\tcorpus-id\tscore\nq1\tparis\t1\nq3\trome\t1\n",
+  );
+  await writeFile(join(folder, "qrels", "dev.tsv"), "query-id\tcorpus-id\tscore\nq2\trome\t1\n");
+});
+test.after(({ folder }) => rm(folder, { recursive: true }));
+
+/** What the command writes to stdout. */
+async function benchmark(...args: string[]): Promise<string> {
+  const write = process.stdout.write;
+  let written = "";
+  process.stdout.write = (text: string | Uint8Array) => {
+    written += text;
+    return true;
+  };
+  await benchmarkCommand.run(args, new AbortController().signal).finally(() => {
+    process.stdout.write = write;
+  });
+  return written;
+}
+
+test("the model beside BM25 and with it, and nothing left behind", async ({ folder }) => {
+  const scratch = join(folder, "scratch");
+  await mkdir(scratch);
+  process.env.TMPDIR = scratch;
+  const report = JSON.parse(
+    await benchmark(folder, "--model", MODEL, "--tune", "dev", "--top-k", "2", "--json"),
+  );
+  const { split, queries, passages, topK, systems } = report;
+  assert.equal({ split, queries, passages, topK }, { split: "test", queries: 2, passages: 3, topK: 2 });
+  const [lexical, dense, both] = systems;
+  assert.equal(
+    systems.map(({ name }: { name: string }) => name),
+    ["BM25", "ReAtt", "BM25 + lambda x ReAtt"],
+  );
+  // Passage q3 says what query q3 asks, word for word, and is left out because it is the query.
+  assert.is(lexical.measures.mrr, 1);
+  for (const { measures } of [dense, both]) assert.ok(measures["ndcg@10"] > 0 && measures["ndcg@10"] <= 1);
+  assert.ok(both.lambda >= 0);
+  assert.equal(await readdir(scratch), []);
+});
+
+test("a table without --json, and no third line without --tune", async ({ folder }) => {
+  const lines = (await benchmark(folder, "--model", MODEL)).trimEnd().split("\n");
+  assert.is(lines.length, 4);
+  assert.is(lines[0], "test: 2 queries, 3 passages, 100 retrieved");
+  assert.match(lines[1]!, /^ +ndcg@10 +recall@100 +map +mrr +ms\/query$/);
+  assert.match(lines[2]!, /^BM25 +1\.0000 +1\.0000 +1\.0000 +1\.0000 +\d+\.\d$/);
+});
+
+test("wrong usage and what is not there", async ({ folder }) => {
+  const refused = async (args: string[], kind: typeof InputError | typeof UsageError, words: RegExp) => {
+    const error: unknown = await benchmark(...args).catch((reason) => reason);
+    assert.instance(error, kind);
+    assert.match((error as Error).message, words);
+  };
+  await refused([], UsageError, /which dataset/);
+  await refused(["--model", MODEL], UsageError, /which dataset/);
+  await refused([folder], UsageError, /--model DIR is missing/);
+  await refused(
+    [folder, "--model", MODEL, "--split", "train"],
+    InputError,
+    /expected dev or test, got train/,
+  );
+  await refused([join(folder, "qrels"), "--model", MODEL], InputError, /corpus\.jsonl/);
+});
+
+test.run();
