@@ -101,7 +101,10 @@ export async function generate(
     );
     const size = logits.length / rows.length;
     for (const [question, search] of searches.entries()) {
-      if (search.done) continue;
+      if (search.done) {
+        search.running = []; // rows that `equalise` gave it
+        continue;
+      }
       const candidates = search.running.flatMap((hypothesis, i) => {
         const row = question * each + i;
         return continuations(hypothesis, row, logits.subarray(row * size, (row + 1) * size), 2 * beams);
