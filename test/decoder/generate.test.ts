@@ -1,0 +1,252 @@
+/** Greedy and beam search over toy decoders: random tables of the next token's probability after every prefix. */
+
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import {
+  type DecoderStep,
+  type Generated,
+  type GenerateOptions,
+  generate,
+} from "../../src/decoder/generate.ts";
+import { createRandom } from "../../src/training/random.ts";
+import { softmax } from "../support/naive-t5.ts";
+
+const START = 0; // padding too, as in T5; a toy decoder may write it
+const END = 1;
+const VOCABULARY = { startId: START, endId: END, padId: START };
+const PENALTIES = [0, 0.6, 1, 2, -1];
+
+/** Logits of the token after `prefix` in the answer to `question`. */
+type Toy = (question: number, prefix: readonly number[]) => readonly number[];
+
+/** Every prefix has its own logits; `patience` makes the answers longer. */
+function randomToy(seed: number, size: number, patience: number | readonly number[] = 0): Toy {
+  return (question, prefix) => {
+    const random = createRandom("toy", seed, question, ...prefix);
+    const logits = Array.from({ length: size }, () => Math.fround(6 * random.next()));
+    logits[END] = Math.fround(logits[END]! - (typeof patience === "number" ? patience : patience[question]!));
+    return logits;
+  };
+}
+
+/** A decoder that knows what each row has written only by `parents`, as the real one does by its cache. */
+function decoderOf(toy: Toy, questions: readonly number[]): { step: DecoderStep; written: () => number[][] } {
+  let rows = questions.map((question) => ({ question, written: [] as number[] }));
+  const step: DecoderStep = async (tokens, parents) => {
+    assert.is(tokens.length, parents.length);
+    rows = [...tokens].map((token, i) => {
+      const { question, written } = rows[parents[i]!]!;
+      return { question, written: [...written, token] };
+    });
+    const each = rows.length / questions.length;
+    assert.equal(
+      rows.map(({ question }) => question),
+      questions.flatMap((question) => new Array<number>(each).fill(question)),
+      "the rows of a question stand together, equally many for each",
+    );
+    return Float32Array.from(rows.flatMap(({ question, written }) => toy(question, written.slice(1))));
+  };
+  return { step, written: () => rows.map(({ written }) => written) };
+}
+
+const answer = (toy: Toy, questions: readonly number[], options: GenerateOptions): Promise<Generated[]> =>
+  generate(decoderOf(toy, questions).step, questions.length, VOCABULARY, options);
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, x) => total + x, 0);
+
+/** Every answer there is: ended, or cut at `maxTokens`. */
+function everyAnswer(toy: Toy, maxTokens: number, before: Generated = NOTHING): Generated[] {
+  if (before.tokenIds.length === maxTokens || before.tokenIds.at(-1) === END) return [before];
+  return softmax(toy(0, before.tokenIds)).flatMap((probability, token) =>
+    everyAnswer(toy, maxTokens, {
+      tokenIds: [...before.tokenIds, token],
+      logProbabilities: [...before.logProbabilities, Math.log(probability)],
+    }),
+  );
+}
+const NOTHING: Generated = { tokenIds: [], logProbabilities: [] };
+
+const scored = ({ logProbabilities }: Generated, lengthPenalty: number): number =>
+  sum(logProbabilities) / logProbabilities.length ** lengthPenalty;
+
+function assertSame(actual: Generated, expected: Generated): void {
+  assert.equal(actual.tokenIds, expected.tokenIds);
+  assert.is(actual.logProbabilities.length, expected.logProbabilities.length);
+  for (const [i, logProbability] of expected.logProbabilities.entries())
+    assert.ok(Math.abs(actual.logProbabilities[i]! - logProbability) < 1e-9);
+}
+
+test("with a beam for every answer, the search is exhaustive", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.nat(),
+      fc.integer({ min: 2, max: 4 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.constantFrom(...PENALTIES),
+      fc.constantFrom(-3, 0, 2),
+      async (seed, size, maxTokens, lengthPenalty, patience) => {
+        const toy = randomToy(seed, size, patience);
+        const beams = size ** maxTokens;
+        const options = { beams, maxTokens, lengthPenalty, earlyStopping: false };
+        const [found] = await answer(toy, [0], options);
+        const [best] = everyAnswer(toy, maxTokens).sort(
+          (a, b) => scored(b, lengthPenalty) - scored(a, lengthPenalty),
+        );
+        assertSame(found!, best!);
+      },
+    ),
+    { numRuns: 150, seed: 1 },
+  ));
+
+test("one beam writes the most probable token at every step", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.nat(),
+      fc.integer({ min: 2, max: 6 }),
+      fc.integer({ min: 1, max: 8 }),
+      fc.record({ lengthPenalty: fc.constantFrom(...PENALTIES), earlyStopping: fc.boolean() }),
+      async (seed, size, maxTokens, options) => {
+        const toy = randomToy(seed, size, 3);
+        const greedy: Generated = { tokenIds: [], logProbabilities: [] };
+        while (greedy.tokenIds.length < maxTokens && greedy.tokenIds.at(-1) !== END) {
+          const probabilities = softmax(toy(0, greedy.tokenIds));
+          const most = Math.max(...probabilities);
+          greedy.tokenIds.push(probabilities.indexOf(most));
+          greedy.logProbabilities.push(Math.log(most));
+        }
+        assertSame((await answer(toy, [0], { beams: 1, maxTokens, ...options }))[0]!, greedy);
+      },
+    ),
+    { numRuns: 150, seed: 2 },
+  ));
+
+test("of equally probable tokens the first is written", async () => {
+  const [{ tokenIds }] = (await answer(() => [0, -1, 2, 2], [0], { maxTokens: 3 })) as [Generated];
+  assert.equal(tokenIds, [2, 2, 2]);
+});
+
+test("questions that end at different steps get what they get one by one", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.nat(),
+      fc.array(fc.constantFrom(-4, 0, 2, 4, 8), { minLength: 2, maxLength: 5 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.record({ lengthPenalty: fc.constantFrom(...PENALTIES), earlyStopping: fc.boolean() }),
+      async (seed, patience, beams, rest) => {
+        const toy = randomToy(seed, 4, patience);
+        const options = { beams, maxTokens: 7, ...rest };
+        const questions = [...patience.keys()];
+        const together = await answer(toy, questions, options);
+        for (const question of questions)
+          assert.equal([together[question]!], await answer(toy, [question], options));
+      },
+    ),
+    { numRuns: 150, seed: 3 },
+  ));
+
+/** After "a" (2) an answer may end at once, or go on with "a" for ever at no cost. Token 3 is never written. */
+const waiting: Toy = (_, prefix) => {
+  const probabilities = [
+    [0, 0.4, 0.6, 0],
+    [0, 0.5, 0.5, 0],
+    [0, 1e-3, 1 - 1e-3, 0],
+  ][Math.min(prefix.length, 2)]!;
+  return probabilities.map(Math.log);
+};
+
+test("early stopping ends with as many answers as beams, though a longer one would win", async () => {
+  const decoder = decoderOf(waiting, [0]);
+  const [early] = await generate(decoder.step, 1, VOCABULARY, { beams: 2, maxTokens: 20 });
+  assert.equal(early!.tokenIds, [2, END]); // -0.60 a token, against -0.92 for an end at once
+  assert.ok(decoder.written().every(({ length }) => length === 2)); // two steps were enough
+  const [late] = await answer(waiting, [0], { beams: 2, maxTokens: 20, earlyStopping: false });
+  assert.equal(late!.tokenIds, new Array(20).fill(2)); // -0.08 a token
+});
+
+test("without early stopping no answer is worse than with it, and searching ends when nothing better can come", async () => {
+  let longer = 0;
+  for (let seed = 0; seed < 200; seed++) {
+    const toy = randomToy(seed, 4, 2);
+    for (const lengthPenalty of PENALTIES) {
+      const options = { beams: 2, maxTokens: 8, lengthPenalty };
+      const [early] = await answer(toy, [0], options);
+      const [late] = await answer(toy, [0], { ...options, earlyStopping: false });
+      assert.ok(scored(late!, lengthPenalty) >= scored(early!, lengthPenalty));
+      if (late!.tokenIds.length > early!.tokenIds.length) longer++;
+    }
+  }
+  assert.ok(longer > 0);
+  const endsAtOnce: Toy = () => [-9, 9, 0];
+  const decoder = decoderOf(endsAtOnce, [0]);
+  await generate(decoder.step, 1, VOCABULARY, {
+    beams: 2,
+    maxTokens: 50,
+    lengthPenalty: 0,
+    earlyStopping: false,
+  });
+  assert.ok(decoder.written()[0]!.length < 5);
+});
+
+test("tokens are told as they are written with one beam, and when the answer is chosen with several", async () => {
+  const toy = randomToy(4, 5, [3, 0, 6]);
+  for (const beams of [1, 3]) {
+    const told: number[][] = [[], [], []];
+    const decoder = decoderOf(toy, [0, 1, 2]);
+    let steps = 0;
+    const step: DecoderStep = async (tokens, parents) => {
+      for (const tokensOfOne of told)
+        assert.ok(beams === 1 ? tokensOfOne.length <= steps : tokensOfOne.length === 0);
+      if (beams === 1) assert.is(Math.max(...told.map(({ length }) => length)), steps);
+      steps++;
+      return decoder.step(tokens, parents);
+    };
+    const onToken = (token: number, question: number) => told[question]!.push(token);
+    const answers = await generate(step, 3, VOCABULARY, { beams, maxTokens: 9, onToken });
+    assert.equal(
+      told,
+      answers.map(({ tokenIds }) => tokenIds),
+    );
+    assert.ok(new Set(told.map(({ length }) => length)).size > 1, "the answers end at different steps");
+  }
+});
+
+test("an abort ends the search before its next step, with the signal's reason", async () => {
+  const reason = new Error("enough");
+  const refused = async (
+    controller: AbortController,
+    onToken?: GenerateOptions["onToken"],
+  ): Promise<number> => {
+    const decoder = decoderOf(randomToy(5, 3, 9), [0]);
+    let steps = 0;
+    const step: DecoderStep = (tokens, parents) => {
+      steps++;
+      return decoder.step(tokens, parents);
+    };
+    const { signal } = controller;
+    const thrown = await generate(step, 1, VOCABULARY, { maxTokens: 9, signal, onToken }).catch(
+      (error) => error,
+    );
+    assert.is(thrown, reason);
+    return steps;
+  };
+  const before = new AbortController();
+  before.abort(reason);
+  assert.is(await refused(before), 0);
+  const during = new AbortController();
+  let told = 0;
+  const abortAtThird = () => {
+    if (++told === 3) during.abort(reason);
+  };
+  assert.is(await refused(during, abortAtThird), 3);
+});
+
+test("tokens that are impossible are never written while others are possible", async () => {
+  for (const beams of [1, 2, 5]) {
+    const [only] = await answer(waiting, [0], { beams, maxTokens: 6, lengthPenalty: 2 });
+    assert.ok(only!.tokenIds.every((token) => token === 2 || token === END));
+    assert.ok(only!.logProbabilities.every(Number.isFinite));
+  }
+});
+
+test.run();
