@@ -61,7 +61,8 @@ export function report(error: unknown, signal: AbortSignal): number {
 }
 
 function explain(error: unknown, signal: AbortSignal): [line: string, code: number] {
-  if (signal.aborted) return ["interrupted; the same command goes on where an index stopped", EXIT.interrupted];
+  if (signal.aborted)
+    return ["interrupted; the same command goes on where an index stopped", EXIT.interrupted];
   if (error instanceof UsageError) return [`${error.message}; reatt --help shows the usage`, EXIT.wrongUsage];
   const message = error instanceof Error ? error.message : String(error);
   // Errors of the operating system, such as a full disk, say what is wrong by themselves.

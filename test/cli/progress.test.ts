@@ -1,30 +1,21 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { duration, startProgress, withProgress } from "../../src/cli/progress.ts";
+import { captureOutput } from "./support.ts";
 
-/** What is written to stderr, as to a file, while `work` runs; `clock` sets the time in milliseconds. */
-async function stderrOf(
-  work: (clock: (milliseconds: number) => void) => void | Promise<void>,
-): Promise<string> {
-  const { isTTY, write } = process.stderr;
+/** What is written to stderr while `work` runs; `clock` sets the time in milliseconds. */
+async function stderrOf(work: (clock: (milliseconds: number) => void) => unknown): Promise<string> {
   const { now } = performance;
   let time = 0;
-  let written = "";
-  process.stderr.isTTY = false;
-  process.stderr.write = ((text: string) => {
-    written += text;
-    return true;
-  }) as typeof write;
   performance.now = () => time;
-  try {
-    await work((milliseconds) => {
+  const { stderr } = await captureOutput(() =>
+    work((milliseconds) => {
       time = milliseconds;
-    });
-  } finally {
-    Object.assign(process.stderr, { isTTY, write });
+    }),
+  ).finally(() => {
     performance.now = now;
-  }
-  return written;
+  });
+  return stderr;
 }
 
 test("a line after the first second, then one in ten seconds, and the last", async () => {

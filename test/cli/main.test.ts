@@ -1,0 +1,51 @@
+/** What only a process of its own shows: a reader that leaves, and interrupts. */
+
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+
+const folder = mkdtempSync(join(tmpdir(), "reatt-main-"));
+test.after(() => rmSync(folder, { recursive: true }));
+
+function start(...args: string[]): {
+  child: ChildProcessWithoutNullStreams;
+  ended: Promise<{ code: number | null; stderr: string }>;
+} {
+  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/main.ts", ...args]);
+  let stderr = "";
+  child.stderr.on("data", (data) => {
+    stderr += data;
+  });
+  return { child, ended: new Promise((done) => child.on("close", (code) => done({ code, stderr }))) };
+}
+
+test("a reader that has enough ends the command quietly", async () => {
+  const { child, ended } = start("--help");
+  child.stdout.destroy();
+  assert.equal(await ended, { code: 0, stderr: "" });
+});
+
+test("an interrupted index is finished by the same command", async () => {
+  const corpus = join(folder, "corpus.jsonl");
+  const index = join(folder, "index");
+  const passages = Array.from({ length: 600 }, (_, i) => `{"id":${i},"text":"Number ${i} is here."}\n`);
+  writeFileSync(corpus, passages.join(""));
+  const args = ["index", "--model", "models/reatt-mini", "--corpus", corpus, "--out", index];
+
+  const { child, ended } = start(...args);
+  while (!existsSync(index)) await setTimeout(5);
+  child.kill("SIGINT");
+  const interrupted = await ended;
+  assert.is(interrupted.code, 130);
+  assert.match(interrupted.stderr, /^reatt: interrupted[^\n]*\n$/m);
+
+  const finished = await start(...args).ended;
+  assert.is(finished.code, 0);
+  assert.match(finished.stderr, /Indexed 600 passages/);
+});
+
+test.run();

@@ -1,0 +1,199 @@
+/** The commands over a small corpus and the embedded model: what they print where, and how they end. */
+
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { answerCommand } from "../../src/cli/answer.ts";
+import { indexCommand } from "../../src/cli/build-index.ts";
+import { retrieveCommand } from "../../src/cli/retrieve.ts";
+import { runCaptured } from "./support.ts";
+
+const MODEL = "models/reatt-mini";
+const folder = mkdtempSync(join(tmpdir(), "reatt-run-"));
+const at = (...names: string[]) => join(folder, ...names);
+test.after(() => rmSync(folder, { recursive: true }));
+
+const reatt = (...args: string[]) => runCaptured([indexCommand, retrieveCommand, answerCommand], args);
+
+/** One line on stderr, nothing on stdout, no stack. */
+async function fails(code: number, message: RegExp, ...args: string[]): Promise<void> {
+  const outcome = await reatt(...args);
+  assert.match(outcome.stderr, message);
+  assert.match(outcome.stderr, /^reatt: [^\n]+\n$/);
+  assert.equal([outcome.stdout, outcome.code], ["", code]);
+}
+
+const jsonLines = (values: readonly unknown[]): string =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join("");
+const parseLines = (text: string) =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+const PASSAGES = [
+  { _id: "lion", title: "Lion", text: "The lion is a large cat that lives in Africa and in India." },
+  { _id: "bark", title: "Dog", text: "Dogs bark at night. They sleep by day." },
+  { _id: "7", title: "", text: "The Rhine flows from the Alps to the North Sea." },
+];
+const QUESTIONS = [
+  { _id: "q1", text: "Where does the lion live?" },
+  { id: "q2", question: "Where does the Rhine flow?" },
+];
+writeFileSync(at("corpus.jsonl"), jsonLines(PASSAGES));
+writeFileSync(at("questions.jsonl"), jsonLines(QUESTIONS));
+const ask = ["--model", MODEL, "--index", at("index")];
+const lion = ["--question", "Where does the lion live?"];
+
+test("help and version go to stdout", async () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  const general = await reatt("--help");
+  for (const name of ["index", "retrieve", "answer"]) {
+    assert.match(general.stdout, `\n  ${name}`);
+    assert.match((await reatt(name, "--help")).stdout, `Usage: reatt ${name} [options]`);
+  }
+  assert.equal([general.stderr, general.code], ["", 0]);
+  assert.equal(await reatt("--version"), { stdout: `${version}\n`, stderr: "", code: 0 });
+});
+
+test("wrong usage ends with 2", async () => {
+  await fails(2, /which command/);
+  await fails(2, /no command "fly"/, "fly");
+  await fails(2, /--corpus .* is missing/, "index", "--model", MODEL, "--out", at("x"));
+  await fails(2, /one of --question TEXT and --queries/, "answer", ...ask);
+  await fails(2, /one of --question/, "retrieve", ...ask, ...lion, "--queries", at("questions.jsonl"));
+  await fails(2, /--top-k/, "retrieve", ...ask, ...lion, "--top-k", "0");
+});
+
+test("a corpus is indexed, with nothing on stdout", async () => {
+  const args = ["--corpus", at("corpus.jsonl"), "--out", at("index")];
+  const { code, stdout, stderr } = await reatt("index", "--model", MODEL, ...args);
+  assert.equal([code, stdout], [0, ""]);
+  assert.match(stderr, /Indexed 3 passages, \d+ tokens, in [\d.]+ s/);
+});
+
+test("retrieve prints JSON lines and writes a run file", async () => {
+  const questions = ["--queries", at("questions.jsonl"), "--top-k", "2"];
+  const { code, stdout } = await reatt("retrieve", ...ask, ...questions, "--json", "--run", at("out.trec"));
+  assert.is(code, 0);
+  const results = parseLines(stdout);
+  assert.equal(
+    results.map(({ id }) => id),
+    ["q1", "q2"],
+  );
+  const runLines: string[] = [];
+  for (const result of results) {
+    assert.equal(Object.keys(result), ["id", "results"]);
+    assert.is(result.results.length, 2);
+    for (const [i, hit] of result.results.entries()) {
+      assert.equal(Object.keys(hit), ["id", "score"]);
+      runLines.push(`${result.id} Q0 ${hit.id} ${i + 1} ${hit.score} reatt\n`);
+    }
+  }
+  assert.is(readFileSync(at("out.trec"), "utf8"), runLines.join(""));
+  assert.is((await reatt("retrieve", ...ask, ...questions, "--run", at("out.trec"))).stdout, "");
+});
+
+test("answer prints JSON lines", async () => {
+  const { code, stdout } = await reatt("answer", ...ask, ...lion, "--top-k", "2", "--json");
+  assert.is(code, 0);
+  const [reply] = parseLines(stdout);
+  assert.equal(Object.keys(reply), ["id", "answer", "tokenIds", "confidence", "abstained", "passages"]);
+  assert.type(reply.answer, "string");
+  assert.ok(reply.tokenIds.every(Number.isInteger));
+  assert.ok(reply.confidence > 0 && reply.confidence <= 1);
+  assert.is(reply.abstained, false);
+  assert.is(reply.passages.length, 2);
+  assert.ok(Math.abs(reply.passages[0].attention + reply.passages[1].attention - 1) < 1e-5);
+  for (const { id, score, span, text } of reply.passages) {
+    assert.is(text, PASSAGES.find(({ _id }) => _id === id)!.text);
+    assert.type(score, "number");
+    if (span) assert.is(text.slice(span.start, span.end).toLowerCase(), reply.answer.toLowerCase());
+  }
+});
+
+test("without --json the output is for people", async () => {
+  const answer = await reatt("answer", ...ask, ...lion);
+  assert.match(
+    answer.stdout,
+    /^Where does the lion live\?\n\[.*\] \(confidence \d+ %\)\n {3}1\. .* attention/,
+  );
+  assert.match(answer.stdout, /\d ms\n/);
+  const retrieve = await reatt("retrieve", ...ask, ...lion);
+  assert.match(retrieve.stdout, /^Where does the lion live\?\n {3}1\. \d/);
+  assert.equal([answer.stderr, retrieve.stderr], ["", ""]);
+});
+
+test("bad input ends with 1 and one line", async () => {
+  writeFileSync(at("bad.jsonl"), '{"_id":"a","text":"x"}\n{"_id":"b"}\n');
+  writeFileSync(at("twice.jsonl"), jsonLines([PASSAGES[0], PASSAGES[0]]));
+  const index = (corpus: string) => ["index", "--model", MODEL, "--corpus", corpus, "--out", at("none")];
+  await fails(1, /bad\.jsonl:2: expected "text"/, ...index(at("bad.jsonl")));
+  await fails(1, /twice\.jsonl:2: .*"lion" of line 1/, ...index(at("twice.jsonl")));
+  await fails(1, /missing\.jsonl: .*no such file/, ...index(at("missing.jsonl")));
+  assert.not(existsSync(at("none")));
+  await fails(1, /--question: .*no text/, "answer", ...ask, "--question", " ");
+  await fails(1, /at most 512 tokens/, "answer", ...ask, "--question", "why\n".repeat(600));
+  await fails(1, /none/, "answer", "--model", MODEL, "--index", at("none"), ...lion);
+  await fails(1, /config\.json/, "answer", "--model", folder, "--index", at("index"), ...lion);
+});
+
+test("a run file that cannot be written whole leaves the old one", async () => {
+  writeFileSync(at("old.trec"), "old");
+  writeFileSync(at("spaces.jsonl"), jsonLines([QUESTIONS[0], { id: "b c", question: "who?" }]));
+  const args = ["--queries", at("spaces.jsonl"), "--run", at("old.trec")];
+  const { code, stderr } = await reatt("retrieve", ...ask, ...args);
+  assert.is(code, 1);
+  assert.match(stderr, /ids without white space/);
+  assert.is(readFileSync(at("old.trec"), "utf8"), "old");
+  assert.not(readdirSync(folder).some((name) => name.endsWith(".tmp")));
+});
+
+for (const name of ["reatt-v11", "reatt-v10-tied"]) {
+  const reference = resolve("../shared/reference", name);
+  const check = existsSync(reference) ? test : test.skip;
+  check(`${name}: what is printed is what the authors' release finds and answers`, async () => {
+    const model = mkdtempSync(at("model-"));
+    for (const file of ["config.json", "model.safetensors"]) {
+      symlinkSync(join(reference, file), join(model, file));
+    }
+    symlinkSync(resolve(MODEL, "spiece.model"), join(model, "spiece.model"));
+    const expected = JSON.parse(readFileSync(join(reference, "expected.json"), "utf8"));
+    const length = String(expected.max_length);
+    const index = ["--model", model, "--max-passage-tokens", length, "--out", join(model, "index")];
+    assert.is((await reatt("index", ...index, "--corpus", join(reference, "corpus.jsonl"))).code, 0);
+    const queries = ["--queries", join(reference, "queries.jsonl"), "--json"];
+    const asking = ["--model", model, "--index", join(model, "index"), ...queries];
+    const reading = ["--max-input-tokens", length, "--top-k", `${expected.doc_topk}`];
+
+    const retrieved = parseLines((await reatt("retrieve", ...asking, "--top-k", "10")).stdout);
+    const answered = parseLines(
+      (await reatt("answer", ...asking, ...reading, "--max-answer-tokens", "12")).stdout,
+    );
+    for (const [i, query] of expected.queries.entries()) {
+      assert.is(retrieved[i].id, query.id);
+      for (const [rank, [passage, sum]] of query.official_top10.entries()) {
+        const { id, score } = retrieved[i].results[rank];
+        assert.is(id, passage);
+        assert.ok(Math.abs(score * query.token_ids.length - sum) < 1e-3);
+      }
+      assert.equal(answered[i].tokenIds, query.greedy_token_ids.slice(1)); // theirs begin with the start token
+      assert.equal(
+        answered[i].passages.map(({ id }: { id: string }) => id),
+        query.read_doc_ids,
+      );
+    }
+  });
+}
+
+test.run();
