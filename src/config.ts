@@ -223,7 +223,13 @@ function explain(file: string, issue: z.core.$ZodIssue): InputError {
   if (issue.code === "unrecognized_keys") {
     const key = issue.keys[0]!;
     const remedy = "remove the key if the model computes the same without it";
-    return unusable(file, key, "no key beyond those of T5 and ReAtt", issue.input?.[key], remedy);
+    return unusable(
+      file,
+      [...issue.path, key].join("."),
+      "no key beyond those of T5 and ReAtt",
+      issue.input?.[key],
+      remedy,
+    );
   }
   const expected = issue.message.replace(/^.*?expected /, "").replace(/, received .*$/, "");
   return unusable(file, String(issue.path[0]), expected, issue.input);

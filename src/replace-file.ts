@@ -23,7 +23,7 @@ export async function replaceFile(path: string, write: (file: FileHandle) => Pro
     await rename(temporary, path);
     await syncDirectory(dirname(path));
   } catch (error) {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => {}); // the first error is the one to tell
     throw (error as NodeJS.ErrnoException).syscall === undefined ? error : cannotWrite(path, error as Error);
   }
 }

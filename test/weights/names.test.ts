@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type ModelConfig, readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config.ts";
 import { buildParameters, parameterShapes } from "../../src/weights/names.ts";
 import { openSafetensors } from "../../src/weights/safetensors.ts";
+import { tinyConfig } from "../support/tiny-model.ts";
 
 const reference = join(import.meta.dirname, "../../../shared/reference");
 
@@ -22,28 +23,14 @@ for (const model of ["reatt-v11", "reatt-v10-tied"]) {
   });
 }
 
-const config: ModelConfig = {
+const config = tinyConfig({
   vocabularySize: 11,
   modelSize: 4,
   headSize: 3,
   heads: 2,
-  feedForwardSize: 5,
-  encoderLayers: 2,
   decoderLayers: 1,
-  feedForward: "gated-gelu",
-  tied: false,
   relativeBuckets: 7,
-  relativeMaxDistance: 8,
-  layerNormEpsilon: 1e-6,
-  dropoutRate: 0,
-  padId: 0,
-  eosId: 1,
-  decoderStartId: 0,
-  retrievalLayer: 1,
-  retrievalHead: 0,
-  distillationTau: 0.001,
-  retrievalScale: 1,
-};
+});
 
 test("places in the tree, names and shapes, by hand", () => {
   const shapes = parameterShapes(config);
