@@ -71,7 +71,7 @@ test("the model beside BM25 and with it, and nothing left behind", async ({ fold
   assert.is(lexical.measures.mrr, 1);
   for (const { measures } of [dense, both]) assert.ok(measures["ndcg@10"] > 0 && measures["ndcg@10"] <= 1);
   assert.ok(both.lambda >= 0);
-  assert.equal(await readdir(scratch), []);
+  assert.not((await readdir(scratch)).some((name) => name.startsWith("reatt-benchmark-")));
 });
 
 test("a table without --json, and no third line without --tune", async ({ folder }) => {
