@@ -208,7 +208,7 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
     [
       "relative_attention_max_distance",
       config.relativeMaxDistance > config.relativeBuckets / 2,
-      `more than half the buckets`,
+      "more than half the buckets",
     ],
     ["dense_act_fn", (file.dense_act_fn ?? activation) === activation, `${activation}, by feed_forward_proj`],
     ["is_gated_act", (file.is_gated_act ?? gated) === gated, `${gated}, by feed_forward_proj`],

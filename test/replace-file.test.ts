@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -41,7 +41,9 @@ test("what the system refuses is an InputError that names the file", async () =>
 
 test("a full disk", async () => {
   const full = "/dev/full"; // every write to it fails as on a full disk
-  if (!existsSync(full)) return console.log("skipped: there is no /dev/full here");
+  if (!statSync(full, { throwIfNoEntry: false })?.isCharacterDevice()) {
+    return console.log("skipped: there is no /dev/full here");
+  }
   const writing = replaceFile(file, async () => {
     writeFileSync(full, "x");
   });

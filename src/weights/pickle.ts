@@ -46,13 +46,13 @@ export function unpickle(bytes: Buffer, rules: PickleRules): unknown {
     if (opcode === STOP) return pop(machine);
     const run = OPCODES.get(opcode);
     if (run === undefined)
-      throw refused(machine, `opcode ${REFUSED_OPCODES.get(opcode) ?? `0x${opcode.toString(16)}`}`);
+      throw refused(machine.where, `opcode ${REFUSED_OPCODES.get(opcode) ?? `0x${opcode.toString(16)}`}`);
     run(machine);
   }
 }
 
 /** For the rules of a caller: the pickle asked for something that reading weights does not need. */
-export function refused({ where }: Pick<PickleRules, "where">, request: string): InputError {
+export function refused(where: string, request: string): InputError {
   return new InputError({
     where,
     expected: "a pickle of tensors and nothing else",
@@ -123,7 +123,7 @@ function checkProtocol(machine: Machine): void {
 function findGlobal(machine: Machine): PickleGlobal {
   const name = `${takeLine(machine)}.${takeLine(machine)}`;
   const found = machine.globals.get(name);
-  if (found === undefined) throw refused(machine, excerpt(name));
+  if (found === undefined) throw refused(machine.where, excerpt(name));
   return found;
 }
 
@@ -132,7 +132,7 @@ function reduce(machine: Machine): void {
   const callee = pop(machine) as PickleGlobal | undefined;
   const isGlobal = callee !== undefined && machine.globals.get(callee?.name) === callee;
   if (!isGlobal || callee.call === undefined || !Array.isArray(args)) {
-    throw refused(machine, `a call of ${excerpt(callee)}`);
+    throw refused(machine.where, `a call of ${excerpt(callee)}`);
   }
   machine.stack.push(callee.call(args));
 }
@@ -141,7 +141,8 @@ function reduce(machine: Machine): void {
 function build(machine: Machine): void {
   const state = pop(machine);
   const target = top(machine);
-  if (!(target instanceof Map && state instanceof Map)) throw refused(machine, `BUILD of ${excerpt(target)}`);
+  if (!(target instanceof Map && state instanceof Map))
+    throw refused(machine.where, `BUILD of ${excerpt(target)}`);
 }
 
 function append(machine: Machine, items: readonly unknown[]): void {

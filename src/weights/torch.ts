@@ -2,8 +2,8 @@
  * Reader of `pytorch_model.bin`: a zip of `NAME/data.pkl`, a pickle of the tensors' names and shapes, and
  * `NAME/data/KEY`, the numbers of one storage, of which several tensors may be views.
  *
- * A pickle can ask for any code to be run. This reader knows the seven or so names that a state dict of tensors needs and
- * refuses the file if it names anything else (see pickle.ts).
+ * A pickle can ask for any code to be run. This reader knows the functions and classes that a state dict of tensors
+ * needs, and refuses the file if it names anything else (see pickle.ts).
  *
  * Source: PyTorch, torch/serialization.py (`_save`) and torch/_utils.py (`_rebuild_tensor_v2`), since torch 1.6.
  */
@@ -12,7 +12,8 @@ import { InputError } from "../errors.ts";
 import { excerpt } from "../excerpt.ts";
 import { type InputFile, openInputFile } from "./input-file.ts";
 import { DTYPE_BYTES, elementCount, isCount, readNumbers } from "./numbers.ts";
-import { type PickleGlobal, refused, unpickle } from "./pickle.ts";
+import { type PickleGlobal, type PickleRules, refused, unpickle } from "./pickle.ts";
+import { gather, isContiguous, spanOf } from "./strides.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 import { findData, readZipDirectory, type ZipEntry } from "./zip.ts";
 
@@ -43,7 +44,7 @@ interface Storage {
   readonly length: number;
 }
 
-/** Element [i, j, ...] is number `offset + i * strides[0] + j * strides[1] + ...` of the storage. */
+/** A tensor whose first number is number `offset` of the storage; see strides.ts for the others. */
 interface TensorView {
   readonly type: "tensor";
   readonly storage: Storage;
@@ -80,10 +81,10 @@ export async function openTorch(path: string): Promise<WeightFile> {
   }
 }
 
-function rules(path: string, folder: string, entries: ReadonlyMap<string, ZipEntry>) {
-  const refuse = (request: string) => refused({ where: path }, request);
+/** What the pickle of a state dict may ask for. */
+function rules(path: string, folder: string, entries: ReadonlyMap<string, ZipEntry>): PickleRules {
   const callable: PickleGlobal[] = [
-    { name: "collections.OrderedDict", call: (args) => emptyDict(args, refuse) },
+    { name: "collections.OrderedDict", call: (args) => emptyDict(args, path) },
     { name: "torch._utils._rebuild_tensor_v2", call: (args) => rebuildTensor(args, path) },
     { name: "torch._utils._rebuild_parameter", call: ([tensor]) => tensor },
   ];
@@ -95,8 +96,8 @@ function rules(path: string, folder: string, entries: ReadonlyMap<string, ZipEnt
   };
 }
 
-function emptyDict(args: readonly unknown[], refuse: (request: string) => InputError): Map<unknown, unknown> {
-  if (args.length > 0) throw refuse(`an OrderedDict of ${excerpt(args)}`);
+function emptyDict(args: readonly unknown[], path: string): Map<unknown, unknown> {
+  if (args.length > 0) throw refused(path, `an OrderedDict of ${excerpt(args)}`);
   return new Map();
 }
 
@@ -158,33 +159,6 @@ async function readTensor(file: InputFile, tensor: StoredTensor): Promise<Float3
   const position = (await findData(file, storage.entry)) + offset * DTYPE_BYTES.get(storage.dtype)!;
   const numbers = await readNumbers(file, tensor, position, spanOf(shape, strides));
   return isContiguous(shape, strides) ? numbers : gather(numbers, shape, strides);
-}
-
-/** From the first number of a view to its last. */
-function spanOf(shape: readonly number[], strides: readonly number[]): number {
-  return shape.reduce((span, size, axis) => span + (size - 1) * strides[axis]!, 1);
-}
-
-function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
-  return shape.every((size, axis) => size === 1 || strides[axis] === elementCount(shape.slice(axis + 1)));
-}
-
-/** The numbers of a view in row-major order. */
-function gather(from: Float32Array, shape: readonly number[], strides: readonly number[]): Float32Array {
-  const to = new Float32Array(elementCount(shape));
-  const index = shape.map(() => 0);
-  let position = 0;
-  for (let i = 0; i < to.length; i++) {
-    to[i] = from[position]!;
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      position += strides[axis]!;
-      index[axis]!++;
-      if (index[axis]! < shape[axis]!) break;
-      position -= shape[axis]! * strides[axis]!;
-      index[axis] = 0;
-    }
-  }
-  return to;
 }
 
 async function refuseLegacy(file: InputFile): Promise<void> {

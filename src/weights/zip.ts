@@ -89,6 +89,8 @@ function parseEntry(file: InputFile, bytes: Buffer): { entry: ZipEntry; bytes: n
   }
   const extraStart = ENTRY_BYTES + bytes.readUInt16LE(28);
   const extraEnd = extraStart + bytes.readUInt16LE(30);
+  const end = extraEnd + bytes.readUInt16LE(32);
+  if (end > bytes.length) throw damaged(file, "a whole entry in the zip directory", "the beginning of one");
   const name = bytes.toString("utf8", ENTRY_BYTES, extraStart);
   if (bytes.readUInt16LE(10) !== STORED || (bytes.readUInt16LE(8) & ENCRYPTED) !== 0) {
     throw damaged(file, `${name} stored as it is`, "it compressed or encrypted");
@@ -102,7 +104,7 @@ function parseEntry(file: InputFile, bytes: Buffer): { entry: ZipEntry; bytes: n
     throw damaged(file, `the zip64 size of ${name}`, "none");
   if (headerPosition + LOCAL_BYTES + size > file.size)
     throw damaged(file, `${size} bytes of ${name}`, "fewer");
-  return { entry: { name, size, headerPosition }, bytes: extraEnd + bytes.readUInt16LE(32) };
+  return { entry: { name, size, headerPosition }, bytes: end };
 }
 
 /** The numbers of the zip64 extra field: in this order size, compressed size, position, each only if it did not fit. */
