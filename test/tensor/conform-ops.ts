@@ -136,7 +136,9 @@ export function conformOps(name: string, evaluate: Evaluate): void {
       await agree((ops, table, i) => ops.gather(table, i), drawn([rows, ...row]), indices);
       await agree((ops, table, i) => ops.gather(table, i), whole([rows, ...row], 9, "int32"), indices);
       await agree((ops, i) => ops.oneHot(i, rows), indices);
-      await agree((ops, x, i) => ops.scatterSum(x, i, rows), drawn([...places, ...row]), indices);
+      const updates = drawn([...places, ...row]);
+      await agree((ops, x, i) => ops.scatterSum(x, i, rows), updates, indices);
+      await agree((ops, x, i, y) => ops.scatterSum(x, i, ops.shape(y)[0]!), updates, indices, drawn([rows]));
     }));
 
   test(`${name}: scatterSum of many equal indices is the same in 20 runs`, async () => {
