@@ -28,7 +28,10 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
   const embedding = leaf("shared.weight", embeddingShape);
   const stack = <Block>(name: string, layers: number, block: (name: string) => Block) => ({
     blocks: Array.from({ length: layers }, (_, n) => block(`${name}.block.${n}`)),
-    relativeBias: leaf(relativeBiasName(name, 0), [relativeBuckets, heads]),
+    relativeBias: leaf(`${name}.block.0.layer.0.SelfAttention.relative_attention_bias.weight`, [
+      relativeBuckets,
+      heads,
+    ]),
     finalNorm: leaf(`${name}.final_layer_norm.weight`, [modelSize]),
   });
   return {
@@ -44,11 +47,6 @@ export function parameterShapes(config: ModelConfig): Map<string, readonly numbe
   const shapes = new Map<string, readonly number[]>();
   buildParameters(config, (name, shape) => shapes.set(name, shape));
   return shapes;
-}
-
-/** Only block 0 of a stack has a bias of its own; copies of it under other blocks mean nothing. */
-function relativeBiasName(stack: string, block: number): string {
-  return `${stack}.block.${block}.layer.0.SelfAttention.relative_attention_bias.weight`;
 }
 
 function encoderBlock<T>(config: ModelConfig, leaf: Leaf<T>, block: string): EncoderBlockParameters<T> {
