@@ -34,7 +34,7 @@ export const answerCommand: Command = defineCommand({
       signal,
     });
     let position = 0;
-    for await (const reply of withProgress("questions", questions.length, replies)) {
+    for await (const reply of withProgress("questions", questions.length, replies, true)) {
       const { id, question } = questions[position++]!;
       process.stdout.write(`${values.json ? toJson(id, reply) : formatReply(question, reply, hasBold())}\n`);
     }

@@ -23,7 +23,10 @@ export function startProgress(unit: string, total: number): Progress {
     update(done) {
       const seconds = (performance.now() - started) / 1000;
       const rate = (done - resumed) / seconds;
-      show.update(done, { rate: rate.toFixed(rate < 10 ? 1 : 0), left: duration((total - done) / rate) });
+      show.update(done, {
+        rate: rate < 10 ? rate.toPrecision(2) : rate.toFixed(0),
+        left: duration((total - done) / rate),
+      });
     },
     resume(done) {
       resumed = done;
@@ -33,13 +36,19 @@ export function startProgress(unit: string, total: number): Progress {
   };
 }
 
-/** Passes results on and counts them, unless there is one only, or they can be seen coming on the same terminal. */
+/**
+ * Passes results on and counts them, unless there is one only, or they can be seen coming.
+ *
+ * @param printed whether the results go to stdout one by one
+ */
 export async function* withProgress<T>(
   unit: string,
   total: number,
   results: AsyncIterable<T>,
+  printed: boolean,
 ): AsyncGenerator<T, void> {
-  if (total === 1 || (process.stdout.isTTY && process.stderr.isTTY)) return yield* results;
+  const visible = printed && process.stdout.isTTY && process.stderr.isTTY;
+  if (total === 1 || visible) return yield* results;
   const progress = startProgress(unit, total);
   let done = 0;
   try {

@@ -1,14 +1,13 @@
 /** `reatt retrieve`: the best passages for questions. */
 
 import { type Hit, ReAtt } from "../reatt.ts";
-import { replaceFile } from "../replace-file.ts";
 import type { TokenIndex } from "../retrieval/token-index.ts";
 import type { Question } from "../text/corpus.ts";
 import { formatHits } from "./human.ts";
 import { type Command, defineCommand } from "./options.ts";
 import { withProgress } from "./progress.ts";
 import { QUESTION_OPTIONS, questionsOf } from "./questions.ts";
-import { trecRunLines } from "./trec-run.ts";
+import { trecRunLines, writeRunFile } from "./trec-run.ts";
 
 /** Questions that share a pass over the index: more, and their passages take too much memory. */
 const QUESTIONS_AT_ONCE = 64;
@@ -35,17 +34,18 @@ export const retrieveCommand: Command = defineCommand({
     const questions = await questionsOf(values, signal);
     await using model = await ReAtt.load(values.model);
     await using index = await model.openIndex(values.index);
-    const results = withProgress(
-      "questions",
-      questions.length,
-      retrieveAll(model, index, questions, topK, signal),
-    );
-    const print = json ? printJson : printForPeople;
-    if (run === undefined) return await print(results);
-    await replaceFile(run, async (file) => {
+    const printed = json || run === undefined;
+    const found = retrieveAll(model, index, questions, topK, signal);
+    const results = withProgress("questions", questions.length, found, printed);
+    const print = (result: Result) => process.stdout.write(json ? toJson(result) : forPeople(result));
+    if (run === undefined) {
+      for await (const result of results) print(result);
+      return;
+    }
+    await writeRunFile(run, async (file) => {
       for await (const result of results) {
         await file.appendFile(trecRunLines(result.question.id, result.hits));
-        if (json) await print([result]);
+        if (printed) print(result);
       }
     });
   },
@@ -66,14 +66,11 @@ async function* retrieveAll(
   }
 }
 
-async function printJson(results: AsyncIterable<Result> | Iterable<Result>): Promise<void> {
-  for await (const { question, hits } of results) {
-    const object = { id: question.id, results: hits.map(({ id, score }) => ({ id, score })) };
-    process.stdout.write(`${JSON.stringify(object)}\n`);
-  }
+function toJson({ question, hits }: Result): string {
+  const results = hits.map(({ id, score }) => ({ id, score }));
+  return `${JSON.stringify({ id: question.id, results })}\n`;
 }
 
-async function printForPeople(results: AsyncIterable<Result> | Iterable<Result>): Promise<void> {
-  for await (const { question, hits } of results)
-    process.stdout.write(`${formatHits(question.question, hits)}\n`);
+function forPeople({ question, hits }: Result): string {
+  return `${formatHits(question.question, hits)}\n`;
 }

@@ -50,8 +50,8 @@ test("results pass through in order, and one alone needs no progress", async () 
   }
   const seen: number[] = [];
   const written = await stderrOf(async (clock) => {
-    for await (const number of withProgress("questions", 1, numbers(1))) seen.push(number);
-    for await (const number of withProgress("questions", 3, numbers(3))) {
+    for await (const number of withProgress("questions", 1, numbers(1), true)) seen.push(number);
+    for await (const number of withProgress("questions", 3, numbers(3), true)) {
       seen.push(number);
       clock(number * 1000);
     }

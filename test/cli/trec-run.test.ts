@@ -1,6 +1,10 @@
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { lstat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { trecRunLines } from "../../src/cli/trec-run.ts";
+import { trecRunLines, writeRunFile } from "../../src/cli/trec-run.ts";
 import { InputError } from "../../src/errors.ts";
 
 test("six fields a line, ranks from 1", () => {
@@ -16,6 +20,25 @@ test("an id that would be two fields is refused", () => {
   const refused = (error: unknown) => error instanceof InputError;
   assert.throws(() => trecRunLines("q 1", [{ id: "d", score: 1 }]), refused);
   assert.throws(() => trecRunLines("q", [{ id: "d\t1", score: 1 }]), refused);
+});
+
+test("a file is replaced when the new one is whole, a link is written through", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "reatt-run-file-"));
+  const [file, link] = [join(folder, "file"), join(folder, "link")];
+  writeFileSync(file, "old");
+  symlinkSync(file, link);
+  const failed = await writeRunFile(file, async (handle) => {
+    await handle.appendFile("half");
+    throw new Error("in the middle");
+  }).catch((error: unknown) => error);
+  assert.instance(failed, Error);
+  assert.is(readFileSync(file, "utf8"), "old");
+  await writeRunFile(file, (handle) => handle.appendFile("new"));
+  assert.is(readFileSync(file, "utf8"), "new");
+  await writeRunFile(link, (handle) => handle.appendFile("newer"));
+  assert.is(readFileSync(file, "utf8"), "newer");
+  assert.ok((await lstat(link)).isSymbolicLink());
+  rmSync(folder, { recursive: true });
 });
 
 test.run();
