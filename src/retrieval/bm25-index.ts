@@ -11,7 +11,7 @@ import { analyse } from "./bm25-analysis.ts";
 
 /** A place in a segment is a Uint16, and the float64 scores of one segment (512 KiB) stay in a processor's cache. */
 export const SEGMENT_PASSAGES: number = 2 ** 16;
-/** Frequencies above it count as it: tf / (tf + norm) is then 1 in its first four digits. */
+/** A term that a passage has more often counts as if it were there so often. */
 const MAX_FREQUENCY = 2 ** 16 - 1;
 const PROGRESS_INTERVAL = 1_000; // passages
 
