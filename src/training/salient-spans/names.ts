@@ -1,0 +1,184 @@
+/**
+ * Names by rule: runs of words written large, with the small words that belong inside names ("University of Oxford",
+ * "Ludwig van Beethoven"), cut where two names meet, without the roles that stand beside them.
+ */
+
+import { isPeople, isRegion, kindOf } from "./name-kinds.ts";
+import { BEFORE_OF, HEADS, NO_NAMES, PLACES_WITH_AND, ROLES } from "./name-words.ts";
+import { headingLength, isOpener, opensWithName } from "./sentence-openers.ts";
+import type { Span } from "./spans.ts";
+import type { Word } from "./words.ts";
+
+/** Consecutive words, and the word before them. */
+interface Run {
+  readonly words: readonly Word[];
+  readonly before: Word | undefined;
+}
+
+const LARGE =
+  /^(?:\p{Lu}(?![-‑]\p{Ll})|\p{Ll}{1,2}\p{Lu}|(?:al|el|an|d|l|o)['’‑-]\p{Lu}|\d+(?:st|nd|rd|th)$)/u;
+const PARTICLE =
+  /^(?:de|del|della|delle|di|da|do|dos|das|du|des|d|la|le|les|los|van|von|der|den|ter|zu|y|e|et|i|bin|ibn|al|el|und|och|na|am|auf|für|im|en|sur|au|aux|og|av|af|ag|vom)$/u;
+const ENGLISH_PARTICLE = /^(?:of|the|for|and)$/;
+const OWNERS = /^(?:women|men|boys|girls|children|ladies|people|world|king|queen)$/;
+
+/** Spans of names, in order, without overlap. */
+export function nameSpans(sentence: string, allWords: readonly Word[]): Span[] {
+  const heading = headingLength(sentence);
+  const words = allWords.filter((word) => word.start >= heading);
+  const stop = sentence.replace(/["'”’)\]\s]+$/u, "").length - 1;
+  return runsOf(words)
+    .flatMap((run) => cut(withoutOpener(run, words)))
+    .filter((run) => isName(run.words))
+    .map(({ words: run, before }) => {
+      const last = run.at(-1) as Word;
+      const endsSentence = last.end > stop && /^\p{Lu}\.$/u.test(last.text); // "Serie A."
+      const end = endsSentence ? stop : last.end;
+      return { start: (run[0] as Word).start, end, kind: kindOf(run, before?.lower) };
+    });
+}
+
+function isLarge(word: Word | undefined): boolean {
+  return word !== undefined && LARGE.test(word.text);
+}
+
+/** Runs as long as they go; each begins and ends with a large word or a number. */
+function runsOf(words: readonly Word[]): Run[] {
+  const runs: Run[] = [];
+  for (let first = 0; first < words.length; first++) {
+    if (!isLarge(words[first])) continue;
+    let last = first;
+    for (let next = goesOn(words, first, last); next > last; next = goesOn(words, first, last)) last = next;
+    runs.push({ words: words.slice(first, last + 1), before: words[first - 1] });
+    first = last;
+  }
+  return runs;
+}
+
+/** The index of the word up to which the run first..last goes on, or `last` where it ends. */
+function goesOn(words: readonly Word[], first: number, last: number): number {
+  const run = words.slice(first, last + 1);
+  for (let next = last + 1; next < words.length && next <= last + 3; next++) {
+    const word = words[next] as Word;
+    const gap = word.gapBefore;
+    if (/^,? $/.test(gap) && /^(?:Jr|Sr|Inc|Ltd|LLC)\.?$/.test(word.text)) return next;
+    if (gap === " & " || gap === " &amp; ") return isLarge(word) ? next : last;
+    const small = words.slice(last + 1, next).map((between) => between.text);
+    if (/^['’]s? $/.test(gap)) return small.length === 0 && possessiveJoins(run, words, next) ? next : last;
+    if (!/^\s$/u.test(gap)) return last;
+    if (isLarge(word)) return small.length === 0 || smallWordsJoin(run, small, words, next) ? next : last;
+    if (small.length === 0 && /^\d{1,3}(?:\.\d+)*$/.test(word.text))
+      return numberJoins(words, next) ? next : last;
+    if (!PARTICLE.test(word.text) && !ENGLISH_PARTICLE.test(word.text)) return last;
+  }
+  return last;
+}
+
+/** "Apollo 11", but not "Jones 3 goals" and not "Chapter 3". */
+function numberJoins(words: readonly Word[], number: number): boolean {
+  const [name, counted] = [words[number - 1] as Word, words[number + 1]];
+  if (NO_NAMES.has(name.lower) || ROLES.has(name.lower) || counted?.tags.has("Plural")) return false;
+  return !/^(?:[:,]$|[-–%])/u.test((words[number] as Word).gapAfter);
+}
+
+/** "St John's College" and "Women's World Cup", but not "Obama's White House". */
+function possessiveJoins(run: readonly Word[], words: readonly Word[], next: number): boolean {
+  const owner = run.at(-1) as Word;
+  if (!isLarge(words[next])) return false;
+  if (OWNERS.test(owner.lower)) return true;
+  if (HEADS.has(owner.lower) || run.every((word) => word.tags.has("Place") || isPeople(word))) return false;
+  let head = next;
+  while (isLarge(words[head + 1]) && words[head + 1]?.gapBefore === " ") head++;
+  return HEADS.has(words[head]?.lower ?? "") && run.length <= 2;
+}
+
+/** Whether `small` words join the run to the large word at `next`. */
+function smallWordsJoin(
+  run: readonly Word[],
+  small: readonly string[],
+  words: readonly Word[],
+  next: number,
+): boolean {
+  const [joint, ...others] = small;
+  if (small.every((word) => PARTICLE.test(word))) return true;
+  if (joint === "and") return others.length === 0 && andJoins(run, words, next);
+  if (joint !== "of" && joint !== "for") return false;
+  return (
+    others.every((word) => word === "the" || PARTICLE.test(word)) && ofJoins(run, joint, others.length > 0)
+  );
+}
+
+/** "Battle of Hastings", "Gregory of Tours", "Catherine I of Russia", but not "Governor of Ohio". */
+function ofJoins(run: readonly Word[], joint: "of" | "for", withArticle: boolean): boolean {
+  const head = run.at(-1) as Word;
+  if (ROLES.has(head.lower)) return false;
+  if (BEFORE_OF.has(head.lower) || HEADS.has(head.lower)) return true;
+  if (withArticle) return false;
+  if (run.length >= 3 && run.some((word) => word.text === "of" || word.text === "for")) return true;
+  return joint === "of" && (run.length === 1 || /^[IVX]+$/.test(head.text));
+}
+
+/** "Food and Drug Administration", "Department of Trade and Industry", "Bosnia and Herzegovina". */
+function andJoins(run: readonly Word[], words: readonly Word[], next: number): boolean {
+  const [left, right, head] = [run.at(-1) as Word, words[next] as Word, words[next + 1]];
+  if (PLACES_WITH_AND.has(`${left.text} and ${right.text}`)) return true;
+  const of = run.findIndex((word) => word.text === "of");
+  if (HEADS.get(run[of - 1]?.lower ?? "") === "organisation" && of >= run.length - 3)
+    return !HEADS.has(left.lower);
+  if (run.length > 2 || right.tags.has("Person")) return false;
+  if (run.some((word) => HEADS.has(word.lower) || isGivenName(word) || word.tags.has("Place"))) return false;
+  return isLarge(head) && HEADS.get(head?.lower ?? "") === "organisation";
+}
+
+function isGivenName(word: Word): boolean {
+  return ["FirstName", "MaleName", "FemaleName"].some((tag) => word.tags.has(tag));
+}
+
+/** The run without a first word that is large only because a sentence begins with it. */
+function withoutOpener(run: Run, words: readonly Word[]): Run {
+  const first = run.words[0] as Word;
+  const index = words.indexOf(first);
+  if (!isOpener(first, index) || opensWithName(run.words, words[index + 1])) return run;
+  return { words: run.words.slice(1), before: first };
+}
+
+/** Cuts at roles ("Indiana Governor Roger Branigin") and between a nationality or country and a person. */
+function cut({ words, before }: Run): Run[] {
+  const hasHead = words.length > 1 && HEADS.has(words.at(-1)?.lower ?? "");
+  const pieces: Run[] = [];
+  let piece: Run & { words: Word[] } = { words: [], before };
+  for (const word of words) {
+    const isRole = ROLES.has(word.lower) && !(hasHead && piece.words.length > 0);
+    const meetsPerson = word.tags.has("Person") && !isPeople(word) && isAdjunct(piece.words);
+    if (isRole || meetsPerson) {
+      pieces.push(piece);
+      piece = { words: [], before: word };
+    }
+    if (!isRole) piece.words.push(word);
+  }
+  return [...pieces, piece].map(trimmed).filter((trim) => trim.words.length > 0);
+}
+
+/** A nationality or a country before the name of a person is a name of its own. */
+function isAdjunct(words: readonly Word[]): boolean {
+  if (words.length === 0) return false;
+  return words.every(isPeople) || (isRegion(words) && !isGivenName(words[0] as Word));
+}
+
+/** The run without articles and particles at its ends. */
+function trimmed({ words, before }: Run): Run {
+  const isSmall = ({ text }: Word) => PARTICLE.test(text) || ENGLISH_PARTICLE.test(text);
+  const first = words.findIndex((word) => !isSmall(word) && !/^(?:The|A|An)$/.test(word.text));
+  const last = words.findLastIndex((word) => !isSmall(word));
+  return {
+    words: first < 0 ? [] : words.slice(first, last + 1),
+    before: first > 0 ? words[first - 1] : before,
+  };
+}
+
+function isName(words: readonly Word[]): boolean {
+  return words.some(
+    ({ text, lower }) =>
+      !NO_NAMES.has(lower) && !ROLES.has(lower) && !/^(?:\p{L}\.?|\d+(?:st|nd|rd|th)?)$/u.test(text),
+  );
+}

@@ -1,0 +1,54 @@
+/**
+ * Whether the first word of a sentence is part of a name: it is large in any case, so its form says nothing. What
+ * decides is compromise's tags, whether its lexicon has the word at all, and what comes next.
+ */
+
+import { isPeople } from "./name-kinds.ts";
+import { HEADS } from "./name-words.ts";
+import type { Word } from "./words.ts";
+
+const NO_NAME_TAGS = [
+  "Pronoun Determiner Preposition Conjunction QuestionWord Modal Auxiliary Copula Adverb Value Negative Actor",
+  "Expression",
+].flatMap((line) => line.split(" "));
+const NEVER = /^(?:former|late|current|early|new|recent|fellow|other|young|old)$/;
+const ABSTRACT = /(?:[st]ion|ment|ness|ity|ism|[ae]nce|ship|hood|logy|graphy|ure|ing)$/;
+const HEADING =
+  /ABSTRACT|AIM|BACKGROUND|CONCLUSION|CONTEXT|DATA|DESIGN|EVIDENCE|EXPOSURE|FINDINGS|FUNDING|HYPOTHESIS|INTERPRETATION|INTERVENTION|INTRODUCTION|LIMITATION|MEASURE|METHOD|OBJECTIVE|OUTCOME|PARTICIPANTS|PATIENTS|POPULATION|PURPOSE|RATIONALE|REGISTRATION|RESULT|SETTING|SIGNIFICANCE|SUBJECTS|SYNTHESIS/;
+
+/** The length of the heading that opens a section of an abstract: "METHODS AND RESULTS We …"; 0 without one. */
+export function headingLength(sentence: string): number {
+  const heading = /^[A-Z][A-Z ,&/]+[A-Z](?=:? [A-Z][a-z]|:? [AI] )/.exec(sentence)?.[0] ?? "";
+  return HEADING.test(heading) ? heading.length : 0;
+}
+
+/** Whether a sentence, or speech or a title inside it, begins with `word`. */
+export function isOpener(word: Word, index: number): boolean {
+  return index === 0 || /[.:!?]["'“‘]?\s*["'“‘]?$/u.test(word.gapBefore);
+}
+
+/** Whether the name goes from the opening word on. `run` is that word and the large words behind it. */
+export function opensWithName(run: readonly Word[], next: Word | undefined): boolean {
+  const first = run[0] as Word;
+  const is = (...tags: readonly string[]) => tags.some((tag) => first.tags.has(tag));
+  if (/^.+[\p{Lu}\p{N}]|[^\p{ASCII}’]/u.test(first.text)) return true; // McIntosh, HBO, U.S., Šerbečić
+  if (isPeople(first)) return true;
+  if (is(...NO_NAME_TAGS) || NEVER.test(first.lower)) return false;
+  if (is("Person", "Place", "Organization") && !is("Verb", "Adjective")) return true;
+  return run.length > 1 ? isPartOfName(first, run.at(-1) as Word, is) : isNameAlone(first, next, is);
+}
+
+function isPartOfName(first: Word, last: Word, is: (...tags: string[]) => boolean): boolean {
+  if (is("ProperNoun") || !first.known) return !is("Gerund", "PastTense");
+  if (HEADS.has(first.lower) || HEADS.has(last.lower)) return true;
+  return is("Noun", "Adjective") && !is("Plural", "Comparative", "Superlative");
+}
+
+/** A noun in the singular without an article, before a verb, is a name: "Dean was elected". */
+function isNameAlone(first: Word, next: Word | undefined, is: (...tags: string[]) => boolean): boolean {
+  if (is("Plural", "Uncountable", "Verb", "Adjective") || ABSTRACT.test(first.text)) return false;
+  if (next === undefined) return false;
+  if (first.known) return is("Singular") && next.tags.has("Verb");
+  if (/^(?:['’]s? |,| \()/u.test(first.gapAfter) || next.text === "and") return true;
+  return ["Verb", "Adverb", "Modal", "Auxiliary", "Copula"].some((tag) => next.tags.has(tag));
+}
