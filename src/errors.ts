@@ -3,12 +3,16 @@
 /**
  * Something that came from outside (a file, an option, a question) cannot be used.
  *
- * The message is one line: `where: expected …, got …; remedy`.
+ * The message is one line, whatever its parts hold: `where: expected …, got …; remedy`.
  */
 export class InputError extends Error {
   override readonly name: string = "InputError";
 
-  constructor(problem: { where: string; expected: string; got: string; remedy: string }, options?: ErrorOptions) {
-    super(`${problem.where}: expected ${problem.expected}, got ${problem.got}; ${problem.remedy}`, options);
+  constructor(
+    problem: { where: string; expected: string; got: string; remedy: string },
+    options?: ErrorOptions,
+  ) {
+    const { where, expected, got, remedy } = problem;
+    super(`${where}: expected ${expected}, got ${got}; ${remedy}`.replace(/\s*\p{Cc}\s*/gu, " "), options);
   }
 }

@@ -5,7 +5,7 @@ import { padBatch } from "../encoder/session.ts";
 import { positionBuckets } from "../layers/relative-position.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { readingQuestionIds } from "../text/prompts.ts";
-import type { Layout } from "./loss-graph.ts";
+import type { ChunkInput } from "./loss-graph.ts";
 
 /** A question with its close passages, as token ids. */
 export interface TokenExample {
@@ -19,44 +19,47 @@ export interface TokenExample {
 /** Which passages compete in the retrieval distribution of a question: those of the whole batch, or its own. */
 export type Candidates = "batch" | "own";
 
-/** The tensors of `batchSignature`. Every example has `layout.passages` passages. */
-export function batchTensors(
+/** What a batch is made of, summed over its chunks. */
+export interface BatchTotals {
+  readonly questions: number;
+  /** Tokens of all answers. */
+  readonly labels: number;
+}
+
+export const batchTotals = (examples: readonly TokenExample[]): BatchTotals => ({
+  questions: examples.length,
+  labels: examples.reduce((sum, { answer }) => sum + answer.length, 0),
+});
+
+/** The tensors of `chunkSignature` for some examples of a batch, each with equally many passages. */
+export function chunkTensors(
   config: ModelConfig,
   examples: readonly TokenExample[],
-  layout: Layout,
+  totals: BatchTotals,
   candidates: Candidates,
-): Record<string, Tensor> {
+): Record<ChunkInput, Tensor> {
   const questions = examples.map(({ question }) => question);
   const question = padBatch([...questions, ...questions.map(readingQuestionIds)], "left", config.padId);
-  const length = question.ids.shape[1]!;
-  const tensors: Record<string, Tensor> = {
+  const { sequences, positions } = distinctSequences(examples.flatMap(({ passages }) => passages));
+  const passage = padBatch(sequences, "right", config.padId);
+  const [n, m] = [question.ids.shape[1]!, passage.ids.shape[1]!];
+  const each = positions.length / examples.length;
+  return {
     questionIds: question.ids,
     questionMask: question.mask,
-    questionBuckets: positionBuckets(config, "encoder", length),
+    questionBuckets: positionBuckets(config, "encoder", n),
+    passageIds: passage.ids,
+    passageMask: passage.mask,
+    passageBuckets: positionBuckets(config, "encoder", m),
+    passageOf: int32(positions),
+    pairMask: pairMask(question.mask, passage.mask, positions, each),
+    pairBuckets: positionBuckets(config, "encoder", n + m),
     ...answerTensors(config, examples),
-    ...candidateTensors(examples.length, layout.passages, candidates),
+    candidates: candidateMask(examples.length, each, candidates),
+    own: ownPositions(examples.length, each),
+    questionsOfBatch: scalar(totals.questions),
+    labelsOfBatch: scalar(totals.labels),
   };
-  const readMask = question.mask.data.subarray(examples.length * length);
-  const passageOf: number[] = [];
-  let first = 0;
-  let distinctBefore = 0;
-  layout.groups.forEach((count, g) => {
-    const { sequences, positions } = distinctSequences(
-      examples.slice(first, first + count).flatMap(({ passages }) => passages),
-    );
-    const passage = padBatch(sequences, "right", config.padId);
-    tensors[`passageIds.${g}`] = passage.ids;
-    tensors[`passageMask.${g}`] = passage.mask;
-    tensors[`passageBuckets.${g}`] = positionBuckets(config, "encoder", passage.ids.shape[1]!);
-    tensors[`pairPassage.${g}`] = int32(positions);
-    tensors[`pairBuckets.${g}`] = positionBuckets(config, "encoder", length + passage.ids.shape[1]!);
-    const owners = positions.map((_, pair) => first + Math.floor(pair / layout.passages));
-    tensors[`pairMask.${g}`] = joinMasks(readMask, length, owners, passage.mask, positions);
-    passageOf.push(...positions.map((position) => distinctBefore + position));
-    first += count;
-    distinctBefore += sequences.length;
-  });
-  return { ...tensors, passageOf: int32(passageOf) };
 }
 
 /** The distinct sequences of a list, and the position of each member of the list among them. */
@@ -76,7 +79,10 @@ export function distinctSequences(list: readonly (readonly number[])[]): {
 }
 
 /** The decoder reads the start token and the answer without its end, and is to write the answer. */
-function answerTensors(config: ModelConfig, examples: readonly TokenExample[]): Record<string, Tensor> {
+function answerTensors(
+  config: ModelConfig,
+  examples: readonly TokenExample[],
+): Record<"answerIds" | "answerBuckets" | "labels" | "labelMask", Tensor> {
   const read = examples.map(({ answer }) => [config.decoderStartId, ...answer.slice(0, -1)]);
   const { ids, mask } = padBatch(read, "right", config.padId);
   const [rows, length] = ids.shape as [number, number];
@@ -87,43 +93,40 @@ function answerTensors(config: ModelConfig, examples: readonly TokenExample[]): 
   });
   return {
     answerIds: ids,
-    labelMask: mask,
-    labels: { data: labels, shape: [rows, length] },
     answerBuckets: positionBuckets(config, "decoder", length),
+    labels: { data: labels, shape: [rows, length] },
+    labelMask: mask,
   };
 }
 
-function candidateTensors(
-  questions: number,
-  passages: number,
-  candidates: Candidates,
-): Record<string, Tensor> {
-  const pairs = questions * passages;
-  const mask = new Float32Array(questions * pairs).fill(candidates === "batch" ? 1 : 0);
-  const own = Int32Array.from({ length: pairs }, (_, pair) => Math.floor(pair / passages) * pairs + pair);
-  for (const position of own) mask[position] = 1;
-  return { candidates: { data: mask, shape: [questions, pairs] }, own: { data: own, shape: [pairs] } };
+/** 1 for each passage [Q, Q * each] that competes for a question. */
+export function candidateMask(questions: number, each: number, candidates: Candidates): Tensor {
+  const data = new Float32Array(questions * questions * each).fill(candidates === "batch" ? 1 : 0);
+  for (const position of ownPositions(questions, each).data) data[position] = 1;
+  return { data, shape: [questions, questions * each] };
 }
 
-function joinMasks(
-  questionMask: Float32Array | Int32Array,
-  questionLength: number,
-  owners: readonly number[],
-  passageMask: Tensor,
-  positions: readonly number[],
-): Tensor {
-  const passageLength = passageMask.shape[1]!;
-  const length = questionLength + passageLength;
-  const data = new Float32Array(positions.length * length);
+function ownPositions(questions: number, each: number): Tensor {
+  const pairs = questions * each;
+  return int32(Array.from({ length: pairs }, (_, pair) => Math.floor(pair / each) * pairs + pair));
+}
+
+/** The masks of each question as it is read, the second half of `questions`, and of each of its passages, side by side. */
+function pairMask(questions: Tensor, passages: Tensor, positions: readonly number[], each: number): Tensor {
+  const [n, m] = [questions.shape[1]!, passages.shape[1]!];
+  const read = questions.data.subarray(questions.data.length / 2);
+  const data = new Float32Array(positions.length * (n + m));
   positions.forEach((position, pair) => {
-    const [question, passage] = [owners[pair]! * questionLength, position * passageLength];
-    data.set(questionMask.subarray(question, question + questionLength), pair * length);
-    data.set(passageMask.data.subarray(passage, passage + passageLength), pair * length + questionLength);
+    const owner = Math.floor(pair / each);
+    data.set(read.subarray(owner * n, (owner + 1) * n), pair * (n + m));
+    data.set(passages.data.subarray(position * m, (position + 1) * m), pair * (n + m) + n);
   });
-  return { data, shape: [positions.length, length] };
+  return { data, shape: [positions.length, n + m] };
 }
 
 const int32 = (values: readonly number[]): Tensor => ({
   data: Int32Array.from(values),
   shape: [values.length],
 });
+
+const scalar = (value: number): Tensor => ({ data: Float32Array.of(value), shape: [] });

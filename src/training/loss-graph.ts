@@ -1,182 +1,267 @@
 /**
- * The whole model under its training objective, traced once for batches of any length.
+ * The model under its training objective, for one chunk of a batch.
  *
- * Questions are read in groups of a few, each with its own padding: the tensors of a group stay in the processor's cache
- * between operations (twice as fast as all at once where it was measured, see docs/TRAINING.md), and a group of short
- * passages is not padded to the longest of the batch. Every passage of a group goes through the lower layers once.
+ * The retrieval distribution of a question runs over the passages of the whole batch, so the questions of a batch cannot be
+ * trained one after the other as they are. The gradient cache (Gao et al. 2021; ReAtt, appendix A) can: what the chunks
+ * owe each other goes through query vectors and keys alone. A batch is one chunk, or
+ *
+ * 1. `chunkVectors`: query vectors and keys of every chunk, without gradients;
+ * 2. `competition`: of all of them, each question's log normaliser over the batch, and its gradients;
+ * 3. `chunkObjective`: every chunk with gradients, the others' part given by step 2.
+ *
+ * Small chunks are also the fast ones: their tensors stay in the processor's cache from one operation to the next.
  */
 
+import type { ModelConfig } from "../config.ts";
 import { crossKeyValues, decode, targetAttention, vocabularyLogits } from "../decoder/decoder.ts";
-import { embed, lowerBlocks, lowerStates, retrievalVectors } from "../encoder/lower.ts";
+import { lowerStates, retrievalVectors } from "../encoder/lower.ts";
 import { upperStates } from "../encoder/upper.ts";
 import { projectToHeads } from "../layers/attention.ts";
 import type { Scope } from "../layers/scope.ts";
-import type { Signature, Tracer, Value } from "../tensor/trace.ts";
+import type { Ops } from "../tensor/ops.ts";
+import type { Signature } from "../tensor/trace.ts";
 import type { ModelParameters } from "../weights/parameters.ts";
-import { distillationLoss, headScores, mixHeads, readingLoss, scoresOfBatch } from "./objective.ts";
+import {
+  distillation,
+  headScores,
+  logNormalisers,
+  mixHeads,
+  type RetrievalInput,
+  readingLoss,
+  scoresOfBatch,
+} from "./objective.ts";
 
-/** How a batch is divided. All questions have equally many close passages. */
-export interface Layout {
-  /** Questions of each group. */
-  readonly groups: readonly number[];
-  /** Close passages of a question. */
-  readonly passages: number;
-}
-
-export interface Objective {
+export interface ObjectiveOptions {
   /** Weight of the distillation loss; 0 leaves retrieval as it is. */
   readonly alpha: number;
   /** Temperature at which all heads are mixed by learned weights; undefined for the one head of the configuration. */
   readonly tau?: number | undefined;
 }
 
-/** Parameters of the objective that are not the model's, by the names under which their gradients are known. */
+/** All that is trained: the model's parameters and the objective's own. */
+export interface TrainedParameters<T> {
+  readonly model: ModelParameters<T>;
+  /** [heads]; undefined where one head is fixed */
+  readonly headWeights: T | undefined;
+  /** No axes: the logarithm of the learned factor of retrieval scores. */
+  readonly logScale: T;
+}
+
+/** The names of the objective's own parameters; the model's have those of the checkpoint. */
 export const HEAD_WEIGHTS = "head_weights";
 export const LOG_SCALE = "log_scale";
 
-/** What is fed with every batch. Q, K, n, m, T as in objective.ts; what ends in a number belongs to that group. */
-export function batchSignature({ groups, passages }: Layout): Record<string, Signature> {
-  const questions = groups.reduce((sum, count) => sum + count, 0);
+/** What a chunk is fed with; Q, K, n, m, U, T as in objective.ts, of this chunk alone. */
+export function chunkSignature(questions: number, passages: number): Record<ChunkInput, Signature> {
   const pairs = questions * passages;
-  const signature: Record<string, Signature> = {
-    /** Every question as it is retrieved, then every question as it is read; padded on the left. */
+  return {
     questionIds: ["int32", 2 * questions, "n"],
     questionMask: ["float32", 2 * questions, "n"],
     questionBuckets: ["int32", "n", "n"],
+    passageIds: ["int32", "U", "m"],
+    passageMask: ["float32", "U", "m"],
+    passageBuckets: ["int32", "m", "m"],
+    passageOf: ["int32", pairs],
+    pairMask: ["float32", pairs, "n+m"],
+    pairBuckets: ["int32", "n+m", "n+m"],
     answerIds: ["int32", questions, "T"],
     answerBuckets: ["int32", "T", "T"],
     labels: ["int32", questions, "T"],
     labelMask: ["float32", questions, "T"],
-    /** Of each close passage, its number among the passages of all groups. */
-    passageOf: ["int32", pairs],
     candidates: ["float32", questions, pairs],
     own: ["int32", pairs],
+    questionsOfBatch: ["float32"],
+    labelsOfBatch: ["float32"],
   };
-  groups.forEach((count, g) => {
-    signature[`passageIds.${g}`] = ["int32", `u${g}`, `m${g}`];
-    signature[`passageMask.${g}`] = ["float32", `u${g}`, `m${g}`];
-    signature[`passageBuckets.${g}`] = ["int32", `m${g}`, `m${g}`];
-    /** Of each close passage of the group, its row in `passageIds`. */
-    signature[`pairPassage.${g}`] = ["int32", count * passages];
-    signature[`pairMask.${g}`] = ["float32", count * passages, `n+m${g}`];
-    signature[`pairBuckets.${g}`] = ["int32", `n+m${g}`, `n+m${g}`];
-  });
-  return signature;
 }
 
-/** `loss` and `nll` are float32 of no axes; the others exist only where retrieval is trained. */
-export interface ObjectiveValues {
-  readonly loss: Value;
-  readonly nll: Value;
-  readonly kl?: Value;
-  /** [Q, K], the target attention */
-  readonly target?: Value;
-  /** [Q, Q K], before `exp(logScale)` */
-  readonly scores?: Value;
-  /** [Q, K], log of the retrieval distribution at a question's own passages */
-  readonly ownLogProbabilities?: Value;
+export type ChunkInput =
+  /** Every question as it is retrieved, then every question as it is read; padded on the left. */
+  | "questionIds"
+  | "questionMask"
+  | "questionBuckets"
+  /** The passages of the chunk, each once; padded on the right. */
+  | "passageIds"
+  | "passageMask"
+  | "passageBuckets"
+  /** Of each question's close passages, the row in `passageIds`. */
+  | "passageOf"
+  | "pairMask"
+  | "pairBuckets"
+  /** The start token and the answer without its end. */
+  | "answerIds"
+  | "answerBuckets"
+  /** The answer, each token numbered in the flattened logits. */
+  | "labels"
+  | "labelMask"
+  /** 1 for the close passages that compete for a question, of all questions of the chunk. */
+  | "candidates"
+  /** The position of each question's own close passages in the flattened `candidates`. */
+  | "own"
+  /** What losses are averaged over: the questions and the label tokens of all chunks. */
+  | "questionsOfBatch"
+  | "labelsOfBatch";
+
+/** What step 2 gives to a chunk: the log normaliser of each question, and the gradients of their average. */
+export function cacheSignature(
+  { heads, headSize }: ModelConfig,
+  questions: number,
+  { tau }: ObjectiveOptions,
+): Record<CacheInput, Signature> {
+  const compared = tau === undefined ? 1 : heads;
+  return {
+    logNormaliser: ["float32", questions],
+    queryGradient: ["float32", questions, compared, "n", headSize],
+    keyGradient: ["float32", "U", compared, "m", headSize],
+  };
 }
 
-/** nll + alpha KL (ReAtt, Eq. 4) of a batch whose tensors are `input`. */
-export function reattObjective(
-  tracer: Tracer,
-  scope: Scope<Value>,
-  parameters: ModelParameters<Value>,
-  input: Record<string, Value>,
-  layout: Layout,
-  { alpha, tau }: Objective,
-): ObjectiveValues {
-  const ops = tracer;
-  const { config } = scope;
-  const questions = layout.groups.reduce((sum, count) => sum + count, 0);
-  const questionStates = lowerStates(scope, parameters, {
-    ids: input.questionIds!,
-    mask: input.questionMask!,
-    buckets: input.questionBuckets!,
-  });
-  const [retrieved, read] = ops.split(questionStates, 0, [questions, questions]);
-  const [retrievalMask] = ops.split(input.questionMask!, 0, [questions, questions]);
-  const vectors = (states: Value, projection: "query" | "key"): Value =>
-    tau === undefined
-      ? oneHead(scope, retrievalVectors(scope, parameters, states, projection))
-      : allHeads(scope, parameters, states, projection);
-  const queries = vectors(retrieved!, "query");
+type CacheInput = "logNormaliser" | "queryGradient" | "keyGradient";
 
-  const passages = embedGroups(scope, parameters, layout, input);
-  const readStates = ops.split(read!, 0, layout.groups);
-  const answerIds = ops.split(input.answerIds!, 0, layout.groups);
-  const groups = layout.groups.map((count, g) => {
-    const mask = input[`passageMask.${g}`]!;
-    const states = lowerBlocks(scope, parameters, passages[g]!, {
-      mask,
-      buckets: input[`passageBuckets.${g}`]!,
-    });
-    const keys = vectors(states, "key");
-    const fused = fuseGroup(scope, parameters, {
-      question: readStates[g]!,
-      passage: states,
-      count,
-      g,
-      layout,
-      input,
-    });
-    const pairMask = ops.reshape(input[`pairMask.${g}`]!, [count, -1]);
-    const cross = crossKeyValues(scope, parameters, fused);
-    const answer = { ids: answerIds[g]!, buckets: input.answerBuckets!, cross, crossMask: pairMask };
-    const { states: written, crossScores } = decode(scope, parameters, answer);
-    return {
-      written,
-      target: targetAttention(scope, crossScores, layout.passages),
-      scores: headScores(ops, { queries, questionMask: retrievalMask!, keys, passageMask: mask }),
-    };
-  });
-
-  const logits = vocabularyLogits(
-    scope,
-    parameters,
-    ops.concat(
-      groups.map(({ written }) => written),
-      0,
-    ),
-  );
-  const nll = readingLoss(ops, { logits, labels: input.labels!, labelMask: input.labelMask! });
-  if (alpha === 0) return { loss: nll, nll };
-
-  const ofHeads = ops.concat(
-    groups.map(({ scores }) => scores),
-    2,
-  ); // [H, Q, U]
-  const mixed =
-    tau === undefined
-      ? ops.sum(ofHeads, [0])
-      : mixHeads(ops, ofHeads, tracer.parameter(HEAD_WEIGHTS, [config.heads]), tau);
-  const scores = scoresOfBatch(ops, mixed, input.passageOf!);
-  const target = ops.concat(
-    groups.map((group) => group.target),
-    0,
-  );
-  const logScale = tracer.parameter(LOG_SCALE, []);
-  const { candidates, own } = input as { candidates: Value; own: Value };
-  const { kl, ownLogProbabilities } = distillationLoss(ops, { scores, target, candidates, own, logScale });
-  const loss = ops.add(nll, ops.multiply(kl, ops.scalar(alpha)));
-  return { loss, nll, kl, target, scores, ownLogProbabilities };
+/** The losses are of no axes, and the chunk's share of those of the batch; what concerns retrieval is there if it is trained. */
+export interface ChunkObjective<T> {
+  /** Its gradients are the chunk's share of the gradients of `nll + alpha kl`; its value means nothing where there is a cache. */
+  readonly objective: T;
+  readonly nll: T;
+  readonly retrieval?: {
+    readonly kl: T;
+    /** [Q, K]: the target attention */
+    readonly target: T;
+    /** [Q, Q K]: scores of the chunk's passages, before `exp(logScale)` */
+    readonly scores: T;
+    /** [Q, K]: log of the retrieval distribution at a question's own passages */
+    readonly ownLogProbabilities: T;
+  };
 }
 
-/** [batch, length, headSize] -> [batch, 1, length, headSize] */
-function oneHead({ ops, config }: Scope<Value>, x: Value): Value {
-  const [batch, length] = ops.shape(x);
-  return ops.reshape(x, [batch!, 1, length!, config.headSize]);
+/** `nll + alpha kl` (ReAtt, Eq. 4) of a chunk, which is the whole batch unless there is a `cache`. */
+export function chunkObjective<T>(
+  scope: Scope<T>,
+  trained: TrainedParameters<T>,
+  input: Record<ChunkInput, T>,
+  options: ObjectiveOptions,
+  cache?: Record<CacheInput, T>,
+): ChunkObjective<T> {
+  const { ops } = scope;
+  const lower = lowerChunk(scope, trained, input, options);
+  const { written, target } = readChunk(scope, trained.model, input, lower);
+  const logits = vocabularyLogits(scope, trained.model, written);
+  const nll = readingLoss(ops, { logits, ...input });
+  if (options.alpha === 0) return { objective: nll, nll };
+
+  const scores = chunkScores(ops, trained, lower, input.passageOf, options); // [Q, Q K]
+  const [questions, passages] = ops.shape(target);
+  const ownScores = ops.reshape(ops.gather(ops.reshape(scores, [-1]), input.own), [questions!, passages!]);
+  const { logScale } = trained;
+  const logNormaliser =
+    cache?.logNormaliser ?? logNormalisers(ops, { scores, candidates: input.candidates, logScale });
+  const { kl: ofQuestions, ownLogProbabilities } = distillation(ops, {
+    ownScores,
+    target,
+    logNormaliser,
+    logScale,
+  });
+  const kl = ops.divide(ops.sum(ofQuestions, [0]), input.questionsOfBatch);
+  const inner = (a: T, b: T): T => ops.sum(ops.multiply(a, b), [0, 1, 2, 3]);
+  const competition =
+    cache && ops.add(inner(lower.queries, cache.queryGradient), inner(lower.keys, cache.keyGradient));
+  const pressure = competition ? ops.add(kl, competition) : kl;
+  const objective = ops.add(nll, ops.multiply(pressure, ops.scalar(options.alpha)));
+  return { objective, nll, retrieval: { kl, target, scores, ownLogProbabilities } };
+}
+
+/** Step 1: what the chunks of a batch show each other. */
+export function chunkVectors<T>(
+  scope: Scope<T>,
+  trained: TrainedParameters<T>,
+  input: Record<ChunkInput, T>,
+  options: ObjectiveOptions,
+): { queries: T; keys: T } {
+  const { queries, keys } = lowerChunk(scope, trained, input, options);
+  return { queries, keys };
+}
+
+/** What step 2 is fed with: vectors of the whole batch, with P the close passages of all questions. */
+export function competitionSignature(
+  { heads, headSize }: ModelConfig,
+  { tau }: ObjectiveOptions,
+): Record<CompetitionInput, Signature> {
+  const compared = tau === undefined ? 1 : heads;
+  return {
+    queries: ["float32", "Q", compared, "n", headSize],
+    questionMask: ["float32", "Q", "n"],
+    keys: ["float32", "U", compared, "m", headSize],
+    passageMask: ["float32", "U", "m"],
+    passageOf: ["int32", "P"],
+    candidates: ["float32", "Q", "P"],
+    questionsOfBatch: ["float32"],
+  };
+}
+
+type CompetitionInput = keyof RetrievalInput<unknown> | "passageOf" | "candidates" | "questionsOfBatch";
+
+/** Step 2, for some or all questions of a batch against all its passages: each log normaliser [Q], and their share of the average. */
+export function competition<T>(
+  { ops }: Scope<T>,
+  { headWeights, logScale }: Omit<TrainedParameters<T>, "model">,
+  input: Record<CompetitionInput, T>,
+  { tau }: ObjectiveOptions,
+): { logNormaliser: T; average: T } {
+  const scores = scoresOfBatch(ops, mix(ops, headScores(ops, input), headWeights, tau), input.passageOf);
+  const logNormaliser = logNormalisers(ops, { scores, candidates: input.candidates, logScale });
+  return { logNormaliser, average: ops.divide(ops.sum(logNormaliser, [0]), input.questionsOfBatch) };
+}
+
+interface LowerChunk<T> extends RetrievalInput<T> {
+  /** [Q, n, modelSize]: the questions as they are read */
+  readonly questionStates: T;
+  /** [U, m, modelSize] */
+  readonly passageStates: T;
+}
+
+function lowerChunk<T>(
+  scope: Scope<T>,
+  { model }: TrainedParameters<T>,
+  input: Record<ChunkInput, T>,
+  { tau }: ObjectiveOptions,
+): LowerChunk<T> {
+  const { ops } = scope;
+  const [questions] = ops.shape(input.labels);
+  const states = lowerStates(scope, model, {
+    ids: input.questionIds,
+    mask: input.questionMask,
+    buckets: input.questionBuckets,
+  });
+  const [retrieved, questionStates] = ops.split(states, 0, [questions!, questions!]);
+  const [questionMask] = ops.split(input.questionMask, 0, [questions!, questions!]);
+  const passageStates = lowerStates(scope, model, {
+    ids: input.passageIds,
+    mask: input.passageMask,
+    buckets: input.passageBuckets,
+  });
+  const vectors = tau === undefined ? oneHead<T> : allHeads<T>;
+  return {
+    queries: vectors(scope, model, retrieved!, "query"),
+    questionMask: questionMask!,
+    keys: vectors(scope, model, passageStates, "key"),
+    passageMask: input.passageMask,
+    questionStates: questionStates!,
+    passageStates,
+  };
+}
+
+/** What the configured head compares: [batch, length, modelSize] -> [batch, 1, length, headSize]. */
+function oneHead<T>(scope: Scope<T>, model: ModelParameters<T>, states: T, projection: "query" | "key"): T {
+  const { ops, config } = scope;
+  const [batch, length] = ops.shape(states);
+  const vectors = retrievalVectors(scope, model, states, projection);
+  return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
 }
 
 /** What every head of block B compares: [batch, length, modelSize] -> [batch, heads, length, headSize]. */
-function allHeads(
-  scope: Scope<Value>,
-  parameters: ModelParameters<Value>,
-  states: Value,
-  projection: "query" | "key",
-): Value {
+function allHeads<T>(scope: Scope<T>, model: ModelParameters<T>, states: T, projection: "query" | "key"): T {
   const { ops, config } = scope;
-  const { attentionNorm, attention } = parameters.encoder.blocks[config.retrievalLayer]!;
+  const { attentionNorm, attention } = model.encoder.blocks[config.retrievalLayer]!;
   return projectToHeads(
     scope,
     attention[projection],
@@ -184,48 +269,43 @@ function allHeads(
   );
 }
 
-/** The embedded passages of each group, by one look-up for all: its gradient is a table as large as the embedding. */
-function embedGroups(
-  scope: Scope<Value>,
-  parameters: ModelParameters<Value>,
-  layout: Layout,
-  input: Record<string, Value>,
-): Value[] {
+/** Upper layers and decoder: -> `written` [Q, T, modelSize] and `target` [Q, K]. */
+function readChunk<T>(
+  scope: Scope<T>,
+  model: ModelParameters<T>,
+  input: Record<ChunkInput, T>,
+  { questionStates, passageStates }: LowerChunk<T>,
+): { written: T; target: T } {
   const { ops, config } = scope;
-  const ids = layout.groups.map((_, g) => input[`passageIds.${g}`]!);
-  const flat = ids.map((group) => ops.reshape(group, [-1]));
-  const embedded = embed(scope, parameters, ops.concat(flat, 0));
-  const parts = ops.split(
-    embedded,
-    0,
-    flat.map((group) => ops.shape(group)[0]!),
-  );
-  return parts.map((part, g) => ops.reshape(part, [...ops.shape(ids[g]!), config.modelSize]));
+  const [questions] = ops.shape(input.labels) as [number];
+  const [pairs] = ops.shape(input.passageOf) as [number];
+  const passages = pairs / questions;
+  const owners = Int32Array.from({ length: pairs }, (_, pair) => Math.floor(pair / passages));
+  const states = upperStates(scope, model, {
+    question: ops.gather(questionStates, ops.constant({ data: owners, shape: [pairs] })),
+    passage: ops.gather(passageStates, input.passageOf),
+    mask: input.pairMask,
+    buckets: input.pairBuckets,
+  });
+  const { states: written, crossScores } = decode(scope, model, {
+    ids: input.answerIds,
+    buckets: input.answerBuckets,
+    cross: crossKeyValues(scope, model, ops.reshape(states, [questions, -1, config.modelSize])),
+    crossMask: ops.reshape(input.pairMask, [questions, -1]),
+  });
+  return { written, target: targetAttention(scope, crossScores, passages) };
 }
 
-/** A group's questions with their passages through the upper layers, joined per question: -> [count, K (n + m), modelSize]. */
-function fuseGroup(
-  scope: Scope<Value>,
-  parameters: ModelParameters<Value>,
-  group: {
-    question: Value;
-    passage: Value;
-    count: number;
-    g: number;
-    layout: Layout;
-    input: Record<string, Value>;
-  },
-): Value {
-  const { ops, config } = scope;
-  const { question, passage, count, g, layout, input } = group;
-  const owners = Int32Array.from({ length: count * layout.passages }, (_, pair) =>
-    Math.floor(pair / layout.passages),
-  );
-  const states = upperStates(scope, parameters, {
-    question: ops.gather(question, ops.constant({ data: owners, shape: [owners.length] })),
-    passage: ops.gather(passage, input[`pairPassage.${g}`]!),
-    mask: input[`pairMask.${g}`]!,
-    buckets: input[`pairBuckets.${g}`]!,
-  });
-  return ops.reshape(states, [count, -1, config.modelSize]);
+function chunkScores<T>(
+  ops: Ops<T>,
+  { headWeights }: TrainedParameters<T>,
+  lower: LowerChunk<T>,
+  passageOf: T,
+  { tau }: ObjectiveOptions,
+): T {
+  return scoresOfBatch(ops, mix(ops, headScores(ops, lower), headWeights, tau), passageOf);
+}
+
+function mix<T>(ops: Ops<T>, scores: T, headWeights: T | undefined, tau: number | undefined): T {
+  return tau === undefined ? ops.sum(scores, [0]) : mixHeads(ops, scores, headWeights!, tau);
 }

@@ -53,34 +53,55 @@ export function scoresOfBatch<T>(ops: Ops<T>, scores: T, passageOf: T): T {
 }
 
 /**
- * Cross-document adjustment (Eq. 3): `KL(target || softmax(exp(logScale) scores))`, averaged over questions.
+ * The log normaliser of each question's retrieval distribution (Eq. 3): `log sum exp(exp(logScale) scores)` over candidates.
  *
- * scores [Q, Q K]; target [Q, K] is the decoder's attention to a question's own passages, through which no gradient
- * flows, and 0 for those of the others; candidates float32 [Q, Q K] is 1 for the passages that take part in the
- * softmax; own int32 [Q K] numbers the own passages of each question in the flattened scores.
+ * scores [Q, P]; candidates float32 [Q, P] is 1 for the passages that compete. -> [Q]
  */
-export function distillationLoss<T>(
+export function logNormalisers<T>(
   ops: Ops<T>,
-  input: { scores: T; target: T; candidates: T; own: T; logScale: T },
-): { kl: T; ownLogProbabilities: T } {
-  const [questions, passages] = ops.shape(input.target);
-  const hidden = ops.multiply(ops.subtract(ops.scalar(1), input.candidates), ops.scalar(MASKED));
-  const logits = ops.add(ops.multiply(input.scores, ops.exp(input.logScale)), hidden);
-  const flat = ops.reshape(ops.logSoftmax(logits), [-1]);
-  const ownLogProbabilities = ops.reshape(ops.gather(flat, input.own), [questions!, passages!]);
-  const target = ops.stopGradient(input.target);
-  // A share can underflow to 0; 0 log 0 is 0.
-  const difference = ops.subtract(ops.log(ops.add(target, ops.scalar(1e-30))), ownLogProbabilities);
-  return { kl: ops.mean(ops.sum(ops.multiply(target, difference), [1]), [0]), ownLogProbabilities };
+  { scores, candidates, logScale }: { scores: T; candidates: T; logScale: T },
+): T {
+  const hidden = ops.multiply(ops.subtract(ops.scalar(1), candidates), ops.scalar(MASKED));
+  const logits = ops.add(ops.multiply(scores, ops.exp(logScale)), hidden);
+  const highest = ops.stopGradient(ops.max(logits, 1, { keep: true })); // against overflow
+  const [questions] = ops.shape(scores);
+  const sum = ops.sum(ops.exp(ops.subtract(logits, highest)), [1]);
+  return ops.add(ops.log(sum), ops.reshape(highest, [questions!]));
 }
 
 /**
- * Negative log likelihood of the answers, averaged over the label tokens of the batch.
+ * Cross-document adjustment (Eq. 3): `KL(target || P_ret)` of each question, where `P_ret` is `exp(exp(logScale) score -
+ * logNormaliser)`.
+ *
+ * ownScores [Q, K]; target [Q, K] is the decoder's attention to a question's own passages, through which no gradient
+ * flows; it is 0 for the passages of other questions, which therefore only count in logNormaliser [Q]. -> kl [Q]
+ */
+export function distillation<T>(
+  ops: Ops<T>,
+  input: { ownScores: T; target: T; logNormaliser: T; logScale: T },
+): { kl: T; ownLogProbabilities: T } {
+  const [questions] = ops.shape(input.target);
+  const normaliser = ops.reshape(input.logNormaliser, [questions!, 1]);
+  const ownLogProbabilities = ops.subtract(
+    ops.multiply(input.ownScores, ops.exp(input.logScale)),
+    normaliser,
+  );
+  const target = ops.stopGradient(input.target);
+  // A share can underflow to 0; 0 log 0 is 0.
+  const difference = ops.subtract(ops.log(ops.add(target, ops.scalar(1e-30))), ownLogProbabilities);
+  return { kl: ops.sum(ops.multiply(target, difference), [1]), ownLogProbabilities };
+}
+
+/**
+ * Negative log likelihood of the answers, summed over their tokens and divided by `labelsOfBatch`.
  *
  * logits [Q, T, vocabulary]; labels int32 [Q, T] numbers each label in the flattened logits; labelMask float32 [Q, T].
  */
-export function readingLoss<T>(ops: Ops<T>, input: { logits: T; labels: T; labelMask: T }): T {
+export function readingLoss<T>(
+  ops: Ops<T>,
+  input: { logits: T; labels: T; labelMask: T; labelsOfBatch: T },
+): T {
   const logProbabilities = ops.gather(ops.reshape(ops.logSoftmax(input.logits), [-1]), input.labels);
   const total = ops.sum(ops.multiply(logProbabilities, input.labelMask), [0, 1]);
-  return ops.divide(total, ops.multiply(ops.sum(input.labelMask, [0, 1]), ops.scalar(-1)));
+  return ops.divide(ops.multiply(total, ops.scalar(-1)), input.labelsOfBatch);
 }
