@@ -1,0 +1,211 @@
+/**
+ * Two tiny models through the authors' released code on PyTorch (../shared/reference, which see), and through ours: every
+ * number between the text of a question and its answer.
+ */
+
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { readConfig } from "../../src/config.ts";
+import { type MaskedStates, openReader, traceUpper } from "../../src/decoder/session.ts";
+import { encodeSequences, openEncoder, padBatch } from "../../src/encoder/session.ts";
+import { positionBuckets } from "../../src/layers/relative-position.ts";
+import { ReAtt } from "../../src/reatt.ts";
+import { compile } from "../../src/tensor/session.ts";
+import { readPassages } from "../../src/text/corpus.ts";
+import {
+  cutForReading,
+  passageIds,
+  readingQuestionIds,
+  retrievalQuestionIds,
+} from "../../src/text/prompts.ts";
+import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { loadWeights } from "../../src/weights/load.ts";
+import { openSafetensors } from "../../src/weights/safetensors.ts";
+import { assertNear } from "../support/arrays.ts";
+
+const REFERENCE = resolve("../shared/reference");
+const TOKENIZER = resolve("models/reatt-mini/spiece.model");
+const TOLERANCE = 1e-5; // both sides are float32; measured below 1e-6
+const SCORE_TOLERANCE = 1e-3; // of a sum over question tokens; scores are some tens
+
+interface Expected {
+  readonly max_length: number;
+  readonly doc_topk: number;
+  readonly documents: readonly { id: string; token_ids: number[] }[];
+  readonly queries: readonly Query[];
+}
+
+interface Query {
+  readonly text: string;
+  readonly token_ids: number[];
+  readonly official_top10: readonly (readonly [id: string, score: number])[];
+  readonly read_doc_ids: readonly string[];
+  /** With the start token. */
+  readonly greedy_token_ids: readonly number[];
+  readonly greedy_max_logits: readonly number[];
+}
+
+for (const [model, weightsFile] of [
+  ["reatt-v11", "model.safetensors"],
+  ["reatt-v11", "pytorch_model.bin"],
+  ["reatt-v10-tied", "model.safetensors"],
+] as const) {
+  const source = join(REFERENCE, model);
+  if (existsSync(source)) await compare(`${model}, ${weightsFile}`, source, weightsFile);
+  else test.skip(`${model}, ${weightsFile}: ${source} is not here`);
+}
+
+async function compare(name: string, source: string, weightsFile: string): Promise<void> {
+  const workspace = mkdtempSync(join(tmpdir(), "reatt-reference-"));
+  const folder = join(workspace, "model");
+  mkdirSync(folder);
+  symlinkSync(TOKENIZER, join(folder, "spiece.model"));
+  for (const file of ["config.json", weightsFile]) symlinkSync(join(source, file), join(folder, file));
+
+  const expected: Expected = JSON.parse(readFileSync(join(source, "expected.json"), "utf8"));
+  await using numbers = await openSafetensors(join(source, "expected.safetensors"));
+  const numbersOf = new Map<string, Float32Array>();
+  for (const key of numbers.tensors.keys()) numbersOf.set(key, await numbers.read(key));
+
+  const config = await readConfig(folder);
+  const weights = await loadWeights(folder, config);
+  const encoder = await openEncoder(config, { weights });
+  test.after(async () => {
+    await encoder[Symbol.asyncDispose]();
+    rmSync(workspace, { recursive: true });
+  });
+  const tokenizer = await loadTokenizer(TOKENIZER);
+  const passages = new Map<string, number[]>();
+  for await (const passage of readPassages(join(source, "corpus.jsonl")))
+    passages.set(passage.id, passageIds(tokenizer, passage, expected.max_length));
+
+  test(`${name}: token ids`, () => {
+    for (const { id, token_ids } of expected.documents) assert.equal(passages.get(id), token_ids);
+    for (const query of expected.queries)
+      assert.equal(retrievalQuestionIds(tokenizer, query.text), query.token_ids);
+  });
+
+  test(`${name}: passage keys and question vectors`, async () => {
+    const ids = expected.documents.map(({ id }) => passages.get(id)!);
+    const keys = await encodeSequences(encoder, config, ids, "keys");
+    for (const [i, { id }] of expected.documents.entries())
+      assertNear(keys[i]!, numbersOf.get(`keys.${id}`)!, TOLERANCE, `keys of ${id}`);
+    const questions = expected.queries.map(({ text }) => retrievalQuestionIds(tokenizer, text));
+    const vectors = await encodeSequences(encoder, config, questions, "queries");
+    for (const [i, own] of vectors.entries())
+      assertNear(own, numbersOf.get(`query_vectors.${i}`)!, TOLERANCE, `question ${i}`);
+  });
+
+  /** A question and the passages that the release read with it, as the lower layers leave them. */
+  async function lowerStates(
+    query: Query,
+  ): Promise<{ question: MaskedStates; passages: MaskedStates; lengths: number[] }> {
+    const question = readingQuestionIds(retrievalQuestionIds(tokenizer, query.text));
+    const cut = query.read_doc_ids.map(
+      (id) => cutForReading(question, passages.get(id)!, expected.max_length).passage,
+    );
+    const side = async (batch: ReturnType<typeof padBatch>): Promise<MaskedStates> => ({
+      states: (await encoder.lower(batch, ["states"])).states,
+      mask: batch.mask,
+    });
+    return {
+      question: await side(padBatch([question], "left", config.padId)),
+      passages: await side(padBatch(cut, "right", config.padId)),
+      lengths: cut.map(({ length }) => question.length + length),
+    };
+  }
+
+  test(`${name}: encoder states of question and passage together`, async () => {
+    await using upper = await compile(traceUpper(config), { weights });
+    for (const [i, query] of expected.queries.entries()) {
+      const reference = numbersOf.get(`encoder_hidden.${i}`);
+      if (!reference) continue; // only the first questions' states were written down
+      const { question, passages, lengths } = await lowerStates(query);
+      const pairs = lengths.length;
+      const length = question.mask.shape[1]! + passages.mask.shape[1]!;
+      const mask = lengths.flatMap((tokens) => Array.from({ length }, (_, at) => (at < tokens ? 1 : 0)));
+      const { states } = await upper.run(
+        {
+          question: question.states,
+          passage: passages.states,
+          questionOf: { data: new Int32Array(pairs), shape: [pairs] },
+          passageOf: { data: Int32Array.from(lengths.keys()), shape: [pairs] },
+          mask: { data: Float32Array.from(mask), shape: [pairs, length] },
+          buckets: positionBuckets(config, "encoder", length),
+        },
+        ["states"],
+      );
+      const row = (numbers: Float32Array | Int32Array, pair: number, rowLength: number) => {
+        const start = pair * rowLength * config.modelSize;
+        return numbers.subarray(start, start + lengths[pair]! * config.modelSize);
+      };
+      for (let pair = 0; pair < pairs; pair++)
+        assertNear(row(states.data, pair, length), row(reference, pair, expected.max_length), TOLERANCE);
+    }
+  });
+
+  test(`${name}: logits of the greedy answer`, async () => {
+    await using reader = await openReader(config, { weights });
+    for (const [i, query] of expected.queries.entries()) {
+      const { question, passages, lengths } = await lowerStates(query);
+      const fused = await reader.fuse(question, passages, [[...lengths.keys()]]);
+      const reference = numbersOf.get(`logits.${i}`); // [steps, the first ids of the vocabulary]
+      const columns = reference && reference.length / query.greedy_max_logits.length;
+      let past = reader.start(1);
+      for (const [at, token] of query.greedy_token_ids.slice(0, -1).entries()) {
+        const ids = { data: Int32Array.of(token), shape: [1, 1] };
+        const parents = { data: Int32Array.of(0), shape: [1] };
+        const step = await reader.step(fused, { ids, parents, past });
+        past = step.past;
+        const logits = step.logits.data;
+        const largest = Math.max(...logits);
+        assert.is(logits.indexOf(largest), query.greedy_token_ids[at + 1]);
+        assertNear([largest], [query.greedy_max_logits[at]!], TOLERANCE, "largest logit");
+        if (reference && columns) {
+          const row = reference.subarray(at * columns, (at + 1) * columns);
+          assertNear(logits.subarray(0, columns), row, TOLERANCE, `logits of step ${at}`);
+        }
+      }
+    }
+  });
+
+  test(`${name}: the passages found, their scores, and the answers`, async () => {
+    await using reatt = await ReAtt.load(folder);
+    await using index = await reatt.index(readPassages(join(source, "corpus.jsonl")), {
+      directory: join(workspace, "index"),
+      maxPassageTokens: expected.max_length,
+    });
+    const questions = expected.queries.map(({ text }) => text);
+    const found = await reatt.retrieve(questions, index, { topK: 10 });
+    for (const [i, query] of expected.queries.entries()) {
+      assert.equal(
+        found[i]!.map(({ id }) => id),
+        query.official_top10.map(([id]) => id),
+      );
+      for (const [rank, [id, sum]] of query.official_top10.entries()) {
+        const difference = Math.abs(found[i]![rank]!.score * query.token_ids.length - sum);
+        assert.ok(difference < SCORE_TOLERANCE, `${id} for question ${i}: ${difference}`);
+      }
+    }
+    const replies = reatt.answer(questions, index, {
+      topK: expected.doc_topk,
+      maxInputTokens: expected.max_length,
+      maxAnswerTokens: expected.queries[0]!.greedy_max_logits.length,
+    });
+    let i = 0;
+    for await (const reply of replies) {
+      const query = expected.queries[i++]!;
+      assert.equal(
+        reply.passages.map(({ id }) => id),
+        query.read_doc_ids,
+      );
+      assert.equal(reply.tokenIds, query.greedy_token_ids.slice(1));
+    }
+    assert.is(i, questions.length);
+  });
+}
+
+test.run();
