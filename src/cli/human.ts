@@ -20,7 +20,7 @@ export function formatHits(question: string, hits: readonly Hit[]): string {
 }
 
 export function formatReply(question: string, reply: Reply, bold: boolean): string {
-  const answer = reply.abstained ? "no answer" : mark(plain(reply.answer), bold);
+  const answer = reply.answer === "" ? "no answer" : mark(plain(reply.answer), bold);
   const evidence = reply.passages.map(
     ({ id, title, text, score, attention, span }, index) =>
       `${String(index + 1).padStart(4)}. ${heading(id, title)}: attention ${percent(attention)}, score ${score.toFixed(3)}\n` +

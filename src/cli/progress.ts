@@ -85,7 +85,7 @@ const UNKNOWN: Pace = { rate: "?", left: "?" };
 
 function createBar(unit: string, total: number): Display {
   const bar = new cliProgress.SingleBar(
-    { format: `{bar} {value}/{total} ${unit}, {rate}/s, {left} left`, hideCursor: true },
+    { format: `{bar} {value}/{total} ${unit}, {rate}/s, {left} left`, hideCursor: true, gracefulExit: true },
     cliProgress.Presets.shades_classic,
   );
   bar.start(total, 0, UNKNOWN);

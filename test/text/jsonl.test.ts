@@ -66,7 +66,7 @@ test("what is written is read, plain and gzip, wherever chunks end", async () =>
         assert.equal(await read(gzipSync(content)), expected);
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 40 },
   );
 });
 
