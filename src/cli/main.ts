@@ -11,10 +11,12 @@ import { EXIT, report, run } from "./run.ts";
 const COMMANDS = [indexCommand, retrieveCommand, answerCommand, evaluateCommand, benchmarkCommand];
 
 const abort = new AbortController();
-process.on("SIGINT", () => {
-  if (abort.signal.aborted) process.exit(EXIT.interrupted);
-  abort.abort();
-});
+for (const name of ["SIGINT", "SIGTERM"]) {
+  process.on(name, () => {
+    if (abort.signal.aborted) process.exit(EXIT.interrupted);
+    abort.abort();
+  });
+}
 process.on("uncaughtException", (error) => process.exit(report(error, abort.signal)));
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // Who reads the results, `head` say, has enough.
