@@ -26,6 +26,7 @@ const DATES = pattern(
   String.raw`\b(?:A\.?D\.?) \d{1,4}\b`,
   String.raw`\b\d{1,4}(?:${DASH}\d{1,4})? ${ERA}`,
   String.raw`\b(?:Jan|Febr)uary\b|\b(?:April|June|July|August|September|October|November|December)\b`,
+  String.raw`(?<=\b(?:by|during|early|from|in|In|late|mid|next|of|since|Since|through|to|until) )(?:March|May)\b(?! \p{Lu})`,
   String.raw`\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b`,
 );
 

@@ -28,4 +28,4 @@ export interface Span extends Extent {
 }
 
 /** Finds the salient spans of one sentence, in order and without overlap. */
-export type Tagger = (sentence: string) => readonly Span[];
+export type Tagger = (sentence: string) => readonly Span[] | Promise<readonly Span[]>;

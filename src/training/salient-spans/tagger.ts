@@ -29,8 +29,8 @@ export async function loadTagger(): Promise<(sentence: string) => Span[]> {
 }
 
 function tag(sentence: string, words: readonly Word[]): Span[] {
-  const names = nameSpans(sentence, words);
-  const dates = [...calendarSpans(sentence), ...feastSpans(words)].filter(
+  const names = nameSpans(sentence, words).filter((name) => !isGenus(sentence, name));
+  const dates = [...feastSpans(words), ...calendarSpans(sentence)].filter(
     (date) => !isHouseNumber(date, names),
   );
   const spans = withoutOverlap([
@@ -42,20 +42,24 @@ function tag(sentence: string, words: readonly Word[]): Span[] {
   return spans.reduce<Span[]>(joinYear, []);
 }
 
+/** The genus in "Nuphar lutea": half of a species is worth no question. */
+function isGenus(sentence: string, { start, end }: Span): boolean {
+  return /["“]$/.test(sentence.slice(0, start)) && /^ \p{Ll}+["”]/u.test(sentence.slice(end));
+}
+
 /** "1590 Carver Rd." */
 function isHouseNumber(date: Span, names: readonly Span[]): boolean {
   return names.some((name) => name.start === date.end + 1 && name.kind === "facility");
 }
 
-/** What only a lexicon can tell: feasts ("Easter Monday"), and whether May and March are months. */
+/** What only a lexicon can tell: feasts ("Easter Monday"). */
 function feastSpans(words: readonly Word[]): Span[] {
   const spans: Span[] = [];
   for (const word of words) {
     const last = spans.at(-1);
     const isFeast = word.tags.has("Holiday") && /^\p{Lu}/u.test(word.text);
-    const isMonth = word.tags.has("Month") && /^(?:May|March)$/.test(word.text);
     if (isFeast && last?.end === word.start - 1) spans[spans.length - 1] = { ...last, end: word.end };
-    else if (isFeast || isMonth) spans.push({ start: word.start, end: word.end, kind: "date" });
+    else if (isFeast) spans.push({ start: word.start, end: word.end, kind: "date" });
   }
   return spans;
 }

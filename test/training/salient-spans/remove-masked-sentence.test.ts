@@ -1,0 +1,149 @@
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { Passage } from "../../../src/text/passage.ts";
+import { createRandom } from "../../../src/training/random.ts";
+import {
+  type MaskedSentence,
+  maskedSentences,
+  removeMaskedSentence,
+  type Tagger,
+} from "../../../src/training/salient-spans.ts";
+
+const sentence = "The first bridge over the wide river was built by Anna Berg in the spring.";
+const example: MaskedSentence = {
+  question: sentence.replace("Anna Berg", "<extra_id_0>"),
+  answer: "<extra_id_0> Anna Berg <extra_id_1>",
+  entity: "Anna Berg",
+  kind: "person",
+  passageId: "source",
+  sentence: { start: 0, end: sentence.length },
+  passageWithout: "",
+};
+const rest = "It rained for a long time in that year.";
+const passage = (text: string, title = "", id = "other"): Passage => ({ id, title, text });
+
+/** The text of a passage after removal, or undefined when the passage is left out. */
+const left = (text: string) => removeMaskedSentence(example, passage(text))?.text;
+
+test("the source passage takes part without the sentence, or not at all", () => {
+  const source = passage(`${rest} ${sentence} ${rest}`, "Bridge", "source");
+  assert.is(removeMaskedSentence(example, source)?.text, `${rest} ${rest}`);
+  assert.is(removeMaskedSentence(example, source, "excluded"), undefined);
+  assert.is(removeMaskedSentence(example, { ...source, id: "copy" }, "excluded")?.text, `${rest} ${rest}`);
+});
+
+test("a passage without a copy comes back as it is, also when it names the entity", () => {
+  for (const text of [
+    rest,
+    "Anna Berg was an engineer.",
+    "Anna Berg built a tower in the south of the country.",
+    "",
+  ]) {
+    const other = passage(text, "Anna Berg");
+    assert.is(removeMaskedSentence(example, other), other);
+  }
+});
+
+test("copies in other clothes are removed", () => {
+  const copies = [
+    sentence.toUpperCase(),
+    sentence.replaceAll(" ", "  "),
+    sentence.replaceAll(" ", "\n"),
+    sentence.replace("bridge", "bridge,").replace(".", " !"),
+    sentence.normalize("NFD").replaceAll("i", "ｉ"), // full width
+    `“${sentence.replace(".", "”.")}`,
+  ];
+  for (const copy of copies) assert.is(left(`${rest} ${copy} ${rest}`), `${rest} ${rest}`, copy);
+});
+
+test("near copies are removed: a word changed, words added, a piece of it", () => {
+  const copies = [
+    sentence.replace("wide", "broad"),
+    sentence.replace("in the spring", "in the spring of 1890, the chronicle of the town says"),
+    "The old and first bridge over the wide river was built by Anna Berg in the spring.",
+    "The wide river was built by Anna Berg in the spring.",
+  ];
+  for (const copy of copies) assert.is(left(`${copy} ${rest}`), rest, copy);
+});
+
+test("other facts in similar words stay", () => {
+  const facts = [
+    "The second tower on the narrow coast was built by Anna Berg in the autumn.",
+    "The first bridge over the wide river was built by Carl Holm in the spring.", // not the answer
+  ];
+  for (const fact of facts) assert.is(left(`${fact} ${rest}`), `${fact} ${rest}`);
+});
+
+test("nothing of use left: the passage is left out", () => {
+  assert.is(left(sentence), undefined);
+  assert.is(left(`${sentence} It rained.`), undefined);
+});
+
+test("a title that is the sentence is emptied", () => {
+  assert.equal(removeMaskedSentence(example, passage(rest, sentence)), passage(rest));
+});
+
+/** Whether the words of `part` stand in sequence in `text`; written without the code under test. */
+function canBeRead(part: string, text: string): boolean {
+  const plain = (raw: string) =>
+    ` ${raw
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]+/gu, " ")
+      .trim()} `;
+  return plain(text).includes(plain(part));
+}
+
+const original = ({ question, entity }: MaskedSentence) => question.replace("<extra_id_0>", () => entity);
+const capitals: Tagger = (text) =>
+  Array.from(text.matchAll(/\b[A-Z]\w+/g), ({ index, 0: name }) => ({
+    start: index,
+    end: index + name.length,
+    kind: "name",
+  }));
+
+test("no masked sentence can be read in any passage of its own example, whatever the corpus", async () => {
+  const word = fc.constantFrom("the", "river", "Oslo", "was", "old", "Rome", "and", "wide", "near", "Bern");
+  const end = fc.constantFrom(". ", "! ", " ", ", ", "\n", ".\n\n", " (", ") ", '" ');
+  const text = fc.array(fc.tuple(word, end), { maxLength: 40 }).map((pieces) => pieces.flat().join(""));
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 4 }), async (texts) => {
+      const seed = "Oslo the wide river was old and near. "; // there is something to mask, and it is everywhere
+      const corpus = [seed, ...texts, `${texts[0]} ${seed.toUpperCase()}`].map((raw, id) =>
+        passage(raw, raw, `${id}`),
+      );
+      for await (const masked of maskedSentences(corpus, { tagger: capitals, perPassage: 5 })) {
+        assert.not.ok(canBeRead(original(masked), masked.passageWithout));
+        for (const other of corpus) {
+          const kept = removeMaskedSentence(masked, other);
+          assert.not.ok(kept && canBeRead(original(masked), kept.text), JSON.stringify([masked, other]));
+          assert.not.ok(kept && canBeRead(original(masked), kept.title), JSON.stringify([masked, other]));
+        }
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("a sentence with one word changed, added or lost is removed wherever it stands", () => {
+  const vocabulary = Array.from({ length: 60 }, (_, i) => `word${i}`);
+  for (let round = 0; round < 300; round++) {
+    const random = createRandom("near copies", round);
+    const length = 14 + random.integer(12);
+    const words = ["Zeno", ...random.shuffle(vocabulary).slice(0, length)];
+    const masked = { ...example, entity: "Zeno", question: `<extra_id_0> ${words.slice(1).join(" ")}.` };
+    const at = 1 + random.integer(length);
+    const changed = [
+      ...words.slice(0, at),
+      ...["", "changed", `${words[at]} added`].slice(round % 3, (round % 3) + 1),
+    ];
+    const copy = [...changed, ...words.slice(at + 1)].join(" ");
+    assert.is(
+      removeMaskedSentence(masked, passage(`${rest} ${copy}. ${rest}`))?.text,
+      `${rest} ${rest}`,
+      copy,
+    );
+  }
+});
+
+test.run();
