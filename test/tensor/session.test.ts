@@ -2,43 +2,15 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { Dim, Tensor } from "../../src/tensor/ops.ts";
+import type { Tensor } from "../../src/tensor/ops.ts";
 import { compile } from "../../src/tensor/session.ts";
-import { type Signature, trace } from "../../src/tensor/trace.ts";
+import { trace } from "../../src/tensor/trace.ts";
 import { naiveOps } from "../support/naive-ops.ts";
-import { conformOps, type Evaluate } from "./conform-ops.ts";
+import { conformOps } from "./conform-ops.ts";
+import { knownSize, namedSize, onOnnxruntime } from "./evaluate.ts";
 
-const evaluator =
-  (dim: (size: number) => Dim): Evaluate =>
-  async (program, inputs) => {
-    const signature = ({ data, shape }: Tensor): Signature => [
-      data instanceof Float32Array ? "float32" : "int32",
-      ...shape.map(dim),
-    ];
-    const graph = trace(
-      Object.fromEntries(inputs.map((input, i) => [`x${i}`, signature(input)])),
-      (ops, given) => ({
-        result: program(ops, ...inputs.map((_, i) => given[`x${i}`]!)),
-      }),
-    );
-    await using session = await compile(graph, { threads: 1 });
-    const { result } = await session.run<"result">(
-      Object.fromEntries(inputs.map((input, i) => [`x${i}`, input])),
-    );
-    const traced = graph.outputs.get("result")!.shape;
-    if (traced.every((size) => typeof size === "number"))
-      assert.equal([...traced], [...result.shape], "the traced shape");
-    return result;
-  };
-
-conformOps(
-  "sizes known",
-  evaluator((size) => size),
-);
-conformOps(
-  "sizes named",
-  evaluator((size) => (size === 1 ? 1 : `size${size}`)), // 1 stays, since it broadcasts
-);
+conformOps("sizes known", onOnnxruntime(knownSize, { threads: 1 }));
+conformOps("sizes named", onOnnxruntime(namedSize, { threads: 1 }));
 
 test("one graph serves several sizes", async () => {
   const graph = trace({ x: ["float32", "batch", "length", 2] }, (ops, { x }) => ({

@@ -1,0 +1,32 @@
+/**
+ * The webgpu provider, in a process of its own, which a driver may take down: on SwiftShader, a Vulkan device in software
+ * of Debian's package chromium-common, or on the machine's own device.
+ */
+
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+
+const SWIFTSHADER = "/usr/lib/chromium"; // with a Vulkan loader, libvulkan.so.1, beside it
+const NO_DEVICE = 3; // exit code of webgpu-suite.ts
+
+const environment = { ...process.env };
+if (existsSync(`${SWIFTSHADER}/vk_swiftshader_icd.json`)) {
+  environment.VK_ICD_FILENAMES = `${SWIFTSHADER}/vk_swiftshader_icd.json`;
+  environment.LD_LIBRARY_PATH = [SWIFTSHADER, process.env.LD_LIBRARY_PATH].filter(Boolean).join(delimiter);
+}
+const { status, signal, stdout, stderr } = spawnSync(
+  process.execPath,
+  ["--import", "tsx", "test/tensor/webgpu-suite.ts"],
+  { env: environment, encoding: "utf8" },
+);
+
+const title = "webgpu: every operation, and tiny models as on cpu";
+if (status === NO_DEVICE) {
+  console.log(`skipped: ${title}: no Vulkan device; Debian's chromium-common has one in software`);
+  test.skip(title);
+} else test(title, () => assert.is(status, 0, `${signal ?? status}\n${stdout}${stderr}`));
+
+test.run();
