@@ -1,10 +1,23 @@
-/** An interpreter of `Ops` in plain loops over plain numbers: what every other interpreter is compared with. */
+/**
+ * An interpreter of `Ops` in plain loops over plain numbers: what every other interpreter is compared with.
+ *
+ * What comes of float64 is float64, for comparisons that float32 would blur.
+ */
 
-import type { Ops, Shape, Tensor } from "../../src/tensor/ops.ts";
+import type { DataType, Ops, Shape, Tensor } from "../../src/tensor/ops.ts";
 
+/** A tensor that may be of float64. */
+export interface NaiveTensor {
+  readonly data: Float32Array | Float64Array | Int32Array;
+  readonly shape: readonly number[];
+}
+
+type NaiveType = DataType | "float64";
 type Index = readonly number[];
 
-export const naiveOps: Ops<Tensor> = {
+const ARRAYS = { float64: Float64Array, float32: Float32Array, int32: Int32Array } as const;
+
+export const naiveOps: Ops<NaiveTensor> = {
   shape: (x) => x.shape,
   constant: (value) => value,
   scalar: (value) => tabulate([], () => value),
@@ -25,11 +38,15 @@ export const naiveOps: Ops<Tensor> = {
   matmul(a, b) {
     const leading = a.shape.slice(0, -2);
     const [rows, inner, columns] = [a.shape.at(-2)!, a.shape.at(-1)!, b.shape.at(-1)!];
-    return tabulate([...leading, rows, columns], (index) => {
-      const [batch, [row, column]] = [index.slice(0, -2), index.slice(-2) as [number, number]];
-      const batchOfB = b.shape.length === 2 ? [] : batch;
-      return total(inner, (k) => at(a, [...batch, row, k]) * at(b, [...batchOfB, k, column]));
-    });
+    return tabulate(
+      [...leading, rows, columns],
+      (index) => {
+        const [batch, [row, column]] = [index.slice(0, -2), index.slice(-2) as [number, number]];
+        const batchOfB = b.shape.length === 2 ? [] : batch;
+        return total(inner, (k) => at(a, [...batch, row, k]) * at(b, [...batchOfB, k, column]));
+      },
+      typeOf(a, b),
+    );
   },
   transpose: (x, permutation) =>
     tabulate(
@@ -60,7 +77,7 @@ export const naiveOps: Ops<Tensor> = {
         })!;
         return at(part, index.with(along, position));
       },
-      typeOf(parts[0]!),
+      typeOf(...parts),
     );
   },
   split(x, axis, parts) {
@@ -88,10 +105,13 @@ export const naiveOps: Ops<Tensor> = {
       typeOf(table),
     ),
   scatterSum: (updates, indices, rows) =>
-    tabulate([...sizes([rows]), ...updates.shape.slice(indices.shape.length)], ([row, ...rest]) =>
-      total(indices.data.length, (i) =>
-        indices.data[i] === row ? at(updates, [...indexOf(i, indices.shape), ...rest]) : 0,
-      ),
+    tabulate(
+      [...sizes([rows]), ...updates.shape.slice(indices.shape.length)],
+      ([row, ...rest]) =>
+        total(indices.data.length, (i) =>
+          indices.data[i] === row ? at(updates, [...indexOf(i, indices.shape), ...rest]) : 0,
+        ),
+      typeOf(updates),
     ),
   oneHot: (indices, depth) =>
     tabulate([...indices.shape, depth], (index) =>
@@ -119,18 +139,24 @@ export const naiveOps: Ops<Tensor> = {
 };
 
 /** The tensor of `shape` whose number at every index is `value(index)`. */
+export function tabulate(shape: readonly number[], value: (index: Index) => number, type?: DataType): Tensor;
 export function tabulate(
   shape: readonly number[],
   value: (index: Index) => number,
-  type: "float32" | "int32" = "float32",
-): Tensor {
-  const data = new (type === "float32" ? Float32Array : Int32Array)(count(shape));
+  type: NaiveType,
+): NaiveTensor;
+export function tabulate(
+  shape: readonly number[],
+  value: (index: Index) => number,
+  type: NaiveType = "float32",
+): NaiveTensor {
+  const data = new ARRAYS[type](count(shape));
   for (let i = 0; i < data.length; i++) data[i] = value(indexOf(i, shape));
   return { data, shape };
 }
 
 /** The number of `x` at `index`. */
-export function at(x: Tensor, index: Index): number {
+export function at(x: NaiveTensor, index: Index): number {
   return x.data[index.reduce((position, i, axis) => position * x.shape[axis]! + i, 0)]!;
 }
 
@@ -145,38 +171,42 @@ function indexOf(position: number, shape: readonly number[]): number[] {
 }
 
 /** The index in `x` of what stands at `index` once `x` is broadcast. */
-const stretched = (x: Tensor, index: Index): number[] =>
+const stretched = (x: NaiveTensor, index: Index): number[] =>
   index.slice(index.length - x.shape.length).map((i, axis) => (x.shape[axis] === 1 ? 0 : i));
 
-function elementwise(f: (a: number, b: number) => number, type?: "float32") {
-  return (a: Tensor, b: Tensor): Tensor => {
+function elementwise(f: (a: number, b: number) => number, type?: DataType) {
+  return (a: NaiveTensor, b: NaiveTensor): NaiveTensor => {
     const rank = Math.max(a.shape.length, b.shape.length);
     const [left, right] = [a, b].map(({ shape }) => [...Array(rank - shape.length).fill(1), ...shape]);
     const shape = left!.map((size, axis) => (size === 1 ? right![axis]! : size));
     return tabulate(
       shape,
       (index) => f(at(a, stretched(a, index)), at(b, stretched(b, index))),
-      type ?? typeOf(a),
+      type ?? typeOf(a, b),
     );
   };
 }
 
 function each(f: (x: number) => number) {
-  return (x: Tensor): Tensor => ({ data: Float32Array.from(x.data, f), shape: x.shape });
+  return (x: NaiveTensor): NaiveTensor => tabulate(x.shape, (index) => f(at(x, index)), typeOf(x));
 }
 
 function rowwise(f: (row: number[]) => number[]) {
-  return (x: Tensor): Tensor => {
+  return (x: NaiveTensor): NaiveTensor => {
     const size = x.shape.at(-1)!;
     const rows = Array.from({ length: x.data.length / size }, (_, i) => [
       ...x.data.slice(i * size, (i + 1) * size),
     ]);
-    return { data: Float32Array.from(rows.flatMap(f)), shape: x.shape };
+    return { data: ARRAYS[typeOf(x)].from(rows.flatMap(f)), shape: x.shape };
   };
 }
 
 function reduction(f: (numbers: number[]) => number) {
-  return (x: Tensor, axes: readonly number[], { keep = false }: { keep?: boolean } = {}): Tensor => {
+  return (
+    x: NaiveTensor,
+    axes: readonly number[],
+    { keep = false }: { keep?: boolean } = {},
+  ): NaiveTensor => {
     const reduced = new Set(axes.map((axis) => fromStart(axis, x)));
     const kept = x.shape.map((size, axis) => (reduced.has(axis) ? 1 : size));
     const groups = new Map<string, number[]>();
@@ -191,8 +221,12 @@ function reduction(f: (numbers: number[]) => number) {
   };
 }
 
-const typeOf = ({ data }: Tensor) => (data instanceof Float32Array ? "float32" : "int32");
-const fromStart = (axis: number, { shape }: Tensor): number => (axis < 0 ? axis + shape.length : axis);
+/** The widest type of some tensors. */
+const typeOf = (...tensors: NaiveTensor[]): NaiveType =>
+  (["float64", "float32", "int32"] as const).find((type) =>
+    tensors.some(({ data }) => data instanceof ARRAYS[type]),
+  )!;
+const fromStart = (axis: number, { shape }: NaiveTensor): number => (axis < 0 ? axis + shape.length : axis);
 const sizes = (shape: Shape): readonly number[] => shape as readonly number[];
 const count = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
 const inverse = (permutation: readonly number[], index: Index): number[] =>
