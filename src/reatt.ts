@@ -99,6 +99,8 @@ const QUESTIONS_AT_ONCE = 16;
 
 /** A loaded model. Holds native memory: dispose of it (`await using`), and of the indexes it opened. */
 export class ReAtt implements AsyncDisposable {
+  /** Where the model was loaded from. */
+  readonly folder: string;
   readonly config: ModelConfig;
   readonly tokenizer: Tokenizer;
   /** Identifies everything that determines passage keys: an index serves all models of one fingerprint. */
@@ -107,12 +109,14 @@ export class ReAtt implements AsyncDisposable {
   readonly #reader: ReaderSession;
 
   private constructor(
+    folder: string,
     config: ModelConfig,
     tokenizer: Tokenizer,
     fingerprint: string,
     encoder: EncoderSession,
     reader: ReaderSession,
   ) {
+    this.folder = folder;
     this.config = config;
     this.tokenizer = tokenizer;
     this.fingerprint = fingerprint;
@@ -132,6 +136,7 @@ export class ReAtt implements AsyncDisposable {
     const options: CompileOptions = { provider, threads, weights };
     const [encoder, reader] = await Promise.all([openEncoder(config, options), openReader(config, options)]);
     return new ReAtt(
+      folder,
       config,
       tokenizer,
       fingerprint(config, weights, await readFile(tokenizerFile)),

@@ -29,13 +29,8 @@ export function attentionScores<T>(ops: Ops<T>, query: T, key: T): T {
 }
 
 /** `softmax(scores) value`, the heads joined and projected: -> [batch, query, modelSize]. */
-export function attend<T>(
-  { ops, config, dropout }: Scope<T>,
-  layer: AttentionParameters<T>,
-  scores: T,
-  value: T,
-): T {
-  const context = ops.matmul(dropout(ops.softmax(scores)), value); // [batch, heads, query, headSize]
+export function attend<T>({ ops, config }: Scope<T>, layer: AttentionParameters<T>, scores: T, value: T): T {
+  const context = ops.matmul(ops.softmax(scores), value); // [batch, heads, query, headSize]
   const [batch, , length] = ops.shape(context);
   const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), [
     batch!,

@@ -5,7 +5,10 @@ import type { Ops } from "../tensor/ops.ts";
 export interface Scope<T> {
   readonly ops: Ops<T>;
   readonly config: ModelConfig;
-  /** Drops numbers of `x` at random in training; returns `x` itself otherwise. */
+  /**
+   * Drops numbers of `x`, whose last axis has a known size, at random in training; returns `x` itself otherwise. Stands
+   * where T5 has it, but for attention weights: those would take a random number for every pair of tokens.
+   */
   readonly dropout: (x: T) => T;
 }
 

@@ -1,5 +1,7 @@
 /** Runs traced graphs on onnxruntime-node. */
 
+import "./no-telemetry.ts"; // before onnxruntime is loaded
+
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { InputError } from "../errors.ts";
 import { encodeOnnx, outputName } from "./onnx.ts";
@@ -18,11 +20,18 @@ export interface CompileOptions {
   weights?: ReadonlyMap<string, Float32Array> | undefined;
 }
 
-/** A compiled graph. `run` computes the outputs named in `fetch`, or all. */
+/** A compiled graph. */
 export interface Session extends AsyncDisposable {
+  /**
+   * Computes the outputs named in `fetch`, or all.
+   *
+   * An output that `into` names is written into that tensor's memory. That may be the memory of an input, if each number
+   * of the output depends on no number of that input but the one in its own place, and nothing else reads the input later.
+   */
   run<Output extends string = string>(
     feeds: Readonly<Record<string, Tensor>>,
     fetch?: readonly Output[],
+    into?: Readonly<Record<string, Tensor>>,
   ): Promise<Record<Output, Tensor>>;
 }
 
@@ -52,13 +61,18 @@ export async function compile(
   });
   const outputs = [...graph.outputs.keys()];
   return {
-    async run<Output extends string>(feeds: Readonly<Record<string, Tensor>>, fetch?: readonly Output[]) {
+    async run<Output extends string>(
+      feeds: Readonly<Record<string, Tensor>>,
+      fetch: readonly Output[] = outputs as Output[],
+      into: Readonly<Record<string, Tensor>> = {},
+    ) {
       const results = await session.run(
         Object.fromEntries(Object.entries(feeds).map(([name, tensor]) => [name, toOrt(tensor)])),
-        (fetch ?? outputs).map(outputName),
+        Object.fromEntries(fetch.map((name) => [outputName(name), into[name] ? toOrt(into[name]) : null])),
       );
-      const entries = (fetch ?? outputs).map((name) => [name, fromOrt(results[outputName(name)]!)]);
-      return Object.fromEntries(entries) as Record<Output, Tensor>;
+      return Object.fromEntries(
+        fetch.map((name) => [name, into[name] ?? fromOrt(results[outputName(name)]!)]),
+      ) as Record<Output, Tensor>;
     },
     [Symbol.asyncDispose]: () => session.release(),
   };

@@ -49,7 +49,7 @@ export interface Node {
 }
 
 export interface Graph {
-  /** What is fed at every run. */
+  /** What is fed at every run, as far as the outputs may depend on its numbers or on sizes that it gives a name to. */
   readonly inputs: ReadonlyMap<string, Value>;
   /** The weights that the outputs depend on: fixed when the graph is compiled, or fed where no value is given then. */
   readonly parameters: ReadonlyMap<string, Value>;
@@ -77,12 +77,14 @@ export function trace<Name extends string>(
   const needed = new Set(Object.values(outputs));
   const nodes = neededNodes(tracer.nodes, needed);
   return {
-    inputs: tracer.inputs,
+    inputs: new Map([...tracer.inputs].filter(([, value]) => needed.has(value) || hasNamedAxis(value))),
     parameters: new Map([...tracer.parameters].filter(([, value]) => needed.has(value))),
     nodes,
     outputs: new Map(Object.entries(outputs)),
   };
 }
+
+const hasNamedAxis = ({ shape }: Value): boolean => shape.some((dim) => typeof dim === "string");
 
 /** The nodes that `needed` depends on, in order; adds what they depend on to `needed`. What nobody asked for is not computed. */
 function neededNodes(nodes: readonly Node[], needed: Set<Value>): Node[] {

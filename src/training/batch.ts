@@ -5,6 +5,7 @@ import { padBatch } from "../encoder/session.ts";
 import { positionBuckets } from "../layers/relative-position.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { readingQuestionIds } from "../text/prompts.ts";
+import type { Sequences } from "./dropout.ts";
 import type { ChunkInput } from "./loss-graph.ts";
 
 /** A question with its close passages, as token ids. */
@@ -19,46 +20,73 @@ export interface TokenExample {
 /** Which passages compete in the retrieval distribution of a question: those of the whole batch, or its own. */
 export type Candidates = "batch" | "own";
 
-/** What a batch is made of, summed over its chunks. */
-export interface BatchTotals {
+/** Some examples of a batch that are computed together. */
+export interface Chunk {
   readonly questions: number;
-  /** Tokens of all answers. */
-  readonly labels: number;
+  readonly passages: number;
+  /** The tensors of `chunkSignature`. */
+  readonly tensors: Record<ChunkInput, Tensor>;
+  /** What stands in the tensors whose second axis has the name n, m, n+m or T. */
+  readonly sequences: Readonly<Record<"n" | "m" | "n+m" | "T", Sequences>>;
 }
 
-export const batchTotals = (examples: readonly TokenExample[]): BatchTotals => ({
-  questions: examples.length,
-  labels: examples.reduce((sum, { answer }) => sum + answer.length, 0),
-});
-
-/** The tensors of `chunkSignature` for some examples of a batch, each with equally many passages. */
-export function chunkTensors(
+/** Divides a batch, whose examples have equally many passages, into chunks of `size` questions. */
+export function chunksOf(
   config: ModelConfig,
   examples: readonly TokenExample[],
-  totals: BatchTotals,
+  size: number,
   candidates: Candidates,
-): Record<ChunkInput, Tensor> {
+): Chunk[] {
+  const labels = examples.reduce((sum, { answer }) => sum + answer.length, 0);
+  const totals = { questionsOfBatch: scalar(examples.length), labelsOfBatch: scalar(labels) };
+  const count = Math.ceil(examples.length / size);
+  return Array.from({ length: count }, (_, i) => {
+    const first = i * size;
+    return chunkOf(config, examples.slice(first, first + size), first, totals, candidates);
+  });
+}
+
+/** `first` is the number of the chunk's first example in the batch. */
+function chunkOf(
+  config: ModelConfig,
+  examples: readonly TokenExample[],
+  first: number,
+  totals: Record<"questionsOfBatch" | "labelsOfBatch", Tensor>,
+  candidates: Candidates,
+): Chunk {
   const questions = examples.map(({ question }) => question);
   const question = padBatch([...questions, ...questions.map(readingQuestionIds)], "left", config.padId);
   const { sequences, positions } = distinctSequences(examples.flatMap(({ passages }) => passages));
   const passage = padBatch(sequences, "right", config.padId);
   const [n, m] = [question.ids.shape[1]!, passage.ids.shape[1]!];
-  const each = positions.length / examples.length;
+  const passages = positions.length / examples.length;
+  const answer = answerTensors(config, examples);
+  const numbers = examples.map((_, i) => `${first + i}`);
+  const pairs = positions.map((_, pair) => `${numbers[Math.floor(pair / passages)]} ${pair % passages}`);
   return {
-    questionIds: question.ids,
-    questionMask: question.mask,
-    questionBuckets: positionBuckets(config, "encoder", n),
-    passageIds: passage.ids,
-    passageMask: passage.mask,
-    passageBuckets: positionBuckets(config, "encoder", m),
-    passageOf: int32(positions),
-    pairMask: pairMask(question.mask, passage.mask, positions, each),
-    pairBuckets: positionBuckets(config, "encoder", n + m),
-    ...answerTensors(config, examples),
-    candidates: candidateMask(examples.length, each, candidates),
-    own: ownPositions(examples.length, each),
-    questionsOfBatch: scalar(totals.questions),
-    labelsOfBatch: scalar(totals.labels),
+    questions: examples.length,
+    passages,
+    tensors: {
+      questionIds: question.ids,
+      questionMask: question.mask,
+      questionBuckets: positionBuckets(config, "encoder", n),
+      passageIds: passage.ids,
+      passageMask: passage.mask,
+      passageBuckets: positionBuckets(config, "encoder", m),
+      passageOf: int32(positions),
+      pairMask: pairMask(question.mask, passage.mask, positions, passages),
+      pairBuckets: positionBuckets(config, "encoder", n + m),
+      ...answer,
+      candidates: candidateMask(examples.length, passages, candidates),
+      own: ownPositions(examples.length, passages),
+      ...totals,
+    },
+    sequences: {
+      n: { names: [...numbers.map((number) => `${number} </s>`), ...numbers], length: n, origin: n },
+      m: { names: sequences.map((sequence) => sequence.join()), length: m, origin: 0 },
+      "n+m": { names: pairs, length: n + m, origin: n },
+      T: { names: numbers, length: answer.answerIds.shape[1]!, origin: 0 },
+    },
   };
 }
 

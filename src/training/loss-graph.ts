@@ -202,7 +202,7 @@ type CompetitionInput = keyof RetrievalInput<unknown> | "passageOf" | "candidate
 
 /** Step 2, for some or all questions of a batch against all its passages: each log normaliser [Q], and their share of the average. */
 export function competition<T>(
-  { ops }: Scope<T>,
+  ops: Ops<T>,
   { headWeights, logScale }: Omit<TrainedParameters<T>, "model">,
   input: Record<CompetitionInput, T>,
   { tau }: ObjectiveOptions,
