@@ -7,9 +7,9 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Ops, Tensor } from "../../src/tensor/ops.ts";
-import { createRandom } from "../../src/training/random.ts";
 import { assertNear } from "../support/arrays.ts";
-import { naiveOps, tabulate } from "../support/naive-ops.ts";
+import { broadcastable, drawn, permutationOf, shapeOf, whole } from "../support/draws.ts";
+import { naiveOps } from "../support/naive-ops.ts";
 
 /** Something to say in the tensor language. */
 export type Program = <T>(ops: Ops<T>, ...inputs: T[]) => T;
@@ -194,37 +194,6 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
 }
 
 const ELEMENTWISE = ["add", "subtract", "multiply", "divide"] as const;
-
-/** Uniform numbers between `low` and `high`. */
-function drawn(shape: readonly number[], low = -3, high = 3, seed: number | string = "x"): Tensor {
-  const random = createRandom("drawn", seed, ...shape);
-  return tabulate(shape, () => low + (high - low) * random.next());
-}
-
-/** Whole numbers from 0 to `below - 1`. */
-function whole(
-  shape: readonly number[],
-  below: number,
-  type: "float32" | "int32",
-  seed: number | string = "whole",
-): Tensor {
-  const random = createRandom(seed, ...shape);
-  return tabulate(shape, () => random.integer(below), type);
-}
-
-const shapeOf = (minLength: number, maxLength: number): fc.Arbitrary<number[]> =>
-  fc.array(fc.integer({ min: 1, max: 4 }), { minLength, maxLength });
-
-const permutationOf = (length: number): fc.Arbitrary<number[]> =>
-  fc.shuffledSubarray([...Array(length).keys()], { minLength: length });
-
-/** Two shapes of one shape's axes: each axis in both, or 1 in one of them, or left away at the front. */
-const broadcastable: fc.Arbitrary<[number[], number[]]> = shapeOf(0, 4).chain((shape) => {
-  const side = fc
-    .tuple(fc.array(fc.boolean(), { minLength: shape.length, maxLength: shape.length }), fc.nat(shape.length))
-    .map(([single, dropped]) => shape.map((size, axis) => (single[axis] ? 1 : size)).slice(dropped));
-  return fc.tuple(side, side);
-});
 
 const x = drawn([2, 3, 4]);
 const positive = drawn([2, 3, 4], 0.1, 9);

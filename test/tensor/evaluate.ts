@@ -28,7 +28,7 @@ export const onOnnxruntime =
     return result;
   };
 
-const signature = ({ data, shape }: Tensor, dim: (size: number) => Dim): Signature => [
+export const signature = ({ data, shape }: Tensor, dim: (size: number) => Dim): Signature => [
   data instanceof Float32Array ? "float32" : "int32",
   ...shape.map(dim),
 ];
