@@ -14,7 +14,7 @@
  */
 
 import { type Extent, sentences } from "./sentences.ts";
-import { keysOf, type Token, tokensOf } from "./tokens.ts";
+import { keysOf, lettersOf, type Token, tokensOf } from "./tokens.ts";
 
 /** Fewer words than these, beside the entity, ask nothing: the papers' filter. */
 export const MIN_WORDS = 5;
@@ -30,36 +30,31 @@ export interface Masked {
 
 /** `text` without the sentences in which the masked sentence, or nearly it, can be read. */
 export function removeCopies(masked: Masked, text: string): string {
+  const entity = lettersOf(masked.entity);
+  if (!lettersOf(text).includes(entity)) return text; // the usual case
   const keys = keysOf(tokensOf(masked.sentence));
-  const entity = keysOf(tokensOf(masked.entity));
   const shingles = shinglesOf(keys);
+  const minPiece = tokensOf(masked.entity).length + MIN_WORDS;
   let left = text;
   for (;;) {
-    const tokens = tokensOf(left);
-    if (!holds(keysOf(tokens), entity)) return left; // the usual case, without splitting sentences
     const extents = sentences(left);
-    const spread = occurrences(tokens, keys);
-    const kept = extents.filter(
-      (extent) =>
-        !spread.some((copy) => overlap(copy, extent)) && !isCopy(left.slice(extent.start, extent.end)),
-    );
+    const spread = occurrences(tokensOf(left), keys);
+    const kept = extents.filter((extent) => {
+      const sentence = left.slice(extent.start, extent.end);
+      return !spread.some((copy) => overlap(copy, extent)) && !isCopy(sentence);
+    });
     if (kept.length === extents.length) return left;
     left = joined(left, extents, kept); // and again: what is left may meet to make a new copy
   }
 
   function isCopy(sentence: string): boolean {
-    const other = keysOf(tokensOf(sentence));
-    if (!holds(other, entity)) return false;
-    const otherShingles = shinglesOf(other);
+    if (!lettersOf(sentence).includes(entity)) return false;
+    const others = keysOf(tokensOf(sentence));
+    const otherShingles = shinglesOf(others);
     const shared = [...otherShingles].filter((shingle) => shingles.has(shingle)).length;
-    const isPiece = other.length - entity.length >= MIN_WORDS && shared / otherShingles.size >= NEAR_COPY;
+    const isPiece = others.length >= minPiece && shared / otherShingles.size >= NEAR_COPY;
     return isPiece || shared / shingles.size >= NEAR_COPY;
   }
-}
-
-/** Whether the letters of `part` are in those of `keys`, also across and within tokens: "US" in "U.S.". */
-function holds(keys: readonly string[], part: readonly string[]): boolean {
-  return keys.join("").includes(part.join(""));
 }
 
 function shinglesOf(keys: readonly string[]): Set<string> {

@@ -67,6 +67,12 @@ test("near copies are removed: a word changed, words added, a piece of it", () =
   for (const copy of copies) assert.is(left(`${copy} ${rest}`), rest, copy);
 });
 
+test("a copy that runs over two sentences, or that removal would bring together, is removed too", () => {
+  const [first, second] = ["The first bridge over the wide river was built.", "By Anna Berg in the spring."];
+  assert.is(left(`${first} ${second} ${rest}`), rest);
+  assert.is(left(`${first} ${sentence} ${second} ${rest}`), rest);
+});
+
 test("other facts in similar words stay", () => {
   const facts = [
     "The second tower on the narrow coast was built by Anna Berg in the autumn.",
