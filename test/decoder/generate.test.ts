@@ -145,6 +145,47 @@ test("questions that end at different steps get what they get one by one", () =>
     { numRuns: 150, seed: 3 },
   ));
 
+/** Beam search as it is defined, over all continuations at every step; without early stopping it goes on to the end. */
+function naiveBeamSearch(
+  toy: Toy,
+  options: { beams: number; maxTokens: number; lengthPenalty: number; earlyStopping: boolean },
+): Generated {
+  const { beams, maxTokens, lengthPenalty, earlyStopping } = options;
+  const byScore = (a: Generated, b: Generated) => scored(b, lengthPenalty) - scored(a, lengthPenalty);
+  let running = [NOTHING];
+  let ended: Generated[] = [];
+  for (let length = 1; length <= maxTokens; length++) {
+    const all = running
+      .flatMap((answer) => everyAnswer(toy, length, answer))
+      .sort((a, b) => scored(b, 0) - scored(a, 0));
+    const isEnded = ({ tokenIds }: Generated) => tokenIds.at(-1) === END;
+    ended = [...ended, ...all.slice(0, beams).filter(isEnded)].sort(byScore).slice(0, beams);
+    running = all.filter((answer) => !isEnded(answer)).slice(0, beams);
+    if (earlyStopping && ended.length === beams) return ended[0]!;
+  }
+  return [...ended, ...running].sort(byScore)[0]!;
+}
+
+test("with few beams, the search is beam search", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.nat(),
+      fc.integer({ min: 3, max: 6 }),
+      fc.constantFrom(-2, 0, 2, 4),
+      fc.record({
+        beams: fc.integer({ min: 2, max: 4 }),
+        maxTokens: fc.integer({ min: 1, max: 8 }),
+        lengthPenalty: fc.constantFrom(...PENALTIES),
+        earlyStopping: fc.boolean(),
+      }),
+      async (seed, size, patience, options) => {
+        const toy = randomToy(seed, size, patience);
+        assertSame((await answer(toy, [0], options))[0]!, naiveBeamSearch(toy, options));
+      },
+    ),
+    { numRuns: 1500, seed: 4 },
+  ));
+
 /** After "a" (2) an answer may end at once, or go on with "a" for ever at no cost. Token 3 is never written. */
 const waiting: Toy = (_, prefix) => {
   const probabilities = [
