@@ -111,19 +111,14 @@ function answerTensors(
   config: ModelConfig,
   examples: readonly TokenExample[],
 ): Record<"answerIds" | "answerBuckets" | "labels" | "labelMask", Tensor> {
-  const read = examples.map(({ answer }) => [config.decoderStartId, ...answer.slice(0, -1)]);
-  const { ids, mask } = padBatch(read, "right", config.padId);
-  const [rows, length] = ids.shape as [number, number];
-  const labels = new Int32Array(rows * length);
-  examples.forEach(({ answer }, row) => {
-    for (const [t, label] of answer.entries())
-      labels[row * length + t] = (row * length + t) * config.vocabularySize + label;
-  });
+  const answers = examples.map(({ answer }) => answer);
+  const labels = padBatch(answers, "right", config.padId);
+  const read = answers.map((answer) => [config.decoderStartId, ...answer.slice(0, -1)]);
   return {
-    answerIds: ids,
-    answerBuckets: positionBuckets(config, "decoder", length),
-    labels: { data: labels, shape: [rows, length] },
-    labelMask: mask,
+    answerIds: padBatch(read, "right", config.padId).ids,
+    answerBuckets: positionBuckets(config, "decoder", labels.ids.shape[1]!),
+    labels: labels.ids,
+    labelMask: labels.mask,
   };
 }
 

@@ -33,16 +33,20 @@ export interface AccumulatorOptions extends ObjectiveOptions {
 
 /** Losses of a batch; what concerns retrieval is there if it is trained. */
 export interface BatchLosses {
+  /** Negative log likelihood of the answers, for each of their tokens. */
   readonly nll: number;
+  /** What is minimised. */
   readonly loss: number;
   readonly retrieval?: {
+    /** [questions][passages of the question's chunk], before `exp(logScale)` */
+    readonly scores: readonly (readonly number[])[];
+    /** [questions][passages of a question], log of the retrieval distribution */
+    readonly ownLogProbabilities: readonly (readonly number[])[];
+  };
+  readonly distillation?: {
     readonly kl: number;
     /** [questions][passages of a question] */
     readonly target: readonly (readonly number[])[];
-    /** [questions][passages of a question], log of the retrieval distribution */
-    readonly ownLogProbabilities: readonly (readonly number[])[];
-    /** [questions][passages of the question's chunk], before `exp(logScale)` */
-    readonly scores: readonly (readonly number[])[];
   };
 }
 
@@ -103,7 +107,8 @@ export function openGradientAccumulator(
   return {
     async add(examples, key) {
       const chunks = chunksOf(config, examples, options.chunkQuestions, options.candidates);
-      const shared = chunks.length > 1 && options.alpha > 0 && options.candidates === "batch";
+      const shared =
+        chunks.length > 1 && options.objective === "distillation" && options.candidates === "batch";
       const graphOf = (chunk: Chunk): Promise<Compiled> =>
         compiledOnce(`${chunk.questions} x ${chunk.passages}, shared ${shared}`, () =>
           traceChunk(config, parameters, options, chunk, shared),
@@ -116,7 +121,7 @@ export function openGradientAccumulator(
       const losses: Tensors[] = [];
       for (const [i, chunk] of chunks.entries())
         losses.push(await run(await graphOf(chunk), { ...chunk.tensors, ...randomness[i], ...caches[i] }));
-      return sumLosses(losses, options.alpha);
+      return sumLosses(losses, options);
     },
     async [Symbol.asyncDispose]() {
       for (const { session } of await Promise.all(compiled.values())) await session[Symbol.asyncDispose]();
@@ -136,8 +141,8 @@ function traceChunk(
     const cache = cached ? inputsOf(tracer, cacheSignature(config, questions, options)) : undefined;
     const trained = trainedParameters(tracer, config, options);
     const scope = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
-    const { objective, nll, retrieval } = chunkObjective(scope, trained, input, options, cache);
-    return { nll, ...retrieval, ...addedGradients(tracer, objective, parameters) };
+    const { objective, nll, retrieval, distillation } = chunkObjective(scope, trained, input, options, cache);
+    return { nll, ...retrieval, ...distillation, ...addedGradients(tracer, objective, parameters) };
   });
 }
 
@@ -220,14 +225,15 @@ function stateTensors(parameters: ReadonlyMap<string, ParameterState>): Tensors 
   return tensors;
 }
 
-function sumLosses(chunks: readonly Tensors[], alpha: number): BatchLosses {
+function sumLosses(chunks: readonly Tensors[], { objective, alpha }: ObjectiveOptions): BatchLosses {
   const total = (name: string): number => chunks.reduce((sum, chunk) => sum + chunk[name]!.data[0]!, 0);
-  const nll = total("nll");
-  if (alpha === 0) return { nll, loss: nll };
-  const kl = total("kl");
   const rows = (name: string): number[][] => chunks.flatMap((chunk) => rowsOf(chunk[name]!));
-  const retrieval = { kl, target: rows("target"), ownLogProbabilities: rows("ownLogProbabilities") };
-  return { nll, loss: nll + alpha * kl, retrieval: { ...retrieval, scores: rows("scores") } };
+  const nll = total("nll");
+  if (objective === "qa") return { nll, loss: nll };
+  const retrieval = { scores: rows("scores"), ownLogProbabilities: rows("ownLogProbabilities") };
+  if (objective === "marginal") return { nll, loss: nll, retrieval };
+  const kl = total("kl");
+  return { nll, loss: nll + alpha * kl, retrieval, distillation: { kl, target: rows("target") } };
 }
 
 function rowsOf({ data, shape }: Tensor): number[][] {

@@ -79,15 +79,16 @@ export async function lossAndGradients(
   }));
   const tau = headWeights && (options.tau ?? config.distillationTau);
   const chunkQuestions = options.chunkQuestions ?? examples.length;
-  const accumulatorOptions = { alpha, tau, dropout, chunkQuestions, candidates: "batch" } as const;
+  const objective = alpha === 0 ? "qa" : "distillation";
+  const accumulatorOptions = { objective, alpha, tau, dropout, chunkQuestions, candidates: "batch" } as const;
   await using accumulator = openGradientAccumulator(config, parameters, accumulatorOptions, {});
-  const { nll, loss, retrieval } = await accumulator.add(examples, [0]);
+  const { nll, loss, retrieval, distillation } = await accumulator.add(examples, [0]);
   const gradients = new Map([...parameters].map(([name, { gradient }]) => [name, gradient]));
   return {
     nll,
-    kl: retrieval?.kl ?? 0,
+    kl: distillation?.kl ?? 0,
     loss,
-    target: retrieval?.target ?? [],
+    target: distillation?.target ?? [],
     scores: retrieval?.scores ?? [],
     gradients,
   };

@@ -24,15 +24,24 @@ import type { ModelParameters } from "../weights/parameters.ts";
 import {
   distillation,
   headScores,
+  labelLogProbabilities,
   logNormalisers,
+  marginalLogLikelihood,
   mixHeads,
   type RetrievalInput,
-  readingLoss,
   scoresOfBatch,
 } from "./objective.ts";
 
+/**
+ * - `distillation`: `nll + alpha KL`, reading all passages of a question at once (ReAtt, Eq. 4)
+ * - `marginal`: the likelihood summed over passages that are read one by one (REALM, Eq. 1)
+ * - `qa`: `nll` alone; retrieval is left as it is
+ */
+export type ObjectiveName = "distillation" | "marginal" | "qa";
+
 export interface ObjectiveOptions {
-  /** Weight of the distillation loss; 0 leaves retrieval as it is. */
+  readonly objective: ObjectiveName;
+  /** Weight of the KL divergence in `distillation`. */
   readonly alpha: number;
   /** Temperature at which all heads are mixed by learned weights; undefined for the one head of the configuration. */
   readonly tau?: number | undefined;
@@ -91,7 +100,7 @@ export type ChunkInput =
   /** The start token and the answer without its end. */
   | "answerIds"
   | "answerBuckets"
-  /** The answer, each token numbered in the flattened logits. */
+  /** The answer. */
   | "labels"
   | "labelMask"
   /** 1 for the close passages that compete for a question, of all questions of the chunk. */
@@ -120,21 +129,24 @@ type CacheInput = "logNormaliser" | "queryGradient" | "keyGradient";
 
 /** The losses are of no axes, and the chunk's share of those of the batch; what concerns retrieval is there if it is trained. */
 export interface ChunkObjective<T> {
-  /** Its gradients are the chunk's share of the gradients of `nll + alpha kl`; its value means nothing where there is a cache. */
+  /** Its gradients are the chunk's share of those of the loss; its value means nothing where there is a cache. */
   readonly objective: T;
+  /** Negative log likelihood of the answers, for each of their tokens. */
   readonly nll: T;
   readonly retrieval?: {
-    readonly kl: T;
-    /** [Q, K]: the target attention */
-    readonly target: T;
     /** [Q, Q K]: scores of the chunk's passages, before `exp(logScale)` */
     readonly scores: T;
     /** [Q, K]: log of the retrieval distribution at a question's own passages */
     readonly ownLogProbabilities: T;
   };
+  readonly distillation?: {
+    readonly kl: T;
+    /** [Q, K]: the target attention */
+    readonly target: T;
+  };
 }
 
-/** `nll + alpha kl` (ReAtt, Eq. 4) of a chunk, which is the whole batch unless there is a `cache`. */
+/** The objective of a chunk, which is the whole batch unless there is a `cache`. */
 export function chunkObjective<T>(
   scope: Scope<T>,
   trained: TrainedParameters<T>,
@@ -142,16 +154,15 @@ export function chunkObjective<T>(
   options: ObjectiveOptions,
   cache?: Record<CacheInput, T>,
 ): ChunkObjective<T> {
-  const { ops } = scope;
   const lower = lowerChunk(scope, trained, input, options);
+  if (options.objective === "marginal") return marginalObjective(scope, trained, input, lower, options);
+  const { ops } = scope;
   const { written, target } = readChunk(scope, trained.model, input, lower);
   const logits = vocabularyLogits(scope, trained.model, written);
-  const nll = readingLoss(ops, { logits, ...input });
-  if (options.alpha === 0) return { objective: nll, nll };
+  const nll = perLabel(ops, labelLogProbabilities(ops, { logits, ...input }), input);
+  if (options.objective === "qa") return { objective: nll, nll };
 
-  const scores = chunkScores(ops, trained, lower, input.passageOf, options); // [Q, Q K]
-  const [questions, passages] = ops.shape(target);
-  const ownScores = ops.reshape(ops.gather(ops.reshape(scores, [-1]), input.own), [questions!, passages!]);
+  const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
   const { logScale } = trained;
   const logNormaliser =
     cache?.logNormaliser ?? logNormalisers(ops, { scores, candidates: input.candidates, logScale });
@@ -163,11 +174,34 @@ export function chunkObjective<T>(
   });
   const kl = ops.divide(ops.sum(ofQuestions, [0]), input.questionsOfBatch);
   const inner = (a: T, b: T): T => ops.sum(ops.multiply(a, b), [0, 1, 2, 3]);
-  const competition =
+  const others =
     cache && ops.add(inner(lower.queries, cache.queryGradient), inner(lower.keys, cache.keyGradient));
-  const pressure = competition ? ops.add(kl, competition) : kl;
-  const objective = ops.add(nll, ops.multiply(pressure, ops.scalar(options.alpha)));
-  return { objective, nll, retrieval: { kl, target, scores, ownLogProbabilities } };
+  const objective = ops.add(nll, ops.multiply(others ? ops.add(kl, others) : kl, ops.scalar(options.alpha)));
+  return { objective, nll, retrieval: { scores, ownLogProbabilities }, distillation: { kl, target } };
+}
+
+/** Retrieval and reading by one likelihood; a question's own passages are all that compete. */
+function marginalObjective<T>(
+  scope: Scope<T>,
+  trained: TrainedParameters<T>,
+  input: Record<ChunkInput, T>,
+  lower: LowerChunk<T>,
+  options: ObjectiveOptions,
+): ChunkObjective<T> {
+  const { ops } = scope;
+  const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
+  const ownLogProbabilities = ops.logSoftmax(ops.multiply(ownScores, ops.exp(trained.logScale)));
+  const ofPairs = labelLogProbabilities(ops, readPairs(scope, trained.model, input, lower)); // [Q K, T]
+  const answers = ops.reshape(ops.sum(ofPairs, [1]), ops.shape(ownScores));
+  const likelihood = marginalLogLikelihood(ops, { answers, passages: ownLogProbabilities });
+  const nll = perLabel(ops, likelihood, input);
+  return { objective: nll, nll, retrieval: { scores, ownLogProbabilities } };
+}
+
+/** Minus the sum of log probabilities, divided by the number of label tokens of the batch. */
+function perLabel<T>(ops: Ops<T>, logProbabilities: T, { labelsOfBatch }: Record<ChunkInput, T>): T {
+  const axes = ops.shape(logProbabilities).map((_, axis) => axis);
+  return ops.divide(ops.multiply(ops.sum(logProbabilities, axes), ops.scalar(-1)), labelsOfBatch);
 }
 
 /** Step 1: what the chunks of a batch show each other. */
@@ -269,41 +303,76 @@ function allHeads<T>(scope: Scope<T>, model: ModelParameters<T>, states: T, proj
   );
 }
 
-/** Upper layers and decoder: -> `written` [Q, T, modelSize] and `target` [Q, K]. */
+/** All passages of a question at once: -> `written` [Q, T, modelSize] and `target` [Q, K]. */
 function readChunk<T>(
   scope: Scope<T>,
   model: ModelParameters<T>,
   input: Record<ChunkInput, T>,
-  { questionStates, passageStates }: LowerChunk<T>,
+  lower: LowerChunk<T>,
 ): { written: T; target: T } {
   const { ops, config } = scope;
+  const { states, owners } = pairStates(scope, model, input, lower);
   const [questions] = ops.shape(input.labels) as [number];
-  const [pairs] = ops.shape(input.passageOf) as [number];
-  const passages = pairs / questions;
-  const owners = Int32Array.from({ length: pairs }, (_, pair) => Math.floor(pair / passages));
-  const states = upperStates(scope, model, {
-    question: ops.gather(questionStates, ops.constant({ data: owners, shape: [pairs] })),
-    passage: ops.gather(passageStates, input.passageOf),
-    mask: input.pairMask,
-    buckets: input.pairBuckets,
-  });
   const { states: written, crossScores } = decode(scope, model, {
     ids: input.answerIds,
     buckets: input.answerBuckets,
     cross: crossKeyValues(scope, model, ops.reshape(states, [questions, -1, config.modelSize])),
     crossMask: ops.reshape(input.pairMask, [questions, -1]),
   });
-  return { written, target: targetAttention(scope, crossScores, passages) };
+  return { written, target: targetAttention(scope, crossScores, owners.length / questions) };
 }
 
+/** Each passage of a question alone: -> `logits` [Q K, T, vocabulary], with the labels of each pair. */
+function readPairs<T>(
+  scope: Scope<T>,
+  model: ModelParameters<T>,
+  input: Record<ChunkInput, T>,
+  lower: LowerChunk<T>,
+): { logits: T; labels: T; labelMask: T } {
+  const { ops } = scope;
+  const { states, owners } = pairStates(scope, model, input, lower);
+  const ofPairs = (x: T): T => ops.gather(x, ops.constant({ data: owners, shape: [owners.length] }));
+  const { states: written } = decode(scope, model, {
+    ids: ofPairs(input.answerIds),
+    buckets: input.answerBuckets,
+    cross: crossKeyValues(scope, model, states),
+    crossMask: input.pairMask,
+  });
+  const logits = vocabularyLogits(scope, model, written);
+  return { logits, labels: ofPairs(input.labels), labelMask: ofPairs(input.labelMask) };
+}
+
+/** Questions with their passages through the upper layers: `states` [Q K, n + m, modelSize], and the question of each pair. */
+function pairStates<T>(
+  scope: Scope<T>,
+  model: ModelParameters<T>,
+  input: Record<ChunkInput, T>,
+  { questionStates, passageStates }: LowerChunk<T>,
+): { states: T; owners: Int32Array } {
+  const { ops } = scope;
+  const [questions] = ops.shape(input.labels) as [number];
+  const [pairs] = ops.shape(input.passageOf) as [number];
+  const owners = Int32Array.from({ length: pairs }, (_, pair) => Math.floor(pair / (pairs / questions)));
+  const states = upperStates(scope, model, {
+    question: ops.gather(questionStates, ops.constant({ data: owners, shape: [pairs] })),
+    passage: ops.gather(passageStates, input.passageOf),
+    mask: input.pairMask,
+    buckets: input.pairBuckets,
+  });
+  return { states, owners };
+}
+
+/** `scores` [Q, Q K] of every question of the chunk for all its passages, `ownScores` [Q, K] for its own. */
 function chunkScores<T>(
   ops: Ops<T>,
   { headWeights }: TrainedParameters<T>,
   lower: LowerChunk<T>,
-  passageOf: T,
+  { passageOf, own, labels }: Record<ChunkInput, T>,
   { tau }: ObjectiveOptions,
-): T {
-  return scoresOfBatch(ops, mix(ops, headScores(ops, lower), headWeights, tau), passageOf);
+): { scores: T; ownScores: T } {
+  const scores = scoresOfBatch(ops, mix(ops, headScores(ops, lower), headWeights, tau), passageOf);
+  const [questions] = ops.shape(labels);
+  return { scores, ownScores: ops.reshape(ops.gather(ops.reshape(scores, [-1]), own), [questions!, -1]) };
 }
 
 function mix<T>(ops: Ops<T>, scores: T, headWeights: T | undefined, tau: number | undefined): T {

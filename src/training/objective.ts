@@ -93,15 +93,25 @@ export function distillation<T>(
 }
 
 /**
- * Negative log likelihood of the answers, summed over their tokens and divided by `labelsOfBatch`.
- *
- * logits [Q, T, vocabulary]; labels int32 [Q, T] numbers each label in the flattened logits; labelMask float32 [Q, T].
+ * The log probability of each token of the answers: logits [rows, T, vocabulary], labels int32 [rows, T] -> [rows, T]; 0
+ * where labelMask is 0.
  */
-export function readingLoss<T>(
-  ops: Ops<T>,
-  input: { logits: T; labels: T; labelMask: T; labelsOfBatch: T },
-): T {
-  const logProbabilities = ops.gather(ops.reshape(ops.logSoftmax(input.logits), [-1]), input.labels);
-  const total = ops.sum(ops.multiply(logProbabilities, input.labelMask), [0, 1]);
-  return ops.divide(ops.multiply(total, ops.scalar(-1)), input.labelsOfBatch);
+export function labelLogProbabilities<T>(ops: Ops<T>, input: { logits: T; labels: T; labelMask: T }): T {
+  const vocabulary = ops.shape(input.logits).at(-1) as number;
+  const chosen = ops.multiply(ops.logSoftmax(input.logits), ops.oneHot(input.labels, vocabulary));
+  return ops.multiply(ops.sum(chosen, [2]), input.labelMask);
+}
+
+/**
+ * The marginal likelihood of REALM (Guu et al. 2020, Eq. 1) and RAG: `log sum over passages of P(answer | question, passage)
+ * P(passage | question)`, each passage read alone.
+ *
+ * answers [Q, K]: log probability of the answer from each passage; passages [Q, K]: log of the retrieval distribution. -> [Q]
+ */
+export function marginalLogLikelihood<T>(ops: Ops<T>, { answers, passages }: { answers: T; passages: T }): T {
+  const joint = ops.add(answers, passages);
+  const highest = ops.stopGradient(ops.max(joint, 1, { keep: true })); // against underflow
+  const [questions] = ops.shape(joint);
+  const sum = ops.sum(ops.exp(ops.subtract(joint, highest)), [1]);
+  return ops.add(ops.log(sum), ops.reshape(highest, [questions!]));
 }
