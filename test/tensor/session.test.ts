@@ -41,6 +41,22 @@ test("only what is fetched is computed and returned", async () => {
   assert.equal(Object.keys(await session.run({ x })), ["twice", "same"]);
 });
 
+test("an output is written into the memory that it is given, which may be an input's", async () => {
+  const graph = trace({ x: ["float32", "rows", 2] }, (ops, { x }) => ({
+    twice: ops.add(x, x),
+    same: ops.multiply(x, ops.scalar(1)),
+  }));
+  await using session = await compile(graph);
+  const x = { data: Float32Array.of(1, 2, 3, 4), shape: [2, 2] };
+  const target = { data: new Float32Array(4), shape: [2, 2] };
+  const results = await session.run({ x }, ["twice", "same"], { twice: target });
+  assert.is(results.twice, target);
+  assert.equal(target.data, Float32Array.of(2, 4, 6, 8));
+  assert.equal(results.same!.data, x.data);
+  await session.run({ x }, ["twice"], { twice: x });
+  assert.equal(x.data, Float32Array.of(2, 4, 6, 8));
+});
+
 const mixed = trace({ x: ["float32", "rows", 2] }, (ops, { x }) => {
   ops.multiply(x, ops.parameter("unused", [2])); // no output needs it
   return { y: ops.add(ops.matmul(x, ops.parameter("weight", [2, 3])), ops.parameter("bias", [3])) };
