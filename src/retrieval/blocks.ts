@@ -33,6 +33,7 @@ export function runningChecksum(): RunningChecksum {
       return total;
     },
     add(data) {
+      if (data.length === 0) return; // of nothing, crc32 is 0, whatever came before
       total = crc32(data, total);
       for (let start = 0; start < data.length; ) {
         const part = data.subarray(start, start + BLOCK_BYTES - (bytes % BLOCK_BYTES));
@@ -76,6 +77,54 @@ export function checkedFile(
       return data.subarray(position - start, position - start + length);
     },
   };
+}
+
+/** The blocks that were read last, of any number of files, in at most `limit` bytes. */
+export class BlockCache {
+  readonly #limit: number;
+  #bytes = 0;
+  readonly #blocks: Map<string, Uint8Array> = new Map();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** The same file; reads within a block are served from memory where it is there. */
+  over(file: CheckedFile): CheckedFile {
+    return {
+      ...file,
+      read: async (position, length) => {
+        const first = Math.floor(position / BLOCK_BYTES);
+        const last = Math.floor((position + length - 1) / BLOCK_BYTES);
+        if (last - first > 8 || length === 0) return file.read(position, length); // a scan would only wash out the rest
+        const start = position - first * BLOCK_BYTES;
+        if (first === last) return (await this.#block(file, first)).subarray(start, start + length);
+        const blocks = [];
+        for (let block = first; block <= last; block++) blocks.push(await this.#block(file, block));
+        return new Uint8Array(Buffer.concat(blocks).subarray(start, start + length));
+      },
+    };
+  }
+
+  async #block(file: CheckedFile, block: number): Promise<Uint8Array> {
+    const key = `${file.path} ${block}`;
+    const known = this.#blocks.get(key);
+    if (known) {
+      this.#blocks.delete(key); // to the end of the line
+      this.#blocks.set(key, known);
+      return known;
+    }
+    const start = block * BLOCK_BYTES;
+    const data = await file.read(start, Math.min(BLOCK_BYTES, file.bytes - start));
+    if (!this.#blocks.has(key)) this.#bytes += data.length;
+    this.#blocks.set(key, data);
+    for (const [oldest, { length }] of this.#blocks) {
+      if (this.#bytes <= this.#limit) break;
+      this.#blocks.delete(oldest);
+      this.#bytes -= length;
+    }
+    return data;
+  }
 }
 
 const damaged = (path: string, position: number): InputError =>

@@ -5,10 +5,15 @@ import { access, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../errors.ts";
 import type { Passage } from "../text/passage.ts";
+import { writeCodebook } from "./codebook.ts";
+import { type Bits, float32Decoder } from "./codec.ts";
+import { compressSegment, learnCodebook } from "./compress.ts";
 import { IdTable } from "./ids.ts";
 import type { BuildPlan } from "./journal.ts";
 import { lockDirectory } from "./lock.ts";
 import {
+  type CodecRecord,
+  codebookPath,
   findManifest,
   type IndexHeader,
   type SegmentRecord,
@@ -16,6 +21,7 @@ import {
   segmentPath,
   writeManifest,
 } from "./manifest.ts";
+import { openSegment } from "./segment.ts";
 import { openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
 import { writing } from "./storage.ts";
 
@@ -28,6 +34,8 @@ export interface BuildOptions {
   readonly header: IndexHeader;
   /** The token keys of each passage, [tokens, dimension], one token at least. */
   readonly encode: (passages: readonly Passage[]) => Promise<readonly Float32Array[]>;
+  /** Compresses keys to so many bits a dimension; until all are there they take 4 bytes a dimension. Default: no compression. */
+  readonly bits?: Bits | undefined;
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -37,9 +45,10 @@ export interface BuildProgress {
    * - `resumed`: an interrupted build left `passages` passages that need not be encoded again (once, at the start)
    * - `diverged`: of these only the first `passages` are the same in this corpus; it goes on from there
    * - `reused`, `encoded`: so many passages are done
+   * - `compressed`: so many passages are compressed; 0 while a codebook is learned
    * - `finished`: the new index has taken its place
    */
-  readonly event: "resumed" | "diverged" | "reused" | "encoded" | "finished";
+  readonly event: "resumed" | "diverged" | "reused" | "encoded" | "compressed" | "finished";
   readonly passages: number;
   readonly tokens: number;
 }
@@ -56,15 +65,22 @@ export async function buildIndex(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   options: BuildOptions,
 ): Promise<void> {
-  const { directory, header } = options;
-  await writing(directory, () => mkdir(join(directory, "segments"), { recursive: true }));
+  const { directory, header, bits } = options;
+  await writing(directory, async () => {
+    for (const folder of ["segments", "codebooks"]) await mkdir(join(directory, folder), { recursive: true });
+  });
   await using lock = await writing(directory, () => lockDirectory(directory));
   const generation = await writing(directory, () => nextGeneration(directory));
   const name = segmentName(generation);
-  const codec = { name: "float32" } as const;
-  const plan: BuildPlan = { header, codec, window: WINDOW };
-  await using writer = await writing(directory, () => openSegmentWriter(segmentPath(directory, name), plan));
-  const segment = await writeSegment(writer, passages, options);
+  const written = bits === undefined ? name : stageName(name);
+  const plan: BuildPlan = { header, window: WINDOW };
+  await using writer = await writing(directory, () =>
+    openSegmentWriter(segmentPath(directory, written), plan),
+  );
+  let segment = await writeSegment(writer, passages, options);
+  let codec: CodecRecord = { name: "float32" };
+  if (bits !== undefined)
+    ({ segment, codec } = await writing(directory, () => compressStage(segment, name, bits, options)));
   await lock.assertHeld();
   await writing(directory, async () => {
     await writeManifest(directory, {
@@ -75,10 +91,32 @@ export async function buildIndex(
       codec,
       segments: [segment],
     });
-    await removeOthers(directory, [name]);
-    await rm(join(segmentPath(directory, name), "journal"));
+    await removeOthers(directory, [name], [name]);
+    await rm(join(segmentPath(directory, name), "journal"), { force: true });
   });
   options.onProgress?.({ event: "finished", passages: segment.passages, tokens: segment.tokens });
+}
+
+/** Where the float32 keys of a compressed segment wait until all are there and a codebook can be learned from them. */
+const stageName = (name: string): string => `${name}.stage`;
+
+async function compressStage(
+  stage: SegmentRecord,
+  name: string,
+  bits: Bits,
+  { directory, header: { dimension }, onProgress, signal }: BuildOptions,
+): Promise<{ segment: SegmentRecord; codec: CodecRecord }> {
+  const from = segmentPath(directory, stage.name);
+  await using segment = await openSegment(from, stage, { decoder: float32Decoder(dimension) });
+  const report = (passages: number) => onProgress?.({ event: "compressed", passages, tokens: stage.tokens });
+  report(0);
+  const codebook = await learnCodebook(segment, dimension, bits, signal);
+  const codec = await writeCodebook(directory, name, codebook);
+  const to = segmentPath(directory, name);
+  return {
+    segment: await compressSegment(segment, from, to, { codebook, signal, onProgress: report }),
+    codec,
+  };
 }
 
 async function writeSegment(
@@ -157,10 +195,10 @@ async function nextGeneration(directory: string): Promise<number> {
     return undefined; // a damaged manifest is what a new build mends
   });
   if (manifest) {
-    await removeOthers(directory, [
-      ...manifest.segments.map(({ name }) => name),
-      segmentName(manifest.generation + 1),
-    ]);
+    const next = segmentName(manifest.generation + 1);
+    const segments = manifest.segments.map(({ name }) => name);
+    const codebooks = manifest.codec.name === "residual" ? [manifest.codec.codebook] : [];
+    await removeOthers(directory, [...segments, stageName(next), next], codebooks);
     return manifest.generation + 1;
   }
   const names = (await readdir(join(directory, "segments"))).sort();
@@ -170,13 +208,19 @@ async function nextGeneration(directory: string): Promise<number> {
     () => true,
     () => false,
   );
-  return Number(last) + (interrupted ? 0 : 1);
+  return Number.parseInt(last, 10) + (interrupted ? 0 : 1);
 }
 
-/** Removes all segments but the named. */
-async function removeOthers(directory: string, keep: readonly string[]): Promise<void> {
+/** Removes all segments and codebooks but the named. */
+async function removeOthers(
+  directory: string,
+  segments: readonly string[],
+  codebooks: readonly string[],
+): Promise<void> {
   for (const name of await readdir(join(directory, "segments")))
-    if (!keep.includes(name)) await rm(segmentPath(directory, name), { recursive: true, force: true });
+    if (!segments.includes(name)) await rm(segmentPath(directory, name), { recursive: true });
+  for (const name of await readdir(join(directory, "codebooks")))
+    if (!codebooks.includes(name)) await rm(codebookPath(directory, name), { recursive: true });
 }
 
 /** A defect of the encoder must not become an index. */

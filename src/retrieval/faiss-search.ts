@@ -75,10 +75,10 @@ async function loadFaiss(): Promise<new (dimension: number) => FlatIndex> {
 async function fill(index: FlatIndex, store: KeyStore): Promise<FilledIndex> {
   const passageOf = new Uint32Array(store.tokenCount);
   let token = 0;
-  for await (const { first, starts, keys } of store.pieces()) {
+  for await (const { ordinals, starts, keys } of store.pieces()) {
     index.add(Array.from(keys));
-    for (let p = 0; p + 1 < starts.length; p++)
-      passageOf.fill(first + p, token + starts[p]!, token + starts[p + 1]!);
+    for (const [p, ordinal] of ordinals.entries())
+      passageOf.fill(ordinal, token + starts[p]!, token + starts[p + 1]!);
     token += starts.at(-1)!;
   }
   return { index, passageOf };

@@ -5,11 +5,10 @@
  * is returned is computed again from all tokens of these. So results do not depend on threads, pieces or batches.
  */
 
-import { compile, type Session } from "../tensor/session.ts";
-import { trace } from "../tensor/trace.ts";
 import { Best } from "./best.ts";
 import { float32Error, rescore, type SearchEngine } from "./engine.ts";
-import type { KeyPiece, KeyStore } from "./store.ts";
+import { type Asked, collect, openProducts } from "./products.ts";
+import type { KeyStore } from "./store.ts";
 
 /** Question tokens that are multiplied at once: 16 MB of products with a piece of keys. */
 const GROUP_TOKENS = 256;
@@ -18,18 +17,18 @@ const GROUP_TOKENS = 256;
 interface Group {
   /** [tokens of all, dimension] */
   readonly queries: Float32Array;
-  readonly members: readonly { readonly tokens: number; readonly best: Best }[];
+  readonly members: readonly Asked[];
 }
 
 export async function openFlatSearch(store: KeyStore): Promise<SearchEngine> {
-  const session = await compileProducts(store.dimension);
+  const products = await openProducts(store.dimension);
   return {
     async search(questions, topK, signal) {
       const bests = questions.map((question) => new Best(topK, 2 * float32Error(question, store)));
       const groups = groupQuestions(questions, bests, store.dimension);
       for await (const piece of store.pieces(signal))
-        for (const group of groups)
-          collect(await products(session, group.queries, piece.keys, store.dimension), group, piece);
+        for (const { queries, members } of groups)
+          collect(await products.multiply(queries, piece.keys), members, piece);
       const found = [];
       for (const [i, question] of questions.entries()) {
         signal?.throwIfAborted();
@@ -37,30 +36,8 @@ export async function openFlatSearch(store: KeyStore): Promise<SearchEngine> {
       }
       return found;
     },
-    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => products[Symbol.asyncDispose](),
   };
-}
-
-function compileProducts(dimension: number): Promise<Session> {
-  const graph = trace(
-    { queries: ["float32", "question", dimension], keys: ["float32", "token", dimension] },
-    (ops, { queries, keys }) => ({ scores: ops.matmul(queries, ops.transpose(keys, [1, 0])) }),
-  );
-  return compile(graph);
-}
-
-/** [question tokens, tokens] */
-async function products(
-  session: Session,
-  queries: Float32Array,
-  keys: Float32Array,
-  dimension: number,
-): Promise<Float32Array> {
-  const { scores } = await session.run<"scores">({
-    queries: { data: queries, shape: [queries.length / dimension, dimension] },
-    keys: { data: keys, shape: [keys.length / dimension, dimension] },
-  });
-  return scores.data as Float32Array;
 }
 
 function groupQuestions(
@@ -83,27 +60,4 @@ function groupQuestions(
     queries: Float32Array.from(group.flatMap((i) => [...questions[i]!])),
     members: group.map((i) => ({ tokens: questions[i]!.length / dimension, best: bests[i]! })),
   }));
-}
-
-/** Scores the passages of a piece from the products of their tokens. `scores` is [question tokens, tokens]. */
-function collect(scores: Float32Array, { members }: Group, { first, starts }: KeyPiece): void {
-  const passages = starts.length - 1;
-  const tokens = starts[passages]!;
-  const sums = new Float64Array(passages);
-  let row = 0;
-  for (const { tokens: count, best } of members) {
-    sums.fill(0);
-    for (const end = row + count; row < end; row++) addMaxima(sums, scores, row * tokens, starts);
-    for (let p = 0; p < passages; p++) best.push(first + p, sums[p]! / count);
-  }
-}
-
-/** Adds to `sums[p]` the maximum of `scores` from `offset + starts[p]` up to `offset + starts[p + 1]`. */
-function addMaxima(sums: Float64Array, scores: Float32Array, offset: number, starts: Uint32Array): void {
-  for (let p = 0; p < sums.length; p++) {
-    const end = offset + starts[p + 1]!;
-    let best = -Infinity;
-    for (let i = offset + starts[p]!; i < end; i++) if (scores[i]! > best) best = scores[i]!;
-    sums[p]! += best;
-  }
 }

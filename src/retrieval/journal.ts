@@ -13,7 +13,6 @@ import { isMissing } from "./storage.ts";
 /** What must be equal for a build to go on where another stopped. */
 export interface BuildPlan {
   readonly header: IndexHeader;
-  readonly codec: { readonly name: "float32" };
   /** Passages between two checkpoints. */
   readonly window: number;
 }

@@ -8,8 +8,13 @@
  *         offsets.u64             [passages + 1, 2]: first token and first byte (in passages.jsonl) of each passage
  *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted (ids.ts)
  *         keys.f32                [tokens, dimension]: token keys, passage after passage (codec float32)
+ *         codes.bin               the same, compressed (codec residual, codec.ts)
+ *         lists.bin, lists.u64    for each centroid the passages with a key of it (codec residual, lists.ts)
  *         blocks.u32              CRC-32 of every block of 16 KiB of the files above, in the manifest's order
  *         journal                 only while the segment is being built (journal.ts)
+ *       codebooks/000001/         what codes are made of (codec residual, codec.ts)
+ *         centroids.f32           [centroids, dimension]
+ *         residuals.f32           [parts, 256, 8 / bits]
  *       writer.*.lock             only while somebody writes (lock.ts)
  *
  * Numbers are little-endian. The ordinal of a passage is its position in the concatenation of the segments.
@@ -28,6 +33,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
 import { InputError } from "../errors.ts";
+import type { Bits } from "./codec.ts";
 import { isMissing, replaceFile } from "./storage.ts";
 
 /** What an index says of the model whose keys it holds. */
@@ -56,17 +62,30 @@ export interface SegmentRecord {
   readonly files: Readonly<Record<string, FileRecord>>;
 }
 
+export interface ResidualCodec {
+  readonly name: "residual";
+  readonly bits: Bits;
+  /** The directory of the codebook. */
+  readonly codebook: string;
+  readonly files: Readonly<Record<string, FileRecord>>;
+}
+
+export type CodecRecord = { readonly name: "float32" } | ResidualCodec;
+
 export interface Manifest {
   readonly format: "reatt-index";
   readonly version: 1;
   /** 1 for the first whole state of the index, one more with every change. */
   readonly generation: number;
   readonly header: IndexHeader;
-  readonly codec: { readonly name: "float32" };
+  readonly codec: CodecRecord;
   readonly segments: readonly SegmentRecord[];
 }
 
 const count = z.int().nonnegative();
+const files = z.record(z.string().regex(/^\w+\.\w+$/), z.strictObject({ bytes: count, crc32: count }));
+/** The name of a directory, and nothing that leads out of the index. */
+const directoryName = z.string().regex(/^\d{6,}$/);
 
 const schema: z.ZodType<Manifest> = z.strictObject({
   format: z.literal("reatt-index"),
@@ -78,14 +97,22 @@ const schema: z.ZodType<Manifest> = z.strictObject({
     maxPassageTokens: z.int().positive(),
     prompts: z.record(z.string(), z.string()),
   }),
-  codec: z.strictObject({ name: z.literal("float32") }),
+  codec: z.discriminatedUnion("name", [
+    z.strictObject({ name: z.literal("float32") }),
+    z.strictObject({
+      name: z.literal("residual"),
+      bits: z.literal([1, 2, 4, 8]),
+      codebook: directoryName,
+      files,
+    }),
+  ]),
   segments: z.array(
     z.strictObject({
-      name: z.string().regex(/^\d{6,}$/), // a file name, and nothing that leads out of the directory
+      name: directoryName,
       passages: count,
       tokens: count,
       longestKey: z.number().nonnegative(),
-      files: z.record(z.string().regex(/^\w+\.\w+$/), z.strictObject({ bytes: count, crc32: count })),
+      files,
     }),
   ),
 });
@@ -94,7 +121,9 @@ export const manifestPath = (directory: string): string => join(directory, "inde
 
 export const segmentPath = (directory: string, name: string): string => join(directory, "segments", name);
 
-/** The name of the segment that a generation writes. */
+export const codebookPath = (directory: string, name: string): string => join(directory, "codebooks", name);
+
+/** The name of the segment, and of the codebook, that a generation writes. */
 export const segmentName = (generation: number): string => String(generation).padStart(6, "0");
 
 /** Makes `manifest` the state of the index, in one step. */

@@ -1,48 +1,67 @@
 /** Opens a token index. */
 
 import { InputError } from "../errors.ts";
+import { BlockCache } from "./blocks.ts";
+import { openCentroidSearch, type Pruning } from "./centroid-search.ts";
+import { readCodebook } from "./codebook.ts";
+import { type Codebook, float32Decoder, residualDecoder } from "./codec.ts";
 import type { SearchEngine } from "./engine.ts";
 import { openFaissSearch } from "./faiss-search.ts";
 import { openFlatSearch } from "./flat-search.ts";
 import { type IndexHeader, type Manifest, readManifest, segmentPath } from "./manifest.ts";
-import { openSegment, type Segment } from "./segment.ts";
+import { openSegment, type Segment, type SegmentOptions } from "./segment.ts";
 import { isMissing } from "./storage.ts";
-import { type KeyStore, openStore, type PassageStore } from "./store.ts";
+import { openStore, type PassageStore } from "./store.ts";
 import type { TokenIndex } from "./token-index.ts";
 
 export interface OpenOptions {
   /** Of the model that asks. Throws `InputError` where another made the index. */
   readonly fingerprint?: string | undefined;
-  /** Default `onnxruntime`. All engines give the same results. */
+  /** Default `onnxruntime`. */
   readonly engine?: EngineName | undefined;
+  /** How a compressed index is searched on onnxruntime; default `balanced`. Any other search is exact. */
+  readonly preset?: PresetName | undefined;
   /** Bytes of keys that stay in memory between searches; default 1 GiB. What is above is read at every search. */
   readonly memoryLimit?: number | undefined;
 }
 
-/** `faiss` needs the optional package faiss-node. */
+/** Both find the same in an index of float32 keys. `faiss` needs the optional package faiss-node. */
 export type EngineName = "onnxruntime" | "faiss";
 
-const ENGINES: Record<EngineName, (store: KeyStore) => Promise<SearchEngine>> = {
-  onnxruntime: openFlatSearch,
-  faiss: openFaissSearch,
+/** `exact` scores every passage, by its keys as the index has them. */
+export type PresetName = "fast" | "balanced" | "exact";
+
+const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
+  fast: { probes: 4, candidatesPerHit: 2, minCandidates: 128 },
+  balanced: { probes: 16, candidatesPerHit: 8, minCandidates: 256 },
 };
 
 const GIBIBYTE = 2 ** 30;
 
 /** Opens the index in `directory`. Throws `InputError` where there is none, it is damaged, or of another model. */
 export async function openIndex(directory: string, options: OpenOptions = {}): Promise<TokenIndex> {
-  const { fingerprint, engine = "onnxruntime", memoryLimit = GIBIBYTE } = options;
-  const { manifest, segments } = await openState(directory);
+  const { fingerprint, memoryLimit = GIBIBYTE } = options;
+  const { manifest, codebook, segments } = await openState(directory, memoryLimit);
   const close = () => Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
   try {
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
-    const store = openStore(segments, manifest.header.dimension, memoryLimit);
-    const search = await ENGINES[engine](store);
-    return tokenIndex(directory, manifest, store, search, close);
+    // decompressed keys are not kept: their codes are, in the block cache
+    const store = openStore(segments, manifest.header.dimension, codebook ? 0 : memoryLimit);
+    return tokenIndex(directory, manifest, store, await openEngine(store, codebook, options), close);
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+function openEngine(
+  store: PassageStore,
+  codebook: Codebook | undefined,
+  { engine = "onnxruntime", preset = "balanced" }: OpenOptions,
+): Promise<SearchEngine> {
+  if (engine === "faiss") return openFaissSearch(store);
+  if (!codebook || preset === "exact") return openFlatSearch(store);
+  return openCentroidSearch(store, codebook.centroids, PRESETS[preset]);
 }
 
 function tokenIndex(
@@ -78,12 +97,18 @@ function tokenIndex(
   };
 }
 
-/** The segments of the newest state. A writer may remove them between manifest and opening: then there is a newer one. */
-async function openState(directory: string): Promise<{ manifest: Manifest; segments: Segment[] }> {
+interface State {
+  readonly manifest: Manifest;
+  readonly codebook: Codebook | undefined;
+  readonly segments: readonly Segment[];
+}
+
+/** The newest state. A writer may remove its files between manifest and opening: then there is a newer one. */
+async function openState(directory: string, memoryLimit: number): Promise<State> {
   for (let last = 0; ; ) {
     const manifest = await readManifest(directory);
     try {
-      return { manifest, segments: await openSegments(directory, manifest) };
+      return { manifest, ...(await openFiles(directory, manifest, memoryLimit)) };
     } catch (error) {
       if (!isMissing(error)) throw error;
       if (manifest.generation === last) throw missingFile(error as NodeJS.ErrnoException);
@@ -92,12 +117,20 @@ async function openState(directory: string): Promise<{ manifest: Manifest; segme
   }
 }
 
-async function openSegments(directory: string, { segments, header }: Manifest): Promise<Segment[]> {
+async function openFiles(
+  directory: string,
+  { segments, header: { dimension }, codec }: Manifest,
+  memoryLimit: number,
+): Promise<Omit<State, "manifest">> {
+  const codebook = codec.name === "residual" ? await readCodebook(directory, codec, dimension) : undefined;
+  const options: SegmentOptions = codebook
+    ? { decoder: residualDecoder(codebook), cache: new BlockCache(memoryLimit) }
+    : { decoder: float32Decoder(dimension) };
   const opened: Segment[] = [];
   try {
     for (const record of segments)
-      opened.push(await openSegment(segmentPath(directory, record.name), record, header.dimension));
-    return opened;
+      opened.push(await openSegment(segmentPath(directory, record.name), record, options));
+    return { codebook, segments: opened };
   } catch (error) {
     await Promise.all(opened.map((segment) => segment[Symbol.asyncDispose]()));
     throw error;

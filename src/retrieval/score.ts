@@ -52,3 +52,14 @@ function maximaOfFour(queries: Float64Array, i: number, keys: Float64Array, dime
   }
   return [best0, best1, best2, best3];
 }
+
+/** The greatest Euclidean length of a row of [rows, size]. */
+export function longestRow(rows: Float32Array, size: number): number {
+  let longest = 0;
+  for (let start = 0; start < rows.length; start += size) {
+    let square = 0;
+    for (let i = start; i < start + size; i++) square += rows[i]! * rows[i]!;
+    if (!(square <= longest)) longest = square; // also where it is not a number
+  }
+  return Math.sqrt(longest);
+}

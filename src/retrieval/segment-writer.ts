@@ -1,13 +1,14 @@
 /** Writes one segment, window by window, each durable before the next. The layout is in manifest.ts. */
 
 import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Passage } from "../text/passage.ts";
 import { type RunningChecksum, runningChecksum } from "./blocks.ts";
 import { type BuildPlan, type Checkpoint, journalLine, readJournal } from "./journal.ts";
 import type { FileRecord, SegmentRecord } from "./manifest.ts";
-import { BLOCK_CHECKSUMS } from "./segment.ts";
-import { readAt, replaceFile, syncDirectory, writeAt } from "./storage.ts";
+import { bytesOf, completeSegment, recordOf, writeParts } from "./new-files.ts";
+import { longestRow } from "./score.ts";
+import { readAt, replaceFile, writeAt } from "./storage.ts";
 
 /** The files that grow with every window. */
 const GROWING = ["passages.jsonl", "offsets.u64", "keys.f32"] as const;
@@ -128,18 +129,12 @@ class FileSegmentWriter implements SegmentWriter {
     const end = [BigInt(tokens), BigInt(this.#files["passages.jsonl"].checksum.bytes)];
     await extend(this.#files["offsets.u64"], bytesOf(BigUint64Array.from(end)));
     await this.#sync();
-    const idBlocks = runningChecksum();
-    idBlocks.add(bytesOf(ids));
-    await replaceFile(join(this.#path, "ids.u64"), bytesOf(ids));
-    const records: Record<string, FileRecord> = { ...this.#records(), "ids.u64": recordOf(idBlocks) };
-    const growing = GROWING.flatMap((name) => this.#files[name].checksum.blocks());
-    const blocks = Uint32Array.from([...growing, ...idBlocks.blocks()]);
-    const blocksChecksum = runningChecksum();
-    blocksChecksum.add(bytesOf(blocks));
-    await replaceFile(join(this.#path, BLOCK_CHECKSUMS), bytesOf(blocks));
-    records[BLOCK_CHECKSUMS] = recordOf(blocksChecksum);
-    await syncDirectory(this.#path);
-    return { name: this.#path.slice(-6), passages, tokens, longestKey, files: records };
+    const growing = Object.entries(this.#files).map(([name, { checksum }]) => [name, checksum]);
+    const files = await completeSegment(this.#path, {
+      ...Object.fromEntries(growing),
+      "ids.u64": await writeParts(join(this.#path, "ids.u64"), [ids]),
+    });
+    return { name: basename(this.#path), passages, tokens, longestKey, files };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -184,20 +179,4 @@ async function matches({ handle, checksum }: GrowingFile, record: FileRecord): P
 async function extend(file: GrowingFile, data: Uint8Array): Promise<void> {
   await writeAt(file.handle, data, file.checksum.bytes);
   file.checksum.add(data);
-}
-
-const recordOf = ({ bytes, crc32 }: RunningChecksum): FileRecord => ({ bytes, crc32 });
-
-const bytesOf = (data: ArrayBufferView): Uint8Array =>
-  new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-
-/** The greatest Euclidean length of a row of [rows, size]. */
-function longestRow(rows: Float32Array, size: number): number {
-  let longest = 0;
-  for (let start = 0; start < rows.length; start += size) {
-    let square = 0;
-    for (let i = start; i < start + size; i++) square += rows[i]! * rows[i]!;
-    if (!(square <= longest)) longest = square; // also where it is not a number
-  }
-  return Math.sqrt(longest);
 }

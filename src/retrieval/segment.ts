@@ -5,15 +5,14 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { InputError } from "../errors.ts";
 import type { Passage } from "../text/passage.ts";
-import { BLOCK_BYTES, type CheckedFile, checkedFile } from "./blocks.ts";
+import { BLOCK_BYTES, type BlockCache, type CheckedFile, checkedFile } from "./blocks.ts";
+import type { KeyDecoder } from "./codec.ts";
 import { findOrdinals } from "./ids.ts";
 import type { SegmentRecord } from "./manifest.ts";
+import { BLOCK_CHECKSUMS } from "./new-files.ts";
 import { readAt } from "./storage.ts";
 
-export const BLOCK_CHECKSUMS = "blocks.u32";
-
-const OFFSET_ROW_BYTES = 16; // two uint64
-const ID_ROW_BYTES = 16;
+const ROW_BYTES = 16; // two uint64
 
 export interface Segment extends AsyncDisposable {
   readonly record: SegmentRecord;
@@ -24,20 +23,33 @@ export interface Segment extends AsyncDisposable {
   passage(ordinal: number): Promise<Passage>;
   /** The ordinal of the passage with this id, if the segment has one. */
   find(id: string): Promise<number | undefined>;
+  /** The coded list of the passages with a key of this centroid (lists.ts). Only in a compressed index. */
+  list(centroid: number): Promise<Uint8Array>;
+}
+
+export interface SegmentOptions {
+  readonly decoder: KeyDecoder;
+  /** Keeps blocks in memory. Without one, what is read again is read from the disk again. */
+  readonly cache?: BlockCache | undefined;
 }
 
 /**
  * Opens the files of a segment and checks their sizes; contents are checked as they are read.
- * Throws `InputError` where a file is missing or has another size.
+ * Throws `InputError` where a file has another size, and the system's error where it is missing.
  */
-export async function openSegment(path: string, record: SegmentRecord, dimension: number): Promise<Segment> {
+export async function openSegment(
+  path: string,
+  record: SegmentRecord,
+  { decoder, cache }: SegmentOptions,
+): Promise<Segment> {
   const handles: FileHandle[] = [];
   const dispose = async () => {
     await Promise.all(handles.map((handle) => handle.close()));
   };
   try {
-    const files = await openFiles(path, record, handles);
-    return { ...readers(files, dimension), record, [Symbol.asyncDispose]: dispose };
+    const checked = await openFiles(path, record, handles);
+    const files = (name: string) => cache?.over(checked(name)) ?? checked(name);
+    return { ...readers(files, decoder), record, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;
@@ -46,34 +58,37 @@ export async function openSegment(path: string, record: SegmentRecord, dimension
 
 function readers(
   files: (name: string) => CheckedFile,
-  dimension: number,
-): Pick<Segment, "tokenStarts" | "keys" | "passage" | "find"> {
-  const [passages, offsets, ids, keys] = ["passages.jsonl", "offsets.u64", "ids.u64", "keys.f32"].map(
-    files,
-  ) as [CheckedFile, CheckedFile, CheckedFile, CheckedFile];
-  const offsetRows = async (first: number, count: number) =>
-    bigIntegers(await offsets.read(first * OFFSET_ROW_BYTES, count * OFFSET_ROW_BYTES));
-  const idRows = async (first: number, count: number) =>
-    bigIntegers(await ids.read(first * ID_ROW_BYTES, count * ID_ROW_BYTES));
+  decoder: KeyDecoder,
+): Omit<Segment, "record" | typeof Symbol.asyncDispose> {
+  const passages = files("passages.jsonl");
+  const offsets = files("offsets.u64");
+  const ids = files("ids.u64");
+  const keys = files(decoder.file);
+  const rows = async (file: CheckedFile, first: number, count: number) =>
+    bigIntegers(await file.read(first * ROW_BYTES, count * ROW_BYTES));
   const passage = async (ordinal: number): Promise<Passage> => {
-    const rows = await offsetRows(ordinal, 2);
-    const start = Number(rows[1]);
-    return JSON.parse(Buffer.from(await passages.read(start, Number(rows[3]) - start)).toString());
+    const bounds = await rows(offsets, ordinal, 2);
+    const start = Number(bounds[1]);
+    return JSON.parse(Buffer.from(await passages.read(start, Number(bounds[3]) - start)).toString());
   };
   return {
     async tokenStarts(first, count) {
-      const rows = await offsetRows(first, count + 1);
-      return Array.from({ length: count + 1 }, (_, i) => Number(rows[2 * i]));
+      const starts = await rows(offsets, first, count + 1);
+      return Array.from({ length: count + 1 }, (_, i) => Number(starts[2 * i]));
     },
     async keys(first, count) {
-      const data = await keys.read(first * dimension * 4, count * dimension * 4);
-      return new Float32Array(data.buffer as ArrayBuffer, data.byteOffset, count * dimension);
+      return decoder.decode(await keys.read(first * decoder.tokenBytes, count * decoder.tokenBytes));
     },
     passage,
     async find(id) {
-      for (const ordinal of await findOrdinals(id, ids.bytes / ID_ROW_BYTES, idRows))
+      const idRows = (first: number, count: number) => rows(ids, first, count);
+      for (const ordinal of await findOrdinals(id, ids.bytes / ROW_BYTES, idRows))
         if ((await passage(ordinal)).id === id) return ordinal;
       return undefined;
+    },
+    async list(centroid) {
+      const [start, end] = bigIntegers(await files("lists.u64").read(centroid * 8, 16));
+      return files("lists.bin").read(Number(start), Number(end! - start!));
     },
   };
 }

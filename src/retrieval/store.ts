@@ -1,15 +1,16 @@
 /** The segments of an index as one: passages and token keys by ordinal, read from disk within a limit of memory. */
 
 import type { Passage } from "../text/passage.ts";
+import { decodeList } from "./lists.ts";
 import type { Segment } from "./segment.ts";
 
 /** Tokens whose scores are computed at once: keys and scores of a question stay in a processor's cache. */
 const PIECE_TOKENS = 16_384;
 
-/** The keys of some passages that follow each other. */
+/** The keys of some passages. */
 export interface KeyPiece {
-  /** Ordinal of the first passage. */
-  readonly first: number;
+  /** Of the passages, ascending. */
+  readonly ordinals: Uint32Array;
   /** First token of each passage within the piece, and the end of the last: [passages + 1]. */
   readonly starts: Uint32Array;
   /** [tokens, dimension] */
@@ -32,6 +33,8 @@ export interface KeyStore {
 export interface PassageStore extends KeyStore {
   passage(ordinal: number): Promise<Passage>;
   find(id: string): Promise<number | undefined>;
+  /** Calls `visit` with the ordinals of the passages that have a key of this centroid. Only in a compressed index. */
+  visitList(centroid: number, visit: (ordinal: number) => void): Promise<void>;
 }
 
 interface PieceRange {
@@ -96,6 +99,10 @@ export function openStore(
       }
       return undefined;
     },
+    async visitList(centroid, visit) {
+      for (const [i, segment] of segments.entries())
+        decodeList(await segment.list(centroid), (ordinal) => visit(bases[i]! + ordinal));
+    },
   };
 }
 
@@ -120,7 +127,7 @@ function pieceCache(dimension: number, memoryLimit: number): PieceCache {
       const tokens = await segment.tokenStarts(firstPassage, passages);
       const start = tokens[0]!;
       const piece: KeyPiece = {
-        first: base + firstPassage,
+        ordinals: Uint32Array.from({ length: passages }, (_, p) => base + firstPassage + p),
         starts: Uint32Array.from(tokens, (token) => token - start),
         keys: await segment.keys(start, tokens[passages]! - start),
       };
@@ -131,8 +138,8 @@ function pieceCache(dimension: number, memoryLimit: number): PieceCache {
       return piece;
     },
     keys(ordinal) {
-      const piece = kept[lastAtMost(kept.length, (i) => kept[i]!.first, ordinal)];
-      const row = piece ? ordinal - piece.first : 0;
+      const piece = kept[lastAtMost(kept.length, (i) => kept[i]!.ordinals[0]!, ordinal)];
+      const row = piece ? ordinal - piece.ordinals[0]! : 0;
       if (!piece || row + 1 >= piece.starts.length) return undefined;
       return piece.keys.subarray(piece.starts[row]! * dimension, piece.starts[row + 1]! * dimension);
     },

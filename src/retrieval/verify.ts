@@ -3,7 +3,7 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { type FileRecord, readManifest, segmentPath } from "./manifest.ts";
+import { codebookPath, type FileRecord, readManifest, segmentPath } from "./manifest.ts";
 import { isSystemError, readAt } from "./storage.ts";
 
 const READ_BYTES = 4_194_304;
@@ -19,11 +19,14 @@ export async function verifyIndex(
   directory: string,
   { signal }: { signal?: AbortSignal | undefined } = {},
 ): Promise<Damage[]> {
-  const { segments } = await readManifest(directory);
+  const { segments, codec } = await readManifest(directory);
+  const folders = segments.map(({ name, files }) => ({ folder: segmentPath(directory, name), files }));
+  if (codec.name === "residual")
+    folders.push({ folder: codebookPath(directory, codec.codebook), files: codec.files });
   const damages: Damage[] = [];
-  for (const { name, files } of segments)
+  for (const { folder, files } of folders)
     for (const [file, record] of Object.entries(files)) {
-      const path = join(segmentPath(directory, name), file);
+      const path = join(folder, file);
       const problem = await problemOf(path, record, signal);
       if (problem) damages.push({ path, problem });
     }

@@ -5,29 +5,43 @@ import * as fc from "fast-check";
 import type { Test } from "uvu";
 import * as assert from "uvu/assert";
 import { buildIndex } from "../../src/retrieval/build.ts";
+import { readCodebook } from "../../src/retrieval/codebook.ts";
+import { type Bits, float32Decoder, residualDecoder } from "../../src/retrieval/codec.ts";
+import { readManifest, segmentPath } from "../../src/retrieval/manifest.ts";
 import { type EngineName, type OpenOptions, openIndex } from "../../src/retrieval/open.ts";
+import { openSegment } from "../../src/retrieval/segment.ts";
 import type { TokenIndex } from "../../src/retrieval/token-index.ts";
 import { build, encodeText, header, makePassages, naiveSearch, rejects, temporary } from "./support.ts";
 
 const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11 w12 w13", "unknown words here"].map(encodeText);
 
-export function conformance(suite: Test, engine: EngineName): void {
-  const name = (what: string) => `${engine}: ${what}`;
-  const open = (directory: string, options: OpenOptions = {}) => openIndex(directory, { engine, ...options });
+/** A way to keep keys and to search them, without pruning. */
+export interface Variant {
+  readonly engine: EngineName;
+  /** Compressed, and searched with the preset `exact`. */
+  readonly bits?: Bits;
+}
+
+export function conformance(suite: Test, { engine, bits }: Variant): void {
+  const name = (what: string) => `${engine}${bits ? `, ${bits} bits` : ""}: ${what}`;
+  const open = (directory: string, options: OpenOptions = {}) =>
+    openIndex(directory, { engine, preset: "exact", ...options });
 
   suite(name("equals a naive loop on random keys"), () =>
     fc.assert(
-      fc.asyncProperty(randomCase, async ({ dimension, passages, question, topK }) => {
+      fc.asyncProperty(randomCase(bits ? 8 : 1), async ({ dimension, passages, question, topK }) => {
         await using directory = await temporary();
         const texts = passages.map((_, i) => ({ id: `${i}`, title: "", text: "" }));
         await buildIndex(texts, {
           directory: directory.path,
           header: { ...header, dimension },
           encode: async () => passages,
+          bits,
         });
         await using index = await open(directory.path);
         const hits = await index.search(question, { topK });
-        const expected = naiveSearch(question, passages, passages.length, dimension);
+        const keys = await storedKeys(directory.path);
+        const expected = naiveSearch(question, keys, keys.length, dimension);
         const scores = new Map(expected.map(({ ordinal, score }) => [ordinal, score]));
         assert.is(new Set(hits.map(({ ordinal }) => ordinal)).size, Math.min(topK, passages.length));
         for (const [i, { ordinal, score }] of hits.entries()) {
@@ -35,16 +49,15 @@ export function conformance(suite: Test, engine: EngineName): void {
           closeTo(score, expected[i]!.score);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     ),
   );
 
   suite(name("equals a naive loop where many scores are equal, in the order of the index"), async () => {
     await using directory = await temporary();
-    const passages = makePassages(1500);
-    await build(directory.path, passages);
+    await build(directory.path, makePassages(1500), { bits });
     await using index = await open(directory.path);
-    const keys = passages.map(({ text }) => encodeText(text));
+    const keys = await storedKeys(directory.path);
     for (const question of QUESTIONS)
       for (const topK of [1, 10, 700])
         same(await index.search(question, { topK }), naiveSearch(question, keys, topK));
@@ -52,7 +65,7 @@ export function conformance(suite: Test, engine: EngineName): void {
 
   suite(name("returns every passage where more are asked for than there are"), async () => {
     await using directory = await temporary();
-    await build(directory.path, makePassages(30));
+    await build(directory.path, makePassages(30), { bits });
     await using index = await open(directory.path);
     const hits = await index.search(QUESTIONS[0]!, { topK: 1000 });
     assert.is(new Set(hits.map(({ id }) => id)).size, 30);
@@ -61,21 +74,15 @@ export function conformance(suite: Test, engine: EngineName): void {
   suite(name("finds passages of one token"), async () => {
     await using directory = await temporary();
     const passages = ["w1", "w2", "w3"].map((text) => ({ id: text, title: "", text }));
-    await build(directory.path, passages);
+    await build(directory.path, passages, { bits });
     await using index = await open(directory.path);
-    same(
-      await index.search(QUESTIONS[0]!, { topK: 3 }),
-      naiveSearch(
-        QUESTIONS[0]!,
-        passages.map(({ text }) => encodeText(text)),
-        3,
-      ),
-    );
+    const expected = naiveSearch(QUESTIONS[0]!, await storedKeys(directory.path), 3);
+    same(await index.search(QUESTIONS[0]!, { topK: 3 }), expected);
   });
 
   suite(name("gives many questions at once what it gives one by one"), async () => {
     await using directory = await temporary();
-    await build(directory.path, makePassages(800));
+    await build(directory.path, makePassages(800), { bits });
     await using index = await open(directory.path);
     const questions = Array.from({ length: 60 }, (_, i) => encodeText(`w${i} w${i + 1} w${(7 * i) % 50}`));
     const together = await index.searchBatch(questions, { topK: 7 });
@@ -86,7 +93,7 @@ export function conformance(suite: Test, engine: EngineName): void {
 
   suite(name("gives the same in any memory, and when opened again"), async () => {
     await using directory = await temporary();
-    await build(directory.path, makePassages(6000)); // some 39,000 tokens: three pieces
+    await build(directory.path, makePassages(6000), { bits }); // some 39,000 tokens: three pieces
     const results = [];
     for (const memoryLimit of [undefined, 0, 600_000]) {
       await using index = await open(directory.path, { memoryLimit });
@@ -97,7 +104,7 @@ export function conformance(suite: Test, engine: EngineName): void {
 
   suite(name("stops when it is told to"), async () => {
     await using directory = await temporary();
-    await build(directory.path, makePassages(50));
+    await build(directory.path, makePassages(50), { bits });
     await using index = await open(directory.path);
     const signal = AbortSignal.abort(new Error("enough"));
     await rejects(index.search(QUESTIONS[0]!, { topK: 1, signal }), /enough/);
@@ -106,7 +113,7 @@ export function conformance(suite: Test, engine: EngineName): void {
 
   suite(name("refuses a number of passages that is none, and an index that is not there"), async () => {
     await using directory = await temporary();
-    await build(directory.path, makePassages(5));
+    await build(directory.path, makePassages(5), { bits });
     await using index = await open(directory.path);
     await rejects(
       index.search(QUESTIONS[0]!, { topK: 0 }),
@@ -116,20 +123,40 @@ export function conformance(suite: Test, engine: EngineName): void {
   });
 }
 
-const randomCase = fc.integer({ min: 1, max: 9 }).chain((dimension) => {
-  const key = fc.array(fc.float({ noNaN: true, min: -8, max: 8 }), {
-    minLength: dimension,
-    maxLength: dimension,
+/** Codes take whole bytes: `multiple` is what the dimension must be a multiple of. */
+const randomCase = (multiple: number) =>
+  fc.integer({ min: 1, max: multiple === 1 ? 9 : 2 }).chain((factor) => {
+    const dimension = factor * multiple;
+    const key = fc.array(fc.float({ noNaN: true, min: -8, max: 8 }), {
+      minLength: dimension,
+      maxLength: dimension,
+    });
+    const rows = (max: number) =>
+      fc.array(key, { minLength: 1, maxLength: max }).map((keys) => Float32Array.from(keys.flat()));
+    return fc.record({
+      dimension: fc.constant(dimension),
+      passages: fc.array(rows(6), { minLength: 1, maxLength: 40 }),
+      question: rows(5),
+      topK: fc.integer({ min: 1, max: 45 }),
+    });
   });
-  const rows = (max: number) =>
-    fc.array(key, { minLength: 1, maxLength: max }).map((keys) => Float32Array.from(keys.flat()));
-  return fc.record({
-    dimension: fc.constant(dimension),
-    passages: fc.array(rows(6), { minLength: 1, maxLength: 40 }),
-    question: rows(5),
-    topK: fc.integer({ min: 1, max: 45 }),
-  });
-});
+
+/** The keys of every passage as the index has them. */
+async function storedKeys(directory: string): Promise<Float32Array[]> {
+  const { header, codec, segments } = await readManifest(directory);
+  const decoder =
+    codec.name === "residual"
+      ? residualDecoder(await readCodebook(directory, codec, header.dimension))
+      : float32Decoder(header.dimension);
+  const keys: Float32Array[] = [];
+  for (const record of segments) {
+    await using segment = await openSegment(segmentPath(directory, record.name), record, { decoder });
+    const starts = await segment.tokenStarts(0, record.passages);
+    for (let p = 0; p < record.passages; p++)
+      keys.push(await segment.keys(starts[p]!, starts[p + 1]! - starts[p]!));
+  }
+  return keys;
+}
 
 const searchAll = (index: TokenIndex) => index.searchBatch(QUESTIONS, { topK: 20 });
 

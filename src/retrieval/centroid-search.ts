@@ -1,0 +1,139 @@
+/**
+ * Search of a compressed index: centroids choose candidates, and only these are decompressed and scored.
+ *
+ * Each question token i reads the lists of its `probes` best centroids. A passage in the list of centroid c has a token
+ * that scores about q_i . c; the best of these stands for its maximum. A passage in none of the lists scores for i at
+ * most about m_i, the product with the best centroid that was not read, and is taken to score that. The passages with the greatest
+ * mean are the candidates; they are scored by all their keys, as decompressed.
+ * Source: Santhanam et al., PLAID, 2022 (centroid interaction); Lee et al., XTR, 2023 (missing scores by a bound).
+ */
+
+import { Best, type ScoredPassage } from "./best.ts";
+import { float32Error, rescore, type SearchEngine } from "./engine.ts";
+import { collect, openProducts, type Products } from "./products.ts";
+import type { KeyPiece, PassageStore } from "./store.ts";
+
+export interface Pruning {
+  /** Centroids whose lists a question token reads. */
+  readonly probes: number;
+  /** Candidates that are decompressed, for each passage that is wanted. */
+  readonly candidatesPerHit: number;
+  /** So many at least. */
+  readonly minCandidates: number;
+}
+
+/** Tokens that are decompressed and scored at once. */
+const PIECE_TOKENS = 16_384;
+
+export async function openCentroidSearch(
+  store: PassageStore,
+  centroids: Float32Array,
+  { probes, candidatesPerHit, minCandidates }: Pruning,
+): Promise<SearchEngine> {
+  const products = await openProducts(store.dimension);
+  return {
+    async search(questions, topK, signal) {
+      const found: ScoredPassage[][] = [];
+      for (const question of questions) {
+        signal?.throwIfAborted();
+        const scores = await products.multiply(question, centroids);
+        const count = Math.max(minCandidates, candidatesPerHit * topK);
+        const candidates = await findCandidates(
+          store,
+          scores,
+          question.length / store.dimension,
+          probes,
+          count,
+          topK,
+        );
+        found.push(await scoreCandidates(store, products, question, candidates, topK));
+      }
+      return found;
+    },
+    [Symbol.asyncDispose]: () => products[Symbol.asyncDispose](),
+  };
+}
+
+/** The `count` most promising passages, ascending; `scores` is [question tokens, centroids]. */
+async function findCandidates(
+  store: PassageStore,
+  scores: Float32Array,
+  questionTokens: number,
+  probes: number,
+  count: number,
+  topK: number,
+): Promise<Uint32Array> {
+  const centroids = scores.length / questionTokens;
+  const gains = new Float32Array(store.passageCount); // above the mean of the m_i, summed
+  const metBy = new Uint32Array(store.passageCount); // the last question token that met the passage, from 1
+  const met: number[] = [];
+  for (let i = 0; i < questionTokens; i++) {
+    const row = scores.subarray(i * centroids, (i + 1) * centroids);
+    const best = largest(row, probes + 1);
+    const bound = best.length > probes ? row[best.pop()!]! : row[best.at(-1)!]!;
+    for (const centroid of best)
+      await store.visitList(centroid, (ordinal) => {
+        if (metBy[ordinal] === i + 1) return; // the first that is met is the best
+        if (metBy[ordinal] === 0) met.push(ordinal);
+        metBy[ordinal] = i + 1;
+        gains[ordinal]! += row[centroid]! - bound;
+      });
+  }
+  if (met.length < Math.min(topK, store.passageCount) && probes < centroids)
+    return findCandidates(store, scores, questionTokens, 2 * probes, count, topK);
+  const chosen = new Best(count);
+  for (const ordinal of met) chosen.push(ordinal, gains[ordinal]!);
+  const ordinals = chosen
+    .take()
+    .slice(0, count)
+    .map(({ ordinal }) => ordinal);
+  return Uint32Array.from(ordinals).sort();
+}
+
+/** The positions of the `count` largest values, largest first. */
+function largest(values: Float32Array, count: number): number[] {
+  const best: number[] = [];
+  let floor = -Infinity;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (value <= floor) continue;
+    let at = best.length;
+    while (at > 0 && values[best[at - 1]!]! < value) at--;
+    best.splice(at, 0, i);
+    if (best.length > count) best.pop();
+    if (best.length === count) floor = values[best.at(-1)!]!;
+  }
+  return best;
+}
+
+async function scoreCandidates(
+  store: PassageStore,
+  products: Products,
+  question: Float32Array,
+  candidates: Uint32Array,
+  topK: number,
+): Promise<ScoredPassage[]> {
+  const best = new Best(topK, 2 * float32Error(question, store));
+  const asked = [{ tokens: question.length / store.dimension, best }];
+  for await (const piece of gatherPieces(store, candidates))
+    collect(await products.multiply(question, piece.keys), asked, piece);
+  return rescore(store, question, best.take(), topK);
+}
+
+async function* gatherPieces(store: PassageStore, ordinals: Uint32Array): AsyncGenerator<KeyPiece> {
+  let from = 0;
+  let parts: Float32Array[] = [];
+  let starts = [0];
+  for (const [i, ordinal] of ordinals.entries()) {
+    const keys = await store.keys(ordinal);
+    parts.push(keys);
+    starts.push(starts.at(-1)! + keys.length / store.dimension);
+    if (starts.at(-1)! < PIECE_TOKENS && i + 1 < ordinals.length) continue;
+    const all = new Float32Array(starts.at(-1)! * store.dimension);
+    for (const [p, part] of parts.entries()) all.set(part, starts[p]! * store.dimension);
+    yield { ordinals: ordinals.subarray(from, i + 1), starts: Uint32Array.from(starts), keys: all };
+    from = i + 1;
+    parts = [];
+    starts = [0];
+  }
+}

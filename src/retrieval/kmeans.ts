@@ -1,0 +1,47 @@
+/** k-means: `count` points that stand for many. Source: Lloyd, Least squares quantization in PCM, 1982. */
+
+import { openNearestFinder } from "./nearest.ts";
+
+const ITERATIONS = 8;
+
+/**
+ * The centroids, [count, size], of the rows of `sample`, [n, size] with n >= count. Starts from rows spread evenly over
+ * the sample, so the result depends on nothing but the sample. A centroid that loses all its rows moves to a row of its
+ * own.
+ */
+export async function kMeans(
+  sample: Float32Array,
+  size: number,
+  count: number,
+  signal: AbortSignal | undefined,
+): Promise<Float32Array> {
+  await using finder = await openNearestFinder(size);
+  const rows = sample.length / size;
+  const spread = (c: number) => sample.subarray(Math.floor((c * rows) / count) * size).subarray(0, size);
+  const centroids = new Float32Array(count * size);
+  for (let c = 0; c < count; c++) centroids.set(spread(c), c * size);
+  for (let iteration = 0; iteration < ITERATIONS; iteration++) {
+    signal?.throwIfAborted();
+    const nearest = await finder.nearest(sample, centroids);
+    const { sums, members } = sumMembers(sample, size, nearest, count);
+    for (let c = 0; c < count; c++)
+      if (members[c] === 0) centroids.set(spread((c + iteration + 0.5) % count), c * size);
+      else for (let d = 0; d < size; d++) centroids[c * size + d] = sums[c * size + d]! / members[c]!;
+  }
+  return centroids;
+}
+
+function sumMembers(
+  sample: Float32Array,
+  size: number,
+  nearest: Uint32Array,
+  count: number,
+): { sums: Float64Array; members: Uint32Array } {
+  const sums = new Float64Array(count * size);
+  const members = new Uint32Array(count);
+  for (const [row, c] of nearest.entries()) {
+    members[c]!++;
+    for (let d = 0; d < size; d++) sums[c * size + d]! += sample[row * size + d]!;
+  }
+  return { sums, members };
+}

@@ -1,0 +1,98 @@
+/**
+ * Inverted lists: for each centroid, which passages have a key of it.
+ *
+ * `lists.bin` holds list after list; a list is the differences of ascending ordinals (the first counts from -1), seven
+ * bits a byte, low bits first, the high bit set on all bytes but a number's last (LEB128). `lists.u64` is
+ * [centroids + 1]: where each list starts and the last one ends.
+ */
+
+/** Entries that are sorted at once: 64 MB. */
+const RUN_ENTRIES = 2 ** 24;
+
+/** The centroids of the tokens of some passages that follow each other. */
+export interface CentroidPiece {
+  readonly first: number;
+  /** First token of each passage, and the end of the last. */
+  readonly starts: ArrayLike<number>;
+  readonly centroids: Uint32Array;
+}
+
+/**
+ * Yields the lists of all centroids as bytes, in order. `pieces` is read once for the sizes of the lists, and once for
+ * every 16 million entries of them, so memory does not grow with the index.
+ */
+export async function* encodeLists(
+  centroidCount: number,
+  pieces: () => AsyncIterable<CentroidPiece>,
+): AsyncGenerator<Uint8Array> {
+  const sizes = new Uint32Array(centroidCount);
+  for await (const piece of pieces())
+    forEachEntry(piece, centroidCount, (centroid) => {
+      sizes[centroid]!++;
+    });
+  for (let first = 0; first < centroidCount; ) {
+    let entries = sizes[first]!;
+    let end = first + 1;
+    while (end < centroidCount && entries + sizes[end]! <= RUN_ENTRIES) entries += sizes[end++]!;
+    yield* encodeRun(sizes.subarray(first, end), first, pieces);
+    first = end;
+  }
+}
+
+/** The lists of the centroids from `first` on; `sizes` is of these. */
+async function* encodeRun(
+  sizes: Uint32Array,
+  first: number,
+  pieces: () => AsyncIterable<CentroidPiece>,
+): AsyncGenerator<Uint8Array> {
+  const lists = Array.from(sizes, (size) => new Uint32Array(size));
+  const filled = new Uint32Array(sizes.length);
+  for await (const piece of pieces())
+    forEachEntry(piece, first + sizes.length, (centroid, ordinal) => {
+      if (centroid >= first) lists[centroid - first]![filled[centroid - first]!++] = ordinal;
+    });
+  for (const list of lists) yield encodeList(list);
+}
+
+/** Calls `visit` once for every passage and centroid below `end` that it has. */
+function forEachEntry(
+  { first, starts, centroids }: CentroidPiece,
+  end: number,
+  visit: (centroid: number, ordinal: number) => void,
+): void {
+  for (let p = 0; p + 1 < starts.length; p++) {
+    const own = centroids.slice(starts[p]!, starts[p + 1]!).sort();
+    for (let i = 0; i < own.length && own[i]! < end; i++)
+      if (i === 0 || own[i] !== own[i - 1]) visit(own[i]!, first + p);
+  }
+}
+
+export function encodeList(ordinals: Uint32Array): Uint8Array {
+  const bytes: number[] = [];
+  let last = -1;
+  for (const ordinal of ordinals) {
+    let difference = ordinal - last;
+    for (; difference >= 128; difference >>>= 7) bytes.push((difference & 127) | 128);
+    bytes.push(difference);
+    last = ordinal;
+  }
+  return Uint8Array.from(bytes);
+}
+
+/** Calls `visit` with the ordinals of a list. */
+export function decodeList(bytes: Uint8Array, visit: (ordinal: number) => void): void {
+  let ordinal = -1;
+  let difference = 0;
+  let shift = 0;
+  for (const byte of bytes) {
+    difference |= (byte & 127) << shift;
+    if (byte >= 128) {
+      shift += 7;
+      continue;
+    }
+    ordinal += difference;
+    visit(ordinal);
+    difference = 0;
+    shift = 0;
+  }
+}
