@@ -1,0 +1,78 @@
+/**
+ * Event files that TensorBoard shows. Format: TFRecord framing (https://www.tensorflow.org/tutorials/load_data/tfrecord) around
+ * `Event` messages (https://github.com/tensorflow/tensorboard/blob/master/tensorboard/compat/proto/event.proto).
+ */
+
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { type AppendFile, openAppendFile } from "./append-file.ts";
+import { crc32c } from "./crc32c.ts";
+
+/** Fields of `Event`, `SessionLog`, `Summary` and `Summary.Value`. */
+const EVENT = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;
+const SESSION_LOG = { status: 1 } as const;
+const SUMMARY = { value: 1 } as const;
+const VALUE = { tag: 1, simpleValue: 2 } as const;
+const SESSION_START = 1;
+const CRC_MASK = 0xa282ead8; // so that the checksum of data that hold checksums stays a good one
+
+export interface TensorBoardWriter extends AsyncDisposable {
+  /** Adds numbers, by tag (`train/nll`), after so many steps. Kept in single precision. */
+  scalars(step: number, values: Readonly<Record<string, number>>): Promise<void>;
+}
+
+/**
+ * Begins a new event file in `directory`, which is there. TensorBoard shows the files of a directory as one run; of a run that
+ * was interrupted and goes on from `resumedAt`, it forgets what came after that step.
+ *
+ * @throws {InputError} where the disk refuses.
+ */
+export async function openTensorBoard(directory: string, resumedAt?: number): Promise<TensorBoardWriter> {
+  const name = `events.out.tfevents.${Math.floor(Date.now() / 1000)}.${hostname()}.${process.pid}`;
+  const file = await openAppendFile(join(directory, name));
+  await appendEvent(file, (event) =>
+    event.tag(EVENT.fileVersion, WireType.LengthDelimited).string("brain.Event:2"),
+  );
+  if (resumedAt !== undefined) {
+    await appendEvent(file, (event) => {
+      event.tag(EVENT.step, WireType.Varint).int64(resumedAt + 1); // the first step that is forgotten
+      event.tag(EVENT.sessionLog, WireType.LengthDelimited).fork();
+      event.tag(SESSION_LOG.status, WireType.Varint).int32(SESSION_START).join();
+    });
+  }
+  return {
+    scalars: (step, values) =>
+      appendEvent(file, (event) => {
+        event.tag(EVENT.step, WireType.Varint).int64(step);
+        event.tag(EVENT.summary, WireType.LengthDelimited).fork();
+        for (const [tag, value] of Object.entries(values)) {
+          event.tag(SUMMARY.value, WireType.LengthDelimited).fork();
+          event.tag(VALUE.tag, WireType.LengthDelimited).string(tag);
+          event.tag(VALUE.simpleValue, WireType.Bit32).float(value).join();
+        }
+        event.join();
+      }),
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+  };
+}
+
+async function appendEvent(file: AppendFile, write: (event: BinaryWriter) => void): Promise<void> {
+  const event = new BinaryWriter().tag(EVENT.wallTime, WireType.Bit64).double(Date.now() / 1000);
+  write(event);
+  await file.append(frame(event.finish()));
+}
+
+/** Length, its checksum, the data, their checksum; little-endian. */
+function frame(data: Uint8Array): Uint8Array {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(data.length));
+  return Buffer.concat([length, maskedCrc(length), data, maskedCrc(data)]);
+}
+
+function maskedCrc(data: Uint8Array): Buffer {
+  const crc = crc32c(data);
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE((((crc >>> 15) | (crc << 17)) + CRC_MASK) >>> 0);
+  return bytes;
+}
