@@ -7,8 +7,16 @@ import { indexCommand } from "./build-index.ts";
 import { evaluateCommand } from "./evaluate.ts";
 import { retrieveCommand } from "./retrieve.ts";
 import { EXIT, report, run } from "./run.ts";
+import { trainCommand } from "./train.ts";
 
-const COMMANDS = [indexCommand, retrieveCommand, answerCommand, evaluateCommand, benchmarkCommand];
+const COMMANDS = [
+  indexCommand,
+  retrieveCommand,
+  answerCommand,
+  trainCommand,
+  evaluateCommand,
+  benchmarkCommand,
+];
 
 const abort = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"]) {

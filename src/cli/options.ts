@@ -16,12 +16,25 @@ interface IntegerOption {
   readonly minimum: number;
 }
 
+interface NumberOption {
+  readonly kind: "number";
+  readonly help: string;
+  readonly default?: number;
+}
+
+interface ChoiceOption {
+  readonly kind: "choice";
+  readonly help: string;
+  readonly choices: readonly string[];
+  readonly default?: string;
+}
+
 interface FlagOption {
   readonly kind: "flag";
   readonly help: string;
 }
 
-type Option = TextOption | IntegerOption | FlagOption;
+type Option = TextOption | IntegerOption | NumberOption | ChoiceOption | FlagOption;
 type Options = Readonly<Record<string, Option>>;
 
 /** What parsing makes of a table of options. */
@@ -31,9 +44,11 @@ type Value<O extends Option> = O extends FlagOption
     ? O extends { required: true }
       ? string
       : string | undefined
-    : O extends { default: number }
-      ? number
-      : number | undefined;
+    : O extends ChoiceOption
+      ? O["choices"][number] | (O extends { default: string } ? never : undefined)
+      : O extends { default: number }
+        ? number
+        : number | undefined;
 export type Values<T extends Options> = { readonly [Name in keyof T]: Value<T[Name]> };
 
 export interface Command {
@@ -87,6 +102,9 @@ function resolve(name: string, option: Option, given: unknown): string | number 
   if (option.kind === "flag") return given === true;
   if (option.kind === "integer")
     return given === undefined ? option.default : integer(name, option, String(given));
+  if (option.kind === "number") return given === undefined ? option.default : number(name, String(given));
+  if (option.kind === "choice")
+    return given === undefined ? option.default : choice(name, option, String(given));
   if (given === undefined && option.required)
     throw new UsageError(`--${name} ${option.placeholder} is missing`);
   return given as string | undefined;
@@ -98,12 +116,38 @@ function integer(name: string, { minimum }: IntegerOption, given: string): numbe
   throw new UsageError(`--${name}: expected a whole number from ${minimum} on, got "${given}"`);
 }
 
+function number(name: string, given: string): number {
+  const value = Number(given);
+  if (given.trim() !== "" && Number.isFinite(value) && value >= 0) return value;
+  throw new UsageError(`--${name}: expected a number from 0 on, got "${given}"`);
+}
+
+function choice(name: string, { choices }: ChoiceOption, given: string): string {
+  if (choices.includes(given)) return given;
+  throw new UsageError(`--${name}: expected ${choices.join(", ")}, got "${given}"`);
+}
+
 function describe(options: Options): string {
   const rows = Object.entries(options).map(([name, option]) => [
-    `--${name}${option.kind === "flag" ? "" : option.kind === "integer" ? " N" : ` ${option.placeholder}`}`,
+    `--${name}${placeholder(option)}`,
     option.help +
       ("default" in option ? ` (default ${option.default})` : "required" in option ? " (required)" : ""),
   ]);
   const width = Math.max(...rows.map(([left]) => left!.length));
   return rows.map(([left, right]) => `  ${left!.padEnd(width)}  ${right}`).join("\n");
+}
+
+function placeholder(option: Option): string {
+  switch (option.kind) {
+    case "flag":
+      return "";
+    case "integer":
+      return " N";
+    case "number":
+      return " X";
+    case "choice":
+      return ` ${option.choices.join("|")}`;
+    case "text":
+      return ` ${option.placeholder}`;
+  }
 }

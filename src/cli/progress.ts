@@ -7,8 +7,8 @@ const LINE_INTERVAL_MS = 10_000;
 const FIRST_LINE_MS = 1_000;
 
 export interface Progress {
-  /** So many are done. */
-  update(done: number): void;
+  /** So many are done; `note` says how it goes. */
+  update(done: number, note?: string): void;
   /** So many were done before: they count, but not for the rate. */
   resume(done: number): void;
   stop(): void;
@@ -20,12 +20,13 @@ export function startProgress(unit: string, total: number): Progress {
   let resumed = 0;
   const show = process.stderr.isTTY ? createBar(unit, total) : createLines(unit, total);
   return {
-    update(done) {
+    update(done, note = "") {
       const seconds = (performance.now() - started) / 1000;
       const rate = (done - resumed) / seconds;
       show.update(done, {
         rate: rate < 10 ? rate.toPrecision(2) : rate.toFixed(0),
         left: duration((total - done) / rate),
+        note: note && `, ${note}`,
       });
     },
     resume(done) {
@@ -74,6 +75,7 @@ export function duration(seconds: number): string {
 interface Pace {
   readonly rate: string;
   readonly left: string;
+  readonly note: string;
 }
 
 interface Display {
@@ -81,11 +83,15 @@ interface Display {
   stop(): void;
 }
 
-const UNKNOWN: Pace = { rate: "?", left: "?" };
+const UNKNOWN: Pace = { rate: "?", left: "?", note: "" };
 
 function createBar(unit: string, total: number): Display {
   const bar = new cliProgress.SingleBar(
-    { format: `{bar} {value}/{total} ${unit}, {rate}/s, {left} left`, hideCursor: true, gracefulExit: true },
+    {
+      format: `{bar} {value}/{total} ${unit}, {rate}/s, {left} left{note}`,
+      hideCursor: true,
+      gracefulExit: true,
+    },
     cliProgress.Presets.shades_classic,
   );
   bar.start(total, 0, UNKNOWN);
@@ -95,10 +101,10 @@ function createBar(unit: string, total: number): Display {
 function createLines(unit: string, total: number): Display {
   let next = performance.now() + FIRST_LINE_MS;
   return {
-    update(done, { rate, left }) {
+    update(done, { rate, left, note }) {
       if (performance.now() < next && done < total) return;
       next = performance.now() + LINE_INTERVAL_MS;
-      process.stderr.write(`${done}/${total} ${unit}, ${rate}/s, ${left} left\n`);
+      process.stderr.write(`${done}/${total} ${unit}, ${rate}/s, ${left} left${note}\n`);
     },
     stop() {},
   };

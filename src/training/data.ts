@@ -28,7 +28,7 @@ export interface TrainingQuestion extends Question {
  * - optionally `passage_id`, the passage that the question was asked about
  * - optionally contexts: `ctxs`, best first; or DPR's `positive_ctxs`, `hard_negative_ctxs` and `negative_ctxs`. The id of a
  *   context is its `id`, `passage_id` or `psg_id`; titles and texts are not kept, so that 80,000 questions with 100 contexts
- *   each take some 0.5 GB and not 6.
+ *   each take 0.3 GB and not 5.
  *
  * Of DPR's contexts the first positive one counts as `passage_id`, and goes before the hard negatives; the other positives come
  * after these, since some questions have a hundred.

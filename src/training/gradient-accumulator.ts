@@ -27,8 +27,6 @@ export interface AccumulatorOptions extends ObjectiveOptions {
   readonly candidates: Candidates;
   /** Share of numbers that dropout sets to 0. */
   readonly dropout: number;
-  /** Questions of a chunk. */
-  readonly chunkQuestions: number;
 }
 
 /** Losses of a batch; what concerns retrieval is there if it is trained. */
@@ -50,12 +48,14 @@ export interface BatchLosses {
   };
 }
 
+type Key = readonly (number | string)[];
+
 export interface GradientAccumulator extends AsyncDisposable {
   /**
-   * Adds the gradients of a batch to those in the parameters' states. All examples have equally many passages. `key`
-   * determines the dropout.
+   * Adds the gradients of a batch, computed in chunks of so many questions, to those in the parameters' states. All
+   * examples have equally many passages. `key` determines the dropout.
    */
-  add(examples: readonly TokenExample[], key: readonly (number | string)[]): Promise<BatchLosses>;
+  add(examples: readonly TokenExample[], chunkQuestions: number, key: Key): Promise<BatchLosses>;
 }
 
 /** A compiled graph, and what it takes. */
@@ -105,8 +105,8 @@ export function openGradientAccumulator(
   };
 
   return {
-    async add(examples, key) {
-      const chunks = chunksOf(config, examples, options.chunkQuestions, options.candidates);
+    async add(examples, chunkQuestions, key) {
+      const chunks = chunksOf(config, examples, chunkQuestions, options.candidates);
       const shared =
         chunks.length > 1 && options.objective === "distillation" && options.candidates === "batch";
       const graphOf = (chunk: Chunk): Promise<Compiled> =>

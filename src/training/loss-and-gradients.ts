@@ -78,11 +78,14 @@ export async function lossAndGradients(
     passages: batch.passages[i]!.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
   }));
   const tau = headWeights && (options.tau ?? config.distillationTau);
-  const chunkQuestions = options.chunkQuestions ?? examples.length;
   const objective = alpha === 0 ? "qa" : "distillation";
-  const accumulatorOptions = { objective, alpha, tau, dropout, chunkQuestions, candidates: "batch" } as const;
+  const accumulatorOptions = { objective, alpha, tau, dropout, candidates: "batch" } as const;
   await using accumulator = openGradientAccumulator(config, parameters, accumulatorOptions, {});
-  const { nll, loss, retrieval, distillation } = await accumulator.add(examples, [0]);
+  const { nll, loss, retrieval, distillation } = await accumulator.add(
+    examples,
+    options.chunkQuestions ?? examples.length,
+    [0],
+  );
   const gradients = new Map([...parameters].map(([name, { gradient }]) => [name, gradient]));
   return {
     nll,

@@ -26,8 +26,10 @@ export interface ParameterState {
 }
 
 export interface Optimizer extends AsyncDisposable {
-  /** Updates all parameters with their gradients. `step` counts from 1. Returns the gradients' norm before clipping. */
-  update(step: number, learningRate: number): Promise<number>;
+  /** The global norm of the gradients. */
+  norm(): Promise<number>;
+  /** Updates all parameters with their gradients, whose norm is given. `step` counts from 1. */
+  update(step: number, learningRate: number, norm: number): Promise<void>;
 }
 
 const BETA_MEAN = 0.9;
@@ -47,17 +49,17 @@ export async function openOptimizer(
   const norm = await compile(traceNorm(parameters), options);
   const adamW = await compile(traceAdamW(parameters, weightDecay), options);
   return {
-    async update(step, learningRate) {
-      const squares = await norm.run(feedsOf(parameters, ["gradient"]));
-      const length = Math.sqrt(squares.total!.data[0]!);
-      await updateInPlace(adamW, parameters, {
+    async norm() {
+      const { total } = await norm.run(feedsOf(parameters, ["gradient"]));
+      return Math.sqrt(total!.data[0]!);
+    },
+    update: (step, learningRate, length) =>
+      updateInPlace(adamW, parameters, {
         clip: Math.min(1, clipNorm / length),
         rate: learningRate,
         meanCorrection: 1 / (1 - BETA_MEAN ** step),
         squareCorrection: 1 / (1 - BETA_SQUARE ** step),
-      });
-      return length;
-    },
+      }),
     async [Symbol.asyncDispose]() {
       await Promise.all([norm[Symbol.asyncDispose](), adamW[Symbol.asyncDispose]()]);
     },

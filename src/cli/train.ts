@@ -1,0 +1,129 @@
+/** `reatt train`: from questions and answers to a trained model. */
+
+import type { TrainingEvent, TrainingResult } from "../training/events.ts";
+import { train } from "../training/train.ts";
+import { type Command, defineCommand } from "./options.ts";
+import { type Progress, startProgress } from "./progress.ts";
+
+export const trainCommand: Command = defineCommand({
+  name: "train",
+  summary: "Trains a model on questions and answers. Interrupted, it saves; --resume goes on.",
+  options: {
+    model: { kind: "text", placeholder: "DIR", help: "folder of the model to begin with", required: true },
+    corpus: { kind: "text", placeholder: "FILE.jsonl[.gz]", help: "passages, one a line", required: true },
+    data: {
+      kind: "text",
+      placeholder: "FILE.jsonl",
+      help: 'questions: {"question","answers",["passage_id"],["ctxs"]}; the forms of FiD and DPR are read too',
+      required: true,
+    },
+    out: {
+      kind: "text",
+      placeholder: "DIR",
+      help: "folder of the trained model, its log and report",
+      required: true,
+    },
+    dev: { kind: "text", placeholder: "FILE.jsonl", help: "questions that choose the best checkpoint" },
+    "dev-questions": { kind: "integer", help: "of these, use so many", default: 200, minimum: 1 },
+    iterations: { kind: "integer", help: "times that close passages are found anew", default: 1, minimum: 1 },
+    steps: { kind: "integer", help: "steps of an iteration", default: 500, minimum: 1 },
+    questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
+    "close-passages": { kind: "integer", help: "passages of a question", default: 8, minimum: 1 },
+    objective: {
+      kind: "choice",
+      choices: ["distillation", "marginal", "qa"],
+      help: "what is minimised",
+      default: "distillation",
+    },
+    alpha: { kind: "number", help: "weight of the distillation loss", default: 8 },
+    candidates: {
+      kind: "choice",
+      choices: ["batch", "own"],
+      help: "passages that compete for a question: those of all questions of the step, or its own",
+      default: "batch",
+    },
+    tau: {
+      kind: "number",
+      help: "learn which head retrieves, at this temperature (default: the model's head)",
+    },
+    "learning-rate": { kind: "number", help: "peak learning rate", default: 5e-5 },
+    dropout: { kind: "number", help: "share of numbers dropped (default: as config.json says)" },
+    "max-passage-tokens": { kind: "integer", help: "longer passages are cut", default: 512, minimum: 2 },
+    provider: { kind: "choice", choices: ["cpu", "webgpu", "cuda"], help: "what computes", default: "cpu" },
+    seed: { kind: "integer", help: "of all random numbers", default: 0, minimum: 0 },
+    resume: { kind: "flag", help: "go on with the run in --out, if there is one" },
+    json: { kind: "flag", help: "print events, one JSON object a line" },
+  },
+  async run({ json, ...given }, signal) {
+    const run = train({
+      ...given,
+      devQuestions: given["dev-questions"],
+      closePassages: given["close-passages"],
+      learningRate: given["learning-rate"],
+      maxPassageTokens: given["max-passage-tokens"],
+      signal,
+    });
+    const result = await (json ? printEvents(run) : showEvents(run));
+    const { folder, report, step, finished } = result;
+    if (json) process.stdout.write(`${JSON.stringify({ type: "result", ...result })}\n`);
+    else
+      process.stdout.write(
+        `${finished ? "Finished" : "Stopped"} after step ${step}: ${folder}\nReport: ${report}\n`,
+      );
+  },
+});
+
+async function printEvents(run: AsyncGenerator<TrainingEvent, TrainingResult>): Promise<TrainingResult> {
+  for (;;) {
+    const { done, value } = await run.next();
+    if (done) return value;
+    process.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+}
+
+/** A bar for each stage and one for all steps, and a line for each evaluation. */
+async function showEvents(run: AsyncGenerator<TrainingEvent, TrainingResult>): Promise<TrainingResult> {
+  let progress: Progress | undefined;
+  let stepsShown = false;
+  const stop = (): void => {
+    progress?.stop();
+    progress = undefined;
+    stepsShown = false;
+  };
+  const say = (line: string): void => {
+    stop();
+    process.stderr.write(`${line}\n`);
+  };
+  try {
+    for (;;) {
+      const { done, value: event } = await run.next();
+      if (done) return event;
+      if (event.type === "stage") {
+        say(`${event.name} …`);
+        if (event.total !== undefined) progress = startProgress("done", event.total);
+      } else if (event.type === "progress") progress?.update(event.done);
+      else if (event.type === "step") {
+        if (!stepsShown) {
+          stop();
+          progress = startProgress("steps", event.steps);
+          progress.resume(event.step - 1);
+          stepsShown = true;
+        }
+        progress?.update(event.step, lossLine(event));
+      } else if (event.type === "evaluation")
+        say(`step ${event.step}: ${measuresLine(event.measures)}${event.best ? ", the best so far" : ""}`);
+    }
+  } finally {
+    stop();
+  }
+}
+
+function lossLine({ losses, questionsPerSecond }: Extract<TrainingEvent, { type: "step" }>): string {
+  const kl = losses.distillation ? `, kl ${losses.distillation.kl.toFixed(3)}` : "";
+  return `nll ${losses.nll.toFixed(3)}${kl}, ${questionsPerSecond.toFixed(1)} questions/s`;
+}
+
+const measuresLine = (measures: Readonly<Record<string, number>>): string =>
+  Object.entries(measures)
+    .map(([name, value]) => `${name} ${(100 * value).toFixed(1)}`)
+    .join(", ");

@@ -1,0 +1,85 @@
+/** What a training run is told. */
+
+import type { Provider } from "../tensor/session.ts";
+import type { Candidates } from "./batch.ts";
+import type { ObjectiveName } from "./loss-graph.ts";
+
+export interface TrainOptions {
+  /** A model's folder. */
+  readonly model: string;
+  /** JSON Lines of passages, plain or gzip. */
+  readonly corpus: string;
+  /** Training questions: see `readTrainingFile`. */
+  readonly data: string;
+  /** Where the trained model, the log, the report and the checkpoints are written. */
+  readonly out: string;
+  /** Questions to choose the best checkpoint by, in the form of `data`. Default: none, and the last one is kept. */
+  readonly dev?: string | undefined;
+  /** Only the first so many questions of `dev` are used. Default 200. */
+  readonly devQuestions?: number | undefined;
+  /** Close passages are found anew for each iteration: by BM25 for the first, then by the model. Default 1. */
+  readonly iterations?: number | undefined;
+  /** Steps of an iteration. Default 500. */
+  readonly steps?: number | undefined;
+  /** Questions of a step. Default 16. */
+  readonly questions?: number | undefined;
+  /** Close passages of a question. Default 8. */
+  readonly closePassages?: number | undefined;
+  /** Default `distillation`. */
+  readonly objective?: ObjectiveName | undefined;
+  /** Weight of the distillation loss. Default 8, as in the paper. */
+  readonly alpha?: number | undefined;
+  /** Whether the passages of other questions compete as well (`batch`) or a question's own alone. Default `batch`. */
+  readonly candidates?: Candidates | undefined;
+  /** Learn which head retrieves, at this temperature; default: the head of the configuration is the one. */
+  readonly tau?: number | undefined;
+  /** Peak learning rate. Default 5e-5, as in the paper. */
+  readonly learningRate?: number | undefined;
+  /** Default: the configuration's `dropout_rate`. */
+  readonly dropout?: number | undefined;
+  /** Longer passages are cut. Default 512. */
+  readonly maxPassageTokens?: number | undefined;
+  readonly provider?: Provider | undefined;
+  /** Default 0. */
+  readonly seed?: number | undefined;
+  /** Go on where the run in `out` stopped; without one there, begin. */
+  readonly resume?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** With defaults, except for those that depend on the model. */
+export function withDefaults(options: TrainOptions): ResolvedOptions {
+  return {
+    devQuestions: 200,
+    iterations: 1,
+    steps: 500,
+    questions: 16,
+    closePassages: 8,
+    objective: "distillation" as ObjectiveName,
+    alpha: 8,
+    candidates: "batch" as Candidates,
+    learningRate: 5e-5,
+    maxPassageTokens: 512,
+    seed: 0,
+    resume: false,
+    ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
+  } as ResolvedOptions;
+}
+
+type Defaulted =
+  | "devQuestions"
+  | "iterations"
+  | "steps"
+  | "questions"
+  | "closePassages"
+  | "objective"
+  | "alpha"
+  | "candidates"
+  | "learningRate"
+  | "maxPassageTokens"
+  | "seed"
+  | "resume";
+
+export type ResolvedOptions = TrainOptions & {
+  readonly [Name in Defaulted]-?: NonNullable<TrainOptions[Name]>;
+};

@@ -1,0 +1,31 @@
+/** HTML that cannot be broken by what is put into it. */
+
+export interface Html {
+  readonly markup: string;
+}
+
+type Part = string | number | Html | undefined | readonly Part[];
+
+/** A template whose values are escaped, save those that are `Html` themselves. A list is joined; `undefined` leaves nothing. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return { markup: strings.map((text, i) => text + markupOf(parts[i])).join("") };
+}
+
+/** Text that is markup already: ours, never a user's. */
+export const raw = (markup: string): Html => ({ markup });
+
+function markupOf(part: Part): string {
+  if (part === undefined) return "";
+  if (typeof part === "string" || typeof part === "number") return escapeText(String(part));
+  return "markup" in part ? part.markup : part.map(markupOf).join("");
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+const escapeText = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);

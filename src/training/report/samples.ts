@@ -1,0 +1,80 @@
+/** Sample questions with what was retrieved and answered before training and after. */
+
+import { containsAnswer, exactMatch } from "../../evaluation/answers.ts";
+import { findAnswerSpan } from "../../text/answer-span.ts";
+import { type Html, html } from "./html.ts";
+
+/** What a model said to a question. */
+export interface SampleReply {
+  readonly answer: string;
+  /** Best first. */
+  readonly passages: readonly { readonly title: string; readonly text: string; readonly score: number }[];
+}
+
+export interface Sample {
+  readonly question: string;
+  /** Accepted answers. */
+  readonly gold: readonly string[];
+  readonly before?: SampleReply | undefined;
+  readonly after?: SampleReply | undefined;
+}
+
+const SHOWN_PASSAGES = 2; // the others fold away
+/** Characters of a passage that are shown besides the answer, some three lines, and of these before the answer. */
+const EXCERPT_LENGTH = 220;
+const LENGTH_BEFORE = 100;
+
+const OUTCOMES = ["Learned", "Lost", "Right before and after", "Still wrong", "Right", "Wrong"] as const;
+
+/** Cards, those first in which training changed the answer. */
+export function sampleCards(samples: readonly Sample[]): Html {
+  const sorted = OUTCOMES.flatMap((outcome) => samples.filter((sample) => outcomeOf(sample) === outcome));
+  return html`${sorted.map(
+    (sample) => html`<article><h3>${sample.question}</h3>
+<p class="quiet">${outcomeOf(sample)}. Accepted: ${sample.gold.join(" | ")}</p>
+<div class="sides">${side("Before", sample.before, sample.gold)}${side("After", sample.after, sample.gold)}</div></article>`,
+  )}`;
+}
+
+function outcomeOf({ gold, before, after }: Sample): (typeof OUTCOMES)[number] {
+  const [was, is] = [before, after].map((reply) => reply && exactMatch(reply.answer, gold));
+  if (was === undefined || is === undefined) return (was ?? is) ? "Right" : "Wrong";
+  if (is) return was ? "Right before and after" : "Learned";
+  return was ? "Lost" : "Still wrong";
+}
+
+function side(title: string, reply: SampleReply | undefined, gold: readonly string[]): Html | undefined {
+  if (!reply) return undefined;
+  const items = reply.passages.map((passage) => passageItem(passage, gold));
+  const hidden = items.length - SHOWN_PASSAGES;
+  const right = exactMatch(reply.answer, gold);
+  return html`<section><p><span class="quiet">${title}:</span>
+<b class="${right ? "right" : "wrong"}">${reply.answer || "no answer"} ${right ? "✓" : "✗"}</b></p>
+<ol>${items.slice(0, SHOWN_PASSAGES)}</ol>
+${
+  hidden > 0
+    ? html`<details><summary>${hidden} more</summary><ol start="${SHOWN_PASSAGES + 1}">${items.slice(SHOWN_PASSAGES)}</ol></details>`
+    : undefined
+}</section>`;
+}
+
+function passageItem({ title, text, score }: SampleReply["passages"][number], gold: readonly string[]): Html {
+  const found = containsAnswer(text, gold) ? html` <b class="right">✓</b>` : undefined;
+  return html`<li><span class="title">${title || "untitled"}</span>${found}
+<span class="quiet">${score.toFixed(2)}</span><br>${marked(text, gold)}</li>`;
+}
+
+/** The part of a text around the first accepted answer that stands in it, or else its beginning; whole words. */
+function marked(text: string, gold: readonly string[]): Html {
+  const { start, end } = gold.flatMap((answer) => findAnswerSpan(answer, text) ?? [])[0] ?? {
+    start: 0,
+    end: 0,
+  };
+  const before = text.slice(0, start);
+  const after = text.slice(end);
+  const left =
+    before.length <= LENGTH_BEFORE ? before : `…${before.slice(-LENGTH_BEFORE).replace(/^\S+/, "")}`;
+  const room = EXCERPT_LENGTH - left.length;
+  const right = after.length <= room ? after : `${after.slice(0, room).replace(/\S+$/, "")}…`;
+  return html`${left}${end > 0 ? html`<mark>${text.slice(start, end)}</mark>` : undefined}${right}`;
+}

@@ -1,0 +1,68 @@
+/** How a report looks, by day and by night. Colours: Okabe and Ito, told apart by those who see few; lighter ones on dark. */
+
+export const STYLE = `
+:root {
+  color-scheme: light dark;
+  --page: #f6f7f8; --card: #fff; --ink: #1c2024; --quiet: #606a73; --line: #dfe3e6; --mark: #fff0b3;
+  --right: #00704f; --wrong: #b3400b;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #aa4e86; --c4: #8f7400; --other: #b4bbc1;
+}
+@media (prefers-color-scheme: dark) { :root {
+  --page: #14171a; --card: #1c2024; --ink: #e6e9eb; --quiet: #9aa4ad; --line: #31373d; --mark: #5a4a00;
+  --right: #4cc79f; --wrong: #ff8f5a;
+  --c0: #56b4e9; --c1: #ff8f3f; --c2: #2fc79a; --c3: #e08fc0; --c4: #e0c030; --other: #4d555c;
+} }
+* { box-sizing: border-box; margin: 0; }
+body { background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; padding: 32px 20px; }
+main { max-width: 1120px; margin: auto; }
+h1 { font-size: 25px; line-height: 1.25; }
+h2 { font-size: 18px; margin: 36px 0 10px; }
+h3 { font-size: 15px; }
+.quiet, small { color: var(--quiet); }
+ul, ol { list-style: none; padding: 0; }
+code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
+figure, article, .tiles li, .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px; }
+.tiles { display: flex; flex-wrap: wrap; gap: 12px; margin: 18px 0 12px; }
+.tiles li { flex: 1 1 130px; line-height: 1.35; }
+.tiles span { color: var(--quiet); }
+.tiles b { display: block; font-size: 25px; font-weight: 600; font-variant-numeric: tabular-nums; }
+.notes { border-left: 4px solid var(--c1); margin: 12px 0; }
+dl { columns: 2 360px; column-gap: 32px; }
+dl div { break-inside: avoid; display: flex; gap: 12px; justify-content: space-between; border-bottom: 1px solid var(--line); padding: 2px 0; }
+dt { color: var(--quiet); white-space: nowrap; }
+dd { text-align: right; overflow-wrap: anywhere; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); gap: 14px; margin-top: 10px; }
+figure { display: flex; flex-direction: column; }
+figcaption { flex: 1; }
+figcaption p, .legend { font-size: 13px; color: var(--quiet); }
+svg { display: block; width: 100%; margin: 8px 0 4px; }
+svg text { fill: var(--quiet); font-size: 11px; font-variant-numeric: tabular-nums; }
+.tick { text-anchor: end; }
+.step { text-anchor: middle; }
+.grid { stroke: var(--line); }
+.cursor { stroke: var(--quiet); visibility: hidden; }
+.c0 { --colour: var(--c0); } .c1 { --colour: var(--c1); } .c2 { --colour: var(--c2); }
+.c3 { --colour: var(--c3); } .c4 { --colour: var(--c4); } .other { --colour: var(--other); }
+polyline { fill: none; stroke: var(--colour); stroke-width: 1.8; stroke-linejoin: round; }
+polygon { fill: var(--colour); opacity: 0.2; }
+circle { fill: var(--colour); }
+.level { stroke: var(--colour); stroke-dasharray: 5 4; opacity: 0.8; }
+.legend { display: flex; flex-wrap: wrap; gap: 2px 16px; }
+.legend i { display: inline-block; width: 14px; height: 3px; margin-right: 6px; vertical-align: middle; background: var(--colour); }
+.legend b { color: var(--ink); font-variant-numeric: tabular-nums; }
+.legend .at { margin-left: auto; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { padding: 4px 10px; text-align: right; white-space: nowrap; }
+th { font-weight: normal; color: var(--quiet); }
+thead th, tr + tr > * { border-bottom: 1px solid var(--line); }
+article { margin-bottom: 12px; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 360px), 1fr)); gap: 8px 28px; margin-top: 8px; }
+.sides ol { font-size: 13px; padding-left: 20px; list-style: decimal; }
+.sides li { margin-top: 6px; overflow-wrap: anywhere; }
+.title { font-weight: 600; }
+.right { color: var(--right); } .wrong { color: var(--wrong); }
+mark { background: var(--mark); color: inherit; border-radius: 2px; }
+summary { cursor: pointer; font-size: 13px; color: var(--quiet); margin-top: 6px; }
+@media print { body { padding: 0; } figure, article { break-inside: avoid; } }
+`;

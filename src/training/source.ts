@@ -1,0 +1,59 @@
+/** Where training examples come from. */
+
+import type { Passage } from "../text/passage.ts";
+import { passageIds, retrievalQuestionIds } from "../text/prompts.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import type { TokenExample } from "./batch.ts";
+import { createRandom } from "./random.ts";
+
+/** A question, an answer to write, and the close passages to find it in. */
+export interface TextExample {
+  readonly question: string;
+  readonly answer: string;
+  readonly passages: readonly Passage[];
+}
+
+/** Examples by number. All have equally many passages. */
+export interface ExampleSource {
+  readonly size: number;
+  /** The same for the same `index` and `step`; what is drawn anew each time (an alias of the answer) depends on `step`. */
+  example(index: number, step: number): TextExample;
+}
+
+/**
+ * The examples of a step, counted from 0, as token ids: every epoch is a new order of the whole source, determined by `seed`.
+ *
+ * Sorted by length, so that chunks are padded little.
+ */
+export function examplesOfStep(
+  source: ExampleSource,
+  tokenizer: Tokenizer,
+  options: { seed: string; step: number; questions: number; maxPassageTokens: number },
+): TokenExample[] {
+  const { seed, step, questions, maxPassageTokens } = options;
+  const examples = Array.from({ length: questions }, (_, i) => {
+    const position = step * questions + i;
+    const index = orderOfEpoch(source.size, seed, Math.floor(position / source.size))[
+      position % source.size
+    ]!;
+    const { question, answer, passages } = source.example(index, step);
+    return {
+      question: retrievalQuestionIds(tokenizer, question),
+      answer: [...tokenizer.encode(answer), tokenizer.eosId],
+      passages: passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
+    };
+  });
+  const longest = ({ passages }: TokenExample): number => Math.max(...passages.map(({ length }) => length));
+  return examples.sort((a, b) => longest(b) - longest(a));
+}
+
+let lastOrder: { readonly key: string; readonly order: readonly number[] } | undefined;
+
+/** Kept from call to call, since the steps of an epoch ask for the same one. */
+function orderOfEpoch(size: number, seed: string, epoch: number): readonly number[] {
+  const key = `${size} ${seed} ${epoch}`;
+  if (lastOrder?.key === key) return lastOrder.order;
+  const order = createRandom(seed, "order", epoch).shuffle(Array.from({ length: size }, (_, i) => i));
+  lastOrder = { key, order };
+  return order;
+}

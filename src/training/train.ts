@@ -1,0 +1,279 @@
+/** A training run, from files to a model folder. */
+
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type ModelConfig, readConfig } from "../config.ts";
+import { InputError } from "../errors.ts";
+import type { Measures } from "../evaluation/measures.ts";
+import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
+import { loadWeights } from "../weights/load.ts";
+import { parameterShapes } from "../weights/names.ts";
+import {
+  type Checkpoint,
+  checkPlan,
+  findCheckpoint,
+  restoreCheckpoint,
+  writeCheckpoint,
+} from "./checkpoint.ts";
+import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
+import { modelSearch, withCurrentModel } from "./current-model.ts";
+import { type DevSet, openDevSet } from "./dev.ts";
+import { openOnnxEngine, type TrainingEngine } from "./engine.ts";
+import { evaluateOnDev } from "./evaluate.ts";
+import { reporting, type TrainingEvent, type TrainingResult } from "./events.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "./loss-graph.ts";
+import { type ParameterState, parameterState } from "./optimizer.ts";
+import { type ResolvedOptions, type TrainOptions, withDefaults } from "./options.ts";
+import { questionTask, type TrainingTask } from "./question-task.ts";
+import { openRunLog, type RunLog } from "./run-log.ts";
+import { saveModel } from "./save-model.ts";
+import { learningRateAt } from "./schedule.ts";
+import { type ExampleSource, examplesOfStep } from "./source.ts";
+
+/** Seconds between checkpoints: what a crash costs at most. */
+const CHECKPOINT_SECONDS = 300;
+
+/**
+ * Trains a model from questions and answers (ReAtt, section 3), and writes it to `options.out` with a log and a report.
+ *
+ * Stopped by `signal` it saves a checkpoint and returns; killed, it has the one before. With `resume` it goes on from
+ * there, and on the cpu provider ends with the same parameters, bit for bit, as without the stop.
+ *
+ * @throws {InputError} for files and options that can't be used, and for a loss that is not a finite number.
+ */
+export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainingResult> {
+  const options = withDefaults(given);
+  yield { type: "stage", name: "reading the corpus" };
+  const corpus = await surveyCorpus(options.corpus, options.signal);
+  return yield* runTraining(options, await questionTask(options, corpus), corpus);
+}
+
+/** What a run works with. */
+interface Run {
+  readonly options: ResolvedOptions;
+  readonly config: ModelConfig;
+  readonly tokenizer: Tokenizer;
+  readonly corpus: CorpusSurvey;
+  readonly task: TrainingTask;
+  readonly plan: Checkpoint["plan"];
+  readonly engine: TrainingEngine;
+  readonly log: RunLog;
+  readonly dev: DevSet | undefined;
+  /** Steps done, of all iterations. */
+  step: number;
+  best: Checkpoint["best"];
+  before: Measures | undefined;
+  after: Measures | undefined;
+}
+
+/** Trains on what `task` gives, iteration by iteration. */
+export async function* runTraining(
+  options: ResolvedOptions,
+  task: TrainingTask,
+  corpus: CorpusSurvey,
+): AsyncGenerator<TrainingEvent, TrainingResult> {
+  const config = await readConfig(options.model);
+  const tokenizer = await loadTokenizer(join(options.model, "spiece.model"));
+  const parameters = await openParameters(options, config);
+  const plan = planOf(options, digestParameters(parameters), task.digest, corpus.digest);
+  const checkpoint = await resume(options, plan, parameters);
+  await mkdir(options.out, { recursive: true });
+  const dev = await openDevSet(options);
+  const engineOptions = { ...options, dropout: options.dropout ?? config.dropoutRate };
+  await using engine = await openOnnxEngine(config, parameters, engineOptions, {
+    provider: options.provider,
+  });
+  await using log = await openRunLog(options, plan, checkpoint, dev?.baseline);
+  const { step = 0, best = null } = checkpoint ?? {};
+  const run: Run = {
+    ...{ options, config, tokenizer, corpus, task, plan, engine, log, dev },
+    ...{ step, best, before: undefined, after: undefined },
+  };
+
+  if (!checkpoint) yield* evaluate(run);
+  const stopped = (): boolean => options.signal?.aborted === true;
+  while (run.step < options.iterations * options.steps && !stopped()) {
+    const iteration = Math.floor(run.step / options.steps);
+    const source = yield* prepare(run, iteration);
+    yield* trainIteration(run, iteration, source);
+    yield await save(run);
+    if (stopped() || !dev) continue;
+    yield* evaluate(run);
+    yield await save(run); // what is the best so far
+  }
+  const finished = run.step === options.iterations * options.steps;
+  if (finished && !dev) await saveModel(options.out, config, engine.parameters, options.model);
+  const report = await log.report(
+    finished ? `Finished after step ${run.step}.` : `Stopped after step ${run.step}.`,
+  );
+  return { folder: options.out, report, step: run.step, finished, before: run.before, after: run.after };
+}
+
+/** The examples of an iteration; after the first, found with the model as it is now. */
+async function* prepare(run: Run, iteration: number): AsyncGenerator<TrainingEvent, ExampleSource> {
+  const { options, config, engine, corpus, task } = run;
+  if (iteration === 0) return yield* task.prepare(iteration, undefined);
+  return yield* withCurrentModel(options, config, engine.parameters, corpus, (model, index) =>
+    task.prepare(iteration, modelSearch(model, index)),
+  );
+}
+
+/** Steps to the end of the iteration, or until the run is stopped. */
+async function* trainIteration(
+  run: Run,
+  iteration: number,
+  source: ExampleSource,
+): AsyncGenerator<TrainingEvent> {
+  const { options, engine, log } = run;
+  const { steps, questions, maxPassageTokens, signal } = options;
+  const seed = `${options.seed} ${iteration}`;
+  let saved = performance.now();
+  while (run.step < (iteration + 1) * steps && !signal?.aborted) {
+    const start = performance.now();
+    const step = run.step - iteration * steps; // of this iteration, from 0
+    const examples = examplesOfStep(source, run.tokenizer, { seed, step, questions, maxPassageTokens });
+    const learningRate = learningRateAt(step + 1, steps, options.learningRate);
+    const losses = await engine.step(examples, run.step + 1, learningRate, seed);
+    if (!Number.isFinite(losses.loss) || !Number.isFinite(losses.gradientNorm))
+      throw diverged(run, losses.loss);
+    run.step++;
+    const questionsPerSecond = (1000 * questions) / (performance.now() - start);
+    const scale = Math.exp(engine.parameters.get(LOG_SCALE)!.value[0]!);
+    await log.step({
+      step: run.step,
+      losses,
+      learningRate,
+      questionsPerSecond,
+      scale,
+      headWeights: headShares(run),
+    });
+    yield {
+      type: "step",
+      step: run.step,
+      steps: options.iterations * steps,
+      losses,
+      learningRate,
+      questionsPerSecond,
+    };
+    if (performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
+    yield await save(run);
+    saved = performance.now();
+  }
+}
+
+/** Measures the model on dev, and keeps it if it is the best. */
+async function* evaluate(run: Run): AsyncGenerator<TrainingEvent> {
+  const { options, config, engine, corpus, dev, log } = run;
+  if (!dev) return;
+  const { questions } = dev;
+  const result = yield* withCurrentModel(
+    options,
+    config,
+    engine.parameters,
+    corpus,
+    async function* (model, index) {
+      yield { type: "stage", name: "answering dev questions", total: questions.length };
+      return yield* reporting((report) =>
+        evaluateOnDev(model, index, questions, {
+          signal: options.signal,
+          onProgress: (done) => report({ type: "progress", done }),
+        }),
+      );
+    },
+  );
+  const exactMatch = result.measures.exactMatch!;
+  const best = run.step > 0 && exactMatch >= (run.best?.exactMatch ?? 0);
+  if (best) {
+    await saveModel(options.out, config, engine.parameters, options.model);
+    run.best = { step: run.step, exactMatch };
+    run.after = result.measures;
+  }
+  if (run.step === 0) run.before = result.measures;
+  await log.evaluation(run.step, result, questions, run.best?.step);
+  yield { type: "evaluation", step: run.step, measures: result.measures, best };
+}
+
+async function save({ options, plan, step, log, best, engine }: Run): Promise<TrainingEvent> {
+  await log.sync();
+  const directory = join(options.out, "checkpoint");
+  const iteration = Math.floor(step / options.steps);
+  await writeCheckpoint(
+    directory,
+    { plan, iteration, step, seconds: log.seconds(), best },
+    engine.parameters,
+  );
+  return { type: "checkpoint", step, directory };
+}
+
+/** The model's parameters, and the objective's own. */
+async function openParameters(
+  options: ResolvedOptions,
+  config: ModelConfig,
+): Promise<Map<string, ParameterState>> {
+  const weights = await loadWeights(options.model, config);
+  const parameters = new Map<string, ParameterState>();
+  for (const [name, shape] of parameterShapes(config))
+    parameters.set(name, parameterState(shape, weights.get(name)!));
+  parameters.set(LOG_SCALE, parameterState([], Float32Array.of(Math.log(config.retrievalScale))));
+  if (options.tau !== undefined)
+    parameters.set(HEAD_WEIGHTS, parameterState([config.heads], new Float32Array(config.heads)));
+  return parameters;
+}
+
+/** The checkpoint to go on from, its numbers put into `parameters`. */
+async function resume(
+  options: ResolvedOptions,
+  plan: Checkpoint["plan"],
+  parameters: ReadonlyMap<string, ParameterState>,
+): Promise<Checkpoint | undefined> {
+  const directory = join(options.out, "checkpoint");
+  const checkpoint = await findCheckpoint(directory);
+  if (!checkpoint) return undefined;
+  if (!options.resume)
+    throw new InputError({
+      where: options.out,
+      expected: "a folder without a run",
+      got: `one that stopped after step ${checkpoint.step}`,
+      remedy: "go on with it (resume), or choose another folder",
+    });
+  checkPlan(options.out, checkpoint, plan);
+  await restoreCheckpoint(directory, checkpoint, parameters);
+  return checkpoint;
+}
+
+/** What must be the same for a run to go on as if it had not stopped. */
+function planOf(options: ResolvedOptions, model: string, data: string, corpus: string): Checkpoint["plan"] {
+  const { iterations, steps, questions, closePassages, objective, alpha, candidates, learningRate, seed } =
+    options;
+  const { maxPassageTokens, tau = "fixed head", dropout = "of the model" } = options;
+  return {
+    ...{ model, data, corpus, iterations, steps, questions, closePassages, objective, alpha, candidates },
+    ...{ tau, dropout, learningRate, maxPassageTokens, seed },
+  };
+}
+
+function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {
+  const hash = createHash("sha256");
+  for (const [name, { value }] of parameters) hash.update(name).update(value);
+  return hash.digest("hex");
+}
+
+function headShares({ engine, options }: Run): number[] | undefined {
+  const weights = engine.parameters.get(HEAD_WEIGHTS)?.value;
+  if (!weights || options.tau === undefined) return undefined;
+  const highest = Math.max(...weights);
+  const shares = Array.from(weights, (weight) => Math.exp((weight - highest) / options.tau!));
+  const total = shares.reduce((sum, share) => sum + share, 0);
+  return shares.map((share) => share / total);
+}
+
+function diverged({ step, options }: Run, loss: number): InputError {
+  const directory = join(options.out, "checkpoint");
+  return new InputError({
+    where: `step ${step + 1}`,
+    expected: "a finite loss and gradient",
+    got: `a loss of ${loss}`,
+    remedy: `lower the learning rate; the state before that step is in ${directory}`,
+  });
+}
