@@ -1,32 +1,21 @@
 /** Builds a token index from a stream of passages. The format, and why a crash cannot break it, is in manifest.ts. */
 
 import { createHash } from "node:crypto";
-import { access, mkdir, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { InputError } from "../errors.ts";
 import type { Passage } from "../text/passage.ts";
+import { changeIndex, stageName } from "./change.ts";
 import { writeCodebook } from "./codebook.ts";
-import { type Bits, float32Decoder } from "./codec.ts";
+import { type Bits, type Codebook, float32Decoder } from "./codec.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
 import { IdTable } from "./ids.ts";
 import type { BuildPlan } from "./journal.ts";
-import { lockDirectory } from "./lock.ts";
-import {
-  type CodecRecord,
-  codebookPath,
-  findManifest,
-  type IndexHeader,
-  type SegmentRecord,
-  segmentName,
-  segmentPath,
-  writeManifest,
-} from "./manifest.ts";
-import { openSegment } from "./segment.ts";
+import { type IndexHeader, type SegmentRecord, type ShardRecord, segmentPath } from "./manifest.ts";
+import { openSegment, type Segment } from "./segment.ts";
 import { openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
 import { writing } from "./storage.ts";
 
 /** Passages that are encoded together and made durable together: some seconds of work, some 20 MB of keys. */
-const WINDOW = 512;
+export const WINDOW = 512;
 
 export interface BuildOptions {
   /** Where the index will be. One that is there already is replaced when the new one is whole. */
@@ -36,6 +25,8 @@ export interface BuildOptions {
   readonly encode: (passages: readonly Passage[]) => Promise<readonly Float32Array[]>;
   /** Compresses keys to so many bits a dimension; until all are there they take 4 bytes a dimension. Default: no compression. */
   readonly bits?: Bits | undefined;
+  /** Takes only every `count`-th window of 512 passages, from window `index` on (from 0); maintain.ts joins the shards. */
+  readonly shard?: ShardRecord | undefined;
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -65,64 +56,59 @@ export async function buildIndex(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   options: BuildOptions,
 ): Promise<void> {
-  const { directory, header, bits } = options;
-  await writing(directory, async () => {
-    for (const folder of ["segments", "codebooks"]) await mkdir(join(directory, folder), { recursive: true });
-  });
-  await using lock = await writing(directory, () => lockDirectory(directory));
-  const generation = await writing(directory, () => nextGeneration(directory));
-  const name = segmentName(generation);
-  const written = bits === undefined ? name : stageName(name);
-  const plan: BuildPlan = { header, window: WINDOW };
-  await using writer = await writing(directory, () =>
-    openSegmentWriter(segmentPath(directory, written), plan),
-  );
-  let segment = await writeSegment(writer, passages, options);
-  let codec: CodecRecord = { name: "float32" };
-  if (bits !== undefined)
-    ({ segment, codec } = await writing(directory, () => compressStage(segment, name, bits, options)));
-  await lock.assertHeld();
-  await writing(directory, async () => {
-    await writeManifest(directory, {
-      format: "reatt-index",
-      version: 1,
-      generation,
-      header,
-      codec,
-      segments: [segment],
+  const { directory, header, bits, shard } = options;
+  const { segments } = await changeIndex(directory, { mend: true }, async (_, name) => {
+    const written = bits === undefined ? name : stageName(name);
+    const segment = await writeSegment(segmentPath(directory, written), passages, options);
+    if (bits === undefined) return { header, codec: { name: "float32" }, shard, segments: [segment] };
+    return writing(directory, async () => {
+      await using stage = await openStage(directory, segment, header.dimension);
+      const learning = { event: "compressed", passages: 0, tokens: segment.tokens } as const;
+      options.onProgress?.(learning);
+      const codebook = await learnCodebook(stage, header.dimension, bits, options.signal);
+      const codec = await writeCodebook(directory, name, codebook);
+      return { header, codec, shard, segments: [await compressStage(stage, name, codebook, options)] };
     });
-    await removeOthers(directory, [name], [name]);
-    await rm(join(segmentPath(directory, name), "journal"), { force: true });
   });
-  options.onProgress?.({ event: "finished", passages: segment.passages, tokens: segment.tokens });
+  const { passages: count, tokens } = segments[0]!;
+  options.onProgress?.({ event: "finished", passages: count, tokens });
 }
 
-/** Where the float32 keys of a compressed segment wait until all are there and a codebook can be learned from them. */
-const stageName = (name: string): string => `${name}.stage`;
+/** The float32 keys of a segment that is to be compressed. */
+export const openStage = (directory: string, stage: SegmentRecord, dimension: number): Promise<Segment> =>
+  openSegment(segmentPath(directory, stage.name), stage, { decoder: float32Decoder(dimension) });
 
-async function compressStage(
-  stage: SegmentRecord,
+export const compressStage = (
+  stage: Segment,
   name: string,
-  bits: Bits,
-  { directory, header: { dimension }, onProgress, signal }: BuildOptions,
-): Promise<{ segment: SegmentRecord; codec: CodecRecord }> {
-  const from = segmentPath(directory, stage.name);
-  await using segment = await openSegment(from, stage, { decoder: float32Decoder(dimension) });
-  const report = (passages: number) => onProgress?.({ event: "compressed", passages, tokens: stage.tokens });
-  report(0);
-  const codebook = await learnCodebook(segment, dimension, bits, signal);
-  const codec = await writeCodebook(directory, name, codebook);
-  const to = segmentPath(directory, name);
-  return {
-    segment: await compressSegment(segment, from, to, { codebook, signal, onProgress: report }),
-    codec,
-  };
+  codebook: Codebook,
+  { directory, onProgress, signal }: Pick<BuildOptions, "directory" | "onProgress" | "signal">,
+): Promise<SegmentRecord> =>
+  compressSegment(
+    stage,
+    segmentPath(directory, stage.record.name),
+    segmentPath(directory, name),
+    codebook,
+    (passages) => onProgress?.({ event: "compressed", passages, tokens: stage.record.tokens }),
+    signal,
+  );
+
+/** Encodes passages and writes them to `path` as float32 keys, or goes on where that was interrupted. */
+export async function writeSegment(
+  path: string,
+  passages: AsyncIterable<Passage> | Iterable<Passage>,
+  options: BuildOptions,
+): Promise<SegmentRecord> {
+  const { directory, header } = options;
+  const plan: BuildPlan = { header, window: WINDOW };
+  await using writer = await writing(directory, () => openSegmentWriter(path, plan));
+  return await writeWindows(writer, passages, options);
 }
 
-async function writeSegment(
+async function writeWindows(
   writer: SegmentWriter,
   passages: AsyncIterable<Passage> | Iterable<Passage>,
-  { directory, header, encode, onProgress, signal }: BuildOptions,
+  { directory, header, encode, shard, onProgress, signal }: BuildOptions,
 ): Promise<SegmentRecord> {
   const report = (event: BuildProgress["event"], windows: number) => {
     const { passages, tokens } = writer.checkpoints[windows - 1] ?? { passages: 0, tokens: 0 };
@@ -136,7 +122,7 @@ async function writeSegment(
   const digest = createHash("sha256");
   let windows = 0;
   if (writer.checkpoints.length > 0) report("resumed", writer.checkpoints.length);
-  for await (const window of windowsOf(passages, signal)) {
+  for await (const window of windowsOf(passages, shard, signal)) {
     await claimIds(ids, window, windows * WINDOW, writer);
     for (const { id, title, text } of window) digest.update(JSON.stringify([id, title, text]));
     const soFar = digest.copy().digest("hex");
@@ -174,53 +160,19 @@ async function claimIds(
 
 async function* windowsOf(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
+  { index, count }: ShardRecord = { index: 0, count: 1 },
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Passage[]> {
   let window: Passage[] = [];
+  let number = 0;
   for await (const passage of passages) {
     signal?.throwIfAborted();
     window.push(passage);
-    if (window.length === WINDOW) {
-      yield window;
-      window = [];
-    }
+    if (window.length < WINDOW) continue;
+    if (number++ % count === index) yield window;
+    window = [];
   }
-  if (window.length > 0) yield window;
-}
-
-/** The number of the next state of the index; where an interrupted build is to be gone on with, the number that it had. */
-async function nextGeneration(directory: string): Promise<number> {
-  const manifest = await findManifest(directory).catch((error: unknown) => {
-    if (!(error instanceof InputError)) throw error;
-    return undefined; // a damaged manifest is what a new build mends
-  });
-  if (manifest) {
-    const next = segmentName(manifest.generation + 1);
-    const segments = manifest.segments.map(({ name }) => name);
-    const codebooks = manifest.codec.name === "residual" ? [manifest.codec.codebook] : [];
-    await removeOthers(directory, [...segments, stageName(next), next], codebooks);
-    return manifest.generation + 1;
-  }
-  const names = (await readdir(join(directory, "segments"))).sort();
-  const last = names.at(-1);
-  if (last === undefined) return 1;
-  const interrupted = await access(join(segmentPath(directory, last), "journal")).then(
-    () => true,
-    () => false,
-  );
-  return Number.parseInt(last, 10) + (interrupted ? 0 : 1);
-}
-
-/** Removes all segments and codebooks but the named. */
-async function removeOthers(
-  directory: string,
-  segments: readonly string[],
-  codebooks: readonly string[],
-): Promise<void> {
-  for (const name of await readdir(join(directory, "segments")))
-    if (!segments.includes(name)) await rm(segmentPath(directory, name), { recursive: true });
-  for (const name of await readdir(join(directory, "codebooks")))
-    if (!codebooks.includes(name)) await rm(codebookPath(directory, name), { recursive: true });
+  if (window.length > 0 && number % count === index) yield window;
 }
 
 /** A defect of the encoder must not become an index. */

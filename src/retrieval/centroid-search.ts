@@ -9,7 +9,7 @@
  */
 
 import { Best, type ScoredPassage } from "./best.ts";
-import { float32Error, rescore, type SearchEngine } from "./engine.ts";
+import { float32Error, rescore, type Search, type SearchEngine } from "./engine.ts";
 import { collect, openProducts, type Products } from "./products.ts";
 import type { KeyPiece, PassageStore } from "./store.ts";
 
@@ -32,21 +32,15 @@ export async function openCentroidSearch(
 ): Promise<SearchEngine> {
   const products = await openProducts(store.dimension);
   return {
-    async search(questions, topK, signal) {
+    async search(questions, search) {
+      const count = Math.max(minCandidates, candidatesPerHit * search.topK);
       const found: ScoredPassage[][] = [];
       for (const question of questions) {
-        signal?.throwIfAborted();
-        const scores = await products.multiply(question, centroids);
-        const count = Math.max(minCandidates, candidatesPerHit * topK);
-        const candidates = await findCandidates(
-          store,
-          scores,
-          question.length / store.dimension,
-          probes,
-          count,
-          topK,
-        );
-        found.push(await scoreCandidates(store, products, question, candidates, topK));
+        search.signal?.throwIfAborted();
+        const data = await products.multiply(question, centroids);
+        const scores = { data, questionTokens: question.length / store.dimension };
+        const candidates = await findCandidates(store, scores, probes, count, search);
+        found.push(await scoreCandidates(store, products, question, candidates, search));
       }
       return found;
     },
@@ -54,21 +48,27 @@ export async function openCentroidSearch(
   };
 }
 
-/** The `count` most promising passages, ascending; `scores` is [question tokens, centroids]. */
+/** Products of a question with the centroids. */
+interface CentroidScores {
+  /** [question tokens, centroids] */
+  readonly data: Float32Array;
+  readonly questionTokens: number;
+}
+
+/** The `count` most promising passages that are accepted, ascending; `topK` at least, where there are so many. */
 async function findCandidates(
   store: PassageStore,
-  scores: Float32Array,
-  questionTokens: number,
+  scores: CentroidScores,
   probes: number,
   count: number,
-  topK: number,
+  search: Search,
 ): Promise<Uint32Array> {
-  const centroids = scores.length / questionTokens;
-  const gains = new Float32Array(store.passageCount); // above the mean of the m_i, summed
-  const metBy = new Uint32Array(store.passageCount); // the last question token that met the passage, from 1
+  const centroids = scores.data.length / scores.questionTokens;
+  const gains = new Float32Array(store.ordinalCount); // above the mean of the m_i, summed
+  const metBy = new Uint32Array(store.ordinalCount); // the last question token that met the passage, from 1
   const met: number[] = [];
-  for (let i = 0; i < questionTokens; i++) {
-    const row = scores.subarray(i * centroids, (i + 1) * centroids);
+  for (let i = 0; i < scores.questionTokens; i++) {
+    const row = scores.data.subarray(i * centroids, (i + 1) * centroids);
     const best = largest(row, probes + 1);
     const bound = best.length > probes ? row[best.pop()!]! : row[best.at(-1)!]!;
     for (const centroid of best)
@@ -79,15 +79,13 @@ async function findCandidates(
         gains[ordinal]! += row[centroid]! - bound;
       });
   }
-  if (met.length < Math.min(topK, store.passageCount) && probes < centroids)
-    return findCandidates(store, scores, questionTokens, 2 * probes, count, topK);
+  const accepted = met.filter(search.accept);
+  if (accepted.length < search.topK && probes < centroids)
+    return findCandidates(store, scores, 4 * probes, count, search);
   const chosen = new Best(count);
-  for (const ordinal of met) chosen.push(ordinal, gains[ordinal]!);
-  const ordinals = chosen
-    .take()
-    .slice(0, count)
-    .map(({ ordinal }) => ordinal);
-  return Uint32Array.from(ordinals).sort();
+  for (const ordinal of accepted) chosen.push(ordinal, gains[ordinal]!);
+  const ordinals = chosen.take().map(({ ordinal }) => ordinal);
+  return Uint32Array.from(ordinals.slice(0, count)).sort();
 }
 
 /** The positions of the `count` largest values, largest first. */
@@ -111,12 +109,12 @@ async function scoreCandidates(
   products: Products,
   question: Float32Array,
   candidates: Uint32Array,
-  topK: number,
+  { topK, accept }: Search,
 ): Promise<ScoredPassage[]> {
   const best = new Best(topK, 2 * float32Error(question, store));
   const asked = [{ tokens: question.length / store.dimension, best }];
   for await (const piece of gatherPieces(store, candidates))
-    collect(await products.multiply(question, piece.keys), asked, piece);
+    collect(await products.multiply(question, piece.keys), asked, piece, accept);
   return rescore(store, question, best.take(), topK);
 }
 

@@ -4,8 +4,8 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { InputError } from "../errors.ts";
-import type { Codebook } from "./codec.ts";
-import { codebookPath, type FileRecord, type ResidualCodec } from "./manifest.ts";
+import { type Codebook, float32Decoder, type KeyDecoder, residualDecoder } from "./codec.ts";
+import { codebookPath, type FileRecord, type Manifest, type ResidualCodec } from "./manifest.ts";
 import { recordOf, writeParts } from "./new-files.ts";
 import { syncDirectory } from "./storage.ts";
 
@@ -25,8 +25,7 @@ export async function writeCodebook(
   return { name: "residual", bits, codebook: name, files };
 }
 
-/** Throws `InputError` where a file of the codebook is damaged. */
-export async function readCodebook(
+async function readCodebook(
   directory: string,
   { bits, codebook, files }: ResidualCodec,
   dimension: number,
@@ -50,4 +49,14 @@ async function readFloats(path: string, record: FileRecord | undefined): Promise
       remedy: "restore the file from a copy, or build the index again",
     });
   return new Float32Array(Uint8Array.from(data).buffer); // a copy, since a small file shares its memory with others
+}
+
+/** How the keys of an index are read; the codebook is that of a compressed one. Throws `InputError` where it is damaged. */
+export async function readCodec(
+  directory: string,
+  { codec, header: { dimension } }: Pick<Manifest, "codec" | "header">,
+): Promise<{ codebook: Codebook | undefined; decoder: KeyDecoder }> {
+  if (codec.name === "float32") return { codebook: undefined, decoder: float32Decoder(dimension) };
+  const codebook = await readCodebook(directory, codec, dimension);
+  return { codebook, decoder: residualDecoder(codebook) };
 }

@@ -52,19 +52,14 @@ export async function learnCodebook(
   return trainCodebook(sample, dimension, centroidCount(tokens), bits, signal);
 }
 
-export interface CompressOptions {
-  readonly codebook: Codebook;
-  readonly signal?: AbortSignal | undefined;
-  /** Called with the passages that are coded so far. */
-  readonly onProgress?: ((passages: number) => void) | undefined;
-}
-
-/** Writes the compressed form of `segment`, which lies at `from`, to `to`. */
+/** Writes the compressed form of `segment`, which lies at `from`, to `to`. `onProgress` hears how many passages are coded. */
 export async function compressSegment(
   segment: Segment,
   from: string,
   to: string,
-  { codebook, signal, onProgress }: CompressOptions,
+  codebook: Codebook,
+  onProgress: (passages: number) => void,
+  signal: AbortSignal | undefined,
 ): Promise<SegmentRecord> {
   const { dimension } = codebook;
   const decoder = residualDecoder(codebook);
@@ -75,7 +70,7 @@ export async function compressSegment(
       const codes = await encoder.encode(keys);
       longest = Math.max(longest, longestRow(decoder.decode(codes), dimension));
       yield codes;
-      onProgress?.(ordinals.at(-1)! + 1);
+      onProgress(ordinals.at(-1)! + 1);
     }
   }
   await mkdir(to, { recursive: true });
@@ -83,14 +78,16 @@ export async function compressSegment(
   for (const name of COMMON)
     checksums[name] = await writeParts(join(to, name), createReadStream(join(from, name)));
   checksums["codes.bin"] = await writeParts(join(to, "codes.bin"), codesOf());
-  Object.assign(checksums, await writeLists(segment, to, codebook, signal));
   const { passages, tokens } = segment.record;
+  Object.assign(checksums, await writeLists(passages, segment.tokenStarts, to, codebook, signal));
   const files = await completeSegment(to, checksums);
   return { name: basename(to), passages, tokens, longestKey: longest, files };
 }
 
-async function writeLists(
-  segment: Segment,
+/** Writes the lists of the codes that lie at `path`. `tokenStarts` is as that of `Segment`. */
+export async function writeLists(
+  passages: number,
+  tokenStarts: Segment["tokenStarts"],
   path: string,
   codebook: Codebook,
   signal: AbortSignal | undefined,
@@ -98,7 +95,7 @@ async function writeLists(
   const offsets = [0n];
   async function* lists(): AsyncGenerator<Uint8Array> {
     const count = codebook.centroids.length / codebook.dimension;
-    const pieces = () => centroidPieces(segment, join(path, "codes.bin"), codebook, signal);
+    const pieces = () => centroidPieces(passages, tokenStarts, join(path, "codes.bin"), codebook, signal);
     for await (const list of encodeLists(count, pieces)) {
       offsets.push(offsets.at(-1)! + BigInt(list.length));
       yield list;
@@ -112,18 +109,18 @@ async function writeLists(
 
 /** Reads the centroids of all tokens back from the codes at `path`. */
 async function* centroidPieces(
-  segment: Segment,
+  passages: number,
+  tokenStarts: Segment["tokenStarts"],
   path: string,
   codebook: Codebook,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<CentroidPiece> {
-  const { passages } = segment.record;
   const tokenBytes = codeBytes(codebook);
   const file = await open(path);
   try {
     for (let first = 0; first < passages; first += PIECE_PASSAGES) {
       signal?.throwIfAborted();
-      const starts = await segment.tokenStarts(first, Math.min(PIECE_PASSAGES, passages - first));
+      const starts = await tokenStarts(first, Math.min(PIECE_PASSAGES, passages - first));
       const start = starts[0]!;
       const codes = await readAt(file, start * tokenBytes, (starts.at(-1)! - start) * tokenBytes);
       yield {

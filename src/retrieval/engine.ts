@@ -4,13 +4,16 @@ import { Best, type ScoredPassage } from "./best.ts";
 import { avgMax } from "./score.ts";
 import type { KeyStore } from "./store.ts";
 
+export interface Search {
+  readonly topK: number;
+  /** Whether a passage may be found. Of deleted ones this says no. */
+  readonly accept: (ordinal: number) => boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export interface SearchEngine extends AsyncDisposable {
-  /** For each question ([tokens, dimension]) the `topK` best passages, in the order of `byScore`, with exact scores. */
-  search(
-    questions: readonly Float32Array[],
-    topK: number,
-    signal: AbortSignal | undefined,
-  ): Promise<ScoredPassage[][]>;
+  /** For each question ([tokens, dimension]) the best accepted passages, in the order of `byScore`, with exact scores. */
+  search(questions: readonly Float32Array[], search: Search): Promise<ScoredPassage[][]>;
 }
 
 /** The best of `candidates` by the score over all their tokens. */

@@ -16,7 +16,7 @@
 
 import { InputError } from "../errors.ts";
 import { byScore, type ScoredPassage } from "./best.ts";
-import { float32Error, type SearchEngine } from "./engine.ts";
+import { float32Error, type Search, type SearchEngine } from "./engine.ts";
 import { avgMax } from "./score.ts";
 import type { KeyStore } from "./store.ts";
 
@@ -41,11 +41,11 @@ export async function openFaissSearch(store: KeyStore): Promise<SearchEngine> {
   const FlatIndex = await loadFaiss();
   let filled: Promise<FilledIndex> | undefined;
   return {
-    async search(questions, topK, signal) {
+    async search(questions, search) {
       filled ??= fill(new FlatIndex(store.dimension), store);
       const index = await filled;
       const found = [];
-      for (const question of questions) found.push(await searchOne(store, index, question, topK, signal));
+      for (const question of questions) found.push(await searchOne(store, index, question, search));
       return found;
     },
     async [Symbol.asyncDispose]() {
@@ -73,7 +73,7 @@ async function loadFaiss(): Promise<new (dimension: number) => FlatIndex> {
 }
 
 async function fill(index: FlatIndex, store: KeyStore): Promise<FilledIndex> {
-  const passageOf = new Uint32Array(store.tokenCount);
+  const passageOf = new Uint32Array(store.keyCount);
   let token = 0;
   for await (const { ordinals, starts, keys } of store.pieces()) {
     index.add(Array.from(keys));
@@ -88,21 +88,21 @@ async function searchOne(
   store: KeyStore,
   { index, passageOf }: FilledIndex,
   question: Float32Array,
-  topK: number,
-  signal: AbortSignal | undefined,
+  { topK, accept, signal }: Search,
 ): Promise<ScoredPassage[]> {
   const margin = float32Error(question, store);
   const queries = Array.from(question);
   const scored = new Map<number, ScoredPassage>();
   for (let count = FIRST_TOKENS; ; count *= 2) {
     signal?.throwIfAborted();
-    const all = count >= store.tokenCount;
-    const hits = index.search(queries, all ? store.tokenCount : count);
+    const all = count >= store.keyCount;
+    const hits = index.search(queries, all ? store.keyCount : count);
     const { seen, unseen } = upperBounds(hits, passageOf, queries.length / store.dimension, all);
     let best: ScoredPassage[] = [];
     const isOut = (bound: number) => best.length === topK && bound + margin < best.at(-1)!.score;
     for (const { ordinal, score: bound } of seen) {
       if (isOut(bound)) break;
+      if (!accept(ordinal)) continue;
       if (!scored.has(ordinal))
         scored.set(ordinal, { ordinal, score: avgMax(question, await store.keys(ordinal), store.dimension) });
       best = insert(best, scored.get(ordinal)!, topK);

@@ -23,12 +23,12 @@ interface Group {
 export async function openFlatSearch(store: KeyStore): Promise<SearchEngine> {
   const products = await openProducts(store.dimension);
   return {
-    async search(questions, topK, signal) {
+    async search(questions, { topK, accept, signal }) {
       const bests = questions.map((question) => new Best(topK, 2 * float32Error(question, store)));
       const groups = groupQuestions(questions, bests, store.dimension);
       for await (const piece of store.pieces(signal))
         for (const { queries, members } of groups)
-          collect(await products.multiply(queries, piece.keys), members, piece);
+          collect(await products.multiply(queries, piece.keys), members, piece, accept);
       const found = [];
       for (const [i, question] of questions.entries()) {
         signal?.throwIfAborted();

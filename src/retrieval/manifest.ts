@@ -11,6 +11,8 @@
  *         codes.bin               the same, compressed (codec residual, codec.ts)
  *         lists.bin, lists.u64    for each centroid the passages with a key of it (codec residual, lists.ts)
  *         blocks.u32              CRC-32 of every block of 16 KiB of the files above, in the manifest's order
+ *         deleted-000002.bits     a bit a passage, the lowest of a byte first: set where it was deleted or replaced, as of
+ *                                 generation 2; missing where none was
  *         journal                 only while the segment is being built (journal.ts)
  *       codebooks/000001/         what codes are made of (codec residual, codec.ts)
  *         centroids.f32           [centroids, dimension]
@@ -60,6 +62,15 @@ export interface SegmentRecord {
   /** The greatest Euclidean length of a key: bounds the rounding of float32 products. */
   readonly longestKey: number;
   readonly files: Readonly<Record<string, FileRecord>>;
+  /** Which passages do not count any more. The counts above include them. */
+  readonly deleted?: DeletedRecord | undefined;
+}
+
+export interface DeletedRecord extends FileRecord {
+  /** The name of the file: another one at every change. */
+  readonly file: string;
+  readonly passages: number;
+  readonly tokens: number;
 }
 
 export interface ResidualCodec {
@@ -72,6 +83,11 @@ export interface ResidualCodec {
 
 export type CodecRecord = { readonly name: "float32" } | ResidualCodec;
 
+export interface ShardRecord {
+  readonly index: number;
+  readonly count: number;
+}
+
 export interface Manifest {
   readonly format: "reatt-index";
   readonly version: 1;
@@ -79,6 +95,8 @@ export interface Manifest {
   readonly generation: number;
   readonly header: IndexHeader;
   readonly codec: CodecRecord;
+  /** Of an index of every `count`-th window of a corpus, from window `index` on (from 0). */
+  readonly shard?: ShardRecord | undefined;
   readonly segments: readonly SegmentRecord[];
 }
 
@@ -106,6 +124,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
       files,
     }),
   ]),
+  shard: z.strictObject({ index: count, count: z.int().positive() }).optional(),
   segments: z.array(
     z.strictObject({
       name: directoryName,
@@ -113,6 +132,15 @@ const schema: z.ZodType<Manifest> = z.strictObject({
       tokens: count,
       longestKey: z.number().nonnegative(),
       files,
+      deleted: z
+        .strictObject({
+          file: z.string().regex(/^deleted-\d{6,}\.bits$/),
+          bytes: count,
+          crc32: count,
+          passages: count,
+          tokens: count,
+        })
+        .optional(),
     }),
   ),
 });

@@ -3,16 +3,16 @@
 import { InputError } from "../errors.ts";
 import { BlockCache } from "./blocks.ts";
 import { openCentroidSearch, type Pruning } from "./centroid-search.ts";
-import { readCodebook } from "./codebook.ts";
-import { type Codebook, float32Decoder, residualDecoder } from "./codec.ts";
+import { readCodec } from "./codebook.ts";
+import type { Codebook } from "./codec.ts";
 import type { SearchEngine } from "./engine.ts";
 import { openFaissSearch } from "./faiss-search.ts";
 import { openFlatSearch } from "./flat-search.ts";
 import { type IndexHeader, type Manifest, readManifest, segmentPath } from "./manifest.ts";
-import { openSegment, type Segment, type SegmentOptions } from "./segment.ts";
+import { openSegment, type Segment } from "./segment.ts";
 import { isMissing } from "./storage.ts";
 import { openStore, type PassageStore } from "./store.ts";
-import type { TokenIndex } from "./token-index.ts";
+import type { SearchOptions, TokenIndex } from "./token-index.ts";
 
 export interface OpenOptions {
   /** Of the model that asks. Throws `InputError` where another made the index. */
@@ -71,9 +71,10 @@ function tokenIndex(
   engine: SearchEngine,
   close: () => Promise<unknown>,
 ): TokenIndex {
-  const searchBatch: TokenIndex["searchBatch"] = async (questions, { topK, signal }) => {
+  const searchBatch: TokenIndex["searchBatch"] = async (questions, { topK, filter, signal }) => {
     checkQuery(questions, topK, header.dimension);
-    const found = await engine.search(questions, topK, signal);
+    const accept = await acceptor(store, filter);
+    const found = await engine.search(questions, { topK, accept, signal });
     return Promise.all(
       found.map((hits) =>
         Promise.all(hits.map(async (hit) => ({ id: (await store.passage(hit.ordinal)).id, ...hit }))),
@@ -95,6 +96,17 @@ function tokenIndex(
       await close();
     },
   };
+}
+
+/** What a search may find: passages that are alive and pass the filter. */
+async function acceptor(
+  store: PassageStore,
+  filter: SearchOptions["filter"],
+): Promise<(ordinal: number) => boolean> {
+  if (!filter) return store.isAlive;
+  if (typeof filter === "function") return (ordinal) => store.isAlive(ordinal) && filter(ordinal);
+  const ordinals = new Set(await Promise.all(Array.from(filter, store.find)));
+  return (ordinal) => ordinals.has(ordinal);
 }
 
 interface State {
@@ -119,17 +131,15 @@ async function openState(directory: string, memoryLimit: number): Promise<State>
 
 async function openFiles(
   directory: string,
-  { segments, header: { dimension }, codec }: Manifest,
+  manifest: Manifest,
   memoryLimit: number,
 ): Promise<Omit<State, "manifest">> {
-  const codebook = codec.name === "residual" ? await readCodebook(directory, codec, dimension) : undefined;
-  const options: SegmentOptions = codebook
-    ? { decoder: residualDecoder(codebook), cache: new BlockCache(memoryLimit) }
-    : { decoder: float32Decoder(dimension) };
+  const { codebook, decoder } = await readCodec(directory, manifest);
+  const cache = codebook && new BlockCache(memoryLimit);
   const opened: Segment[] = [];
   try {
-    for (const record of segments)
-      opened.push(await openSegment(segmentPath(directory, record.name), record, options));
+    for (const record of manifest.segments)
+      opened.push(await openSegment(segmentPath(directory, record.name), record, { decoder, cache }));
     return { codebook, segments: opened };
   } catch (error) {
     await Promise.all(opened.map((segment) => segment[Symbol.asyncDispose]()));

@@ -34,11 +34,12 @@ export interface Asked {
   readonly best: Best;
 }
 
-/** Pushes the scores of the passages of a piece. `products` is [tokens of all questions, tokens of the piece]. */
+/** Pushes the scores of the accepted passages of a piece. `products` is [tokens of all questions, tokens of the piece]. */
 export function collect(
   products: Float32Array,
   questions: readonly Asked[],
   { ordinals, starts }: KeyPiece,
+  accept: (ordinal: number) => boolean,
 ): void {
   const tokens = starts.at(-1)!;
   const sums = new Float64Array(ordinals.length);
@@ -46,7 +47,7 @@ export function collect(
   for (const { tokens: count, best } of questions) {
     sums.fill(0);
     for (const end = row + count; row < end; row++) addMaxima(sums, products, row * tokens, starts);
-    for (let p = 0; p < sums.length; p++) best.push(ordinals[p]!, sums[p]! / count);
+    for (const [p, ordinal] of ordinals.entries()) if (accept(ordinal)) best.push(ordinal, sums[p]! / count);
   }
 }
 

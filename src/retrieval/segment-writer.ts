@@ -129,10 +129,11 @@ class FileSegmentWriter implements SegmentWriter {
     const end = [BigInt(tokens), BigInt(this.#files["passages.jsonl"].checksum.bytes)];
     await extend(this.#files["offsets.u64"], bytesOf(BigUint64Array.from(end)));
     await this.#sync();
-    const growing = Object.entries(this.#files).map(([name, { checksum }]) => [name, checksum]);
     const files = await completeSegment(this.#path, {
-      ...Object.fromEntries(growing),
+      "passages.jsonl": this.#files["passages.jsonl"].checksum,
+      "offsets.u64": this.#files["offsets.u64"].checksum,
       "ids.u64": await writeParts(join(this.#path, "ids.u64"), [ids]),
+      "keys.f32": this.#files["keys.f32"].checksum,
     });
     return { name: basename(this.#path), passages, tokens, longestKey, files };
   }

@@ -1,6 +1,6 @@
 /** Reads one segment of an index, by position. The layout is in manifest.ts. */
 
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { InputError } from "../errors.ts";
@@ -16,9 +16,12 @@ const ROW_BYTES = 16; // two uint64
 
 export interface Segment extends AsyncDisposable {
   readonly record: SegmentRecord;
+  isAlive(ordinal: number): boolean;
   /** The first token of each of `count` passages from `first` on, and the one after the last: [count + 1]. */
   tokenStarts(first: number, count: number): Promise<number[]>;
-  /** [tokens, dimension] of `count` tokens from `first` on. */
+  /** The bytes of `count` tokens from `first` on, as the codec has them. */
+  codes(first: number, count: number): Promise<Uint8Array>;
+  /** [tokens, dimension] of the same. */
   keys(first: number, count: number): Promise<Float32Array>;
   passage(ordinal: number): Promise<Passage>;
   /** The ordinal of the passage with this id, if the segment has one. */
@@ -49,7 +52,9 @@ export async function openSegment(
   try {
     const checked = await openFiles(path, record, handles);
     const files = (name: string) => cache?.over(checked(name)) ?? checked(name);
-    return { ...readers(files, decoder), record, [Symbol.asyncDispose]: dispose };
+    const deleted = await readDeleted(path, record);
+    const isAlive = (ordinal: number) => !((deleted[ordinal >>> 3] ?? 0) & (1 << (ordinal & 7)));
+    return { ...readers(files, decoder), record, isAlive, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;
@@ -59,11 +64,13 @@ export async function openSegment(
 function readers(
   files: (name: string) => CheckedFile,
   decoder: KeyDecoder,
-): Omit<Segment, "record" | typeof Symbol.asyncDispose> {
+): Omit<Segment, "record" | "isAlive" | typeof Symbol.asyncDispose> {
   const passages = files("passages.jsonl");
   const offsets = files("offsets.u64");
   const ids = files("ids.u64");
   const keys = files(decoder.file);
+  const codes = (first: number, count: number) =>
+    keys.read(first * decoder.tokenBytes, count * decoder.tokenBytes);
   const rows = async (file: CheckedFile, first: number, count: number) =>
     bigIntegers(await file.read(first * ROW_BYTES, count * ROW_BYTES));
   const passage = async (ordinal: number): Promise<Passage> => {
@@ -76,9 +83,8 @@ function readers(
       const starts = await rows(offsets, first, count + 1);
       return Array.from({ length: count + 1 }, (_, i) => Number(starts[2 * i]));
     },
-    async keys(first, count) {
-      return decoder.decode(await keys.read(first * decoder.tokenBytes, count * decoder.tokenBytes));
-    },
+    codes,
+    keys: async (first, count) => decoder.decode(await codes(first, count)),
     passage,
     async find(id) {
       const idRows = (first: number, count: number) => rows(ids, first, count);
@@ -112,6 +118,16 @@ async function openFiles(
     if (!file) throw unusable(join(path, name), "the file in the manifest", "a manifest without it");
     return checkedFile(join(path, name), file, record.files[name]!.bytes, checksums.get(name)!);
   };
+}
+
+/** The bits of deleted passages; none where no passage was deleted. */
+export async function readDeleted(path: string, { deleted }: SegmentRecord): Promise<Uint8Array> {
+  if (!deleted) return new Uint8Array();
+  const file = join(path, deleted.file);
+  const bits = await readFile(file);
+  if (bits.length !== deleted.bytes || crc32(bits) !== deleted.crc32)
+    throw unusable(file, "the bytes that were written", "others");
+  return bits;
 }
 
 /** The checksums of every file's blocks. They are small (a 4,000th of the files) and stay in memory. */

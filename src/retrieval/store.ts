@@ -20,8 +20,10 @@ export interface KeyPiece {
 /** What a search engine may ask of an index. */
 export interface KeyStore {
   readonly dimension: number;
-  readonly passageCount: number;
-  readonly tokenCount: number;
+  /** Ordinals are below this; deleted passages keep theirs. */
+  readonly ordinalCount: number;
+  /** Of deleted passages, too. */
+  readonly keyCount: number;
   /** The greatest Euclidean length of a key. */
   readonly longestKey: number;
   /** All keys in order, in pieces of about 16,000 tokens; the next is read while the caller works on one. */
@@ -31,6 +33,10 @@ export interface KeyStore {
 }
 
 export interface PassageStore extends KeyStore {
+  readonly passageCount: number;
+  readonly tokenCount: number;
+  /** False of deleted passages. */
+  isAlive(ordinal: number): boolean;
   passage(ordinal: number): Promise<Passage>;
   find(id: string): Promise<number | undefined>;
   /** Calls `visit` with the ordinals of the passages that have a key of this centroid. Only in a compressed index. */
@@ -53,10 +59,10 @@ export function openStore(
   memoryLimit: number,
 ): PassageStore {
   const bases: number[] = [];
-  let passageCount = 0;
+  let ordinalCount = 0;
   for (const { record } of segments) {
-    bases.push(passageCount);
-    passageCount += record.passages;
+    bases.push(ordinalCount);
+    ordinalCount += record.passages;
   }
   const locate = (ordinal: number): [Segment, number] => {
     const i = lastAtMost(bases.length, (i) => bases[i]!, ordinal);
@@ -66,20 +72,29 @@ export function openStore(
   let plan: Promise<PieceRange[]> | undefined;
   return {
     dimension,
-    passageCount,
-    tokenCount: segments.reduce((sum, { record }) => sum + record.tokens, 0),
+    ordinalCount,
+    keyCount: segments.reduce((sum, { record }) => sum + record.tokens, 0),
+    passageCount: segments.reduce(
+      (sum, { record }) => sum + record.passages - (record.deleted?.passages ?? 0),
+      0,
+    ),
+    tokenCount: segments.reduce((sum, { record }) => sum + record.tokens - (record.deleted?.tokens ?? 0), 0),
     longestKey: segments.reduce((longest, { record }) => Math.max(longest, record.longestKey), 0),
     async *pieces(signal) {
       plan ??= planPieces(segments, bases);
       const ranges = await plan;
-      let next = cache.piece(ranges, 0);
-      for (let i = 0; i < ranges.length; i++) {
+      let next = ranges.length > 0 ? cache.piece(ranges, 0) : undefined;
+      for (let i = 0; next; i++) {
         const piece = await next;
         signal?.throwIfAborted();
-        if (i + 1 < ranges.length) next = cache.piece(ranges, i + 1);
-        next.catch(() => {}); // seen when it is awaited, unless the caller leaves before
+        next = i + 1 < ranges.length ? cache.piece(ranges, i + 1) : undefined;
+        next?.catch(() => {}); // seen when it is awaited, unless the caller leaves before
         yield piece;
       }
+    },
+    isAlive(ordinal) {
+      const [segment, local] = locate(ordinal);
+      return segment.isAlive(local);
     },
     async keys(ordinal) {
       const kept = cache.keys(ordinal);
@@ -95,7 +110,7 @@ export function openStore(
     async find(id) {
       for (const [i, segment] of segments.entries()) {
         const ordinal = await segment.find(id);
-        if (ordinal !== undefined) return bases[i]! + ordinal;
+        if (ordinal !== undefined && segment.isAlive(ordinal)) return bases[i]! + ordinal;
       }
       return undefined;
     },

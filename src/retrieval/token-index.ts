@@ -12,8 +12,10 @@ export interface SearchHit {
 }
 
 export interface SearchOptions {
-  /** How many passages; fewer are returned only where the index has fewer. */
+  /** How many passages; fewer are returned only where the index, or what the filter leaves of it, has fewer. */
   readonly topK: number;
+  /** Only these ids, or only passages whose ordinal it accepts. */
+  readonly filter?: ReadonlySet<string> | ((ordinal: number) => boolean) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -5,8 +5,8 @@ import * as fc from "fast-check";
 import type { Test } from "uvu";
 import * as assert from "uvu/assert";
 import { buildIndex } from "../../src/retrieval/build.ts";
-import { readCodebook } from "../../src/retrieval/codebook.ts";
-import { type Bits, float32Decoder, residualDecoder } from "../../src/retrieval/codec.ts";
+import { readCodec } from "../../src/retrieval/codebook.ts";
+import type { Bits } from "../../src/retrieval/codec.ts";
 import { readManifest, segmentPath } from "../../src/retrieval/manifest.ts";
 import { type EngineName, type OpenOptions, openIndex } from "../../src/retrieval/open.ts";
 import { openSegment } from "../../src/retrieval/segment.ts";
@@ -102,6 +102,22 @@ export function conformance(suite: Test, { engine, bits }: Variant): void {
     for (const result of results) assert.equal(result, results[0]);
   });
 
+  suite(name("finds the best of what a filter leaves"), async () => {
+    await using directory = await temporary();
+    await build(directory.path, makePassages(900), { bits });
+    await using index = await open(directory.path);
+    const accept = (ordinal: number) => ordinal % 90 === 7;
+    const keys = await storedKeys(directory.path);
+    const ids = new Set(["p7", "p97", "p800", "unknown"]);
+    for (const question of QUESTIONS) {
+      const all = naiveSearch(question, keys, keys.length);
+      const byOrdinal = all.filter(({ ordinal }) => accept(ordinal));
+      same(await index.search(question, { topK: 6, filter: accept }), byOrdinal.slice(0, 6));
+      const byId = all.filter(({ ordinal }) => ids.has(`p${ordinal}`));
+      same(await index.search(question, { topK: 6, filter: ids }), byId);
+    }
+  });
+
   suite(name("stops when it is told to"), async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(50), { bits });
@@ -143,13 +159,10 @@ const randomCase = (multiple: number) =>
 
 /** The keys of every passage as the index has them. */
 async function storedKeys(directory: string): Promise<Float32Array[]> {
-  const { header, codec, segments } = await readManifest(directory);
-  const decoder =
-    codec.name === "residual"
-      ? residualDecoder(await readCodebook(directory, codec, header.dimension))
-      : float32Decoder(header.dimension);
+  const manifest = await readManifest(directory);
+  const { decoder } = await readCodec(directory, manifest);
   const keys: Float32Array[] = [];
-  for (const record of segments) {
+  for (const record of manifest.segments) {
     await using segment = await openSegment(segmentPath(directory, record.name), record, { decoder });
     const starts = await segment.tokenStarts(0, record.passages);
     for (let p = 0; p < record.passages; p++)

@@ -10,30 +10,41 @@ import * as assert from "uvu/assert";
 import { findManifest } from "../../src/retrieval/manifest.ts";
 import { openIndex } from "../../src/retrieval/open.ts";
 import { verifyIndex } from "../../src/retrieval/verify.ts";
-import { build, makePassages, sameBytes, temporary } from "./support.ts";
+import { advance, contentsOf } from "./generations.ts";
+import { build, encodeText, naiveSearch, sameBytes, temporary } from "./support.ts";
 
-/** Some 0.2 s each; `KILLS=400 npx tsx test/retrieval/crash.test.ts` for a long look. */
-const KILLS = Number(process.env.KILLS ?? 40);
+/** Some 0.5 s each; `KILLS=400 npx tsx test/retrieval/crash.test.ts` for a long look. */
+const KILLS = Number(process.env.KILLS ?? 16);
 
 test(`survives ${KILLS} kills at random moments`, async () => {
   await using directory = await temporary();
   const script = await compileBuilder(join(directory.path, "compiled"));
+  const round = await timeOfRound(join(directory.path, "timed"));
   const index = join(directory.path, "index");
   let generation = 0;
   for (let kill = 0; kill < KILLS; kill++) {
     const child = await startBuilder(script, index);
-    await sleep(Math.random() * 120);
+    await sleep(Math.random() * round);
     child.kill("SIGKILL");
     await once(child, "exit");
     generation = await checkWhole(index, generation);
   }
-  await build(index, makePassages(1600, generation + 1)); // goes on with whatever the last kill left
-  assert.is(await checkWhole(index, generation), generation + 1);
+  assert.ok(generation > 0, "nothing was finished between the kills");
+  do {
+    await advance(index, generation + 1);
+    generation = await checkWhole(index, generation + 1);
+  } while (generation % 4 !== 1);
   await using fresh = await temporary();
-  await build(fresh.path, makePassages(1600, generation + 1));
-  await sameBytes(index, fresh.path);
-  assert.ok(generation > 0, "no build was finished between the kills");
+  await build(fresh.path, contentsOf(generation));
+  await sameBytes(index, fresh.path); // a build, whatever the kills had left
 });
+
+/** Milliseconds for four generations on this machine, as busy as it is. */
+async function timeOfRound(directory: string): Promise<number> {
+  const start = performance.now();
+  for (let generation = 1; generation <= 4; generation++) await advance(directory, generation);
+  return performance.now() - start;
+}
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -67,16 +78,21 @@ async function startBuilder(script: string, index: string): Promise<ChildProcess
   return child;
 }
 
-/** The index is whole, and holds what its generation held when it was built. Returns the generation. */
+/** The index is whole, and holds what its generation must. Returns the generation. */
 async function checkWhole(directory: string, atLeast: number): Promise<number> {
   const manifest = await findManifest(directory);
   if (!manifest) return atLeast;
   const { generation } = manifest;
   assert.ok(generation >= atLeast, `generation ${generation} after ${atLeast}`);
   assert.equal(await verifyIndex(directory), []);
-  const passages = makePassages(1600, generation);
+  const contents = contentsOf(generation);
+  const keys = contents.map(({ text }) => encodeText(text));
   await using index = await openIndex(directory);
-  assert.equal(await index.passages([0, 800, 1599]), [passages[0], passages[800], passages[1599]]);
+  assert.is(index.passageCount, contents.length);
+  const question = encodeText(`w${generation % 50} w7 w23`);
+  const hits = await index.search(question, { topK: 50 });
+  const expected = naiveSearch(question, keys, 50).map(({ ordinal }) => contents[ordinal]!);
+  assert.equal(await index.passages(hits.map(({ ordinal }) => ordinal)), expected);
   return generation;
 }
 
