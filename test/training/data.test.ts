@@ -146,9 +146,9 @@ test("nothing but an InputError comes of any bytes", async () => {
     { numRuns: 200 },
   );
   await fc.assert(
-    fc.asyncProperty(fc.jsonValue(), (value) =>
-      acceptedOrRefused(write(lines({ question: "q", answers: ["a"], ctxs: value }, value))),
-    ),
+    fc.asyncProperty(fc.jsonValue(), async (value) => {
+      await acceptedOrRefused(write(lines({ question: "q", answers: ["a"], ctxs: value }, value)));
+    }),
   );
 });
 

@@ -1,0 +1,121 @@
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { chartsOf } from "../../../src/training/report/charts.ts";
+import { formatNumber } from "../../../src/training/report/measures.ts";
+
+test("metrics are gathered into charts, in an order of their own; the unknown are left out", () => {
+  const charts = chartsOf(
+    [
+      { step: 0, "recall@20": 0.9, "recall@5": 0.7, exactMatch: 0.1 },
+      { step: 1, seconds: 2, nll: 3, kl: 1, ownKl: 0.5, stage: "warm-up" },
+      { step: 2, seconds: 4, nll: null, kl: 0.9, ownKl: 0.4 },
+      { step: 2, "recall@20": 0.92, "recall@5": 0.75, exactMatch: 0.2 },
+    ],
+    { name: "BM25", measures: { "recall@5": 0.8 } },
+  );
+  assert.equal(
+    charts.map(({ title, unit, curves }) => [title, unit, curves.map(({ name, points }) => [name, points])]),
+    [
+      [
+        "Retrieval on dev",
+        "share",
+        [
+          [
+            "R@20",
+            [
+              [0, 0.9],
+              [2, 0.92],
+            ],
+          ],
+          [
+            "R@5",
+            [
+              [0, 0.7],
+              [2, 0.75],
+            ],
+          ],
+        ],
+      ],
+      [
+        "Answers on dev",
+        "share",
+        [
+          [
+            "EM",
+            [
+              [0, 0.1],
+              [2, 0.2],
+            ],
+          ],
+        ],
+      ],
+      ["Reading loss: nll", "number", [["nll", [[1, 3]]]]],
+      [
+        "Retrieval loss: KL",
+        "number",
+        [
+          [
+            "batch",
+            [
+              [1, 1],
+              [2, 0.9],
+            ],
+          ],
+          [
+            "own passages",
+            [
+              [1, 0.5],
+              [2, 0.4],
+            ],
+          ],
+        ],
+      ],
+    ],
+  );
+  assert.equal(
+    charts[0]!.curves.map(({ level }) => level),
+    [undefined, { name: "BM25", value: 0.8 }],
+  );
+});
+
+test("a list is a curve for each head", () => {
+  const [chart] = chartsOf([
+    { step: 1, headWeights: [0.5, 0.5] },
+    { step: 2, headWeights: [0.1, 0.9] },
+  ]);
+  assert.equal(
+    chart!.curves.map(({ name, points }) => ({ name, points })),
+    [
+      {
+        name: "head 0",
+        points: [
+          [1, 0.5],
+          [2, 0.1],
+        ],
+      },
+      {
+        name: "head 1",
+        points: [
+          [1, 0.5],
+          [2, 0.9],
+        ],
+      },
+    ],
+  );
+});
+
+test("nothing measured, nothing drawn", () => {
+  assert.equal(chartsOf([]), []);
+  assert.equal(chartsOf([{ step: 1, nll: null }]), []);
+});
+
+test("numbers as people write them", () => {
+  const formatted = [0, 0.12345, 1.15, 99.96, 123.4, 12_345.6, 2.5e6, 0.00005, 0.000125, -1.5e-7];
+  assert.equal(
+    formatted.map((value) => formatNumber(value, "number")),
+    ["0", "0.123", "1.15", "100", "123", "12,346", "2.5e6", "5e-5", "1.25e-4", "-1.5e-7"],
+  );
+  assert.is(formatNumber(0.70649, "share"), "70.6 %");
+});
+
+test.run();
