@@ -1,0 +1,141 @@
+/**
+ * TensorFlow.js as an interpreter of `Ops`: what is said is computed at once, and its tape can differentiate it.
+ *
+ * Where the tape's own gradient is wrong, missing or slow, the operation brings one along.
+ */
+
+import type { Tensor as TfTensor } from "@tensorflow/tfjs-core";
+import type { Ops, Shape } from "../ops.ts";
+import { axisOf, slicedShape } from "../shapes.ts";
+import type { TensorFlow } from "./load.ts";
+
+export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
+  const ops: Ops<TfTensor> = {
+    shape: (x) => x.shape,
+    constant: ({ data, shape }) =>
+      tf.tensor(data, [...shape], data instanceof Float32Array ? "float32" : "int32"),
+    scalar: (value) => tf.scalar(value, "float32"),
+
+    add: tf.add,
+    subtract: tf.sub,
+    multiply: tf.mul,
+    divide: tf.div,
+    exp: tf.exp,
+    log: tf.log,
+    sqrt: tf.sqrt,
+    sigmoid: tf.sigmoid,
+    relu: tf.relu,
+    geluTanh(x) {
+      const cubic = tf.mul(tf.mul(x, x), x);
+      const inner = tf.mul(tf.add(x, tf.mul(cubic, 0.044715)), Math.sqrt(2 / Math.PI));
+      return tf.mul(tf.mul(x, 0.5), tf.add(tf.tanh(inner), 1));
+    },
+    greater: (a, b) => asFloat(tf, tf.greater(a, b)),
+    equal: (a, b) => asFloat(tf, tf.equal(a, b)),
+
+    // The tape does not sum over leading axes that b lacks, so it is not shown any.
+    matmul(a, b) {
+      if (a.rank === b.rank) return tf.matMul(a, b);
+      const rows = tf.reshape(a, [-1, a.shape.at(-1)!]);
+      return tf.reshape(tf.matMul(rows, b), [...a.shape.slice(0, -1), b.shape[1]!]);
+    },
+    transpose: (x, permutation) => tf.transpose(x, [...permutation]),
+    reshape: (x, shape) => tf.reshape(x, sizes(shape)),
+    // An addition, since the tape differentiates broadcastTo only up to four axes.
+    expand: (x, shape) => tf.add(x, tf.zeros(sizes(shape), x.dtype)),
+    concat: (parts, axis) => tf.concat([...parts], axis),
+    // The tape fails at a split into one part.
+    split: (x, axis, parts) => (parts.length === 1 ? [x] : tf.split(x, sizes(parts), axis)),
+    slice(x, axis, start, end) {
+      const along = axisOf(axis, x.rank);
+      const begin = x.shape.map((size, i) => (i === along ? (start < 0 ? start + size : start) : 0));
+      return tf.slice(x, begin, sizes(slicedShape(x.shape, along, start, end)));
+    },
+    // The tape's own gradient compares every index with every row.
+    gather: (table, indices) =>
+      differentiated(
+        tf,
+        table,
+        () => ({ value: tf.gather(table, indices, 0), saved: [indices] }),
+        (gradient, at) => scatterSum(tf, gradient, at!, table.shape[0]!),
+      ),
+    // On a graphics card TensorFlow adds in no fixed order.
+    scatterSum: (updates, indices, rows) =>
+      differentiated(
+        tf,
+        updates,
+        () => ({ value: scatterSum(tf, updates, indices, Number(rows)), saved: [indices] }),
+        (gradient, at) => tf.gather(gradient, at!, 0),
+      ),
+    // TensorFlow.js has oneHot for a depth of 2 and more.
+    oneHot: (indices, depth) => ops.equal(tf.expandDims(indices, -1), tf.range(0, depth, 1, "int32")),
+
+    sum: (x, axes, { keep = false } = {}) => tf.sum(x, [...axes], keep),
+    mean: (x, axes, { keep = false } = {}) => tf.mean(x, [...axes], keep),
+    max(x, axis, { keep = false } = {}) {
+      const highest = keptMax(tf, x, axis);
+      return keep ? highest : tf.squeeze(highest, [axisOf(axis, x.rank)]);
+    },
+    softmax: (x) => tf.softmax(x),
+    logSoftmax: (x) => tf.logSoftmax(x),
+    rmsNorm(x, weight, epsilon) {
+      const meanSquare = tf.mean(tf.square(x), -1, true);
+      return tf.mul(tf.mul(x, tf.rsqrt(tf.add(meanSquare, epsilon))), weight);
+    },
+    stopGradient: (x) =>
+      differentiated(
+        tf,
+        x,
+        () => ({ value: tf.clone(x), saved: [] }),
+        (gradient) => tf.zerosLike(gradient),
+      ),
+  };
+  return ops;
+}
+
+/**
+ * The `value` of `compute()`, made of `x`, whose gradient is `differentiate(gradient of the value, ...saved)`. What is not
+ * saved may be disposed of by then.
+ */
+function differentiated(
+  tf: TensorFlow,
+  x: TfTensor,
+  compute: () => { value: TfTensor; saved: TfTensor[] },
+  differentiate: (gradient: TfTensor, ...saved: TfTensor[]) => TfTensor,
+): TfTensor {
+  return tf.customGrad((_, save) => {
+    const { value, saved } = compute();
+    (save as (tensors: TfTensor[]) => void)(saved);
+    return { value, gradFunc: (gradient, kept) => differentiate(gradient, ...kept) };
+  })(x);
+}
+
+/** Equal maxima share the gradient; the tape would give each of them all of it. */
+function keptMax(tf: TensorFlow, x: TfTensor, axis: number): TfTensor {
+  return differentiated(
+    tf,
+    x,
+    () => {
+      const value = tf.max(x, axis, true);
+      return { value, saved: [x, value] };
+    },
+    (gradient, given, value) => {
+      const winners = asFloat(tf, tf.equal(given!, value!));
+      return tf.mul(gradient, tf.div(winners, tf.sum(winners, axis, true)));
+    },
+  );
+}
+
+function scatterSum(tf: TensorFlow, updates: TfTensor, indices: TfTensor, rows: number): TfTensor {
+  const row = updates.shape.slice(indices.rank);
+  const flat = tf.reshape(updates, [indices.size, ...row]);
+  return tf.scatterND(tf.reshape(indices, [-1, 1]), flat, [rows, ...row]);
+}
+
+/** 1 and 0 for true and false. The multiplication is for the cpu backend, where a cast changes the type in name only. */
+function asFloat(tf: TensorFlow, x: TfTensor): TfTensor {
+  return tf.mul(tf.cast(x, "float32"), 1);
+}
+
+/** Sizes are numbers here: nothing has a name where all is computed at once. */
+const sizes = (shape: Shape): number[] => shape.map(Number);

@@ -1,0 +1,77 @@
+/** Which TensorFlow.js is loaded, with packages that are there, broken, or not there. */
+
+import util from "node:util";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { InputError } from "../../../src/errors.ts";
+import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
+
+/** Imports a stand-in for each package in `working`; others are not there. */
+function imports(working: readonly string[], asked: string[] = []) {
+  return async (name: string) => {
+    asked.push(name);
+    if (!working.includes(name)) throw new Error(`Cannot find package '${name}'\nsecond line`);
+    return { default: { package: name, enableProdMode: () => {}, ready: async () => {} } };
+  };
+}
+
+test("the fastest that works is taken, and why others did not is told", async () => {
+  const asked: string[] = [];
+  const working = ["@tensorflow/tfjs-node", "@tensorflow/tfjs"];
+  const { tf, name, failures } = await loadTensorFlow(imports(working, asked));
+  assert.is(name, "@tensorflow/tfjs-node");
+  assert.is((tf as unknown as { package: string }).package, name);
+  assert.equal(asked, ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node"]);
+  assert.equal(
+    failures.map(({ message }) => message),
+    ["@tensorflow/tfjs-node-gpu: Cannot find package '@tensorflow/tfjs-node-gpu'"],
+  );
+});
+
+test("the core alone has nothing to compute with", async () => {
+  const parts = ["@tensorflow/tfjs-core", "@tensorflow/tfjs-backend-cpu"];
+  const { tf, name } = await loadTensorFlow(imports(parts));
+  assert.is(name, "@tensorflow/tfjs-core");
+  assert.is((tf as unknown as { package: string }).package, name);
+  const error = await loadTensorFlow(imports(parts.slice(0, 1))).catch((caught: unknown) => caught);
+  assert.instance(error, InputError);
+});
+
+test("none: one line that says how to get it, with all reasons in its cause", async () => {
+  const error = await loadTensorFlow(imports([])).catch((caught: unknown) => caught);
+  assert.instance(error, InputError);
+  const { message, cause } = error as InputError;
+  assert.match(message, /^engine tensorflow: expected .*; npm install @tensorflow\/tfjs-node-gpu,/);
+  assert.not.match(message, "\n");
+  assert.is((cause as AggregateError).errors.length, 4);
+});
+
+test("what tfjs-node needs of node:util is there, on Node 23 and later too", async () => {
+  const functions = util as unknown as Record<string, ((value: unknown) => boolean) | undefined>;
+  const { isNullOrUndefined, isArray } = functions;
+  try {
+    delete functions.isNullOrUndefined;
+    delete functions.isArray;
+    await loadTensorFlow(imports(["@tensorflow/tfjs-node-gpu"]));
+    assert.equal([null, undefined, 0, ""].map(functions.isNullOrUndefined!), [true, true, false, false]);
+    assert.equal([[], {}].map(functions.isArray!), [true, false]);
+  } finally {
+    Object.assign(functions, { isNullOrUndefined, isArray });
+  }
+});
+
+test("what is installed here computes, and prints nothing", async () => {
+  const printed: unknown[] = [];
+  const { warn, log } = console;
+  console.warn = console.log = (...values) => printed.push(values);
+  try {
+    const { tf } = await loadTensorFlow();
+    const [sum] = tf.tidy(() => tf.sum(tf.tensor1d([1, 2, 3])).dataSync());
+    assert.is(sum, 6);
+  } finally {
+    Object.assign(console, { warn, log });
+  }
+  assert.equal(printed, []);
+});
+
+test.run();
