@@ -6,7 +6,7 @@ import { positionBuckets } from "../layers/relative-position.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { readingQuestionIds } from "../text/prompts.ts";
 import type { Sequences } from "./dropout.ts";
-import type { ChunkInput } from "./loss-graph.ts";
+import type { ChunkInput } from "./signatures.ts";
 
 /** A question with its close passages, as token ids. */
 export interface TokenExample {

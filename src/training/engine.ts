@@ -4,8 +4,8 @@ import type { ModelConfig } from "../config.ts";
 import type { CompileOptions } from "../tensor/session.ts";
 import type { Candidates, TokenExample } from "./batch.ts";
 import { type BatchLosses, openGradientAccumulator } from "./gradient-accumulator.ts";
-import type { ObjectiveOptions } from "./loss-graph.ts";
 import { type OptimizerOptions, openOptimizer, type ParameterState } from "./optimizer.ts";
+import type { ObjectiveOptions } from "./signatures.ts";
 
 export interface EngineOptions extends ObjectiveOptions, OptimizerOptions {
   readonly candidates: Candidates;

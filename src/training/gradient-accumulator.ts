@@ -10,18 +10,15 @@ import { type Candidates, type Chunk, chunksOf, type TokenExample } from "./batc
 import { dropoutPools, dropoutRows, tracedDropout } from "./dropout.ts";
 import { divideCompetition, joinChunks } from "./exchange.ts";
 import {
-  cacheSignature,
   chunkObjective,
-  chunkSignature,
   chunkVectors,
   competition,
-  competitionSignature,
   HEAD_WEIGHTS,
   LOG_SCALE,
-  type ObjectiveOptions,
   type TrainedParameters,
 } from "./loss-graph.ts";
 import type { ParameterState } from "./optimizer.ts";
+import { cacheSignature, chunkSignature, competitionSignature, type ObjectiveOptions } from "./signatures.ts";
 
 export interface AccumulatorOptions extends ObjectiveOptions {
   readonly candidates: Candidates;

@@ -12,14 +12,12 @@
  * Small chunks are also the fast ones: their tensors stay in the processor's cache from one operation to the next.
  */
 
-import type { ModelConfig } from "../config.ts";
 import { crossKeyValues, decode, targetAttention, vocabularyLogits } from "../decoder/decoder.ts";
 import { lowerStates, retrievalVectors } from "../encoder/lower.ts";
 import { upperStates } from "../encoder/upper.ts";
 import { projectToHeads } from "../layers/attention.ts";
 import type { Scope } from "../layers/scope.ts";
 import type { Ops } from "../tensor/ops.ts";
-import type { Signature } from "../tensor/trace.ts";
 import type { ModelParameters } from "../weights/parameters.ts";
 import {
   distillation,
@@ -31,21 +29,7 @@ import {
   type RetrievalInput,
   scoresOfBatch,
 } from "./objective.ts";
-
-/**
- * - `distillation`: `nll + alpha KL`, reading all passages of a question at once (ReAtt, Eq. 4)
- * - `marginal`: the likelihood summed over passages that are read one by one (REALM, Eq. 1)
- * - `qa`: `nll` alone; retrieval is left as it is
- */
-export type ObjectiveName = "distillation" | "marginal" | "qa";
-
-export interface ObjectiveOptions {
-  readonly objective: ObjectiveName;
-  /** Weight of the KL divergence in `distillation`. */
-  readonly alpha: number;
-  /** Temperature at which all heads are mixed by learned weights; undefined for the one head of the configuration. */
-  readonly tau?: number | undefined;
-}
+import type { CacheInput, ChunkInput, CompetitionInput, ObjectiveOptions } from "./signatures.ts";
 
 /** All that is trained: the model's parameters and the objective's own. */
 export interface TrainedParameters<T> {
@@ -59,73 +43,6 @@ export interface TrainedParameters<T> {
 /** The names of the objective's own parameters; the model's have those of the checkpoint. */
 export const HEAD_WEIGHTS = "head_weights";
 export const LOG_SCALE = "log_scale";
-
-/** What a chunk is fed with; Q, K, n, m, U, T as in objective.ts, of this chunk alone. */
-export function chunkSignature(questions: number, passages: number): Record<ChunkInput, Signature> {
-  const pairs = questions * passages;
-  return {
-    questionIds: ["int32", 2 * questions, "n"],
-    questionMask: ["float32", 2 * questions, "n"],
-    questionBuckets: ["int32", "n", "n"],
-    passageIds: ["int32", "U", "m"],
-    passageMask: ["float32", "U", "m"],
-    passageBuckets: ["int32", "m", "m"],
-    passageOf: ["int32", pairs],
-    pairMask: ["float32", pairs, "n+m"],
-    pairBuckets: ["int32", "n+m", "n+m"],
-    answerIds: ["int32", questions, "T"],
-    answerBuckets: ["int32", "T", "T"],
-    labels: ["int32", questions, "T"],
-    labelMask: ["float32", questions, "T"],
-    candidates: ["float32", questions, pairs],
-    own: ["int32", pairs],
-    questionsOfBatch: ["float32"],
-    labelsOfBatch: ["float32"],
-  };
-}
-
-export type ChunkInput =
-  /** Every question as it is retrieved, then every question as it is read; padded on the left. */
-  | "questionIds"
-  | "questionMask"
-  | "questionBuckets"
-  /** The passages of the chunk, each once; padded on the right. */
-  | "passageIds"
-  | "passageMask"
-  | "passageBuckets"
-  /** Of each question's close passages, the row in `passageIds`. */
-  | "passageOf"
-  | "pairMask"
-  | "pairBuckets"
-  /** The start token and the answer without its end. */
-  | "answerIds"
-  | "answerBuckets"
-  /** The answer. */
-  | "labels"
-  | "labelMask"
-  /** 1 for the close passages that compete for a question, of all questions of the chunk. */
-  | "candidates"
-  /** The position of each question's own close passages in the flattened `candidates`. */
-  | "own"
-  /** What losses are averaged over: the questions and the label tokens of all chunks. */
-  | "questionsOfBatch"
-  | "labelsOfBatch";
-
-/** What step 2 gives to a chunk: the log normaliser of each question, and the gradients of their average. */
-export function cacheSignature(
-  { heads, headSize }: ModelConfig,
-  questions: number,
-  { tau }: ObjectiveOptions,
-): Record<CacheInput, Signature> {
-  const compared = tau === undefined ? 1 : heads;
-  return {
-    logNormaliser: ["float32", questions],
-    queryGradient: ["float32", questions, compared, "n", headSize],
-    keyGradient: ["float32", "U", compared, "m", headSize],
-  };
-}
-
-type CacheInput = "logNormaliser" | "queryGradient" | "keyGradient";
 
 /** The losses are of no axes, and the chunk's share of those of the batch; what concerns retrieval is there if it is trained. */
 export interface ChunkObjective<T> {
@@ -214,25 +131,6 @@ export function chunkVectors<T>(
   const { queries, keys } = lowerChunk(scope, trained, input, options);
   return { queries, keys };
 }
-
-/** What step 2 is fed with: vectors of the whole batch, with P the close passages of all questions. */
-export function competitionSignature(
-  { heads, headSize }: ModelConfig,
-  { tau }: ObjectiveOptions,
-): Record<CompetitionInput, Signature> {
-  const compared = tau === undefined ? 1 : heads;
-  return {
-    queries: ["float32", "Q", compared, "n", headSize],
-    questionMask: ["float32", "Q", "n"],
-    keys: ["float32", "U", compared, "m", headSize],
-    passageMask: ["float32", "U", "m"],
-    passageOf: ["int32", "P"],
-    candidates: ["float32", "Q", "P"],
-    questionsOfBatch: ["float32"],
-  };
-}
-
-type CompetitionInput = keyof RetrievalInput<unknown> | "passageOf" | "candidates" | "questionsOfBatch";
 
 /** Step 2, for some or all questions of a batch against all its passages: each log normaliser [Q], and their share of the average. */
 export function competition<T>(

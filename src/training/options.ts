@@ -2,7 +2,7 @@
 
 import type { Provider } from "../tensor/session.ts";
 import type { Candidates } from "./batch.ts";
-import type { ObjectiveName } from "./loss-graph.ts";
+import type { ObjectiveName } from "./signatures.ts";
 
 export interface TrainOptions {
   /** A model's folder. */
