@@ -11,12 +11,20 @@ export interface Baseline {
 /** A share is a number from 0 to 1 that is shown in per cent. */
 export type Unit = "share" | "number";
 
-/** `0.4567` as a share -> `45.7 %`; as a number three digits, with a power of ten where it is small or large: `5e-5`. */
+/** `0.4567` as a share -> `45.7 %`; as a number four digits, with a power of ten where it is small or large: `5e-5`. */
 export function formatNumber(value: number, unit: Unit): string {
   if (unit === "share") return `${(100 * value).toFixed(1)} %`;
+  return formatExactly(Number(value.toPrecision(4)));
+}
+
+/** A mark of an axis, which has as many digits as it needs. */
+export const formatTick = (tick: number, unit: Unit): string =>
+  unit === "share" ? `${Number((100 * tick).toPrecision(12))} %` : formatExactly(tick);
+
+function formatExactly(value: number): string {
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2).replace(/\.?0*e\+?/, "e");
-  return size >= 100 ? formatCount(Math.round(value)) : String(Number(value.toPrecision(3)));
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential().replace("+", "");
+  return value.toLocaleString("en-US", { maximumFractionDigits: 12 });
 }
 
 /** `12345` -> `12,345`. */

@@ -3,7 +3,7 @@
 import { FRAME, scaleLinear, ticksAround, wholeTicksWithin } from "./axis.ts";
 import type { Chart, Curve } from "./charts.ts";
 import { type Html, html } from "./html.ts";
-import { formatCount, formatNumber, type Unit } from "./measures.ts";
+import { formatCount, formatNumber, formatTick, type Unit } from "./measures.ts";
 import { type Bucket, thin } from "./thin.ts";
 
 /** The style sheet has so many colours; further curves are grey. */
@@ -72,7 +72,7 @@ function axesOf(lines: readonly Line[]): Axes {
 const grid = ({ x, y, steps, ticks }: Axes, unit: Unit): Html =>
   html`${ticks.map(
     (tick) => html`<line class="grid" x1="${FRAME.left}" x2="${FRAME.right}" y1="${y(tick)}" y2="${y(tick)}"/>
-<text class="tick" x="${FRAME.left - 7}" y="${y(tick) + 4}">${formatNumber(tick, unit).replace(".0 %", " %")}</text>`,
+<text class="tick" x="${FRAME.left - 7}" y="${y(tick) + 4}">${formatTick(tick, unit)}</text>`,
   )}${steps.map((step) => html`<text class="step" x="${x(step)}" y="${FRAME.height - 8}">${formatCount(step)}</text>`)}`;
 
 function drawLine({ curve, buckets, colour }: Line, { x, y }: Axes): Html {
