@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { InputError } from "../errors.ts";
 import type { Passage } from "../text/passage.ts";
-import { changeIndex, stageName } from "./change.ts";
+import { changeIndex, type NextState, stageName } from "./change.ts";
 import { writeCodebook } from "./codebook.ts";
 import { type Bits, type Codebook, float32Decoder } from "./codec.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
@@ -61,28 +61,40 @@ export async function buildIndex(
     const written = bits === undefined ? name : stageName(name);
     const segment = await writeSegment(segmentPath(directory, written), passages, options);
     if (bits === undefined) return { header, codec: { name: "float32" }, shard, segments: [segment] };
-    return writing(directory, async () => {
-      await using stage = await openStage(directory, segment, header.dimension);
-      const learning = { event: "compressed", passages: 0, tokens: segment.tokens } as const;
-      options.onProgress?.(learning);
-      const codebook = await learnCodebook(stage, header.dimension, bits, options.signal);
-      const codec = await writeCodebook(directory, name, codebook);
-      return { header, codec, shard, segments: [await compressStage(stage, name, codebook, options)] };
-    });
+    return { shard, ...(await compressWhole(segment, name, bits, options)) };
   });
   const { passages: count, tokens } = segments[0]!;
   options.onProgress?.({ event: "finished", passages: count, tokens });
 }
 
+type CompressOptions = Pick<BuildOptions, "directory" | "header" | "onProgress" | "signal">;
+
+/** The state of an index whose only segment is `staged`, compressed with a codebook of its own. */
+export function compressWhole(
+  staged: SegmentRecord,
+  name: string,
+  bits: Bits,
+  options: CompressOptions,
+): Promise<NextState> {
+  const { directory, header, onProgress, signal } = options;
+  return writing(directory, async () => {
+    await using stage = await openStage(directory, staged, header.dimension);
+    onProgress?.({ event: "compressed", passages: 0, tokens: staged.tokens });
+    const codebook = await learnCodebook(stage, header.dimension, bits, signal);
+    const codec = await writeCodebook(directory, name, codebook);
+    return { header, codec, segments: [await compressStage(stage, name, codebook, options)] };
+  });
+}
+
 /** The float32 keys of a segment that is to be compressed. */
-export const openStage = (directory: string, stage: SegmentRecord, dimension: number): Promise<Segment> =>
-  openSegment(segmentPath(directory, stage.name), stage, { decoder: float32Decoder(dimension) });
+export const openStage = (directory: string, staged: SegmentRecord, dimension: number): Promise<Segment> =>
+  openSegment(segmentPath(directory, staged.name), staged, { decoder: float32Decoder(dimension) });
 
 export const compressStage = (
   stage: Segment,
   name: string,
   codebook: Codebook,
-  { directory, onProgress, signal }: Pick<BuildOptions, "directory" | "onProgress" | "signal">,
+  { directory, onProgress, signal }: CompressOptions,
 ): Promise<SegmentRecord> =>
   compressSegment(
     stage,

@@ -4,7 +4,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { InputError } from "../errors.ts";
-import { type Codebook, float32Decoder, type KeyDecoder, residualDecoder } from "./codec.ts";
+import { type Codebook, type Codec, float32Decoder, residualDecoder } from "./codec.ts";
 import { codebookPath, type FileRecord, type Manifest, type ResidualCodec } from "./manifest.ts";
 import { recordOf, writeParts } from "./new-files.ts";
 import { syncDirectory } from "./storage.ts";
@@ -51,11 +51,11 @@ async function readFloats(path: string, record: FileRecord | undefined): Promise
   return new Float32Array(Uint8Array.from(data).buffer); // a copy, since a small file shares its memory with others
 }
 
-/** How the keys of an index are read; the codebook is that of a compressed one. Throws `InputError` where it is damaged. */
+/** The codec of an index. Throws `InputError` where its codebook is damaged. */
 export async function readCodec(
   directory: string,
   { codec, header: { dimension } }: Pick<Manifest, "codec" | "header">,
-): Promise<{ codebook: Codebook | undefined; decoder: KeyDecoder }> {
+): Promise<Codec> {
   if (codec.name === "float32") return { codebook: undefined, decoder: float32Decoder(dimension) };
   const codebook = await readCodebook(directory, codec, dimension);
   return { codebook, decoder: residualDecoder(codebook) };

@@ -36,6 +36,12 @@ export interface Codebook {
   readonly residuals: Float32Array;
 }
 
+/** How the keys of an index are read. The codebook is that of a compressed one. */
+export interface Codec {
+  readonly decoder: KeyDecoder;
+  readonly codebook: Codebook | undefined;
+}
+
 const ENTRIES = 256; // what a byte can name
 
 /** Bytes of a centroid's number in a code. */

@@ -3,6 +3,7 @@
 import { createReadStream } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { InputError } from "../errors.ts";
 import type { RunningChecksum } from "./blocks.ts";
 import {
   type Bits,
@@ -75,8 +76,11 @@ export async function compressSegment(
   }
   await mkdir(to, { recursive: true });
   const checksums: Record<string, RunningChecksum> = {};
-  for (const name of COMMON)
-    checksums[name] = await writeParts(join(to, name), createReadStream(join(from, name)));
+  for (const name of COMMON) {
+    const checksum = await writeParts(join(to, name), createReadStream(join(from, name)));
+    if (checksum.crc32 !== segment.record.files[name]?.crc32) throw damaged(join(from, name));
+    checksums[name] = checksum;
+  }
   checksums["codes.bin"] = await writeParts(join(to, "codes.bin"), codesOf());
   const { passages, tokens } = segment.record;
   Object.assign(checksums, await writeLists(passages, segment.tokenStarts, to, codebook, signal));
@@ -133,3 +137,11 @@ async function* centroidPieces(
     await file.close();
   }
 }
+
+const damaged = (path: string): InputError =>
+  new InputError({
+    where: path,
+    expected: "the bytes that were written",
+    got: "others",
+    remedy: "see to the disk, and run it again",
+  });

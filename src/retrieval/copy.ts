@@ -4,12 +4,13 @@ import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { InputError } from "../errors.ts";
 import type { RunningChecksum } from "./blocks.ts";
-import type { Codebook, KeyDecoder } from "./codec.ts";
+import { WINDOW } from "./build.ts";
+import type { Codec, KeyDecoder } from "./codec.ts";
 import { writeLists } from "./compress.ts";
 import { IdTable } from "./ids.ts";
-import type { SegmentRecord } from "./manifest.ts";
+import { type SegmentRecord, segmentPath } from "./manifest.ts";
 import { completeSegment, writeParts } from "./new-files.ts";
-import type { Segment } from "./segment.ts";
+import { openSegment, type Segment } from "./segment.ts";
 
 /** Passages of a segment that follow each other. */
 export interface Run {
@@ -18,18 +19,46 @@ export interface Run {
   readonly count: number;
 }
 
+/** All passages of a segment, in runs of the length of a build's window. */
+export function windowsOf(segment: Segment): Run[] {
+  const { passages } = segment.record;
+  return Array.from({ length: Math.ceil(passages / WINDOW) }, (_, i) => ({
+    segment,
+    first: i * WINDOW,
+    count: Math.min(WINDOW, passages - i * WINDOW),
+  }));
+}
+
+/** Opens segments of one or more indexes. */
+export async function openSegments(
+  sources: readonly { readonly directory: string; readonly segments: readonly SegmentRecord[] }[],
+  decoder: KeyDecoder,
+): Promise<AsyncDisposable & { segments: Segment[] }> {
+  const segments: Segment[] = [];
+  const dispose = async () => {
+    await Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
+  };
+  try {
+    for (const { directory, segments: records } of sources)
+      for (const record of records)
+        segments.push(await openSegment(segmentPath(directory, record.name), record, { decoder }));
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { segments, [Symbol.asyncDispose]: dispose };
+}
+
 /** Where each passage of the new segment starts, and the last one ends: [passages + 1, 2] as in `offsets.u64`. */
 type Offsets = bigint[];
 
 /**
- * Writes the living passages of `runs`, in their order, to `path`. All segments have the codec of `decoder`; `codebook` is
- * theirs, if they are compressed. Needs some 40 bytes of memory a passage. Throws `InputError` for an id that comes twice.
+ * Writes the living passages of `runs`, in their order, to `path`. All segments have the same codec. Needs some 40 bytes of memory a passage. Throws `InputError` for an id that comes twice.
  */
 export async function copySegments(
   runs: readonly Run[],
   path: string,
-  decoder: KeyDecoder,
-  codebook: Codebook | undefined,
+  { decoder, codebook }: Codec,
   signal: AbortSignal | undefined,
 ): Promise<SegmentRecord> {
   await mkdir(path, { recursive: true });

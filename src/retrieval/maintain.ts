@@ -1,14 +1,12 @@
 /** Tends an index as a whole: compaction, and joining shards that were built apart. */
 
 import { InputError } from "../errors.ts";
-import { type BuildProgress, compressStage, openStage, WINDOW } from "./build.ts";
+import { type BuildProgress, compressWhole } from "./build.ts";
 import { changeIndex, stageName } from "./change.ts";
-import { readCodec, writeCodebook } from "./codebook.ts";
-import { type Bits, float32Decoder, type KeyDecoder } from "./codec.ts";
-import { learnCodebook } from "./compress.ts";
-import { copySegments, type Run } from "./copy.ts";
+import { readCodec } from "./codebook.ts";
+import { type Bits, float32Decoder } from "./codec.ts";
+import { copySegments, openSegments, windowsOf } from "./copy.ts";
 import { type Manifest, readManifest, segmentPath } from "./manifest.ts";
-import { openSegment, type Segment } from "./segment.ts";
 import { writing } from "./storage.ts";
 import { checkHeader, existing } from "./update.ts";
 
@@ -27,11 +25,11 @@ export async function compactIndex({
   if (segments.length <= 1 && !segments[0]?.deleted) return;
   await changeIndex(directory, {}, async (current, name) => {
     const manifest = existing(directory, current);
-    const { codebook, decoder } = await readCodec(directory, manifest);
-    await using opened = await openAll([{ directory, manifest }], decoder);
+    const codec = await readCodec(directory, manifest);
+    await using opened = await openSegments([{ directory, segments: manifest.segments }], codec.decoder);
     const runs = opened.segments.flatMap(windowsOf);
     const to = segmentPath(directory, name);
-    const segment = await writing(directory, () => copySegments(runs, to, decoder, codebook, signal));
+    const segment = await writing(directory, () => copySegments(runs, to, codec, signal));
     return { ...manifest, segments: [segment] };
   });
 }
@@ -53,19 +51,17 @@ export async function mergeShards(shards: readonly string[], options: MergeOptio
   const { directory, bits, signal } = options;
   const sources = await readShards(shards);
   const { header } = sources[0]!.manifest;
-  const decoder = float32Decoder(header.dimension);
-  await using opened = await openAll(sources, decoder);
+  const float32 = { decoder: float32Decoder(header.dimension), codebook: undefined };
+  await using opened = await openSegments(
+    sources.map(({ directory, manifest: { segments } }) => ({ directory, segments })),
+    float32.decoder,
+  );
   const runs = interleave(opened.segments.map(windowsOf));
   await changeIndex(directory, { mend: true }, async (_, name) => {
     const to = segmentPath(directory, bits === undefined ? name : stageName(name));
-    return writing(directory, async () => {
-      const segment = await copySegments(runs, to, decoder, undefined, signal);
-      if (bits === undefined) return { header, codec: { name: "float32" }, segments: [segment] };
-      await using stage = await openStage(directory, segment, header.dimension);
-      const codebook = await learnCodebook(stage, header.dimension, bits, signal);
-      const codec = await writeCodebook(directory, name, codebook);
-      return { header, codec, segments: [await compressStage(stage, name, codebook, options)] };
-    });
+    const segment = await writing(directory, () => copySegments(runs, to, float32, signal));
+    if (bits === undefined) return { header, codec: { name: "float32" }, segments: [segment] };
+    return compressWhole(segment, name, bits, { ...options, header });
   });
 }
 
@@ -97,34 +93,6 @@ async function readShards(directories: readonly string[]): Promise<Source[]> {
     checkHeader(directory, ordered[0]!.manifest.header, manifest.header);
   }
   return ordered;
-}
-
-async function openAll(
-  sources: readonly Source[],
-  decoder: KeyDecoder,
-): Promise<AsyncDisposable & { segments: Segment[] }> {
-  const segments: Segment[] = [];
-  const dispose = async () => {
-    await Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
-  };
-  try {
-    for (const { directory, manifest } of sources)
-      for (const record of manifest.segments)
-        segments.push(await openSegment(segmentPath(directory, record.name), record, { decoder }));
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
-  return { segments, [Symbol.asyncDispose]: dispose };
-}
-
-function windowsOf(segment: Segment): Run[] {
-  const { passages } = segment.record;
-  return Array.from({ length: Math.ceil(passages / WINDOW) }, (_, i) => ({
-    segment,
-    first: i * WINDOW,
-    count: Math.min(WINDOW, passages - i * WINDOW),
-  }));
 }
 
 /** The first of each, the second of each, and so on. */

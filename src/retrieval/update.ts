@@ -7,7 +7,8 @@ import { BlockCache } from "./blocks.ts";
 import { type BuildOptions, compressStage, openStage, writeSegment } from "./build.ts";
 import { changeIndex, stageName } from "./change.ts";
 import { readCodec } from "./codebook.ts";
-import type { KeyDecoder } from "./codec.ts";
+import type { Codebook, KeyDecoder } from "./codec.ts";
+import { copySegments, openSegments, windowsOf } from "./copy.ts";
 import { type IndexHeader, type Manifest, type SegmentRecord, segmentPath } from "./manifest.ts";
 import { recordOf, writeParts } from "./new-files.ts";
 import { openSegment, readDeleted, type Segment } from "./segment.ts";
@@ -23,25 +24,51 @@ const CACHE_BYTES = 67_108_864;
  */
 export async function addPassages(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
-  options: Omit<BuildOptions, "bits">,
+  options: Omit<BuildOptions, "bits" | "shard">,
 ): Promise<void> {
-  const { directory, header } = options;
+  const { directory, header, signal } = options;
   await changeIndex(directory, {}, async (current, name) => {
     const manifest = existing(directory, current);
     checkHeader(directory, manifest.header, header);
-    const { codebook, decoder } = await readCodec(directory, manifest);
-    const written = codebook ? stageName(name) : name;
-    let added = await writeSegment(segmentPath(directory, written), passages, options);
+    const codec = await readCodec(directory, manifest);
+    const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
     return writing(directory, async () => {
-      if (codebook) {
-        await using stage = await openStage(directory, added, header.dimension);
-        added = await compressStage(stage, name, codebook, options);
-      }
-      await using segment = await openSegment(segmentPath(directory, name), added, { decoder });
-      const { segments } = await withoutIds(directory, manifest, name, decoder, idsOf(segment));
-      return { ...manifest, segments: [...segments, added] };
+      const added = codec.codebook ? await compressAdded(stage, name, codec.codebook, options) : stage;
+      await using segment = await openSegment(segmentPath(directory, added.name), added, codec);
+      const { segments } = await withoutIds(directory, manifest, name, codec.decoder, idsOf(segment));
+      const joined = joinedTail(segments, added.passages);
+      await using tail = await openSegments([{ directory, segments: joined }], codec.decoder);
+      const runs = [...tail.segments, segment].flatMap(windowsOf);
+      const last = await copySegments(runs, segmentPath(directory, name), codec, signal);
+      return { ...manifest, segments: [...segments.slice(0, segments.length - joined.length), last] };
     });
   });
+}
+
+async function compressAdded(
+  record: SegmentRecord,
+  name: string,
+  codebook: Codebook,
+  options: Omit<BuildOptions, "bits" | "shard">,
+): Promise<SegmentRecord> {
+  await using stage = await openStage(options.directory, record, codebook.dimension);
+  return await compressStage(stage, `${name}.added`, codebook, options);
+}
+
+/**
+ * The last segments that become one with `added` new passages: as long as one is no larger than what comes after it. So
+ * sizes at least double from the last segment to the first, there are log2(passages) at most, and a passage is copied as often.
+ */
+function joinedTail(segments: readonly SegmentRecord[], added: number): SegmentRecord[] {
+  let size = added;
+  let first = segments.length;
+  for (; first > 0; first--) {
+    const { passages, deleted } = segments[first - 1]!;
+    const alive = passages - (deleted?.passages ?? 0);
+    if (alive > size) break;
+    size += alive;
+  }
+  return segments.slice(first);
 }
 
 /** Deletes the passages with these ids. Returns how many there were; unknown ids are passed over. */

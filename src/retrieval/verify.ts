@@ -20,7 +20,10 @@ export async function verifyIndex(
   { signal }: { signal?: AbortSignal | undefined } = {},
 ): Promise<Damage[]> {
   const { segments, codec } = await readManifest(directory);
-  const folders = segments.map(({ name, files }) => ({ folder: segmentPath(directory, name), files }));
+  const folders = segments.map(({ name, files, deleted }) => ({
+    folder: segmentPath(directory, name),
+    files: deleted ? { ...files, [deleted.file]: deleted } : files,
+  }));
   if (codec.name === "residual")
     folders.push({ folder: codebookPath(directory, codec.codebook), files: codec.files });
   const damages: Damage[] = [];

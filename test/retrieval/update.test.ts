@@ -89,6 +89,21 @@ test("readers keep the state that they opened", async () => {
   assert.equal(await verifyIndex(directory.path), []);
 });
 
+for (const bits of [undefined, 4] as const)
+  test(`many small additions leave few segments, ${bits ? `${bits} bits` : "float32"}`, async () => {
+    await using directory = await temporary();
+    let expected = numbered(0, 64, 1);
+    await build(directory.path, expected, { bits });
+    for (let i = 0; i < 20; i++) {
+      const added = numbered(60 + i, 1, i); // the first four replace
+      expected = [...expected.filter(({ id }) => id !== added[0]!.id), ...added];
+      await add(directory.path, added);
+    }
+    await checkContents(directory.path, expected, bits);
+    assert.ok((await readManifest(directory.path)).segments.length <= 5);
+    assert.equal(await verifyIndex(directory.path), []);
+  });
+
 test("an index may lose all its passages, and get others", async () => {
   await using directory = await temporary();
   await build(directory.path, numbered(0, 5, 1), { bits: 2 });
