@@ -39,6 +39,8 @@ export interface TrainOptions {
   readonly dropout?: number | undefined;
   /** Longer passages are cut. Default 512. */
   readonly maxPassageTokens?: number | undefined;
+  /** Longer answers are cut, and have then no end: what a step of the decoder takes grows with them. Default 64. */
+  readonly maxAnswerTokens?: number | undefined;
   readonly provider?: Provider | undefined;
   /** Default 0. */
   readonly seed?: number | undefined;
@@ -48,7 +50,7 @@ export interface TrainOptions {
 }
 
 /** With defaults, except for those that depend on the model. */
-export function withDefaults(options: TrainOptions): ResolvedOptions {
+export function withDefaults<Given extends RunOptions>(options: Given): Given & ResolvedOptions {
   return {
     devQuestions: 200,
     iterations: 1,
@@ -60,10 +62,11 @@ export function withDefaults(options: TrainOptions): ResolvedOptions {
     candidates: "batch" as Candidates,
     learningRate: 5e-5,
     maxPassageTokens: 512,
+    maxAnswerTokens: 64,
     seed: 0,
     resume: false,
     ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
-  } as ResolvedOptions;
+  } as Given & ResolvedOptions;
 }
 
 type Defaulted =
@@ -77,9 +80,13 @@ type Defaulted =
   | "candidates"
   | "learningRate"
   | "maxPassageTokens"
+  | "maxAnswerTokens"
   | "seed"
   | "resume";
 
-export type ResolvedOptions = TrainOptions & {
+/** What every run is told, whatever it trains on. */
+export type RunOptions = Omit<TrainOptions, "data">;
+
+export type ResolvedOptions = RunOptions & {
   readonly [Name in Defaulted]-?: NonNullable<TrainOptions[Name]>;
 };

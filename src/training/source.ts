@@ -28,9 +28,15 @@ export interface ExampleSource {
 export function examplesOfStep(
   source: ExampleSource,
   tokenizer: Tokenizer,
-  options: { seed: string; step: number; questions: number; maxPassageTokens: number },
+  options: {
+    seed: string;
+    step: number;
+    questions: number;
+    maxPassageTokens: number;
+    maxAnswerTokens: number;
+  },
 ): TokenExample[] {
-  const { seed, step, questions, maxPassageTokens } = options;
+  const { seed, step, questions, maxPassageTokens, maxAnswerTokens } = options;
   const examples = Array.from({ length: questions }, (_, i) => {
     const position = step * questions + i;
     const index = orderOfEpoch(source.size, seed, Math.floor(position / source.size))[
@@ -39,7 +45,7 @@ export function examplesOfStep(
     const { question, answer, passages } = source.example(index, step);
     return {
       question: retrievalQuestionIds(tokenizer, question),
-      answer: [...tokenizer.encode(answer), tokenizer.eosId],
+      answer: [...tokenizer.encode(answer), tokenizer.eosId].slice(0, maxAnswerTokens),
       passages: passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
     };
   });

@@ -18,6 +18,7 @@ import {
 } from "./checkpoint.ts";
 import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
 import { modelSearch, withCurrentModel } from "./current-model.ts";
+import { readTrainingFile } from "./data.ts";
 import { type DevSet, openDevSet } from "./dev.ts";
 import { openOnnxEngine, type TrainingEngine } from "./engine.ts";
 import { evaluateOnDev } from "./evaluate.ts";
@@ -25,11 +26,12 @@ import { reporting, type TrainingEvent, type TrainingResult } from "./events.ts"
 import { HEAD_WEIGHTS, LOG_SCALE } from "./loss-graph.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
 import { type ResolvedOptions, type TrainOptions, withDefaults } from "./options.ts";
-import { questionTask, type TrainingTask } from "./question-task.ts";
+import { questionTask } from "./question-task.ts";
 import { openRunLog, type RunLog } from "./run-log.ts";
 import { saveModel } from "./save-model.ts";
 import { learningRateAt } from "./schedule.ts";
 import { type ExampleSource, examplesOfStep } from "./source.ts";
+import type { TrainingTask } from "./task.ts";
 
 /** Seconds between checkpoints: what a crash costs at most. */
 const CHECKPOINT_SECONDS = 300;
@@ -46,7 +48,8 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const options = withDefaults(given);
   yield { type: "stage", name: "reading the corpus" };
   const corpus = await surveyCorpus(options.corpus, options.signal);
-  return yield* runTraining(options, await questionTask(options, corpus), corpus);
+  const questions = await readTrainingFile(options.data, options.signal);
+  return yield* runTraining(options, questionTask(options, corpus, questions), corpus);
 }
 
 /** What a run works with. */
@@ -126,13 +129,19 @@ async function* trainIteration(
   source: ExampleSource,
 ): AsyncGenerator<TrainingEvent> {
   const { options, engine, log } = run;
-  const { steps, questions, maxPassageTokens, signal } = options;
+  const { steps, questions, maxPassageTokens, maxAnswerTokens, signal } = options;
   const seed = `${options.seed} ${iteration}`;
   let saved = performance.now();
   while (run.step < (iteration + 1) * steps && !signal?.aborted) {
     const start = performance.now();
     const step = run.step - iteration * steps; // of this iteration, from 0
-    const examples = examplesOfStep(source, run.tokenizer, { seed, step, questions, maxPassageTokens });
+    const examples = examplesOfStep(source, run.tokenizer, {
+      seed,
+      step,
+      questions,
+      maxPassageTokens,
+      maxAnswerTokens,
+    });
     const learningRate = learningRateAt(step + 1, steps, options.learningRate);
     const losses = await engine.step(examples, run.step + 1, learningRate, seed);
     if (!Number.isFinite(losses.loss) || !Number.isFinite(losses.gradientNorm))
@@ -246,10 +255,10 @@ async function resume(
 function planOf(options: ResolvedOptions, model: string, data: string, corpus: string): Checkpoint["plan"] {
   const { iterations, steps, questions, closePassages, objective, alpha, candidates, learningRate, seed } =
     options;
-  const { maxPassageTokens, tau = "fixed head", dropout = "of the model" } = options;
+  const { maxPassageTokens, maxAnswerTokens, tau = "fixed head", dropout = "of the model" } = options;
   return {
     ...{ model, data, corpus, iterations, steps, questions, closePassages, objective, alpha, candidates },
-    ...{ tau, dropout, learningRate, maxPassageTokens, seed },
+    ...{ tau, dropout, learningRate, maxPassageTokens, maxAnswerTokens, seed },
   };
 }
 
