@@ -1,0 +1,106 @@
+/** Batches through PyTorch, with losses and gradients (../shared/reference, which see). */
+
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import * as assert from "uvu/assert";
+import { readPassages } from "../../src/text/corpus.ts";
+import type { LossAndGradients, LossOptions, TextBatch } from "../../src/training/loss-and-gradients.ts";
+import { openSafetensors } from "../../src/weights/safetensors.ts";
+import { assertNear } from "./arrays.ts";
+
+export const REFERENCE_MODELS = ["reatt-v11", "reatt-v10-tied"] as const;
+
+/** Where a reference model lies; it is not there where the repository alone was fetched. */
+export const referenceFolder = (model: string): string => resolve("../shared/reference", model);
+
+export interface TrainingReference extends Disposable {
+  /** The model, with the tokenizer that its folder lacks. */
+  readonly folder: string;
+  readonly batch: TextBatch;
+  readonly options: LossOptions & { readonly alpha: number; readonly tau: number };
+  readonly losses: { readonly nll: number; readonly kl: number; readonly loss: number };
+  readonly target: readonly (readonly number[])[];
+  readonly scores: readonly (readonly number[])[];
+  /** Of each parameter of the model. */
+  readonly norms: Readonly<Record<string, number>>;
+  readonly gradients: ReadonlyMap<string, Float32Array>;
+  /** The rows of the embedding whose gradients are `shared.rows`. */
+  readonly sharedRows: readonly number[];
+}
+
+export async function readTrainingReference(model: string): Promise<TrainingReference> {
+  const source = referenceFolder(model);
+  const training = JSON.parse(readFileSync(join(source, "training.json"), "utf8"));
+  const passages = new Map<string, TextBatch["passages"][number][number]>();
+  for await (const passage of readPassages(join(source, "corpus.jsonl"))) passages.set(passage.id, passage);
+  await using file = await openSafetensors(join(source, "gradients.safetensors"));
+  const gradients = new Map<string, Float32Array>();
+  for (const name of file.tensors.keys()) gradients.set(name.replace(/^grad\./, ""), await file.read(name));
+
+  const folder = mkdtempSync(join(tmpdir(), "reatt-reference-"));
+  symlinkSync(resolve("models/reatt-mini/spiece.model"), join(folder, "spiece.model"));
+  for (const name of ["config.json", "model.safetensors"])
+    symlinkSync(join(source, name), join(folder, name));
+  return {
+    folder,
+    batch: {
+      questions: training.questions,
+      answers: training.answers,
+      passages: training.doc_ids.map((ids: string[]) => ids.map((id) => passages.get(id)!)),
+    },
+    options: {
+      alpha: training.alpha,
+      tau: training.tau,
+      headWeights: training.head_weights,
+      logScale: training.log_scale,
+      maxPassageTokens: training.max_passage_tokens,
+    },
+    losses: training,
+    target: training.target,
+    scores: training.scores,
+    norms: training.grad_norms,
+    gradients,
+    sharedRows: training.shared_rows,
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** The parameters of the objective. */
+const OWN_PARAMETERS = ["head_weights", "log_scale"];
+
+const LOSS_TOLERANCE = 1e-6;
+const GRADIENT_TOLERANCE = 1e-5; // of the largest number of a gradient; measured below 3e-6
+/** Of `log_scale` and `head_weights`: 0.02 is what is left of terms around 16 once they are added; measured below 7e-5. */
+const COMPETITION_TOLERANCE = 2e-4;
+const NORM_TOLERANCE = 1e-4; // the reference adds up a million squares in float32, at eight places: off by 8e-5
+
+/** Fails where losses or gradients differ from the reference. */
+export function assertLikeReference(
+  actual: Pick<LossAndGradients, "nll" | "kl" | "loss" | "target" | "gradients">,
+  reference: TrainingReference,
+): void {
+  for (const name of ["nll", "kl", "loss"] as const)
+    assertNear([actual[name]], [reference.losses[name]], LOSS_TOLERANCE, name);
+  assertNear(actual.target.flat(), reference.target.flat(), LOSS_TOLERANCE, "target attention");
+  for (const [name, expected] of reference.gradients) {
+    const gradient =
+      name === "shared.rows"
+        ? rowsOf(actual.gradients.get("shared.weight")!, expected.length, reference.sharedRows)
+        : actual.gradients.get(name)!;
+    const tolerance = OWN_PARAMETERS.includes(name) ? COMPETITION_TOLERANCE : GRADIENT_TOLERANCE;
+    assertNear(gradient, expected, tolerance, `gradient of ${name}`);
+  }
+  for (const [name, expected] of Object.entries(reference.norms)) {
+    const squares = actual.gradients.get(name)!.reduce((sum, value) => sum + value * value, 0);
+    assertNear([Math.sqrt(squares)], [expected], NORM_TOLERANCE, `norm of ${name}`);
+  }
+  const others = [...actual.gradients.keys()].filter((name) => reference.norms[name] === undefined);
+  assert.equal(others.sort(), OWN_PARAMETERS);
+}
+
+/** Some rows of a table; `length` is the numbers of all of them. */
+function rowsOf(table: Float32Array, length: number, rows: readonly number[]): Float32Array {
+  const width = length / rows.length;
+  return Float32Array.from(rows.flatMap((row) => [...table.subarray(row * width, (row + 1) * width)]));
+}
