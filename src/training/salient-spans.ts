@@ -2,10 +2,14 @@
 
 export { formatMaskedSentence } from "./salient-spans/format-masked-sentence.ts";
 export {
+  MASK,
   type MaskedSentence,
   type MaskingCounts,
   type MaskingOptions,
   maskedSentences,
+  maskSpan,
+  type SentenceWithMask,
+  spanOf,
 } from "./salient-spans/masked-sentences.ts";
 export { randomSpans, uniformTokens } from "./salient-spans/other-spans.ts";
 export { removeMaskedSentence, type SourcePassage } from "./salient-spans/remove-masked-sentence.ts";

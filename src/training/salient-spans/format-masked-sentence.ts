@@ -1,6 +1,6 @@
 /** Masked sentences for people to read, before hours are spent on them. */
 
-import type { MaskedSentence } from "./masked-sentences.ts";
+import type { SentenceWithMask } from "./masked-sentences.ts";
 
 /** Three lines: where it is from and what kind was masked, the question, and the answer. */
 export function formatMaskedSentence({
@@ -9,7 +9,7 @@ export function formatMaskedSentence({
   kind,
   passageId,
   sentence,
-}: MaskedSentence): string {
+}: SentenceWithMask): string {
   const oneLine = (text: string) => text.replace(/\s+/gu, " ");
   return [
     `${passageId}:${sentence.start}-${sentence.end}  ${kind}`,

@@ -17,7 +17,10 @@ import { keysOf, tokensOf } from "./tokens.ts";
 /** A longer sentence (in UTF-16 units) is mostly a list, or text that could not be split. */
 const MAX_SENTENCE_LENGTH = 512;
 
-export interface MaskedSentence {
+/** What stands in the question for what was masked. */
+export const MASK = "<extra_id_0>";
+
+export interface SentenceWithMask {
   /** The sentence with `<extra_id_0>` where the entity was. */
   readonly question: string;
   /** T5's target: `<extra_id_0> ENTITY <extra_id_1>`. */
@@ -27,6 +30,9 @@ export interface MaskedSentence {
   readonly passageId: string;
   /** Where the sentence is in the text of its passage. */
   readonly sentence: Extent;
+}
+
+export interface MaskedSentence extends SentenceWithMask {
   /** The text of the passage without the sentence and its near copies; may be empty. */
   readonly passageWithout: string;
 }
@@ -99,26 +105,35 @@ async function* examplesOf(passage: Passage, tagger: Tagger, random: Random): As
     if (sentence.length > MAX_SENTENCE_LENGTH || sentence.includes("<extra_id_")) continue;
     const usable = checked(await tagger(sentence), sentence).filter((span) => isUsable(sentence, span));
     const span = usable[usable.length > 0 ? random.integer(usable.length) : 0];
-    if (span !== undefined) yield mask(passage, extent, sentence, span);
+    if (span === undefined) continue;
+    const masked = maskSpan(passage, extent, span);
+    yield { ...masked, passageWithout: removeCopies({ sentence, entity: masked.entity }, passage.text) };
   }
 }
 
-function mask(passage: Passage, extent: Extent, sentence: string, span: Span): MaskedSentence {
+/** The sentence at `extent` of a passage, with `span` of it masked. */
+export function maskSpan(passage: Passage, extent: Extent, span: Span): SentenceWithMask {
+  const sentence = passage.text.slice(extent.start, extent.end);
   const entity = sentence.slice(span.start, span.end);
   return {
-    question: `${sentence.slice(0, span.start)}<extra_id_0>${sentence.slice(span.end)}`,
-    answer: `<extra_id_0> ${entity} <extra_id_1>`,
+    question: `${sentence.slice(0, span.start)}${MASK}${sentence.slice(span.end)}`,
+    answer: `${MASK} ${entity} <extra_id_1>`,
     entity,
     kind: span.kind,
     passageId: passage.id,
     sentence: extent,
-    passageWithout: removeCopies({ sentence, entity }, passage.text),
   };
 }
 
+/** What was masked, in the sentence before it was. */
+export function spanOf({ question, entity, kind }: SentenceWithMask): Span {
+  const start = question.indexOf(MASK);
+  return { start, end: start + entity.length, kind };
+}
+
 /** The sentence before it was masked. */
-export function unmasked({ question, entity }: MaskedSentence): string {
-  return question.replace("<extra_id_0>", () => entity);
+export function unmasked({ question, entity }: SentenceWithMask): string {
+  return question.replace(MASK, () => entity);
 }
 
 /** The filters of the papers: the entity is no single character, is nowhere else in the sentence, and leaves words. */

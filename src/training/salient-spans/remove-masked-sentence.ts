@@ -6,7 +6,7 @@
 
 import type { Passage } from "../../text/passage.ts";
 import { MIN_WORDS, removeCopies } from "./copies.ts";
-import { type MaskedSentence, unmasked } from "./masked-sentences.ts";
+import { type SentenceWithMask, unmasked } from "./masked-sentences.ts";
 import { tokensOf } from "./tokens.ts";
 
 /** How the passage that the sentence is from takes part: without it (ReAtt), or not at all (REALM). */
@@ -18,7 +18,7 @@ export type SourcePassage = "without-sentence" | "excluded";
  * would be left of its text.
  */
 export function removeMaskedSentence(
-  example: MaskedSentence,
+  example: SentenceWithMask,
   passage: Passage,
   source: SourcePassage = "without-sentence",
 ): Passage | undefined {
