@@ -1,7 +1,9 @@
 /** All that a run leaves to be read: metrics.jsonl, TensorBoard's event files, report.html. */
 
+import { mkdir, readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { replaceFile } from "../replace-file.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { TrainingQuestion } from "./data.ts";
 import type { StepLosses } from "./engine.ts";
@@ -43,35 +45,30 @@ export interface RunLog extends AsyncDisposable {
 
 export async function openRunLog(
   options: ResolvedOptions,
-  plan: Checkpoint["plan"],
   checkpoint: Checkpoint | undefined,
   baseline: Baseline | undefined,
 ): Promise<RunLog> {
   const start = performance.now();
+  const started = new Date().toISOString();
   const before = checkpoint?.seconds ?? 0;
   const seconds = (): number => before + (performance.now() - start) / 1000;
+  await mkdir(join(options.out, "checkpoint"), { recursive: true });
   const metrics = await openMetricsLog(join(options.out, "metrics.jsonl"), checkpoint?.step);
   const board = await openTensorBoard(options.out, checkpoint?.step);
   let best: number | undefined = checkpoint?.best?.step;
-  const replies: Record<"before" | "after", readonly SampleReply[]> = { before: [], after: [] };
-  let asked: readonly TrainingQuestion[] = [];
+  const samplesFile = join(options.out, "checkpoint", "samples.json");
+  let samples: readonly Sample[] = checkpoint ? await readSamples(samplesFile) : [];
 
   const append = async (record: MetricsRecord): Promise<void> => {
     await metrics.append({ ...record, seconds: seconds() });
-    const numbers = Object.entries(record).filter((entry): entry is [string, number] =>
-      Number.isFinite(entry[1]),
-    );
-    await board.scalars(record.step, Object.fromEntries(numbers.filter(([name]) => name !== "step")));
+    await board.scalars(record.step, scalarsOf(record));
   };
   const report = async (status: string): Promise<string> => {
     const file = join(options.out, "report.html");
-    const samples = asked.slice(0, SAMPLES).map(({ question, answers }, i): Sample => {
-      return { question, gold: answers, before: replies.before[i], after: replies.after[i] };
-    });
     await writeReport(file, {
       title: `Training ${options.model}`,
       status,
-      options: { ...plan, machine: machine(), seconds: Math.round(seconds()) },
+      options: { ...shown(options), machine: machine(), started, seconds: Math.round(seconds()) },
       records: metrics.records,
       baseline,
       best: best === undefined ? undefined : { step: best, path: options.out },
@@ -86,8 +83,8 @@ export async function openRunLog(
       append({ step, ...rest, ...lossRecord(losses), ...(headWeights ? { headWeights } : {}) }),
     async evaluation(step, result, questions, bestStep) {
       best = bestStep;
-      asked = questions;
-      replies[step === 0 ? "before" : "after"] = result.replies;
+      samples = samplesOf(questions, result.replies, step === 0 ? "before" : "after", samples);
+      await replaceFile(samplesFile, (handle) => handle.writeFile(JSON.stringify(samples)));
       await append({ step, ...result.measures });
       await report(`Evaluated after step ${step}.`);
     },
@@ -98,6 +95,42 @@ export async function openRunLog(
       await board[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Some questions of all parts of the set, with what the model said to them now and, if it was asked, before. */
+function samplesOf(
+  questions: readonly TrainingQuestion[],
+  replies: readonly SampleReply[],
+  when: "before" | "after",
+  known: readonly Sample[],
+): Sample[] {
+  const count = Math.min(SAMPLES, questions.length);
+  return Array.from({ length: count }, (_, i) => {
+    const place = Math.floor((i * questions.length) / count);
+    const { question, answers } = questions[place]!;
+    return { question, gold: answers, before: known[i]?.before, [when]: replies[place]! };
+  });
+}
+
+async function readSamples(file: string): Promise<Sample[]> {
+  const text = await readFile(file, "utf8").catch(() => "[]"); // a run without dev has none
+  return JSON.parse(text);
+}
+
+/** What a person wants to see of a run's options, in this order. */
+function shown({ signal, resume, ...options }: ResolvedOptions): Record<string, string | number> {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, typeof value === "number" ? value : String(value)]),
+  );
+}
+
+/** The numbers of a record by the tags of TensorBoard; those of a list as `name/0`, `name/1`, … */
+function scalarsOf({ step, ...metrics }: MetricsRecord): Record<string, number> {
+  const entries = Object.entries(metrics).flatMap(([name, value]): [string, unknown][] =>
+    Array.isArray(value) ? value.map((part, i) => [`${name}/${i}`, part]) : [[name, value]],
+  );
+  return Object.fromEntries(entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1])));
 }
 
 function lossRecord({

@@ -87,7 +87,7 @@ export async function* runTraining(
   await using engine = await openOnnxEngine(config, parameters, engineOptions, {
     provider: options.provider,
   });
-  await using log = await openRunLog(options, plan, checkpoint, dev?.baseline);
+  await using log = await openRunLog(options, checkpoint, dev?.baseline);
   const { step = 0, best = null } = checkpoint ?? {};
   const run: Run = {
     ...{ options, config, tokenizer, corpus, task, plan, engine, log, dev },
