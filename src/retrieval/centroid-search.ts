@@ -9,9 +9,9 @@
  */
 
 import { Best, type ScoredPassage } from "./best.ts";
-import { float32Error, rescore, type Search, type SearchEngine } from "./engine.ts";
-import { collect, openProducts, type Products } from "./products.ts";
-import type { KeyPiece, PassageStore } from "./store.ts";
+import { rescore, type Search, type SearchEngine } from "./engine.ts";
+import { openProducts } from "./products.ts";
+import type { PassageStore } from "./store.ts";
 
 export interface Pruning {
   /** Centroids whose lists a question token reads. */
@@ -21,9 +21,6 @@ export interface Pruning {
   /** So many at least. */
   readonly minCandidates: number;
 }
-
-/** Tokens that are decompressed and scored at once. */
-const PIECE_TOKENS = 16_384;
 
 export async function openCentroidSearch(
   store: PassageStore,
@@ -40,7 +37,7 @@ export async function openCentroidSearch(
         const data = await products.multiply(question, centroids);
         const scores = { data, questionTokens: question.length / store.dimension };
         const candidates = await findCandidates(store, scores, probes, count, search);
-        found.push(await scoreCandidates(store, products, question, candidates, search));
+        found.push(await rescore(store, products, question, candidates, search.topK));
       }
       return found;
     },
@@ -102,36 +99,4 @@ function largest(values: Float32Array, count: number): number[] {
     if (best.length === count) floor = values[best.at(-1)!]!;
   }
   return best;
-}
-
-async function scoreCandidates(
-  store: PassageStore,
-  products: Products,
-  question: Float32Array,
-  candidates: Uint32Array,
-  { topK, accept }: Search,
-): Promise<ScoredPassage[]> {
-  const best = new Best(topK, 2 * float32Error(question, store));
-  const asked = [{ tokens: question.length / store.dimension, best }];
-  for await (const piece of gatherPieces(store, candidates))
-    collect(await products.multiply(question, piece.keys), asked, piece, accept);
-  return rescore(store, question, best.take(), topK);
-}
-
-async function* gatherPieces(store: PassageStore, ordinals: Uint32Array): AsyncGenerator<KeyPiece> {
-  let from = 0;
-  let parts: Float32Array[] = [];
-  let starts = [0];
-  for (const [i, ordinal] of ordinals.entries()) {
-    const keys = await store.keys(ordinal);
-    parts.push(keys);
-    starts.push(starts.at(-1)! + keys.length / store.dimension);
-    if (starts.at(-1)! < PIECE_TOKENS && i + 1 < ordinals.length) continue;
-    const all = new Float32Array(starts.at(-1)! * store.dimension);
-    for (const [p, part] of parts.entries()) all.set(part, starts[p]! * store.dimension);
-    yield { ordinals: ordinals.subarray(from, i + 1), starts: Uint32Array.from(starts), keys: all };
-    from = i + 1;
-    parts = [];
-    starts = [0];
-  }
 }

@@ -32,7 +32,8 @@ export async function openFlatSearch(store: KeyStore): Promise<SearchEngine> {
       const found = [];
       for (const [i, question] of questions.entries()) {
         signal?.throwIfAborted();
-        found.push(await rescore(store, question, bests[i]!.take(), topK));
+        const ordinals = Uint32Array.from(bests[i]!.take(), ({ ordinal }) => ordinal);
+        found.push(await rescore(store, products, question, ordinals.sort(), topK));
       }
       return found;
     },
