@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type ModelConfig, readConfig, writeConfig } from "../src/config.ts";
+import { testWithShared } from "./support/shared.ts";
 import { refused, temporaryFolder } from "./weights/support.ts";
 
 const folder = temporaryFolder();
@@ -44,7 +45,7 @@ test("a plain T5 has Hugging Face's defaults, and retrieves with head 0 of the m
   assert.is((await read({ ...SIZES, pad_token_id: 7 })).decoderStartId, 7);
 });
 
-test("the reference models and the embedded one", async () => {
+testWithShared("the reference models and the embedded one", async () => {
   const v11 = await readConfig(join(shared, "reference/reatt-v11"));
   assert.equal(
     [v11.feedForward, v11.tied, v11.encoderLayers, v11.decoderLayers, v11.retrievalLayer, v11.retrievalHead],
@@ -164,7 +165,7 @@ test("what is no JSON object is refused", async () => {
   );
 });
 
-test("what is written is read again", async () => {
+testWithShared("what is written is read again", async () => {
   const config = await readConfig(join(shared, "reference/reatt-v11"));
   const changed: ModelConfig = {
     ...config,

@@ -7,6 +7,7 @@ import { analyse } from "../../src/retrieval/bm25-analysis.ts";
 import { SEGMENT_PASSAGES } from "../../src/retrieval/bm25-index.ts";
 import { readPassages, readQuestions } from "../../src/text/corpus.ts";
 import type { Passage } from "../../src/text/passage.ts";
+import { testWithShared } from "../support/shared.ts";
 
 const SQUAD = new URL("../../../shared/data/squad/", import.meta.url).pathname;
 
@@ -159,7 +160,7 @@ test("parameters out of range are refused in words", async () => {
  * Measured with an implementation that shares no code with this one (other word boundaries, no possessives): 75.4, 91.5, 96.5
  * and 76.4, 92.1, 96.6. Word boundaries move a handful of the 1,548 questions, hence half a point.
  */
-test("finds the paragraphs of SQuAD's questions as often as other implementations", async () => {
+testWithShared("finds the paragraphs of SQuAD's questions as often as other implementations", async () => {
   const bm25 = await buildBm25(readPassages(`${SQUAD}corpus.jsonl`));
   const questions = await readQuestions(`${SQUAD}dev.jsonl`);
   const recall = (parameters: { k1: number; b: number }) => {

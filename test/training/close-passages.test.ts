@@ -10,6 +10,7 @@ import {
   contextSearch,
 } from "../../src/training/close-passages.ts";
 import { readTrainingFile, type TrainingQuestion } from "../../src/training/data.ts";
+import { testWithShared } from "../support/shared.ts";
 import { refused } from "../weights/support.ts";
 
 const SQUAD = new URL("../../../shared/data/squad/", import.meta.url).pathname;
@@ -130,7 +131,7 @@ test("tells how far it is, and stops when asked to", async () => {
   assert.equal(seen, [64, 128]);
 });
 
-test("BM25's close passages of SQuAD's questions", async () => {
+testWithShared("BM25's close passages of SQuAD's questions", async () => {
   const bm25 = await buildBm25(readPassages(`${SQUAD}corpus.jsonl`));
   const ids: string[] = [];
   for await (const { id } of readPassages(`${SQUAD}corpus.jsonl`)) ids.push(id);

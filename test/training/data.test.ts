@@ -11,6 +11,7 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/data.ts";
+import { testWithShared } from "../support/shared.ts";
 import { acceptedOrRefused, refused, temporaryFolder } from "../weights/support.ts";
 
 const SQUAD = new URL("../../../shared/data/squad/", import.meta.url).pathname;
@@ -152,7 +153,7 @@ test("nothing but an InputError comes of any bytes", async () => {
   );
 });
 
-test("SQuAD's questions are read as evaluation reads them", async () => {
+testWithShared("SQuAD's questions are read as evaluation reads them", async () => {
   const read = await readTrainingFile(`${SQUAD}train.jsonl`);
   assert.is(read.length, 6_809);
   assert.equal(read, await readQuestions(`${SQUAD}train.jsonl`));

@@ -7,6 +7,7 @@ import { loadWeights } from "../../src/weights/load.ts";
 import { parameterShapes } from "../../src/weights/names.ts";
 import { openTorch } from "../../src/weights/torch.ts";
 import { writeSafetensors } from "../../src/weights/write-safetensors.ts";
+import { testWithShared } from "../support/shared.ts";
 import { randomWeights, tinyConfig } from "../support/tiny-model.ts";
 import { refused, temporaryFolder } from "./support.ts";
 
@@ -52,7 +53,7 @@ test("what was saved is loaded, tied or not", async () => {
   }
 });
 
-test("the reference model is the same from both formats", async () => {
+testWithShared("the reference model is the same from both formats", async () => {
   const folder = join(shared, "reference/reatt-v11");
   const weights = await loadWeights(folder, await readConfig(folder));
   const torch = await openTorch(join(folder, "pytorch_model.bin"));
@@ -61,7 +62,7 @@ test("the reference model is the same from both formats", async () => {
   await torch[Symbol.asyncDispose]();
 });
 
-test("fp16 weights are loaded", async () => {
+testWithShared("fp16 weights are loaded", async () => {
   const folder = join(shared, "models/reatt-mini-seed");
   const weights = await loadWeights(folder, await readConfig(folder));
   assert.is(weights.get("shared.weight")!.length, 32_128 * 256);

@@ -4,12 +4,13 @@ import * as assert from "uvu/assert";
 import { readConfig } from "../../src/config.ts";
 import { buildParameters, parameterShapes } from "../../src/weights/names.ts";
 import { openSafetensors } from "../../src/weights/safetensors.ts";
+import { testWithShared } from "../support/shared.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 
 const reference = join(import.meta.dirname, "../../../shared/reference");
 
 for (const model of ["reatt-v11", "reatt-v10-tied"]) {
-  test(`${model}: names and shapes are those of the checkpoint`, async () => {
+  testWithShared(`${model}: names and shapes are those of the checkpoint`, async () => {
     const folder = join(reference, model);
     const weights = await openSafetensors(join(folder, "model.safetensors"));
     const stored = [...weights.tensors.values()].map(({ name, shape }): [string, readonly number[]] => [

@@ -64,7 +64,7 @@ test("shards are read as one, and all of them closed", async () => {
   assert.equal([...(await weights.read("a")), ...(await weights.read("b"))], [1, 2, 3]);
   await refused(weights.read("unused"), /index\.json: expected a tensor unused, got none/);
   await weights[Symbol.asyncDispose]();
-  assert.is(openFiles(), before);
+  assert.ok(openFiles() <= before);
 });
 
 test("an index that is wrong is refused, and nothing stays open", async () => {
@@ -88,7 +88,7 @@ test("an index that is wrong is refused, and nothing stays open", async () => {
   const folder = newFolder();
   writeFileSync(join(folder, "model.safetensors.index.json"), "{\n");
   await refused(openWeights(folder), /index\.json: expected an object weight_map/);
-  assert.is(openFiles(), before);
+  assert.ok(openFiles() <= before);
 });
 
 test.run();

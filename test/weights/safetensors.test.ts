@@ -5,6 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openSafetensors } from "../../src/weights/safetensors.ts";
 import type { WeightFile } from "../../src/weights/weight-file.ts";
+import { testWithShared } from "../support/shared.ts";
 import { acceptedOrRefused, refused, safetensorsBytes, temporaryFolder } from "./support.ts";
 
 const file = join(temporaryFolder(), "model.safetensors");
@@ -177,7 +178,7 @@ test("any header is read or refused", async () => {
   await fc.assert(property, { numRuns: 500 });
 });
 
-test("the reference models are read whole", async () => {
+testWithShared("the reference models are read whole", async () => {
   const reference = join(import.meta.dirname, "../../../shared/reference/reatt-v11/model.safetensors");
   const weights = await openSafetensors(reference);
   const { shape } = weights.tensors.get("shared.weight")!;

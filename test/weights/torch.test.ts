@@ -5,6 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openSafetensors } from "../../src/weights/safetensors.ts";
 import { openTorch } from "../../src/weights/torch.ts";
+import { testWithShared } from "../support/shared.ts";
 import { acceptedOrRefused, fixtures, refused, temporaryFolder, zipBytes } from "./support.ts";
 
 const file = join(temporaryFolder(), "pytorch_model.bin");
@@ -175,7 +176,7 @@ test("with any bytes changed, a file is read or refused", async () => {
   await fc.assert(property, { numRuns: 1_000 });
 });
 
-test("the reference model is the same in both formats", async () => {
+testWithShared("the reference model is the same in both formats", async () => {
   const reference = join(import.meta.dirname, "../../../shared/reference/reatt-v11");
   const torch = await openTorch(join(reference, "pytorch_model.bin"));
   const safetensors = await openSafetensors(join(reference, "model.safetensors"));

@@ -1,0 +1,14 @@
+/** Data too large for the repository: the folder `shared` beside the checkout. */
+
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { test } from "uvu";
+
+export const SHARED: string = resolve(import.meta.dirname, "../../../shared");
+
+/** `test` for what needs that data: where it isn't there, the test is skipped, and counted so. */
+export function needsShared<Test extends { skip: unknown }>(test: Test): Test {
+  return existsSync(SHARED) ? test : (test.skip as Test);
+}
+
+export const testWithShared: typeof test = needsShared(test);
