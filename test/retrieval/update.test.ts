@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -10,6 +11,7 @@ import { openIndex } from "../../src/retrieval/open.ts";
 import { addPassages, deletePassages } from "../../src/retrieval/update.ts";
 import { verifyIndex } from "../../src/retrieval/verify.ts";
 import type { Passage } from "../../src/text/passage.ts";
+import { advance, contentsOf } from "./generations.ts";
 import {
   build,
   encode,
@@ -67,7 +69,7 @@ for (const bits of [undefined, 8] as const)
           await checkContents(directory.path, expected, bits);
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     ));
 
 test("readers keep the state that they opened", async () => {
@@ -103,6 +105,31 @@ for (const bits of [undefined, 4] as const)
     assert.ok((await readManifest(directory.path)).segments.length <= 5);
     assert.equal(await verifyIndex(directory.path), []);
   });
+
+test("a reader beside a writer always sees one whole state", async () => {
+  await using directory = await temporary();
+  await advance(directory.path, 1);
+  let writing = true;
+  const writer = (async () => {
+    for (let generation = 2; generation <= 6; generation++) await advance(directory.path, generation);
+    writing = false;
+  })();
+  const seen = new Set<number>();
+  while (writing) {
+    await using index = await openIndex(directory.path);
+    const contents = contentsOf(index.generation);
+    const hits = await index.search(QUESTION, { topK: 20 });
+    const keys = contents.map(({ text }) => encodeText(text));
+    assert.equal(
+      await index.passages(hits.map(({ ordinal }) => ordinal)),
+      naiveSearch(QUESTION, keys, 20).map(({ ordinal }) => contents[ordinal]),
+    );
+    seen.add(index.generation);
+    await sleep(20);
+  }
+  await writer;
+  assert.ok(seen.size > 1, `saw ${[...seen]}`);
+});
 
 test("an index may lose all its passages, and get others", async () => {
   await using directory = await temporary();
