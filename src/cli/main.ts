@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program `reatt`: its commands, and what the process does with signals and with a reader that leaves. */
 
+import { adaptCommand } from "./adapt.ts";
 import { answerCommand } from "./answer.ts";
 import { benchmarkCommand } from "./benchmark.ts";
 import { indexCommand } from "./build-index.ts";
@@ -14,6 +15,7 @@ const COMMANDS = [
   retrieveCommand,
   answerCommand,
   trainCommand,
+  adaptCommand,
   evaluateCommand,
   benchmarkCommand,
 ];

@@ -1,9 +1,8 @@
 /** `reatt train`: from questions and answers to a trained model. */
 
-import type { TrainingEvent, TrainingResult } from "../training/events.ts";
 import { train } from "../training/train.ts";
 import { type Command, defineCommand } from "./options.ts";
-import { type Progress, startProgress } from "./progress.ts";
+import { printEvents, showEvents } from "./training-events.ts";
 
 export const trainCommand: Command = defineCommand({
   name: "train",
@@ -72,58 +71,3 @@ export const trainCommand: Command = defineCommand({
       );
   },
 });
-
-async function printEvents(run: AsyncGenerator<TrainingEvent, TrainingResult>): Promise<TrainingResult> {
-  for (;;) {
-    const { done, value } = await run.next();
-    if (done) return value;
-    process.stdout.write(`${JSON.stringify(value)}\n`);
-  }
-}
-
-/** A bar for each stage and one for all steps, and a line for each evaluation. */
-async function showEvents(run: AsyncGenerator<TrainingEvent, TrainingResult>): Promise<TrainingResult> {
-  let progress: Progress | undefined;
-  let stepsShown = false;
-  const stop = (): void => {
-    progress?.stop();
-    progress = undefined;
-    stepsShown = false;
-  };
-  const say = (line: string): void => {
-    stop();
-    process.stderr.write(`${line}\n`);
-  };
-  try {
-    for (;;) {
-      const { done, value: event } = await run.next();
-      if (done) return event;
-      if (event.type === "stage") {
-        say(`${event.name} …`);
-        if (event.total !== undefined) progress = startProgress("done", event.total);
-      } else if (event.type === "progress") progress?.update(event.done);
-      else if (event.type === "step") {
-        if (!stepsShown) {
-          stop();
-          progress = startProgress("steps", event.steps);
-          progress.resume(event.step - 1);
-          stepsShown = true;
-        }
-        progress?.update(event.step, lossLine(event));
-      } else if (event.type === "evaluation")
-        say(`step ${event.step}: ${measuresLine(event.measures)}${event.best ? ", the best so far" : ""}`);
-    }
-  } finally {
-    stop();
-  }
-}
-
-function lossLine({ losses, questionsPerSecond }: Extract<TrainingEvent, { type: "step" }>): string {
-  const kl = losses.distillation ? `, kl ${losses.distillation.kl.toFixed(3)}` : "";
-  return `nll ${losses.nll.toFixed(3)}${kl}, ${questionsPerSecond.toFixed(1)} questions/s`;
-}
-
-const measuresLine = (measures: Readonly<Record<string, number>>): string =>
-  Object.entries(measures)
-    .map(([name, value]) => `${name} ${(100 * value).toFixed(1)}`)
-    .join(", ");

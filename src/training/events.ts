@@ -1,9 +1,13 @@
 /** What a run tells while it goes on. */
 
 import type { Measures } from "../evaluation/measures.ts";
+import type { AdaptationPlan } from "./adapt-plan.ts";
 import type { StepLosses } from "./engine.ts";
+import type { ProbeOutcome } from "./probe.ts";
 
 export type TrainingEvent =
+  /** What an adaptation is going to do. */
+  | { readonly type: "plan"; readonly plan: AdaptationPlan }
   /** Something that takes a while begins. */
   | { readonly type: "stage"; readonly name: string; readonly total?: number | undefined }
   /** So much of the stage is done. */
@@ -37,6 +41,8 @@ export interface TrainingResult {
   /** On dev, where there is one: before training, and of the model in `folder`. */
   readonly before?: Measures | undefined;
   readonly after?: Measures | undefined;
+  /** What the task's probe said, where it has one. */
+  readonly probe?: ProbeOutcome | undefined;
 }
 
 /** Yields what `work` reports while it runs, and returns its result. */

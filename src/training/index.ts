@@ -1,5 +1,8 @@
 /** What users import from `reatt/training`. */
 
+export { type AdaptationResult, adapt } from "./adapt.ts";
+export type { AdaptOptions } from "./adapt-options.ts";
+export type { AdaptationPlan } from "./adapt-plan.ts";
 export type { TrainingEvent, TrainingResult } from "./events.ts";
 export {
   type LossAndGradients,

@@ -26,6 +26,16 @@ import { reporting, type TrainingEvent, type TrainingResult } from "./events.ts"
 import { HEAD_WEIGHTS, LOG_SCALE } from "./loss-graph.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
 import { type ResolvedOptions, type TrainOptions, withDefaults } from "./options.ts";
+import {
+  bestOf,
+  hasCollapsed,
+  measureProbe,
+  measuresOf,
+  outcomeOf,
+  type ProbeRecord,
+  readProbeRecords,
+  writeProbeRecords,
+} from "./probe.ts";
 import { questionTask } from "./question-task.ts";
 import { openRunLog, type RunLog } from "./run-log.ts";
 import { saveModel } from "./save-model.ts";
@@ -66,6 +76,8 @@ interface Run {
   /** Steps done, of all iterations. */
   step: number;
   best: Checkpoint["best"];
+  /** What the task's probe said up to now. */
+  readonly probes: ProbeRecord[];
   before: Measures | undefined;
   after: Measures | undefined;
 }
@@ -92,11 +104,13 @@ export async function* runTraining(
   const run: Run = {
     ...{ options, config, tokenizer, corpus, task, plan, engine, log, dev },
     ...{ step, best, before: undefined, after: undefined },
+    probes: checkpoint && task.probe ? await readProbeRecords(options.out, step) : [],
   };
 
   if (!checkpoint) yield* evaluate(run);
+  if (!checkpoint) yield* watch(run);
   const stopped = (): boolean => options.signal?.aborted === true;
-  while (run.step < options.iterations * options.steps && !stopped()) {
+  while (run.step < options.iterations * options.steps && !stopped() && !hasCollapsed(run.probes)) {
     const iteration = Math.floor(run.step / options.steps);
     const source = yield* prepare(run, iteration);
     yield* trainIteration(run, iteration, source);
@@ -105,12 +119,17 @@ export async function* runTraining(
     yield* evaluate(run);
     yield await save(run); // what is the best so far
   }
-  const finished = run.step === options.iterations * options.steps;
-  if (finished && !dev) await saveModel(options.out, config, engine.parameters, options.model);
-  const report = await log.report(
-    finished ? `Finished after step ${run.step}.` : `Stopped after step ${run.step}.`,
-  );
-  return { folder: options.out, report, step: run.step, finished, before: run.before, after: run.after };
+  if (run.step === options.iterations * options.steps && !stopped()) yield* watch(run);
+  const collapsed = hasCollapsed(run.probes);
+  const finished = collapsed || run.step === options.iterations * options.steps;
+  if (finished && !dev && !task.probe) await saveModel(options.out, config, engine.parameters, options.model);
+  const ending = finished && !collapsed ? "Finished" : "Stopped";
+  const reason = collapsed ? ": retrieval fell below its start; the best model was kept" : "";
+  const report = await log.report(`${ending} after step ${run.step}${reason}.`);
+  return {
+    ...{ folder: options.out, report, step: run.step, finished, before: run.before, after: run.after },
+    probe: run.probes.length > 0 ? outcomeOf(run.probes) : undefined,
+  };
 }
 
 /** The examples of an iteration; after the first, found with the model as it is now. */
@@ -165,10 +184,28 @@ async function* trainIteration(
       learningRate,
       questionsPerSecond,
     };
-    if (performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
+    const measured = run.step % (run.task.probe?.every ?? Infinity) === 0;
+    if (measured) yield* watch(run);
+    if (!measured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
     yield await save(run);
     saved = performance.now();
+    if (hasCollapsed(run.probes)) return;
   }
+}
+
+/** Measures retrieval with the task's probe, unless that is done, and keeps the model if it is the best. */
+async function* watch(run: Run): AsyncGenerator<TrainingEvent> {
+  const { options, config, engine, task, step, probes, log } = run;
+  if (!task.probe || probes.at(-1)?.step === step) return;
+  const reciprocalRanks = yield* measureProbe(options, config, engine.parameters, task.probe);
+  const record = { step, reciprocalRanks };
+  probes.push(record);
+  const best = bestOf(probes) === record;
+  if (best) await saveModel(options.out, config, engine.parameters, options.model);
+  await writeProbeRecords(options.out, probes);
+  const measures = measuresOf(record);
+  await log.evaluation(step, { measures, replies: [] }, [], bestOf(probes).step);
+  yield { type: "evaluation", step, measures, best };
 }
 
 /** Measures the model on dev, and keeps it if it is the best. */

@@ -1,0 +1,131 @@
+/** `reatt adapt`: a model is moved to another corpus, with labels or without. */
+
+import { type AdaptationResult, adapt } from "../training/adapt.ts";
+import type { AdaptOptions } from "../training/adapt-options.ts";
+import { type Command, defineCommand, UsageError } from "./options.ts";
+import { printEvents, showEvents } from "./training-events.ts";
+
+export const adaptCommand: Command = defineCommand({
+  name: "adapt",
+  summary: "Adapts a model to a corpus. Interrupted, it saves; --resume goes on.",
+  options: {
+    model: { kind: "text", placeholder: "DIR", help: "folder of the model to begin with", required: true },
+    corpus: { kind: "text", placeholder: "FILE.jsonl[.gz]", help: "passages, one a line", required: true },
+    out: {
+      kind: "text",
+      placeholder: "DIR",
+      help: "folder of the adapted model, its index, log and report",
+      required: true,
+    },
+    data: {
+      kind: "text",
+      placeholder: "FILE.jsonl",
+      help: "train on questions and answers, in the forms that reatt train reads",
+    },
+    queries: { kind: "text", placeholder: "FILE.jsonl", help: "train on the queries that --qrels labels" },
+    qrels: { kind: "text", placeholder: "FILE.tsv", help: "relevance labels, of TREC or BEIR" },
+    spans: {
+      kind: "flag",
+      help: "train on masked sentences of the corpus, as it does if nothing else is given",
+    },
+    weights: {
+      kind: "text",
+      placeholder: "spans=1,questions=2",
+      help: "how often each is drawn from: spans, questions, labels (default 1 each)",
+    },
+    dev: {
+      kind: "text",
+      placeholder: "FILE.jsonl",
+      help: "questions to watch retrieval with (default: some of what is trained on, kept apart)",
+    },
+    "source-passage": {
+      kind: "choice",
+      choices: ["without-sentence", "excluded"],
+      help: "how the passage of a masked sentence takes part",
+      default: "without-sentence",
+    },
+    "null-passage": {
+      kind: "flag",
+      help: "one passage of a masked sentence is empty (always with the objective marginal)",
+    },
+    iterations: { kind: "integer", help: "times that close passages are found anew", default: 1, minimum: 1 },
+    steps: { kind: "integer", help: "steps of an iteration (default: once through, 50 to 4000)", minimum: 1 },
+    questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
+    "close-passages": { kind: "integer", help: "passages of a question", default: 8, minimum: 1 },
+    objective: {
+      kind: "choice",
+      choices: ["distillation", "marginal", "qa"],
+      help: "what is minimised",
+      default: "distillation",
+    },
+    alpha: { kind: "number", help: "weight of the distillation loss", default: 1 },
+    "learning-rate": { kind: "number", help: "peak learning rate", default: 5e-5 },
+    dropout: { kind: "number", help: "share of numbers dropped (default: as config.json says)" },
+    "max-passage-tokens": { kind: "integer", help: "longer passages are cut", default: 512, minimum: 2 },
+    "max-answer-tokens": { kind: "integer", help: "longer answers are cut", default: 64, minimum: 1 },
+    "probe-steps": {
+      kind: "integer",
+      help: "steps between two looks at retrieval (default: a tenth of all, 10 to 200)",
+      minimum: 1,
+    },
+    provider: { kind: "choice", choices: ["cpu", "webgpu", "cuda"], help: "what computes", default: "cpu" },
+    seed: { kind: "integer", help: "of all random numbers", default: 0, minimum: 0 },
+    resume: { kind: "flag", help: "go on with the run in --out, if there is one" },
+    "dry-run": { kind: "flag", help: "say what would be done, with samples, and do nothing" },
+    json: { kind: "flag", help: "print events, one JSON object a line" },
+  },
+  async run(values, signal) {
+    const {
+      json,
+      weights,
+      spans,
+      "source-passage": sourcePassage,
+      "null-passage": nullPassage,
+      "close-passages": closePassages,
+      "learning-rate": learningRate,
+      "max-passage-tokens": maxPassageTokens,
+      "max-answer-tokens": maxAnswerTokens,
+      "probe-steps": probeSteps,
+      "dry-run": dryRun,
+      ...rest
+    } = values;
+    const run = adapt({
+      ...{
+        ...rest,
+        sourcePassage,
+        closePassages,
+        learningRate,
+        maxPassageTokens,
+        maxAnswerTokens,
+        probeSteps,
+      },
+      spans: spans || undefined,
+      nullPassage: nullPassage || undefined,
+      weights: weights === undefined ? undefined : parseWeights(weights),
+      dryRun,
+      signal,
+    });
+    const result = await (json ? printEvents(run) : showEvents(run));
+    if (json) process.stdout.write(`${JSON.stringify({ type: "result", ...result })}\n`);
+    else process.stdout.write(`${summary(result)}\n`);
+  },
+});
+
+/** `spans=1,questions=2`; what they weigh is checked later. */
+function parseWeights(text: string): NonNullable<AdaptOptions["weights"]> {
+  const entries = text.split(",").map((part) => /^([a-z]+)=(\d+(?:\.\d+)?)$/.exec(part.trim()));
+  if (entries.some((entry) => entry === null))
+    throw new UsageError(`--weights: expected NAME=NUMBER,NAME=NUMBER, got "${text}"`);
+  return Object.fromEntries(entries.map((entry) => [entry![1], Number(entry![2])]));
+}
+
+function summary({ plan, training, index }: AdaptationResult): string {
+  if (!training) return plan.samples.join("\n\n");
+  const { folder, report, step, finished, probe } = training;
+  const reason = probe?.collapsed ? `: retrieval fell away; kept the model of step ${probe.step}` : "";
+  return [
+    `${finished && !probe?.collapsed ? "Finished" : "Stopped"} after step ${step}${reason}: ${folder}`,
+    `Report: ${report}`,
+    ...(index ? [`Index: ${index}`] : []),
+  ].join("\n");
+}

@@ -1,0 +1,73 @@
+/** What a run tells, on the terminal: bars and lines on stderr, or one JSON object a line on stdout. */
+
+import type { AdaptationPlan } from "../training/adapt-plan.ts";
+import type { TrainingEvent } from "../training/events.ts";
+import { duration, type Progress, startProgress } from "./progress.ts";
+
+/** Prints every event of a run, and returns its result. */
+export async function printEvents<Result>(run: AsyncGenerator<TrainingEvent, Result>): Promise<Result> {
+  for (;;) {
+    const { done, value } = await run.next();
+    if (done) return value;
+    process.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+}
+
+/** A bar for each stage and one for all steps, and a line for each evaluation. */
+export async function showEvents<Result>(run: AsyncGenerator<TrainingEvent, Result>): Promise<Result> {
+  let progress: Progress | undefined;
+  let stepsShown = false;
+  const stop = (): void => {
+    progress?.stop();
+    progress = undefined;
+    stepsShown = false;
+  };
+  const say = (line: string): void => {
+    stop();
+    process.stderr.write(`${line}\n`);
+  };
+  try {
+    for (;;) {
+      const { done, value: event } = await run.next();
+      if (done) return event;
+      if (event.type === "plan") say(planLines(event.plan));
+      else if (event.type === "stage") {
+        say(`${event.name} …`);
+        if (event.total !== undefined) progress = startProgress("done", event.total);
+      } else if (event.type === "progress") progress?.update(event.done);
+      else if (event.type === "step") {
+        if (!stepsShown) {
+          stop();
+          progress = startProgress("steps", event.steps);
+          progress.resume(event.step - 1);
+          stepsShown = true;
+        }
+        progress?.update(event.step, lossLine(event));
+      } else if (event.type === "evaluation")
+        say(`step ${event.step}: ${measuresLine(event.measures)}${event.best ? ", the best so far" : ""}`);
+    }
+  } finally {
+    stop();
+  }
+}
+
+function planLines(plan: AdaptationPlan): string {
+  const { model, parameters, passages, sources, iterations, steps, questions, closePassages } = plan;
+  const giga = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+  return [
+    `Plan: ${model} (${(parameters / 1e6).toFixed(1)} million parameters) to a corpus of ${passages} passages`,
+    `  trains on   ${sources.map(({ name, examples }) => `${name} (up to ${examples})`).join(", ")}`,
+    `  for         ${iterations} x ${steps} steps of ${questions} questions with ${closePassages} passages each`,
+    `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ${giga(plan.memoryBytes)} of memory, ${giga(plan.diskBytes)} of disk`,
+  ].join("\n");
+}
+
+function lossLine({ losses, questionsPerSecond }: Extract<TrainingEvent, { type: "step" }>): string {
+  const kl = losses.distillation ? `, kl ${losses.distillation.kl.toFixed(3)}` : "";
+  return `nll ${losses.nll.toFixed(3)}${kl}, ${questionsPerSecond.toFixed(1)} questions/s`;
+}
+
+const measuresLine = (measures: Readonly<Record<string, number>>): string =>
+  Object.entries(measures)
+    .map(([name, value]) => `${name} ${(100 * value).toFixed(1)}`)
+    .join(", ");
