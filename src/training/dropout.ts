@@ -6,7 +6,7 @@
  * number is drawn for each row of a tensor instead of for each number. Two rows share a mask once in `POOL_ROWS` pairs.
  */
 
-import type { Shape, Tensor } from "../tensor/ops.ts";
+import type { Dim, Shape, Tensor } from "../tensor/ops.ts";
 import type { Graph, Tracer, Value } from "../tensor/trace.ts";
 import { createRandom } from "./random.ts";
 
@@ -51,14 +51,27 @@ export interface Sequences {
 /**
  * Which mask each row of each tensor gets: the same for the same `key` and the same sequence.
  *
- * `sequences` are known by the name of their length in the graph's shapes.
+ * `sequences` are known by the name of their length in the graph's shapes. Where a tensor holds each sequence several times,
+ * one copy beside the other, each copy has masks of its own.
  */
 export function dropoutRows(
   graph: Graph,
   sequences: Readonly<Record<string, Sequences>>,
   key: readonly (number | string)[],
 ): Record<string, Tensor> {
-  return tensorsNamed(graph, ROWS, (name, [, length]) => randomRows(sequences[length!]!, [name, ...key]));
+  return tensorsNamed(graph, ROWS, (name, [rows, length]) =>
+    randomRows(copied(sequences[length!]!, rows!), [name, ...key]),
+  );
+}
+
+/** As many sequences as there are rows. */
+function copied({ names, ...rest }: Sequences, rows: Dim): Sequences {
+  const copies = typeof rows === "number" ? rows / names.length : 1;
+  if (copies === 1) return { names, ...rest };
+  return {
+    names: names.flatMap((name) => Array.from({ length: copies }, (_, i) => `${name} ${i}`)),
+    ...rest,
+  };
 }
 
 function tensorsNamed(

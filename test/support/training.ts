@@ -1,0 +1,77 @@
+/** Small batches, models and runs for the tests of training. */
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type ModelConfig, writeConfig } from "../../src/config.ts";
+import type { TokenExample } from "../../src/training/batch.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/loss-graph.ts";
+import { type ParameterState, parameterState } from "../../src/training/optimizer.ts";
+import { createRandom } from "../../src/training/random.ts";
+import { parameterShapes } from "../../src/weights/names.ts";
+import { writeSafetensors } from "../../src/weights/write-safetensors.ts";
+import { randomIds, randomWeights, tinyConfig } from "./tiny-model.ts";
+
+/** One thread: the graphs are too small for more, and the machine has other tests to run. */
+export const ONE_THREAD = { threads: 1 } as const;
+
+/** `questions` examples of `each` passages, all of different lengths; some passages belong to several questions. */
+export function randomExamples(config: ModelConfig, questions: number, each: number): TokenExample[] {
+  const random = createRandom("examples", questions, each);
+  const ids = (low: number, ...seed: (number | string)[]): number[] =>
+    randomIds(config, low + random.integer(4), ...seed);
+  const pool = Array.from({ length: questions * each - 2 }, (_, i) => [...ids(3, "passage", i), 1]);
+  return Array.from({ length: questions }, (_, i) => ({
+    question: [...ids(2, "question", i), 1],
+    answer: [...ids(1, "answer", i), 1],
+    passages: random.shuffle(pool).slice(0, each),
+  }));
+}
+
+/** What training holds of a model with random weights; head weights only where heads are mixed. */
+export function trainedStates(config: ModelConfig, { mixed = false } = {}): Map<string, ParameterState> {
+  const weights = randomWeights(config, "training");
+  const states = new Map(
+    [...parameterShapes(config)].map(([name, shape]) => [name, parameterState(shape, weights.get(name)!)]),
+  );
+  states.set(LOG_SCALE, parameterState([], Float32Array.of(-0.7)));
+  if (mixed) {
+    const headWeights = Float32Array.from({ length: config.heads }, (_, head) => 0.3 * head);
+    states.set(HEAD_WEIGHTS, parameterState([config.heads], headWeights));
+  }
+  return states;
+}
+
+/** A folder that goes away with `await using`. */
+export function temporaryFolder(): { readonly path: string } & AsyncDisposable {
+  const path = mkdtempSync(join(tmpdir(), "reatt-training-"));
+  return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** The tokenizer of all models here. */
+export const TOKENIZER: string = resolve("models/reatt-mini/spiece.model");
+
+/** A model folder for T5's tokenizer; `changes` to its configuration, and no weights where `weights` is false. */
+export async function writeTinyModel(
+  folder: string,
+  { weights = true, ...changes }: Partial<ModelConfig> & { weights?: boolean } = {},
+): Promise<ModelConfig> {
+  const config = tinyConfig({ vocabularySize: 32_128, tied: true, ...changes });
+  await writeConfig(folder, config);
+  await copyFile(TOKENIZER, join(folder, "spiece.model"));
+  if (weights) {
+    const random = randomWeights(config, "model");
+    const tensors = [...parameterShapes(config)].map(
+      ([name, shape]) => [name, { shape, numbers: random.get(name)! }] as const,
+    );
+    await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype: "F32" });
+  }
+  return config;
+}
+
+/** JSON Lines. */
+export function writeLines(file: string, records: readonly unknown[]): string {
+  writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+  return file;
+}
