@@ -1,5 +1,6 @@
 /** Moves a model to another corpus as a whole. Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6. */
 
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../errors.ts";
 import { ReAtt } from "../reatt.ts";
@@ -15,6 +16,7 @@ import {
 } from "./adapt-options.ts";
 import { type AdaptationPlan, planAdaptation } from "./adapt-plan.ts";
 import { adaptationTask, availableExamples } from "./adapt-task.ts";
+import { findRun } from "./checkpoint.ts";
 import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
 import { reporting, type TrainingEvent, type TrainingResult } from "./events.ts";
 import { runTraining } from "./train.ts";
@@ -42,11 +44,13 @@ export async function* adapt(given: AdaptOptions): AsyncGenerator<TrainingEvent,
   const corpus = await surveyCorpus(given.corpus, given.signal);
   const inputs = await readInputs(given, sources, corpus);
   const options = withAdaptDefaults(given, availableExamples(inputs, corpus));
+  await findRun(options.out, options.resume); // before any of its files is touched
   const tokenizer = await loadTokenizer(join(options.model, "spiece.model"));
   const plan = await planAdaptation(options, corpus, inputs, tokenizer);
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
+  await mkdir(options.out, { recursive: true });
   const task = yield* adaptationTask(options, corpus, inputs);
   const { dev: _, tagger: __, dryRun: ___, ...run } = options; // dev is the probe's
   const training = yield* runTraining(run, task, corpus);

@@ -87,6 +87,18 @@ export async function findCheckpoint(directory: string): Promise<Checkpoint | un
   });
 }
 
+/** The checkpoint of the run in a folder. @throws {InputError} where there is one, but the run is not to be resumed. */
+export async function findRun(out: string, resume: boolean): Promise<Checkpoint | undefined> {
+  const checkpoint = await findCheckpoint(join(out, "checkpoint"));
+  if (!checkpoint || resume) return checkpoint;
+  throw new InputError({
+    where: out,
+    expected: "a folder without a run",
+    got: `one that stopped after step ${checkpoint.step}`,
+    remedy: "go on with it (resume), or choose another folder",
+  });
+}
+
 /** Puts a checkpoint's numbers into `parameters`. @throws {InputError} where they do not fit. */
 export async function restoreCheckpoint(
   directory: string,

@@ -9,13 +9,8 @@ import type { Measures } from "../evaluation/measures.ts";
 import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
 import { loadWeights } from "../weights/load.ts";
 import { parameterShapes } from "../weights/names.ts";
-import {
-  type Checkpoint,
-  checkPlan,
-  findCheckpoint,
-  restoreCheckpoint,
-  writeCheckpoint,
-} from "./checkpoint.ts";
+import { hasWeights } from "../weights/open.ts";
+import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
 import { modelSearch, withCurrentModel } from "./current-model.ts";
 import { readTrainingFile } from "./data.ts";
@@ -23,6 +18,7 @@ import { type DevSet, openDevSet } from "./dev.ts";
 import { openOnnxEngine, type TrainingEngine } from "./engine.ts";
 import { evaluateOnDev } from "./evaluate.ts";
 import { reporting, type TrainingEvent, type TrainingResult } from "./events.ts";
+import { initialWeights } from "./initialise.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "./loss-graph.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
 import { type ResolvedOptions, type TrainOptions, withDefaults } from "./options.ts";
@@ -90,7 +86,13 @@ export async function* runTraining(
 ): AsyncGenerator<TrainingEvent, TrainingResult> {
   const config = await readConfig(options.model);
   const tokenizer = await loadTokenizer(join(options.model, "spiece.model"));
-  const parameters = await openParameters(options, config);
+  const scratch = !(await hasWeights(options.model));
+  if (scratch) yield { type: "stage", name: `${options.model} has no weights: beginning with random ones` };
+  const parameters = openParameters(
+    options,
+    config,
+    scratch ? initialWeights(config, options.seed) : await loadWeights(options.model, config),
+  );
   const plan = planOf(options, digestParameters(parameters), task.digest, corpus.digest);
   const checkpoint = await resume(options, plan, parameters);
   await mkdir(options.out, { recursive: true });
@@ -253,11 +255,11 @@ async function save({ options, plan, step, log, best, engine }: Run): Promise<Tr
 }
 
 /** The model's parameters, and the objective's own. */
-async function openParameters(
+function openParameters(
   options: ResolvedOptions,
   config: ModelConfig,
-): Promise<Map<string, ParameterState>> {
-  const weights = await loadWeights(options.model, config);
+  weights: ReadonlyMap<string, Float32Array>,
+): Map<string, ParameterState> {
   const parameters = new Map<string, ParameterState>();
   for (const [name, shape] of parameterShapes(config))
     parameters.set(name, parameterState(shape, weights.get(name)!));
@@ -274,15 +276,8 @@ async function resume(
   parameters: ReadonlyMap<string, ParameterState>,
 ): Promise<Checkpoint | undefined> {
   const directory = join(options.out, "checkpoint");
-  const checkpoint = await findCheckpoint(directory);
+  const checkpoint = await findRun(options.out, options.resume);
   if (!checkpoint) return undefined;
-  if (!options.resume)
-    throw new InputError({
-      where: options.out,
-      expected: "a folder without a run",
-      got: `one that stopped after step ${checkpoint.step}`,
-      remedy: "go on with it (resume), or choose another folder",
-    });
   checkPlan(options.out, checkpoint, plan);
   await restoreCheckpoint(directory, checkpoint, parameters);
   return checkpoint;
