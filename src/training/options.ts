@@ -5,7 +5,7 @@ import type { Candidates } from "./batch.ts";
 import type { ObjectiveName } from "./signatures.ts";
 
 export interface TrainOptions {
-  /** A model's folder. */
+  /** A model's folder. Without weights, with `config.json` and `spiece.model` alone, training begins from random ones. */
   readonly model: string;
   /** JSON Lines of passages, plain or gzip. */
   readonly corpus: string;

@@ -19,6 +19,14 @@ const CANDIDATES: readonly (readonly [name: string, open: OpenFile])[] = [
   ["pytorch_model.bin.index.json", (path) => openShards(path, openTorch)],
 ];
 
+/** Files that hold weights, ours to read or not. */
+const WEIGHT_FILE = /\.(safetensors|bin|pth?|ckpt|h5|msgpack|index\.json)$/;
+
+/** Whether `folder` holds weights, in whatever form: a model to train further, and not one to train from scratch. */
+export async function hasWeights(folder: string): Promise<boolean> {
+  return (await readdir(folder)).some((name) => WEIGHT_FILE.test(name));
+}
+
 /** The file that says which shard holds which tensor; shards lie beside it. */
 const ShardIndex = z.object({
   weight_map: z.record(
