@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { InputError } from "./errors.ts";
+import { InputError, systemProblem } from "./errors.ts";
 import { excerpt } from "./excerpt.ts";
 import { replaceFile } from "./replace-file.ts";
 
@@ -248,7 +248,8 @@ async function readObject(file: string): Promise<Record<string, unknown>> {
   try {
     return z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, "utf8")));
   } catch (cause) {
-    const got = (cause as NodeJS.ErrnoException).code ?? "something else";
+    const unreadable = (cause as NodeJS.ErrnoException).code !== undefined;
+    const got = unreadable ? systemProblem(cause) : "something else";
     throw new InputError(
       { where: file, expected: "a JSON object", got, remedy: "give the folder of a Hugging Face model" },
       { cause },

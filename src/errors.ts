@@ -16,3 +16,20 @@ export class InputError extends Error {
     super(`${where}: expected ${expected}, got ${got}; ${remedy}`.replace(/\s*\p{Cc}\s*/gu, " "), options);
   }
 }
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  EACCES: "no permission",
+  EISDIR: "a folder",
+  EMFILE: "too many open files",
+  ENOENT: "no such file",
+  ENOSPC: "a full disk",
+  ENOTDIR: "a file on the way to it",
+  EROFS: "a disk that can only be read",
+};
+
+/** What the system said, for the `got` of an `InputError`: `ENOENT (no such file)`. */
+export function systemProblem(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined) return message;
+  return MEANINGS[code] ? `${code} (${MEANINGS[code]})` : code;
+}

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { InputError } from "./errors.ts";
+import { InputError, systemProblem } from "./errors.ts";
 
 /**
  * Writes to a temporary file beside `path`, and puts it in its place once it is whole and on the disk.
@@ -43,7 +43,7 @@ function cannotWrite(where: string, cause: NodeJS.ErrnoException): InputError {
   const remedy =
     cause.code === "ENOSPC" ? "free some space on the disk" : "choose a place where you may write";
   return new InputError(
-    { where, expected: "to be able to write", got: cause.code ?? cause.message, remedy },
+    { where, expected: "to be able to write", got: systemProblem(cause), remedy },
     { cause },
   );
 }

@@ -1,7 +1,7 @@
 /** A file that only grows, while a run goes on. */
 
 import { open } from "node:fs/promises";
-import { InputError } from "../errors.ts";
+import { InputError, systemProblem } from "../errors.ts";
 
 export interface AppendFile extends AsyncDisposable {
   append(data: string | Uint8Array): Promise<void>;
@@ -23,8 +23,11 @@ async function writing<Result>(where: string, work: Promise<Result>): Promise<Re
   try {
     return await work;
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
+    const { code } = cause as NodeJS.ErrnoException;
     const remedy = code === "ENOSPC" ? "free some space on the disk" : "choose a place where you may write";
-    throw new InputError({ where, expected: "to be able to write", got: code ?? message, remedy }, { cause });
+    throw new InputError(
+      { where, expected: "to be able to write", got: systemProblem(cause), remedy },
+      { cause },
+    );
   }
 }

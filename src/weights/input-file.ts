@@ -1,7 +1,7 @@
 /** A file that is read by position: what a 3 GB checkpoint needs, and no more of it in memory than was asked for. */
 
 import { type FileHandle, open } from "node:fs/promises";
-import { InputError } from "../errors.ts";
+import { InputError, systemProblem } from "../errors.ts";
 
 /** Well below the 2 GiB that one system call reads. */
 const BYTES_AT_ONCE = 2 ** 28;
@@ -70,7 +70,7 @@ function cannotRead(path: string, cause: Error): InputError {
     {
       where: path,
       expected: "a file that can be read",
-      got: (cause as NodeJS.ErrnoException).code ?? cause.message,
+      got: systemProblem(cause),
       remedy: "check the path and its permissions",
     },
     { cause },
