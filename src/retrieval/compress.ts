@@ -27,7 +27,7 @@ import { openStore } from "./store.ts";
 /** Passages whose codes are read at once: some MB. */
 const PIECE_PASSAGES = 1024;
 /** Files that a compressed segment has in common with a segment of float32 keys. */
-const COMMON = ["passages.jsonl", "offsets.u64", "ids.u64"];
+const COMMON = ["passages.deflate", "offsets.u64", "ids.u64"];
 
 /** Learns a codebook from keys spread evenly over the segment. */
 export async function learnCodebook(

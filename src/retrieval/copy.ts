@@ -10,6 +10,7 @@ import { writeLists } from "./compress.ts";
 import { IdTable } from "./ids.ts";
 import { type SegmentRecord, segmentPath } from "./manifest.ts";
 import { completeSegment, writeParts } from "./new-files.ts";
+import { unpackPassage } from "./packed-passage.ts";
 import { openSegment, type Segment } from "./segment.ts";
 
 /** Passages of a segment that follow each other. */
@@ -66,7 +67,7 @@ export async function copySegments(
   const offsets: Offsets = [0n, 0n];
   const checksums: Record<string, RunningChecksum> = {};
   const texts = copyTexts(runs, ids, offsets, signal);
-  checksums["passages.jsonl"] = await writeParts(join(path, "passages.jsonl"), texts);
+  checksums["passages.deflate"] = await writeParts(join(path, "passages.deflate"), texts);
   checksums["offsets.u64"] = await writeParts(join(path, "offsets.u64"), [BigUint64Array.from(offsets)]);
   checksums["ids.u64"] = await writeParts(join(path, "ids.u64"), [ids.sorted()]);
   checksums[decoder.file] = await writeParts(join(path, decoder.file), copyKeys(runs, signal));
@@ -94,12 +95,12 @@ async function* copyTexts(
     const starts = await segment.tokenStarts(first, count);
     for (let i = 0; i < count; i++) {
       if (!segment.isAlive(first + i)) continue;
-      const { id, title, text } = await segment.passage(first + i);
+      const packed = await segment.packedPassage(first + i);
+      const { id } = unpackPassage(packed);
       if (ids.add(id).length > 0) throw duplicate(id);
-      const line = Buffer.from(`${JSON.stringify({ id, title, text })}\n`);
       const tokens = BigInt(starts[i + 1]! - starts[i]!);
-      offsets.push(offsets.at(-2)! + tokens, offsets.at(-1)! + BigInt(line.length));
-      yield line;
+      offsets.push(offsets.at(-2)! + tokens, offsets.at(-1)! + BigInt(packed.length));
+      yield packed;
     }
   }
 }

@@ -4,8 +4,8 @@
  *     DIRECTORY/
  *       index.json                manifest: names all that belongs to the index; changes only by rename
  *       segments/000001/          passages that were added together; written once, named by the generation that did
- *         passages.jsonl          {"id","title","text"} a line
- *         offsets.u64             [passages + 1, 2]: first token and first byte (in passages.jsonl) of each passage
+ *         passages.deflate        {"id","title","text"} of each passage, compressed one by one (packed-passage.ts)
+ *         offsets.u64             [passages + 1, 2]: first token and first byte (in passages.deflate) of each passage
  *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted (ids.ts)
  *         keys.f32                [tokens, dimension]: token keys, passage after passage (codec float32)
  *         codes.bin               the same, compressed (codec residual, codec.ts)

@@ -7,11 +7,12 @@ import { type RunningChecksum, runningChecksum } from "./blocks.ts";
 import { type BuildPlan, type Checkpoint, journalLine, readJournal } from "./journal.ts";
 import type { FileRecord, SegmentRecord } from "./manifest.ts";
 import { bytesOf, completeSegment, recordOf, writeParts } from "./new-files.ts";
+import { packPassage, unpackPassage } from "./packed-passage.ts";
 import { longestRow } from "./score.ts";
 import { readAt, replaceFile, writeAt } from "./storage.ts";
 
 /** The files that grow with every window. */
-const GROWING = ["passages.jsonl", "offsets.u64", "keys.f32"] as const;
+const GROWING = ["passages.deflate", "offsets.u64", "keys.f32"] as const;
 type GrowingName = (typeof GROWING)[number];
 
 const READ_BYTES = 4_194_304;
@@ -89,17 +90,15 @@ class FileSegmentWriter implements SegmentWriter {
     const { dimension } = this.#plan.header;
     const before = this.#checkpoints.at(-1) ?? { passages: 0, tokens: 0, longestKey: 0 };
     let tokens = before.tokens;
-    let byte = this.#files["passages.jsonl"].checksum.bytes;
-    const lines: Buffer[] = [];
+    let byte = this.#files["passages.deflate"].checksum.bytes;
+    const packed = passages.map(packPassage);
     const offsets = new BigUint64Array(2 * passages.length);
-    for (const [i, { id, title, text }] of passages.entries()) {
-      const line = Buffer.from(`${JSON.stringify({ id, title, text })}\n`);
+    for (const [i, { length }] of packed.entries()) {
       offsets.set([BigInt(tokens), BigInt(byte)], 2 * i);
       tokens += keys[i]!.length / dimension;
-      byte += line.length;
-      lines.push(line);
+      byte += length;
     }
-    await extend(this.#files["passages.jsonl"], Buffer.concat(lines));
+    await extend(this.#files["passages.deflate"], Buffer.concat(packed));
     await extend(this.#files["offsets.u64"], bytesOf(offsets));
     await extend(this.#files["keys.f32"], Buffer.concat(keys.map(bytesOf)));
     await this.#sync();
@@ -119,18 +118,18 @@ class FileSegmentWriter implements SegmentWriter {
   async passage(ordinal: number): Promise<Passage> {
     const offsets = await readAt(this.#files["offsets.u64"].handle, 16 * ordinal, 32);
     const start = Number(offsets.readBigUInt64LE(8));
-    const { handle, checksum } = this.#files["passages.jsonl"];
+    const { handle, checksum } = this.#files["passages.deflate"];
     const end = offsets.length === 32 ? Number(offsets.readBigUInt64LE(24)) : checksum.bytes;
-    return JSON.parse((await readAt(handle, start, end - start)).toString());
+    return unpackPassage(await readAt(handle, start, end - start));
   }
 
   async seal(ids: BigUint64Array): Promise<SegmentRecord> {
     const { passages, tokens, longestKey } = this.#checkpoints.at(-1)!;
-    const end = [BigInt(tokens), BigInt(this.#files["passages.jsonl"].checksum.bytes)];
+    const end = [BigInt(tokens), BigInt(this.#files["passages.deflate"].checksum.bytes)];
     await extend(this.#files["offsets.u64"], bytesOf(BigUint64Array.from(end)));
     await this.#sync();
     const files = await completeSegment(this.#path, {
-      "passages.jsonl": this.#files["passages.jsonl"].checksum,
+      "passages.deflate": this.#files["passages.deflate"].checksum,
       "offsets.u64": this.#files["offsets.u64"].checksum,
       "ids.u64": await writeParts(join(this.#path, "ids.u64"), [ids]),
       "keys.f32": this.#files["keys.f32"].checksum,

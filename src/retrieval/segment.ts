@@ -10,6 +10,7 @@ import type { KeyDecoder } from "./codec.ts";
 import { findOrdinals } from "./ids.ts";
 import type { SegmentRecord } from "./manifest.ts";
 import { BLOCK_CHECKSUMS } from "./new-files.ts";
+import { unpackPassage } from "./packed-passage.ts";
 import { readAt } from "./storage.ts";
 
 const ROW_BYTES = 16; // two uint64
@@ -23,6 +24,8 @@ export interface Segment extends AsyncDisposable {
   codes(first: number, count: number): Promise<Uint8Array>;
   /** [tokens, dimension] of the same. */
   keys(first: number, count: number): Promise<Float32Array>;
+  /** As it lies on disk (packed-passage.ts). */
+  packedPassage(ordinal: number): Promise<Uint8Array>;
   passage(ordinal: number): Promise<Passage>;
   /** The ordinal of the passage with this id, if the segment has one. */
   find(id: string): Promise<number | undefined>;
@@ -65,7 +68,7 @@ function readers(
   files: (name: string) => CheckedFile,
   decoder: KeyDecoder,
 ): Omit<Segment, "record" | "isAlive" | typeof Symbol.asyncDispose> {
-  const passages = files("passages.jsonl");
+  const passages = files("passages.deflate");
   const offsets = files("offsets.u64");
   const ids = files("ids.u64");
   const keys = files(decoder.file);
@@ -73,11 +76,12 @@ function readers(
     keys.read(first * decoder.tokenBytes, count * decoder.tokenBytes);
   const rows = async (file: CheckedFile, first: number, count: number) =>
     bigIntegers(await file.read(first * ROW_BYTES, count * ROW_BYTES));
-  const passage = async (ordinal: number): Promise<Passage> => {
+  const packedPassage = async (ordinal: number): Promise<Uint8Array> => {
     const bounds = await rows(offsets, ordinal, 2);
     const start = Number(bounds[1]);
-    return JSON.parse(Buffer.from(await passages.read(start, Number(bounds[3]) - start)).toString());
+    return passages.read(start, Number(bounds[3]) - start);
   };
+  const passage = async (ordinal: number): Promise<Passage> => unpackPassage(await packedPassage(ordinal));
   return {
     async tokenStarts(first, count) {
       const starts = await rows(offsets, first, count + 1);
@@ -85,6 +89,7 @@ function readers(
     },
     codes,
     keys: async (first, count) => decoder.decode(await codes(first, count)),
+    packedPassage,
     passage,
     async find(id) {
       const idRows = (first: number, count: number) => rows(ids, first, count);

@@ -89,7 +89,7 @@ test("goes on after an interrupt, and ends with the same bytes", async () => {
 test("encodes again what was torn or changed while it was interrupted", () =>
   fc.assert(
     fc.asyncProperty(
-      fc.constantFrom("keys.f32", "passages.jsonl", "offsets.u64", "journal"),
+      fc.constantFrom("keys.f32", "passages.deflate", "offsets.u64", "journal"),
       fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
       fc.boolean(),
       async (name, where, torn) => {
