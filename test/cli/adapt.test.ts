@@ -1,0 +1,88 @@
+/** `reatt adapt`: each job from its command line to a model and an index that can be used. */
+
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { adaptCommand } from "../../src/cli/adapt.ts";
+import { ReAtt } from "../../src/reatt.ts";
+import { PASSAGES, writeAdaptationFiles } from "../support/adaptation.ts";
+import { writeTinyModel } from "../support/training.ts";
+import { runCaptured } from "./support.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reatt-adapt-cli-"));
+test.after(() => rmSync(folder, { recursive: true }));
+const at = (...names: string[]) => join(folder, ...names);
+const { corpus, data, queries, qrels } = writeAdaptationFiles(folder);
+mkdirSync(at("model"));
+await writeTinyModel(at("model"));
+
+const SMALL = ["--steps", "2", "--questions", "2", "--close-passages", "2", "--probe-steps", "1"];
+const adapt = (out: string, ...args: string[]) =>
+  runCaptured(
+    [adaptCommand],
+    ["adapt", "--model", at("model"), "--corpus", corpus, "--out", at(out), ...SMALL, ...args],
+  );
+
+const JOBS: Readonly<Record<string, string[]>> = {
+  spans: [],
+  "spans, with marginal": ["--objective", "marginal", "--source-passage", "excluded"],
+  questions: ["--data", data],
+  labels: ["--queries", queries, "--qrels", qrels],
+  mixture: ["--data", data, "--queries", queries, "--qrels", qrels, "--weights", "questions=3,labels=1"],
+};
+
+for (const [job, args] of Object.entries(JOBS)) {
+  test(`${job}: a model, its card and its index`, async () => {
+    const { code, stdout, stderr } = await adapt(job, ...args);
+    assert.is(code, 0, stderr);
+    assert.match(
+      stdout,
+      `Finished after step 2: ${at(job)}\nReport: ${at(job, "report.html")}\nIndex: ${at(job, "index")}`,
+    );
+    assert.match(stderr, /Plan: .* to a corpus of 12 passages/);
+    assert.match(stderr, /1 x 2 steps of 2 questions with 2 passages each/);
+    await using model = await ReAtt.load(at(job));
+    await using index = await model.openIndex(at(job, "index"));
+    assert.is(index.passageCount, PASSAGES.length);
+    assert.is((await model.answer("who opened the harbour of Oslo?", index, { topK: 2 })).passages.length, 2);
+    const card = readFileSync(at(job, "README.md"), "utf8");
+    assert.match(card, `| base | ${at("model")} |`);
+    assert.match(card, /\| seed \| 0 \|/);
+    assert.match(card, /SHA-256 [0-9a-f]{64}/);
+  });
+}
+
+test("--dry-run shows the plan and samples, and writes nothing", async () => {
+  const { code, stdout, stderr } = await adapt("dry", "--dry-run");
+  assert.is(code, 0, stderr);
+  assert.match(stderr, /takes about \d+:\d\d .* GB of memory, .* GB of disk/);
+  assert.match(stdout, /^p\d+:\d+-\d+ {2}\w+\n {2}question {2}.*____.*\n {2}answer {4}\w+/);
+  assert.not.ok(existsSync(at("dry")));
+});
+
+test("--json: an event a line, the result last", async () => {
+  const { stdout } = await adapt("json", "--dry-run", "--json");
+  const events = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.equal(
+    events.map(({ type }) => type),
+    ["stage", "plan", "result"],
+  );
+  assert.equal(events[1].plan, events[2].plan);
+});
+
+test("bad weights are wrong usage, bad input is bad input: one line each", async () => {
+  const wrong = await adapt("wrong", "--weights", "spans:2");
+  assert.equal([wrong.code, wrong.stdout], [2, ""]);
+  assert.match(wrong.stderr, /^reatt: --weights: expected NAME=NUMBER[^\n]*\n$/);
+  const unknown = await adapt("wrong", "--weights", "labels=2", "--json");
+  assert.is(unknown.code, 1);
+  assert.match(unknown.stderr, /^reatt: weights: expected spans, got "labels"[^\n]*\n$/);
+  assert.not.ok(existsSync(at("wrong")));
+});
+
+test.run();
