@@ -28,7 +28,6 @@ export interface Checkpoint {
   readonly step: number;
   /** Seconds of training so far. */
   readonly seconds: number;
-  readonly best: { readonly step: number; readonly exactMatch: number } | null;
   /** Name of the file with the numbers. */
   readonly state: string;
 }
@@ -40,7 +39,6 @@ const description: z.ZodType<Checkpoint> = z.strictObject({
   iteration: z.int().nonnegative(),
   step: z.int().nonnegative(),
   seconds: z.number().nonnegative(),
-  best: z.strictObject({ step: z.int(), exactMatch: z.number() }).nullable(),
   state: z.string().regex(/^state-\d+\.safetensors$/),
 });
 
@@ -51,7 +49,7 @@ const fileOf = (directory: string): string => join(directory, "checkpoint.json")
 /** Writes a checkpoint and removes the one before. @throws {InputError} where the disk refuses; the one before then stays. */
 export async function writeCheckpoint(
   directory: string,
-  progress: Pick<Checkpoint, "plan" | "iteration" | "step" | "seconds" | "best">,
+  progress: Pick<Checkpoint, "plan" | "iteration" | "step" | "seconds">,
   parameters: ReadonlyMap<string, ParameterState>,
 ): Promise<void> {
   await mkdir(directory, { recursive: true });

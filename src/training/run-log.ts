@@ -3,6 +3,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import type { Measures } from "../evaluation/measures.ts";
 import { replaceFile } from "../replace-file.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { TrainingQuestion } from "./data.ts";
@@ -27,6 +28,19 @@ export interface StepRecord {
   readonly headWeights: readonly number[] | undefined;
 }
 
+/** What was measured on dev after so many steps. */
+export interface Evaluation {
+  readonly step: number;
+  readonly measures: Measures;
+}
+
+/** The evaluation of the model that is kept: the last one of the highest exact match, but not the one before training. */
+export function bestEvaluation(evaluations: readonly Evaluation[]): Evaluation | undefined {
+  const after = evaluations.filter(({ step }) => step > 0);
+  const highest = Math.max(...after.map(({ measures }) => measures.exactMatch!));
+  return after.findLast(({ measures }) => measures.exactMatch === highest);
+}
+
 export interface RunLog extends AsyncDisposable {
   /** Seconds of this run, with those before it was resumed. */
   seconds(): number;
@@ -37,6 +51,8 @@ export interface RunLog extends AsyncDisposable {
     questions: readonly TrainingQuestion[],
     bestStep?: number,
   ): Promise<void>;
+  /** Those on dev, in the order of steps, of this run and before it was resumed. */
+  evaluations(): readonly Evaluation[];
   /** Makes what was logged durable. */
   sync(): Promise<void>;
   /** Writes the report anew, and returns where it lies. */
@@ -55,7 +71,11 @@ export async function openRunLog(
   await mkdir(join(options.out, "checkpoint"), { recursive: true });
   const metrics = await openMetricsLog(join(options.out, "metrics.jsonl"), checkpoint?.step);
   const board = await openTensorBoard(options.out, checkpoint?.step);
-  let best: number | undefined = checkpoint?.best?.step;
+  const evaluations = (): Evaluation[] =>
+    metrics.records
+      .filter((record) => "exactMatch" in record)
+      .map(({ step, seconds: _, ...measures }) => ({ step, measures: measures as Measures }));
+  let best: number | undefined = bestEvaluation(evaluations())?.step;
   const samplesFile = join(options.out, "checkpoint", "samples.json");
   let samples: readonly Sample[] = checkpoint ? await readSamples(samplesFile) : [];
 
@@ -88,6 +108,7 @@ export async function openRunLog(
       await append({ step, ...result.measures });
       await report(`Evaluated after step ${step}.`);
     },
+    evaluations,
     sync: () => metrics.sync(),
     report,
     async [Symbol.asyncDispose]() {

@@ -5,7 +5,6 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ModelConfig, readConfig } from "../config.ts";
 import { InputError } from "../errors.ts";
-import type { Measures } from "../evaluation/measures.ts";
 import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
 import { loadWeights } from "../weights/load.ts";
 import { parameterShapes } from "../weights/names.ts";
@@ -15,7 +14,7 @@ import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
 import { modelSearch, withCurrentModel } from "./current-model.ts";
 import { readTrainingFile } from "./data.ts";
 import { type DevSet, openDevSet } from "./dev.ts";
-import { openOnnxEngine, type TrainingEngine } from "./engine.ts";
+import { openOnnxEngine, type StepLosses, type TrainingEngine } from "./engine.ts";
 import { evaluateOnDev } from "./evaluate.ts";
 import { reporting, type TrainingEvent, type TrainingResult } from "./events.ts";
 import { initialWeights } from "./initialise.ts";
@@ -33,7 +32,7 @@ import {
   writeProbeRecords,
 } from "./probe.ts";
 import { questionTask } from "./question-task.ts";
-import { openRunLog, type RunLog } from "./run-log.ts";
+import { bestEvaluation, openRunLog, type RunLog } from "./run-log.ts";
 import { saveModel } from "./save-model.ts";
 import { learningRateAt } from "./schedule.ts";
 import { type ExampleSource, examplesOfStep } from "./source.ts";
@@ -71,11 +70,10 @@ interface Run {
   readonly dev: DevSet | undefined;
   /** Steps done, of all iterations. */
   step: number;
-  best: Checkpoint["best"];
+  /** The step of the last checkpoint. */
+  saved: number | undefined;
   /** What the task's probe said up to now. */
   readonly probes: ProbeRecord[];
-  before: Measures | undefined;
-  after: Measures | undefined;
 }
 
 /** Trains on what `task` gives, iteration by iteration. */
@@ -102,14 +100,14 @@ export async function* runTraining(
     provider: options.provider,
   });
   await using log = await openRunLog(options, checkpoint, dev?.baseline);
-  const { step = 0, best = null } = checkpoint ?? {};
+  const { step = 0 } = checkpoint ?? {};
   const run: Run = {
     ...{ options, config, tokenizer, corpus, task, plan, engine, log, dev },
-    ...{ step, best, before: undefined, after: undefined },
+    ...{ step, saved: checkpoint?.step },
     probes: checkpoint && task.probe ? await readProbeRecords(options.out, step) : [],
   };
 
-  if (!checkpoint) yield* evaluate(run);
+  yield* evaluate(run);
   if (!checkpoint) yield* watch(run);
   const stopped = (): boolean => options.signal?.aborted === true;
   while (run.step < options.iterations * options.steps && !stopped() && !hasCollapsed(run.probes)) {
@@ -117,9 +115,7 @@ export async function* runTraining(
     const source = yield* prepare(run, iteration);
     yield* trainIteration(run, iteration, source);
     yield await save(run);
-    if (stopped() || !dev) continue;
-    yield* evaluate(run);
-    yield await save(run); // what is the best so far
+    if (!stopped()) yield* evaluate(run);
   }
   if (run.step === options.iterations * options.steps && !stopped()) yield* watch(run);
   const collapsed = hasCollapsed(run.probes);
@@ -129,7 +125,9 @@ export async function* runTraining(
   const reason = collapsed ? ": retrieval fell below its start; the best model was kept" : "";
   const report = await log.report(`${ending} after step ${run.step}${reason}.`);
   return {
-    ...{ folder: options.out, report, step: run.step, finished, before: run.before, after: run.after },
+    ...{ folder: options.out, report, step: run.step, finished },
+    before: log.evaluations().find((evaluation) => evaluation.step === 0)?.measures,
+    after: bestEvaluation(log.evaluations())?.measures,
     probe: run.probes.length > 0 ? outcomeOf(run.probes) : undefined,
   };
 }
@@ -165,8 +163,7 @@ async function* trainIteration(
     });
     const learningRate = learningRateAt(step + 1, steps, options.learningRate);
     const losses = await engine.step(examples, run.step + 1, learningRate, seed);
-    if (!Number.isFinite(losses.loss) || !Number.isFinite(losses.gradientNorm))
-      throw diverged(run, losses.loss);
+    if (!Number.isFinite(losses.loss) || !Number.isFinite(losses.gradientNorm)) throw diverged(run, losses);
     run.step++;
     const questionsPerSecond = (1000 * questions) / (performance.now() - start);
     const scale = Math.exp(engine.parameters.get(LOG_SCALE)!.value[0]!);
@@ -210,10 +207,18 @@ async function* watch(run: Run): AsyncGenerator<TrainingEvent> {
   yield { type: "evaluation", step, measures, best };
 }
 
-/** Measures the model on dev, and keeps it if it is the best. */
-async function* evaluate(run: Run): AsyncGenerator<TrainingEvent> {
-  const { options, config, engine, corpus, dev, log } = run;
-  if (!dev) return;
+/** Measures the model on dev where an iteration ends, unless that is done, and keeps it if it is the best. */
+async function* evaluate({
+  options,
+  config,
+  engine,
+  corpus,
+  dev,
+  log,
+  step,
+}: Run): AsyncGenerator<TrainingEvent> {
+  const due = step % options.steps === 0 && !log.evaluations().some((known) => known.step === step);
+  if (!dev || !due) return;
   const { questions } = dev;
   const result = yield* withCurrentModel(
     options,
@@ -230,27 +235,20 @@ async function* evaluate(run: Run): AsyncGenerator<TrainingEvent> {
       );
     },
   );
-  const exactMatch = result.measures.exactMatch!;
-  const best = run.step > 0 && exactMatch >= (run.best?.exactMatch ?? 0);
-  if (best) {
-    await saveModel(options.out, config, engine.parameters, options.model);
-    run.best = { step: run.step, exactMatch };
-    run.after = result.measures;
-  }
-  if (run.step === 0) run.before = result.measures;
-  await log.evaluation(run.step, result, questions, run.best?.step);
-  yield { type: "evaluation", step: run.step, measures: result.measures, best };
+  const before = bestEvaluation(log.evaluations());
+  const best = step > 0 && result.measures.exactMatch! >= (before?.measures.exactMatch ?? 0);
+  if (best) await saveModel(options.out, config, engine.parameters, options.model);
+  await log.evaluation(step, result, questions, best ? step : before?.step);
+  yield { type: "evaluation", step, measures: result.measures, best };
 }
 
-async function save({ options, plan, step, log, best, engine }: Run): Promise<TrainingEvent> {
+async function save(run: Run): Promise<TrainingEvent> {
+  const { options, plan, step, log, engine } = run;
   await log.sync();
   const directory = join(options.out, "checkpoint");
   const iteration = Math.floor(step / options.steps);
-  await writeCheckpoint(
-    directory,
-    { plan, iteration, step, seconds: log.seconds(), best },
-    engine.parameters,
-  );
+  await writeCheckpoint(directory, { plan, iteration, step, seconds: log.seconds() }, engine.parameters);
+  run.saved = step;
   return { type: "checkpoint", step, directory };
 }
 
@@ -309,12 +307,14 @@ function headShares({ engine, options }: Run): number[] | undefined {
   return shares.map((share) => share / total);
 }
 
-function diverged({ step, options }: Run, loss: number): InputError {
+function diverged({ step, saved, options }: Run, { loss, gradientNorm }: StepLosses): InputError {
   const directory = join(options.out, "checkpoint");
+  const kept =
+    saved === undefined ? "there is no checkpoint yet" : `the checkpoint of step ${saved} is in ${directory}`;
   return new InputError({
     where: `step ${step + 1}`,
     expected: "a finite loss and gradient",
-    got: `a loss of ${loss}`,
-    remedy: `lower the learning rate; the state before that step is in ${directory}`,
+    got: `a loss of ${loss} and a gradient of norm ${gradientNorm}`,
+    remedy: `begin anew with a lower learning rate; ${kept}`,
   });
 }

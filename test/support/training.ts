@@ -1,6 +1,6 @@
 /** Small batches, models and runs for the tests of training. */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -8,6 +8,7 @@ import { type ModelConfig, writeConfig } from "../../src/config.ts";
 import type { TokenExample } from "../../src/training/batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/loss-graph.ts";
 import { type ParameterState, parameterState } from "../../src/training/optimizer.ts";
+import type { TrainOptions } from "../../src/training/options.ts";
 import { createRandom } from "../../src/training/random.ts";
 import { parameterShapes } from "../../src/weights/names.ts";
 import { writeSafetensors } from "../../src/weights/write-safetensors.ts";
@@ -30,7 +31,10 @@ export function randomExamples(config: ModelConfig, questions: number, each: num
 }
 
 /** What training holds of a model with random weights; head weights only where heads are mixed. */
-export function trainedStates(config: ModelConfig, { mixed = false } = {}): Map<string, ParameterState> {
+export function trainedStates(
+  config: ModelConfig,
+  { mixed = false }: { mixed?: boolean } = {},
+): Map<string, ParameterState> {
   const weights = randomWeights(config, "training");
   const states = new Map(
     [...parameterShapes(config)].map(([name, shape]) => [name, parameterState(shape, weights.get(name)!)]),
@@ -74,4 +78,28 @@ export async function writeTinyModel(
 export function writeLines(file: string, records: readonly unknown[]): string {
   writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
   return file;
+}
+
+/** A model, a corpus, questions and dev questions in `folder`, and options to train on them for four steps in two iterations. */
+export async function writeSmallRun(folder: string): Promise<TrainOptions> {
+  const model = join(folder, "model");
+  mkdirSync(model);
+  await writeTinyModel(model);
+  const towns = "London Paris Berlin Rome Boston Dallas Chicago Toronto Houston Atlanta".split(" ");
+  const passages = towns.map((title, i) => ({
+    id: `${i}`,
+    title,
+    text: `The number of ${title} is ${i + 10}.`,
+  }));
+  const questions = passages.map(({ id, title }, i) => ({
+    ...{ id, question: `What is the number of ${title}?`, answers: [`${i + 10}`, `number ${i + 10}`] },
+    passage_id: id,
+  }));
+  return {
+    ...{ model, out: join(folder, "out"), iterations: 2, steps: 2, questions: 3, closePassages: 3 },
+    ...{ learningRate: 0.01, seed: 5 },
+    corpus: writeLines(join(folder, "corpus.jsonl"), passages),
+    data: writeLines(join(folder, "train.jsonl"), questions.slice(2)),
+    dev: writeLines(join(folder, "dev.jsonl"), questions.slice(0, 2)),
+  };
 }

@@ -4,7 +4,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Candidates } from "../../src/training/batch.ts";
 import { type BatchLosses, openGradientAccumulator } from "../../src/training/gradient-accumulator.ts";
-import type { ObjectiveName } from "../../src/training/loss-graph.ts";
+import type { ObjectiveName } from "../../src/training/signatures.ts";
 import { assertNear } from "../support/arrays.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 import { ONE_THREAD, randomExamples, trainedStates } from "../support/training.ts";

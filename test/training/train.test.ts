@@ -1,0 +1,171 @@
+/** Runs of the trainer: to the end, stopped, killed, resumed, diverged. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { readConfig } from "../../src/config.ts";
+import type { TrainingEvent, TrainingResult } from "../../src/training/events.ts";
+import { readMetrics } from "../../src/training/metrics-log.ts";
+import type { TrainOptions } from "../../src/training/options.ts";
+import { train } from "../../src/training/train.ts";
+import { loadWeights } from "../../src/weights/load.ts";
+import { temporaryFolder, writeSmallRun } from "../support/training.ts";
+import { refused } from "../weights/support.ts";
+
+/** Some seconds each; `KILLS=50 npx tsx test/training/train.test.ts` for a long look. */
+const KILLS = Number(process.env.KILLS ?? 2);
+
+async function finish(
+  options: TrainOptions,
+  onEvent: (event: TrainingEvent) => void = () => {},
+): Promise<TrainingResult> {
+  const run = train(options);
+  for (;;) {
+    const { done, value } = await run.next();
+    if (done) return value;
+    onEvent(value);
+  }
+}
+
+/** What a run has made that must not depend on whether it was interrupted. */
+async function outcome({ out }: TrainOptions) {
+  const checkpoint = JSON.parse(readFileSync(join(out, "checkpoint", "checkpoint.json"), "utf8"));
+  const records = await readMetrics(join(out, "metrics.jsonl"));
+  return {
+    model: await loadWeights(out, await readConfig(out)),
+    state: readFileSync(join(out, "checkpoint", checkpoint.state)), // parameters and AdamW's averages
+    checkpoint: { ...checkpoint, seconds: 0 },
+    metrics: records.map((record) => ({ ...record, seconds: 0, questionsPerSecond: 0 })),
+  };
+}
+
+const folder = temporaryFolder();
+test.after(() => folder[Symbol.asyncDispose]());
+const options = await writeSmallRun(folder.path);
+const whole = await finish(options);
+const expected = await outcome(options);
+
+test("a run leaves a trained model, a log of every step, and a report", async () => {
+  const { before, after, ...rest } = whole;
+  assert.equal(rest, {
+    folder: options.out,
+    report: join(options.out, "report.html"),
+    step: 4,
+    finished: true,
+    probe: undefined,
+  });
+  const evaluated = expected.metrics.filter((record) => "exactMatch" in record);
+  assert.equal(
+    evaluated.map(({ step }) => step),
+    [0, 2, 4],
+  );
+  assert.is(evaluated[0]!["recall@1" as never], before!["recall@1"]);
+  assert.is(evaluated[2]!["recall@1" as never], after!["recall@1"]);
+  assert.equal(
+    expected.metrics.filter((record) => "nll" in record).map(({ step }) => step),
+    [1, 2, 3, 4],
+  );
+  const untrained = await loadWeights(options.model, await readConfig(options.model));
+  for (const [name, numbers] of expected.model) assert.not.equal(numbers, untrained.get(name), name);
+  assert.match(readFileSync(whole.report, "utf8"), /^<!doctype html>/i);
+});
+
+test("a run that is stopped after any step ends as if it had not been", async () => {
+  const resumed = { ...options, out: join(folder.path, "stopped"), resume: true };
+  for (let step = 1; step <= 4; step++) {
+    const stop = new AbortController();
+    const stopped = await finish({ ...resumed, signal: stop.signal }, (event) => {
+      if (event.type === "step" && event.step === step) stop.abort();
+    });
+    assert.is(stopped.step, step);
+    assert.is(stopped.finished, step === 4);
+  }
+  assert.equal((await finish(resumed)).after, whole.after);
+  assert.equal(await outcome(resumed), expected);
+});
+
+test(`a run that is killed ${KILLS} times at random moments ends as if it had not been`, async () => {
+  const resumed = { ...options, out: join(folder.path, "killed"), resume: true };
+  const duration = await timeOf(startProcess({ ...options, out: join(folder.path, "timed") }));
+  for (let kill = 0; kill < KILLS; kill++) {
+    const child = startProcess(resumed);
+    const exit = once(child, "exit");
+    await sleep(duration * Math.random());
+    child.kill("SIGKILL");
+    await exit;
+  }
+  await finish(resumed);
+  assert.equal(await outcome(resumed), expected);
+});
+
+function startProcess({ signal: _, resume, ...rest }: TrainOptions) {
+  const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const given = Object.entries(rest).flatMap(([name, value]) => [`--${dashed(name)}`, `${value}`]);
+  const args = ["--import", "tsx", "src/cli/main.ts", "train", ...given, ...(resume ? ["--resume"] : [])];
+  return spawn(process.execPath, args, { stdio: "ignore" });
+}
+
+async function timeOf(child: ReturnType<typeof spawn>): Promise<number> {
+  const start = performance.now();
+  assert.equal(await once(child, "exit"), [0, null]);
+  return performance.now() - start;
+}
+
+test("a run that was killed while its evaluation was being saved evaluates again, and logs it once", async () => {
+  const resumed = { ...options, out: join(folder.path, "evaluated"), resume: true };
+  let checkpoints = 0;
+  // Left between the evaluation of the first iteration and the checkpoint after it.
+  for await (const event of train(resumed)) {
+    if (event.type === "checkpoint") checkpoints++;
+    if (event.type === "evaluation" && checkpoints > 0) break;
+  }
+  await finish(resumed);
+  assert.equal(await outcome(resumed), expected);
+});
+
+for (const [name, other, message] of [
+  [
+    "data",
+    (file: string) => appendFileSync(file, '{"id":"new","question":"Why?","answers":["So."]}\n'),
+    /data: /,
+  ],
+  ["corpus", (file: string) => appendFileSync(file, '{"id":"new","title":"","text":"New."}\n'), /corpus: /],
+] as const)
+  test(`resuming with another ${name} is refused, and nothing is lost`, async () => {
+    const file = join(folder.path, `other-${name}.jsonl`);
+    writeFileSync(file, readFileSync(options[name]));
+    other(file);
+    await refused(finish({ ...options, [name]: file, resume: true }), message);
+    assert.equal(await outcome(options), expected);
+  });
+
+for (const [name, value] of Object.entries({ steps: 3, questions: 2, seed: 6, alpha: 1, learningRate: 0.5 }))
+  test(`resuming with other ${name} is refused`, () =>
+    refused(
+      finish({ ...options, [name]: value, resume: true }),
+      new RegExp(`${name}: expected .*, as the run began with, got ${value}`),
+    ));
+
+test("a folder that holds a run is not overwritten unasked", () =>
+  refused(finish(options), /expected a folder without a run, got one that stopped after step 4/));
+
+test("a loss that is not finite stops the run, naming the step and the checkpoint", async () => {
+  const diverging = { ...options, out: join(folder.path, "diverged"), learningRate: 1e30 };
+  await refused(
+    finish(diverging),
+    /step 2: expected a finite loss and gradient, got a loss of \S+ and a gradient of norm \S+; .*there is no checkpoint/,
+  );
+  const stop = new AbortController();
+  const later = { ...options, out: join(folder.path, "later"), learningRate: 1e30, resume: true };
+  await finish({ ...later, signal: stop.signal }, (event) => {
+    if (event.type === "step") stop.abort();
+  });
+  await refused(finish(later), /step 2: .*; .*the checkpoint of step 1 is in .*later\/checkpoint/);
+  assert.ok(existsSync(join(later.out, "checkpoint", "state-000001.safetensors")));
+});
+
+test.run();
