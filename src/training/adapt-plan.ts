@@ -44,8 +44,8 @@ const NUMBERS_PER_TOKEN = 60;
 /** Node, onnxruntime and what they waste: a run of a model of half a million parameters took 1.2 GB. */
 const BASE_BYTES = 1_200_000_000;
 const FLOAT_BYTES = 4;
-/** Masked sentences that the default tagger makes in a second. */
-const SENTENCES_PER_SECOND = 500;
+/** Masked sentences made in a second: two are tagged for one that is usable, and its near copies are looked for. */
+const SENTENCES_PER_SECOND = 150;
 
 export async function planAdaptation(
   options: ResolvedAdaptOptions,

@@ -18,7 +18,7 @@ const { corpus, data, queries, qrels } = writeAdaptationFiles(folder);
 mkdirSync(at("model"));
 await writeTinyModel(at("model"));
 
-const SMALL = ["--steps", "2", "--questions", "2", "--close-passages", "2", "--probe-steps", "1"];
+const SMALL = ["--steps", "2", "--questions", "2", "--close-passages", "2", "--probe-steps", "2"];
 const adapt = (out: string, ...args: string[]) =>
   runCaptured(
     [adaptCommand],

@@ -18,14 +18,14 @@ const files = writeAdaptationFiles(folder);
 const model = at("model");
 mkdirSync(model);
 await writeTinyModel(model);
-const SMALL = { steps: 6, questions: 2, closePassages: 2, probeSteps: 2 };
+const SMALL = { steps: 6, questions: 2, closePassages: 2, probeSteps: 3 };
 const modelBytes = (path: string): Buffer => readFileSync(join(path, "model.safetensors"));
 
 test("killed and resumed, it ends with the same parameters, bit for bit", async () => {
   const args = [
     ...["--model", model, "--corpus", files.corpus, "--spans", "--data", files.data],
     ...["--queries", files.queries, "--qrels", files.qrels, "--weights", "spans=2,labels=0.5"],
-    ...["--steps", "6", "--questions", "2", "--close-passages", "2", "--probe-steps", "2"],
+    ...["--steps", "6", "--questions", "2", "--close-passages", "2", "--probe-steps", "3"],
   ];
   const code = await killAtStep(5, [...args, "--out", at("killed")]);
   assert.is(code, "SIGKILL");
