@@ -59,6 +59,10 @@ export const adaptCommand: Command = defineCommand({
       default: "distillation",
     },
     alpha: { kind: "number", help: "weight of the distillation loss", default: 1 },
+    "query-side": {
+      kind: "flag",
+      help: "train the query projection alone, so that an index made before serves on; none is built",
+    },
     "learning-rate": { kind: "number", help: "peak learning rate", default: 5e-5 },
     dropout: { kind: "number", help: "share of numbers dropped (default: as config.json says)" },
     "max-passage-tokens": { kind: "integer", help: "longer passages are cut", default: 512, minimum: 2 },
@@ -82,6 +86,7 @@ export const adaptCommand: Command = defineCommand({
       "source-passage": sourcePassage,
       "null-passage": nullPassage,
       "close-passages": closePassages,
+      "query-side": querySide,
       "learning-rate": learningRate,
       "max-passage-tokens": maxPassageTokens,
       "max-answer-tokens": maxAnswerTokens,
@@ -103,6 +108,7 @@ export const adaptCommand: Command = defineCommand({
       nullPassage: nullPassage || undefined,
       weights: weights === undefined ? undefined : parseWeights(weights),
       dryRun,
+      querySide,
       signal,
     });
     const result = await (json ? printEvents(run) : showEvents(run));

@@ -32,7 +32,8 @@ pipeline_tag: question-answering
 
 # ${basename(resolve(options.out))}
 
-A ReAtt model adapted to a corpus. Its index of that corpus is in \`index\`; how training went, in \`report.html\`.
+A ReAtt model adapted to a corpus. ${options.querySide ? "An index made with the base serves it." : "Its index of that corpus is in `index`."}
+How training went is in \`report.html\`.
 
 ${table(
   ["", ""],

@@ -25,7 +25,7 @@ export interface AdaptationResult {
   readonly plan: AdaptationPlan;
   /** Undefined after a dry run. */
   readonly training?: TrainingResult | undefined;
-  /** Folder of the adapted model's index; undefined where training was stopped before its end. */
+  /** Folder of the adapted model's index; undefined where training was stopped before its end, and with `querySide`. */
   readonly index?: string | undefined;
 }
 
@@ -56,6 +56,7 @@ export async function* adapt(given: AdaptOptions): AsyncGenerator<TrainingEvent,
   const training = yield* runTraining(run, task, corpus);
   if (!training.finished) return { plan, training };
   await writeModelCard(options, { plan, training, corpus, data: task.digest });
+  if (options.querySide) return { plan, training }; // an index of the model that it began with serves this one too
   return { plan, training, index: yield* indexAdapted(options, corpus) };
 }
 

@@ -2,6 +2,7 @@
 
 import type { ModelConfig } from "../config.ts";
 import type { CompileOptions } from "../tensor/session.ts";
+import { buildParameters } from "../weights/names.ts";
 import type { Candidates, TokenExample } from "./batch.ts";
 import { type BatchLosses, openGradientAccumulator } from "./gradient-accumulator.ts";
 import { type OptimizerOptions, openOptimizer, type ParameterState } from "./optimizer.ts";
@@ -11,6 +12,8 @@ export interface EngineOptions extends ObjectiveOptions, OptimizerOptions {
   readonly candidates: Candidates;
   /** Share of numbers that dropout sets to 0. */
   readonly dropout: number;
+  /** Train the query projection of the retrieval head and nothing else. */
+  readonly querySide?: boolean | undefined;
 }
 
 export interface StepLosses extends BatchLosses {
@@ -46,13 +49,18 @@ export async function openOnnxEngine(
   options: EngineOptions,
   compileOptions: CompileOptions,
 ): Promise<TrainingEngine> {
-  const optimizer = await openOptimizer(parameters, options, compileOptions);
-  const accumulator = openGradientAccumulator(config, parameters, options, compileOptions);
+  const side = options.querySide ? querySide(config, parameters) : undefined;
+  const optimizer = side
+    ? await openOptimizer(side.trained, { ...options, weightDecay: 0 }, compileOptions)
+    : await openOptimizer(parameters, options, compileOptions);
+  const trained = side && new Set(side.trained.keys());
+  const accumulator = openGradientAccumulator(config, parameters, { ...options, trained }, compileOptions);
   return {
     parameters,
     async step(examples, step, learningRate, key) {
       for (const { gradient } of parameters.values()) gradient.fill(0);
       const losses = await accumulator.add(examples, chunkQuestions(examples), [key, step]);
+      side?.clearOtherHeads();
       const gradientNorm = await optimizer.norm();
       if (Number.isFinite(losses.loss) && Number.isFinite(gradientNorm))
         await optimizer.update(step, learningRate, gradientNorm);
@@ -61,6 +69,24 @@ export async function openOnnxEngine(
     async [Symbol.asyncDispose]() {
       await Promise.all([accumulator[Symbol.asyncDispose](), optimizer[Symbol.asyncDispose]()]);
     },
+  };
+}
+
+/**
+ * The query projection of the retrieval head: rows of a matrix, the others of which are kept as they are by a gradient of
+ * zero. No key depends on them, so an index stays good (fingerprint.ts). Source: DensePhrases (Lee et al. 2021), section 6.
+ */
+function querySide(
+  config: ModelConfig,
+  parameters: ReadonlyMap<string, ParameterState>,
+): { trained: Map<string, ParameterState>; clearOtherHeads: () => void } {
+  const name = buildParameters(config, (name) => name).encoder.blocks[config.retrievalLayer]!.attention.query;
+  const state = parameters.get(name)!;
+  const numbers = config.headSize * config.modelSize;
+  const start = config.retrievalHead * numbers;
+  return {
+    trained: new Map([[name, state]]),
+    clearOtherHeads: () => state.gradient.fill(0, 0, start).fill(0, start + numbers),
   };
 }
 

@@ -24,6 +24,8 @@ export interface AccumulatorOptions extends ObjectiveOptions {
   readonly candidates: Candidates;
   /** Share of numbers that dropout sets to 0. */
   readonly dropout: number;
+  /** Names of the parameters that gradients are computed of. Default: all. */
+  readonly trained?: ReadonlySet<string> | undefined;
 }
 
 /** Losses of a batch; what concerns retrieval is there if it is trained. */
@@ -81,6 +83,7 @@ export function openGradientAccumulator(
     return made;
   };
   const state = stateTensors(parameters);
+  const trained = new Map([...parameters].filter(([name]) => options.trained?.has(name) ?? true));
   /** Runs a graph on what it takes of `tensors` and of the parameters; sums of gradients are updated in place. */
   const run = ({ graph, session }: Compiled, tensors: Tensors): Promise<Tensors> => {
     const taken = [...graph.inputs.keys(), ...graph.parameters.keys()];
@@ -97,7 +100,7 @@ export function openGradientAccumulator(
       );
       vectors.push(await run(graph, { ...chunk.tensors, ...randomness[i] }));
     }
-    const graph = await compiledOnce("competition", () => traceCompetition(config, parameters, options));
+    const graph = await compiledOnce("competition", () => traceCompetition(config, trained, options));
     return divideCompetition(chunks, await run(graph, joinChunks(chunks, vectors)));
   };
 
@@ -108,7 +111,7 @@ export function openGradientAccumulator(
         chunks.length > 1 && options.objective === "distillation" && options.candidates === "batch";
       const graphOf = (chunk: Chunk): Promise<Compiled> =>
         compiledOnce(`${chunk.questions} x ${chunk.passages}, shared ${shared}`, () =>
-          traceChunk(config, parameters, options, chunk, shared),
+          traceChunk(config, trained, options, chunk, shared),
         );
       const pools = dropoutPools((await graphOf(chunks[0]!)).graph, options.dropout, key);
       const randomness: Tensors[] = [];

@@ -35,6 +35,8 @@ export interface TrainOptions {
   readonly tau?: number | undefined;
   /** Peak learning rate. Default 5e-5, as in the paper. */
   readonly learningRate?: number | undefined;
+  /** Train the query projection of the retrieval head and nothing else: an index that was made before serves on. */
+  readonly querySide?: boolean | undefined;
   /** Default: the configuration's `dropout_rate`. */
   readonly dropout?: number | undefined;
   /** Longer passages are cut. Default 512. */

@@ -285,9 +285,16 @@ async function resume(
 function planOf(options: ResolvedOptions, model: string, data: string, corpus: string): Checkpoint["plan"] {
   const { iterations, steps, questions, closePassages, objective, alpha, candidates, learningRate, seed } =
     options;
-  const { maxPassageTokens, maxAnswerTokens, tau = "fixed head", dropout = "of the model" } = options;
+  const {
+    maxPassageTokens,
+    maxAnswerTokens,
+    tau = "fixed head",
+    dropout = "of the model",
+    querySide,
+  } = options;
   return {
     ...{ model, data, corpus, iterations, steps, questions, closePassages, objective, alpha, candidates },
+    trained: querySide ? "query side" : "all",
     ...{ tau, dropout, learningRate, maxPassageTokens, maxAnswerTokens, seed },
   };
 }
