@@ -6,9 +6,13 @@ import { type ModelConfig, readConfig } from "./config.ts";
 import { type Reading, read } from "./decoder/read.ts";
 import { openReader, type ReaderSession } from "./decoder/session.ts";
 import { type EncoderSession, encodeSequences, openEncoder } from "./encoder/session.ts";
-import { type BuildProgress, buildIndex } from "./retrieval/build.ts";
-import { type EngineName, openIndex } from "./retrieval/open.ts";
-import type { TokenIndex } from "./retrieval/token-index.ts";
+import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/build.ts";
+import type { Bits } from "./retrieval/codec.ts";
+import { type BuildForecast, forecastBuild } from "./retrieval/forecast.ts";
+import { type IndexHeader, readManifest, type ShardRecord } from "./retrieval/manifest.ts";
+import { type OpenOptions, openIndex } from "./retrieval/open.ts";
+import type { SearchOptions, TokenIndex } from "./retrieval/token-index.ts";
+import { addPassages } from "./retrieval/update.ts";
 import type { CompileOptions, Provider } from "./tensor/session.ts";
 import { findAnswerSpan, type Span } from "./text/answer-span.ts";
 import type { Passage } from "./text/passage.ts";
@@ -31,19 +35,28 @@ export interface LoadOptions {
   readonly threads?: number | undefined;
 }
 
-export interface IndexOptions {
-  /** Where the index is written. An index that is there already is replaced when the new one is whole. */
-  readonly directory: string;
+export interface IndexOptions extends AddOptions {
   /** Longer passages are cut. Default 512, as in the release. */
   readonly maxPassageTokens?: number | undefined;
+  /** Bits a dimension of a compressed index. Default: none, keys stay float32 and every search is exact. */
+  readonly bits?: Bits | undefined;
+  /** Builds only one part of an index, float32; `mergeShards` joins the parts, and compresses the whole. */
+  readonly shard?: ShardRecord | undefined;
+}
+
+export interface AddOptions {
+  /** Where the index is. One that is there already is replaced, or added to, when all that is new is whole. */
+  readonly directory: string;
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
-  /** Stops the build; the same call goes on with it later. */
+  /** Stops the work; the same call goes on with it later. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface RetrieveOptions {
   /** How many passages. Default 100, as in the release. */
   readonly topK?: number | undefined;
+  /** Only these ids, or only passages whose ordinal in the index it accepts. Default: all. */
+  readonly filter?: SearchOptions["filter"];
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -153,8 +166,36 @@ export class ReAtt implements AsyncDisposable {
     passages: AsyncIterable<Passage> | Iterable<Passage>,
     options: IndexOptions,
   ): Promise<TokenIndex> {
-    const { directory, maxPassageTokens = 512, onProgress, signal } = options;
-    const header = {
+    await buildIndex(passages, { ...options, ...this.#keyMaker(options.maxPassageTokens) });
+    return this.openIndex(options.directory);
+  }
+
+  /**
+   * What `index` will need for these passages, which are all read. Throws `InputError` where the disk has too little room.
+   */
+  forecast(
+    passages: AsyncIterable<Passage> | Iterable<Passage>,
+    options: IndexOptions,
+  ): Promise<BuildForecast> {
+    const { header } = this.#keyMaker(options.maxPassageTokens);
+    const countTokens = (passage: Passage): number =>
+      passageIds(this.tokenizer, passage, header.maxPassageTokens).length;
+    return forecastBuild(passages, { ...options, header, countTokens });
+  }
+
+  /**
+   * Adds passages to an index of this model; one whose id is there already takes the place of the old one. Indexes that
+   * are open stay as they are; what is returned has the change. Throws `InputError` as `index` does.
+   */
+  async add(passages: AsyncIterable<Passage> | Iterable<Passage>, options: AddOptions): Promise<TokenIndex> {
+    const { maxPassageTokens } = (await readManifest(options.directory)).header;
+    await addPassages(passages, { ...options, ...this.#keyMaker(maxPassageTokens) });
+    return this.openIndex(options.directory);
+  }
+
+  /** How this model makes keys of passages, and what an index says of that. */
+  #keyMaker(maxPassageTokens = 512): Pick<BuildOptions, "header" | "encode"> {
+    const header: IndexHeader = {
       fingerprint: this.fingerprint,
       dimension: this.config.headSize,
       maxPassageTokens,
@@ -168,13 +209,12 @@ export class ReAtt implements AsyncDisposable {
         window.map((passage) => passageIds(this.tokenizer, passage, maxPassageTokens)),
         "keys",
       );
-    await buildIndex(passages, { directory, header, encode, onProgress, signal });
-    return this.openIndex(directory);
+    return { header, encode };
   }
 
   /** Opens an index that this model can search. Throws `InputError` where another model made it or it is damaged. */
-  openIndex(directory: string, { engine }: { engine?: EngineName | undefined } = {}): Promise<TokenIndex> {
-    return openIndex(directory, { fingerprint: this.fingerprint, engine });
+  openIndex(directory: string, options?: Omit<OpenOptions, "fingerprint">): Promise<TokenIndex> {
+    return openIndex(directory, { ...options, fingerprint: this.fingerprint });
   }
 
   /** The best passages for a question, or for each of many, best first. */
@@ -183,11 +223,12 @@ export class ReAtt implements AsyncDisposable {
   async retrieve(
     question: string | readonly string[],
     index: TokenIndex,
-    { topK = 100, signal }: RetrieveOptions = {},
+    { topK = 100, filter, signal }: RetrieveOptions = {},
   ): Promise<Hit[] | Hit[][]> {
-    if (typeof question === "string") return (await this.retrieve([question], index, { topK, signal }))[0]!;
+    if (typeof question === "string")
+      return (await this.retrieve([question], index, { topK, filter, signal }))[0]!;
     const ids = question.map((text) => retrievalQuestionIds(this.tokenizer, text));
-    const found = await index.searchBatch(await this.#encode(ids, "queries"), { topK, signal });
+    const found = await index.searchBatch(await this.#encode(ids, "queries"), { topK, filter, signal });
     return Promise.all(
       found.map(async (hits) => {
         const passages = await index.passages(hits.map(({ ordinal }) => ordinal));

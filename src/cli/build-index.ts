@@ -1,9 +1,12 @@
 /** `reatt index`: from a corpus to an index. */
 
+import { formatBytes } from "../format-bytes.ts";
 import { ReAtt } from "../reatt.ts";
+import type { BuildForecast } from "../retrieval/forecast.ts";
 import { readPassages } from "../text/corpus.ts";
-import { type Command, defineCommand } from "./options.ts";
-import { startProgress } from "./progress.ts";
+import { BITS_OPTION, parseBits, startBuildProgress } from "./index-build.ts";
+import { type Command, defineCommand, UsageError } from "./options.ts";
+import { parseShard } from "./shard.ts";
 
 export const indexCommand: Command = defineCommand({
   name: "index",
@@ -17,33 +20,39 @@ export const indexCommand: Command = defineCommand({
       required: true,
     },
     out: { kind: "text", placeholder: "DIR", help: "folder of the index", required: true },
+    bits: BITS_OPTION,
+    shard: {
+      kind: "text",
+      placeholder: "I/N|auto|auto/N",
+      help: "only part I of N (from 1); auto: as a Slurm array or, with N, an indexed Kubernetes job numbers it",
+    },
     "max-passage-tokens": { kind: "integer", help: "longer passages are cut", default: 512, minimum: 2 },
   },
-  async run({ model: folder, corpus, out, "max-passage-tokens": maxPassageTokens }, signal) {
-    const total = await checkCorpus(corpus, signal);
+  async run({ model: folder, corpus, out, bits, shard, "max-passage-tokens": maxPassageTokens }, signal) {
+    if (bits !== undefined && shard !== undefined)
+      throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
     await using model = await ReAtt.load(folder);
+    const options = {
+      directory: out,
+      bits: parseBits(bits),
+      shard: shard === undefined ? undefined : parseShard(shard, process.env),
+      maxPassageTokens,
+      signal,
+    };
+    // reads the whole corpus: a bad line at its end must not come to light after hours
+    const forecast = await model.forecast(readPassages(corpus, signal), options);
+    process.stderr.write(describe(forecast));
     const started = performance.now();
-    const progress = startProgress("passages", total);
+    const progress = startBuildProgress(forecast.passages);
     await using index = await model
-      .index(readPassages(corpus, signal), {
-        directory: out,
-        maxPassageTokens,
-        onProgress: ({ event, passages }) => {
-          if (event === "encoded") progress.update(passages);
-          else if (event !== "finished") progress.resume(passages);
-        },
-        signal,
-      })
-      .finally(() => progress.stop());
+      .index(readPassages(corpus, signal), { ...options, onProgress: progress.report })
+      .finally(progress.stop);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     const { passageCount, tokenCount } = index;
     process.stderr.write(`Indexed ${passageCount} passages, ${tokenCount} tokens, in ${seconds} s: ${out}\n`);
   },
 });
 
-/** Reads the whole corpus once and counts it: a bad line at its end must not come to light after hours. */
-async function checkCorpus(corpus: string, signal: AbortSignal): Promise<number> {
-  let passages = 0;
-  for await (const _ of readPassages(corpus, signal)) passages++;
-  return passages;
-}
+const describe = ({ passages, tokens, bytes, peakBytes }: BuildForecast): string =>
+  `${passages} passages, about ${tokens} tokens: an index of about ${formatBytes(bytes)}` +
+  `${peakBytes > bytes ? `, ${formatBytes(peakBytes)} while it is built` : ""}\n`;

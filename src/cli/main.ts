@@ -6,12 +6,21 @@ import { answerCommand } from "./answer.ts";
 import { benchmarkCommand } from "./benchmark.ts";
 import { indexCommand } from "./build-index.ts";
 import { evaluateCommand } from "./evaluate.ts";
+import { addCommand, compactCommand, deleteCommand } from "./index-change.ts";
+import { infoCommand, verifyCommand } from "./index-inspect.ts";
+import { mergeCommand } from "./index-merge.ts";
 import { retrieveCommand } from "./retrieve.ts";
 import { EXIT, report, run } from "./run.ts";
 import { trainCommand } from "./train.ts";
 
 const COMMANDS = [
   indexCommand,
+  addCommand,
+  deleteCommand,
+  compactCommand,
+  mergeCommand,
+  infoCommand,
+  verifyCommand,
   retrieveCommand,
   answerCommand,
   trainCommand,

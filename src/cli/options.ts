@@ -51,6 +51,12 @@ type Value<O extends Option> = O extends FlagOption
         : number | undefined;
 export type Values<T extends Options> = { readonly [Name in keyof T]: Value<T[Name]> };
 
+/** Arguments without a name, after the options or among them. */
+interface Operands {
+  readonly placeholder: string;
+  readonly help: string;
+}
+
 export interface Command {
   readonly name: string;
   readonly summary: string;
@@ -68,30 +74,39 @@ export function defineCommand<const T extends Options>(definition: {
   readonly name: string;
   readonly summary: string;
   readonly options: T;
-  run(values: Values<T>, signal: AbortSignal): Promise<void>;
+  /** Without this, an argument that is no option is refused. */
+  readonly operands?: Operands;
+  run(values: Values<T>, signal: AbortSignal, operands: readonly string[]): Promise<void>;
 }): Command {
-  const { name, summary, options } = definition;
+  const { name, summary, options, operands } = definition;
+  const usage = `reatt ${name} [options]${operands ? ` ${operands.placeholder}` : ""}`;
   return {
     name,
     summary,
-    help: () => `${summary}\n\nUsage: reatt ${name} [options]\n\nOptions:\n${describe(options)}\n`,
-    run: (args, signal) => definition.run(parse(args, options), signal),
+    help: () => `${summary}\n\nUsage: ${usage}\n\nOptions:\n${describe(options, operands)}\n`,
+    run: (args, signal) => {
+      const { values, positionals } = parseStrictly(args, options, operands !== undefined);
+      return definition.run(resolveAll(values, options), signal, positionals);
+    },
   };
 }
 
-function parse<T extends Options>(args: readonly string[], options: T): Values<T> {
-  const given = parseStrictly(args, options);
+function resolveAll<T extends Options>(given: Record<string, unknown>, options: T): Values<T> {
   const values = Object.entries(options).map(([name, option]) => [name, resolve(name, option, given[name])]);
   return Object.fromEntries(values) as Values<T>;
 }
 
-function parseStrictly(args: readonly string[], options: Options): Record<string, unknown> {
+function parseStrictly(
+  args: readonly string[],
+  options: Options,
+  allowPositionals: boolean,
+): { values: Record<string, unknown>; positionals: string[] } {
   const types: NonNullable<ParseArgsConfig["options"]> = {};
   for (const [name, { kind }] of Object.entries(options)) {
     types[name] = { type: kind === "flag" ? "boolean" : "string" };
   }
   try {
-    return parseArgs({ args: [...args], options: types }).values;
+    return parseArgs({ args: [...args], options: types, allowPositionals });
   } catch (error) {
     // Node's message goes on with advice, in further sentences and lines.
     throw new UsageError((error as Error).message.split(/\.\s|\n/)[0]!);
@@ -127,12 +142,13 @@ function choice(name: string, { choices }: ChoiceOption, given: string): string 
   throw new UsageError(`--${name}: expected ${choices.join(", ")}, got "${given}"`);
 }
 
-function describe(options: Options): string {
+function describe(options: Options, operands: Operands | undefined): string {
   const rows = Object.entries(options).map(([name, option]) => [
     `--${name}${placeholder(option)}`,
     option.help +
       ("default" in option ? ` (default ${option.default})` : "required" in option ? " (required)" : ""),
   ]);
+  if (operands) rows.push([operands.placeholder, operands.help]);
   const width = Math.max(...rows.map(([left]) => left!.length));
   return rows.map(([left, right]) => `  ${left!.padEnd(width)}  ${right}`).join("\n");
 }

@@ -22,17 +22,25 @@ export async function run(
 
 async function dispatch(
   commands: readonly Command[],
-  [name, ...args]: readonly string[],
+  line: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
+  const [name] = line;
   if (name === "--help" || name === "-h") return print(help(commands));
   if (name === "--version") return print(`${version()}\n`);
-  const command = commands.find((candidate) => candidate.name === name);
+  const command = findCommand(commands, line);
   if (command === undefined) {
     throw new UsageError(name === undefined ? "which command?" : `there is no command "${name}"`);
   }
+  const args = line.slice(command.name.split(" ").length);
   if (args.includes("--help") || args.includes("-h")) return print(command.help());
   await command.run(args, signal);
+}
+
+/** A name may have two words: `index add` stands beside `index`. */
+function findCommand(commands: readonly Command[], line: readonly string[]): Command | undefined {
+  const named = (name: string) => commands.find((candidate) => candidate.name === name);
+  return named(line.slice(0, 2).join(" ")) ?? named(String(line[0]));
 }
 
 function help(commands: readonly Command[]): string {

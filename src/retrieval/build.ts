@@ -5,7 +5,7 @@ import { InputError } from "../errors.ts";
 import type { Passage } from "../text/passage.ts";
 import { changeIndex, type NextState, stageName } from "./change.ts";
 import { writeCodebook } from "./codebook.ts";
-import { type Bits, type Codebook, float32Decoder } from "./codec.ts";
+import { type Bits, type Codebook, checkBits, float32Decoder } from "./codec.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
 import { IdTable } from "./ids.ts";
 import type { BuildPlan } from "./journal.ts";
@@ -57,6 +57,8 @@ export async function buildIndex(
   options: BuildOptions,
 ): Promise<void> {
   const { directory, header, bits, shard } = options;
+  if (bits !== undefined) checkBits(bits, header.dimension);
+  if (bits !== undefined && shard) throw compressedShard();
   const { segments } = await changeIndex(directory, { mend: true }, async (_, name) => {
     const written = bits === undefined ? name : stageName(name);
     const segment = await writeSegment(segmentPath(directory, written), passages, options);
@@ -170,21 +172,25 @@ async function claimIds(
     }
 }
 
+/** Whether a shard takes the passage that stands at `position` in the corpus. */
+export const isInShard = (position: number, shard: ShardRecord | undefined): boolean =>
+  shard === undefined || Math.floor(position / WINDOW) % shard.count === shard.index;
+
 async function* windowsOf(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
-  { index, count }: ShardRecord = { index: 0, count: 1 },
+  shard: ShardRecord | undefined,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Passage[]> {
   let window: Passage[] = [];
-  let number = 0;
+  let position = 0;
   for await (const passage of passages) {
     signal?.throwIfAborted();
-    window.push(passage);
+    if (isInShard(position++, shard)) window.push(passage);
     if (window.length < WINDOW) continue;
-    if (number++ % count === index) yield window;
+    yield window;
     window = [];
   }
-  if (window.length > 0 && number % count === index) yield window;
+  if (window.length > 0) yield window;
 }
 
 /** A defect of the encoder must not become an index. */
@@ -204,6 +210,14 @@ const duplicate = (id: string, ordinal: number, earlier: number): InputError =>
     expected: "an id of its own",
     got: `${JSON.stringify(id)}, the id of passage ${earlier + 1}`,
     remedy: "give every passage another id",
+  });
+
+const compressedShard = (): InputError =>
+  new InputError({
+    where: "shard",
+    expected: "float32 keys, which one codebook can be learned from when the shards are merged",
+    got: "bits",
+    remedy: "give the bits to the merge instead",
   });
 
 const empty = (directory: string): InputError =>

@@ -70,7 +70,6 @@ export async function trainCodebook(
   bits: Bits,
   signal?: AbortSignal,
 ): Promise<Codebook> {
-  checkBits(bits, dimension);
   const centroids = await kMeans(sample, dimension, count, signal);
   const left = subtractCentroids(
     sample,
@@ -195,7 +194,8 @@ function padRows(rows: Float32Array, width: number): Float32Array {
   return Float32Array.from({ length: needed }, (_, i) => rows[i % rows.length]!);
 }
 
-function checkBits(bits: number, dimension: number): void {
+/** Throws `InputError` where keys of so many dimensions cannot be coded with so many bits each. */
+export function checkBits(bits: number, dimension: number): void {
   if ([1, 2, 4, 8].includes(bits) && (dimension * bits) % 8 === 0) return;
   throw new InputError({
     where: "bits",

@@ -4,7 +4,7 @@ import { InputError } from "../errors.ts";
 import { type BuildProgress, compressWhole } from "./build.ts";
 import { changeIndex, stageName } from "./change.ts";
 import { readCodec } from "./codebook.ts";
-import { type Bits, float32Decoder } from "./codec.ts";
+import { type Bits, checkBits, float32Decoder } from "./codec.ts";
 import { copySegments, openSegments, windowsOf } from "./copy.ts";
 import { type Manifest, readManifest, segmentPath } from "./manifest.ts";
 import { writing } from "./storage.ts";
@@ -51,6 +51,7 @@ export async function mergeShards(shards: readonly string[], options: MergeOptio
   const { directory, bits, signal } = options;
   const sources = await readShards(shards);
   const { header } = sources[0]!.manifest;
+  if (bits !== undefined) checkBits(bits, header.dimension);
   const float32 = { decoder: float32Decoder(header.dimension), codebook: undefined };
   await using opened = await openSegments(
     sources.map(({ directory, manifest: { segments } }) => ({ directory, segments })),

@@ -90,4 +90,21 @@ Options:
   );
 });
 
+test("a command may take operands, before, between and after its options", async () => {
+  const got: unknown[] = [];
+  const joins = defineCommand({
+    name: "join",
+    summary: "Joins.",
+    options: { out: { kind: "text", placeholder: "DIR", help: "where", required: true } },
+    operands: { placeholder: "PART...", help: "what" },
+    async run({ out }, _, operands) {
+      got.push(out, operands);
+    },
+  });
+  await joins.run(["a", "--out", "b", "c", "--", "--d"], signal);
+  assert.equal(got, ["b", ["a", "c", "--d"]]);
+  assert.match(joins.help(), /Usage: reatt join \[options\] PART\.\.\.\n.*\n {2}PART\.\.\. +what\n/s);
+  await refused(["--model", "m", "more"], /Unexpected argument 'more'/);
+});
+
 test.run();

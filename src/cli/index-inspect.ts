@@ -1,0 +1,58 @@
+/** `reatt index info` and `verify`: what an index is, and whether it is whole. */
+
+import { InputError } from "../errors.ts";
+import { formatBytes } from "../format-bytes.ts";
+import { type IndexInfo, indexInfo } from "../retrieval/info.ts";
+import { verifyIndex } from "../retrieval/verify.ts";
+import { type Command, defineCommand } from "./options.ts";
+
+const OPTIONS = {
+  index: { kind: "text", placeholder: "DIR", help: "folder of the index", required: true },
+  json: { kind: "flag", help: "one JSON object" },
+} as const;
+
+export const infoCommand: Command = defineCommand({
+  name: "index info",
+  summary: "Says what an index holds and what it costs.",
+  options: OPTIONS,
+  async run({ index: directory, json }) {
+    const info = await indexInfo(directory);
+    process.stdout.write(`${json ? JSON.stringify(info) : formatInfo(info)}\n`);
+  },
+});
+
+export const verifyCommand: Command = defineCommand({
+  name: "index verify",
+  summary: "Reads every byte of an index and compares checksums. Ends with 1 where a file is damaged.",
+  options: OPTIONS,
+  async run({ index: directory, json }, signal) {
+    const damages = await verifyIndex(directory, { signal });
+    if (json) process.stdout.write(`${JSON.stringify({ damages })}\n`);
+    else for (const { path, problem } of damages) process.stdout.write(`${path}: ${problem}\n`);
+    if (damages.length > 0)
+      throw new InputError({
+        where: directory,
+        expected: "every file as it was written",
+        got: `${damages.length} damaged`,
+        remedy: "restore what is damaged from a copy, or build the index again",
+      });
+    if (!json) process.stdout.write("whole\n");
+  },
+});
+
+function formatInfo(info: IndexInfo): string {
+  const { passages, tokens, bytes, bits, centroids, segments, deletedPassages, shard, generation, header } =
+    info;
+  const rows: [name: string, value: string | number][] = [
+    ["passages", passages],
+    ["tokens", tokens],
+    ["size", `${formatBytes(bytes)}, ${(bytes / Math.max(1, tokens)).toFixed(1)} bytes a token`],
+    ["keys", `${header.dimension} dimensions of ${bits} bits${centroids ? `, ${centroids} centroids` : ""}`],
+    ["segments", segments],
+    ["deleted", deletedPassages],
+    ["generation", generation],
+    ["model", header.fingerprint],
+  ];
+  if (shard) rows.push(["shard", `${shard.index + 1} of ${shard.count}`]);
+  return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
+}

@@ -1,0 +1,65 @@
+/**
+ * Which part of a corpus a process builds: as its command says, or as the scheduler that started it numbers it.
+ *
+ * Slurm tells a task of a job array its id, the lowest id, their step and their number; Kubernetes tells a pod of an
+ * indexed job its index, from 0, but not how many there are.
+ * Sources: https://slurm.schedmd.com/job_array.html,
+ * https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode
+ */
+
+import { InputError } from "../errors.ts";
+import type { ShardRecord } from "../retrieval/manifest.ts";
+import { UsageError } from "./options.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** "2/8", the second of eight; "auto"; or "auto/8". The result counts from 0. */
+export function parseShard(given: string, environment: Environment): ShardRecord {
+  const match = /^(\d+|auto)(?:\/(\d+))?$/.exec(given);
+  const number = match?.[1];
+  const total = match?.[2] === undefined ? undefined : Number(match[2]);
+  if (number === "auto") return scheduled(environment, total);
+  if (number === undefined || total === undefined)
+    throw new UsageError(`--shard: expected I/N, auto or auto/N, got "${given}"`);
+  return checked({ index: Number(number) - 1, count: total }, "--shard");
+}
+
+function scheduled(environment: Environment, total: number | undefined): ShardRecord {
+  const id = environment.SLURM_ARRAY_TASK_ID;
+  if (id !== undefined) {
+    const first = Number(environment.SLURM_ARRAY_TASK_MIN ?? 0);
+    const step = Number(environment.SLURM_ARRAY_TASK_STEP ?? 1);
+    const count = total ?? Number(environment.SLURM_ARRAY_TASK_COUNT);
+    return checked({ index: (Number(id) - first) / step, count }, "SLURM_ARRAY_TASK_ID, _MIN, _STEP, _COUNT");
+  }
+  const index = environment.JOB_COMPLETION_INDEX;
+  if (index === undefined)
+    throw unusable(
+      "--shard auto",
+      "SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX",
+      "neither",
+      "say --shard I/N",
+    );
+  if (total === undefined)
+    throw unusable(
+      "--shard auto",
+      "the number of shards, which Kubernetes does not tell",
+      "none",
+      "say --shard auto/N, with N as the job's completions",
+    );
+  return checked({ index: Number(index), count: total }, "JOB_COMPLETION_INDEX");
+}
+
+function checked(shard: ShardRecord, where: string): ShardRecord {
+  const { index, count } = shard;
+  if (Number.isSafeInteger(count) && Number.isInteger(index) && index >= 0 && index < count) return shard;
+  throw unusable(
+    where,
+    "one of N shards, without a gap in their numbers",
+    `shard ${index + 1} of ${count}`,
+    "number the shards 1/N to N/N",
+  );
+}
+
+const unusable = (where: string, expected: string, got: string, remedy: string): InputError =>
+  new InputError({ where, expected, got, remedy });
