@@ -17,7 +17,7 @@ export interface CardContent {
 }
 
 /** Options that say nothing of the model. */
-const NOT_SHOWN = new Set(["model", "corpus", "out", "signal", "resume", "dryRun", "tagger"]);
+const NOT_SHOWN = new Set(["model", "corpus", "out", "signal", "resume", "dryRun", "tagger", "devQuestions"]);
 
 /** Writes the card in one step. @throws {InputError} where the disk refuses. */
 export async function writeModelCard(options: ResolvedAdaptOptions, content: CardContent): Promise<void> {
@@ -40,7 +40,10 @@ ${table(
   [
     ["base", options.model],
     ["corpus", `${options.corpus}, ${plan.passages} passages, SHA-256 ${corpus.digest}`],
-    ["trained on", plan.sources.map(({ name, examples }) => `${name} (${examples})`).join(", ")],
+    [
+      "trained on",
+      plan.sources.map(({ name, examples }) => `${name} (up to ${examples} examples)`).join(", "),
+    ],
     ["training data", `SHA-256 ${data}`],
     ["ended", ending(training)],
   ],

@@ -52,9 +52,10 @@ export async function* adapt(given: AdaptOptions): AsyncGenerator<TrainingEvent,
 
   await mkdir(options.out, { recursive: true });
   const task = yield* adaptationTask(options, corpus, inputs);
-  const { dev: _, tagger: __, dryRun: ___, ...run } = options; // dev is the probe's
+  const { dev: _, tagger: __, weights: ___, ...run } = options; // all three are part of the task by now
   const training = yield* runTraining(run, task, corpus);
   if (!training.finished) return { plan, training };
+  options.signal?.throwIfAborted(); // the last step may be where it was stopped
   await writeModelCard(options, { plan, training, corpus, data: task.digest });
   if (options.querySide) return { plan, training }; // an index of the model that it began with serves this one too
   return { plan, training, index: yield* indexAdapted(options, corpus) };

@@ -18,14 +18,25 @@ const files = writeAdaptationFiles(folder);
 const model = at("model");
 mkdirSync(model);
 await writeTinyModel(model);
-const SMALL = { steps: 6, questions: 2, closePassages: 2, probeSteps: 3 };
+const SMALL = { iterations: 2, steps: 3, questions: 2, closePassages: 2, probeSteps: 3 };
 const modelBytes = (path: string): Buffer => readFileSync(join(path, "model.safetensors"));
 
 test("killed and resumed, it ends with the same parameters, bit for bit", async () => {
   const args = [
     ...["--model", model, "--corpus", files.corpus, "--spans", "--data", files.data],
     ...["--queries", files.queries, "--qrels", files.qrels, "--weights", "spans=2,labels=0.5"],
-    ...["--steps", "6", "--questions", "2", "--close-passages", "2", "--probe-steps", "3"],
+    ...[
+      "--iterations",
+      "2",
+      "--steps",
+      "3",
+      "--questions",
+      "2",
+      "--close-passages",
+      "2",
+      "--probe-steps",
+      "3",
+    ],
   ];
   const code = await killAtStep(5, [...args, "--out", at("killed")]);
   assert.is(code, "SIGKILL");
@@ -52,7 +63,7 @@ function killAtStep(step: number, args: readonly string[]): Promise<string | num
   return new Promise((resolve) => child.on("close", (code, signal) => resolve(signal ?? code)));
 }
 
-test("interrupted, it keeps a checkpoint, has no card yet, and goes on", async () => {
+test("interrupted, it keeps a checkpoint and has no card yet", async () => {
   const abort = new AbortController();
   const options = { model, ...files, ...SMALL, out: at("interrupted") };
   const first = await finish(adapt({ ...options, signal: abort.signal }), (event) => {
@@ -60,9 +71,6 @@ test("interrupted, it keeps a checkpoint, has no card yet, and goes on", async (
   });
   assert.equal([first.training!.finished, first.training!.step, first.index], [false, 3, undefined]);
   assert.not.ok(existsSync(at("interrupted", "README.md")));
-  const then = await finish(adapt({ ...options, resume: true }));
-  assert.equal([then.training!.finished, then.training!.step], [true, 6]);
-  assert.ok(existsSync(at("interrupted", "README.md")));
 });
 
 test.run();
