@@ -107,8 +107,8 @@ export const adaptCommand: Command = defineCommand({
       spans: spans || undefined,
       nullPassage: nullPassage || undefined,
       weights: weights === undefined ? undefined : parseWeights(weights),
-      dryRun,
-      querySide,
+      dryRun: dryRun || undefined,
+      querySide: querySide || undefined,
       signal,
     });
     const result = await (json ? printEvents(run) : showEvents(run));
