@@ -1,5 +1,6 @@
 /** What a training run is told. */
 
+import { InputError } from "../errors.ts";
 import type { Provider } from "../tensor/session.ts";
 import type { Candidates } from "./batch.ts";
 import type { ObjectiveName } from "./signatures.ts";
@@ -51,8 +52,9 @@ export interface TrainOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** With defaults, except for those that depend on the model. */
+/** With defaults, except for those that depend on the model. @throws {InputError} for a number that can't be. */
 export function withDefaults<Given extends RunOptions>(options: Given): Given & ResolvedOptions {
+  checkNumbers(options);
   return {
     devQuestions: 200,
     iterations: 1,
@@ -70,6 +72,24 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
     ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
   } as Given & ResolvedOptions;
 }
+
+function checkNumbers(options: RunOptions): void {
+  const count: Range = [(value) => Number.isInteger(value) && value >= 1, "a whole number from 1 on"];
+  const ranges: Partial<Record<keyof RunOptions, Range>> = {
+    ...{ devQuestions: count, iterations: count, steps: count, questions: count, closePassages: count },
+    alpha: [(value) => value >= 0, "a number from 0 on"],
+    tau: [(value) => value > 0, "a number above 0"],
+    learningRate: [(value) => value >= 0, "a number from 0 on"],
+    dropout: [(value) => value >= 0 && value < 1, "a share from 0 to below 1"],
+  };
+  for (const [name, [holds, expected]] of Object.entries(ranges)) {
+    const value = options[name as keyof RunOptions];
+    if (value === undefined || holds(value as number)) continue;
+    throw new InputError({ where: name, expected, got: `${value}`, remedy: "give another value" });
+  }
+}
+
+type Range = readonly [holds: (value: number) => boolean, expected: string];
 
 type Defaulted =
   | "devQuestions"

@@ -44,7 +44,7 @@ async function outcome({ out }: TrainOptions) {
 }
 
 const folder = temporaryFolder();
-test.after(() => folder[Symbol.asyncDispose]());
+test.after(async () => folder[Symbol.asyncDispose]());
 const options = await writeSmallRun(folder.path);
 const whole = await finish(options);
 const expected = await outcome(options);

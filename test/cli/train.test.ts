@@ -1,0 +1,61 @@
+/** What is wrong with the files and options of a training run is said in one line. */
+
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { trainCommand } from "../../src/cli/train.ts";
+import { temporaryFolder, writeLines, writeSmallRun } from "../support/training.ts";
+import { runCaptured } from "./support.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const { model, corpus, data, out } = await writeSmallRun(folder.path);
+const question = { question: "Where is it?", answers: ["there"] };
+const lines = (name: string, ...records: unknown[]): string => writeLines(join(folder.path, name), records);
+
+const WRONG: Readonly<Record<string, [args: readonly string[], code: number, message: RegExp]>> = {
+  "more close passages than the corpus has": [
+    ["--close-passages", "11"],
+    1,
+    /close passages: expected a corpus of at least 11 passages, got 10;/,
+  ],
+  "a passage_id that is not in the corpus": [
+    ["--data", lines("unknown.jsonl", { ...question, passage_id: "none" })],
+    1,
+    /question '1': expected its passage_id to be in the corpus, got 'none', one of 1 of 1/,
+  ],
+  "a question without answers": [
+    ["--data", lines("mute.jsonl", question, { question: "Why?" })],
+    1,
+    /mute\.jsonl:2: expected "answers" to be a list of texts/,
+  ],
+  "an empty list of answers": [
+    ["--data", lines("empty.jsonl", { ...question, answers: [] })],
+    1,
+    /empty\.jsonl:1: expected "answers" to be a list of one answer or more/,
+  ],
+  "no data": [["--data", join(folder.path, "none.jsonl")], 1, /none\.jsonl: expected .*no such file/],
+  "no corpus": [["--corpus", join(folder.path, "none.jsonl")], 1, /none\.jsonl: expected .*no such file/],
+  "no model": [["--model", join(folder.path, "none")], 1, /none\/config\.json: expected a JSON object/],
+  "all dropped": [["--dropout", "1"], 1, /dropout: expected .*, got 1;/],
+  "a temperature of 0": [["--tau", "0"], 1, /tau: expected .*, got 0;/],
+  "no steps": [["--steps", "0"], 2, /--steps: expected a whole number from 1 on, got "0"/],
+  "an objective that there is not": [
+    ["--objective", "rank"],
+    2,
+    /--objective: expected distillation, marginal, qa/,
+  ],
+};
+
+for (const [title, [args, code, message]] of Object.entries(WRONG))
+  test(`${title}: one line`, async () => {
+    const given = ["--model", model, "--corpus", corpus, "--data", data, "--out", out, "--json", ...args];
+    const { code: actual, stderr } = await runCaptured([trainCommand], ["train", ...given]);
+    rmSync(out, { recursive: true, force: true });
+    assert.match(stderr, message);
+    assert.match(stderr, /^reatt: [^\n]*\n$/);
+    assert.is(actual, code);
+  });
+
+test.run();
