@@ -64,6 +64,7 @@ async function* readLines(file: string, signal?: AbortSignal): AsyncGenerator<Bu
 
 async function decompressed(handle: FileHandle, signal?: AbortSignal): Promise<Readable> {
   const { buffer } = await handle.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0);
+  signal?.throwIfAborted(); // a stream that begins aborted has its error before anyone listens
   const source = handle.createReadStream({ start: 0, autoClose: false, ...(signal && { signal }) });
   // The reader of the last stream of a pipeline gets the errors of all its streams, so the callback has nothing to do.
   return buffer.equals(GZIP_MAGIC) ? pipeline(source, createGunzip(), () => {}) : source;

@@ -110,6 +110,17 @@ test("a missing file and a directory are named", async () => {
   }
 });
 
+test("reading that was aborted before it began throws the reason", async () => {
+  writeFileSync(file, "1\n");
+  const reason = new Error("enough");
+  const lines = readJsonLines(file, AbortSignal.abort(reason));
+  const error = await lines.next().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  assert.is(error, reason);
+});
+
 test("reading can be left early and aborted", async () => {
   writeFileSync(file, "1\n".repeat(500_000));
   for await (const { line } of readJsonLines(file)) if (line === 3) break;
