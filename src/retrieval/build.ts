@@ -21,8 +21,11 @@ export interface BuildOptions {
   /** Where the index will be. One that is there already is replaced when the new one is whole. */
   readonly directory: string;
   readonly header: IndexHeader;
-  /** The token keys of each passage, [tokens, dimension], one token at least. */
-  readonly encode: (passages: readonly Passage[]) => Promise<readonly Float32Array[]>;
+  /** The token keys of each passage, [tokens, dimension], one token at least. May say meanwhile how many are done. */
+  readonly encode: (
+    passages: readonly Passage[],
+    onProgress: (passages: number, tokens: number) => void,
+  ) => Promise<readonly Float32Array[]>;
   /** Compresses keys to so many bits a dimension; until all are there they take 4 bytes a dimension. Default: no compression. */
   readonly bits?: Bits | undefined;
   /** Takes only every `count`-th window of 512 passages, from window `index` on (from 0); maintain.ts joins the shards. */
@@ -35,7 +38,7 @@ export interface BuildProgress {
   /**
    * - `resumed`: an interrupted build left `passages` passages that need not be encoded again (once, at the start)
    * - `diverged`: of these only the first `passages` are the same in this corpus; it goes on from there
-   * - `reused`, `encoded`: so many passages are done
+   * - `reused`, `encoded`: so many passages are done; those of a window that is interrupted are encoded again
    * - `compressed`: so many passages are compressed; 0 while a codebook is learned
    * - `finished`: the new index has taken its place
    */
@@ -124,9 +127,9 @@ async function writeWindows(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   { directory, header, encode, shard, onProgress, signal }: BuildOptions,
 ): Promise<SegmentRecord> {
-  const report = (event: BuildProgress["event"], windows: number) => {
+  const report = (event: BuildProgress["event"], windows: number, more = { passages: 0, tokens: 0 }) => {
     const { passages, tokens } = writer.checkpoints[windows - 1] ?? { passages: 0, tokens: 0 };
-    onProgress?.({ event, passages, tokens });
+    onProgress?.({ event, passages: passages + more.passages, tokens: tokens + more.tokens });
   };
   const divergeAfter = async (windows: number) => {
     await writing(directory, () => writer.rewind(windows));
@@ -142,16 +145,15 @@ async function writeWindows(
     const soFar = digest.copy().digest("hex");
     const known = writer.checkpoints[windows];
     if (known && known.digest !== soFar) await divergeAfter(windows);
-    windows++;
     if (known?.digest === soFar) {
-      report("reused", windows);
+      report("reused", ++windows);
       continue;
     }
-    const keys = await encode(window);
+    const keys = await encode(window, (passages, tokens) => report("encoded", windows, { passages, tokens }));
     checkKeys(keys, window.length, header.dimension);
     signal?.throwIfAborted();
     await writing(directory, () => writer.append(window, keys, soFar));
-    report("encoded", windows);
+    report("encoded", ++windows);
   }
   if (writer.checkpoints.length > windows) await divergeAfter(windows);
   if (windows === 0) throw empty(directory);

@@ -26,8 +26,9 @@ export async function openCentroidSearch(
   store: PassageStore,
   centroids: Float32Array,
   { probes, candidatesPerHit, minCandidates }: Pruning,
+  threads: number | undefined,
 ): Promise<SearchEngine> {
-  const products = await openProducts(store.dimension);
+  const products = await openProducts(store.dimension, threads);
   return {
     async search(questions, search) {
       const count = Math.max(minCandidates, candidatesPerHit * search.topK);

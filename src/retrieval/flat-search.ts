@@ -20,8 +20,8 @@ interface Group {
   readonly members: readonly Asked[];
 }
 
-export async function openFlatSearch(store: KeyStore): Promise<SearchEngine> {
-  const products = await openProducts(store.dimension);
+export async function openFlatSearch(store: KeyStore, threads: number | undefined): Promise<SearchEngine> {
+  const products = await openProducts(store.dimension, threads);
   return {
     async search(questions, { topK, accept, signal }) {
       const bests = questions.map((question) => new Best(topK, 2 * float32Error(question, store)));

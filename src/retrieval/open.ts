@@ -23,6 +23,8 @@ export interface OpenOptions {
   readonly preset?: PresetName | undefined;
   /** Bytes of keys that stay in memory between searches; default 1 GiB. What is above is read at every search. */
   readonly memoryLimit?: number | undefined;
+  /** Of onnxruntime. Default: one for each physical core. */
+  readonly threads?: number | undefined;
 }
 
 /** Both find the same in an index of float32 keys. `faiss` needs the optional package faiss-node. */
@@ -57,11 +59,11 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
 function openEngine(
   store: PassageStore,
   codebook: Codebook | undefined,
-  { engine = "onnxruntime", preset = "balanced" }: OpenOptions,
+  { engine = "onnxruntime", preset = "balanced", threads }: OpenOptions,
 ): Promise<SearchEngine> {
   if (engine === "faiss") return openFaissSearch(store);
-  if (!codebook || preset === "exact") return openFlatSearch(store);
-  return openCentroidSearch(store, codebook.centroids, PRESETS[preset]);
+  if (!codebook || preset === "exact") return openFlatSearch(store, threads);
+  return openCentroidSearch(store, codebook.centroids, PRESETS[preset], threads);
 }
 
 function tokenIndex(

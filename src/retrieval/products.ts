@@ -10,12 +10,12 @@ export interface Products extends AsyncDisposable {
   multiply(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
 }
 
-export async function openProducts(dimension: number): Promise<Products> {
+export async function openProducts(dimension: number, threads: number | undefined): Promise<Products> {
   const graph = trace(
     { queries: ["float32", "question", dimension], keys: ["float32", "token", dimension] },
     (ops, { queries, keys }) => ({ scores: ops.matmul(queries, ops.transpose(keys, [1, 0])) }),
   );
-  const session = await compile(graph);
+  const session = await compile(graph, { threads });
   return {
     async multiply(queries, keys) {
       const { scores } = await session.run<"scores">({
