@@ -21,11 +21,11 @@ export interface Quality {
   readonly value: number;
 }
 
-/** `limit` leaves out the passages after so many, as a trial: values are then too low, losses less certain. */
+/** `limit` leaves out passages and questions after so many, for a trial: values are then too low, losses uncertain. */
 export async function scifact(model: ReAtt, folder: string, limit: number): Promise<Quality[]> {
   const dataset = await openBeir(folder);
   const judgements = await dataset.judgements("test");
-  const queries = [...judgements.keys()];
+  const queries = [...judgements.keys()].slice(0, limit);
   const texts = queries.map((query) => dataset.queries.get(query)!);
   return compare(
     model,
@@ -40,7 +40,7 @@ export async function scifact(model: ReAtt, folder: string, limit: number): Prom
 }
 
 export async function squad(model: ReAtt, folder: string, limit: number): Promise<Quality[]> {
-  const questions = await readQuestions(join(folder, "dev.jsonl"));
+  const questions = (await readQuestions(join(folder, "dev.jsonl"))).slice(0, limit);
   const texts = questions.map(({ question }) => question);
   return compare(
     model,
