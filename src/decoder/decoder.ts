@@ -128,9 +128,14 @@ export function vocabularyLogits<T>({ ops, config }: Scope<T>, parameters: Model
  *
  * crossScores [questions, heads, positions, passages * length] -> [questions, passages]
  */
-export function targetAttention<T>({ ops }: Scope<T>, crossScores: T, passages: number | string): T {
+export function targetAttention<T>(scope: Scope<T>, crossScores: T, passages: number): T {
+  const { ops } = scope;
   const [questions] = ops.shape(crossScores);
+  return ops.sum(ops.reshape(tokenAttention(scope, crossScores), [questions!, passages, -1]), [2]);
+}
+
+/** The target attention before it is summed by passages: [questions, heads, positions, fused] -> [questions, fused]. */
+export function tokenAttention<T>({ ops }: Scope<T>, crossScores: T): T {
   const first = ops.softmax(ops.slice(crossScores, 2, 0, 1)); // [questions, heads, 1, fused]
-  const shares = ops.mean(first, [1, 2]); // [questions, fused]
-  return ops.sum(ops.reshape(shares, [questions!, passages, -1]), [2]);
+  return ops.mean(first, [1, 2]);
 }

@@ -8,22 +8,21 @@ import { encoderBlock } from "./block.ts";
 
 /** Questions and passages in pairs, as the lower layers left them. */
 export interface PairInput<T> {
-  /** [pairs, question, modelSize]. A question is padded on the left, so that it ends where its passage begins. */
-  readonly question: T;
-  /** [pairs, passage, modelSize], padded on the right. */
-  readonly passage: T;
-  /** float32 [pairs, question + passage] */
+  /** [pairs, length, modelSize]: a question, right after it a passage, and padding on either side. */
+  readonly states: T;
+  /** float32 [pairs, length], 1 for a token and 0 for padding */
   readonly mask: T;
-  /** `positionBuckets(config, "encoder", question + passage)` */
+  /** `positionBuckets(config, "encoder", length)` */
   readonly buckets: T;
 }
 
-/** What the decoder reads: -> [pairs, question + passage, modelSize]. */
+/** What the decoder reads: -> [pairs, length, modelSize]. */
 export function upperStates<T>(scope: Scope<T>, parameters: ModelParameters<T>, input: PairInput<T>): T {
   const { ops, config, dropout } = scope;
   const { blocks, relativeBias: table, finalNorm } = parameters.encoder;
   const bias = ops.add(relativeBias(ops, table, input.buckets), maskBias(ops, input.mask));
-  let x = ops.concat([input.question, input.passage], 1);
-  for (const block of blocks.slice(config.retrievalLayer)) x = encoderBlock(scope, block, x, bias);
+  const x = blocks
+    .slice(config.retrievalLayer)
+    .reduce((x, block) => encoderBlock(scope, block, x, bias), input.states);
   return dropout(ops.rmsNorm(x, finalNorm, config.layerNormEpsilon));
 }

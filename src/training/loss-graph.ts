@@ -251,9 +251,9 @@ function pairStates<T>(
   const [questions] = ops.shape(input.labels) as [number];
   const [pairs] = ops.shape(input.passageOf) as [number];
   const owners = Int32Array.from({ length: pairs }, (_, pair) => Math.floor(pair / (pairs / questions)));
+  const asked = ops.gather(questionStates, ops.constant({ data: owners, shape: [pairs] })); // padded on the left
   const states = upperStates(scope, model, {
-    question: ops.gather(questionStates, ops.constant({ data: owners, shape: [pairs] })),
-    passage: ops.gather(passageStates, input.passageOf),
+    states: ops.concat([asked, ops.gather(passageStates, input.passageOf)], 1),
     mask: input.pairMask,
     buckets: input.pairBuckets,
   });

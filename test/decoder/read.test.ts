@@ -80,6 +80,21 @@ test("a batch of questions is read as one by one, greedily and with beams", asyn
   }
 });
 
+test("passages of very different lengths, in several runs, are read as one by one", async () => {
+  const passages = [900, 4, 500, 300].map((length) => randomIds(config, length, "long", length));
+  const inputs = [
+    { question: randomIds(config, 6, "long", 0), passages },
+    { question: randomIds(config, 2, "long", 1), passages: passages.slice(1) },
+  ];
+  const together = await readAll(config, weights, inputs, { maxTokens: 4 });
+  for (const [i, input] of inputs.entries()) {
+    const [alone] = await readAll(config, weights, [input], { maxTokens: 4 });
+    assert.equal(together[i]!.tokenIds, alone!.tokenIds);
+    assertNear(together[i]!.attention, alone!.attention, TOLERANCE);
+    assert.is(alone!.attention.length, input.passages.length);
+  }
+});
+
 test("the order of passages changes the order of their attention and nothing else", async () => {
   const [input] = inputs;
   const [there] = await readAll(config, weights, [input!], { maxTokens: 8 });

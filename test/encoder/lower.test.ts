@@ -96,10 +96,31 @@ test("many sequences, in batches of alike length, are what they are one by one, 
   assert.equal(await encodeSequences(encoder, config, [], "keys"), []);
 });
 
-test("batches hold every sequence once, longest first, and bound the attention scores of a run", () => {
+test("encoding says how far it is, and stops between two runs", async () => {
+  const sequences = Array.from({ length: 5 }, (_, i) => randomIds(config, 300 + i, i));
+  const abort = new AbortController();
+  const told: [sequences: number, tokens: number][] = [];
+  const onProgress = (...done: [number, number]) => {
+    told.push(done);
+    abort.abort(new Error("enough"));
+  };
+  await using encoder = await openEncoder(config, { weights });
+  await encodeSequences(encoder, config, sequences, "keys", { onProgress });
+  assert.equal(told.splice(0), [
+    [3, 304 + 303 + 302],
+    [5, 304 + 303 + 302 + 301 + 300],
+  ]);
+  try {
+    await encodeSequences(encoder, config, sequences, "keys", { onProgress, signal: abort.signal });
+    assert.unreachable();
+  } catch (error) {
+    assert.is((error as Error).message, "enough");
+  }
+});
+
+test("batches hold every sequence once, longest first, and bound the tokens of a run", () => {
   const lengths = Array.from({ length: 500 }, (_, i) => 1 + ((i * 7919) % 700));
-  const heads = 12;
-  const batches = batchesByLength(lengths, heads);
+  const batches = batchesByLength(lengths, 1000);
   assert.equal(
     batches.flat().sort((a, b) => a - b),
     [...lengths.keys()],
@@ -109,11 +130,9 @@ test("batches hold every sequence once, longest first, and bound the attention s
     longest,
     longest.toSorted((a, b) => b - a),
   );
-  for (const [i, batch] of batches.entries()) {
-    const scores = batch.length * longest[i]! ** 2 * heads;
-    assert.ok(batch.length === 1 || scores <= 2 ** 24, `${batch.length} sequences of ${longest[i]} tokens`);
-  }
-  assert.equal(batchesByLength([5000, 1], 64), [[0], [1]]); // one sequence above the bound goes alone
+  for (const [i, batch] of batches.entries())
+    assert.ok(batch.length * longest[i]! <= 1000, `${batch.length} sequences of ${longest[i]} tokens`);
+  assert.equal(batchesByLength([5000, 1], 1000), [[0], [1]]); // one sequence above the bound goes alone
 });
 
 test("padded batches", () => {

@@ -39,8 +39,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     const { modelSize } = config;
     const graph = trace(
       {
-        question: ["float32", "pairs", "question", modelSize],
-        passage: ["float32", "pairs", "passage", modelSize],
+        states: ["float32", "pairs", "length", modelSize],
         mask: ["float32", "pairs", "length"],
         buckets: ["int32", "length", "length"],
       },
@@ -51,10 +50,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     );
     await using session = await compile(graph, { weights });
     const { states } = await session.run<"states">({
-      question: tabulate([3, questionLength, modelSize], ([pair, i, at]) => state(pair!, i!, at!)),
-      passage: tabulate([3, passageLength, modelSize], ([pair, i, at]) =>
-        state(pair!, questionLength + i!, at!),
-      ),
+      states: tabulate([3, length, modelSize], ([pair, i, at]) => state(pair!, i!, at!)),
       mask: tabulate([3, length], ([pair, i]) => (lower[pair!]![unpadded(pair!, i!)] ? 1 : 0)),
       buckets: positionBuckets(config, "encoder", length),
     });

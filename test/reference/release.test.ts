@@ -9,8 +9,9 @@ import { join, resolve } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readConfig } from "../../src/config.ts";
-import { type MaskedStates, openReader, traceUpper } from "../../src/decoder/session.ts";
-import { encodeSequences, openEncoder, padBatch } from "../../src/encoder/session.ts";
+import { type ReadingStates, traceUpper } from "../../src/decoder/fuse.ts";
+import { openReader } from "../../src/decoder/session.ts";
+import { encodeSequences, openEncoder } from "../../src/encoder/session.ts";
 import { positionBuckets } from "../../src/layers/relative-position.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { compile } from "../../src/tensor/session.ts";
@@ -100,22 +101,13 @@ async function compare(name: string, source: string, weightsFile: string): Promi
   });
 
   /** A question and the passages that the release read with it, as the lower layers leave them. */
-  async function lowerStates(
-    query: Query,
-  ): Promise<{ question: MaskedStates; passages: MaskedStates; lengths: number[] }> {
+  async function lowerStates(query: Query): Promise<ReadingStates> {
     const question = readingQuestionIds(retrievalQuestionIds(tokenizer, query.text));
     const cut = query.read_doc_ids.map(
       (id) => cutForReading(question, passages.get(id)!, expected.max_length).passage,
     );
-    const side = async (batch: ReturnType<typeof padBatch>): Promise<MaskedStates> => ({
-      states: (await encoder.lower(batch, ["states"])).states,
-      mask: batch.mask,
-    });
-    return {
-      question: await side(padBatch([question], "left", config.padId)),
-      passages: await side(padBatch(cut, "right", config.padId)),
-      lengths: cut.map(({ length }) => question.length + length),
-    };
+    const [ofQuestion, ...ofPassages] = await encodeSequences(encoder, config, [question, ...cut], "states");
+    return { question: ofQuestion!, passages: ofPassages };
   }
 
   test(`${name}: encoder states of question and passage together`, async () => {
@@ -123,35 +115,27 @@ async function compare(name: string, source: string, weightsFile: string): Promi
     for (const [i, query] of expected.queries.entries()) {
       const reference = numbersOf.get(`encoder_hidden.${i}`);
       if (!reference) continue; // only the first questions' states were written down
-      const { question, passages, lengths } = await lowerStates(query);
-      const pairs = lengths.length;
-      const length = question.mask.shape[1]! + passages.mask.shape[1]!;
-      const mask = lengths.flatMap((tokens) => Array.from({ length }, (_, at) => (at < tokens ? 1 : 0)));
-      const { states } = await upper.run(
-        {
-          question: question.states,
-          passage: passages.states,
-          questionOf: { data: new Int32Array(pairs), shape: [pairs] },
-          passageOf: { data: Int32Array.from(lengths.keys()), shape: [pairs] },
-          mask: { data: Float32Array.from(mask), shape: [pairs, length] },
-          buckets: positionBuckets(config, "encoder", length),
-        },
-        ["states"],
-      );
-      const row = (numbers: Float32Array | Int32Array, pair: number, rowLength: number) => {
-        const start = pair * rowLength * config.modelSize;
-        return numbers.subarray(start, start + lengths[pair]! * config.modelSize);
-      };
-      for (let pair = 0; pair < pairs; pair++)
-        assertNear(row(states.data, pair, length), row(reference, pair, expected.max_length), TOLERANCE);
+      const { question, passages } = await lowerStates(query);
+      for (const [pair, passage] of passages.entries()) {
+        const length = (question.length + passage.length) / config.modelSize;
+        const { states } = await upper.run(
+          {
+            states: { data: Float32Array.of(...question, ...passage), shape: [1, length, config.modelSize] },
+            mask: { data: new Float32Array(length).fill(1), shape: [1, length] },
+            buckets: positionBuckets(config, "encoder", length),
+          },
+          ["states"],
+        );
+        const start = pair * expected.max_length * config.modelSize;
+        assertNear(states.data, reference.subarray(start, start + states.data.length), TOLERANCE);
+      }
     }
   });
 
   test(`${name}: logits of the greedy answer`, async () => {
     await using reader = await openReader(config, { weights });
     for (const [i, query] of expected.queries.entries()) {
-      const { question, passages, lengths } = await lowerStates(query);
-      const fused = await reader.fuse(question, passages, [[...lengths.keys()]]);
+      const fused = await reader.fuse([await lowerStates(query)]);
       const reference = numbersOf.get(`logits.${i}`); // [steps, the first ids of the vocabulary]
       const columns = reference && reference.length / query.greedy_max_logits.length;
       let past = reader.start(1);

@@ -8,6 +8,7 @@ import type { ModelConfig } from "../../src/config.ts";
 import { openReader } from "../../src/decoder/session.ts";
 import { openEncoder, padBatch } from "../../src/encoder/session.ts";
 import { InputError } from "../../src/errors.ts";
+import type { Tensor } from "../../src/tensor/ops.ts";
 import { type CompileOptions, compile } from "../../src/tensor/session.ts";
 import { trace } from "../../src/tensor/trace.ts";
 import { assertNear } from "../support/arrays.ts";
@@ -34,18 +35,19 @@ async function hasDevice(): Promise<boolean> {
 async function compute(config: ModelConfig, options: CompileOptions): Promise<Record<string, number[]>> {
   await using encoder = await openEncoder(config, options);
   await using reader = await openReader(config, options);
-  const questions = padBatch([randomIds(config, 5, "a"), randomIds(config, 3, "b")], "left", 0);
+  const questions = padBatch([randomIds(config, 5, "a"), randomIds(config, 3, "b")], "right", 0);
   const passages = padBatch([randomIds(config, 9, "c"), randomIds(config, 6, "d")], "right", 0);
   const ofQuestions = await encoder.lower(questions, ["states", "queries"]);
   const ofPassages = await encoder.lower(passages, ["states", "keys"]);
-  const fused = await reader.fuse(
-    { states: ofQuestions.states, mask: questions.mask },
-    { states: ofPassages.states, mask: passages.mask },
-    [
-      [0, 1],
-      [1, 0],
-    ],
-  );
+  const rows = ({ data, shape }: Tensor, row: number, length: number): Float32Array => {
+    const [, longest, size] = shape as [number, number, number];
+    return (data as Float32Array).subarray(row * longest * size, (row * longest + length) * size);
+  };
+  const [first, second] = [rows(ofPassages.states, 0, 9), rows(ofPassages.states, 1, 6)];
+  const fused = await reader.fuse([
+    { question: rows(ofQuestions.states, 0, 5), passages: [first, second] },
+    { question: rows(ofQuestions.states, 1, 3), passages: [second, first] },
+  ]);
   const logits: number[] = [];
   const attention: number[] = [];
   let past = reader.start(2);
