@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type ModelConfig, readConfig } from "./config.ts";
 import { type Reading, read } from "./decoder/read.ts";
 import { openReader, type ReaderSession } from "./decoder/session.ts";
-import { type EncoderSession, encodeSequences, openEncoder } from "./encoder/session.ts";
+import { type EncodeOptions, type EncoderSession, encodeSequences, openEncoder } from "./encoder/session.ts";
 import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/build.ts";
 import type { Bits } from "./retrieval/codec.ts";
 import { type BuildForecast, forecastBuild } from "./retrieval/forecast.ts";
@@ -166,7 +166,7 @@ export class ReAtt implements AsyncDisposable {
     passages: AsyncIterable<Passage> | Iterable<Passage>,
     options: IndexOptions,
   ): Promise<TokenIndex> {
-    await buildIndex(passages, { ...options, ...this.#keyMaker(options.maxPassageTokens) });
+    await buildIndex(passages, { ...options, ...this.#keyMaker(options.maxPassageTokens, options.signal) });
     return this.openIndex(options.directory);
   }
 
@@ -189,12 +189,12 @@ export class ReAtt implements AsyncDisposable {
    */
   async add(passages: AsyncIterable<Passage> | Iterable<Passage>, options: AddOptions): Promise<TokenIndex> {
     const { maxPassageTokens } = (await readManifest(options.directory)).header;
-    await addPassages(passages, { ...options, ...this.#keyMaker(maxPassageTokens) });
+    await addPassages(passages, { ...options, ...this.#keyMaker(maxPassageTokens, options.signal) });
     return this.openIndex(options.directory);
   }
 
   /** How this model makes keys of passages, and what an index says of that. */
-  #keyMaker(maxPassageTokens = 512): Pick<BuildOptions, "header" | "encode"> {
+  #keyMaker(maxPassageTokens = 512, signal?: AbortSignal): Pick<BuildOptions, "header" | "encode"> {
     const header: IndexHeader = {
       fingerprint: this.fingerprint,
       dimension: this.config.headSize,
@@ -204,10 +204,11 @@ export class ReAtt implements AsyncDisposable {
         passage: passagePrompt({ title: "{title}", text: "{text}" }),
       },
     };
-    const encode = (window: readonly Passage[]): Promise<Float32Array[]> =>
+    const encode: BuildOptions["encode"] = (window, onProgress) =>
       this.#encode(
         window.map((passage) => passageIds(this.tokenizer, passage, maxPassageTokens)),
         "keys",
+        { onProgress, signal },
       );
     return { header, encode };
   }
@@ -228,7 +229,11 @@ export class ReAtt implements AsyncDisposable {
     if (typeof question === "string")
       return (await this.retrieve([question], index, { topK, filter, signal }))[0]!;
     const ids = question.map((text) => retrievalQuestionIds(this.tokenizer, text));
-    const found = await index.searchBatch(await this.#encode(ids, "queries"), { topK, filter, signal });
+    const found = await index.searchBatch(await this.#encode(ids, "queries", { signal }), {
+      topK,
+      filter,
+      signal,
+    });
     return Promise.all(
       found.map(async (hits) => {
         const passages = await index.passages(hits.map(({ ordinal }) => ordinal));
@@ -333,8 +338,12 @@ export class ReAtt implements AsyncDisposable {
     };
   }
 
-  #encode(sequences: readonly (readonly number[])[], output: "queries" | "keys"): Promise<Float32Array[]> {
-    return encodeSequences(this.#encoder, this.config, sequences, output);
+  #encode(
+    sequences: readonly (readonly number[])[],
+    output: "queries" | "keys",
+    options?: EncodeOptions,
+  ): Promise<Float32Array[]> {
+    return encodeSequences(this.#encoder, this.config, sequences, output, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
