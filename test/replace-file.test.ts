@@ -29,7 +29,10 @@ test("until the writer is done the old file is there, and it stays if the writer
 
 test("what the system refuses is an InputError that names the file", async () => {
   const write = (path: string) => replaceFile(path, async () => {});
-  await refused(write(join(file, "inside")), /file\/inside: expected to be able to write, got ENOTDIR \(.*\); /);
+  await refused(
+    write(join(file, "inside")),
+    /file\/inside: expected to be able to write, got ENOTDIR \(.*\); /,
+  );
   await refused(
     write(join(dirname(file), "missing", "file")),
     /got ENOENT \(.*\); choose a place where you may write/,
@@ -47,7 +50,10 @@ test("a full disk", async () => {
   const writing = replaceFile(file, async () => {
     writeFileSync(full, "x");
   });
-  await refused(writing, /file: expected to be able to write, got ENOSPC \(.*\); free some space on the disk/);
+  await refused(
+    writing,
+    /file: expected to be able to write, got ENOSPC \(.*\); free some space on the disk/,
+  );
 });
 
 test.run();
