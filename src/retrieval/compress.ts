@@ -42,7 +42,7 @@ export async function learnCodebook(
   const sample = new Float32Array(count * dimension);
   let next = 0;
   let seen = 0;
-  for await (const { keys } of openStore([segment], dimension, 0).pieces(signal)) {
+  for await (const { keys } of openStore([segment], dimension).pieces({ signal })) {
     const end = seen + keys.length / dimension;
     for (; next < count && position(next) < end; next++) {
       const at = (position(next) - seen) * dimension;
@@ -67,7 +67,7 @@ export async function compressSegment(
   let longest = 0;
   async function* codesOf(): AsyncGenerator<Uint8Array> {
     await using encoder = await openEncoder(codebook);
-    for await (const { ordinals, keys } of openStore([segment], dimension, 0).pieces(signal)) {
+    for await (const { ordinals, keys } of openStore([segment], dimension).pieces({ signal })) {
       const codes = await encoder.encode(keys);
       longest = Math.max(longest, longestRow(decoder.decode(codes), dimension));
       yield codes;

@@ -24,7 +24,7 @@ export interface SearchEngine extends AsyncDisposable {
  * the rounding of the greatest.
  */
 export async function rescore(
-  store: KeyStore,
+  store: Pick<KeyStore, "dimension" | "longestKey" | "keys">,
   products: Products,
   question: Float32Array,
   ordinals: Uint32Array,
@@ -43,7 +43,7 @@ function exactScores(
   question: Float32Array,
   { starts, keys }: KeyPiece,
   products: Float32Array,
-  { dimension, longestKey }: KeyStore,
+  { dimension, longestKey }: Pick<KeyStore, "dimension" | "longestKey">,
 ): Float64Array {
   const tokens = starts.at(-1)!;
   const questionTokens = question.length / dimension;
@@ -69,7 +69,10 @@ function exactScores(
 const PIECE_TOKENS = 16_384;
 
 /** The keys of passages from anywhere, side by side. */
-async function* gatherPieces(store: KeyStore, ordinals: Uint32Array): AsyncGenerator<KeyPiece> {
+async function* gatherPieces(
+  store: Pick<KeyStore, "dimension" | "keys">,
+  ordinals: Uint32Array,
+): AsyncGenerator<KeyPiece> {
   let from = 0;
   let parts: Float32Array[] = [];
   let starts = [0];

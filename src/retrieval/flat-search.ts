@@ -5,13 +5,22 @@
  * is returned is computed again from all tokens of these. So results do not depend on threads, pieces or batches.
  */
 
+import { compile } from "../tensor/session.ts";
+import { trace } from "../tensor/trace.ts";
+import { openAlignedKeys, RUN_TOKENS } from "./aligned-keys.ts";
 import { Best } from "./best.ts";
 import { float32Error, rescore, type SearchEngine } from "./engine.ts";
-import { type Asked, collect, openProducts } from "./products.ts";
-import type { KeyStore } from "./store.ts";
+import { openProducts } from "./products.ts";
+import type { KeyPiece, KeyStore } from "./store.ts";
 
 /** Question tokens that are multiplied at once: 16 MB of products with a piece of keys. */
 const GROUP_TOKENS = 256;
+
+/** A question that is searched. */
+interface Asked {
+  readonly tokens: number;
+  readonly best: Best;
+}
 
 /** Questions side by side: one product with the keys serves all of them. */
 interface Group {
@@ -20,24 +29,34 @@ interface Group {
   readonly members: readonly Asked[];
 }
 
-export async function openFlatSearch(store: KeyStore, threads: number | undefined): Promise<SearchEngine> {
+/** `memoryLimit`: bytes of keys that stay in memory between searches. */
+export async function openFlatSearch(
+  store: KeyStore,
+  memoryLimit: number,
+  threads: number | undefined,
+): Promise<SearchEngine> {
   const products = await openProducts(store.dimension, threads);
+  const maxima = await openMaxima(store.dimension, threads);
+  const aligned = openAlignedKeys(store, memoryLimit);
   return {
     async search(questions, { topK, accept, signal }) {
       const bests = questions.map((question) => new Best(topK, 2 * float32Error(question, store)));
       const groups = groupQuestions(questions, bests, store.dimension);
-      for await (const piece of store.pieces(signal))
+      for await (const piece of aligned.pieces(signal))
         for (const { queries, members } of groups)
-          collect(await products.multiply(queries, piece.keys), members, piece, accept);
+          collect(await maxima.compute(queries, piece.keys), members, piece, accept);
       const found = [];
       for (const [i, question] of questions.entries()) {
         signal?.throwIfAborted();
         const ordinals = Uint32Array.from(bests[i]!.take(), ({ ordinal }) => ordinal);
-        found.push(await rescore(store, products, question, ordinals.sort(), topK));
+        found.push(await rescore(aligned, products, question, ordinals.sort(), topK));
       }
       return found;
     },
-    [Symbol.asyncDispose]: () => products[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await products[Symbol.asyncDispose]();
+      await maxima[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -61,4 +80,64 @@ function groupQuestions(
     queries: Float32Array.from(group.flatMap((i) => [...questions[i]!])),
     members: group.map((i) => ({ tokens: questions[i]!.length / dimension, best: bests[i]! })),
   }));
+}
+
+interface Maxima extends AsyncDisposable {
+  /**
+   * The maxima of the products of `queries` [n, dimension] with each run of `keys` [runs x RUN_TOKENS, dimension]:
+   * [n, runs].
+   */
+  compute(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
+}
+
+async function openMaxima(dimension: number, threads: number | undefined): Promise<Maxima> {
+  // Keys stand left in the product, where onnxruntime reads them as they are; on the right it would copy them first.
+  const graph = trace(
+    {
+      queries: ["float32", "question", dimension],
+      keys: ["float32", "run", RUN_TOKENS, dimension],
+    },
+    (ops, { queries, keys }) => ({
+      maxima: ops.transpose(ops.max(ops.matmul(keys, ops.transpose(queries, [1, 0])), 1), [1, 0]),
+    }),
+  );
+  const session = await compile(graph, { threads });
+  return {
+    async compute(queries, keys) {
+      const { maxima } = await session.run<"maxima">({
+        queries: { data: queries, shape: [queries.length / dimension, dimension] },
+        keys: { data: keys, shape: [keys.length / dimension / RUN_TOKENS, RUN_TOKENS, dimension] },
+      });
+      return maxima.data as Float32Array;
+    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
+/** Pushes the scores of the accepted passages of an aligned piece. `maxima` is [tokens of all questions, runs]. */
+function collect(
+  maxima: Float32Array,
+  questions: readonly Asked[],
+  { ordinals, starts }: KeyPiece,
+  accept: (ordinal: number) => boolean,
+): void {
+  const firstRuns = starts.map((start) => start / RUN_TOKENS);
+  const runs = firstRuns.at(-1)!;
+  const sums = new Float64Array(ordinals.length);
+  let row = 0;
+  for (const { tokens, best } of questions) {
+    sums.fill(0);
+    for (const end = row + tokens; row < end; row++) addMaxima(sums, maxima, row * runs, firstRuns);
+    for (const [p, ordinal] of ordinals.entries()) if (accept(ordinal)) best.push(ordinal, sums[p]! / tokens);
+  }
+}
+
+/** Adds to `sums[p]` the maximum of `values` from `offset + starts[p]` up to `offset + starts[p + 1]`. */
+function addMaxima(sums: Float64Array, values: Float32Array, offset: number, starts: Uint32Array): void {
+  for (let p = 0; p < sums.length; p++) {
+    const end = offset + starts[p + 1]!;
+    let best = -Infinity;
+    for (let i = offset + starts[p]!; i < end; i++) if (values[i]! > best) best = values[i]!;
+    sums[p]! += best;
+  }
 }

@@ -47,8 +47,7 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
   const close = () => Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
   try {
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
-    // decompressed keys are not kept: their codes are, in the block cache
-    const store = openStore(segments, manifest.header.dimension, codebook ? 0 : memoryLimit);
+    const store = openStore(segments, manifest.header.dimension);
     return tokenIndex(directory, manifest, store, await openEngine(store, codebook, options), close);
   } catch (error) {
     await close();
@@ -59,10 +58,11 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
 function openEngine(
   store: PassageStore,
   codebook: Codebook | undefined,
-  { engine = "onnxruntime", preset = "balanced", threads }: OpenOptions,
+  { engine = "onnxruntime", preset = "balanced", memoryLimit = GIBIBYTE, threads }: OpenOptions,
 ): Promise<SearchEngine> {
   if (engine === "faiss") return openFaissSearch(store);
-  if (!codebook || preset === "exact") return openFlatSearch(store, threads);
+  // decompressed keys are not kept: their codes are, in the block cache
+  if (!codebook || preset === "exact") return openFlatSearch(store, codebook ? 0 : memoryLimit, threads);
   return openCentroidSearch(store, codebook.centroids, PRESETS[preset], threads);
 }
 

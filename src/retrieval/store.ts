@@ -1,4 +1,4 @@
-/** The segments of an index as one: passages and token keys by ordinal, read from disk within a limit of memory. */
+/** The segments of an index as one: passages and token keys by ordinal, read from disk. */
 
 import type { Passage } from "../text/passage.ts";
 import { decodeList } from "./lists.ts";
@@ -26,8 +26,14 @@ export interface KeyStore {
   readonly keyCount: number;
   /** The greatest Euclidean length of a key. */
   readonly longestKey: number;
-  /** All keys in order, in pieces of about 16,000 tokens; the next is read while the caller works on one. */
-  pieces(signal?: AbortSignal): AsyncGenerator<KeyPiece>;
+  /**
+   * All keys in order, in pieces of about 16,000 tokens, from the piece numbered `from` on; the next is read while the
+   * caller works on one.
+   */
+  pieces(options?: {
+    readonly from?: number;
+    readonly signal?: AbortSignal | undefined;
+  }): AsyncGenerator<KeyPiece>;
   /** [tokens, dimension] of one passage. */
   keys(ordinal: number): Promise<Float32Array>;
 }
@@ -52,12 +58,7 @@ interface PieceRange {
   readonly base: number;
 }
 
-/** `memoryLimit`: bytes of keys that stay in memory between searches. */
-export function openStore(
-  segments: readonly Segment[],
-  dimension: number,
-  memoryLimit: number,
-): PassageStore {
+export function openStore(segments: readonly Segment[], dimension: number): PassageStore {
   const bases: number[] = [];
   let ordinalCount = 0;
   for (const { record } of segments) {
@@ -68,7 +69,6 @@ export function openStore(
     const i = lastAtMost(bases.length, (i) => bases[i]!, ordinal);
     return [segments[i]!, ordinal - bases[i]!];
   };
-  const cache = pieceCache(dimension, memoryLimit);
   let plan: Promise<PieceRange[]> | undefined;
   return {
     dimension,
@@ -80,14 +80,14 @@ export function openStore(
     ),
     tokenCount: segments.reduce((sum, { record }) => sum + record.tokens - (record.deleted?.tokens ?? 0), 0),
     longestKey: segments.reduce((longest, { record }) => Math.max(longest, record.longestKey), 0),
-    async *pieces(signal) {
+    async *pieces({ from = 0, signal } = {}) {
       plan ??= planPieces(segments, bases);
-      const ranges = await plan;
-      let next = ranges.length > 0 ? cache.piece(ranges, 0) : undefined;
-      for (let i = 0; next; i++) {
+      const ranges = (await plan).slice(from);
+      let next = ranges[0] && readPiece(ranges[0]);
+      for (let i = 1; next; i++) {
         const piece = await next;
         signal?.throwIfAborted();
-        next = i + 1 < ranges.length ? cache.piece(ranges, i + 1) : undefined;
+        next = ranges[i] && readPiece(ranges[i]!);
         next?.catch(() => {}); // seen when it is awaited, unless the caller leaves before
         yield piece;
       }
@@ -97,8 +97,6 @@ export function openStore(
       return segment.isAlive(local);
     },
     async keys(ordinal) {
-      const kept = cache.keys(ordinal);
-      if (kept) return kept;
       const [segment, local] = locate(ordinal);
       const [first, end] = (await segment.tokenStarts(local, 1)) as [number, number];
       return segment.keys(first, end - first);
@@ -121,43 +119,13 @@ export function openStore(
   };
 }
 
-interface PieceCache {
-  /** Piece `i` of `ranges`, which are asked for in order. */
-  piece(ranges: readonly PieceRange[], i: number): Promise<KeyPiece>;
-  /** The keys of a passage, where its piece is in memory. */
-  keys(ordinal: number): Float32Array | undefined;
-}
-
-/**
- * Keeps the first pieces, up to `memoryLimit`. A scan visits all in turn, so of an index that is larger than the limit
- * "least recently used" would always throw away what is needed next.
- */
-function pieceCache(dimension: number, memoryLimit: number): PieceCache {
-  const kept: KeyPiece[] = [];
-  let bytes = 0;
+async function readPiece({ segment, firstPassage, passages, base }: PieceRange): Promise<KeyPiece> {
+  const tokens = await segment.tokenStarts(firstPassage, passages);
+  const start = tokens[0]!;
   return {
-    async piece(ranges, i) {
-      if (i < kept.length) return kept[i]!;
-      const { segment, firstPassage, passages, base } = ranges[i]!;
-      const tokens = await segment.tokenStarts(firstPassage, passages);
-      const start = tokens[0]!;
-      const piece: KeyPiece = {
-        ordinals: Uint32Array.from({ length: passages }, (_, p) => base + firstPassage + p),
-        starts: Uint32Array.from(tokens, (token) => token - start),
-        keys: await segment.keys(start, tokens[passages]! - start),
-      };
-      if (i === kept.length && bytes + piece.keys.byteLength <= memoryLimit) {
-        kept.push(piece);
-        bytes += piece.keys.byteLength;
-      }
-      return piece;
-    },
-    keys(ordinal) {
-      const piece = kept[lastAtMost(kept.length, (i) => kept[i]!.ordinals[0]!, ordinal)];
-      const row = piece ? ordinal - piece.ordinals[0]! : 0;
-      if (!piece || row + 1 >= piece.starts.length) return undefined;
-      return piece.keys.subarray(piece.starts[row]! * dimension, piece.starts[row + 1]! * dimension);
-    },
+    ordinals: Uint32Array.from({ length: passages }, (_, p) => base + firstPassage + p),
+    starts: Uint32Array.from(tokens, (token) => token - start),
+    keys: await segment.keys(start, tokens[passages]! - start),
   };
 }
 
