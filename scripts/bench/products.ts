@@ -16,7 +16,7 @@ import { median, Stopwatch } from "./timing.ts";
 const REPETITIONS = 15;
 
 /** A matrix product of a graph. */
-interface Product {
+export interface Product {
   readonly left: readonly number[];
   readonly right: readonly number[];
   /** Whether the right side is a weight, which onnxruntime packs beforehand. */
@@ -110,7 +110,7 @@ export const flopsOf = ({ left, right }: Product): number =>
   2 * left.reduce((product, dim) => product * dim) * right.at(-1)!;
 
 /** The products alone. Those of one shape have one left side, as in a block; of each only one number is an output. */
-async function openPlain(
+export async function openPlain(
   products: readonly Product[],
 ): Promise<{ run: () => Promise<unknown> } & AsyncDisposable> {
   const name = (side: string, shape: readonly number[]): string => `${side} ${shape.join()}`;

@@ -40,7 +40,7 @@ export interface TrainingEngine extends AsyncDisposable {
  * Tokens of the pairs of a chunk: their states, 4 kB a token between two operations, stay in a cache of 16 MB. Half of it
  * and double of it were as fast, all at once a third slower (docs/TRAINING.md).
  */
-const CHUNK_TOKENS = 2_500;
+export const CHUNK_TOKENS = 2_500;
 
 /** Trains on onnxruntime. Takes over the states in `parameters`. */
 export async function openOnnxEngine(
@@ -91,7 +91,7 @@ function querySide(
 }
 
 /** As many questions as have about `CHUNK_TOKENS` tokens, of the divisors of the batch: one graph then serves all chunks. */
-function chunkQuestions(examples: readonly TokenExample[]): number {
+export function chunkQuestions(examples: readonly TokenExample[]): number {
   const tokens = examples.map(({ question, passages }) =>
     passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
   );

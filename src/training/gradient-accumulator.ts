@@ -130,7 +130,7 @@ export function openGradientAccumulator(
 }
 
 /** -> losses, and for each parameter `sum:NAME`, its sum of gradients with this chunk's added. */
-function traceChunk(
+export function traceChunk(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   options: AccumulatorOptions,
@@ -147,7 +147,7 @@ function traceChunk(
 }
 
 /** -> `queries`, `keys` */
-function traceVectors(
+export function traceVectors(
   config: ModelConfig,
   options: AccumulatorOptions,
   { questions, passages }: Chunk,
@@ -159,7 +159,7 @@ function traceVectors(
 }
 
 /** -> `logNormaliser`, `queryGradient`, `keyGradient`, and the sums of the objective's own parameters. */
-function traceCompetition(
+export function traceCompetition(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   options: AccumulatorOptions,
