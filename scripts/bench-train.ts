@@ -15,12 +15,13 @@ import type { Graph } from "../src/tensor/trace.ts";
 import { readPassages } from "../src/text/corpus.ts";
 import { passageIds } from "../src/text/prompts.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
+import { openOnnxBackend } from "../src/training/backend.ts";
 import { type Chunk, chunksOf, type TokenExample } from "../src/training/batch.ts";
-import { chunkQuestions, type EngineOptions, openOnnxEngine } from "../src/training/engine.ts";
-import { traceChunk, traceCompetition, traceVectors } from "../src/training/gradient-accumulator.ts";
-import { LOG_SCALE } from "../src/training/loss-graph.ts";
+import { chunkQuestions, type EngineOptions, trainingEngine } from "../src/training/engine.ts";
+import { traceChunk, traceCompetition, traceVectors } from "../src/training/onnx-steps.ts";
 import { type ParameterState, parameterState } from "../src/training/optimizer.ts";
-import type { ObjectiveName } from "../src/training/signatures.ts";
+import type { ObjectiveName, ObjectiveOptions } from "../src/training/signatures.ts";
+import { LOG_SCALE } from "../src/training/trained-parameters.ts";
 import { loadWeights } from "../src/weights/load.ts";
 import { parameterShapes } from "../src/weights/names.ts";
 import { flopsOf, openPlain, type Product, productsOf } from "./bench/products.ts";
@@ -79,7 +80,7 @@ async function openParameters(config: ModelConfig): Promise<Map<string, Paramete
 function productsOfStep(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  options: EngineOptions,
+  options: EngineOptions & ObjectiveOptions,
   examples: readonly TokenExample[],
 ): { chunks: number; chunk: Product[]; competition: Product[] } {
   const chunks = chunksOf(config, examples, chunkQuestions(examples), options.candidates);
@@ -133,13 +134,21 @@ async function measure(): Promise<Report> {
   const parameters = await openParameters(config);
   const examples = await cutExamples(questions, passages, tokens);
   const objective = values.objective as ObjectiveName;
-  const options: EngineOptions = { objective, alpha: 8, candidates: "batch", dropout: DROPOUT };
+  const options: EngineOptions & ObjectiveOptions = {
+    objective,
+    alpha: 8,
+    candidates: "batch",
+    dropout: DROPOUT,
+  };
   const { chunks, chunk, competition } = productsOfStep(config, parameters, options, examples);
-  await using engine = await openOnnxEngine(config, parameters, options, {});
-  await engine.step(examples, 1, LEARNING_RATE, "bench"); // compiles the graphs, and lays out their memory
+  const backend = await openOnnxBackend(config, parameters, options, {});
+  await using engine = trainingEngine(config, parameters, options, backend);
+  const take = (step: number): Promise<unknown> =>
+    engine.step({ examples, objective, step, learningRate: LEARNING_RATE, key: "bench" });
+  await take(1); // compiles the graphs, and lays out their memory
   const memory = { peak: 0, early: 0, late: 0 };
   for (let step = 1; step <= steps; step++) {
-    await engine.step(examples, step + 1, LEARNING_RATE, "bench");
+    await take(step + 1);
     const megabytes = process.memoryUsage.rss() / 2 ** 20;
     if (step === Math.ceil(steps / 10)) memory.early = megabytes;
     memory.late = megabytes;
@@ -156,7 +165,7 @@ async function measure(): Promise<Report> {
   };
   await plain();
   for (let i = 0; i < REPETITIONS; i++) {
-    await watch.time("step", () => engine.step(examples, steps + i + 2, LEARNING_RATE, "bench"));
+    await watch.time("step", () => take(steps + i + 2));
     await watch.time("plain", plain);
   }
   const [ofSteps, ofPlain] = [watch.times.get("step")!, watch.times.get("plain")!];

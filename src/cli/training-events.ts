@@ -31,6 +31,7 @@ export async function showEvents<Result>(run: AsyncGenerator<TrainingEvent, Resu
       const { done, value: event } = await run.next();
       if (done) return event;
       if (event.type === "plan") say(planLines(event.plan));
+      else if (event.type === "engine") say(engineLine(event));
       else if (event.type === "stage") {
         say(`${event.name} …`);
         if (event.total !== undefined) progress = startProgress("done", event.total);
@@ -60,6 +61,12 @@ function planLines(plan: AdaptationPlan): string {
     `  for         ${iterations} x ${steps} steps of ${questions} questions with ${closePassages} passages each`,
     `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ${giga(plan.memoryBytes)} of memory, ${giga(plan.diskBytes)} of disk`,
   ].join("\n");
+}
+
+function engineLine({ name, failures }: Extract<TrainingEvent, { type: "engine" }>): string {
+  return [`Training steps are computed by ${name}`, ...failures.map((failure) => `not by ${failure}`)].join(
+    "; ",
+  );
 }
 
 function lossLine({ losses, questionsPerSecond }: Extract<TrainingEvent, { type: "step" }>): string {

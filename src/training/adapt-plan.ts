@@ -1,8 +1,6 @@
 /** What an adaptation is going to do, and about what it takes. */
 
 import { type ModelConfig, readConfig } from "../config.ts";
-import { compile, type Provider } from "../tensor/session.ts";
-import { trace } from "../tensor/trace.ts";
 import { readPassages } from "../text/corpus.ts";
 import { passageIds, retrievalQuestionIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
@@ -12,6 +10,7 @@ import type { ResolvedAdaptOptions, SourceName } from "./adapt-options.ts";
 import { type AdaptationSample, adaptationSamples } from "./adapt-samples.ts";
 import { wantedSentences } from "./adapt-task.ts";
 import type { CorpusSurvey } from "./corpus.ts";
+import { measureProductRate } from "./product-rate.ts";
 import { createRandom } from "./random.ts";
 
 export interface AdaptationPlan {
@@ -61,7 +60,7 @@ export async function planAdaptation(
   const passages = corpus.ids.length;
   const indexed = iterations * passages * work.passage; // of each iteration after the first, and at the end
   const sentences = inputs.sources.includes("spans") ? wantedSentences(options, inputs.sources) : 0;
-  const rate = EFFICIENCY * (await measureRate(config.modelSize, options.provider));
+  const rate = EFFICIENCY * (await measureProductRate(config.modelSize, options));
   const examples: Record<SourceName, number> = {
     spans: sentences,
     questions: inputs.questions.training.length,
@@ -163,25 +162,6 @@ function sizesOf(
     // a checkpoint while it replaces another (6), the model, the one that is measured, the one that an iteration searches with
     diskBytes: (6 + 1 + indexes) * model + indexes * index,
   };
-}
-
-/** Floating-point operations a second, by matrix products of the model's width. */
-async function measureRate(width: number, provider: Provider | undefined): Promise<number> {
-  const rows = 1024;
-  const product = trace({ a: ["float32", rows, width], b: ["float32", width, rows] }, (tracer, { a, b }) => ({
-    product: tracer.matmul(a, b),
-  }));
-  await using session = await compile(product, { provider });
-  const data = new Float32Array(rows * width).fill(1);
-  const feeds = { a: { data, shape: [rows, width] }, b: { data, shape: [width, rows] } };
-  await session.run(feeds);
-  const start = performance.now();
-  let runs = 0;
-  while (performance.now() - start < 200) {
-    await session.run(feeds);
-    runs++;
-  }
-  return (2000 * runs * rows * rows * width) / (performance.now() - start);
 }
 
 const mean = (values: readonly number[]): number =>

@@ -6,27 +6,37 @@
  * number is drawn for each row of a tensor instead of for each number. Two rows share a mask once in `POOL_ROWS` pairs.
  */
 
-import type { Dim, Shape, Tensor } from "../tensor/ops.ts";
-import type { Graph, Tracer, Value } from "../tensor/trace.ts";
+import type { Dim, Ops, Shape, Tensor } from "../tensor/ops.ts";
+import type { Graph, Signature, Tracer, Value } from "../tensor/trace.ts";
 import { createRandom } from "./random.ts";
 
 const POOL_ROWS = 4096;
 const POOL = "dropout.pool.";
 const ROWS = "dropout.rows.";
 
-/** The dropout of a graph: `x` with a share `rate` of its numbers 0 and the others scaled by `1 / (1 - rate)`. */
-export function tracedDropout(tracer: Tracer, rate: number): (x: Value) => Value {
+/**
+ * Dropout: `x` with a share `rate` of its numbers 0 and the others scaled by `1 / (1 - rate)`. `fed` gives the tensor that is
+ * fed under a name: `dropoutPools` and `dropoutRows` make its numbers.
+ */
+export function fedDropout<T>(
+  ops: Ops<T>,
+  rate: number,
+  fed: (name: string, signature: Signature) => T,
+): (x: T) => T {
   let places = 0;
   if (rate === 0) return (x) => x;
   return (x) => {
-    const leading = x.shape.slice(0, -1);
-    const width = x.shape.at(-1)!;
-    const name = `${POOL}${width}`;
-    const pool = tracer.inputs.get(name) ?? tracer.input(name, ["float32", POOL_ROWS, width]);
-    const rows = tracer.input(`${ROWS}${places++}`, ["int32", ...leading]);
-    return tracer.multiply(x, tracer.gather(pool, rows));
+    const leading = ops.shape(x).slice(0, -1);
+    const width = ops.shape(x).at(-1)!;
+    const pool = fed(`${POOL}${width}`, ["float32", POOL_ROWS, width]);
+    const rows = fed(`${ROWS}${places++}`, ["int32", ...leading]);
+    return ops.multiply(x, ops.gather(pool, rows));
   };
 }
+
+/** The dropout of a graph, fed as its inputs. */
+export const tracedDropout = (tracer: Tracer, rate: number): ((x: Value) => Value) =>
+  fedDropout(tracer, rate, (name, signature) => tracer.inputs.get(name) ?? tracer.input(name, signature));
 
 /** The pools of random masks that the dropout of `graph` draws from: the same for the same `key`. */
 export function dropoutPools(

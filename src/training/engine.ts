@@ -1,19 +1,15 @@
 /** What trains: one step at a time, over parameters that it holds. */
 
 import type { ModelConfig } from "../config.ts";
-import type { CompileOptions } from "../tensor/session.ts";
-import { buildParameters } from "../weights/names.ts";
+import type { Backend, BackendOptions } from "./backend.ts";
 import type { Candidates, TokenExample } from "./batch.ts";
-import { type BatchLosses, openGradientAccumulator } from "./gradient-accumulator.ts";
-import { type OptimizerOptions, openOptimizer, type ParameterState } from "./optimizer.ts";
-import type { ObjectiveOptions } from "./signatures.ts";
+import { type BatchLosses, gradientAccumulator } from "./gradient-accumulator.ts";
+import type { ParameterState } from "./optimizer.ts";
+import type { ObjectiveName } from "./signatures.ts";
+import { ownOf } from "./trained-parameters.ts";
 
-export interface EngineOptions extends ObjectiveOptions, OptimizerOptions {
+export interface EngineOptions extends BackendOptions {
   readonly candidates: Candidates;
-  /** Share of numbers that dropout sets to 0. */
-  readonly dropout: number;
-  /** Train the query projection of the retrieval head and nothing else. */
-  readonly querySide?: boolean | undefined;
 }
 
 export interface StepLosses extends BatchLosses {
@@ -21,19 +17,27 @@ export interface StepLosses extends BatchLosses {
   readonly gradientNorm: number;
 }
 
+export interface TrainingStep {
+  /** All have equally many passages. */
+  readonly examples: readonly TokenExample[];
+  readonly objective: ObjectiveName;
+  /** Counts from 1. */
+  readonly step: number;
+  readonly learningRate: number;
+  /** With `step`, determines the dropout. */
+  readonly key: string;
+}
+
 export interface TrainingEngine extends AsyncDisposable {
-  /** Read between steps; written only by `step`. */
-  readonly parameters: ReadonlyMap<string, ParameterState>;
+  /** All parameters as they are now, to be read until the next step. */
+  parameters(): Promise<ReadonlyMap<string, ParameterState>>;
+  /** The objective's own parameters, likewise. */
+  ownParameters(): Promise<ReadonlyMap<string, ParameterState>>;
   /**
-   * Computes the losses of a batch, whose examples have equally many passages, and moves the parameters against their
-   * gradients, unless the loss or its gradient is not finite. `step` counts from 1; `key` determines the dropout.
+   * Computes the losses of a batch, and moves the parameters against their gradients, unless the loss or its gradient is not
+   * finite.
    */
-  step(
-    examples: readonly TokenExample[],
-    step: number,
-    learningRate: number,
-    key: string,
-  ): Promise<StepLosses>;
+  step(step: TrainingStep): Promise<StepLosses>;
 }
 
 /**
@@ -42,51 +46,38 @@ export interface TrainingEngine extends AsyncDisposable {
  */
 export const CHUNK_TOKENS = 2_500;
 
-/** Trains on onnxruntime. Takes over the states in `parameters`. */
-export async function openOnnxEngine(
+/** Trains `parameters`, which `backend` was opened with and holds. */
+export function trainingEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   options: EngineOptions,
-  compileOptions: CompileOptions,
-): Promise<TrainingEngine> {
-  const side = options.querySide ? querySide(config, parameters) : undefined;
-  const optimizer = side
-    ? await openOptimizer(side.trained, { ...options, weightDecay: 0 }, compileOptions)
-    : await openOptimizer(parameters, options, compileOptions);
-  const trained = side && new Set(side.trained.keys());
-  const accumulator = openGradientAccumulator(config, parameters, { ...options, trained }, compileOptions);
+  backend: Backend,
+): TrainingEngine {
+  const { steps, optimizer } = backend;
+  const accumulate = gradientAccumulator(config, steps, options);
+  const own = ownOf(parameters);
   return {
-    parameters,
-    async step(examples, step, learningRate, key) {
-      for (const { gradient } of parameters.values()) gradient.fill(0);
-      const losses = await accumulator.add(examples, chunkQuestions(examples), [key, step]);
-      side?.clearOtherHeads();
-      const gradientNorm = await optimizer.norm();
-      if (Number.isFinite(losses.loss) && Number.isFinite(gradientNorm))
-        await optimizer.update(step, learningRate, gradientNorm);
-      return { ...losses, gradientNorm };
+    async parameters() {
+      await backend.read(parameters.keys());
+      return parameters;
     },
-    async [Symbol.asyncDispose]() {
-      await Promise.all([accumulator[Symbol.asyncDispose](), optimizer[Symbol.asyncDispose]()]);
+    async ownParameters() {
+      await backend.read(own.keys());
+      return own;
     },
-  };
-}
-
-/**
- * The query projection of the retrieval head: rows of a matrix, the others of which are kept as they are by a gradient of
- * zero. No key depends on them, so an index stays good (fingerprint.ts). Source: DensePhrases (Lee et al. 2021), section 6.
- */
-function querySide(
-  config: ModelConfig,
-  parameters: ReadonlyMap<string, ParameterState>,
-): { trained: Map<string, ParameterState>; clearOtherHeads: () => void } {
-  const name = buildParameters(config, (name) => name).encoder.blocks[config.retrievalLayer]!.attention.query;
-  const state = parameters.get(name)!;
-  const numbers = config.headSize * config.modelSize;
-  const start = config.retrievalHead * numbers;
-  return {
-    trained: new Map([[name, state]]),
-    clearOtherHeads: () => state.gradient.fill(0, 0, start).fill(0, start + numbers),
+    async step({ examples, objective, step, learningRate, key }) {
+      backend.clearGradients();
+      const losses = await accumulate({
+        ...{ examples, objective },
+        chunkQuestions: chunkQuestions(examples),
+        key: [key, step],
+      });
+      const norm = await optimizer.norm();
+      if (Number.isFinite(losses.loss) && Number.isFinite(norm))
+        await optimizer.update({ step, rate: learningRate, norm });
+      return { ...losses, gradientNorm: norm };
+    },
+    [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
   };
 }
 

@@ -8,6 +8,8 @@ import type { ProbeOutcome } from "./probe.ts";
 export type TrainingEvent =
   /** What an adaptation is going to do. */
   | { readonly type: "plan"; readonly plan: AdaptationPlan }
+  /** The package of TensorFlow.js that computes, and why those that would have been faster don't. */
+  | { readonly type: "engine"; readonly name: string; readonly failures: readonly string[] }
   /** Something that takes a while begins. */
   | { readonly type: "stage"; readonly name: string; readonly total?: number | undefined }
   /** So much of the stage is done. */

@@ -7,9 +7,10 @@ import { passageIds, retrievalQuestionIds } from "../text/prompts.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { loadWeights } from "../weights/load.ts";
 import { parameterShapes } from "../weights/names.ts";
-import { openGradientAccumulator } from "./gradient-accumulator.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "./loss-graph.ts";
+import { gradientAccumulator } from "./gradient-accumulator.ts";
+import { openOnnxSteps } from "./onnx-steps.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "./trained-parameters.ts";
 
 /** Questions, the answer of each, and the close passages of each, equally many. */
 export interface TextBatch {
@@ -78,14 +79,18 @@ export async function lossAndGradients(
     passages: batch.passages[i]!.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
   }));
   const tau = headWeights && (options.tau ?? config.distillationTau);
-  const objective = alpha === 0 ? "qa" : "distillation";
-  const accumulatorOptions = { objective, alpha, tau, dropout, candidates: "batch" } as const;
-  await using accumulator = openGradientAccumulator(config, parameters, accumulatorOptions, {});
-  const { nll, loss, retrieval, distillation } = await accumulator.add(
+  const stepOptions = { alpha, tau, dropout, candidates: "batch" } as const;
+  await using steps = openOnnxSteps(config, parameters, stepOptions, {});
+  const { nll, loss, retrieval, distillation } = await gradientAccumulator(
+    config,
+    steps,
+    stepOptions,
+  )({
     examples,
-    options.chunkQuestions ?? examples.length,
-    [0],
-  );
+    chunkQuestions: options.chunkQuestions ?? examples.length,
+    objective: alpha === 0 ? "qa" : "distillation",
+    key: [0],
+  });
   const gradients = new Map([...parameters].map(([name, { gradient }]) => [name, gradient]));
   return {
     nll,

@@ -29,20 +29,14 @@ import {
   type RetrievalInput,
   scoresOfBatch,
 } from "./objective.ts";
-import type { CacheInput, ChunkInput, CompetitionInput, ObjectiveOptions } from "./signatures.ts";
-
-/** All that is trained: the model's parameters and the objective's own. */
-export interface TrainedParameters<T> {
-  readonly model: ModelParameters<T>;
-  /** [heads]; undefined where one head is fixed */
-  readonly headWeights: T | undefined;
-  /** No axes: the logarithm of the learned factor of retrieval scores. */
-  readonly logScale: T;
-}
-
-/** The names of the objective's own parameters; the model's have those of the checkpoint. */
-export const HEAD_WEIGHTS = "head_weights";
-export const LOG_SCALE = "log_scale";
+import type {
+  CacheInput,
+  ChunkInput,
+  CompetitionInput,
+  ObjectiveOptions,
+  RetrievalOptions,
+} from "./signatures.ts";
+import type { TrainedParameters } from "./trained-parameters.ts";
 
 /** The losses are of no axes, and the chunk's share of those of the batch; what concerns retrieval is there if it is trained. */
 export interface ChunkObjective<T> {
@@ -126,7 +120,7 @@ export function chunkVectors<T>(
   scope: Scope<T>,
   trained: TrainedParameters<T>,
   input: Record<ChunkInput, T>,
-  options: ObjectiveOptions,
+  options: RetrievalOptions,
 ): { queries: T; keys: T } {
   const { queries, keys } = lowerChunk(scope, trained, input, options);
   return { queries, keys };
@@ -137,7 +131,7 @@ export function competition<T>(
   ops: Ops<T>,
   { headWeights, logScale }: Omit<TrainedParameters<T>, "model">,
   input: Record<CompetitionInput, T>,
-  { tau }: ObjectiveOptions,
+  { tau }: RetrievalOptions,
 ): { logNormaliser: T; average: T } {
   const scores = scoresOfBatch(ops, mix(ops, headScores(ops, input), headWeights, tau), input.passageOf);
   const logNormaliser = logNormalisers(ops, { scores, candidates: input.candidates, logScale });
@@ -155,7 +149,7 @@ function lowerChunk<T>(
   scope: Scope<T>,
   { model }: TrainedParameters<T>,
   input: Record<ChunkInput, T>,
-  { tau }: ObjectiveOptions,
+  { tau }: RetrievalOptions,
 ): LowerChunk<T> {
   const { ops } = scope;
   const [questions] = ops.shape(input.labels);
@@ -266,7 +260,7 @@ function chunkScores<T>(
   { headWeights }: TrainedParameters<T>,
   lower: LowerChunk<T>,
   { passageOf, own, labels }: Record<ChunkInput, T>,
-  { tau }: ObjectiveOptions,
+  { tau }: RetrievalOptions,
 ): { scores: T; ownScores: T } {
   const scores = scoresOfBatch(ops, mix(ops, headScores(ops, lower), headWeights, tau), passageOf);
   const [questions] = ops.shape(labels);

@@ -5,6 +5,8 @@ import type { Provider } from "../tensor/session.ts";
 import type { Candidates } from "./batch.ts";
 import type { ObjectiveName } from "./signatures.ts";
 
+export type EngineName = "onnxruntime" | "tensorflow";
+
 export interface TrainOptions {
   /** A model's folder. Without weights, with `config.json` and `spiece.model` alone, training begins from random ones. */
   readonly model: string;
@@ -44,6 +46,9 @@ export interface TrainOptions {
   readonly maxPassageTokens?: number | undefined;
   /** Longer answers are cut, and have then no end: what a step of the decoder takes grows with them. Default 64. */
   readonly maxAnswerTokens?: number | undefined;
+  /** What computes the steps. Default `onnxruntime`; `tensorflow` is TensorFlow.js, which has to be installed. */
+  readonly engine?: EngineName | undefined;
+  /** What onnxruntime computes on; with the engine `tensorflow` too, evaluations and close passages are computed by it. */
   readonly provider?: Provider | undefined;
   /** Default 0. */
   readonly seed?: number | undefined;
@@ -65,6 +70,7 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
     alpha: 8,
     candidates: "batch" as Candidates,
     learningRate: 5e-5,
+    engine: "onnxruntime" as EngineName,
     maxPassageTokens: 512,
     maxAnswerTokens: 64,
     seed: 0,
@@ -101,6 +107,7 @@ type Defaulted =
   | "alpha"
   | "candidates"
   | "learningRate"
+  | "engine"
   | "maxPassageTokens"
   | "maxAnswerTokens"
   | "seed"

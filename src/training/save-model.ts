@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { type ModelConfig, writeConfig } from "../config.ts";
 import { parameterShapes } from "../weights/names.ts";
 import { writeSafetensors } from "../weights/write-safetensors.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "./loss-graph.ts";
 import type { ParameterState } from "./optimizer.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "./trained-parameters.ts";
 
 /**
  * Writes `config.json`, `spiece.model` and `model.safetensors`, each in one step.

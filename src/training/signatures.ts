@@ -11,12 +11,16 @@ import type { RetrievalInput } from "./objective.ts";
  */
 export type ObjectiveName = "distillation" | "marginal" | "qa";
 
-export interface ObjectiveOptions {
-  readonly objective: ObjectiveName;
+/** How retrieval takes part in an objective. */
+export interface RetrievalOptions {
   /** Weight of the KL divergence in `distillation`. */
   readonly alpha: number;
   /** Temperature at which all heads are mixed by learned weights; undefined for the one head of the configuration. */
   readonly tau?: number | undefined;
+}
+
+export interface ObjectiveOptions extends RetrievalOptions {
+  readonly objective: ObjectiveName;
 }
 
 /** What a chunk is fed with; the sizes are of this chunk alone. */
@@ -74,7 +78,7 @@ export type ChunkInput =
 export function cacheSignature(
   { heads, headSize }: ModelConfig,
   questions: number,
-  { tau }: ObjectiveOptions,
+  { tau }: RetrievalOptions,
 ): Record<CacheInput, Signature> {
   const compared = tau === undefined ? 1 : heads;
   return {
@@ -89,7 +93,7 @@ export type CacheInput = "logNormaliser" | "queryGradient" | "keyGradient";
 /** What step 2 is fed with: vectors of the whole batch, with P the close passages of all questions. */
 export function competitionSignature(
   { heads, headSize }: ModelConfig,
-  { tau }: ObjectiveOptions,
+  { tau }: RetrievalOptions,
 ): Record<CompetitionInput, Signature> {
   const compared = tau === undefined ? 1 : heads;
   return {

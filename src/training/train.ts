@@ -14,11 +14,11 @@ import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
 import { modelSearch, withCurrentModel } from "./current-model.ts";
 import { readTrainingFile } from "./data.ts";
 import { type DevSet, openDevSet } from "./dev.ts";
-import { openOnnxEngine, type StepLosses, type TrainingEngine } from "./engine.ts";
+import type { StepLosses, TrainingEngine } from "./engine.ts";
 import { evaluateOnDev } from "./evaluate.ts";
 import { reporting, type TrainingEvent, type TrainingResult } from "./events.ts";
 import { initialWeights } from "./initialise.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "./loss-graph.ts";
+import { openEngine } from "./open-engine.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
 import { type ResolvedOptions, type TrainOptions, withDefaults } from "./options.ts";
 import {
@@ -37,6 +37,7 @@ import { saveModel } from "./save-model.ts";
 import { learningRateAt } from "./schedule.ts";
 import { type ExampleSource, examplesOfStep } from "./source.ts";
 import type { TrainingTask } from "./task.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "./trained-parameters.ts";
 
 /** Seconds between checkpoints: what a crash costs at most. */
 const CHECKPOINT_SECONDS = 300;
@@ -95,10 +96,7 @@ export async function* runTraining(
   const checkpoint = await resume(options, plan, parameters);
   await mkdir(options.out, { recursive: true });
   const dev = await openDevSet(options);
-  const engineOptions = { ...options, dropout: options.dropout ?? config.dropoutRate };
-  await using engine = await openOnnxEngine(config, parameters, engineOptions, {
-    provider: options.provider,
-  });
+  await using engine = yield* openEngine(options, config, parameters);
   await using log = await openRunLog(options, checkpoint, dev?.baseline);
   const { step = 0 } = checkpoint ?? {};
   const run: Run = {
@@ -120,7 +118,8 @@ export async function* runTraining(
   if (run.step === options.iterations * options.steps && !stopped()) yield* watch(run);
   const collapsed = hasCollapsed(run.probes);
   const finished = collapsed || run.step === options.iterations * options.steps;
-  if (finished && !dev && !task.probe) await saveModel(options.out, config, engine.parameters, options.model);
+  if (finished && !dev && !task.probe)
+    await saveModel(options.out, config, await engine.parameters(), options.model);
   const ending = finished && !collapsed ? "Finished" : "Stopped";
   const reason = collapsed ? ": retrieval fell below its start; the best model was kept" : "";
   const report = await log.report(`${ending} after step ${run.step}${reason}.`);
@@ -136,7 +135,7 @@ export async function* runTraining(
 async function* prepare(run: Run, iteration: number): AsyncGenerator<TrainingEvent, ExampleSource> {
   const { options, config, engine, corpus, task } = run;
   if (iteration === 0) return yield* task.prepare(iteration, undefined);
-  return yield* withCurrentModel(options, config, engine.parameters, corpus, (model, index) =>
+  return yield* withCurrentModel(options, config, await engine.parameters(), corpus, (model, index) =>
     task.prepare(iteration, modelSearch(model, index)),
   );
 }
@@ -162,18 +161,14 @@ async function* trainIteration(
       maxAnswerTokens,
     });
     const learningRate = learningRateAt(step + 1, steps, options.learningRate);
-    const losses = await engine.step(examples, run.step + 1, learningRate, seed);
+    const { objective } = options;
+    const losses = await engine.step({ examples, objective, step: run.step + 1, learningRate, key: seed });
     if (!Number.isFinite(losses.loss) || !Number.isFinite(losses.gradientNorm)) throw diverged(run, losses);
     run.step++;
     const questionsPerSecond = (1000 * questions) / (performance.now() - start);
-    const scale = Math.exp(engine.parameters.get(LOG_SCALE)!.value[0]!);
     await log.step({
-      step: run.step,
-      losses,
-      learningRate,
-      questionsPerSecond,
-      scale,
-      headWeights: headShares(run),
+      ...{ step: run.step, losses, learningRate, questionsPerSecond },
+      ...learned(await engine.ownParameters(), options),
     });
     yield {
       type: "step",
@@ -196,11 +191,11 @@ async function* trainIteration(
 async function* watch(run: Run): AsyncGenerator<TrainingEvent> {
   const { options, config, engine, task, step, probes, log } = run;
   if (!task.probe || probes.at(-1)?.step === step) return;
-  const reciprocalRanks = yield* measureProbe(options, config, engine.parameters, task.probe);
+  const reciprocalRanks = yield* measureProbe(options, config, await engine.parameters(), task.probe);
   const record = { step, reciprocalRanks };
   probes.push(record);
   const best = bestOf(probes) === record;
-  if (best) await saveModel(options.out, config, engine.parameters, options.model);
+  if (best) await saveModel(options.out, config, await engine.parameters(), options.model);
   await writeProbeRecords(options.out, probes);
   const measures = measuresOf(record);
   await log.evaluation(step, { measures, replies: [] }, [], bestOf(probes).step);
@@ -223,7 +218,7 @@ async function* evaluate({
   const result = yield* withCurrentModel(
     options,
     config,
-    engine.parameters,
+    await engine.parameters(),
     corpus,
     async function* (model, index) {
       yield { type: "stage", name: "answering dev questions", total: questions.length };
@@ -237,7 +232,7 @@ async function* evaluate({
   );
   const before = bestEvaluation(log.evaluations());
   const best = step > 0 && result.measures.exactMatch! >= (before?.measures.exactMatch ?? 0);
-  if (best) await saveModel(options.out, config, engine.parameters, options.model);
+  if (best) await saveModel(options.out, config, await engine.parameters(), options.model);
   await log.evaluation(step, result, questions, best ? step : before?.step);
   yield { type: "evaluation", step, measures: result.measures, best };
 }
@@ -247,7 +242,8 @@ async function save(run: Run): Promise<TrainingEvent> {
   await log.sync();
   const directory = join(options.out, "checkpoint");
   const iteration = Math.floor(step / options.steps);
-  await writeCheckpoint(directory, { plan, iteration, step, seconds: log.seconds() }, engine.parameters);
+  const progress = { plan, iteration, step, seconds: log.seconds() };
+  await writeCheckpoint(directory, progress, await engine.parameters());
   run.saved = step;
   return { type: "checkpoint", step, directory };
 }
@@ -291,10 +287,11 @@ function planOf(options: ResolvedOptions, model: string, data: string, corpus: s
     tau = "fixed head",
     dropout = "of the model",
     querySide,
+    engine,
   } = options;
   return {
     ...{ model, data, corpus, iterations, steps, questions, closePassages, objective, alpha, candidates },
-    trained: querySide ? "query side" : "all",
+    ...{ engine, trained: querySide ? "query side" : "all" },
     ...{ tau, dropout, learningRate, maxPassageTokens, maxAnswerTokens, seed },
   };
 }
@@ -305,13 +302,18 @@ function digestParameters(parameters: ReadonlyMap<string, ParameterState>): stri
   return hash.digest("hex");
 }
 
-function headShares({ engine, options }: Run): number[] | undefined {
-  const weights = engine.parameters.get(HEAD_WEIGHTS)?.value;
-  if (!weights || options.tau === undefined) return undefined;
+/** What the objective learned: exp(s), and the shares of the heads where they are mixed. */
+function learned(
+  own: ReadonlyMap<string, ParameterState>,
+  { tau }: ResolvedOptions,
+): { scale: number; headWeights: number[] | undefined } {
+  const scale = Math.exp(own.get(LOG_SCALE)!.value[0]!);
+  const weights = own.get(HEAD_WEIGHTS)?.value;
+  if (!weights || tau === undefined) return { scale, headWeights: undefined };
   const highest = Math.max(...weights);
-  const shares = Array.from(weights, (weight) => Math.exp((weight - highest) / options.tau!));
+  const shares = Array.from(weights, (weight) => Math.exp((weight - highest) / tau));
   const total = shares.reduce((sum, share) => sum + share, 0);
-  return shares.map((share) => share / total);
+  return { scale, headWeights: shares.map((share) => share / total) };
 }
 
 function diverged({ step, saved, options }: Run, { loss, gradientNorm }: StepLosses): InputError {

@@ -1,13 +1,14 @@
-/** The gradient cache: a batch in chunks against the same batch at once, and against central differences in float64. */
+/** The gradient cache on each engine: a batch in chunks against the same batch at once. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Candidates } from "../../src/training/batch.ts";
-import { type BatchLosses, openGradientAccumulator } from "../../src/training/gradient-accumulator.ts";
+import { type BatchLosses, gradientAccumulator } from "../../src/training/gradient-accumulator.ts";
 import type { ObjectiveName } from "../../src/training/signatures.ts";
 import { assertNear } from "../support/arrays.ts";
+import { BACKENDS } from "../support/backends.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
-import { ONE_THREAD, randomExamples, trainedStates } from "../support/training.ts";
+import { randomExamples, trainedStates } from "../support/training.ts";
 
 const config = tinyConfig();
 const QUESTIONS = 6;
@@ -26,22 +27,23 @@ interface Computed {
   readonly gradients: ReadonlyMap<string, Float32Array>;
 }
 
-/** The batch of `examples` in chunks of each of some sizes. */
+/** The batch of `examples` in chunks of each of some sizes; gradients are of that batch, or with those before it. */
 async function compute(
+  open: (typeof BACKENDS)["onnxruntime"],
   { objective = "distillation", candidates = "batch", tau, dropout = 0.2 }: Setting,
-  runs: readonly { chunkQuestions: number; key?: string }[],
+  runs: readonly { chunkQuestions: number; key?: string; added?: boolean }[],
 ): Promise<Computed[]> {
   const states = trainedStates(config, { mixed: tau !== undefined });
-  const options = { objective, alpha: 2, candidates, tau, dropout };
-  await using accumulator = openGradientAccumulator(config, states, options, ONE_THREAD);
+  const options = { alpha: 2, candidates, tau, dropout };
+  await using backend = await open(config, states, options);
+  const accumulate = gradientAccumulator(config, backend.steps, options);
   const computed: Computed[] = [];
-  for (const { chunkQuestions, key = "key" } of runs) {
-    for (const { gradient } of states.values()) gradient.fill(0);
-    const losses = await accumulator.add(examples, chunkQuestions, [key]);
-    computed.push({
-      losses,
-      gradients: new Map([...states].map(([name, { gradient }]) => [name, gradient.slice()])),
-    });
+  for (const { chunkQuestions, key = "key", added = false } of runs) {
+    if (!added) backend.clearGradients();
+    const losses = await accumulate({ examples, chunkQuestions, objective, key: [key] });
+    await backend.read(states.keys());
+    const gradients = new Map([...states].map(([name, { gradient }]) => [name, gradient.slice()]));
+    computed.push({ losses, gradients });
   }
   return computed;
 }
@@ -57,16 +59,6 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   "marginal likelihood": { objective: "marginal" },
   "answers alone": { objective: "qa" },
 };
-
-for (const [title, setting] of Object.entries(SETTINGS))
-  test(`chunks give the gradients of the whole batch, dropout on: ${title}`, async () => {
-    const sizes = [4, 1]; // of 4, the last chunk is smaller than the others
-    const [whole, ...chunked] = (await compute(
-      setting,
-      [QUESTIONS, ...sizes].map((chunkQuestions) => ({ chunkQuestions })),
-    )) as [Computed, ...Computed[]];
-    for (const [i, part] of chunked.entries()) sameAs(whole, part, `${sizes[i]} questions`);
-  });
 
 function sameAs(whole: Computed, part: Computed, what: string): void {
   const { nll, loss, retrieval, distillation } = part.losses;
@@ -86,35 +78,49 @@ function sameAs(whole: Computed, part: Computed, what: string): void {
     assertNear(part.gradients.get(name)!, gradient, TOLERANCE, `${what}: ${name}`);
 }
 
-test("dropout is the same for the same key, and another for another", async () => {
-  const [first, again, other] = (await compute({}, [
-    { chunkQuestions: 3 },
-    { chunkQuestions: 3 },
-    { chunkQuestions: 3, key: "other" },
-  ])) as [Computed, Computed, Computed];
-  assert.equal(first.gradients, again.gradients); // bit for bit
-  assert.is(first.losses.loss, again.losses.loss);
-  assert.is.not(first.losses.loss, other.losses.loss);
-});
+const onOnnx = new Map<string, Computed>();
 
-test("batches add up", async () => {
-  const states = trainedStates(config);
-  const options = { objective: "distillation", alpha: 2, candidates: "batch", dropout: 0 } as const;
-  await using accumulator = openGradientAccumulator(config, states, options, ONE_THREAD);
-  await accumulator.add(examples, 3, [0]);
-  const once = states.get("shared.weight")!.gradient.slice();
-  await accumulator.add(examples, 3, [0]);
-  assertNear(
-    states.get("shared.weight")!.gradient,
-    once.map((x) => 2 * x),
-    1e-5,
-  );
-});
+for (const [engine, open] of Object.entries(BACKENDS)) {
+  for (const [title, setting] of Object.entries(SETTINGS))
+    test(`${engine}: chunks give the gradients of the whole batch, dropout on: ${title}`, async () => {
+      const sizes = [4, 1]; // of 4, the last chunk is smaller than the others
+      const runs = [QUESTIONS, ...sizes].map((chunkQuestions) => ({ chunkQuestions }));
+      const [whole, ...chunked] = (await compute(open, setting, runs)) as [Computed, ...Computed[]];
+      for (const [i, part] of chunked.entries()) sameAs(whole, part, `${sizes[i]} questions`);
+      if (engine === "onnxruntime") onOnnx.set(title, whole);
+      else sameAs(onOnnx.get(title)!, whole, "as on onnxruntime");
+    });
 
-test("what retrieval has no part in leaves it alone", async () => {
-  const [computed] = await compute({ objective: "qa", tau: 0.5 }, [{ chunkQuestions: 6 }]);
-  const { gradients } = computed!;
-  assert.equal([...gradients.get("log_scale")!, ...gradients.get("head_weights")!], [0, 0, 0, 0]);
-});
+  test(`${engine}: dropout is the same for the same key, and another for another`, async () => {
+    const [first, again, other] = (await compute(open, {}, [
+      { chunkQuestions: 3 },
+      { chunkQuestions: 3 },
+      { chunkQuestions: 3, key: "other" },
+    ])) as [Computed, Computed, Computed];
+    assert.equal(first.gradients, again.gradients); // bit for bit
+    assert.is(first.losses.loss, again.losses.loss);
+    assert.is.not(first.losses.loss, other.losses.loss);
+  });
+
+  test(`${engine}: batches add up`, async () => {
+    const [once, twice] = await compute(open, { dropout: 0 }, [
+      { chunkQuestions: 3 },
+      { chunkQuestions: 3, added: true },
+    ]);
+    for (const [name, gradient] of once!.gradients)
+      assertNear(
+        twice!.gradients.get(name)!,
+        gradient.map((x) => 2 * x),
+        1e-5,
+        name,
+      );
+  });
+
+  test(`${engine}: what retrieval has no part in leaves it alone`, async () => {
+    const [computed] = await compute(open, { objective: "qa", tau: 0.5 }, [{ chunkQuestions: 6 }]);
+    const { gradients } = computed!;
+    assert.equal([...gradients.get("log_scale")!, ...gradients.get("head_weights")!], [0, 0, 0, 0]);
+  });
+}
 
 test.run();

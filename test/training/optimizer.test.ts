@@ -2,7 +2,8 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { openOptimizer, type ParameterState, parameterState } from "../../src/training/optimizer.ts";
+import { openOnnxOptimizer } from "../../src/training/onnx-optimizer.ts";
+import { type ParameterState, parameterState } from "../../src/training/optimizer.ts";
 import { learningRateAt } from "../../src/training/schedule.ts";
 import { assertNear } from "../support/arrays.ts";
 import { drawn } from "../support/draws.ts";
@@ -55,14 +56,14 @@ const states = (): Map<string, ParameterState> =>
 test("updates as AdamW does: clipping, bias correction, decay of matrices alone", async () => {
   const parameters = states();
   const options = { weightDecay: WEIGHT_DECAY, clipNorm: CLIP_NORM };
-  await using optimizer = await openOptimizer(parameters, options, ONE_THREAD);
+  await using optimizer = await openOnnxOptimizer(parameters, options, ONE_THREAD);
   const rate = (step: number): number => 0.1 / step;
   for (let step = 1; step <= 5; step++) {
     for (const [name, { gradient }] of parameters) gradient.set(gradientOf(name, step));
     const norm = await optimizer.norm();
     const expected = Math.hypot(...Object.keys(SHAPES).flatMap((name) => [...gradientOf(name, step)]));
     assertNear([norm], [expected], 1e-6);
-    await optimizer.update(step, rate(step), norm);
+    await optimizer.update({ step, rate: rate(step), norm });
   }
   const expected = naiveAdamW(5, rate);
   for (const [name, { value }] of parameters) assertNear(value, expected[name]!, 2e-6, name);
@@ -70,9 +71,9 @@ test("updates as AdamW does: clipping, bias correction, decay of matrices alone"
 
 test("a gradient of 0 moves nothing but what decays", async () => {
   const parameters = states();
-  await using optimizer = await openOptimizer(parameters, {}, ONE_THREAD);
+  await using optimizer = await openOnnxOptimizer(parameters, {}, ONE_THREAD);
   assert.is(await optimizer.norm(), 0);
-  await optimizer.update(1, 0.5, 0);
+  await optimizer.update({ step: 1, rate: 0.5, norm: 0 });
   for (const [name, { value, shape }] of parameters) {
     const kept = shape.length > 1 ? 1 - 0.5 * 0.01 : 1;
     assertNear(

@@ -6,8 +6,12 @@ import { test } from "uvu";
 import { readConfig } from "../../src/config.ts";
 import { passageIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { gradientAccumulator } from "../../src/training/gradient-accumulator.ts";
+import { parameterState } from "../../src/training/optimizer.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/trained-parameters.ts";
 import { loadWeights } from "../../src/weights/load.ts";
-import { onTensorFlow, withOwn } from "../support/tensorflow-batch.ts";
+import { parameterShapes } from "../../src/weights/names.ts";
+import { BACKENDS } from "../support/backends.ts";
 import {
   assertLikeReference,
   REFERENCE_MODELS,
@@ -23,26 +27,30 @@ for (const model of REFERENCE_MODELS) {
   test(`${model}: as on PyTorch`, async () => {
     using reference = await readTrainingReference(model);
     const { folder, batch, options } = reference;
+    const { headWeights, logScale, alpha, tau, maxPassageTokens } = options;
     const config = await readConfig(folder);
     const tokenizer = await loadTokenizer(join(folder, "spiece.model"));
     const examples = batch.questions.map((question, i) => ({
       question: retrievalQuestionIds(tokenizer, question),
       answer: [...tokenizer.encode(batch.answers[i]!), tokenizer.eosId],
-      passages: batch.passages[i]!.map((passage) =>
-        passageIds(tokenizer, passage, options.maxPassageTokens!),
-      ),
+      passages: batch.passages[i]!.map((passage) => passageIds(tokenizer, passage, maxPassageTokens!)),
     }));
     const weights = await loadWeights(folder, config);
-    const { nll, kl, losses, gradients } = await onTensorFlow(
-      config,
-      withOwn(config, weights, options.headWeights, options.logScale!),
-      { objective: "distillation", ...options },
-      examples,
-      3,
+    const states = new Map(
+      [...parameterShapes(config)].map(([name, shape]) => [name, parameterState(shape, weights.get(name)!)]),
     );
-    const { target } = losses[0]!;
-    const loss = nll + options.alpha * kl;
-    assertLikeReference({ nll, kl, loss, target: [[...target!.data]], gradients }, reference);
+    states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale!)));
+    states.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights!)));
+    const stepOptions = { alpha, tau, dropout: 0, candidates: "batch" } as const;
+    await using backend = await BACKENDS.tensorflow(config, states, stepOptions);
+    const { nll, loss, distillation } = await gradientAccumulator(
+      config,
+      backend.steps,
+      stepOptions,
+    )({ examples, chunkQuestions: 3, objective: "distillation", key: [0] });
+    await backend.read(states.keys());
+    const gradients = new Map([...states].map(([name, { gradient }]) => [name, gradient]));
+    assertLikeReference({ nll, loss, ...distillation!, gradients }, reference);
   });
 }
 

@@ -1,0 +1,25 @@
+/** What a run tells, as it is printed. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { showEvents } from "../../src/cli/training-events.ts";
+import type { TrainingEvent } from "../../src/training/events.ts";
+import { captureOutput } from "./support.ts";
+
+async function* runOf(...events: TrainingEvent[]): AsyncGenerator<TrainingEvent, void> {
+  yield* events;
+}
+
+test("the TensorFlow.js that computes, and why no faster one does, on one line", async () => {
+  const failures = ["@tensorflow/tfjs-node-gpu: no addon", "@tensorflow/tfjs-node: not found"];
+  const { stderr } = await captureOutput(() =>
+    showEvents(runOf({ type: "engine", name: "@tensorflow/tfjs", failures })),
+  );
+  assert.is(
+    stderr,
+    "Training steps are computed by @tensorflow/tfjs; not by @tensorflow/tfjs-node-gpu: no addon; " +
+      "not by @tensorflow/tfjs-node: not found\n",
+  );
+});
+
+test.run();

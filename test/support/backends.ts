@@ -1,0 +1,22 @@
+/** Both backends of training, for suites that run over each of them. */
+
+import type { ModelConfig } from "../../src/config.ts";
+import { loadTensorFlow } from "../../src/tensor/tensorflow/load.ts";
+import { type Backend, type BackendOptions, openOnnxBackend } from "../../src/training/backend.ts";
+import type { ParameterState } from "../../src/training/optimizer.ts";
+import { openTensorFlowBackend } from "../../src/training/tensorflow-backend.ts";
+import { ONE_THREAD } from "./training.ts";
+
+type Open = (
+  config: ModelConfig,
+  states: ReadonlyMap<string, ParameterState>,
+  options: BackendOptions,
+) => Promise<Backend>;
+
+export const BACKENDS: Readonly<Record<"onnxruntime" | "tensorflow", Open>> = {
+  onnxruntime: (config, states, options) => openOnnxBackend(config, states, options, ONE_THREAD),
+  async tensorflow(config, states, options) {
+    const { tf } = await loadTensorFlow();
+    return openTensorFlowBackend(tf, config, states, options);
+  },
+};
