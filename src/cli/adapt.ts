@@ -46,7 +46,7 @@ export const adaptCommand: Command = defineCommand({
     },
     "null-passage": {
       kind: "flag",
-      help: "one passage of a masked sentence is empty (always with the objective marginal)",
+      help: "one of the close passages is empty (always with the objective marginal)",
     },
     iterations: { kind: "integer", help: "times that close passages are found anew", default: 1, minimum: 1 },
     steps: { kind: "integer", help: "steps of an iteration (default: once through, 50 to 4000)", minimum: 1 },

@@ -24,8 +24,6 @@ export interface AdaptOptions extends Omit<RunOptions, "devQuestions"> {
   readonly dev?: string | undefined;
   /** How the passage that a masked sentence is from takes part. Default `without-sentence`, as in ReAtt; REALM excludes it. */
   readonly sourcePassage?: SourcePassage | undefined;
-  /** Whether one of the close passages of a masked sentence is empty (REALM). Default: with the objective `marginal`. */
-  readonly nullPassage?: boolean | undefined;
   /** Finds the spans to mask. Default: names and dates in English. */
   readonly tagger?: Tagger | undefined;
   /** Steps between two looks at retrieval. Default: a tenth of all steps, but 10 to 200. */
@@ -34,7 +32,7 @@ export interface AdaptOptions extends Omit<RunOptions, "devQuestions"> {
   readonly dryRun?: boolean | undefined;
 }
 
-type Defaulted = "sourcePassage" | "nullPassage" | "probeSteps";
+type Defaulted = "sourcePassage" | "probeSteps";
 
 export type ResolvedAdaptOptions = ResolvedOptions &
   AdaptOptions & { readonly [Name in Defaulted]-?: NonNullable<AdaptOptions[Name]> };
@@ -74,13 +72,12 @@ export function sourcesOf({ data, queries, qrels, spans, weights = {} }: AdaptOp
 export function withAdaptDefaults(options: AdaptOptions, examples: number): ResolvedAdaptOptions {
   if (resolve(options.out) === resolve(options.model))
     throw problem(options.out, "another folder than the model's", "the same", "adapt into a new folder");
-  const { questions = 16, objective } = options;
+  const { questions = 16 } = options;
   const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, Math.ceil(examples / questions)));
   const all = steps * (options.iterations ?? 1);
   return {
     ...withDefaults({ ...options, steps, alpha: options.alpha ?? 1 }),
     sourcePassage: options.sourcePassage ?? "without-sentence",
-    nullPassage: options.nullPassage ?? objective === "marginal",
     probeSteps: options.probeSteps ?? Math.max(10, Math.min(200, Math.round(all / 10))),
   };
 }

@@ -8,6 +8,7 @@ import { type CorpusSurvey, pickPassages } from "./corpus.ts";
 import { keptClosePassages } from "./kept-close-passages.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { type LabelledQuery, retrievalExample } from "./retrieval-labels.ts";
+import { withNullPassages } from "./source.ts";
 import type { TrainingTask } from "./task.ts";
 
 /** Reads each query with its close passages, the one drawn among them, and writes that one behind its label. */
@@ -16,7 +17,8 @@ export function labelTask(
   corpus: CorpusSurvey,
   queries: readonly LabelledQuery[],
 ): TrainingTask {
-  const { closePassages: count, signal } = options;
+  const { closePassages, nullPassage, signal } = options;
+  const count = nullPassage ? closePassages - 1 : closePassages;
   return {
     digest: createHash("sha256").update(JSON.stringify(queries)).digest("hex"),
     async *prepare(iteration, search) {
@@ -41,7 +43,8 @@ export function labelTask(
           const ids = close[index]!;
           const read = ids.includes(drawn.passageId) ? ids : [...ids.slice(0, -1), drawn.passageId];
           const { question, answer } = drawn;
-          return { question, answer, passages: read.map((id) => passages.get(id)!) };
+          const found = read.map((id) => passages.get(id)!);
+          return { question, answer, passages: withNullPassages(found, closePassages) };
         },
       };
     },

@@ -26,6 +26,7 @@ import {
   type SourcePassage,
   type Tagger,
 } from "./salient-spans.ts";
+import { withNullPassages } from "./source.ts";
 import type { TrainingTask } from "./task.ts";
 
 /** How sentences are masked, and what is read with them. */
@@ -41,7 +42,6 @@ export interface MaskingTaskOptions {
 const MAX_PER_PASSAGE = 5;
 /** Close passages that are found beyond those needed, for those of which too little is left without the sentence. */
 const SPARE = 4;
-const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
 
 /**
  * Masked sentences of the corpus, about `wanted`: 1 to 5 of a passage, or one of each passage in a sample. Kept in the run's
@@ -127,7 +127,7 @@ export function readable(
   const own = left.find(({ id }) => id === masked.passageId);
   const best = left.slice(0, room);
   if (own && room > 0 && !best.includes(own)) best[room - 1] = own;
-  return [...best, ...Array<Passage>(count - best.length).fill(NULL_PASSAGE)];
+  return withNullPassages(best, count);
 }
 
 function asQuestion(

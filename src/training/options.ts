@@ -28,6 +28,8 @@ export interface TrainOptions {
   readonly questions?: number | undefined;
   /** Close passages of a question. Default 8. */
   readonly closePassages?: number | undefined;
+  /** Whether one of the close passages is empty (REALM): `withNullPassages`. Default: with the objective `marginal`. */
+  readonly nullPassage?: boolean | undefined;
   /** Default `distillation`. */
   readonly objective?: ObjectiveName | undefined;
   /** Weight of the distillation loss. Default 8, as in the paper. */
@@ -60,12 +62,13 @@ export interface TrainOptions {
 /** With defaults, except for those that depend on the model. @throws {InputError} for a number that can't be. */
 export function withDefaults<Given extends RunOptions>(options: Given): Given & ResolvedOptions {
   checkNumbers(options);
-  return {
+  const resolved = {
     devQuestions: 200,
     iterations: 1,
     steps: 500,
     questions: 16,
     closePassages: 8,
+    nullPassage: options.objective === "marginal",
     objective: "distillation" as ObjectiveName,
     alpha: 8,
     candidates: "batch" as Candidates,
@@ -77,6 +80,14 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
     resume: false,
     ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
   } as Given & ResolvedOptions;
+  if (resolved.nullPassage && resolved.closePassages < 2)
+    throw new InputError({
+      where: "closePassages",
+      expected: "2 or more, one of them the null passage",
+      got: `${resolved.closePassages}`,
+      remedy: "give another value",
+    });
+  return resolved;
 }
 
 function checkNumbers(options: RunOptions): void {
@@ -103,6 +114,7 @@ type Defaulted =
   | "steps"
   | "questions"
   | "closePassages"
+  | "nullPassage"
   | "objective"
   | "alpha"
   | "candidates"

@@ -7,15 +7,17 @@ import { type CorpusSurvey, pickPassages } from "./corpus.ts";
 import { digestQuestions, drawAnswer, type TrainingQuestion } from "./data.ts";
 import { keptClosePassages } from "./kept-close-passages.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { withNullPassages } from "./source.ts";
 import type { TrainingTask } from "./task.ts";
 
-/** Reads each question with its close passages, and writes one of its answers. */
+/** Reads each question with its close passages, of which one may be the null passage, and writes one of its answers. */
 export function questionTask(
   options: ResolvedOptions,
   corpus: CorpusSurvey,
   questions: readonly TrainingQuestion[],
 ): TrainingTask {
-  const { closePassages: count, signal } = options;
+  const { closePassages, nullPassage, signal } = options;
+  const count = nullPassage ? closePassages - 1 : closePassages;
   return {
     digest: digestQuestions(questions),
     async *prepare(iteration, search) {
@@ -23,7 +25,7 @@ export function questionTask(
         name: `close-passages-${iteration}.jsonl`,
         questions,
         count,
-        search: async () => search ?? firstSearch(options, questions),
+        search: async () => search ?? firstSearch(options, questions, count),
       });
       const passages = await pickPassages(options.corpus, close.flat(), corpus.digest, signal);
       const seed = `${options.seed} ${iteration}`;
@@ -32,7 +34,10 @@ export function questionTask(
         example: (index, step) => ({
           question: questions[index]!.question,
           answer: drawAnswer(questions[index]!, { seed, step }),
-          passages: close[index]!.map((id) => passages.get(id)!),
+          passages: withNullPassages(
+            close[index]!.map((id) => passages.get(id)!),
+            closePassages,
+          ),
         }),
       };
     },
@@ -43,7 +48,8 @@ export function questionTask(
 async function firstSearch(
   options: ResolvedOptions,
   questions: readonly TrainingQuestion[],
+  count: number,
 ): Promise<CloseSearch> {
-  const given = questions.every(({ contexts = [] }) => contexts.length >= options.closePassages);
+  const given = questions.every(({ contexts = [] }) => contexts.length >= count);
   return given ? contextSearch : bm25Search(await buildBm25(readPassages(options.corpus), options));
 }

@@ -13,6 +13,15 @@ export interface TextExample {
   readonly passages: readonly Passage[];
 }
 
+/** What is left where no passage helps: training may find that it needs none (REALM, section 3.4). */
+const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
+
+/** `count` passages: those given, and the null passage in the places that are left. */
+export const withNullPassages = (passages: readonly Passage[], count: number): Passage[] => [
+  ...passages,
+  ...Array<Passage>(count - passages.length).fill(NULL_PASSAGE),
+];
+
 /** Examples by number. All have equally many passages. */
 export interface ExampleSource {
   readonly size: number;

@@ -287,11 +287,12 @@ function planOf(options: ResolvedOptions, model: string, data: string, corpus: s
     tau = "fixed head",
     dropout = "of the model",
     querySide,
+    nullPassage,
     engine,
   } = options;
   return {
     ...{ model, data, corpus, iterations, steps, questions, closePassages, objective, alpha, candidates },
-    ...{ engine, trained: querySide ? "query side" : "all" },
+    ...{ nullPassage: nullPassage ? "one" : "none", engine, trained: querySide ? "query side" : "all" },
     ...{ tau, dropout, learningRate, maxPassageTokens, maxAnswerTokens, seed },
   };
 }
