@@ -1,7 +1,7 @@
 /**
  * Measures training steps of the embedded model, and how close they come to the matrix products in them.
  *
- *     npm run bench:train -- [--questions N] [--passages N] [--tokens N] [--steps N] [--objective NAME] [--json]
+ *     npm run bench:train -- [--questions N] [--passages N] [--tokens N] [--steps N] [--objective NAME] [--dropout X] [--json]
  *
  * A step is whole: dropout drawn, gradient cache, gradients, clipping, AdamW. Its FLOPs are those of all matrix products that
  * it computes, the first pass of the gradient cache among them. First come N steps, during which memory is watched, then five
@@ -33,7 +33,6 @@ const QUESTION_TOKENS = 16;
 const ANSWER_TOKENS = 5;
 const REPETITIONS = 5;
 const LEARNING_RATE = 1e-5;
-const DROPOUT = 0.1;
 
 const { values } = parseArgs({
   options: {
@@ -42,6 +41,7 @@ const { values } = parseArgs({
     tokens: { type: "string", default: "128" },
     steps: { type: "string", default: "12" },
     objective: { type: "string", default: "distillation" },
+    dropout: { type: "string" }, // default: the model's
     json: { type: "boolean", default: false },
   },
 });
@@ -134,12 +134,8 @@ async function measure(): Promise<Report> {
   const parameters = await openParameters(config);
   const examples = await cutExamples(questions, passages, tokens);
   const objective = values.objective as ObjectiveName;
-  const options: EngineOptions & ObjectiveOptions = {
-    objective,
-    alpha: 8,
-    candidates: "batch",
-    dropout: DROPOUT,
-  };
+  const dropout = values.dropout === undefined ? config.dropoutRate : Number(values.dropout);
+  const options: EngineOptions & ObjectiveOptions = { objective, alpha: 8, candidates: "batch", dropout };
   const { chunks, chunk, competition } = productsOfStep(config, parameters, options, examples);
   const backend = await openOnnxBackend(config, parameters, options, {});
   await using engine = trainingEngine(config, parameters, options, backend);

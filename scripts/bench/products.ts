@@ -90,8 +90,10 @@ async function compare(
 export function productsOf(graph: Graph, sizes: Readonly<Record<string, number>>): Product[] {
   const size = (dim: Dim): number => {
     const known = typeof dim === "number" ? dim : sizes[dim];
-    if (known === undefined) throw new Error(`the size of axis "${dim}" is not given`);
-    return known;
+    if (known !== undefined) return known;
+    const factors = `${dim}`.split("*"); // as the tracer names the axis of a product
+    if (factors.length === 1) throw new Error(`the size of axis "${dim}" is not given`);
+    return factors.reduce((product, factor) => product * (Number(factor) || size(factor)), 1);
   };
   const weights = new Set(graph.parameters.values());
   for (const { inputs, outputs } of graph.nodes)
@@ -109,17 +111,20 @@ export function productsOf(graph: Graph, sizes: Readonly<Record<string, number>>
 export const flopsOf = ({ left, right }: Product): number =>
   2 * left.reduce((product, dim) => product * dim) * right.at(-1)!;
 
-/** The products alone. Those of one shape have one left side, as in a block; of each only one number is an output. */
+/**
+ * The products alone. Those of one shape have one left side, as in a block, and a right side each: what is equal onnxruntime
+ * computes once. Of each only one number is an output.
+ */
 export async function openPlain(
   products: readonly Product[],
 ): Promise<{ run: () => Promise<unknown> } & AsyncDisposable> {
-  const name = (side: string, shape: readonly number[]): string => `${side} ${shape.join()}`;
+  const leftOf = (shape: readonly number[]): string => `left ${shape.join()}`;
   const feeds: Record<string, Tensor> = {};
   const weights = new Map<string, Float32Array>();
   for (const [i, { left, right, weight }] of products.entries()) {
-    feeds[name("left", left)] ??= random(left);
+    feeds[leftOf(left)] ??= random(left);
     if (weight) weights.set(`weight ${i}`, random(right).data as Float32Array);
-    else feeds[name("right", right)] ??= random(right);
+    else feeds[`right ${i}`] = random(right);
   }
   const inputs = Object.fromEntries(
     Object.entries(feeds).map(([input, { shape }]) => [input, ["float32", ...shape] as const]),
@@ -127,8 +132,8 @@ export async function openPlain(
   const graph = trace(inputs, (ops, input) =>
     Object.fromEntries(
       products.map(({ left, right, weight }, i) => {
-        const factor = weight ? ops.parameter(`weight ${i}`, right) : input[name("right", right)]!;
-        const product = ops.matmul(input[name("left", left)]!, factor);
+        const factor = weight ? ops.parameter(`weight ${i}`, right) : input[`right ${i}`]!;
+        const product = ops.matmul(input[leftOf(left)]!, factor);
         const first = left.reduce<Value>((x, _, axis) => ops.slice(x, axis, 0, 1), product);
         return [`product ${i}`, first];
       }),
