@@ -24,6 +24,12 @@ export const trainCommand: Command = defineCommand({
     },
     dev: { kind: "text", placeholder: "FILE.jsonl", help: "questions that choose the best checkpoint" },
     "dev-questions": { kind: "integer", help: "of these, use so many", default: 200, minimum: 1 },
+    "unsupervised-steps": {
+      kind: "integer",
+      help: "steps of span corruption on the corpus, where the model has no weights",
+      default: 1000,
+      minimum: 0,
+    },
     iterations: { kind: "integer", help: "times that close passages are found anew", default: 1, minimum: 1 },
     steps: { kind: "integer", help: "steps of an iteration", default: 500, minimum: 1 },
     questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
@@ -68,6 +74,7 @@ export const trainCommand: Command = defineCommand({
     const run = train({
       ...given,
       devQuestions: given["dev-questions"],
+      unsupervisedSteps: given["unsupervised-steps"],
       closePassages: given["close-passages"],
       learningRate: given["learning-rate"],
       maxPassageTokens: given["max-passage-tokens"],

@@ -9,7 +9,7 @@ import type { SourcePassage, Tagger } from "./salient-spans.ts";
 export type SourceName = "spans" | "questions" | "labels";
 
 /** Of those that are not said, `iterations` is 1, `steps` once through the examples (at most 4,000), and `alpha` 1. */
-export interface AdaptOptions extends Omit<RunOptions, "devQuestions"> {
+export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsupervisedSteps"> {
   /** Questions and answers: see `readTrainingFile`. */
   readonly data?: string | undefined;
   /** Queries that `qrels` labels: see `readQuestions`. */
@@ -76,7 +76,7 @@ export function withAdaptDefaults(options: AdaptOptions, examples: number): Reso
   const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, Math.ceil(examples / questions)));
   const all = steps * (options.iterations ?? 1);
   return {
-    ...withDefaults({ ...options, steps, alpha: options.alpha ?? 1 }),
+    ...withDefaults({ ...options, unsupervisedSteps: 0, steps, alpha: options.alpha ?? 1 }),
     sourcePassage: options.sourcePassage ?? "without-sentence",
     probeSteps: options.probeSteps ?? Math.max(10, Math.min(200, Math.round(all / 10))),
   };

@@ -23,7 +23,6 @@ export interface Checkpoint {
   readonly version: 1;
   /** All that must be the same for a run to go on: model, data, corpus, options. */
   readonly plan: Readonly<Record<string, string | number>>;
-  readonly iteration: number;
   /** Steps done, of all iterations. */
   readonly step: number;
   /** Seconds of training so far. */
@@ -36,7 +35,6 @@ const description: z.ZodType<Checkpoint> = z.strictObject({
   format: z.literal("reatt-checkpoint"),
   version: z.literal(1),
   plan: z.record(z.string(), z.union([z.string(), z.number()])),
-  iteration: z.int().nonnegative(),
   step: z.int().nonnegative(),
   seconds: z.number().nonnegative(),
   state: z.string().regex(/^state-\d+\.safetensors$/),
@@ -49,7 +47,7 @@ const fileOf = (directory: string): string => join(directory, "checkpoint.json")
 /** Writes a checkpoint and removes the one before. @throws {InputError} where the disk refuses; the one before then stays. */
 export async function writeCheckpoint(
   directory: string,
-  progress: Pick<Checkpoint, "plan" | "iteration" | "step" | "seconds">,
+  progress: Pick<Checkpoint, "plan" | "step" | "seconds">,
   parameters: ReadonlyMap<string, ParameterState>,
 ): Promise<void> {
   await mkdir(directory, { recursive: true });

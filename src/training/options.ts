@@ -22,6 +22,11 @@ export interface TrainOptions {
   readonly devQuestions?: number | undefined;
   /** Close passages are found anew for each iteration: by BM25 for the first, then by the model. Default 1. */
   readonly iterations?: number | undefined;
+  /**
+   * Steps of span corruption on the corpus (Raffel et al. 2020, section 3.1.4) that a model without weights begins with.
+   * Default 1,000; 0 for none.
+   */
+  readonly unsupervisedSteps?: number | undefined;
   /** Steps of an iteration. Default 500. */
   readonly steps?: number | undefined;
   /** Questions of a step. Default 16. */
@@ -64,6 +69,7 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
   checkNumbers(options);
   const resolved = {
     devQuestions: 200,
+    unsupervisedSteps: 1_000,
     iterations: 1,
     steps: 500,
     questions: 16,
@@ -94,6 +100,7 @@ function checkNumbers(options: RunOptions): void {
   const count: Range = [(value) => Number.isInteger(value) && value >= 1, "a whole number from 1 on"];
   const ranges: Partial<Record<keyof RunOptions, Range>> = {
     ...{ devQuestions: count, iterations: count, steps: count, questions: count, closePassages: count },
+    unsupervisedSteps: [(value) => Number.isInteger(value) && value >= 0, "a whole number from 0 on"],
     alpha: [(value) => value >= 0, "a number from 0 on"],
     tau: [(value) => value > 0, "a number above 0"],
     learningRate: [(value) => value >= 0, "a number from 0 on"],
@@ -110,6 +117,7 @@ type Range = readonly [holds: (value: number) => boolean, expected: string];
 
 type Defaulted =
   | "devQuestions"
+  | "unsupervisedSteps"
   | "iterations"
   | "steps"
   | "questions"

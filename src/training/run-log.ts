@@ -34,9 +34,9 @@ export interface Evaluation {
   readonly measures: Measures;
 }
 
-/** The evaluation of the model that is kept: the last one of the highest exact match, but not the one before training. */
-export function bestEvaluation(evaluations: readonly Evaluation[]): Evaluation | undefined {
-  const after = evaluations.filter(({ step }) => step > 0);
+/** The evaluation of the model that is kept: the last one of the highest exact match among those after step `start`. */
+export function bestEvaluation(evaluations: readonly Evaluation[], start: number): Evaluation | undefined {
+  const after = evaluations.filter(({ step }) => step > start);
   const highest = Math.max(...after.map(({ measures }) => measures.exactMatch!));
   return after.findLast(({ measures }) => measures.exactMatch === highest);
 }
@@ -75,7 +75,7 @@ export async function openRunLog(
     metrics.records
       .filter((record) => "exactMatch" in record)
       .map(({ step, seconds: _, ...measures }) => ({ step, measures: measures as Measures }));
-  let best: number | undefined = bestEvaluation(evaluations())?.step;
+  let best: number | undefined = bestEvaluation(evaluations(), options.unsupervisedSteps)?.step;
   const samplesFile = join(options.out, "checkpoint", "samples.json");
   let samples: readonly Sample[] = checkpoint ? await readSamples(samplesFile) : [];
 
@@ -103,7 +103,12 @@ export async function openRunLog(
       append({ step, ...rest, ...lossRecord(losses), ...(headWeights ? { headWeights } : {}) }),
     async evaluation(step, result, questions, bestStep) {
       best = bestStep;
-      samples = samplesOf(questions, result.replies, step === 0 ? "before" : "after", samples);
+      samples = samplesOf(
+        questions,
+        result.replies,
+        step > options.unsupervisedSteps ? "after" : "before",
+        samples,
+      );
       await replaceFile(samplesFile, (handle) => handle.writeFile(JSON.stringify(samples)));
       await append({ step, ...result.measures });
       await report(`Evaluated after step ${step}.`);

@@ -29,11 +29,7 @@ export interface ExampleSource {
   example(index: number, step: number): TextExample;
 }
 
-/**
- * The examples of a step, counted from 0, as token ids: every epoch is a new order of the whole source, determined by `seed`.
- *
- * Sorted by length, so that chunks are padded little.
- */
+/** The examples of a step, counted from 0, as token ids. */
 export function examplesOfStep(
   source: ExampleSource,
   tokenizer: Tokenizer,
@@ -46,11 +42,7 @@ export function examplesOfStep(
   },
 ): TokenExample[] {
   const { seed, step, questions, maxPassageTokens, maxAnswerTokens } = options;
-  const examples = Array.from({ length: questions }, (_, i) => {
-    const position = step * questions + i;
-    const index = orderOfEpoch(source.size, seed, Math.floor(position / source.size))[
-      position % source.size
-    ]!;
+  const examples = drawIndexes(source.size, { seed, step, count: questions }).map((index) => {
     const { question, answer, passages } = source.example(index, step);
     return {
       question: retrievalQuestionIds(tokenizer, question),
@@ -58,8 +50,24 @@ export function examplesOfStep(
       passages: passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
     };
   });
+  return longestFirst(examples);
+}
+
+/** The places of a step's examples among `size`: every epoch is a new order of all of them, determined by `seed`. */
+export function drawIndexes(
+  size: number,
+  { seed, step, count }: { readonly seed: string; readonly step: number; readonly count: number },
+): number[] {
+  return Array.from({ length: count }, (_, i) => {
+    const position = step * count + i;
+    return orderOfEpoch(size, seed, Math.floor(position / size))[position % size]!;
+  });
+}
+
+/** Sorted by length, so that chunks are padded little. */
+export function longestFirst(examples: readonly TokenExample[]): TokenExample[] {
   const longest = ({ passages }: TokenExample): number => Math.max(...passages.map(({ length }) => length));
-  return examples.sort((a, b) => longest(b) - longest(a));
+  return examples.toSorted((a, b) => longest(b) - longest(a));
 }
 
 let lastOrder: { readonly key: string; readonly order: readonly number[] } | undefined;

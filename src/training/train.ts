@@ -1,6 +1,5 @@
 /** A training run, from files to a model folder. */
 
-import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ModelConfig, readConfig } from "../config.ts";
@@ -33,9 +32,10 @@ import {
 } from "./probe.ts";
 import { questionTask } from "./question-task.ts";
 import { bestEvaluation, openRunLog, type RunLog } from "./run-log.ts";
+import { planOf } from "./run-plan.ts";
 import { saveModel } from "./save-model.ts";
 import { learningRateAt } from "./schedule.ts";
-import { type ExampleSource, examplesOfStep } from "./source.ts";
+import { iterationStage, type Stage, unsupervisedStage } from "./stages.ts";
 import type { TrainingTask } from "./task.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "./trained-parameters.ts";
 
@@ -77,22 +77,23 @@ interface Run {
   readonly probes: ProbeRecord[];
 }
 
-/** Trains on what `task` gives, iteration by iteration. */
+/** Trains on what `task` gives, iteration by iteration; a model without weights first on the texts of the corpus. */
 export async function* runTraining(
-  options: ResolvedOptions,
+  given: ResolvedOptions,
   task: TrainingTask,
   corpus: CorpusSurvey,
 ): AsyncGenerator<TrainingEvent, TrainingResult> {
-  const config = await readConfig(options.model);
-  const tokenizer = await loadTokenizer(join(options.model, "spiece.model"));
-  const scratch = !(await hasWeights(options.model));
-  if (scratch) yield { type: "stage", name: `${options.model} has no weights: beginning with random ones` };
+  const config = await readConfig(given.model);
+  const tokenizer = await loadTokenizer(join(given.model, "spiece.model"));
+  const scratch = !(await hasWeights(given.model));
+  if (scratch) yield { type: "stage", name: `${given.model} has no weights: beginning with random ones` };
+  const options = scratch ? given : { ...given, unsupervisedSteps: 0 };
   const parameters = openParameters(
     options,
     config,
     scratch ? initialWeights(config, options.seed) : await loadWeights(options.model, config),
   );
-  const plan = planOf(options, digestParameters(parameters), task.digest, corpus.digest);
+  const plan = planOf(options, parameters, task.digest, corpus.digest);
   const checkpoint = await resume(options, plan, parameters);
   await mkdir(options.out, { recursive: true });
   const dev = await openDevSet(options);
@@ -107,77 +108,56 @@ export async function* runTraining(
 
   yield* evaluate(run);
   if (!checkpoint) yield* watch(run);
-  const stopped = (): boolean => options.signal?.aborted === true;
-  while (run.step < options.iterations * options.steps && !stopped() && !hasCollapsed(run.probes)) {
-    const iteration = Math.floor(run.step / options.steps);
-    const source = yield* prepare(run, iteration);
-    yield* trainIteration(run, iteration, source);
+  while (run.step < stepsOf(options) && !isStopped(run) && !hasCollapsed(run.probes)) {
+    yield* trainStage(run, yield* nextStage(run));
     yield await save(run);
-    if (!stopped()) yield* evaluate(run);
+    if (!isStopped(run)) yield* evaluate(run);
   }
-  if (run.step === options.iterations * options.steps && !stopped()) yield* watch(run);
-  const collapsed = hasCollapsed(run.probes);
-  const finished = collapsed || run.step === options.iterations * options.steps;
-  if (finished && !dev && !task.probe)
-    await saveModel(options.out, config, await engine.parameters(), options.model);
-  const ending = finished && !collapsed ? "Finished" : "Stopped";
-  const reason = collapsed ? ": retrieval fell below its start; the best model was kept" : "";
-  const report = await log.report(`${ending} after step ${run.step}${reason}.`);
-  return {
-    ...{ folder: options.out, report, step: run.step, finished },
-    before: log.evaluations().find((evaluation) => evaluation.step === 0)?.measures,
-    after: bestEvaluation(log.evaluations())?.measures,
-    probe: run.probes.length > 0 ? outcomeOf(run.probes) : undefined,
-  };
+  if (run.step === stepsOf(options) && !isStopped(run)) yield* watch(run);
+  return await conclude(run);
 }
 
-/** The examples of an iteration; after the first, found with the model as it is now. */
-async function* prepare(run: Run, iteration: number): AsyncGenerator<TrainingEvent, ExampleSource> {
-  const { options, config, engine, corpus, task } = run;
-  if (iteration === 0) return yield* task.prepare(iteration, undefined);
-  return yield* withCurrentModel(options, config, await engine.parameters(), corpus, (model, index) =>
-    task.prepare(iteration, modelSearch(model, index)),
-  );
+/** Steps of all stages. */
+const stepsOf = ({ unsupervisedSteps, iterations, steps }: ResolvedOptions): number =>
+  unsupervisedSteps + iterations * steps;
+
+const isStopped = ({ options }: Run): boolean => options.signal?.aborted === true;
+
+/** The stage that the next step belongs to; after the first iteration, on passages found with the model as it is now. */
+async function* nextStage(run: Run): AsyncGenerator<TrainingEvent, Stage> {
+  const { options, config, tokenizer, engine, corpus, task, step } = run;
+  if (step < options.unsupervisedSteps) return yield* unsupervisedStage(options, corpus, tokenizer);
+  const iteration = Math.floor((step - options.unsupervisedSteps) / options.steps);
+  const source =
+    iteration === 0
+      ? yield* task.prepare(iteration, undefined)
+      : yield* withCurrentModel(options, config, await engine.parameters(), corpus, (model, index) =>
+          task.prepare(iteration, modelSearch(model, index)),
+        );
+  return iterationStage(options, iteration, source, tokenizer);
 }
 
-/** Steps to the end of the iteration, or until the run is stopped. */
-async function* trainIteration(
-  run: Run,
-  iteration: number,
-  source: ExampleSource,
-): AsyncGenerator<TrainingEvent> {
+/** Steps to the end of the stage, or until the run is stopped. */
+async function* trainStage(run: Run, stage: Stage): AsyncGenerator<TrainingEvent> {
   const { options, engine, log } = run;
-  const { steps, questions, maxPassageTokens, maxAnswerTokens, signal } = options;
-  const seed = `${options.seed} ${iteration}`;
   let saved = performance.now();
-  while (run.step < (iteration + 1) * steps && !signal?.aborted) {
+  while (run.step < stage.first + stage.steps && !isStopped(run)) {
     const start = performance.now();
-    const step = run.step - iteration * steps; // of this iteration, from 0
-    const examples = examplesOfStep(source, run.tokenizer, {
-      seed,
-      step,
-      questions,
-      maxPassageTokens,
-      maxAnswerTokens,
+    const step = run.step - stage.first;
+    const learningRate = learningRateAt(step + 1, stage.steps, options.learningRate);
+    const losses = await engine.step({
+      ...{ examples: stage.examples(step), objective: stage.objective(step), learningRate },
+      ...{ step: run.step + 1, key: stage.seed },
     });
-    const learningRate = learningRateAt(step + 1, steps, options.learningRate);
-    const { objective } = options;
-    const losses = await engine.step({ examples, objective, step: run.step + 1, learningRate, key: seed });
     if (!Number.isFinite(losses.loss) || !Number.isFinite(losses.gradientNorm)) throw diverged(run, losses);
     run.step++;
-    const questionsPerSecond = (1000 * questions) / (performance.now() - start);
+    const questionsPerSecond = (1000 * options.questions) / (performance.now() - start);
     await log.step({
       ...{ step: run.step, losses, learningRate, questionsPerSecond },
       ...learned(await engine.ownParameters(), options),
     });
-    yield {
-      type: "step",
-      step: run.step,
-      steps: options.iterations * steps,
-      losses,
-      learningRate,
-      questionsPerSecond,
-    };
+    const progress = { step: run.step, steps: stepsOf(options), questionsPerSecond };
+    yield { type: "step", ...progress, losses, learningRate };
     const measured = run.step % (run.task.probe?.every ?? Infinity) === 0;
     if (measured) yield* watch(run);
     if (!measured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
@@ -202,7 +182,7 @@ async function* watch(run: Run): AsyncGenerator<TrainingEvent> {
   yield { type: "evaluation", step, measures, best };
 }
 
-/** Measures the model on dev where an iteration ends, unless that is done, and keeps it if it is the best. */
+/** Measures the model on dev before and after each iteration, unless that is done, and keeps it if it is the best. */
 async function* evaluate({
   options,
   config,
@@ -212,7 +192,9 @@ async function* evaluate({
   log,
   step,
 }: Run): AsyncGenerator<TrainingEvent> {
-  const due = step % options.steps === 0 && !log.evaluations().some((known) => known.step === step);
+  const { unsupervisedSteps: start, steps } = options;
+  const between = step >= start && (step - start) % steps === 0;
+  const due = between && !log.evaluations().some((known) => known.step === step);
   if (!dev || !due) return;
   const { questions } = dev;
   const result = yield* withCurrentModel(
@@ -230,8 +212,8 @@ async function* evaluate({
       );
     },
   );
-  const before = bestEvaluation(log.evaluations());
-  const best = step > 0 && result.measures.exactMatch! >= (before?.measures.exactMatch ?? 0);
+  const before = bestEvaluation(log.evaluations(), start);
+  const best = step > start && result.measures.exactMatch! >= (before?.measures.exactMatch ?? 0);
   if (best) await saveModel(options.out, config, await engine.parameters(), options.model);
   await log.evaluation(step, result, questions, best ? step : before?.step);
   yield { type: "evaluation", step, measures: result.measures, best };
@@ -241,11 +223,38 @@ async function save(run: Run): Promise<TrainingEvent> {
   const { options, plan, step, log, engine } = run;
   await log.sync();
   const directory = join(options.out, "checkpoint");
-  const iteration = Math.floor(step / options.steps);
-  const progress = { plan, iteration, step, seconds: log.seconds() };
+  const progress = { plan, step, seconds: log.seconds() };
   await writeCheckpoint(directory, progress, await engine.parameters());
   run.saved = step;
   return { type: "checkpoint", step, directory };
+}
+
+/** What became of the run, as far as it went. */
+async function conclude({
+  options,
+  config,
+  engine,
+  task,
+  dev,
+  step,
+  probes,
+  log,
+}: Run): Promise<TrainingResult> {
+  const collapsed = hasCollapsed(probes);
+  const finished = collapsed || step === stepsOf(options);
+  if (finished && !dev && !task.probe)
+    await saveModel(options.out, config, await engine.parameters(), options.model);
+  const ending = finished && !collapsed ? "Finished" : "Stopped";
+  const reason = collapsed ? ": retrieval fell below its start; the best model was kept" : "";
+  const report = await log.report(`${ending} after step ${step}${reason}.`);
+  const evaluations = log.evaluations();
+  const { unsupervisedSteps: start } = options;
+  return {
+    ...{ folder: options.out, report, step, finished },
+    before: evaluations.find((evaluation) => evaluation.step === start)?.measures,
+    after: bestEvaluation(evaluations, start)?.measures,
+    probe: probes.length > 0 ? outcomeOf(probes) : undefined,
+  };
 }
 
 /** The model's parameters, and the objective's own. */
@@ -275,32 +284,6 @@ async function resume(
   checkPlan(options.out, checkpoint, plan);
   await restoreCheckpoint(directory, checkpoint, parameters);
   return checkpoint;
-}
-
-/** What must be the same for a run to go on as if it had not stopped. */
-function planOf(options: ResolvedOptions, model: string, data: string, corpus: string): Checkpoint["plan"] {
-  const { iterations, steps, questions, closePassages, objective, alpha, candidates, learningRate, seed } =
-    options;
-  const {
-    maxPassageTokens,
-    maxAnswerTokens,
-    tau = "fixed head",
-    dropout = "of the model",
-    querySide,
-    nullPassage,
-    engine,
-  } = options;
-  return {
-    ...{ model, data, corpus, iterations, steps, questions, closePassages, objective, alpha, candidates },
-    ...{ nullPassage: nullPassage ? "one" : "none", engine, trained: querySide ? "query side" : "all" },
-    ...{ tau, dropout, learningRate, maxPassageTokens, maxAnswerTokens, seed },
-  };
-}
-
-function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {
-  const hash = createHash("sha256");
-  for (const [name, { value }] of parameters) hash.update(name).update(value);
-  return hash.digest("hex");
 }
 
 /** What the objective learned: exp(s), and the shares of the heads where they are mixed. */
