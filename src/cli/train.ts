@@ -32,6 +32,12 @@ export const trainCommand: Command = defineCommand({
     },
     iterations: { kind: "integer", help: "times that close passages are found anew", default: 1, minimum: 1 },
     steps: { kind: "integer", help: "steps of an iteration", default: 500, minimum: 1 },
+    "qa-steps": {
+      kind: "integer",
+      help: "steps that the first iteration begins with on the objective qa",
+      default: 0,
+      minimum: 0,
+    },
     questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
     "close-passages": { kind: "integer", help: "passages of a question", default: 8, minimum: 1 },
     objective: {
@@ -50,6 +56,10 @@ export const trainCommand: Command = defineCommand({
     tau: {
       kind: "number",
       help: "learn which head retrieves, at this temperature (default: the model's head)",
+    },
+    "probe-heads": {
+      kind: "flag",
+      help: "show how well each head of the retrieval layer retrieves, and train the best",
     },
     "learning-rate": { kind: "number", help: "peak learning rate", default: 5e-5 },
     dropout: { kind: "number", help: "share of numbers dropped (default: as config.json says)" },
@@ -75,6 +85,8 @@ export const trainCommand: Command = defineCommand({
       ...given,
       devQuestions: given["dev-questions"],
       unsupervisedSteps: given["unsupervised-steps"],
+      qaSteps: given["qa-steps"],
+      probeHeads: given["probe-heads"],
       closePassages: given["close-passages"],
       learningRate: given["learning-rate"],
       maxPassageTokens: given["max-passage-tokens"],

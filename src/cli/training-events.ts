@@ -2,6 +2,7 @@
 
 import type { AdaptationPlan } from "../training/adapt-plan.ts";
 import type { TrainingEvent } from "../training/events.ts";
+import type { HeadProbe } from "../training/probe-heads.ts";
 import { duration, type Progress, startProgress } from "./progress.ts";
 
 /** Prints every event of a run, and returns its result. */
@@ -32,6 +33,7 @@ export async function showEvents<Result>(run: AsyncGenerator<TrainingEvent, Resu
       if (done) return event;
       if (event.type === "plan") say(planLines(event.plan));
       else if (event.type === "engine") say(engineLine(event));
+      else if (event.type === "heads") say(headLines(event.heads));
       else if (event.type === "stage") {
         say(`${event.name} …`);
         if (event.total !== undefined) progress = startProgress("done", event.total);
@@ -67,6 +69,12 @@ function engineLine({ name, failures }: Extract<TrainingEvent, { type: "engine" 
   return [`Training steps are computed by ${name}`, ...failures.map((failure) => `not by ${failure}`)].join(
     "; ",
   );
+}
+
+function headLines(heads: readonly HeadProbe[]): string {
+  const lines = heads.map(({ head, correlation }) => `  head ${head}: ${correlation.toFixed(3)}`);
+  const taken = `Head ${heads[0]!.head} is trained to retrieve`;
+  return ["Correlation of scores with an answer in the passage:", ...lines, taken].join("\n");
 }
 
 function lossLine({ losses, questionsPerSecond }: Extract<TrainingEvent, { type: "step" }>): string {

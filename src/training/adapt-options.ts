@@ -9,7 +9,7 @@ import type { SourcePassage, Tagger } from "./salient-spans.ts";
 export type SourceName = "spans" | "questions" | "labels";
 
 /** Of those that are not said, `iterations` is 1, `steps` once through the examples (at most 4,000), and `alpha` 1. */
-export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsupervisedSteps"> {
+export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsupervisedSteps" | "qaSteps"> {
   /** Questions and answers: see `readTrainingFile`. */
   readonly data?: string | undefined;
   /** Queries that `qrels` labels: see `readQuestions`. */

@@ -2,6 +2,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { readConfig } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { ReAtt } from "../reatt.ts";
 import { readPassages } from "../text/corpus.ts";
@@ -53,7 +54,7 @@ export async function* adapt(given: AdaptOptions): AsyncGenerator<TrainingEvent,
   await mkdir(options.out, { recursive: true });
   const task = yield* adaptationTask(options, corpus, inputs);
   const { dev: _, tagger: __, weights: ___, ...run } = options; // all three are part of the task by now
-  const training = yield* runTraining(run, task, corpus);
+  const training = yield* runTraining(run, await readConfig(run.model), task, corpus);
   if (!training.finished) return { plan, training };
   options.signal?.throwIfAborted(); // the last step may be where it was stopped
   await writeModelCard(options, { plan, training, corpus, data: task.digest });

@@ -4,12 +4,15 @@ import type { Measures } from "../evaluation/measures.ts";
 import type { AdaptationPlan } from "./adapt-plan.ts";
 import type { StepLosses } from "./engine.ts";
 import type { ProbeOutcome } from "./probe.ts";
+import type { HeadProbe } from "./probe-heads.ts";
 
 export type TrainingEvent =
   /** What an adaptation is going to do. */
   | { readonly type: "plan"; readonly plan: AdaptationPlan }
   /** The package of TensorFlow.js that computes, and why those that would have been faster don't. */
   | { readonly type: "engine"; readonly name: string; readonly failures: readonly string[] }
+  /** How well each head of the retrieval layer retrieves before training; the first one is taken. */
+  | { readonly type: "heads"; readonly heads: readonly HeadProbe[] }
   /** Something that takes a while begins. */
   | { readonly type: "stage"; readonly name: string; readonly total?: number | undefined }
   /** So much of the stage is done. */

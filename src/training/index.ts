@@ -11,4 +11,5 @@ export {
   type TextBatch,
 } from "./loss-and-gradients.ts";
 export type { TrainOptions } from "./options.ts";
+export { type HeadProbe, type HeadProbeQuestion, probeHeads } from "./probe-heads.ts";
 export { train } from "./train.ts";

@@ -29,6 +29,8 @@ export interface TrainOptions {
   readonly unsupervisedSteps?: number | undefined;
   /** Steps of an iteration. Default 500. */
   readonly steps?: number | undefined;
+  /** Steps of the first iteration that begin with the objective `qa`, whatever comes then. Default 0; the paper has 3,000. */
+  readonly qaSteps?: number | undefined;
   /** Questions of a step. Default 16. */
   readonly questions?: number | undefined;
   /** Close passages of a question. Default 8. */
@@ -43,6 +45,11 @@ export interface TrainOptions {
   readonly candidates?: Candidates | undefined;
   /** Learn which head retrieves, at this temperature; default: the head of the configuration is the one. */
   readonly tau?: number | undefined;
+  /**
+   * Have the head retrieve whose scores agree best with whether a passage contains an answer, before training (section 2.3),
+   * instead of that of the configuration. Default false.
+   */
+  readonly probeHeads?: boolean | undefined;
   /** Peak learning rate. Default 5e-5, as in the paper. */
   readonly learningRate?: number | undefined;
   /** Train the query projection of the retrieval head and nothing else: an index that was made before serves on. */
@@ -72,6 +79,7 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
     unsupervisedSteps: 1_000,
     iterations: 1,
     steps: 500,
+    qaSteps: 0,
     questions: 16,
     closePassages: 8,
     nullPassage: options.objective === "marginal",
@@ -98,9 +106,10 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
 
 function checkNumbers(options: RunOptions): void {
   const count: Range = [(value) => Number.isInteger(value) && value >= 1, "a whole number from 1 on"];
+  const countOrNone: Range = [(value) => Number.isInteger(value) && value >= 0, "a whole number from 0 on"];
   const ranges: Partial<Record<keyof RunOptions, Range>> = {
     ...{ devQuestions: count, iterations: count, steps: count, questions: count, closePassages: count },
-    unsupervisedSteps: [(value) => Number.isInteger(value) && value >= 0, "a whole number from 0 on"],
+    ...{ unsupervisedSteps: countOrNone, qaSteps: countOrNone },
     alpha: [(value) => value >= 0, "a number from 0 on"],
     tau: [(value) => value > 0, "a number above 0"],
     learningRate: [(value) => value >= 0, "a number from 0 on"],
@@ -120,6 +129,7 @@ type Defaulted =
   | "unsupervisedSteps"
   | "iterations"
   | "steps"
+  | "qaSteps"
   | "questions"
   | "closePassages"
   | "nullPassage"
@@ -134,7 +144,7 @@ type Defaulted =
   | "resume";
 
 /** What every run is told, whatever it trains on. */
-export type RunOptions = Omit<TrainOptions, "data">;
+export type RunOptions = Omit<TrainOptions, "data" | "probeHeads">;
 
 export type ResolvedOptions = RunOptions & {
   readonly [Name in Defaulted]-?: NonNullable<TrainOptions[Name]>;

@@ -27,7 +27,7 @@ export interface HeadProbe {
 }
 
 /** A question with passages, of which some contain an answer and some do not. */
-export interface ProbeQuestion {
+export interface HeadProbeQuestion {
   readonly question: string;
   readonly answers: readonly string[];
   readonly passages: readonly Passage[];
@@ -36,7 +36,10 @@ export interface ProbeQuestion {
 const MAX_PASSAGE_TOKENS = 512;
 
 /** All heads of the retrieval layer, the best first. Questions whose passages are all alike tell nothing and are left out. */
-export async function probeHeads(folder: string, questions: readonly ProbeQuestion[]): Promise<HeadProbe[]> {
+export async function probeHeads(
+  folder: string,
+  questions: readonly HeadProbeQuestion[],
+): Promise<HeadProbe[]> {
   const config = await readConfig(folder);
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"));
   await using session = await compile(traceHeads(config), { weights: await loadWeights(folder, config) });

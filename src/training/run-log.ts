@@ -34,11 +34,22 @@ export interface Evaluation {
   readonly measures: Measures;
 }
 
-/** The evaluation of the model that is kept: the last one of the highest exact match among those after step `start`. */
+/** What decides which model is kept; each where those before it are equal. Answers can be right though nothing is found. */
+const CRITERIA = ["exactMatch", "recall@1", "f1"] as const;
+
+export function atLeastAsGood(measures: Measures, others: Measures): boolean {
+  const decisive = CRITERIA.find((name) => measures[name] !== others[name]);
+  return decisive === undefined || measures[decisive]! > others[decisive]!;
+}
+
+/** The evaluation of the model that is kept: the best after step `start`, the last of equal ones. */
 export function bestEvaluation(evaluations: readonly Evaluation[], start: number): Evaluation | undefined {
-  const after = evaluations.filter(({ step }) => step > start);
-  const highest = Math.max(...after.map(({ measures }) => measures.exactMatch!));
-  return after.findLast(({ measures }) => measures.exactMatch === highest);
+  return evaluations
+    .filter(({ step }) => step > start)
+    .reduce<Evaluation | undefined>(
+      (best, next) => (!best || atLeastAsGood(next.measures, best.measures) ? next : best),
+      undefined,
+    );
 }
 
 export interface RunLog extends AsyncDisposable {

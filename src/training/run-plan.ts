@@ -1,6 +1,7 @@
 /** What must be the same for a run to go on as if it had not stopped. */
 
 import { createHash } from "node:crypto";
+import type { ModelConfig } from "../config.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { ParameterState } from "./optimizer.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -8,18 +9,19 @@ import type { ResolvedOptions } from "./options.ts";
 /** By name. `parameters` are those that the run begins with; `data` and `corpus` are digests. */
 export function planOf(
   options: ResolvedOptions,
+  { retrievalHead }: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   data: string,
   corpus: string,
 ): Checkpoint["plan"] {
-  const { unsupervisedSteps, iterations, steps, questions, closePassages, nullPassage } = options;
+  const { unsupervisedSteps, qaSteps, iterations, steps, questions, closePassages, nullPassage } = options;
   const { objective, alpha, candidates, tau = "fixed head", querySide } = options;
   const { learningRate, dropout = "of the model", maxPassageTokens, maxAnswerTokens, engine, seed } = options;
   return {
     ...{ model: digestParameters(parameters), data, corpus },
-    ...{ unsupervisedSteps, iterations, steps, questions, closePassages },
+    ...{ unsupervisedSteps, iterations, steps, qaSteps, questions, closePassages },
     nullPassage: nullPassage ? "one" : "none",
-    ...{ objective, alpha, candidates, tau, trained: querySide ? "query side" : "all" },
+    ...{ objective, alpha, candidates, retrievalHead, tau, trained: querySide ? "query side" : "all" },
     ...{ learningRate, dropout, maxPassageTokens, maxAnswerTokens, engine, seed },
   };
 }

@@ -31,12 +31,12 @@ export function iterationStage(
   source: ExampleSource,
   tokenizer: Tokenizer,
 ): Stage {
-  const { unsupervisedSteps, steps, objective } = options;
+  const { unsupervisedSteps, qaSteps, steps, objective } = options;
   const seed = `${options.seed} ${iteration}`;
   return {
     ...{ first: unsupervisedSteps + iteration * steps, steps, seed },
     examples: (step) => examplesOfStep(source, tokenizer, { ...options, seed, step }),
-    objective: () => objective,
+    objective: (step) => (iteration === 0 && step < qaSteps ? "qa" : objective),
   };
 }
 

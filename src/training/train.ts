@@ -8,6 +8,7 @@ import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
 import { loadWeights } from "../weights/load.ts";
 import { parameterShapes } from "../weights/names.ts";
 import { hasWeights } from "../weights/open.ts";
+import { bestHead } from "./best-head.ts";
 import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
 import { modelSearch, withCurrentModel } from "./current-model.ts";
@@ -31,7 +32,7 @@ import {
   writeProbeRecords,
 } from "./probe.ts";
 import { questionTask } from "./question-task.ts";
-import { bestEvaluation, openRunLog, type RunLog } from "./run-log.ts";
+import { atLeastAsGood, bestEvaluation, openRunLog, type RunLog } from "./run-log.ts";
 import { planOf } from "./run-plan.ts";
 import { saveModel } from "./save-model.ts";
 import { learningRateAt } from "./schedule.ts";
@@ -55,7 +56,12 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   yield { type: "stage", name: "reading the corpus" };
   const corpus = await surveyCorpus(options.corpus, options.signal);
   const questions = await readTrainingFile(options.data, options.signal);
-  return yield* runTraining(options, questionTask(options, corpus, questions), corpus);
+  const config = await readConfig(options.model);
+  const retrievalHead = options.probeHeads
+    ? yield* bestHead(options, config, corpus, questions)
+    : config.retrievalHead;
+  const task = questionTask(options, corpus, questions);
+  return yield* runTraining(options, { ...config, retrievalHead }, task, corpus);
 }
 
 /** What a run works with. */
@@ -80,10 +86,10 @@ interface Run {
 /** Trains on what `task` gives, iteration by iteration; a model without weights first on the texts of the corpus. */
 export async function* runTraining(
   given: ResolvedOptions,
+  config: ModelConfig,
   task: TrainingTask,
   corpus: CorpusSurvey,
 ): AsyncGenerator<TrainingEvent, TrainingResult> {
-  const config = await readConfig(given.model);
   const tokenizer = await loadTokenizer(join(given.model, "spiece.model"));
   const scratch = !(await hasWeights(given.model));
   if (scratch) yield { type: "stage", name: `${given.model} has no weights: beginning with random ones` };
@@ -93,7 +99,7 @@ export async function* runTraining(
     config,
     scratch ? initialWeights(config, options.seed) : await loadWeights(options.model, config),
   );
-  const plan = planOf(options, parameters, task.digest, corpus.digest);
+  const plan = planOf(options, config, parameters, task.digest, corpus.digest);
   const checkpoint = await resume(options, plan, parameters);
   await mkdir(options.out, { recursive: true });
   const dev = await openDevSet(options);
@@ -213,7 +219,7 @@ async function* evaluate({
     },
   );
   const before = bestEvaluation(log.evaluations(), start);
-  const best = step > start && result.measures.exactMatch! >= (before?.measures.exactMatch ?? 0);
+  const best = step > start && (!before || atLeastAsGood(result.measures, before.measures));
   if (best) await saveModel(options.out, config, await engine.parameters(), options.model);
   await log.evaluation(step, result, questions, best ? step : before?.step);
   yield { type: "evaluation", step, measures: result.measures, best };

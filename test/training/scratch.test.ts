@@ -6,15 +6,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { loadTokenizer } from "../../src/text/tokenizer.ts";
-import { surveyCorpus } from "../../src/training/corpus.ts";
 import type { TrainingEvent, TrainingResult } from "../../src/training/events.ts";
 import { readMetrics } from "../../src/training/metrics-log.ts";
-import { type TrainOptions, withDefaults } from "../../src/training/options.ts";
-import { unsupervisedStage } from "../../src/training/stages.ts";
+import type { TrainOptions } from "../../src/training/options.ts";
 import { train } from "../../src/training/train.ts";
 import { finish } from "../support/adaptation.ts";
-import { TOKENIZER, temporaryFolder, writeSmallRun, writeTinyModel } from "../support/training.ts";
+import { temporaryFolder, writeSmallRun, writeTinyModel } from "../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -24,24 +21,6 @@ mkdirSync(model);
 await writeTinyModel(model, { weights: false });
 const scratch: TrainOptions = { ...small, model, iterations: 1, unsupervisedSteps: 4, steps: 2 };
 const at = (name: string): string => join(folder.path, name);
-
-test("passages are read without a question, and what was dropped from them is written", async () => {
-  const tokenizer = await loadTokenizer(TOKENIZER);
-  const corpus = await surveyCorpus(small.corpus);
-  const stage = await finish(unsupervisedStage(withDefaults(scratch), corpus, tokenizer));
-  assert.equal([stage.first, stage.steps, stage.objective(0)], [0, 4, "qa"]);
-  for (const { question, answer, passages } of stage.examples(3)) {
-    assert.equal(question, [tokenizer.eosId]);
-    assert.match(tokenizer.decode(passages[0]!), /<extra_id_0>/);
-    assert.match(tokenizer.decode(answer), /^<extra_id_0> .* <extra_id_1>$/);
-    assert.equal(
-      [passages.length, passages[0]!.at(-1), answer.at(-1)],
-      [1, tokenizer.eosId, tokenizer.eosId],
-    );
-  }
-  assert.equal(stage.examples(3), stage.examples(3));
-  assert.not.equal(stage.examples(2), stage.examples(3));
-});
 
 test("the stage lowers its loss on a toy corpus", async () => {
   const long = { out: at("long"), unsupervisedSteps: 60, steps: 1, questions: 8, learningRate: 0.02 };
