@@ -4,7 +4,7 @@ import { readJudgements } from "../evaluation/trec.ts";
 import { readQuestions } from "../text/corpus.ts";
 import type { AdaptOptions, SourceName } from "./adapt-options.ts";
 import type { CorpusSurvey } from "./corpus.ts";
-import { readTrainingFile, type TrainingQuestion } from "./data.ts";
+import { readQuestionsAbout, type TrainingQuestion } from "./data.ts";
 import { createRandom } from "./random.ts";
 import { type LabelledQuery, labelledQueries } from "./retrieval-labels.ts";
 
@@ -32,9 +32,9 @@ export async function readInputs(
   corpus: CorpusSurvey,
 ): Promise<AdaptationInputs> {
   const { data, dev, queries, qrels, seed = 0, signal } = options;
-  const questions = data === undefined ? [] : await readTrainingFile(data, signal);
+  const questions = data === undefined ? [] : await readQuestionsAbout(corpus, data, signal);
   const watched =
-    dev === undefined ? undefined : (await readTrainingFile(dev, signal)).slice(0, MAX_HELD_OUT);
+    dev === undefined ? undefined : (await readQuestionsAbout(corpus, dev, signal)).slice(0, MAX_HELD_OUT);
   const labelled =
     queries === undefined || qrels === undefined ? [] : await readLabels(queries, qrels, corpus);
   return {

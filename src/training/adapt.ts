@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { readConfig } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { ReAtt } from "../reatt.ts";
-import { readPassages } from "../text/corpus.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeModelCard } from "./adapt-card.ts";
 import { readInputs } from "./adapt-inputs.ts";
@@ -18,7 +17,7 @@ import {
 import { type AdaptationPlan, planAdaptation } from "./adapt-plan.ts";
 import { adaptationTask, availableExamples } from "./adapt-task.ts";
 import { findRun } from "./checkpoint.ts";
-import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
+import { type CorpusSurvey, readUnchanged, surveyCorpus } from "./corpus.ts";
 import { reporting, type TrainingEvent, type TrainingResult } from "./events.ts";
 import { runTraining } from "./train.ts";
 
@@ -72,7 +71,7 @@ async function* indexAdapted(
   if (resume && (await hasIndex(model, directory))) return directory;
   yield { type: "stage", name: "indexing the corpus", total: corpus.ids.length };
   const index = yield* reporting<TrainingEvent, AsyncDisposable>((report) =>
-    model.index(readPassages(file, signal), {
+    model.index(readUnchanged(file, corpus.digest, signal), {
       directory,
       maxPassageTokens,
       signal,

@@ -12,7 +12,7 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { InputError } from "../errors.ts";
+import { InputError, systemProblem } from "../errors.ts";
 import { replaceFile } from "../replace-file.ts";
 import { openSafetensors } from "../weights/safetensors.ts";
 import { writeSafetensors } from "../weights/write-safetensors.ts";
@@ -69,7 +69,10 @@ export async function findCheckpoint(directory: string): Promise<Checkpoint | un
   const file = fileOf(directory);
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
-    throw error;
+    throw new InputError(
+      { where: file, expected: "a checkpoint", got: systemProblem(error), remedy: "choose another folder" },
+      { cause: error },
+    );
   });
   if (text === undefined) return undefined;
   const parsed = description.safeParse(parseJson(text));
@@ -118,14 +121,26 @@ export async function restoreCheckpoint(
   }
 }
 
+/** What a plan has the digest of: another one says nothing to a person. */
+const DIGESTED: Readonly<Record<string, string>> = {
+  model: "model",
+  data: "training data",
+  corpus: "corpus",
+};
+
 /** @throws {InputError} naming the first thing that is not as it was when the run began. */
 export function checkPlan(directory: string, checkpoint: Checkpoint, plan: Checkpoint["plan"]): void {
   for (const name of new Set([...Object.keys(checkpoint.plan), ...Object.keys(plan)])) {
     if (checkpoint.plan[name] === plan[name]) continue;
+    const digested = DIGESTED[name];
     throw new InputError({
-      where: `${directory}, ${name}`,
-      expected: `${checkpoint.plan[name]}, as the run began with`,
-      got: `${plan[name]}`,
+      ...(digested
+        ? { where: directory, expected: `the ${digested} that the run began with`, got: "another" }
+        : {
+            where: `${directory}, ${name}`,
+            expected: `${checkpoint.plan[name] ?? "none"}, as the run began with`,
+            got: `${plan[name] ?? "none"}`,
+          }),
       remedy: "resume with what the run began with, or start a new run in another folder",
     });
   }

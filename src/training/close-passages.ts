@@ -36,14 +36,13 @@ const SEARCHED_TOGETHER = 64;
  * question was asked about is always among them, in the last place if the search did not find it. Where a search finds too
  * few (BM25: those without a term of the question), the rest are drawn at random.
  *
- * @throws {InputError} where the corpus has fewer passages than `count`, or not the passage that a question was asked about.
+ * @throws {InputError} where the corpus has fewer passages than `count`.
  */
 export async function closePassages(
   questions: readonly TrainingQuestion[],
   { search, count, corpusIds, seed, onProgress, signal }: CloseOptions,
 ): Promise<string[][]> {
   checkCount(count, corpusIds.length);
-  checkPassageIds(questions, corpusIds);
   const close: string[][] = [];
   for (let first = 0; first < questions.length; first += SEARCHED_TOGETHER) {
     signal?.throwIfAborted();
@@ -84,26 +83,13 @@ function complete(found: readonly string[], count: number, ids: readonly string[
   return [...distinct];
 }
 
-function checkCount(count: number, passages: number): void {
+/** @throws {InputError} where there are fewer passages than `count`. */
+export function checkCount(count: number, passages: number): void {
   if (passages >= count) return;
   throw new InputError({
     where: "close passages",
     expected: `a corpus of at least ${count} passages`,
     got: `${passages}`,
     remedy: "ask for fewer close passages, or name a larger corpus",
-  });
-}
-
-function checkPassageIds(questions: readonly TrainingQuestion[], corpusIds: readonly string[]): void {
-  const unknown = new Set(questions.flatMap(({ passageId }) => passageId ?? []));
-  const all = unknown.size;
-  for (const id of corpusIds) unknown.delete(id);
-  const first = questions.find(({ passageId }) => passageId !== undefined && unknown.has(passageId));
-  if (!first) return;
-  throw new InputError({
-    where: `question ${excerpt(first.id)}`,
-    expected: "its passage_id to be in the corpus",
-    got: `${excerpt(first.passageId)}, one of ${unknown.size} of ${all} that are not`,
-    remedy: "name the corpus that the questions were asked about, or leave passage_id out",
   });
 }

@@ -25,6 +25,30 @@ export async function surveyCorpus(file: string, signal?: AbortSignal): Promise<
 }
 
 /**
+ * All passages of a corpus whose digest was `digest` when the run began.
+ *
+ * @throws {InputError} at the end, where it is another by now.
+ */
+export async function* readUnchanged(
+  file: string,
+  digest: string,
+  signal?: AbortSignal,
+): AsyncGenerator<Passage, void> {
+  const hash = createHash("sha256");
+  for await (const passage of readPassages(file, signal)) {
+    update(hash, passage);
+    yield passage;
+  }
+  if (hash.digest("hex") === digest) return;
+  throw new InputError({
+    where: file,
+    expected: "the corpus that the run began with",
+    got: "another one",
+    remedy: "put the old file back, or begin a new run",
+  });
+}
+
+/**
  * The passages named, by id, read in one pass over the corpus. They are held in memory, the rest of the corpus is not: a
  * million passages of 100 words take some 0.9 GB.
  *
@@ -39,19 +63,8 @@ export async function pickPassages(
 ): Promise<Map<string, Passage>> {
   const missing = new Set(ids);
   const picked = new Map<string, Passage>();
-  const hash = createHash("sha256");
-  for await (const passage of readPassages(file, signal)) {
-    update(hash, passage);
+  for await (const passage of readUnchanged(file, digest, signal))
     if (missing.delete(passage.id)) picked.set(passage.id, passage);
-  }
-  if (hash.digest("hex") !== digest) {
-    throw new InputError({
-      where: file,
-      expected: "the corpus that the run began with",
-      got: "another one",
-      remedy: "put the old file back, or begin a new run",
-    });
-  }
   const [unknown] = missing;
   if (unknown === undefined) return picked;
   throw new InputError({

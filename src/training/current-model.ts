@@ -6,9 +6,8 @@ import type { ModelConfig } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { ReAtt } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/token-index.ts";
-import { readPassages } from "../text/corpus.ts";
 import type { CloseSearch } from "./close-passages.ts";
-import type { CorpusSurvey } from "./corpus.ts";
+import { type CorpusSurvey, readUnchanged } from "./corpus.ts";
 import { reporting, type TrainingEvent } from "./events.ts";
 import type { ParameterState } from "./optimizer.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -43,7 +42,7 @@ async function* indexCorpus(
   await rm(directory, { recursive: true, force: true });
   yield { type: "stage", name: "indexing the corpus", total: corpus.ids.length };
   return yield* reporting((report) =>
-    model.index(readPassages(file), {
+    model.index(readUnchanged(file, corpus.digest, signal), {
       directory,
       maxPassageTokens,
       signal,

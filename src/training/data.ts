@@ -9,6 +9,7 @@ import { InputError } from "../errors.ts";
 import { excerpt } from "../excerpt.ts";
 import type { Question } from "../text/corpus.ts";
 import { createIdTable } from "../text/id-table.ts";
+import type { CorpusSurvey } from "./corpus.ts";
 import { type JsonRecord, readJsonRecords } from "./json-records.ts";
 import { createRandom } from "./random.ts";
 
@@ -54,6 +55,30 @@ export async function readTrainingFile(file: string, signal?: AbortSignal): Prom
   }
   if (questions.length === 0) throw problem(file, "at least one question", "none", "write one a line");
   return questions;
+}
+
+/**
+ * Reads a training file whose questions were asked about a corpus.
+ *
+ * @throws {InputError} as `readTrainingFile` does, and for a `passage_id` that the corpus does not have.
+ */
+export async function readQuestionsAbout(
+  corpus: CorpusSurvey,
+  file: string,
+  signal?: AbortSignal,
+): Promise<TrainingQuestion[]> {
+  const questions = await readTrainingFile(file, signal);
+  const unknown = new Set(questions.flatMap(({ passageId }) => passageId ?? []));
+  const all = unknown.size;
+  for (const id of corpus.ids) unknown.delete(id);
+  const first = questions.find(({ passageId }) => passageId !== undefined && unknown.has(passageId));
+  if (!first) return questions;
+  throw problem(
+    `${file}, question ${excerpt(first.id)}`,
+    "its passage_id to be in the corpus",
+    `${excerpt(first.passageId)}, one of ${unknown.size} of ${all} that are not`,
+    "name the corpus that the questions were asked about, or leave passage_id out",
+  );
 }
 
 /** One of a question's answers, drawn by seed, step and question: a run that is resumed draws the same. */

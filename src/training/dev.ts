@@ -1,9 +1,8 @@
 /** The questions that a run is measured on, and how BM25 does on them. */
 
 import { buildBm25 } from "../retrieval/bm25.ts";
-import { readPassages } from "../text/corpus.ts";
-import type { Passage } from "../text/passage.ts";
-import { readTrainingFile, type TrainingQuestion } from "./data.ts";
+import { type CorpusSurvey, pickPassages, readUnchanged } from "./corpus.ts";
+import { readQuestionsAbout, type TrainingQuestion } from "./data.ts";
 import { CUTOFFS, recallOf } from "./evaluate.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Baseline } from "./report.ts";
@@ -13,23 +12,18 @@ export interface DevSet {
   readonly baseline: Baseline;
 }
 
-/** Undefined where the run has no dev file. @throws {InputError} where it can't be read. */
-export async function openDevSet({
-  dev,
-  devQuestions,
-  corpus,
-  signal,
-}: ResolvedOptions): Promise<DevSet | undefined> {
+/** Undefined where the run has no dev file. @throws {InputError} where it can't be read, or is about another corpus. */
+export async function openDevSet(
+  { dev, devQuestions, corpus: file, signal }: ResolvedOptions,
+  corpus: CorpusSurvey,
+): Promise<DevSet | undefined> {
   if (dev === undefined) return undefined;
-  const questions = (await readTrainingFile(dev, signal)).slice(0, devQuestions);
-  const bm25 = await buildBm25(readPassages(corpus), { signal });
+  const questions = (await readQuestionsAbout(corpus, dev, signal)).slice(0, devQuestions);
+  const bm25 = await buildBm25(readUnchanged(file, corpus.digest, signal), { signal });
   const found = questions.map(({ question }) =>
     bm25.search(question, Math.max(...CUTOFFS)).map(({ id }) => id),
   );
-  const wanted = new Set(found.flat());
-  const passages = new Map<string, Passage>();
-  for await (const passage of readPassages(corpus, signal))
-    if (wanted.has(passage.id)) passages.set(passage.id, passage);
+  const passages = await pickPassages(file, found.flat(), corpus.digest, signal);
   const measures = recallOf(
     questions,
     found.map((ids) => ids.map((id) => passages.get(id)!)),

@@ -2,7 +2,7 @@
 
 import { buildBm25 } from "../retrieval/bm25.ts";
 import { readPassages } from "../text/corpus.ts";
-import { bm25Search, type CloseSearch, contextSearch } from "./close-passages.ts";
+import { bm25Search, type CloseSearch, checkCount, contextSearch } from "./close-passages.ts";
 import { type CorpusSurvey, pickPassages } from "./corpus.ts";
 import { digestQuestions, drawAnswer, type TrainingQuestion } from "./data.ts";
 import { keptClosePassages } from "./kept-close-passages.ts";
@@ -10,7 +10,11 @@ import type { ResolvedOptions } from "./options.ts";
 import { withNullPassages } from "./source.ts";
 import type { TrainingTask } from "./task.ts";
 
-/** Reads each question with its close passages, of which one may be the null passage, and writes one of its answers. */
+/**
+ * Reads each question with its close passages, of which one may be the null passage, and writes one of its answers.
+ *
+ * @throws {InputError} where the corpus has too few passages.
+ */
 export function questionTask(
   options: ResolvedOptions,
   corpus: CorpusSurvey,
@@ -18,6 +22,7 @@ export function questionTask(
 ): TrainingTask {
   const { closePassages, nullPassage, signal } = options;
   const count = nullPassage ? closePassages - 1 : closePassages;
+  checkCount(count, corpus.ids.length); // now, and not when the model has been measured
   return {
     digest: digestQuestions(questions),
     async *prepare(iteration, search) {

@@ -6,7 +6,9 @@ import type { Checkpoint } from "./checkpoint.ts";
 import type { ParameterState } from "./optimizer.ts";
 import type { ResolvedOptions } from "./options.ts";
 
-/** By name. `parameters` are those that the run begins with; `data` and `corpus` are digests. */
+/**
+ * By name, what a person chose first. `parameters` are those that the run begins with; `data` and `corpus` are digests.
+ */
 export function planOf(
   options: ResolvedOptions,
   { retrievalHead }: ModelConfig,
@@ -18,11 +20,11 @@ export function planOf(
   const { objective, alpha, candidates, tau = "fixed head", querySide } = options;
   const { learningRate, dropout = "of the model", maxPassageTokens, maxAnswerTokens, engine, seed } = options;
   return {
-    ...{ model: digestParameters(parameters), data, corpus },
     ...{ unsupervisedSteps, iterations, steps, qaSteps, questions, closePassages },
     nullPassage: nullPassage ? "one" : "none",
     ...{ objective, alpha, candidates, retrievalHead, tau, trained: querySide ? "query side" : "all" },
     ...{ learningRate, dropout, maxPassageTokens, maxAnswerTokens, engine, seed },
+    ...{ data, corpus, model: digestParameters(parameters) },
   };
 }
 

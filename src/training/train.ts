@@ -12,7 +12,7 @@ import { bestHead } from "./best-head.ts";
 import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
 import { modelSearch, withCurrentModel } from "./current-model.ts";
-import { readTrainingFile } from "./data.ts";
+import { readQuestionsAbout } from "./data.ts";
 import { type DevSet, openDevSet } from "./dev.ts";
 import type { StepLosses, TrainingEngine } from "./engine.ts";
 import { evaluateOnDev } from "./evaluate.ts";
@@ -55,7 +55,7 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const options = withDefaults(given);
   yield { type: "stage", name: "reading the corpus" };
   const corpus = await surveyCorpus(options.corpus, options.signal);
-  const questions = await readTrainingFile(options.data, options.signal);
+  const questions = await readQuestionsAbout(corpus, options.data, options.signal);
   const config = await readConfig(options.model);
   const retrievalHead = options.probeHeads
     ? yield* bestHead(options, config, corpus, questions)
@@ -102,7 +102,7 @@ export async function* runTraining(
   const plan = planOf(options, config, parameters, task.digest, corpus.digest);
   const checkpoint = await resume(options, plan, parameters);
   await mkdir(options.out, { recursive: true });
-  const dev = await openDevSet(options);
+  const dev = await openDevSet(options, corpus);
   await using engine = yield* openEngine(options, config, parameters);
   await using log = await openRunLog(options, checkpoint, dev?.baseline);
   const { step = 0 } = checkpoint ?? {};

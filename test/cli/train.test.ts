@@ -28,7 +28,12 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
   "a passage_id that is not in the corpus": [
     ["--data", lines("unknown.jsonl", { ...question, passage_id: "none" })],
     1,
-    /question '1': expected its passage_id to be in the corpus, got 'none', one of 1 of 1/,
+    /unknown\.jsonl, question '1': expected its passage_id to be in the corpus, got 'none', one of 1 of 1/,
+  ],
+  "a passage_id of dev that is not in the corpus": [
+    ["--dev", lines("unknown-dev.jsonl", { ...question, passage_id: "none" })],
+    1,
+    /unknown-dev\.jsonl, question '1': expected its passage_id to be in the corpus, got 'none'/,
   ],
   "a question without answers": [
     ["--data", lines("mute.jsonl", question, { question: "Why?" })],

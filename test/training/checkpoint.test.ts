@@ -112,9 +112,12 @@ function wholeText(): Checkpoint {
 test("another plan is refused, with the first difference named", () => {
   checkPlan("run", wholeText(), { steps: 10, data: "abc" });
   for (const [plan, expected] of [
-    [{ data: "xyz", steps: 10 }, "run, data: expected abc, as the run began with, got xyz"],
+    [
+      { data: "xyz", steps: 10 },
+      "run: expected the training data that the run began with, got another; resume with",
+    ],
     [{ data: "abc", steps: 20 }, "run, steps: expected 10, as the run began with, got 20"],
-    [{ data: "abc", steps: 10, seed: 3 }, "run, seed: expected undefined"],
+    [{ data: "abc", steps: 10, seed: 3 }, "run, seed: expected none, as the run began with, got 3"],
   ] as const)
     assert.throws(
       () => checkPlan("run", wholeText(), plan),

@@ -8,6 +8,7 @@ import { readQuestions } from "../../src/text/corpus.ts";
 import {
   digestQuestions,
   drawAnswer,
+  readQuestionsAbout,
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/data.ts";
@@ -184,6 +185,18 @@ test("the digest changes with whatever training takes from the questions", () =>
   assert.is(new Set(variants.map((variant) => digestQuestions([variant]))).size, variants.length);
   assert.is(digestQuestions([{ ...question }]), digestQuestions([question]));
   assert.is.not(digestQuestions([question, variants[1]!]), digestQuestions([variants[1]!, question]));
+});
+
+test("a passage_id must be one of the corpus", async () => {
+  const ids = ["p1", "p2", "x", "y", "p1"];
+  const records = ids.map((passage_id) => ({ question: "q?", answers: ["a"], passage_id }));
+  writeFileSync(file, records.map((record) => JSON.stringify(record)).join("\n"));
+  const about = (...ids: string[]) => readQuestionsAbout({ ids, digest: "" }, file);
+  assert.is((await about("p2", "y", "p1", "x", "z")).length, 5);
+  await refused(
+    about("p1", "p2", "p3"),
+    /train, question '3': expected its passage_id to be in the corpus, got 'x', one of 2 of 4 that are not; /,
+  );
 });
 
 test.run();

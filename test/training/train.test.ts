@@ -131,9 +131,13 @@ for (const [name, other, message] of [
   [
     "data",
     (file: string) => appendFileSync(file, '{"id":"new","question":"Why?","answers":["So."]}\n'),
-    /data: /,
+    /expected the training data that the run began with, got another/,
   ],
-  ["corpus", (file: string) => appendFileSync(file, '{"id":"new","title":"","text":"New."}\n'), /corpus: /],
+  [
+    "corpus",
+    (file: string) => appendFileSync(file, '{"id":"new","title":"","text":"New."}\n'),
+    /expected the corpus that the run began with, got another/,
+  ],
 ] as const)
   test(`resuming with another ${name} is refused, and nothing is lost`, async () => {
     const file = join(folder.path, `other-${name}.jsonl`);
@@ -142,6 +146,19 @@ for (const [name, other, message] of [
     await refused(finish({ ...options, [name]: file, resume: true }), message);
     assert.equal(await outcome(options), expected);
   });
+
+test("a corpus that changes under a run stops it; put back, the run goes on", async () => {
+  const corpus = join(folder.path, "changing.jsonl");
+  const text = readFileSync(options.corpus);
+  writeFileSync(corpus, text);
+  const changing = { ...options, corpus, out: join(folder.path, "changing"), dev: undefined, steps: 1 };
+  const run = finish(changing, (event) => {
+    if (event.type === "step") appendFileSync(corpus, '{"id":"new","title":"","text":"New."}\n');
+  });
+  await refused(run, /changing\.jsonl: expected the corpus that the run began with, got another one/);
+  writeFileSync(corpus, text);
+  assert.is((await finish({ ...changing, resume: true })).step, 2);
+});
 
 for (const [name, value] of Object.entries({ steps: 3, questions: 2, seed: 6, alpha: 1, learningRate: 0.5 }))
   test(`resuming with other ${name} is refused`, () =>

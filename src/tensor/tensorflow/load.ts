@@ -39,7 +39,8 @@ export async function loadTensorFlow(
       await tf.ready();
       return { tf, name, failures };
     } catch (cause) {
-      failures.push(new Error(`${name}: ${(cause as Error).message.split("\n")[0]}`, { cause }));
+      const [reason] = (cause as Error).message.split(/\.?\s*\n|\.\s*$/);
+      failures.push(new Error(`${name}: ${reason}`, { cause }));
     }
   }
   throw new InputError(
