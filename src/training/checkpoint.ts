@@ -23,7 +23,7 @@ export interface Checkpoint {
   readonly version: 1;
   /** All that must be the same for a run to go on: model, data, corpus, options. */
   readonly plan: Readonly<Record<string, string | number>>;
-  /** Steps done, of all iterations. */
+  /** Steps done, of all stages. */
   readonly step: number;
   /** Seconds of training so far. */
   readonly seconds: number;

@@ -19,7 +19,7 @@ export type TrainingEvent =
   | { readonly type: "progress"; readonly done: number }
   | {
       readonly type: "step";
-      /** Steps done, and of how many in all iterations. */
+      /** Steps done, and of how many in all stages. */
       readonly step: number;
       readonly steps: number;
       readonly losses: StepLosses;

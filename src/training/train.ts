@@ -75,7 +75,7 @@ interface Run {
   readonly engine: TrainingEngine;
   readonly log: RunLog;
   readonly dev: DevSet | undefined;
-  /** Steps done, of all iterations. */
+  /** Steps done, of all stages. */
   step: number;
   /** The step of the last checkpoint. */
   saved: number | undefined;
