@@ -12,10 +12,16 @@ import type { Node, Operation, Tracer, Value } from "./trace.ts";
 /**
  * Extends what `tracer` has recorded by the gradients of `loss`, a float32 of no axes, with respect to `variables`.
  *
- * Returns them in the order of `variables`; a variable that `loss` does not depend on has a gradient of zeros. Gradients
- * have the shapes of their variables. Axes along which tensors are sliced or averaged must have known sizes.
+ * Returns them in the order of `variables`, added to `known` where it is given; a variable that `loss` does not depend on has a
+ * gradient of zeros. Gradients have the shapes of their variables. Axes along which tensors are sliced or averaged must have
+ * known sizes.
  */
-export function gradients(tracer: Tracer, loss: Value, variables: readonly Value[]): Value[] {
+export function gradients(
+  tracer: Tracer,
+  loss: Value,
+  variables: readonly Value[],
+  known?: readonly Value[],
+): Value[] {
   const recorded = [...tracer.nodes];
   const dependent = new Set<Value>(variables);
   for (const { operation, inputs, outputs } of recorded)
@@ -23,22 +29,38 @@ export function gradients(tracer: Tracer, loss: Value, variables: readonly Value
       for (const output of outputs) dependent.add(output);
 
   const sums = new Map<Value, Value>([[loss, tracer.scalar(1)]]);
+  for (const [i, sum] of known?.entries() ?? []) sums.set(variables[i]!, sum);
   for (const node of recorded.reverse()) {
     if (!node.outputs.some((output) => sums.has(output) && dependent.has(output))) continue;
     const [first, ...more] = node.outputs.map((output) => sums.get(output) ?? zeros(tracer, output.shape));
     const parts = rules[node.operation](tracer, node, first!, ...more);
     for (const [i, input] of node.inputs.entries()) {
       if (!dependent.has(input)) continue;
-      const known = sums.get(input);
-      const part = parts[i]!();
-      sums.set(input, known ? tracer.add(known, part) : part);
+      sums.set(input, sumOf(tracer, sums.get(input), parts[i]!(), input.shape));
     }
   }
   return variables.map((variable) => sums.get(variable) ?? zeros(tracer, variable.shape));
 }
 
+/** A gradient of a table that is zero but for some rows: row `indices[i]` has `updates[i]`, equal indices their sum. */
+interface RowGradient {
+  readonly indices: Value;
+  readonly updates: Value;
+}
+
+/** A sum of gradients of `shape` with one more. Rows are added in place: tables are large, and few of their rows are used. */
+function sumOf(ops: Ops<Value>, sum: Value | undefined, part: Value | RowGradient, shape: Shape): Value {
+  if ("updates" in part) return ops.scatterAdd(sum ?? zeros(ops, shape), part.updates, part.indices);
+  return sum ? ops.add(sum, part) : part;
+}
+
 /** From the gradient of each output, that of each input, as a thunk: what no variable needs is not said. */
-type Rule = (ops: Ops<Value>, node: Node, gradient: Value, ...more: Value[]) => readonly (() => Value)[];
+type Rule = (
+  ops: Ops<Value>,
+  node: Node,
+  gradient: Value,
+  ...more: Value[]
+) => readonly (() => Value | RowGradient)[];
 
 const none: Rule = (_, { operation }) => {
   throw new Error(`"${operation}" has no gradient`);
@@ -114,8 +136,8 @@ const rules: Record<Operation, Rule> = {
       return ops.concat([...padding(before), g, ...padding(after)], axis!);
     },
   ],
-  gather: (ops, { inputs: [table, indices] }, g) => [() => ops.scatterSum(g, indices!, table!.shape[0]!)],
-  scatterSum: (ops, { inputs: [, indices] }, g) => [() => ops.gather(g, indices!)],
+  gather: (_, { inputs: [, indices] }, g) => [() => ({ indices: indices!, updates: g })],
+  scatterAdd: (ops, { inputs: [, , indices] }, g) => [() => g, () => ops.gather(g, indices!)],
   sum: (ops, { inputs: [x], attributes: { axes } }, g) => [() => spread(ops, g, x!.shape, axes!)],
   mean: (ops, { inputs: [x], attributes: { axes } }, g) => [
     () => {

@@ -204,17 +204,13 @@ const translate: Record<Operation, Translation> = {
   },
   gather: operator("Gather", { axis: 0 }),
   // ScatterND with reduction races on equal indices in onnxruntime's CPU provider; ScatterElements does not.
-  scatterSum: (writer, { inputs: [, places], attributes, outputs }, inputs) => {
-    const rows = writer.emit("Flatten", [inputs[0]!], { axis: places!.shape.length }); // [indices, width]
-    const column = writer.emit("Reshape", [inputs[1]!, writer.integers([-1, 1])]);
-    const indices = writer.emit("Expand", [column, writer.emit("Shape", [rows])]);
-    const width = writer.emit("Shape", [rows], { start: 1 });
-    const zeros = writer.emit("Expand", [
-      writer.constant({ data: Float32Array.of(0), shape: [1, 1] }),
-      writer.emit("Concat", [writer.shape([attributes.shape![0]!]), width], { axis: 0 }),
-    ]);
-    const table = writer.emit("ScatterElements", [zeros, indices, rows], { axis: 0, reduction: "add" });
-    writer.emit("Reshape", [table, writer.shape(outputs[0]!.shape)], {}, [outputs[0]!.name]);
+  scatterAdd: (writer, { inputs: [, , places], outputs }, [table, updates, indices]) => {
+    const rows = writer.emit("Flatten", [updates!], { axis: places!.shape.length }); // [indices, width]
+    const column = writer.emit("Reshape", [indices!, writer.integers([-1, 1])]);
+    const everywhere = writer.emit("Expand", [column, writer.emit("Shape", [rows])]);
+    const flat = writer.emit("Flatten", [table!], { axis: 1 });
+    const sums = writer.emit("ScatterElements", [flat, everywhere, rows], { axis: 0, reduction: "add" });
+    writer.emit("Reshape", [sums, writer.shape(outputs[0]!.shape)], {}, [outputs[0]!.name]);
   },
   oneHot: (writer, { attributes, outputs }, inputs) => {
     const depth = writer.constant({ data: Int32Array.of(attributes.size!), shape: [] });

@@ -60,8 +60,8 @@ export interface Ops<T> {
   slice(x: T, axis: number, start: number, end?: number): T;
   /** Rows of `table` (axis 0) at int32 `indices`: `[rows, ...r]`, `[...i] -> [...i, ...r]`. */
   gather(table: T, indices: T): T;
-  /** The reverse of `gather`: sums each row of `updates` into a zero table of `rows` rows, equal indices in a fixed order. */
-  scatterSum(updates: T, indices: T, rows: Dim): T;
+  /** The reverse of `gather`: adds each row of `updates` to the row of `table` at its index, equal indices in a fixed order. */
+  scatterAdd(table: T, updates: T, indices: T): T;
   /** `1` at each int32 index of `indices`, else 0: `[...i] -> [...i, depth]`. */
   oneHot(indices: T, depth: number): T;
 

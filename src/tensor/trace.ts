@@ -228,9 +228,8 @@ export class Tracer implements Ops<Value> {
     );
   }
 
-  scatterSum(updates: Value, indices: Value, rows: Dim): Value {
-    const shape = [rows, ...updates.shape.slice(indices.shape.length)];
-    return this.#record("scatterSum", [updates, indices], shape, { shape });
+  scatterAdd(table: Value, updates: Value, indices: Value): Value {
+    return this.#record("scatterAdd", [table, updates, indices], table.shape);
   }
 
   oneHot(indices: Value, depth: number): Value {

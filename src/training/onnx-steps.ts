@@ -136,11 +136,9 @@ function inputsOf<Name extends string>(
 function addedGradients(tracer: Tracer, objective: Value, parameters: Parameters): Record<string, Value> {
   const names = [...parameters.keys()];
   const variables = names.map((name) => tracer.parameter(name, parameters.get(name)!.shape));
-  const added = gradients(tracer, objective, variables).map((gradient, i) => {
-    const sum = tracer.input(`sum:${names[i]}`, ["float32", ...parameters.get(names[i]!)!.shape]);
-    return [`sum:${names[i]}`, tracer.add(sum, gradient)] as const;
-  });
-  return Object.fromEntries(added);
+  const sums = names.map((name) => tracer.input(`sum:${name}`, ["float32", ...parameters.get(name)!.shape]));
+  const added = gradients(tracer, objective, variables, sums);
+  return Object.fromEntries(added.map((sum, i) => [`sum:${names[i]}`, sum]));
 }
 
 /** Parameters by their names, and the sums of their gradients as `sum:NAME`. */

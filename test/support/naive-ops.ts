@@ -104,14 +104,15 @@ export const naiveOps: Ops<NaiveTensor> = {
       },
       typeOf(table),
     ),
-  scatterSum: (updates, indices, rows) =>
+  scatterAdd: (table, updates, indices) =>
     tabulate(
-      [...sizes([rows]), ...updates.shape.slice(indices.shape.length)],
+      table.shape,
       ([row, ...rest]) =>
+        at(table, [row!, ...rest]) +
         total(indices.data.length, (i) =>
           indices.data[i] === row ? at(updates, [...indexOf(i, indices.shape), ...rest]) : 0,
         ),
-      typeOf(updates),
+      typeOf(table),
     ),
   oneHot: (indices, depth) =>
     tabulate([...indices.shape, depth], (index) =>

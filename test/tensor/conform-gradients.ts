@@ -158,7 +158,7 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
       ),
     ));
 
-  test(`${name}: gather and scatterSum, with equal indices`, () =>
+  test(`${name}: gather and scatterAdd, with equal indices`, () =>
     holds(
       fc.asyncProperty(
         shapeOf(1, 2),
@@ -167,7 +167,8 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
         async (places, row, rows) => {
           const indices = whole(places, rows, "int32", "indices");
           await agree((ops, table, i) => ops.gather(table, i), drawn([rows, ...row]), indices);
-          await agree((ops, x, i) => ops.scatterSum(x, i, rows), drawn([...places, ...row]), indices);
+          const updates = drawn([...places, ...row]);
+          await agree((ops, t, x, i) => ops.scatterAdd(t, x, i), drawn([rows, ...row]), updates, indices);
         },
       ),
     ));

@@ -57,15 +57,18 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
         tf,
         table,
         () => ({ value: tf.gather(table, indices, 0), saved: [indices] }),
-        (gradient, at) => scatterSum(tf, gradient, at!, table.shape[0]!),
+        (gradient, at) => sumRows(tf, gradient, at!, table.shape[0]!),
       ),
     // On a graphics card TensorFlow adds in no fixed order.
-    scatterSum: (updates, indices, rows) =>
-      differentiated(
-        tf,
-        updates,
-        () => ({ value: scatterSum(tf, updates, indices, Number(rows)), saved: [indices] }),
-        (gradient, at) => tf.gather(gradient, at!, 0),
+    scatterAdd: (table, updates, indices) =>
+      tf.add(
+        table,
+        differentiated(
+          tf,
+          updates,
+          () => ({ value: sumRows(tf, updates, indices, table.shape[0]!), saved: [indices] }),
+          (gradient, at) => tf.gather(gradient, at!, 0),
+        ),
       ),
     // TensorFlow.js has oneHot for a depth of 2 and more.
     oneHot: (indices, depth) => ops.equal(tf.expandDims(indices, -1), tf.range(0, depth, 1, "int32")),
@@ -126,7 +129,7 @@ function keptMax(tf: TensorFlow, x: TfTensor, axis: number): TfTensor {
   );
 }
 
-function scatterSum(tf: TensorFlow, updates: TfTensor, indices: TfTensor, rows: number): TfTensor {
+function sumRows(tf: TensorFlow, updates: TfTensor, indices: TfTensor, rows: number): TfTensor {
   const row = updates.shape.slice(indices.rank);
   const flat = tf.reshape(updates, [indices.size, ...row]);
   return tf.scatterND(tf.reshape(indices, [-1, 1]), flat, [rows, ...row]);
