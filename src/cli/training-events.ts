@@ -1,8 +1,8 @@
 /** What a run tells, on the terminal: bars and lines on stderr, or one JSON object a line on stdout. */
 
-import type { AdaptationPlan } from "../training/adapt-plan.ts";
-import type { TrainingEvent } from "../training/events.ts";
-import type { HeadProbe } from "../training/probe-heads.ts";
+import type { AdaptationPlan } from "../training/adapt/plan.ts";
+import type { HeadProbe } from "../training/objective/probe-heads.ts";
+import type { TrainingEvent } from "../training/run/events.ts";
 import { duration, type Progress, startProgress } from "./progress.ts";
 
 /** Prints every event of a run, and returns its result. */

@@ -8,19 +8,18 @@ import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
 import { loadWeights } from "../weights/load.ts";
 import { parameterShapes } from "../weights/names.ts";
 import { hasWeights } from "../weights/open.ts";
-import { bestHead } from "./best-head.ts";
-import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./checkpoint.ts";
-import { type CorpusSurvey, surveyCorpus } from "./corpus.ts";
-import { modelSearch, withCurrentModel } from "./current-model.ts";
-import { readQuestionsAbout } from "./data.ts";
-import { type DevSet, openDevSet } from "./dev.ts";
-import type { StepLosses, TrainingEngine } from "./engine.ts";
-import { evaluateOnDev } from "./evaluate.ts";
-import { reporting, type TrainingEvent, type TrainingResult } from "./events.ts";
-import { initialWeights } from "./initialise.ts";
-import { openEngine } from "./open-engine.ts";
-import { type ParameterState, parameterState } from "./optimizer.ts";
-import { type ResolvedOptions, type TrainOptions, withDefaults } from "./options.ts";
+import type { StepLosses, TrainingEngine } from "./engine/engine.ts";
+import { openEngine } from "./engine/open-engine.ts";
+import { type ParameterState, parameterState } from "./engine/optimizer.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "./objective/trained-parameters.ts";
+import { bestHead } from "./run/best-head.ts";
+import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./run/checkpoint.ts";
+import { modelSearch, withCurrentModel } from "./run/current-model.ts";
+import { type DevSet, openDevSet } from "./run/dev.ts";
+import { evaluateOnDev } from "./run/evaluate.ts";
+import { reporting, type TrainingEvent, type TrainingResult } from "./run/events.ts";
+import { initialWeights } from "./run/initialise.ts";
+import { type ResolvedOptions, type TrainOptions, withDefaults } from "./run/options.ts";
 import {
   bestOf,
   hasCollapsed,
@@ -30,15 +29,16 @@ import {
   type ProbeRecord,
   readProbeRecords,
   writeProbeRecords,
-} from "./probe.ts";
-import { questionTask } from "./question-task.ts";
-import { atLeastAsGood, bestEvaluation, openRunLog, type RunLog } from "./run-log.ts";
-import { planOf } from "./run-plan.ts";
-import { saveModel } from "./save-model.ts";
-import { learningRateAt } from "./schedule.ts";
-import { iterationStage, type Stage, unsupervisedStage } from "./stages.ts";
-import type { TrainingTask } from "./task.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "./trained-parameters.ts";
+} from "./run/probe.ts";
+import { atLeastAsGood, bestEvaluation, openRunLog, type RunLog } from "./run/run-log.ts";
+import { planOf } from "./run/run-plan.ts";
+import { saveModel } from "./run/save-model.ts";
+import { learningRateAt } from "./run/schedule.ts";
+import { iterationStage, type Stage, unsupervisedStage } from "./run/stages.ts";
+import { type CorpusSurvey, surveyCorpus } from "./tasks/corpus.ts";
+import { readQuestionsAbout } from "./tasks/data.ts";
+import { questionTask } from "./tasks/question-task.ts";
+import type { TrainingTask } from "./tasks/task.ts";
 
 /** Seconds between checkpoints: what a crash costs at most. */
 const CHECKPOINT_SECONDS = 300;

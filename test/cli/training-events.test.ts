@@ -3,7 +3,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { showEvents } from "../../src/cli/training-events.ts";
-import type { TrainingEvent } from "../../src/training/events.ts";
+import type { TrainingEvent } from "../../src/training/run/events.ts";
 import { captureOutput } from "./support.ts";
 
 async function* runOf(...events: TrainingEvent[]): AsyncGenerator<TrainingEvent, void> {

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Passage } from "../../src/text/passage.ts";
-import type { TrainingEvent } from "../../src/training/events.ts";
+import type { TrainingEvent } from "../../src/training/run/events.ts";
 import type { Tagger } from "../../src/training/salient-spans.ts";
 import { writeLines } from "./training.ts";
 

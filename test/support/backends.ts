@@ -2,9 +2,9 @@
 
 import type { ModelConfig } from "../../src/config.ts";
 import { loadTensorFlow } from "../../src/tensor/tensorflow/load.ts";
-import { type Backend, type BackendOptions, openOnnxBackend } from "../../src/training/backend.ts";
-import type { ParameterState } from "../../src/training/optimizer.ts";
-import { openTensorFlowBackend } from "../../src/training/tensorflow-backend.ts";
+import { type Backend, type BackendOptions, openOnnxBackend } from "../../src/training/engine/backend.ts";
+import type { ParameterState } from "../../src/training/engine/optimizer.ts";
+import { openTensorFlowBackend } from "../../src/training/engine/tensorflow-backend.ts";
 import { ONE_THREAD } from "./training.ts";
 
 type Open = (

@@ -5,7 +5,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import * as assert from "uvu/assert";
 import { readPassages } from "../../src/text/corpus.ts";
-import type { LossAndGradients, LossOptions, TextBatch } from "../../src/training/loss-and-gradients.ts";
+import type {
+  LossAndGradients,
+  LossOptions,
+  TextBatch,
+} from "../../src/training/objective/loss-and-gradients.ts";
 import { openSafetensors } from "../../src/weights/safetensors.ts";
 import { assertNear } from "./arrays.ts";
 

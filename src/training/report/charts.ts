@@ -1,7 +1,7 @@
 /** Which metrics are drawn, together with which others, and what a reader should know about them. */
 
-import type { MetricsRecord } from "../metrics-log.ts";
 import { type Baseline, measureLabel, type Unit } from "./measures.ts";
+import type { MetricsRecord } from "./metrics-log.ts";
 
 export type Point = readonly [step: number, value: number];
 

@@ -1,9 +1,9 @@
 /** What the evaluations on dev measured: the outcome at a glance, and all of it as a table. */
 
 import type { Measures } from "../../evaluation/measures.ts";
-import type { MetricsRecord } from "../metrics-log.ts";
 import { type Html, html } from "./html.ts";
 import { type Baseline, formatCount, formatNumber, measureLabel } from "./measures.ts";
+import type { MetricsRecord } from "./metrics-log.ts";
 
 export interface Evaluation {
   readonly step: number;

@@ -1,0 +1,89 @@
+/** Moves a model to another corpus as a whole. Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6. */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { readConfig } from "../../config.ts";
+import { InputError } from "../../errors.ts";
+import { ReAtt } from "../../reatt.ts";
+import { loadTokenizer } from "../../text/tokenizer.ts";
+import { findRun } from "../run/checkpoint.ts";
+import { reporting, type TrainingEvent, type TrainingResult } from "../run/events.ts";
+import { type CorpusSurvey, readUnchanged, surveyCorpus } from "../tasks/corpus.ts";
+import { runTraining } from "../train.ts";
+import { writeModelCard } from "./card.ts";
+import { readInputs } from "./inputs.ts";
+import { type AdaptOptions, type ResolvedAdaptOptions, sourcesOf, withAdaptDefaults } from "./options.ts";
+import { type AdaptationPlan, planAdaptation } from "./plan.ts";
+import { adaptationTask, availableExamples } from "./task.ts";
+
+export interface AdaptationResult {
+  readonly plan: AdaptationPlan;
+  /** Undefined after a dry run. */
+  readonly training?: TrainingResult | undefined;
+  /** Folder of the adapted model's index; undefined where training was stopped before its end, and with `querySide`. */
+  readonly index?: string | undefined;
+}
+
+/**
+ * Adapts a model to a corpus: with masked sentences of the corpus, with questions and answers, with relevance labels, or
+ * with a mixture. First says what it is going to do; with `dryRun` that is all, and nothing is written. Then trains (see
+ * `train`: log, report, checkpoints, `resume`), watching retrieval on examples that it does not train on: if that falls
+ * away, training stops, and whatever happens, the model that retrieved best is the one that is kept. Last writes a model
+ * card and indexes the corpus, in `out/index`.
+ *
+ * @throws {InputError} for files and options that can't be used, a corpus without a sentence to mask, labels of another set.
+ */
+export async function* adapt(given: AdaptOptions): AsyncGenerator<TrainingEvent, AdaptationResult> {
+  const sources = sourcesOf(given);
+  yield { type: "stage", name: "reading the corpus" };
+  const corpus = await surveyCorpus(given.corpus, given.signal);
+  const inputs = await readInputs(given, sources, corpus);
+  const options = withAdaptDefaults(given, availableExamples(inputs, corpus));
+  await findRun(options.out, options.resume); // before any of its files is touched
+  const tokenizer = await loadTokenizer(join(options.model, "spiece.model"));
+  const plan = await planAdaptation(options, corpus, inputs, tokenizer);
+  yield { type: "plan", plan };
+  if (options.dryRun) return { plan };
+
+  await mkdir(options.out, { recursive: true });
+  const task = yield* adaptationTask(options, corpus, inputs);
+  const { dev: _, tagger: __, weights: ___, ...run } = options; // all three are part of the task by now
+  const training = yield* runTraining(run, await readConfig(run.model), task, corpus);
+  if (!training.finished) return { plan, training };
+  options.signal?.throwIfAborted(); // the last step may be where it was stopped
+  await writeModelCard(options, { plan, training, corpus, data: task.digest });
+  if (options.querySide) return { plan, training }; // an index of the model that it began with serves this one too
+  return { plan, training, index: yield* indexAdapted(options, corpus) };
+}
+
+/** Goes on with an index that was begun; a run that is resumed leaves one that is whole. */
+async function* indexAdapted(
+  { out, corpus: file, provider, maxPassageTokens, resume, signal }: ResolvedAdaptOptions,
+  corpus: CorpusSurvey,
+): AsyncGenerator<TrainingEvent, string> {
+  const directory = join(out, "index");
+  await using model = await ReAtt.load(out, { provider });
+  if (resume && (await hasIndex(model, directory))) return directory;
+  yield { type: "stage", name: "indexing the corpus", total: corpus.ids.length };
+  const index = yield* reporting<TrainingEvent, AsyncDisposable>((report) =>
+    model.index(readUnchanged(file, corpus.digest, signal), {
+      directory,
+      maxPassageTokens,
+      signal,
+      onProgress: ({ passages }) => report({ type: "progress", done: passages }),
+    }),
+  );
+  await index[Symbol.asyncDispose]();
+  return directory;
+}
+
+async function hasIndex(model: ReAtt, directory: string): Promise<boolean> {
+  try {
+    const index = await model.openIndex(directory);
+    await index[Symbol.asyncDispose]();
+    return true;
+  } catch (error) {
+    if (error instanceof InputError) return false; // none, half of one, or of the model as it was before
+    throw error;
+  }
+}

@@ -1,0 +1,272 @@
+/**
+ * The model under its training objective, for one chunk of a batch.
+ *
+ * The retrieval distribution of a question runs over the passages of the whole batch, so the questions of a batch cannot be
+ * trained one after the other as they are. The gradient cache (Gao et al. 2021; ReAtt, appendix A) can: what the chunks
+ * owe each other goes through query vectors and keys alone. A batch is one chunk, or
+ *
+ * 1. `chunkVectors`: query vectors and keys of every chunk, without gradients;
+ * 2. `competition`: of all of them, each question's log normaliser over the batch, and its gradients;
+ * 3. `chunkObjective`: every chunk with gradients, the others' part given by step 2.
+ *
+ * Small chunks are also the fast ones: their tensors stay in the processor's cache from one operation to the next.
+ */
+
+import { crossKeyValues, decode, targetAttention, vocabularyLogits } from "../../decoder/decoder.ts";
+import { lowerStates, retrievalVectors } from "../../encoder/lower.ts";
+import { upperStates } from "../../encoder/upper.ts";
+import { projectToHeads } from "../../layers/attention.ts";
+import type { Scope } from "../../layers/scope.ts";
+import type { Ops } from "../../tensor/ops.ts";
+import type { ModelParameters } from "../../weights/parameters.ts";
+import {
+  distillation,
+  headScores,
+  labelLogProbabilities,
+  logNormalisers,
+  marginalLogLikelihood,
+  mixHeads,
+  type RetrievalInput,
+  scoresOfBatch,
+} from "./objective.ts";
+import type {
+  CacheInput,
+  ChunkInput,
+  CompetitionInput,
+  ObjectiveOptions,
+  RetrievalOptions,
+} from "./signatures.ts";
+import type { TrainedParameters } from "./trained-parameters.ts";
+
+/** The losses are of no axes, and the chunk's share of those of the batch; what concerns retrieval is there if it is trained. */
+export interface ChunkObjective<T> {
+  /** Its gradients are the chunk's share of those of the loss; its value means nothing where there is a cache. */
+  readonly objective: T;
+  /** Negative log likelihood of the answers, for each of their tokens. */
+  readonly nll: T;
+  readonly retrieval?: {
+    /** [Q, Q K]: scores of the chunk's passages, before `exp(logScale)` */
+    readonly scores: T;
+    /** [Q, K]: log of the retrieval distribution at a question's own passages */
+    readonly ownLogProbabilities: T;
+  };
+  readonly distillation?: {
+    readonly kl: T;
+    /** [Q, K]: the target attention */
+    readonly target: T;
+  };
+}
+
+/** The objective of a chunk, which is the whole batch unless there is a `cache`. */
+export function chunkObjective<T>(
+  scope: Scope<T>,
+  trained: TrainedParameters<T>,
+  input: Record<ChunkInput, T>,
+  options: ObjectiveOptions,
+  cache?: Record<CacheInput, T>,
+): ChunkObjective<T> {
+  const lower = lowerChunk(scope, trained, input, options);
+  if (options.objective === "marginal") return marginalObjective(scope, trained, input, lower, options);
+  const { ops } = scope;
+  const { written, target } = readChunk(scope, trained.model, input, lower);
+  const logits = vocabularyLogits(scope, trained.model, written);
+  const nll = perLabel(ops, labelLogProbabilities(ops, { logits, ...input }), input);
+  if (options.objective === "qa") return { objective: nll, nll };
+
+  const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
+  const { logScale } = trained;
+  const logNormaliser =
+    cache?.logNormaliser ?? logNormalisers(ops, { scores, candidates: input.candidates, logScale });
+  const { kl: ofQuestions, ownLogProbabilities } = distillation(ops, {
+    ownScores,
+    target,
+    logNormaliser,
+    logScale,
+  });
+  const kl = ops.divide(ops.sum(ofQuestions, [0]), input.questionsOfBatch);
+  const inner = (a: T, b: T): T => ops.sum(ops.multiply(a, b), [0, 1, 2, 3]);
+  const others =
+    cache && ops.add(inner(lower.queries, cache.queryGradient), inner(lower.keys, cache.keyGradient));
+  const objective = ops.add(nll, ops.multiply(others ? ops.add(kl, others) : kl, ops.scalar(options.alpha)));
+  return { objective, nll, retrieval: { scores, ownLogProbabilities }, distillation: { kl, target } };
+}
+
+/** Retrieval and reading by one likelihood; a question's own passages are all that compete. */
+function marginalObjective<T>(
+  scope: Scope<T>,
+  trained: TrainedParameters<T>,
+  input: Record<ChunkInput, T>,
+  lower: LowerChunk<T>,
+  options: ObjectiveOptions,
+): ChunkObjective<T> {
+  const { ops } = scope;
+  const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
+  const ownLogProbabilities = ops.logSoftmax(ops.multiply(ownScores, ops.exp(trained.logScale)));
+  const ofPairs = labelLogProbabilities(ops, readPairs(scope, trained.model, input, lower)); // [Q K, T]
+  const answers = ops.reshape(ops.sum(ofPairs, [1]), ops.shape(ownScores));
+  const likelihood = marginalLogLikelihood(ops, { answers, passages: ownLogProbabilities });
+  const nll = perLabel(ops, likelihood, input);
+  return { objective: nll, nll, retrieval: { scores, ownLogProbabilities } };
+}
+
+/** Minus the sum of log probabilities, divided by the number of label tokens of the batch. */
+function perLabel<T>(ops: Ops<T>, logProbabilities: T, { labelsOfBatch }: Record<ChunkInput, T>): T {
+  const axes = ops.shape(logProbabilities).map((_, axis) => axis);
+  return ops.divide(ops.multiply(ops.sum(logProbabilities, axes), ops.scalar(-1)), labelsOfBatch);
+}
+
+/** Step 1: what the chunks of a batch show each other. */
+export function chunkVectors<T>(
+  scope: Scope<T>,
+  trained: TrainedParameters<T>,
+  input: Record<ChunkInput, T>,
+  options: RetrievalOptions,
+): { queries: T; keys: T } {
+  const { queries, keys } = lowerChunk(scope, trained, input, options);
+  return { queries, keys };
+}
+
+/** Step 2, for some or all questions of a batch against all its passages: each log normaliser [Q], and their share of the average. */
+export function competition<T>(
+  ops: Ops<T>,
+  { headWeights, logScale }: Omit<TrainedParameters<T>, "model">,
+  input: Record<CompetitionInput, T>,
+  { tau }: RetrievalOptions,
+): { logNormaliser: T; average: T } {
+  const scores = scoresOfBatch(ops, mix(ops, headScores(ops, input), headWeights, tau), input.passageOf);
+  const logNormaliser = logNormalisers(ops, { scores, candidates: input.candidates, logScale });
+  return { logNormaliser, average: ops.divide(ops.sum(logNormaliser, [0]), input.questionsOfBatch) };
+}
+
+interface LowerChunk<T> extends RetrievalInput<T> {
+  /** [Q, n, modelSize]: the questions as they are read */
+  readonly questionStates: T;
+  /** [U, m, modelSize] */
+  readonly passageStates: T;
+}
+
+function lowerChunk<T>(
+  scope: Scope<T>,
+  { model }: TrainedParameters<T>,
+  input: Record<ChunkInput, T>,
+  { tau }: RetrievalOptions,
+): LowerChunk<T> {
+  const { ops } = scope;
+  const [questions] = ops.shape(input.labels);
+  const states = lowerStates(scope, model, {
+    ids: input.questionIds,
+    mask: input.questionMask,
+    buckets: input.questionBuckets,
+  });
+  const [retrieved, questionStates] = ops.split(states, 0, [questions!, questions!]);
+  const [questionMask] = ops.split(input.questionMask, 0, [questions!, questions!]);
+  const passageStates = lowerStates(scope, model, {
+    ids: input.passageIds,
+    mask: input.passageMask,
+    buckets: input.passageBuckets,
+  });
+  const vectors = tau === undefined ? oneHead<T> : allHeads<T>;
+  return {
+    queries: vectors(scope, model, retrieved!, "query"),
+    questionMask: questionMask!,
+    keys: vectors(scope, model, passageStates, "key"),
+    passageMask: input.passageMask,
+    questionStates: questionStates!,
+    passageStates,
+  };
+}
+
+/** What the configured head compares: [batch, length, modelSize] -> [batch, 1, length, headSize]. */
+function oneHead<T>(scope: Scope<T>, model: ModelParameters<T>, states: T, projection: "query" | "key"): T {
+  const { ops, config } = scope;
+  const [batch, length] = ops.shape(states);
+  const vectors = retrievalVectors(scope, model, states, projection);
+  return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
+}
+
+/** What every head of block B compares: [batch, length, modelSize] -> [batch, heads, length, headSize]. */
+function allHeads<T>(scope: Scope<T>, model: ModelParameters<T>, states: T, projection: "query" | "key"): T {
+  const { ops, config } = scope;
+  const { attentionNorm, attention } = model.encoder.blocks[config.retrievalLayer]!;
+  return projectToHeads(
+    scope,
+    attention[projection],
+    ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon),
+  );
+}
+
+/** All passages of a question at once: -> `written` [Q, T, modelSize] and `target` [Q, K]. */
+function readChunk<T>(
+  scope: Scope<T>,
+  model: ModelParameters<T>,
+  input: Record<ChunkInput, T>,
+  lower: LowerChunk<T>,
+): { written: T; target: T } {
+  const { ops, config } = scope;
+  const { states, owners } = pairStates(scope, model, input, lower);
+  const [questions] = ops.shape(input.labels) as [number];
+  const { states: written, crossScores } = decode(scope, model, {
+    ids: input.answerIds,
+    buckets: input.answerBuckets,
+    cross: crossKeyValues(scope, model, ops.reshape(states, [questions, -1, config.modelSize])),
+    crossMask: ops.reshape(input.pairMask, [questions, -1]),
+  });
+  return { written, target: targetAttention(scope, crossScores, owners.length / questions) };
+}
+
+/** Each passage of a question alone: -> `logits` [Q K, T, vocabulary], with the labels of each pair. */
+function readPairs<T>(
+  scope: Scope<T>,
+  model: ModelParameters<T>,
+  input: Record<ChunkInput, T>,
+  lower: LowerChunk<T>,
+): { logits: T; labels: T; labelMask: T } {
+  const { ops } = scope;
+  const { states, owners } = pairStates(scope, model, input, lower);
+  const ofPairs = (x: T): T => ops.gather(x, ops.constant({ data: owners, shape: [owners.length] }));
+  const { states: written } = decode(scope, model, {
+    ids: ofPairs(input.answerIds),
+    buckets: input.answerBuckets,
+    cross: crossKeyValues(scope, model, states),
+    crossMask: input.pairMask,
+  });
+  const logits = vocabularyLogits(scope, model, written);
+  return { logits, labels: ofPairs(input.labels), labelMask: ofPairs(input.labelMask) };
+}
+
+/** Questions with their passages through the upper layers: `states` [Q K, n + m, modelSize], and the question of each pair. */
+function pairStates<T>(
+  scope: Scope<T>,
+  model: ModelParameters<T>,
+  input: Record<ChunkInput, T>,
+  { questionStates, passageStates }: LowerChunk<T>,
+): { states: T; owners: Int32Array } {
+  const { ops } = scope;
+  const [questions] = ops.shape(input.labels) as [number];
+  const [pairs] = ops.shape(input.passageOf) as [number];
+  const owners = Int32Array.from({ length: pairs }, (_, pair) => Math.floor(pair / (pairs / questions)));
+  const asked = ops.gather(questionStates, ops.constant({ data: owners, shape: [pairs] })); // padded on the left
+  const states = upperStates(scope, model, {
+    states: ops.concat([asked, ops.gather(passageStates, input.passageOf)], 1),
+    mask: input.pairMask,
+    buckets: input.pairBuckets,
+  });
+  return { states, owners };
+}
+
+/** `scores` [Q, Q K] of every question of the chunk for all its passages, `ownScores` [Q, K] for its own. */
+function chunkScores<T>(
+  ops: Ops<T>,
+  { headWeights }: TrainedParameters<T>,
+  lower: LowerChunk<T>,
+  { passageOf, own, labels }: Record<ChunkInput, T>,
+  { tau }: RetrievalOptions,
+): { scores: T; ownScores: T } {
+  const scores = scoresOfBatch(ops, mix(ops, headScores(ops, lower), headWeights, tau), passageOf);
+  const [questions] = ops.shape(labels);
+  return { scores, ownScores: ops.reshape(ops.gather(ops.reshape(scores, [-1]), own), [questions!, -1]) };
+}
+
+function mix<T>(ops: Ops<T>, scores: T, headWeights: T | undefined, tau: number | undefined): T {
+  return tau === undefined ? ops.sum(scores, [0]) : mixHeads(ops, scores, headWeights!, tau);
+}

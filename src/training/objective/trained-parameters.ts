@@ -1,0 +1,70 @@
+/** What is trained: the model's parameters and the objective's own, or the query side alone. */
+
+import type { ModelConfig } from "../../config.ts";
+import type { Ops } from "../../tensor/ops.ts";
+import { buildParameters, type Leaf } from "../../weights/names.ts";
+import type { ModelParameters } from "../../weights/parameters.ts";
+import type { RetrievalOptions } from "./signatures.ts";
+
+export interface TrainedParameters<T> {
+  readonly model: ModelParameters<T>;
+  /** [heads]; undefined where one head is fixed */
+  readonly headWeights: T | undefined;
+  /** No axes: the logarithm of the learned factor of retrieval scores. */
+  readonly logScale: T;
+}
+
+/** The names of the objective's own parameters; the model's have those of the checkpoint. */
+export const HEAD_WEIGHTS = "head_weights";
+export const LOG_SCALE = "log_scale";
+
+export interface TrainedOptions extends Pick<RetrievalOptions, "tau"> {
+  /**
+   * Train the query projection of the retrieval head and nothing else. No key depends on it, so an index stays good
+   * (fingerprint.ts). Source: DensePhrases (Lee et al. 2021), section 6.
+   */
+  readonly querySide?: boolean | undefined;
+}
+
+/** The parameters as the steps of loss-graph.ts take them, each made by `leaf`. */
+export function trainedParameters<T>(
+  ops: Ops<T>,
+  config: ModelConfig,
+  { tau, querySide }: TrainedOptions,
+  leaf: Leaf<T>,
+): TrainedParameters<T> {
+  const query = queryProjection(config);
+  const withHead: Leaf<T> = (name, shape) =>
+    name === query ? retrievalHeadAlone(ops, config, leaf(name, shape)) : leaf(name, shape);
+  return {
+    model: buildParameters(config, querySide ? withHead : leaf),
+    headWeights: tau === undefined ? undefined : leaf(HEAD_WEIGHTS, [config.heads]),
+    logScale: leaf(LOG_SCALE, []),
+  };
+}
+
+/** Those of `parameters`, which are named, that gradients are computed of. */
+export function trainedOf<State>(
+  config: ModelConfig,
+  { querySide }: TrainedOptions,
+  parameters: ReadonlyMap<string, State>,
+): Map<string, State> {
+  const query = queryProjection(config);
+  return new Map([...parameters].filter(([name]) => !querySide || name === query));
+}
+
+/** The objective's own among some parameters. */
+export const ownOf = <State>(parameters: ReadonlyMap<string, State>): Map<string, State> =>
+  new Map([...parameters].filter(([name]) => name === HEAD_WEIGHTS || name === LOG_SCALE));
+
+const queryProjection = (config: ModelConfig): string =>
+  buildParameters(config, (name) => name).encoder.blocks[config.retrievalLayer]!.attention.query;
+
+/** `weight` [heads * headSize, modelSize], to which gradients flow in the rows of the retrieval head alone. */
+function retrievalHeadAlone<T>(ops: Ops<T>, { heads, headSize, retrievalHead }: ModelConfig, weight: T): T {
+  const rows = new Float32Array(heads * headSize);
+  rows.fill(1, retrievalHead * headSize, (retrievalHead + 1) * headSize);
+  const own = ops.constant({ data: rows, shape: [rows.length, 1] });
+  const others = ops.subtract(ops.scalar(1), own);
+  return ops.add(ops.multiply(weight, own), ops.multiply(ops.stopGradient(weight), others));
+}

@@ -1,0 +1,35 @@
+/** What must be the same for a run to go on as if it had not stopped. */
+
+import { createHash } from "node:crypto";
+import type { ModelConfig } from "../../config.ts";
+import type { ParameterState } from "../engine/optimizer.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import type { ResolvedOptions } from "./options.ts";
+
+/**
+ * By name, what a person chose first. `parameters` are those that the run begins with; `data` and `corpus` are digests.
+ */
+export function planOf(
+  options: ResolvedOptions,
+  { retrievalHead }: ModelConfig,
+  parameters: ReadonlyMap<string, ParameterState>,
+  data: string,
+  corpus: string,
+): Checkpoint["plan"] {
+  const { unsupervisedSteps, qaSteps, iterations, steps, questions, closePassages, nullPassage } = options;
+  const { objective, alpha, candidates, tau = "fixed head", querySide } = options;
+  const { learningRate, dropout = "of the model", maxPassageTokens, maxAnswerTokens, engine, seed } = options;
+  return {
+    ...{ unsupervisedSteps, iterations, steps, qaSteps, questions, closePassages },
+    nullPassage: nullPassage ? "one" : "none",
+    ...{ objective, alpha, candidates, retrievalHead, tau, trained: querySide ? "query side" : "all" },
+    ...{ learningRate, dropout, maxPassageTokens, maxAnswerTokens, engine, seed },
+    ...{ data, corpus, model: digestParameters(parameters) },
+  };
+}
+
+function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {
+  const hash = createHash("sha256");
+  for (const [name, { value }] of parameters) hash.update(name).update(value);
+  return hash.digest("hex");
+}

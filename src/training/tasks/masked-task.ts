@@ -1,0 +1,171 @@
+/**
+ * Training from documents alone: salient span masking with retrieval.
+ *
+ * Source: REALM (Guu et al. 2020), sections 3.3 and 3.4; ReAtt (Jiang et al. 2022), section 3.3.
+ */
+
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { buildBm25 } from "../../retrieval/bm25.ts";
+import { readPassages } from "../../text/corpus.ts";
+import type { Passage } from "../../text/passage.ts";
+import { createRandom } from "../random.ts";
+import { reporting, type TrainingEvent } from "../run/events.ts";
+import type { ResolvedOptions } from "../run/options.ts";
+import {
+  MASK,
+  maskedSentences,
+  removeMaskedSentence,
+  type SentenceWithMask,
+  type SourcePassage,
+  type Tagger,
+} from "../salient-spans.ts";
+import { bm25Search, type CloseSearch } from "./close-passages.ts";
+import { type CorpusSurvey, pickPassages } from "./corpus.ts";
+import type { TrainingQuestion } from "./data.ts";
+import { keptClosePassages } from "./kept-close-passages.ts";
+import { readMaskedSentences, writeMaskedSentences } from "./masked-sentences-file.ts";
+import { withNullPassages } from "./source.ts";
+import type { TrainingTask } from "./task.ts";
+
+/** How sentences are masked, and what is read with them. */
+export interface MaskingTaskOptions {
+  /** How the passage that a sentence is from takes part. */
+  readonly sourcePassage: SourcePassage;
+  /** Whether one of the close passages is empty: for sentences that no passage helps with (REALM, section 3.4). */
+  readonly nullPassage: boolean;
+  readonly tagger?: Tagger | undefined;
+}
+
+/** The papers take 1 to 5 sentences of a passage. */
+const MAX_PER_PASSAGE = 5;
+/** Close passages that are found beyond those needed, for those of which too little is left without the sentence. */
+const SPARE = 4;
+
+/**
+ * Masked sentences of the corpus, about `wanted`: 1 to 5 of a passage, or one of each passage in a sample. Kept in the run's
+ * folder.
+ *
+ * @throws {InputError} for a corpus without a usable sentence, and with `resume` for a file of another run.
+ */
+export async function* keptMaskedSentences(
+  options: ResolvedOptions,
+  corpus: CorpusSurvey,
+  wanted: number,
+  tagger?: Tagger,
+): AsyncGenerator<TrainingEvent, SentenceWithMask[]> {
+  const { out, resume, seed, signal, corpus: file } = options;
+  const path = join(out, "masked-sentences.jsonl");
+  const source = { corpus: corpus.digest, wanted, seed };
+  if (!resume || !existsSync(path)) {
+    yield { type: "stage", name: "masking sentences", total: corpus.ids.length };
+    yield* reporting<TrainingEvent, void>((report) => {
+      const passages = counted(readPassages(file, signal), (done) => report({ type: "progress", done }));
+      return writeMaskedSentences(path, source, sampledSentences(passages, corpus, { wanted, seed, tagger }));
+    });
+  }
+  return readMaskedSentences(path, source, readPassages(file, signal));
+}
+
+/** The same for the same seed, whatever the order of the corpus. */
+export function sampledSentences(
+  passages: AsyncIterable<Passage>,
+  corpus: CorpusSurvey,
+  { wanted, seed, tagger }: { wanted: number; seed: number; tagger?: Tagger | undefined },
+): AsyncGenerator<SentenceWithMask, unknown> {
+  const size = corpus.ids.length;
+  const perPassage = Math.max(1, Math.min(MAX_PER_PASSAGE, Math.ceil(wanted / size)));
+  const share = wanted / (size * perPassage);
+  const taken = filtered(passages, ({ id }) => createRandom(seed, "passages to mask", id).next() < share);
+  return maskedSentences(taken, { perPassage, seed, ...(tagger && { tagger }) });
+}
+
+/** Reads masked sentences with their close passages, in none of which the sentence can be read, and writes what was masked. */
+export function maskedTask(
+  options: ResolvedOptions,
+  corpus: CorpusSurvey,
+  sentences: readonly SentenceWithMask[],
+  masking: MaskingTaskOptions,
+): TrainingTask {
+  const { closePassages, seed, steps, questions: perStep, signal } = options;
+  const count = Math.max(closePassages, Math.min(closePassages + SPARE, corpus.ids.length));
+  return {
+    digest: digestSentences(sentences, masking),
+    async *prepare(iteration, search) {
+      const order = createRandom(seed, "sentences", iteration).shuffle(sentences);
+      const chosen = order.slice(0, steps * perStep);
+      const close = yield* keptClosePassages(options, corpus, {
+        name: `close-passages-spans-${iteration}.jsonl`,
+        questions: chosen.map((masked) => asQuestion(masked, masking.sourcePassage)),
+        count,
+        search: async () =>
+          search ?? withoutMask(bm25Search(await buildBm25(readPassages(options.corpus), options))),
+      });
+      const passages = await pickPassages(options.corpus, close.flat(), corpus.digest, signal);
+      return {
+        size: chosen.length,
+        example(index) {
+          const { question, answer } = chosen[index]!;
+          const found = close[index]!.map((id) => passages.get(id)!);
+          return { question, answer, passages: readable(chosen[index]!, found, closePassages, masking) };
+        },
+      };
+    },
+  };
+}
+
+/** `count` passages, best first, without the masked sentence: its own among them, unless it is left out or nothing is left of it. */
+export function readable(
+  masked: SentenceWithMask,
+  found: readonly Passage[],
+  count: number,
+  { sourcePassage, nullPassage }: MaskingTaskOptions,
+): Passage[] {
+  const room = nullPassage ? count - 1 : count;
+  const left = found.flatMap((passage) => removeMaskedSentence(masked, passage, sourcePassage) ?? []);
+  const own = left.find(({ id }) => id === masked.passageId);
+  const best = left.slice(0, room);
+  if (own && room > 0 && !best.includes(own)) best[room - 1] = own;
+  return withNullPassages(best, count);
+}
+
+function asQuestion(
+  { question, answer, passageId, sentence }: SentenceWithMask,
+  sourcePassage: SourcePassage,
+): TrainingQuestion {
+  const id = `${passageId}:${sentence.start}-${sentence.end}`;
+  const own = sourcePassage === "excluded" ? {} : { passageId };
+  return { id, question, answers: [answer], ...own };
+}
+
+/** BM25 would look for the words of the mask. */
+const withoutMask =
+  (search: CloseSearch): CloseSearch =>
+  (questions, topK) =>
+    search(
+      questions.map((question) => ({ ...question, question: question.question.replace(MASK, " ") })),
+      topK,
+    );
+
+function digestSentences(
+  sentences: readonly SentenceWithMask[],
+  { sourcePassage, nullPassage }: MaskingTaskOptions,
+): string {
+  const hash = createHash("sha256").update(JSON.stringify([sourcePassage, nullPassage]));
+  for (const { passageId, question, answer } of sentences)
+    hash.update(JSON.stringify([passageId, question, answer]));
+  return hash.digest("hex");
+}
+
+async function* filtered<T>(items: AsyncIterable<T>, keep: (item: T) => boolean): AsyncGenerator<T, void> {
+  for await (const item of items) if (keep(item)) yield item;
+}
+
+async function* counted<T>(items: AsyncIterable<T>, report: (done: number) => void): AsyncGenerator<T, void> {
+  let done = 0;
+  for await (const item of items) {
+    yield item;
+    report(++done);
+  }
+}

@@ -1,0 +1,82 @@
+/** Where training examples come from. */
+
+import type { Passage } from "../../text/passage.ts";
+import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
+import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { TokenExample } from "../objective/batch.ts";
+import { createRandom } from "../random.ts";
+
+/** A question, an answer to write, and the close passages to find it in. */
+export interface TextExample {
+  readonly question: string;
+  readonly answer: string;
+  readonly passages: readonly Passage[];
+}
+
+/** What is left where no passage helps: training may find that it needs none (REALM, section 3.4). */
+const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
+
+/** `count` passages: those given, and the null passage in the places that are left. */
+export const withNullPassages = (passages: readonly Passage[], count: number): Passage[] => [
+  ...passages,
+  ...Array<Passage>(count - passages.length).fill(NULL_PASSAGE),
+];
+
+/** Examples by number. All have equally many passages. */
+export interface ExampleSource {
+  readonly size: number;
+  /** The same for the same `index` and `step`; what is drawn anew each time (an alias of the answer) depends on `step`. */
+  example(index: number, step: number): TextExample;
+}
+
+/** The examples of a step, counted from 0, as token ids. */
+export function examplesOfStep(
+  source: ExampleSource,
+  tokenizer: Tokenizer,
+  options: {
+    seed: string;
+    step: number;
+    questions: number;
+    maxPassageTokens: number;
+    maxAnswerTokens: number;
+  },
+): TokenExample[] {
+  const { seed, step, questions, maxPassageTokens, maxAnswerTokens } = options;
+  const examples = drawIndexes(source.size, { seed, step, count: questions }).map((index) => {
+    const { question, answer, passages } = source.example(index, step);
+    return {
+      question: retrievalQuestionIds(tokenizer, question),
+      answer: [...tokenizer.encode(answer), tokenizer.eosId].slice(0, maxAnswerTokens),
+      passages: passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
+    };
+  });
+  return longestFirst(examples);
+}
+
+/** The places of a step's examples among `size`: every epoch is a new order of all of them, determined by `seed`. */
+export function drawIndexes(
+  size: number,
+  { seed, step, count }: { readonly seed: string; readonly step: number; readonly count: number },
+): number[] {
+  return Array.from({ length: count }, (_, i) => {
+    const position = step * count + i;
+    return orderOfEpoch(size, seed, Math.floor(position / size))[position % size]!;
+  });
+}
+
+/** Sorted by length, so that chunks are padded little. */
+export function longestFirst(examples: readonly TokenExample[]): TokenExample[] {
+  const longest = ({ passages }: TokenExample): number => Math.max(...passages.map(({ length }) => length));
+  return examples.toSorted((a, b) => longest(b) - longest(a));
+}
+
+let lastOrder: { readonly key: string; readonly order: readonly number[] } | undefined;
+
+/** Kept from call to call, since the steps of an epoch ask for the same one. */
+function orderOfEpoch(size: number, seed: string, epoch: number): readonly number[] {
+  const key = `${size} ${seed} ${epoch}`;
+  if (lastOrder?.key === key) return lastOrder.order;
+  const order = createRandom(seed, "order", epoch).shuffle(Array.from({ length: size }, (_, i) => i));
+  lastOrder = { key, order };
+  return order;
+}

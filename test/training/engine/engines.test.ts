@@ -1,0 +1,85 @@
+/** The engines, side by side: the same losses and gradients at every step, and the same parameters after some. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { ModelConfig } from "../../../src/config.ts";
+import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
+import { type EngineOptions, type StepLosses, trainingEngine } from "../../../src/training/engine/engine.ts";
+import type { ParameterState } from "../../../src/training/engine/optimizer.ts";
+import type { ObjectiveName } from "../../../src/training/objective/signatures.ts";
+import { assertNear } from "../../support/arrays.ts";
+import { BACKENDS } from "../../support/backends.ts";
+import { TINY_MODELS } from "../../support/tiny-model.ts";
+import { randomExamples, trainedStates } from "../../support/training.ts";
+
+const STEPS = 5;
+const LOSS_TOLERANCE = 1e-4; // float32 on both sides, in another order, after up to 4 steps apart
+const MOMENT_TOLERANCE = 1e-3;
+const MOVE_TOLERANCE = 0.05; // AdamW moves a number whose gradient is rounding as far as any other
+const { tf } = await loadTensorFlow();
+
+interface Trained {
+  readonly losses: readonly StepLosses[];
+  readonly states: ReadonlyMap<string, ParameterState>;
+}
+
+const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial<EngineOptions>>> = {
+  "distillation into all heads": { objective: "distillation", tau: 0.5 },
+  "distillation into one head": { objective: "distillation" },
+  "distillation without passages of others": { objective: "distillation", candidates: "own" },
+  "the query side alone": { objective: "distillation", querySide: true, weightDecay: 0 },
+  "marginal likelihood": { objective: "marginal" },
+  "answers alone": { objective: "qa" },
+};
+
+/** Steps with dropout. */
+async function trainOn(
+  engine: keyof typeof BACKENDS,
+  config: ModelConfig,
+  { objective, ...changes }: (typeof OBJECTIVES)[string],
+): Promise<Trained> {
+  const states = trainedStates(config, { mixed: changes.tau !== undefined });
+  const options: EngineOptions = { alpha: 2, candidates: "batch", dropout: 0.1, ...changes };
+  const backend = await BACKENDS[engine](config, states, options);
+  await using training = trainingEngine(config, states, options, backend);
+  const losses: StepLosses[] = [];
+  const examples = randomExamples(config, 3, 2);
+  for (let step = 1; step <= STEPS; step++)
+    losses.push(await training.step({ examples, objective, step, learningRate: 0.01 / step, key: "key" }));
+  await training.parameters();
+  return { losses, states };
+}
+
+const { "v1.1": gated, "v1.0 tied": tied } = TINY_MODELS as Record<string, ModelConfig>;
+const CASES = [
+  ...Object.keys(OBJECTIVES).map((title) => [`v1.1, ${title}`, gated!, title] as const),
+  ["v1.0 tied, marginal likelihood", tied!, "marginal likelihood"] as const,
+];
+
+for (const [name, config, title] of CASES)
+  test(`${name}: ${STEPS} steps on both engines`, async () => {
+    const changes = OBJECTIVES[title]!;
+    const before = trainedStates(config, { mixed: changes.tau !== undefined });
+    const onnx = await trainOn("onnxruntime", config, changes);
+    const tensors = tf.memory().numTensors;
+    const tensorflow = await trainOn("tensorflow", config, changes);
+    assert.is(tf.memory().numTensors, tensors, "tensors that are left");
+    for (const [i, { loss, nll, gradientNorm, distillation }] of onnx.losses.entries()) {
+      const other = tensorflow.losses[i]!;
+      const [expected, actual] = [
+        [loss, nll, distillation?.kl ?? 0],
+        [other.loss, other.nll, other.distillation?.kl ?? 0],
+      ];
+      assertNear(actual, expected, LOSS_TOLERANCE, `step ${i + 1}`);
+      assertNear([other.gradientNorm], [gradientNorm], MOMENT_TOLERANCE, `step ${i + 1}`);
+    }
+    for (const [name, { value, mean, square }] of onnx.states) {
+      const other = tensorflow.states.get(name)!;
+      const move = (now: Float32Array) => now.map((x, i) => x - before.get(name)!.value[i]!);
+      assertNear(other.mean, mean, MOMENT_TOLERANCE, `mean of ${name}`);
+      assertNear(other.square, square, MOMENT_TOLERANCE, `square of ${name}`);
+      assertNear(move(other.value), move(value), MOVE_TOLERANCE, name);
+    }
+  });
+
+test.run();

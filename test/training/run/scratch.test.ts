@@ -1,0 +1,102 @@
+/** Training from scratch: span corruption first, then questions. */
+
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { readMetrics } from "../../../src/training/report/metrics-log.ts";
+import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
+import type { TrainOptions } from "../../../src/training/run/options.ts";
+import { train } from "../../../src/training/train.ts";
+import { finish } from "../../support/adaptation.ts";
+import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const small = await writeSmallRun(folder.path);
+const model = join(folder.path, "new");
+mkdirSync(model);
+await writeTinyModel(model, { weights: false });
+const scratch: TrainOptions = { ...small, model, iterations: 1, unsupervisedSteps: 4, steps: 2 };
+const at = (name: string): string => join(folder.path, name);
+
+test("the stage lowers its loss on a toy corpus", async () => {
+  const long = { out: at("long"), unsupervisedSteps: 60, steps: 1, questions: 8, learningRate: 0.02 };
+  await finish(train({ ...scratch, ...long, dropout: 0, dev: undefined }));
+  const records = await readMetrics(join(long.out, "metrics.jsonl"));
+  const losses = records.flatMap(({ step, nll }) => (step <= 60 ? [nll as number] : []));
+  const mean = (some: number[]): number => some.reduce((sum, loss) => sum + loss, 0) / some.length;
+  assert.is(losses.length, 60);
+  assert.ok(mean(losses.slice(-5)) < 0.5 * mean(losses.slice(0, 5)), losses.map((x) => x.toFixed(2)).join());
+});
+
+/** What must not depend on whether the run was interrupted. */
+async function outcome(out: string) {
+  const records = await readMetrics(join(out, "metrics.jsonl"));
+  return {
+    state: readFileSync(join(out, "checkpoint", "state-000006.safetensors")),
+    metrics: records.map((record) => ({ ...record, seconds: 0, questionsPerSecond: 0 })),
+  };
+}
+
+const whole = { ...scratch, out: at("whole") };
+const events: TrainingEvent[] = [];
+const result: TrainingResult = await finish(train(whole), (event) => events.push(event));
+const expected = await outcome(whole.out);
+
+test("questions follow, measured against the model that had seen none", () => {
+  assert.is(result.step, 6);
+  assert.equal(
+    expected.metrics.filter((record) => "exactMatch" in record).map(({ step }) => step),
+    [4, 6],
+  );
+  assert.equal(
+    expected.metrics.filter((record) => "nll" in record).map((record) => "kl" in record),
+    [false, false, false, false, true, true],
+  );
+  assert.ok(result.before && result.after);
+  assert.ok(events.every((event) => event.type !== "step" || event.steps === 6));
+});
+
+test("stopped in a stage or between two, the run ends as if it had not been", async () => {
+  const resumed = { ...scratch, out: at("stopped"), resume: true };
+  for (const last of [2, 4, 5]) {
+    const stop = new AbortController();
+    await finish(train({ ...resumed, signal: stop.signal }), (event) => {
+      if (event.type === "step" && event.step === last) stop.abort();
+    });
+  }
+  assert.equal((await finish(train(resumed))).after, result.after);
+  assert.equal(await outcome(resumed.out), expected);
+});
+
+test("killed in the middle of span corruption, the run ends as if it had not been", async () => {
+  const resumed = { ...scratch, out: at("killed"), resume: true };
+  const stop = new AbortController();
+  await finish(train({ ...resumed, signal: stop.signal }), (event) => {
+    if (event.type === "step" && event.step === 1) stop.abort(); // leaves a checkpoint
+  });
+  assert.is(await killAtStep(3, resumed), "SIGKILL");
+  await finish(train(resumed));
+  assert.equal(await outcome(resumed.out), expected);
+});
+
+/** Kills `reatt train` once it said that it took a step, and returns what ended it. */
+function killAtStep(step: number, { signal: _, resume: __, ...options }: TrainOptions): Promise<unknown> {
+  const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const given = Object.entries(options).flatMap(([name, value]) => [`--${dashed(name)}`, `${value}`]);
+  const child = spawn(
+    process.execPath,
+    ["--import", "tsx", "src/cli/main.ts", "train", "--json", "--resume", ...given],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  createInterface(child.stdout).on("line", (line) => {
+    const event = JSON.parse(line);
+    if (event.type === "step" && event.step === step) child.kill("SIGKILL");
+  });
+  return new Promise((resolve) => child.on("close", (code, signal) => resolve(signal ?? code)));
+}
+
+test.run();

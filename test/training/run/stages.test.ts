@@ -1,0 +1,57 @@
+/** What the steps of each stage are computed of. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { loadTokenizer } from "../../../src/text/tokenizer.ts";
+import { withDefaults } from "../../../src/training/run/options.ts";
+import { iterationStage, unsupervisedStage } from "../../../src/training/run/stages.ts";
+import { surveyCorpus } from "../../../src/training/tasks/corpus.ts";
+import type { ExampleSource } from "../../../src/training/tasks/source.ts";
+import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";
+import { TOKENIZER, temporaryFolder } from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const { corpus, data } = writeAdaptationFiles(folder.path);
+const tokenizer = await loadTokenizer(TOKENIZER);
+const options = withDefaults({
+  ...{ model: "unused", corpus, data, out: "unused", questions: 5 },
+  ...{ unsupervisedSteps: 4, iterations: 2, steps: 3, qaSteps: 2 },
+});
+
+test("first, passages are read without a question, and what was dropped from them is written", async () => {
+  const stage = await finish(unsupervisedStage(options, await surveyCorpus(corpus), tokenizer));
+  assert.equal([stage.first, stage.steps, stage.objective(0)], [0, 4, "qa"]);
+  const examples = stage.examples(3);
+  assert.is(examples.length, 5);
+  for (const { question, answer, passages } of examples) {
+    assert.equal(question, [tokenizer.eosId]);
+    assert.match(tokenizer.decode(passages[0]!), /<extra_id_0>/);
+    assert.match(tokenizer.decode(answer), /^<extra_id_0> .* <extra_id_\d>$/);
+    assert.equal(
+      [passages.length, passages[0]!.at(-1), answer.at(-1)],
+      [1, tokenizer.eosId, tokenizer.eosId],
+    );
+  }
+  assert.equal(stage.examples(3), examples);
+  assert.not.equal(stage.examples(2), examples);
+});
+
+test("then questions, of which the first steps are not taught to retrieve", () => {
+  const source: ExampleSource = {
+    size: 5,
+    example: (index) => ({ question: `number ${index}`, answer: "yes", passages: [] }),
+  };
+  const [first, second] = [0, 1].map((iteration) => iterationStage(options, iteration, source, tokenizer));
+  assert.equal([first!.first, first!.steps, second!.first], [4, 3, 7]);
+  assert.equal([0, 1, 2].map(first!.objective), ["qa", "qa", "distillation"]);
+  assert.is(second!.objective(0), "distillation");
+  const asked = (step: number): string[] =>
+    first!.examples(step).map(({ question }) => tokenizer.decode(question));
+  assert.equal(
+    asked(0).sort(),
+    ["0", "1", "2", "3", "4"].map((number) => `question: number ${number}`),
+  );
+});
+
+test.run();
