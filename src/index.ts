@@ -19,7 +19,7 @@ export type { BuildForecast } from "./retrieval/forecast.ts";
 export { type IndexInfo, indexInfo } from "./retrieval/info.ts";
 export { compactIndex, type MergeOptions, mergeShards } from "./retrieval/maintain.ts";
 export type { IndexHeader, ShardRecord } from "./retrieval/manifest.ts";
-export type { EngineName, OpenOptions, PresetName } from "./retrieval/open.ts";
+export type { Engine, OpenOptions, PresetName } from "./retrieval/open.ts";
 export type { SearchHit, SearchOptions, TokenIndex } from "./retrieval/token-index.ts";
 export { deletePassages } from "./retrieval/update.ts";
 export { type Damage, verifyIndex } from "./retrieval/verify.ts";

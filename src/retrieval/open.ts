@@ -6,6 +6,7 @@ import { openCentroidSearch, type Pruning } from "./centroid-search.ts";
 import { readCodec } from "./codebook.ts";
 import type { Codebook } from "./codec.ts";
 import type { SearchEngine } from "./engine.ts";
+import { type FaissFactory, openFaissFactorySearch } from "./faiss-factory.ts";
 import { openFaissSearch } from "./faiss-search.ts";
 import { openFlatSearch } from "./flat-search.ts";
 import { type IndexHeader, type Manifest, readManifest, segmentPath } from "./manifest.ts";
@@ -13,22 +14,24 @@ import { openSegment, type Segment } from "./segment.ts";
 import { isMissing } from "./storage.ts";
 import { openStore, type PassageStore } from "./store.ts";
 import type { SearchOptions, TokenIndex } from "./token-index.ts";
+import type { FillOptions } from "./token-search.ts";
 
-export interface OpenOptions {
+export interface OpenOptions extends FillOptions {
   /** Of the model that asks. Throws `InputError` where another made the index. */
   readonly fingerprint?: string | undefined;
   /** Default `onnxruntime`. */
-  readonly engine?: EngineName | undefined;
+  readonly engine?: Engine | undefined;
   /** How a compressed index is searched on onnxruntime; default `balanced`. Any other search is exact. */
   readonly preset?: PresetName | undefined;
   /** Bytes of keys that stay in memory between searches; default 1 GiB. What is above is read at every search. */
   readonly memoryLimit?: number | undefined;
-  /** Of onnxruntime. Default: one for each physical core. */
-  readonly threads?: number | undefined;
 }
 
-/** Both find the same in an index of float32 keys. `faiss` needs the optional package faiss-node. */
-export type EngineName = "onnxruntime" | "faiss";
+/**
+ * What searches. `faiss` needs the optional package faiss-node: by its name alone it is exact and finds what onnxruntime
+ * finds with the preset `exact`; with a factory string it is approximate. Whatever searches, scores are exact.
+ */
+export type Engine = "onnxruntime" | "faiss" | ({ readonly name: "faiss" } & FaissFactory);
 
 /** `exact` scores every passage, by its keys as the index has them. */
 export type PresetName = "fast" | "balanced" | "exact";
@@ -58,9 +61,12 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
 function openEngine(
   store: PassageStore,
   codebook: Codebook | undefined,
-  { engine = "onnxruntime", preset = "balanced", memoryLimit = GIBIBYTE, threads }: OpenOptions,
+  options: OpenOptions,
 ): Promise<SearchEngine> {
-  if (engine === "faiss") return openFaissSearch(store);
+  const { engine = "onnxruntime", preset = "balanced", memoryLimit = GIBIBYTE, threads } = options;
+  const empty = store.keyCount === 0; // faiss ends the process where it has nothing to train on or to search
+  if (engine === "faiss" && !empty) return openFaissSearch(store);
+  if (typeof engine === "object" && !empty) return openFaissFactorySearch(store, engine, options);
   // decompressed keys are not kept: their codes are, in the block cache
   if (!codebook || preset === "exact") return openFlatSearch(store, codebook ? 0 : memoryLimit, threads);
   return openCentroidSearch(store, codebook.centroids, PRESETS[preset], threads);

@@ -1,20 +1,12 @@
-import { createRequire } from "node:module";
 import { test } from "uvu";
-import { conformance } from "./conformance.ts";
+import { conformance, opening } from "./conformance.ts";
 
-conformance(test, { engine: "onnxruntime" });
-conformance(test, { engine: "onnxruntime", bits: 2 });
-
-if (isInstalled("faiss-node")) conformance(test, { engine: "faiss" });
-else test("faiss: SKIPPED, the package faiss-node is not installed", () => {});
-
-function isInstalled(name: string): boolean {
-  try {
-    createRequire(import.meta.url)(name);
-    return true;
-  } catch {
-    return false;
-  }
-}
+conformance(test, { name: "onnxruntime", open: opening({}) });
+conformance(test, { name: "onnxruntime, 2 bits", bits: 2, open: opening({ preset: "exact" }) });
+for (const [preset, recall] of [
+  ["fast", 0.5],
+  ["balanced", 0.9],
+] as const)
+  conformance(test, { name: `${preset}, 2 bits`, bits: 2, recall, open: opening({ preset }) });
 
 test.run();

@@ -1,6 +1,7 @@
 /** A tiny world for the tests of the index: passages, an encoder of words, and a search that is nothing but loops. */
 
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as assert from "uvu/assert";
@@ -32,15 +33,27 @@ export function encodeText(text: string): Float32Array {
 export const encode = async (passages: readonly Passage[]): Promise<Float32Array[]> =>
   passages.map(({ text }) => encodeText(text));
 
-/** `count` passages of 1 to 12 words out of 50; the same for the same `seed`. */
-export function makePassages(count: number, seed = 1): Passage[] {
+/** The same with an eighth at most added to each number, so that no two keys are equal. */
+export async function encodeVaried(passages: readonly Passage[]): Promise<Float32Array[]> {
+  let state = 1;
+  return passages.map(({ id, text }) => {
+    for (const letter of id) state = (Math.imul(state, 31) + letter.charCodeAt(0)) >>> 0;
+    return encodeText(text).map((value) => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return value + state / 2 ** 35;
+    });
+  });
+}
+
+/** `count` passages of 1 to 12 words out of 50 or as many as `vocabulary` says; the same for the same `seed`. */
+export function makePassages(count: number, seed = 1, vocabulary = 50): Passage[] {
   let state = seed;
   const random = (below: number) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return Math.floor((state / 2 ** 32) * below);
   };
   return Array.from({ length: count }, (_, i) => {
-    const words = Array.from({ length: 1 + random(12) }, () => `w${random(50)}`);
+    const words = Array.from({ length: 1 + random(12) }, () => `w${random(vocabulary)}`);
     return { id: `p${i}`, title: i % 3 ? "" : `T ${i}`, text: words.join(" ") };
   });
 }
@@ -107,4 +120,14 @@ export async function rejects(promise: Promise<unknown>, message: RegExp): Promi
   );
   assert.ok(error, `should have thrown ${message}`);
   assert.match(error.message, message);
+}
+
+/** Whether an optional package can be loaded. */
+export function isInstalled(name: string): boolean {
+  try {
+    createRequire(import.meta.url)(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
