@@ -45,8 +45,8 @@ const GIBIBYTE = 2 ** 30;
 
 /** Opens the index in `directory`. Throws `InputError` where there is none, it is damaged, or of another model. */
 export async function openIndex(directory: string, options: OpenOptions = {}): Promise<TokenIndex> {
-  const { fingerprint, memoryLimit = GIBIBYTE } = options;
-  const { manifest, codebook, segments } = await openState(directory, memoryLimit);
+  const { fingerprint } = options;
+  const { manifest, codebook, segments } = await openState(directory, options);
   const close = () => Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
   try {
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
@@ -124,11 +124,11 @@ interface State {
 }
 
 /** The newest state. A writer may remove its files between manifest and opening: then there is a newer one. */
-async function openState(directory: string, memoryLimit: number): Promise<State> {
+async function openState(directory: string, options: OpenOptions): Promise<State> {
   for (let last = 0; ; ) {
     const manifest = await readManifest(directory);
     try {
-      return { manifest, ...(await openFiles(directory, manifest, memoryLimit)) };
+      return { manifest, ...(await openFiles(directory, manifest, options)) };
     } catch (error) {
       if (!isMissing(error)) throw error;
       if (manifest.generation === last) throw missingFile(error as NodeJS.ErrnoException);
@@ -140,10 +140,11 @@ async function openState(directory: string, memoryLimit: number): Promise<State>
 async function openFiles(
   directory: string,
   manifest: Manifest,
-  memoryLimit: number,
+  { engine, memoryLimit = GIBIBYTE }: OpenOptions,
 ): Promise<Omit<State, "manifest">> {
   const { codebook, decoder } = await readCodec(directory, manifest);
-  const cache = codebook && new BlockCache(memoryLimit);
+  // an exact search of float32 keys keeps them in a form of its own
+  const cache = codebook || typeof engine === "object" ? new BlockCache(memoryLimit) : undefined;
   const opened: Segment[] = [];
   try {
     for (const record of manifest.segments)
