@@ -3,6 +3,7 @@
 import { type Hit, ReAtt } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/token-index.ts";
 import type { Question } from "../text/corpus.ts";
+import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { formatHits } from "./human.ts";
 import { type Command, defineCommand } from "./options.ts";
 import { withProgress } from "./progress.ts";
@@ -22,12 +23,7 @@ export const retrieveCommand: Command = defineCommand({
   summary: "Finds the best passages for questions.",
   options: {
     ...QUESTION_OPTIONS,
-    preset: {
-      kind: "choice",
-      help: "how a compressed index is searched; any other search is exact",
-      choices: ["fast", "balanced", "exact"],
-      default: "balanced",
-    },
+    ...ENGINE_OPTIONS,
     "top-k": { kind: "integer", help: "passages for a question", default: 100, minimum: 1 },
     json: { kind: "flag", help: "one JSON object for a question on each line" },
     run: {
@@ -36,10 +32,10 @@ export const retrieveCommand: Command = defineCommand({
       help: "write a TREC run file, and nothing else without --json",
     },
   },
-  async run({ "top-k": topK, preset, json, run, ...values }, signal) {
+  async run({ "top-k": topK, json, run, ...values }, signal) {
     const questions = await questionsOf(values, signal);
     await using model = await ReAtt.load(values.model);
-    await using index = await model.openIndex(values.index, { preset });
+    await using index = await openToSearch(model, values.index, values, signal);
     const printed = json || run === undefined;
     const found = retrieveAll(model, index, questions, topK, signal);
     const results = withProgress("questions", questions.length, found, printed);
