@@ -30,7 +30,24 @@ export const trainCommand: Command = defineCommand({
       default: 1000,
       minimum: 0,
     },
-    iterations: { kind: "integer", help: "times that close passages are found anew", default: 1, minimum: 1 },
+    iterations: {
+      kind: "integer",
+      help: "times that the learning rate rises and falls, and close passages are found anew",
+      default: 1,
+      minimum: 1,
+    },
+    refresh: {
+      kind: "choice",
+      choices: ["none", "iterations", "background"],
+      help: "when the model finds close passages: never, between iterations, or beside training",
+      default: "iterations",
+    },
+    "refresh-steps": {
+      kind: "integer",
+      help: "in the background: how many steps old they are when others are begun",
+      default: 200,
+      minimum: 1,
+    },
     steps: { kind: "integer", help: "steps of an iteration", default: 500, minimum: 1 },
     "qa-steps": {
       kind: "integer",
@@ -85,6 +102,7 @@ export const trainCommand: Command = defineCommand({
       ...given,
       devQuestions: given["dev-questions"],
       unsupervisedSteps: given["unsupervised-steps"],
+      refreshSteps: given["refresh-steps"],
       qaSteps: given["qa-steps"],
       probeHeads: given["probe-heads"],
       closePassages: given["close-passages"],

@@ -46,7 +46,9 @@ export async function showEvents<Result>(run: AsyncGenerator<TrainingEvent, Resu
           stepsShown = true;
         }
         progress?.update(event.step, lossLine(event));
-      } else if (event.type === "evaluation")
+      } else if (event.type === "refresh")
+        say(`step ${event.step}: close passages are now those of the model of step ${event.snapshot}`);
+      else if (event.type === "evaluation")
         say(`step ${event.step}: ${measuresLine(event.measures)}${event.best ? ", the best so far" : ""}`);
     }
   } finally {

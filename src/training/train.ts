@@ -12,6 +12,11 @@ import type { StepLosses, TrainingEngine } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import { type ParameterState, parameterState } from "./engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "./objective/trained-parameters.ts";
+import {
+  type BackgroundRefresh,
+  type FoundExamples,
+  openBackgroundRefresh,
+} from "./run/background-refresh.ts";
 import { bestHead } from "./run/best-head.ts";
 import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./run/checkpoint.ts";
 import { modelSearch, withCurrentModel } from "./run/current-model.ts";
@@ -81,6 +86,8 @@ interface Run {
   saved: number | undefined;
   /** What the task's probe said up to now. */
   readonly probes: ProbeRecord[];
+  /** What is read with the questions; none before the first iteration. */
+  found: FoundExamples | undefined;
 }
 
 /** Trains on what `task` gives, iteration by iteration; a model without weights first on the texts of the corpus. */
@@ -110,12 +117,15 @@ export async function* runTraining(
     ...{ options, config, tokenizer, corpus, task, plan, engine, log, dev },
     ...{ step, saved: checkpoint?.step },
     probes: checkpoint && task.probe ? await readProbeRecords(options.out, step) : [],
+    found: undefined,
   };
+  await using refresh =
+    options.refresh === "background" ? await openRefresh(run, checkpoint !== undefined) : undefined;
 
   yield* evaluate(run);
   if (!checkpoint) yield* watch(run);
   while (run.step < stepsOf(options) && !isStopped(run) && !hasCollapsed(run.probes)) {
-    yield* trainStage(run, yield* nextStage(run));
+    yield* trainStage(run, yield* nextStage(run), refresh);
     yield await save(run);
     if (!isStopped(run)) yield* evaluate(run);
   }
@@ -129,25 +139,46 @@ const stepsOf = ({ unsupervisedSteps, iterations, steps }: ResolvedOptions): num
 
 const isStopped = ({ options }: Run): boolean => options.signal?.aborted === true;
 
-/** The stage that the next step belongs to; after the first iteration, on passages found with the model as it is now. */
+/** Its snapshots are checkpoints too: whenever the run stops, it goes on from the last one or later, and remembers it. */
+function openRefresh(run: Run, resumed: boolean): Promise<BackgroundRefresh> {
+  const { options, config, corpus, task, engine } = run;
+  const saveSnapshot = async (folder: string): Promise<void> => {
+    await save(run);
+    await saveModel(folder, config, await engine.parameters(), options.model);
+  };
+  return openBackgroundRefresh(options, corpus, task, saveSnapshot, resumed);
+}
+
+/** The stage that the next step belongs to, with what is read in it; in the background, that is decided step by step. */
 async function* nextStage(run: Run): AsyncGenerator<TrainingEvent, Stage> {
-  const { options, config, tokenizer, engine, corpus, task, step } = run;
+  const { options, tokenizer, corpus, step } = run;
   if (step < options.unsupervisedSteps) return yield* unsupervisedStage(options, corpus, tokenizer);
   const iteration = Math.floor((step - options.unsupervisedSteps) / options.steps);
-  const source =
-    iteration === 0
-      ? yield* task.prepare(iteration, undefined)
-      : yield* withCurrentModel(options, config, await engine.parameters(), corpus, (model, index) =>
-          task.prepare(iteration, modelSearch(model, index)),
-        );
-  return iterationStage(options, iteration, source, tokenizer);
+  if (options.refresh !== "background") run.found = yield* findExamples(run, iteration);
+  return iterationStage(options, iteration, () => run.found!.source, tokenizer);
+}
+
+/** After the first iteration on passages found with the model as it is now, if that is asked for. */
+async function* findExamples(run: Run, iteration: number): AsyncGenerator<TrainingEvent, FoundExamples> {
+  const { options, config, engine, corpus, task } = run;
+  if (iteration === 0 || options.refresh === "none")
+    return { source: yield* task.prepare(iteration, undefined), snapshot: undefined };
+  const source = yield* withCurrentModel(options, config, await engine.parameters(), corpus, (model, index) =>
+    task.prepare(iteration, modelSearch(model, index)),
+  );
+  return { source, snapshot: options.unsupervisedSteps + iteration * options.steps };
 }
 
 /** Steps to the end of the stage, or until the run is stopped. */
-async function* trainStage(run: Run, stage: Stage): AsyncGenerator<TrainingEvent> {
+async function* trainStage(
+  run: Run,
+  stage: Stage,
+  refresh: BackgroundRefresh | undefined,
+): AsyncGenerator<TrainingEvent> {
   const { options, engine, log } = run;
   let saved = performance.now();
   while (run.step < stage.first + stage.steps && !isStopped(run)) {
+    if (refresh && run.step >= options.unsupervisedSteps) run.found = yield* refresh.examples(run.step);
     const start = performance.now();
     const step = run.step - stage.first;
     const learningRate = learningRateAt(step + 1, stage.steps, options.learningRate);
@@ -159,7 +190,7 @@ async function* trainStage(run: Run, stage: Stage): AsyncGenerator<TrainingEvent
     run.step++;
     const questionsPerSecond = (1000 * options.questions) / (performance.now() - start);
     await log.step({
-      ...{ step: run.step, losses, learningRate, questionsPerSecond },
+      ...{ step: run.step, losses, learningRate, questionsPerSecond, staleness: stalenessOf(run) },
       ...learned(await engine.ownParameters(), options),
     });
     const progress = { step: run.step, steps: stepsOf(options), questionsPerSecond };
@@ -172,6 +203,10 @@ async function* trainStage(run: Run, stage: Stage): AsyncGenerator<TrainingEvent
     if (hasCollapsed(run.probes)) return;
   }
 }
+
+/** Of the close passages of the step just done: steps between the model that found them and the one that read them. */
+const stalenessOf = ({ found, step }: Run): number | undefined =>
+  found?.snapshot === undefined ? undefined : step - 1 - found.snapshot;
 
 /** Measures retrieval with the task's probe, unless that is done, and keeps the model if it is the best. */
 async function* watch(run: Run): AsyncGenerator<TrainingEvent> {

@@ -57,8 +57,9 @@ export async function planAdaptation(
   const lengths = await meanLengths(options, corpus, tokenizer, samples);
   const work = workOf(config, options, lengths);
   const { iterations, steps, questions, closePassages } = options;
+  const refreshes = refreshesOf(options);
   const passages = corpus.ids.length;
-  const indexed = iterations * passages * work.passage; // of each iteration after the first, and at the end
+  const indexed = (refreshes + 1) * passages * work.passage; // the last one is the adapted model's
   const sentences = inputs.sources.includes("spans") ? wantedSentences(options, inputs.sources) : 0;
   const rate = EFFICIENCY * (await measureProductRate(config.modelSize, options));
   const examples: Record<SourceName, number> = {
@@ -76,6 +77,12 @@ export async function planAdaptation(
     ...sizesOf(config, options, passages, lengths, work.parameters),
     samples: samples.map(({ text }) => text),
   };
+}
+
+/** How often the model finds close passages, at most. */
+function refreshesOf({ refresh, refreshSteps, iterations, steps }: ResolvedAdaptOptions): number {
+  if (refresh === "none") return 0;
+  return refresh === "iterations" ? iterations - 1 : Math.floor((iterations * steps - 1) / refreshSteps);
 }
 
 interface Lengths {
@@ -145,20 +152,22 @@ export function workOf(
 
 function sizesOf(
   config: ModelConfig,
-  { iterations, steps, questions, closePassages }: ResolvedAdaptOptions,
+  options: ResolvedAdaptOptions,
   passages: number,
   lengths: Lengths,
   parameters: number,
 ): { memoryBytes: number; diskBytes: number } {
+  const { refresh, steps, questions, closePassages } = options;
   const model = parameters * FLOAT_BYTES;
   const layers = config.encoderLayers + config.decoderLayers;
   const held = Math.min(passages, steps * questions * closePassages) * lengths.characters;
   const states = CHUNK_TOKENS * layers * NUMBERS_PER_TOKEN * config.modelSize * FLOAT_BYTES;
   const index = passages * (lengths.passage * config.headSize * FLOAT_BYTES + lengths.characters);
-  const indexes = iterations > 1 ? 2 : 1;
+  const indexes = refreshesOf(options) > 0 ? 2 : 1;
+  const beside = refresh === "background" ? BASE_BYTES + model : 0;
   return {
     // value, gradient, two means of AdamW, gradients of a chunk; then the model whose retrieval is measured, encoder and reader
-    memoryBytes: BASE_BYTES + 7 * model + states + 2 * held,
+    memoryBytes: BASE_BYTES + 7 * model + states + 2 * held + beside,
     // a checkpoint while it replaces another (6), the model, the one that is measured, the one that an iteration searches with
     diskBytes: (6 + 1 + indexes) * model + indexes * index,
   };

@@ -6,6 +6,7 @@ import type { ModelConfig } from "../../config.ts";
 import { InputError } from "../../errors.ts";
 import { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/token-index.ts";
+import type { Provider } from "../../tensor/session.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { CloseSearch } from "../tasks/close-passages.ts";
 import { type CorpusSurvey, readUnchanged } from "../tasks/corpus.ts";
@@ -13,7 +14,25 @@ import { reporting, type TrainingEvent } from "./events.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { saveModel } from "./save-model.ts";
 
-/** Saves `parameters` as a model beside the checkpoint, indexes the corpus with it unless that is done, and lends both to `use`. */
+/** Where a model lies, and what it is to index. */
+export interface IndexingSettings {
+  /** Has the model in `model`; the index goes to `index`. */
+  readonly location: string;
+  readonly corpus: { readonly file: string; readonly digest: string; readonly passages: number };
+  readonly maxPassageTokens: number;
+  readonly provider?: Provider | undefined;
+}
+
+export const indexingSettings = (
+  { corpus: file, maxPassageTokens, provider }: ResolvedOptions,
+  { digest, ids }: CorpusSurvey,
+  location: string,
+): IndexingSettings => ({
+  ...{ location, maxPassageTokens, provider },
+  corpus: { file, digest, passages: ids.length },
+});
+
+/** Saves `parameters` as a model beside the checkpoint, and goes on as `withIndexedModel` does. */
 export async function* withCurrentModel<Result>(
   options: ResolvedOptions,
   config: ModelConfig,
@@ -21,28 +40,38 @@ export async function* withCurrentModel<Result>(
   corpus: CorpusSurvey,
   use: (model: ReAtt, index: TokenIndex) => AsyncGenerator<TrainingEvent, Result>,
 ): AsyncGenerator<TrainingEvent, Result> {
-  const folder = join(options.out, "checkpoint", "model");
-  const directory = join(options.out, "checkpoint", "index");
-  await saveModel(folder, config, parameters, options.model);
-  await using model = await ReAtt.load(folder, { provider: options.provider });
+  const location = join(options.out, "checkpoint");
+  await saveModel(join(location, "model"), config, parameters, options.model);
+  return yield* withIndexedModel(indexingSettings(options, corpus, location), use, options.signal);
+}
+
+/** Loads a model, indexes the corpus with it unless that is done, and lends both to `use`. */
+export async function* withIndexedModel<Result>(
+  settings: IndexingSettings,
+  use: (model: ReAtt, index: TokenIndex) => AsyncGenerator<TrainingEvent, Result>,
+  signal?: AbortSignal,
+): AsyncGenerator<TrainingEvent, Result> {
+  const { location, provider } = settings;
+  const directory = join(location, "index");
+  await using model = await ReAtt.load(join(location, "model"), { provider });
   const known = await model.openIndex(directory).catch((error: unknown) => {
     if (error instanceof InputError) return undefined; // none, or of the model as it was before
     throw error;
   });
-  await using index = known ?? (yield* indexCorpus(options, model, directory, corpus));
+  await using index = known ?? (yield* indexCorpus(settings, model, directory, signal));
   return yield* use(model, index);
 }
 
 async function* indexCorpus(
-  { corpus: file, maxPassageTokens, signal }: ResolvedOptions,
+  { corpus: { file, digest, passages: total }, maxPassageTokens }: IndexingSettings,
   model: ReAtt,
   directory: string,
-  corpus: CorpusSurvey,
+  signal?: AbortSignal,
 ): AsyncGenerator<TrainingEvent, TokenIndex> {
   await rm(directory, { recursive: true, force: true });
-  yield { type: "stage", name: "indexing the corpus", total: corpus.ids.length };
+  yield { type: "stage", name: "indexing the corpus", total };
   return yield* reporting((report) =>
-    model.index(readUnchanged(file, corpus.digest, signal), {
+    model.index(readUnchanged(file, digest, signal), {
       directory,
       maxPassageTokens,
       signal,

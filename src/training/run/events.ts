@@ -32,6 +32,8 @@ export type TrainingEvent =
       readonly measures: Measures;
       readonly best: boolean;
     }
+  /** After `step` steps, close passages are those that the model found in the background which had done `snapshot`. */
+  | { readonly type: "refresh"; readonly step: number; readonly snapshot: number }
   | { readonly type: "checkpoint"; readonly step: number; readonly directory: string };
 
 /** What became of a run. */
@@ -73,4 +75,12 @@ export async function* reporting<Event, Result>(
       });
   }
   return result;
+}
+
+/** The result of a run of which nobody follows the events. */
+export async function finished<Result>(run: AsyncGenerator<unknown, Result>): Promise<Result> {
+  for (;;) {
+    const { done, value } = await run.next();
+    if (done) return value;
+  }
 }

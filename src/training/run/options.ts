@@ -7,6 +7,9 @@ import type { ObjectiveName } from "../objective/signatures.ts";
 
 export type EngineName = "onnxruntime" | "tensorflow";
 
+/** When the model finds close passages: never, between iterations, or in a second process while training goes on. */
+export type Refresh = "none" | "iterations" | "background";
+
 export interface TrainOptions {
   /** A model's folder. Without weights, with `config.json` and `spiece.model` alone, training begins from random ones. */
   readonly model: string;
@@ -20,8 +23,16 @@ export interface TrainOptions {
   readonly dev?: string | undefined;
   /** Only the first so many questions of `dev` are used. Default 200. */
   readonly devQuestions?: number | undefined;
-  /** Close passages are found anew for each iteration: by BM25 for the first, then by the model. Default 1. */
+  /** The learning rate rises and falls once in each, and close passages are found anew as `refresh` says. Default 1. */
   readonly iterations?: number | undefined;
+  /**
+   * At first close passages are BM25's or the file's own. With `iterations` the model finds those of each later iteration,
+   * and training waits; with `background` it does not (see `openBackgroundRefresh`); with `none` they stay as they are.
+   * Default `iterations`.
+   */
+  readonly refresh?: Refresh | undefined;
+  /** In the background: how many steps old close passages are when their successors are begun. Default 200. */
+  readonly refreshSteps?: number | undefined;
   /**
    * Steps of span corruption on the corpus (Raffel et al. 2020, section 3.1.4) that a model without weights begins with.
    * Default 1,000; 0 for none.
@@ -78,6 +89,8 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
     devQuestions: 200,
     unsupervisedSteps: 1_000,
     iterations: 1,
+    refresh: "iterations" as Refresh,
+    refreshSteps: 200,
     steps: 500,
     qaSteps: 0,
     questions: 16,
@@ -109,7 +122,7 @@ function checkNumbers(options: RunOptions): void {
   const countOrNone: Range = [(value) => Number.isInteger(value) && value >= 0, "a whole number from 0 on"];
   const ranges: Partial<Record<keyof RunOptions, Range>> = {
     ...{ devQuestions: count, iterations: count, steps: count, questions: count, closePassages: count },
-    ...{ unsupervisedSteps: countOrNone, qaSteps: countOrNone },
+    ...{ refreshSteps: count, unsupervisedSteps: countOrNone, qaSteps: countOrNone },
     alpha: [(value) => value >= 0, "a number from 0 on"],
     tau: [(value) => value > 0, "a number above 0"],
     learningRate: [(value) => value >= 0, "a number from 0 on"],
@@ -128,6 +141,8 @@ type Defaulted =
   | "devQuestions"
   | "unsupervisedSteps"
   | "iterations"
+  | "refresh"
+  | "refreshSteps"
   | "steps"
   | "qaSteps"
   | "questions"

@@ -24,6 +24,8 @@ export interface StepRecord {
   readonly questionsPerSecond: number;
   /** exp(s) */
   readonly scale: number;
+  /** Steps since the model was as it was when it found the close passages, where a model did. */
+  readonly staleness: number | undefined;
   /** Shares of the heads, where they are learned. */
   readonly headWeights: readonly number[] | undefined;
 }
@@ -110,8 +112,12 @@ export async function openRunLog(
   };
   return {
     seconds,
-    step: ({ step, losses, headWeights, ...rest }) =>
-      append({ step, ...rest, ...lossRecord(losses), ...(headWeights ? { headWeights } : {}) }),
+    step: ({ step, losses, staleness, headWeights, ...rest }) =>
+      append({
+        ...{ step, ...rest, ...lossRecord(losses) },
+        ...(staleness === undefined ? {} : { staleness }),
+        ...(headWeights ? { headWeights } : {}),
+      }),
     async evaluation(step, result, questions, bestStep) {
       best = bestStep;
       samples = samplesOf(

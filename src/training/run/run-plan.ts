@@ -18,11 +18,15 @@ export function planOf(
 ): Checkpoint["plan"] {
   const { unsupervisedSteps, qaSteps, iterations, steps, questions, closePassages, nullPassage } = options;
   const { objective, alpha, candidates, tau = "fixed head", querySide } = options;
+  const { refresh, refreshSteps } = options;
   const { learningRate, dropout = "of the model", maxPassageTokens, maxAnswerTokens, engine, seed } = options;
   return {
     ...{ unsupervisedSteps, iterations, steps, qaSteps, questions, closePassages },
     nullPassage: nullPassage ? "one" : "none",
     ...{ objective, alpha, candidates, retrievalHead, tau, trained: querySide ? "query side" : "all" },
+    // a run that says nothing of it waited between iterations, as all did before there was a choice
+    ...(refresh === "iterations" ? {} : { refresh }),
+    ...(refresh === "background" ? { refreshSteps } : {}),
     ...{ learningRate, dropout, maxPassageTokens, maxAnswerTokens, engine, seed },
     ...{ data, corpus, model: digestParameters(parameters) },
   };

@@ -24,18 +24,18 @@ export interface Stage {
   objective(step: number): ObjectiveName;
 }
 
-/** An iteration, counted from 0: questions with their close passages. */
+/** An iteration, counted from 0: questions with their close passages, which are asked for at every step. */
 export function iterationStage(
   options: ResolvedOptions,
   iteration: number,
-  source: ExampleSource,
+  source: () => ExampleSource,
   tokenizer: Tokenizer,
 ): Stage {
   const { unsupervisedSteps, qaSteps, steps, objective } = options;
   const seed = `${options.seed} ${iteration}`;
   return {
     ...{ first: unsupervisedSteps + iteration * steps, steps, seed },
-    examples: (step) => examplesOfStep(source, tokenizer, { ...options, seed, step }),
+    examples: (step) => examplesOfStep(source(), tokenizer, { ...options, seed, step }),
     objective: (step) => (iteration === 0 && step < qaSteps ? "qa" : objective),
   };
 }

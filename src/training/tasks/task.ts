@@ -10,8 +10,9 @@ export interface TrainingTask {
   /** Identifies the data: a run is resumed only with the same. */
   readonly digest: string;
   /**
-   * The examples of an iteration, counted from 0. `search` finds passages with the model as it is then; the first
-   * iteration has none. Kept on disk, so that a run that is resumed has the same.
+   * The examples of an iteration, counted from 0; or of a snapshot that searches in the background, by its step. `search`
+   * finds passages with the model as it is then; the first iteration has none. Kept on disk, so that a run that is resumed
+   * has the same.
    */
   prepare(iteration: number, search: CloseSearch | undefined): AsyncGenerator<TrainingEvent, ExampleSource>;
   /** With one, the run ends with the weights that retrieve best, and stops when retrieval falls away. */

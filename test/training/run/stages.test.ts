@@ -42,7 +42,9 @@ test("then questions, of which the first steps are not taught to retrieve", () =
     size: 5,
     example: (index) => ({ question: `number ${index}`, answer: "yes", passages: [] }),
   };
-  const [first, second] = [0, 1].map((iteration) => iterationStage(options, iteration, source, tokenizer));
+  const [first, second] = [0, 1].map((iteration) =>
+    iterationStage(options, iteration, () => source, tokenizer),
+  );
   assert.equal([first!.first, first!.steps, second!.first], [4, 3, 7]);
   assert.equal([0, 1, 2].map(first!.objective), ["qa", "qa", "distillation"]);
   assert.is(second!.objective(0), "distillation");
