@@ -42,9 +42,9 @@ export async function storedKeys(
   let next = 0;
   return {
     async encode(window) {
-      const starts = await segment.tokenStarts(next, window.length);
+      const first = next;
       next += window.length;
-      return Promise.all(window.map((_, i) => segment.keys(starts[i]!, starts[i + 1]! - starts[i]!)));
+      return Promise.all(window.map((_, i) => segment.keys(first + i, 1)));
     },
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };

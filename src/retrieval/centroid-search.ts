@@ -1,14 +1,16 @@
 /**
- * Search of a compressed index: centroids choose candidates, and only these are decompressed and scored.
+ * Search of a compressed index: centroids choose candidates, codes the best of these, and only the best are decompressed.
  *
  * Each question token i reads the lists of its `probes` best centroids. A passage in the list of centroid c has a token
  * that scores about q_i . c; the best of these stands for its maximum. A passage in none of the lists scores for i at
  * most about m_i, the product with the best centroid that was not read, and is taken to score that. The passages with the greatest
- * mean are the candidates; they are scored by all their keys, as decompressed.
+ * mean are the candidates. Their codes are scored (code-scores.ts), and the best once more by all their keys, as decompressed.
  * Source: Santhanam et al., PLAID, 2022 (centroid interaction); Lee et al., XTR, 2023 (missing scores by a bound).
  */
 
 import { Best, type ScoredPassage } from "./best.ts";
+import { type CodeScorer, codeScorer } from "./code-scores.ts";
+import type { Codebook } from "./codec.ts";
 import { rescore, type Search, type SearchEngine } from "./engine.ts";
 import { openProducts } from "./products.ts";
 import type { PassageStore } from "./store.ts";
@@ -16,15 +18,18 @@ import type { PassageStore } from "./store.ts";
 export interface Pruning {
   /** Centroids whose lists a question token reads. */
   readonly probes: number;
-  /** Candidates that are decompressed, for each passage that is wanted. */
+  /** Candidates whose codes are scored, for each passage that is wanted. */
   readonly candidatesPerHit: number;
   /** So many at least. */
   readonly minCandidates: number;
 }
 
+/** Passages that are decompressed and scored exactly, for each one that is wanted: code scores hardly differ. */
+const RESCORED_PER_HIT = 1.25;
+
 export async function openCentroidSearch(
   store: PassageStore,
-  centroids: Float32Array,
+  codebook: Codebook,
   { probes, candidatesPerHit, minCandidates }: Pruning,
   threads: number | undefined,
 ): Promise<SearchEngine> {
@@ -35,10 +40,11 @@ export async function openCentroidSearch(
       const found: ScoredPassage[][] = [];
       for (const question of questions) {
         search.signal?.throwIfAborted();
-        const data = await products.multiply(question, centroids);
+        const data = await products.multiply(codebook.centroids, question);
         const scores = { data, questionTokens: question.length / store.dimension };
         const candidates = await findCandidates(store, scores, probes, count, search);
-        found.push(await rescore(store, products, question, candidates, search.topK));
+        const best = await bestByCodes(store, codeScorer(codebook, question, data), candidates, search.topK);
+        found.push(await rescore(store, products, question, best, search.topK));
       }
       return found;
     },
@@ -46,9 +52,23 @@ export async function openCentroidSearch(
   };
 }
 
+/** Somewhat more than `topK` of the candidates, ascending. */
+async function bestByCodes(
+  store: PassageStore,
+  score: CodeScorer,
+  candidates: Uint32Array,
+  topK: number,
+): Promise<Uint32Array> {
+  const count = Math.ceil(RESCORED_PER_HIT * topK);
+  if (candidates.length <= count) return candidates;
+  const best = new Best(count);
+  for (const ordinal of candidates) best.push(ordinal, score(await store.codes(ordinal)));
+  return ordinalsOf(best, count);
+}
+
 /** Products of a question with the centroids. */
 interface CentroidScores {
-  /** [question tokens, centroids] */
+  /** [centroids, question tokens] */
   readonly data: Float32Array;
   readonly questionTokens: number;
 }
@@ -61,43 +81,47 @@ async function findCandidates(
   count: number,
   search: Search,
 ): Promise<Uint32Array> {
-  const centroids = scores.data.length / scores.questionTokens;
+  const { data, questionTokens } = scores;
+  const centroids = data.length / questionTokens;
   const gains = new Float32Array(store.ordinalCount); // above the mean of the m_i, summed
   const metBy = new Uint32Array(store.ordinalCount); // the last question token that met the passage, from 1
   const met: number[] = [];
-  for (let i = 0; i < scores.questionTokens; i++) {
-    const row = scores.data.subarray(i * centroids, (i + 1) * centroids);
-    const best = largest(row, probes + 1);
-    const bound = best.length > probes ? row[best.pop()!]! : row[best.at(-1)!]!;
-    for (const centroid of best)
+  for (let i = 0; i < questionTokens; i++) {
+    const best = largestOfColumn(data, i, questionTokens, probes + 1);
+    const bound = data[(best.length > probes ? best.pop()! : best.at(-1)!) * questionTokens + i]!;
+    for (const centroid of best) {
+      const gain = data[centroid * questionTokens + i]! - bound;
       await store.visitList(centroid, (ordinal) => {
         if (metBy[ordinal] === i + 1) return; // the first that is met is the best
         if (metBy[ordinal] === 0) met.push(ordinal);
         metBy[ordinal] = i + 1;
-        gains[ordinal]! += row[centroid]! - bound;
+        gains[ordinal]! += gain;
       });
+    }
   }
   const accepted = met.filter(search.accept);
   if (accepted.length < search.topK && probes < centroids)
     return findCandidates(store, scores, 4 * probes, count, search);
   const chosen = new Best(count);
   for (const ordinal of accepted) chosen.push(ordinal, gains[ordinal]!);
-  const ordinals = chosen.take().map(({ ordinal }) => ordinal);
-  return Uint32Array.from(ordinals.slice(0, count)).sort();
+  return ordinalsOf(chosen, count);
 }
 
-/** The positions of the `count` largest values, largest first. */
-function largest(values: Float32Array, count: number): number[] {
+const ordinalsOf = (best: Best, count: number): Uint32Array =>
+  Uint32Array.from(best.take().slice(0, count), ({ ordinal }) => ordinal).sort();
+
+/** The rows with the `count` largest values in a column of [rows, columns], largest first. */
+function largestOfColumn(values: Float32Array, column: number, columns: number, count: number): number[] {
   const best: number[] = [];
   let floor = -Infinity;
-  for (let i = 0; i < values.length; i++) {
+  for (let i = column, row = 0; i < values.length; i += columns, row++) {
     const value = values[i]!;
     if (value <= floor) continue;
     let at = best.length;
-    while (at > 0 && values[best[at - 1]!]! < value) at--;
-    best.splice(at, 0, i);
+    while (at > 0 && values[best[at - 1]! * columns + column]! < value) at--;
+    best.splice(at, 0, row);
     if (best.length > count) best.pop();
-    if (best.length === count) floor = values[best.at(-1)!]!;
+    if (best.length === count) floor = values[best.at(-1)! * columns + column]!;
   }
   return best;
 }

@@ -69,7 +69,7 @@ async function clean(directory: string, { segments, codec }: Manifest, pending?:
   for (const name of await readdir(join(directory, "segments")))
     if (!kept.includes(name)) await rm(segmentPath(directory, name), { recursive: true });
   for (const name of await readdir(join(directory, "codebooks")))
-    if (codec.name !== "residual" || name !== codec.codebook)
+    if (codec.name !== "quantised" || name !== codec.codebook)
       await rm(codebookPath(directory, name), { recursive: true });
   for (const { name, files, deleted } of segments)
     for (const file of await readdir(segmentPath(directory, name)))

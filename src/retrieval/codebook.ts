@@ -4,8 +4,8 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { InputError } from "../errors.ts";
-import { type Codebook, type Codec, float32Decoder, residualDecoder } from "./codec.ts";
-import { codebookPath, type FileRecord, type Manifest, type ResidualCodec } from "./manifest.ts";
+import { type Codebook, type Codec, float32Decoder, partCounts, residualDecoder } from "./codec.ts";
+import { codebookPath, type FileRecord, type Manifest, type QuantisedCodec } from "./manifest.ts";
 import { recordOf, writeParts } from "./new-files.ts";
 import { syncDirectory } from "./storage.ts";
 
@@ -13,33 +13,49 @@ import { syncDirectory } from "./storage.ts";
 export async function writeCodebook(
   directory: string,
   name: string,
-  { bits, centroids, residuals }: Codebook,
-): Promise<ResidualCodec> {
+  { bits, dimension, axes, centroids, parts, tables, ratios }: Codebook,
+): Promise<QuantisedCodec> {
   const path = codebookPath(directory, name);
   await mkdir(path, { recursive: true });
-  const files = {
-    "centroids.f32": recordOf(await writeParts(join(path, "centroids.f32"), [centroids])),
-    "residuals.f32": recordOf(await writeParts(join(path, "residuals.f32"), [residuals])),
+  const { long, short } = partCounts(dimension, bits);
+  const contents = {
+    "axes.f32": axes,
+    "centroids.f32": centroids,
+    "parts.u8": parts,
+    "long.f32": tables.get(long)!,
+    "short.f32": tables.get(short)!,
+    "ratios.f32": ratios,
   };
+  const files: Record<string, FileRecord> = {};
+  for (const [file, data] of Object.entries(contents))
+    files[file] = recordOf(await writeParts(join(path, file), [data]));
   await syncDirectory(path);
-  return { name: "residual", bits, codebook: name, files };
+  return { name: "quantised", bits, codebook: name, files };
 }
 
 async function readCodebook(
   directory: string,
-  { bits, codebook, files }: ResidualCodec,
+  { bits, codebook, files }: QuantisedCodec,
   dimension: number,
 ): Promise<Codebook> {
-  const read = (name: string) => readFloats(join(codebookPath(directory, codebook), name), files[name]);
+  const bytes = (name: string) => readWhole(join(codebookPath(directory, codebook), name), files[name]);
+  const floats = async (name: string) => new Float32Array((await bytes(name)).buffer);
+  const { long, short } = partCounts(dimension, bits);
   return {
     bits,
     dimension,
-    centroids: await read("centroids.f32"),
-    residuals: await read("residuals.f32"),
+    axes: await floats("axes.f32"),
+    centroids: await floats("centroids.f32"),
+    parts: await bytes("parts.u8"),
+    tables: new Map([
+      [long, await floats("long.f32")],
+      [short, await floats("short.f32")],
+    ]),
+    ratios: await floats("ratios.f32"),
   };
 }
 
-async function readFloats(path: string, record: FileRecord | undefined): Promise<Float32Array> {
+async function readWhole(path: string, record: FileRecord | undefined): Promise<Uint8Array<ArrayBuffer>> {
   const data = await readFile(path);
   if (data.length !== record?.bytes || crc32(data) !== record.crc32)
     throw new InputError({
@@ -48,7 +64,7 @@ async function readFloats(path: string, record: FileRecord | undefined): Promise
       got: "others",
       remedy: "restore the file from a copy, or build the index again",
     });
-  return new Float32Array(Uint8Array.from(data).buffer); // a copy, since a small file shares its memory with others
+  return Uint8Array.from(data); // a copy, since a small file shares its memory with others
 }
 
 /** The codec of an index. Throws `InputError` where its codebook is damaged. */

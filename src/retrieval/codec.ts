@@ -1,16 +1,15 @@
 /** How token keys are put on disk: as they are, or compressed to a centroid and a coded residual. */
 
 import { InputError } from "../errors.ts";
-import { kMeans } from "./kmeans.ts";
-import { openNearestFinder } from "./nearest.ts";
 
-/** Bits a dimension of a residual. */
+/** Bits a dimension of a residual, on average. */
 export type Bits = 1 | 2 | 4 | 8;
 
 /** Reads keys from the bytes of a segment's file of keys. */
 export interface KeyDecoder {
   readonly file: "keys.f32" | "codes.bin";
-  readonly tokenBytes: number;
+  /** Of each token; undefined where tokens differ. */
+  readonly tokenBytes: number | undefined;
   /** [tokens, dimension] */
   decode(bytes: Uint8Array): Float32Array;
 }
@@ -22,18 +21,31 @@ export const float32Decoder = (dimension: number): KeyDecoder => ({
 });
 
 /**
- * What compressed keys are made of: key = centroid + residual, and the residual is cut into parts of 8 / bits dimensions
- * (product quantisation), each the entry of a table of 256 that one byte names. Nothing is normalised.
+ * What compressed keys are made of,
+ *
+ *     key = ratio * (centroid + residual)      in the coordinates of `axes`
+ *
+ * where the residual is cut into parts, each the entry of a table of 256 that one byte names (product quantisation).
+ * Residuals of some centroids are several times as long as those of others: half of the tokens, those of the centroids
+ * with the longest, get three times as many parts as the other half. The ratio gives the key its length back, which
+ * decides which token of a passage matches best. Nothing is normalised.
  * Sources: Jégou et al., Product quantization for nearest neighbor search, 2011, section IV (residuals of centroids);
- * Santhanam et al., ColBERTv2, 2022, section 3.3 (for late interaction).
+ * Santhanam et al., ColBERTv2, 2022, section 3.3 (for late interaction); Ge et al., Optimized product quantization,
+ * 2014 (axes). What each of these brings is measured in docs/INDEX.md.
  */
 export interface Codebook {
   readonly bits: Bits;
   readonly dimension: number;
+  /** [dimension, dimension]: an orthonormal row for each coordinate of what follows. */
+  readonly axes: Float32Array;
   /** [centroids, dimension] */
   readonly centroids: Float32Array;
-  /** [parts, 256, 8 / bits] */
-  readonly residuals: Float32Array;
+  /** [centroids]: parts, and so bytes, of the residuals of each. */
+  readonly parts: Uint8Array;
+  /** By the number of parts: [parts, 256, width], flat, since parts differ in width by one where they must. */
+  readonly tables: ReadonlyMap<number, Float32Array>;
+  /** [256] */
+  readonly ratios: Float32Array;
 }
 
 /** How the keys of an index are read. The codebook is that of a compressed one. */
@@ -42,157 +54,87 @@ export interface Codec {
   readonly codebook: Codebook | undefined;
 }
 
-const ENTRIES = 256; // what a byte can name
+/** What a byte can name. */
+export const ENTRIES = 256;
 
-/** Bytes of a centroid's number in a code. */
-const centroidBytes = ({ centroids, dimension }: Codebook): 2 | 4 =>
-  centroids.length / dimension <= 65_536 ? 2 : 4;
+/** The parts that residuals are cut into, of the centroids with long ones and with short ones: bits / 8 a dimension on average. */
+export function partCounts(dimension: number, bits: Bits): { long: number; short: number } {
+  const average = (dimension * bits) / 8;
+  const long = Math.min(dimension, Math.floor(1.5 * average));
+  return { long, short: 2 * average - long };
+}
 
-/** A code is the number of the centroid (little-endian), then a byte for each part of the residual. */
-export const codeBytes = (codebook: Codebook): number =>
-  centroidBytes(codebook) + (codebook.dimension * codebook.bits) / 8;
-
-/** So many keys teach a codebook for an index of `tokens` keys. */
-export const sampleSize = (tokens: number): number => Math.min(tokens, 32 * centroidCount(tokens));
+/** The first dimension of each of `parts` parts, and the end of the last. */
+export const partStarts = (dimension: number, parts: number): number[] =>
+  Array.from({ length: parts + 1 }, (_, part) => Math.floor((part * dimension) / parts));
 
 /**
- * 4 sqrt(tokens), as a power of 2: then a question's scores with the centroids cost less than those with its candidates,
- * and a list is still short enough to be read whole.
+ * A code is the number of the centroid (little-endian, in `centroidBytes`), a byte for the ratio, and a byte for each part of
+ * the residual.
  */
-export const centroidCount = (tokens: number): number =>
-  2 ** Math.round(Math.log2(Math.max(1, Math.min(4 * Math.sqrt(tokens), tokens / 8))));
+export const centroidBytes = ({ centroids, dimension }: Codebook): 2 | 4 =>
+  centroids.length / dimension <= 65_536 ? 2 : 4;
 
-/** Learns a codebook from a sample of keys, [n, dimension]. */
-export async function trainCodebook(
-  sample: Float32Array,
-  dimension: number,
-  count: number,
-  bits: Bits,
-  signal?: AbortSignal,
-): Promise<Codebook> {
-  const centroids = await kMeans(sample, dimension, count, signal);
-  const left = subtractCentroids(
-    sample,
-    await nearestCentroids(sample, centroids, dimension),
-    centroids,
-    dimension,
-  );
-  const width = 8 / bits;
-  const residuals = new Float32Array((dimension / width) * ENTRIES * width);
-  for (let part = 0; part < dimension / width; part++) {
-    const columns = padRows(columnsOf(left, dimension, part * width, width), width);
-    residuals.set(await kMeans(columns, width, ENTRIES, signal), part * ENTRIES * width);
+export const readCentroid = (codes: Uint8Array, at: number, bytes: 2 | 4): number => {
+  const low = codes[at]! | (codes[at + 1]! << 8);
+  return bytes === 2 ? low : (low | (codes[at + 2]! << 16) | (codes[at + 3]! << 24)) >>> 0;
+};
+
+/** Where each code starts, and the last one ends: [tokens + 1]. */
+export function codeStarts(codes: Uint8Array, codebook: Codebook): Uint32Array {
+  const idBytes = centroidBytes(codebook);
+  const starts = new Uint32Array(Math.floor(codes.length / (idBytes + 1)) + 1);
+  let tokens = 0;
+  for (let at = 0; at < codes.length; ) {
+    at += idBytes + 1 + codebook.parts[readCentroid(codes, at, idBytes)]!;
+    starts[++tokens] = at;
   }
-  return { bits, dimension, centroids, residuals };
-}
-
-export interface KeyEncoder extends AsyncDisposable {
-  /** The codes of keys [n, dimension]. */
-  encode(keys: Float32Array): Promise<Uint8Array>;
-}
-
-export async function openEncoder(codebook: Codebook): Promise<KeyEncoder> {
-  const { bits, dimension, centroids } = codebook;
-  const width = 8 / bits;
-  const idBytes = centroidBytes(codebook);
-  const tokenBytes = codeBytes(codebook);
-  const whole = await openNearestFinder(dimension);
-  const parts = await openNearestFinder(width);
-  return {
-    async encode(keys) {
-      const nearest = await whole.nearest(keys, centroids);
-      const left = subtractCentroids(keys, nearest, centroids, dimension);
-      const codes = new Uint8Array(nearest.length * tokenBytes);
-      for (const [row, centroid] of nearest.entries())
-        for (let b = 0; b < idBytes; b++) codes[row * tokenBytes + b] = centroid >>> (8 * b);
-      for (let part = 0; part < dimension / width; part++) {
-        const table = codebook.residuals.subarray(part * ENTRIES * width, (part + 1) * ENTRIES * width);
-        const entries = await parts.nearest(columnsOf(left, dimension, part * width, width), table);
-        for (const [row, entry] of entries.entries()) codes[row * tokenBytes + idBytes + part] = entry;
-      }
-      return codes;
-    },
-    async [Symbol.asyncDispose]() {
-      await whole[Symbol.asyncDispose]();
-      await parts[Symbol.asyncDispose]();
-    },
-  };
-}
-
-export function residualDecoder(codebook: Codebook): KeyDecoder {
-  const { bits, dimension, centroids, residuals } = codebook;
-  const width = 8 / bits;
-  const idBytes = centroidBytes(codebook);
-  const tokenBytes = codeBytes(codebook);
-  return {
-    file: "codes.bin",
-    tokenBytes,
-    decode(bytes) {
-      const keys = new Float32Array((bytes.length / tokenBytes) * dimension);
-      let at = 0;
-      for (let out = 0; out < keys.length; out += dimension) {
-        const centroid = readCentroid(bytes, at, idBytes) * dimension;
-        at += idBytes;
-        for (let d = 0; d < dimension; d += width, at++) {
-          const entry = d * ENTRIES + bytes[at]! * width;
-          for (let w = 0; w < width; w++)
-            keys[out + d + w] = centroids[centroid + d + w]! + residuals[entry + w]!;
-        }
-      }
-      return keys;
-    },
-  };
+  return starts.subarray(0, tokens + 1);
 }
 
 /** The centroids of codes. */
 export function centroidsOf(codes: Uint8Array, codebook: Codebook): Uint32Array {
-  const tokenBytes = codeBytes(codebook);
   const idBytes = centroidBytes(codebook);
-  return Uint32Array.from({ length: codes.length / tokenBytes }, (_, i) =>
-    readCentroid(codes, i * tokenBytes, idBytes),
+  return Uint32Array.from(codeStarts(codes, codebook).subarray(0, -1), (at) =>
+    readCentroid(codes, at, idBytes),
   );
 }
 
-const readCentroid = (bytes: Uint8Array, at: number, idBytes: 2 | 4): number => {
-  const low = bytes[at]! | (bytes[at + 1]! << 8);
-  return idBytes === 2 ? low : (low | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0;
-};
-
-async function nearestCentroids(
-  keys: Float32Array,
-  centroids: Float32Array,
-  dimension: number,
-): Promise<Uint32Array> {
-  await using finder = await openNearestFinder(dimension);
-  return await finder.nearest(keys, centroids); // before the finder is disposed of
-}
-
-function subtractCentroids(
-  keys: Float32Array,
-  nearest: Uint32Array,
-  centroids: Float32Array,
-  dimension: number,
+/** [tokens, dimension], with other ratios than those of the codebook where they are given. */
+export function decodeKeys(
+  codes: Uint8Array,
+  codebook: Codebook,
+  ratios: Float32Array = codebook.ratios,
 ): Float32Array {
-  return keys.map((value, i) => {
-    const d = i % dimension;
-    return value - centroids[nearest[(i - d) / dimension]! * dimension + d]!;
-  });
+  const { dimension, centroids, parts, tables } = codebook;
+  const layouts = new Map(
+    Array.from(tables, ([count, table]) => [count, { table, starts: partStarts(dimension, count) }]),
+  );
+  const idBytes = centroidBytes(codebook);
+  const tokens = codeStarts(codes, codebook);
+  const keys = new Float32Array((tokens.length - 1) * dimension);
+  for (let token = 0; token + 1 < tokens.length; token++) {
+    const at = tokens[token]!;
+    const centroid = readCentroid(codes, at, idBytes);
+    const ratio = ratios[codes[at + idBytes]!]!;
+    const { table, starts } = layouts.get(parts[centroid]!)!;
+    const from = centroid * dimension;
+    const to = token * dimension;
+    for (let part = 0, d = 0; d < dimension; part++) {
+      const end = starts[part + 1]!;
+      const first = starts[part]!;
+      let entry = ENTRIES * first + codes[at + idBytes + 1 + part]! * (end - first);
+      for (; d < end; d++) keys[to + d] = ratio * (centroids[from + d]! + table[entry++]!);
+    }
+  }
+  return keys;
 }
 
-/** Columns `first` to `first + width` of [n, size]. */
-function columnsOf(rows: Float32Array, size: number, first: number, width: number): Float32Array {
-  const columns = new Float32Array((rows.length / size) * width);
-  for (let from = first, to = 0; from < rows.length; from += size, to += width)
-    for (let w = 0; w < width; w++) columns[to + w] = rows[from + w]!;
-  return columns;
-}
-
-/** k-means wants a row for each of its 256 centroids: a tiny sample is repeated. */
-function padRows(rows: Float32Array, width: number): Float32Array {
-  const needed = ENTRIES * width;
-  if (rows.length >= needed) return rows;
-  return Float32Array.from({ length: needed }, (_, i) => rows[i % rows.length]!);
-}
+export const residualDecoder = (codebook: Codebook): KeyDecoder => ({
+  file: "codes.bin",
+  tokenBytes: undefined,
+  decode: (codes) => decodeKeys(codes, codebook),
+});
 
 /** Throws `InputError` where keys of so many dimensions cannot be coded with so many bits each. */
 export function checkBits(bits: number, dimension: number): void {

@@ -5,17 +5,8 @@ import { mkdir, open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { InputError } from "../errors.ts";
 import type { RunningChecksum } from "./blocks.ts";
-import {
-  type Bits,
-  type Codebook,
-  centroidCount,
-  centroidsOf,
-  codeBytes,
-  openEncoder,
-  residualDecoder,
-  sampleSize,
-  trainCodebook,
-} from "./codec.ts";
+import { type Bits, type Codebook, centroidsOf, codeStarts, decodeKeys } from "./codec.ts";
+import { openEncoder } from "./key-encoder.ts";
 import { type CentroidPiece, encodeLists } from "./lists.ts";
 import type { SegmentRecord } from "./manifest.ts";
 import { completeSegment, writeParts } from "./new-files.ts";
@@ -23,6 +14,7 @@ import { longestRow } from "./score.ts";
 import type { Segment } from "./segment.ts";
 import { readAt } from "./storage.ts";
 import { openStore } from "./store.ts";
+import { centroidCount, sampleSize, trainCodebook } from "./train-codebook.ts";
 
 /** Passages whose codes are read at once: some MB. */
 const PIECE_PASSAGES = 1024;
@@ -63,13 +55,16 @@ export async function compressSegment(
   signal: AbortSignal | undefined,
 ): Promise<SegmentRecord> {
   const { dimension } = codebook;
-  const decoder = residualDecoder(codebook);
+  const ends = [0]; // where the codes of each passage end, in bytes
   let longest = 0;
   async function* codesOf(): AsyncGenerator<Uint8Array> {
     await using encoder = await openEncoder(codebook);
-    for await (const { ordinals, keys } of openStore([segment], dimension).pieces({ signal })) {
+    for await (const { ordinals, starts, keys } of openStore([segment], dimension).pieces({ signal })) {
       const codes = await encoder.encode(keys);
-      longest = Math.max(longest, longestRow(decoder.decode(codes), dimension));
+      longest = Math.max(longest, longestRow(decodeKeys(codes, codebook), dimension));
+      const before = ends.at(-1)!;
+      const tokens = codeStarts(codes, codebook);
+      for (const end of starts.subarray(1)) ends.push(before + tokens[end]!);
       yield codes;
       onProgress(ordinals.at(-1)! + 1);
     }
@@ -82,16 +77,18 @@ export async function compressSegment(
     checksums[name] = checksum;
   }
   checksums["codes.bin"] = await writeParts(join(to, "codes.bin"), codesOf());
-  const { passages, tokens } = segment.record;
-  Object.assign(checksums, await writeLists(passages, segment.tokenStarts, to, codebook, signal));
+  Object.assign(checksums, await writeLists(ends, to, codebook, signal));
   const files = await completeSegment(to, checksums);
+  const { passages, tokens } = segment.record;
   return { name: basename(to), passages, tokens, longestKey: longest, files };
 }
 
-/** Writes the lists of the codes that lie at `path`. `tokenStarts` is as that of `Segment`. */
+/**
+ * Writes what leads into the codes at `path`: where those of each passage start and the last end, which is given,
+ * [passages + 1], and the passages of each centroid.
+ */
 export async function writeLists(
-  passages: number,
-  tokenStarts: Segment["tokenStarts"],
+  starts: readonly number[],
   path: string,
   codebook: Codebook,
   signal: AbortSignal | undefined,
@@ -99,13 +96,14 @@ export async function writeLists(
   const offsets = [0n];
   async function* lists(): AsyncGenerator<Uint8Array> {
     const count = codebook.centroids.length / codebook.dimension;
-    const pieces = () => centroidPieces(passages, tokenStarts, join(path, "codes.bin"), codebook, signal);
+    const pieces = () => centroidPieces(starts, join(path, "codes.bin"), codebook, signal);
     for await (const list of encodeLists(count, pieces)) {
       offsets.push(offsets.at(-1)! + BigInt(list.length));
       yield list;
     }
   }
   return {
+    "codes.u64": await writeParts(join(path, "codes.u64"), [BigUint64Array.from(starts, BigInt)]),
     "lists.bin": await writeParts(join(path, "lists.bin"), lists()),
     "lists.u64": await writeParts(join(path, "lists.u64"), [BigUint64Array.from(offsets)]),
   };
@@ -113,24 +111,20 @@ export async function writeLists(
 
 /** Reads the centroids of all tokens back from the codes at `path`. */
 async function* centroidPieces(
-  passages: number,
-  tokenStarts: Segment["tokenStarts"],
+  starts: readonly number[],
   path: string,
   codebook: Codebook,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<CentroidPiece> {
-  const tokenBytes = codeBytes(codebook);
   const file = await open(path);
   try {
-    for (let first = 0; first < passages; first += PIECE_PASSAGES) {
+    for (let first = 0; first + 1 < starts.length; first += PIECE_PASSAGES) {
       signal?.throwIfAborted();
-      const starts = await tokenStarts(first, Math.min(PIECE_PASSAGES, passages - first));
-      const start = starts[0]!;
-      const codes = await readAt(file, start * tokenBytes, (starts.at(-1)! - start) * tokenBytes);
+      const bounds = starts.slice(first, first + PIECE_PASSAGES + 1).map((byte) => byte - starts[first]!);
+      const codes = await readAt(file, starts[first]!, bounds.at(-1)!);
       yield {
         first,
-        starts: starts.map((token) => token - start),
-        centroids: centroidsOf(codes, codebook),
+        centroids: bounds.slice(1).map((end, p) => centroidsOf(codes.subarray(bounds[p]!, end), codebook)),
       };
     }
   } finally {

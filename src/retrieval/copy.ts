@@ -70,14 +70,12 @@ export async function copySegments(
   checksums["passages.deflate"] = await writeParts(join(path, "passages.deflate"), texts);
   checksums["offsets.u64"] = await writeParts(join(path, "offsets.u64"), [BigUint64Array.from(offsets)]);
   checksums["ids.u64"] = await writeParts(join(path, "ids.u64"), [ids.sorted()]);
-  checksums[decoder.file] = await writeParts(join(path, decoder.file), copyKeys(runs, signal));
-  const passages = offsets.length / 2 - 1;
-  const starts = async (first: number, count: number) =>
-    Array.from({ length: count + 1 }, (_, i) => Number(offsets[2 * (first + i)]));
-  if (codebook) Object.assign(checksums, await writeLists(passages, starts, path, codebook, signal));
+  const starts = [0];
+  checksums[decoder.file] = await writeParts(join(path, decoder.file), copyKeys(runs, starts, signal));
+  if (codebook) Object.assign(checksums, await writeLists(starts, path, codebook, signal));
   return {
     name: basename(path),
-    passages,
+    passages: offsets.length / 2 - 1,
     tokens: Number(offsets.at(-2)),
     longestKey: runs.reduce((longest, { segment }) => Math.max(longest, segment.record.longestKey), 0),
     files: await completeSegment(path, checksums),
@@ -105,12 +103,20 @@ async function* copyTexts(
   }
 }
 
-async function* copyKeys(runs: readonly Run[], signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+/** Adds to `starts` where the keys of each passage end. */
+async function* copyKeys(
+  runs: readonly Run[],
+  starts: number[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
   for (const { segment, first, count } of runs) {
     signal?.throwIfAborted();
-    const starts = await segment.tokenStarts(first, count);
-    for (let i = 0; i < count; i++)
-      if (segment.isAlive(first + i)) yield await segment.codes(starts[i]!, starts[i + 1]! - starts[i]!);
+    for (let ordinal = first; ordinal < first + count; ordinal++) {
+      if (!segment.isAlive(ordinal)) continue;
+      const codes = await segment.codes(ordinal, 1);
+      starts.push(starts.at(-1)! + codes.length);
+      yield codes;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 /** What finds the best passages of a store, and the second pass that all such engines share. */
 
+import { rotate } from "./axes.ts";
 import { Best, type ScoredPassage } from "./best.ts";
 import type { Products } from "./products.ts";
 import { dotProduct } from "./score.ts";
@@ -16,6 +17,19 @@ export interface SearchEngine extends AsyncDisposable {
   /** For each question ([tokens, dimension]) the best accepted passages, in the order of `byScore`, with exact scores. */
   search(questions: readonly Float32Array[], search: Search): Promise<ScoredPassage[][]>;
 }
+
+/** `engine` for a store whose keys are in the coordinates of `axes` (axes.ts). */
+export const inCoordinates = (engine: SearchEngine, axes: Float32Array): SearchEngine => {
+  const dimension = Math.sqrt(axes.length);
+  return {
+    search: (questions, search) =>
+      engine.search(
+        questions.map((question) => rotate(question, axes, dimension)),
+        search,
+      ),
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  };
+};
 
 /**
  * The best of some passages by the score over all their tokens, as `avgMax` computes it.

@@ -6,15 +6,15 @@ import { InputError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
 import type { Passage } from "../text/passage.ts";
 import { type BuildOptions, isInShard } from "./build.ts";
-import { centroidCount } from "./codec.ts";
 import { findManifest } from "./manifest.ts";
 import { packPassage } from "./packed-passage.ts";
 import { isMissing } from "./storage.ts";
+import { centroidCount } from "./train-codebook.ts";
 
 /** One passage of so many is tokenised and compressed; the others are like it. */
 const SAMPLE_STRIDE = 16;
-/** Offsets and id of a passage. */
-const PASSAGE_BYTES = 32;
+/** Offsets and id of a passage, and where its codes start. */
+const PASSAGE_BYTES = 40;
 /** Of a token in the lists of the centroids: at most, as a rule; tokens that share a passage and a centroid share it. */
 const LIST_BYTES = 2;
 /** Of the manifest and of checksums, rounded up. */
@@ -90,8 +90,8 @@ function sizes(
   const plain = common + tokens * 4 * dimension;
   if (bits === undefined) return { passages, tokens, bytes: plain, peakBytes: plain };
   const centroids = centroidCount(tokens);
-  const code = (centroids <= 65_536 ? 2 : 4) + (dimension * bits) / 8;
-  const codebook = 4 * dimension * (centroids + 256) + 8 * centroids;
+  const code = (centroids <= 65_536 ? 2 : 4) + 1 + (dimension * bits) / 8;
+  const codebook = 4 * dimension * (centroids + dimension + 512) + 9 * centroids;
   const bytes = common + tokens * (code + LIST_BYTES) + codebook;
   return { passages, tokens, bytes, peakBytes: plain + bytes };
 }

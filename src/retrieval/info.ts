@@ -29,7 +29,7 @@ export async function indexInfo(directory: string): Promise<IndexInfo> {
     ...Object.values(files),
     ...(deleted ? [deleted] : []),
   ]);
-  const compressed = codec.name === "residual" ? codec : undefined;
+  const compressed = codec.name === "quantised" ? codec : undefined;
   const all = [...files, ...Object.values(compressed?.files ?? {})];
   const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
   const deletedPassages = sum(segments.map(({ deleted }) => deleted?.passages ?? 0));

@@ -9,12 +9,11 @@
 /** Entries that are sorted at once: 64 MB. */
 const RUN_ENTRIES = 2 ** 24;
 
-/** The centroids of the tokens of some passages that follow each other. */
+/** Some passages that follow each other. */
 export interface CentroidPiece {
   readonly first: number;
-  /** First token of each passage, and the end of the last. */
-  readonly starts: ArrayLike<number>;
-  readonly centroids: Uint32Array;
+  /** Of the tokens of each passage. */
+  readonly centroids: readonly Uint32Array[];
 }
 
 /**
@@ -56,12 +55,12 @@ async function* encodeRun(
 
 /** Calls `visit` once for every passage and centroid below `end` that it has. */
 function forEachEntry(
-  { first, starts, centroids }: CentroidPiece,
+  { first, centroids }: CentroidPiece,
   end: number,
   visit: (centroid: number, ordinal: number) => void,
 ): void {
-  for (let p = 0; p + 1 < starts.length; p++) {
-    const own = centroids.slice(starts[p]!, starts[p + 1]!).sort();
+  for (const [p, unsorted] of centroids.entries()) {
+    const own = unsorted.slice().sort();
     for (let i = 0; i < own.length && own[i]! < end; i++)
       if (i === 0 || own[i] !== own[i - 1]) visit(own[i]!, first + p);
   }

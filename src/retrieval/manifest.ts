@@ -8,15 +8,19 @@
  *         offsets.u64             [passages + 1, 2]: first token and first byte (in passages.deflate) of each passage
  *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted (ids.ts)
  *         keys.f32                [tokens, dimension]: token keys, passage after passage (codec float32)
- *         codes.bin               the same, compressed (codec residual, codec.ts)
- *         lists.bin, lists.u64    for each centroid the passages with a key of it (codec residual, lists.ts)
+ *         codes.bin               the same, compressed (codec quantised, codec.ts)
+ *         codes.u64               [passages + 1]: first byte of the codes of each passage (codec quantised)
+ *         lists.bin, lists.u64    for each centroid the passages with a key of it (codec quantised, lists.ts)
  *         blocks.u32              CRC-32 of every block of 16 KiB of the files above, in the manifest's order
  *         deleted-000002.bits     a bit a passage, the lowest of a byte first: set where it was deleted or replaced, as of
  *                                 generation 2; missing where none was
  *         journal                 only while the segment is being built (journal.ts)
- *       codebooks/000001/         what codes are made of (codec residual, codec.ts)
+ *       codebooks/000001/         what codes are made of (codec quantised, codec.ts)
+ *         axes.f32                [dimension, dimension]
  *         centroids.f32           [centroids, dimension]
- *         residuals.f32           [parts, 256, 8 / bits]
+ *         parts.u8                [centroids]
+ *         long.f32, short.f32     [parts, 256, width]: tables of residuals in many parts and in few
+ *         ratios.f32              [256]
  *       writer.*.lock             only while somebody writes (lock.ts)
  *
  * Numbers are little-endian. The ordinal of a passage is its position in the concatenation of the segments.
@@ -73,15 +77,15 @@ export interface DeletedRecord extends FileRecord {
   readonly tokens: number;
 }
 
-export interface ResidualCodec {
-  readonly name: "residual";
+export interface QuantisedCodec {
+  readonly name: "quantised";
   readonly bits: Bits;
   /** The directory of the codebook. */
   readonly codebook: string;
   readonly files: Readonly<Record<string, FileRecord>>;
 }
 
-export type CodecRecord = { readonly name: "float32" } | ResidualCodec;
+export type CodecRecord = { readonly name: "float32" } | QuantisedCodec;
 
 export interface ShardRecord {
   readonly index: number;
@@ -118,7 +122,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
   codec: z.discriminatedUnion("name", [
     z.strictObject({ name: z.literal("float32") }),
     z.strictObject({
-      name: z.literal("residual"),
+      name: z.literal("quantised"),
       bits: z.literal([1, 2, 4, 8]),
       codebook: directoryName,
       files,

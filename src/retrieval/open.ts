@@ -5,7 +5,7 @@ import { BlockCache } from "./blocks.ts";
 import { openCentroidSearch, type Pruning } from "./centroid-search.ts";
 import { readCodec } from "./codebook.ts";
 import type { Codebook } from "./codec.ts";
-import type { SearchEngine } from "./engine.ts";
+import { inCoordinates, type SearchEngine } from "./engine.ts";
 import { type FaissFactory, openFaissFactorySearch } from "./faiss-factory.ts";
 import { openFaissSearch } from "./faiss-search.ts";
 import { openFlatSearch } from "./flat-search.ts";
@@ -51,7 +51,14 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
   try {
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
     const store = openStore(segments, manifest.header.dimension);
-    return tokenIndex(directory, manifest, store, await openEngine(store, codebook, options), close);
+    const engine = await openEngine(store, codebook, options);
+    return tokenIndex(
+      directory,
+      manifest,
+      store,
+      codebook ? inCoordinates(engine, codebook.axes) : engine,
+      close,
+    );
   } catch (error) {
     await close();
     throw error;
@@ -69,7 +76,7 @@ function openEngine(
   if (typeof engine === "object" && !empty) return openFaissFactorySearch(store, engine, options);
   // decompressed keys are not kept: their codes are, in the block cache
   if (!codebook || preset === "exact") return openFlatSearch(store, codebook ? 0 : memoryLimit, threads);
-  return openCentroidSearch(store, codebook.centroids, PRESETS[preset], threads);
+  return openCentroidSearch(store, codebook, PRESETS[preset], threads);
 }
 
 function tokenIndex(

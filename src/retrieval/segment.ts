@@ -20,7 +20,7 @@ export interface Segment extends AsyncDisposable {
   isAlive(ordinal: number): boolean;
   /** The first token of each of `count` passages from `first` on, and the one after the last: [count + 1]. */
   tokenStarts(first: number, count: number): Promise<number[]>;
-  /** The bytes of `count` tokens from `first` on, as the codec has them. */
+  /** The keys of `count` passages from `first` on, as the codec has them. */
   codes(first: number, count: number): Promise<Uint8Array>;
   /** [tokens, dimension] of the same. */
   keys(first: number, count: number): Promise<Float32Array>;
@@ -72,10 +72,21 @@ function readers(
   const offsets = files("offsets.u64");
   const ids = files("ids.u64");
   const keys = files(decoder.file);
-  const codes = (first: number, count: number) =>
-    keys.read(first * decoder.tokenBytes, count * decoder.tokenBytes);
   const rows = async (file: CheckedFile, first: number, count: number) =>
     bigIntegers(await file.read(first * ROW_BYTES, count * ROW_BYTES));
+  const tokenStarts = async (first: number, count: number): Promise<number[]> => {
+    const starts = await rows(offsets, first, count + 1);
+    return Array.from({ length: count + 1 }, (_, i) => Number(starts[2 * i]));
+  };
+  const codes = async (first: number, count: number): Promise<Uint8Array> => {
+    const { tokenBytes } = decoder;
+    const starts =
+      tokenBytes === undefined
+        ? bigIntegers(await files("codes.u64").read(first * 8, (count + 1) * 8))
+        : (await tokenStarts(first, count)).map((token) => token * tokenBytes);
+    const start = Number(starts[0]);
+    return keys.read(start, Number(starts[count]) - start);
+  };
   const packedPassage = async (ordinal: number): Promise<Uint8Array> => {
     const bounds = await rows(offsets, ordinal, 2);
     const start = Number(bounds[1]);
@@ -83,10 +94,7 @@ function readers(
   };
   const passage = async (ordinal: number): Promise<Passage> => unpackPassage(await packedPassage(ordinal));
   return {
-    async tokenStarts(first, count) {
-      const starts = await rows(offsets, first, count + 1);
-      return Array.from({ length: count + 1 }, (_, i) => Number(starts[2 * i]));
-    },
+    tokenStarts,
     codes,
     keys: async (first, count) => decoder.decode(await codes(first, count)),
     packedPassage,

@@ -45,6 +45,8 @@ export interface PassageStore extends KeyStore {
   isAlive(ordinal: number): boolean;
   passage(ordinal: number): Promise<Passage>;
   find(id: string): Promise<number | undefined>;
+  /** The keys of one passage as the codec has them. */
+  codes(ordinal: number): Promise<Uint8Array>;
   /** Calls `visit` with the ordinals of the passages that have a key of this centroid. Only in a compressed index. */
   visitList(centroid: number, visit: (ordinal: number) => void): Promise<void>;
 }
@@ -98,8 +100,11 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
     },
     async keys(ordinal) {
       const [segment, local] = locate(ordinal);
-      const [first, end] = (await segment.tokenStarts(local, 1)) as [number, number];
-      return segment.keys(first, end - first);
+      return segment.keys(local, 1);
+    },
+    async codes(ordinal) {
+      const [segment, local] = locate(ordinal);
+      return segment.codes(local, 1);
     },
     async passage(ordinal) {
       const [segment, local] = locate(ordinal);
@@ -125,7 +130,7 @@ async function readPiece({ segment, firstPassage, passages, base }: PieceRange):
   return {
     ordinals: Uint32Array.from({ length: passages }, (_, p) => base + firstPassage + p),
     starts: Uint32Array.from(tokens, (token) => token - start),
-    keys: await segment.keys(start, tokens[passages]! - start),
+    keys: await segment.keys(firstPassage, passages),
   };
 }
 

@@ -24,7 +24,7 @@ export async function verifyIndex(
     folder: segmentPath(directory, name),
     files: deleted ? { ...files, [deleted.file]: deleted } : files,
   }));
-  if (codec.name === "residual")
+  if (codec.name === "quantised")
     folders.push({ folder: codebookPath(directory, codec.codebook), files: codec.files });
   const damages: Damage[] = [];
   for (const { folder, files } of folders)

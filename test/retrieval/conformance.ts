@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import type { Test } from "uvu";
 import * as assert from "uvu/assert";
+import { rotate } from "../../src/retrieval/axes.ts";
 import { byScore } from "../../src/retrieval/best.ts";
 import { buildIndex } from "../../src/retrieval/build.ts";
 import { readCodec } from "../../src/retrieval/codebook.ts";
@@ -73,8 +74,8 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
           });
           await using index = await open(directory.path);
           const hits = await index.search(question, { topK });
-          const keys = await storedKeys(directory.path);
-          const expected = naiveSearch(question, keys, keys.length, dimension);
+          const naive = await openNaive(directory.path);
+          const expected = naive(question);
           const scores = new Map(expected.map(({ ordinal, score }) => [ordinal, score]));
           assert.is(new Set(hits.map(({ ordinal }) => ordinal)).size, Math.min(topK, passages.length));
           for (const [i, { ordinal, score }] of hits.entries()) {
@@ -90,10 +91,10 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     await using directory = await temporary();
     await build(directory.path, makePassages(1500), options);
     await using index = await open(directory.path);
-    const keys = await storedKeys(directory.path);
+    const naive = await openNaive(directory.path);
     for (const question of QUESTIONS)
       for (const topK of [1, 10, 700])
-        conforms(await index.search(question, { topK }), naiveSearch(question, keys, keys.length), topK);
+        conforms(await index.search(question, { topK }), naive(question), topK);
   });
 
   if (!exact)
@@ -102,10 +103,14 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
       const passages = makePassages(2000, 1, 5000);
       await build(directory.path, passages, options);
       await using index = await open(directory.path);
-      const keys = await storedKeys(directory.path);
+      const naive = await openNaive(directory.path);
       const shares = [];
       for (const { text } of passages.slice(0, 20)) {
-        const best = new Set(naiveSearch(encodeText(text), keys, 10).map(({ ordinal }) => ordinal));
+        const best = new Set(
+          naive(encodeText(text))
+            .slice(0, 10)
+            .map(({ ordinal }) => ordinal),
+        );
         const hits = await index.search(encodeText(text), { topK: 10 });
         shares.push(hits.filter(({ ordinal }) => best.has(ordinal)).length / 10);
       }
@@ -117,9 +122,9 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     await using directory = await temporary();
     await build(directory.path, makePassages(100), options);
     await using index = await open(directory.path);
-    const keys = await storedKeys(directory.path);
+    const naive = await openNaive(directory.path);
     for (const topK of [100, 1000])
-      conforms(await index.search(QUESTIONS[0]!, { topK }), naiveSearch(QUESTIONS[0]!, keys, 100), topK);
+      conforms(await index.search(QUESTIONS[0]!, { topK }), naive(QUESTIONS[0]!), topK);
   });
 
   suite(name("finds passages of one token"), async () => {
@@ -127,7 +132,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     const passages = Array.from({ length: 300 }, (_, i) => ({ id: `${i}`, title: "", text: `w${i}` }));
     await build(directory.path, passages, options);
     await using index = await open(directory.path);
-    const expected = naiveSearch(QUESTIONS[0]!, await storedKeys(directory.path), 300);
+    const expected = (await openNaive(directory.path))(QUESTIONS[0]!);
     conforms(await index.search(QUESTIONS[0]!, { topK: 3 }), expected, 3);
   });
 
@@ -158,10 +163,10 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     await using directory = await temporary();
     await build(directory.path, makePassages(900), options);
     await using index = await open(directory.path);
-    const keys = await storedKeys(directory.path);
+    const naive = await openNaive(directory.path);
     const ids = new Set(["p7", "p97", "p800", "unknown"]);
     for (const question of QUESTIONS) {
-      const all = naiveSearch(question, keys, keys.length);
+      const all = naive(question);
       for (const part of [2, 90]) {
         const accept = (ordinal: number) => ordinal % part === 1;
         const expected = all.filter(({ ordinal }) => accept(ordinal));
@@ -188,10 +193,10 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     assert.equal(await searchAll(before), old);
     await using index = await open(directory.path);
     assert.is(index.generation, before.generation + 2);
-    const keys = await storedKeys(directory.path);
+    const naive = await openNaive(directory.path);
     const id = (ordinal: number) => (ordinal < 900 ? `p${ordinal}` : `q${ordinal - 900}`);
     for (const question of QUESTIONS) {
-      const all = naiveSearch(question, keys, keys.length);
+      const all = naive(question);
       const alive = all.filter(({ ordinal }) => ordinal >= 900 || ordinal % 3 !== 0);
       for (const topK of [10, 800]) {
         const hits = await index.search(question, { topK });
@@ -251,18 +256,20 @@ const randomCase = (multiple: number) =>
     });
   });
 
-/** The keys of every passage as the index has them. */
-async function storedKeys(directory: string): Promise<Float32Array[]> {
+/** Ranks all passages by loops over the keys as the index has them, deleted ones too. */
+async function openNaive(directory: string): Promise<(question: Float32Array) => NaiveHit[]> {
   const manifest = await readManifest(directory);
-  const { decoder } = await readCodec(directory, manifest);
+  const { dimension } = manifest.header;
+  const { decoder, codebook } = await readCodec(directory, manifest);
   const keys: Float32Array[] = [];
   for (const record of manifest.segments) {
     await using segment = await openSegment(segmentPath(directory, record.name), record, { decoder });
-    const starts = await segment.tokenStarts(0, record.passages);
-    for (let p = 0; p < record.passages; p++)
-      keys.push(await segment.keys(starts[p]!, starts[p + 1]! - starts[p]!));
+    for (let p = 0; p < record.passages; p++) keys.push(await segment.keys(p, 1));
   }
-  return keys;
+  return (question) => {
+    const query = codebook ? rotate(question, codebook.axes, dimension) : question;
+    return naiveSearch(query, keys, keys.length, dimension);
+  };
 }
 
 const searchAll = (index: TokenIndex) => index.searchBatch(QUESTIONS, { topK: 20 });

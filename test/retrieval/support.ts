@@ -58,6 +58,15 @@ export function makePassages(count: number, seed = 1, vocabulary = 50): Passage[
   });
 }
 
+/** Numbers without a pattern, the same at every run. */
+export function noise(count: number, seed = 1): Float32Array {
+  let state = seed;
+  return Float32Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
+}
+
 export interface NaiveHit {
   readonly ordinal: number;
   readonly score: number;
