@@ -20,7 +20,7 @@ import type { CorpusSurvey } from "../tasks/corpus.ts";
 import type { ExampleSource } from "../tasks/source.ts";
 import type { TrainingTask } from "../tasks/task.ts";
 import { startBackgroundSearch } from "./background-search.ts";
-import { indexingSettings } from "./current-model.ts";
+import { type IndexingSettings, indexingSettings } from "./current-model.ts";
 import { finished, type TrainingEvent } from "./events.ts";
 import type { ResolvedOptions } from "./options.ts";
 
@@ -105,7 +105,7 @@ export async function openBackgroundRefresh(
 async function inBackground(
   task: TrainingTask,
   snapshot: number,
-  settings: ReturnType<typeof indexingSettings>,
+  settings: IndexingSettings,
   signal: AbortSignal,
 ): Promise<ExampleSource> {
   const done = new AbortController();
