@@ -17,6 +17,11 @@ export type { BuildProgress } from "./retrieval/build.ts";
 export type { Bits } from "./retrieval/codec.ts";
 export type { BuildForecast } from "./retrieval/forecast.ts";
 export { type IndexInfo, indexInfo } from "./retrieval/info.ts";
+export {
+  exportToLance,
+  type LanceExportOptions,
+  type LanceExportProgress,
+} from "./retrieval/lance-export.ts";
 export { compactIndex, type MergeOptions, mergeShards } from "./retrieval/maintain.ts";
 export type { IndexHeader, ShardRecord } from "./retrieval/manifest.ts";
 export type { Engine, OpenOptions, PresetName } from "./retrieval/open.ts";

@@ -7,6 +7,7 @@ import { benchmarkCommand } from "./benchmark.ts";
 import { indexCommand } from "./build-index.ts";
 import { evaluateCommand } from "./evaluate.ts";
 import { addCommand, compactCommand, deleteCommand } from "./index-change.ts";
+import { exportCommand } from "./index-export.ts";
 import { infoCommand, verifyCommand } from "./index-inspect.ts";
 import { mergeCommand } from "./index-merge.ts";
 import { retrieveCommand } from "./retrieve.ts";
@@ -19,6 +20,7 @@ const COMMANDS = [
   deleteCommand,
   compactCommand,
   mergeCommand,
+  exportCommand,
   infoCommand,
   verifyCommand,
   retrieveCommand,

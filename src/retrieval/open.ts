@@ -9,7 +9,14 @@ import { inCoordinates, type SearchEngine } from "./engine.ts";
 import { type FaissFactory, openFaissFactorySearch } from "./faiss-factory.ts";
 import { openFaissSearch } from "./faiss-search.ts";
 import { openFlatSearch } from "./flat-search.ts";
-import { type IndexHeader, type Manifest, readManifest, segmentPath } from "./manifest.ts";
+import { type LanceTable, openLanceSearch } from "./lance-search.ts";
+import {
+  type IndexHeader,
+  type Manifest,
+  readManifest,
+  type SegmentRecord,
+  segmentPath,
+} from "./manifest.ts";
 import { openSegment, type Segment } from "./segment.ts";
 import { isMissing } from "./storage.ts";
 import { openStore, type PassageStore } from "./store.ts";
@@ -21,7 +28,7 @@ export interface OpenOptions extends FillOptions {
   readonly fingerprint?: string | undefined;
   /** Default `onnxruntime`. */
   readonly engine?: Engine | undefined;
-  /** How a compressed index is searched on onnxruntime; default `balanced`. Any other search is exact. */
+  /** How onnxruntime searches a compressed index; default `balanced`. One of float32 keys is searched exactly. */
   readonly preset?: PresetName | undefined;
   /** Bytes of keys that stay in memory between searches; default 1 GiB. What is above is read at every search. */
   readonly memoryLimit?: number | undefined;
@@ -29,9 +36,14 @@ export interface OpenOptions extends FillOptions {
 
 /**
  * What searches. `faiss` needs the optional package faiss-node: by its name alone it is exact and finds what onnxruntime
- * finds with the preset `exact`; with a factory string it is approximate. Whatever searches, scores are exact.
+ * finds with the preset `exact`; with a factory string it is approximate. `lancedb` searches the table that
+ * `exportToLance` made of the index, and is approximate. Whatever searches, scores are exact.
  */
-export type Engine = "onnxruntime" | "faiss" | ({ readonly name: "faiss" } & FaissFactory);
+export type Engine =
+  | "onnxruntime"
+  | "faiss"
+  | ({ readonly name: "faiss" } & FaissFactory)
+  | ({ readonly name: "lancedb" } & LanceTable);
 
 /** `exact` scores every passage, by its keys as the index has them. */
 export type PresetName = "fast" | "balanced" | "exact";
@@ -51,7 +63,7 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
   try {
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
     const store = openStore(segments, manifest.header.dimension);
-    const engine = await openEngine(store, codebook, options);
+    const engine = await openEngine(store, manifest.segments, codebook, options);
     return tokenIndex(
       directory,
       manifest,
@@ -67,13 +79,17 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
 
 function openEngine(
   store: PassageStore,
+  records: readonly SegmentRecord[],
   codebook: Codebook | undefined,
   options: OpenOptions,
 ): Promise<SearchEngine> {
   const { engine = "onnxruntime", preset = "balanced", memoryLimit = GIBIBYTE, threads } = options;
   const empty = store.keyCount === 0; // faiss ends the process where it has nothing to train on or to search
   if (engine === "faiss" && !empty) return openFaissSearch(store);
-  if (typeof engine === "object" && !empty) return openFaissFactorySearch(store, engine, options);
+  if (typeof engine === "object" && !empty)
+    return engine.name === "faiss"
+      ? openFaissFactorySearch(store, engine, options)
+      : openLanceSearch(store, records, engine, threads);
   // decompressed keys are not kept: their codes are, in the block cache
   if (!codebook || preset === "exact") return openFlatSearch(store, codebook ? 0 : memoryLimit, threads);
   return openCentroidSearch(store, codebook, PRESETS[preset], threads);
@@ -124,14 +140,14 @@ async function acceptor(
   return (ordinal) => ordinals.has(ordinal);
 }
 
-interface State {
+export interface State {
   readonly manifest: Manifest;
   readonly codebook: Codebook | undefined;
   readonly segments: readonly Segment[];
 }
 
 /** The newest state. A writer may remove its files between manifest and opening: then there is a newer one. */
-async function openState(directory: string, options: OpenOptions): Promise<State> {
+export async function openState(directory: string, options: OpenOptions): Promise<State> {
   for (let last = 0; ; ) {
     const manifest = await readManifest(directory);
     try {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { parseEngine } from "../../src/cli/engine.ts";
+import { exportCommand } from "../../src/cli/index-export.ts";
 import { UsageError } from "../../src/cli/options.ts";
 import { retrieveCommand } from "../../src/cli/retrieve.ts";
 import { ReAtt } from "../../src/reatt.ts";
@@ -14,40 +15,54 @@ const MODEL = "models/reatt-mini";
 const folder = mkdtempSync(join(tmpdir(), "reatt-engine-"));
 test.after(() => rmSync(folder, { recursive: true }));
 
-const parse = (engine: "onnxruntime" | "faiss", factory?: string, nprobe?: number) =>
-  parseEngine({ engine, "faiss-factory": factory, "faiss-nprobe": nprobe });
+const parse = (engine: "onnxruntime" | "faiss" | "lancedb", values: object = {}) =>
+  parseEngine({
+    engine,
+    "faiss-factory": undefined,
+    "faiss-nprobe": undefined,
+    "lancedb-uri": undefined,
+    "lancedb-nprobe": undefined,
+    ...values,
+  });
 
 test("options name an engine", () => {
   assert.is(parse("onnxruntime"), "onnxruntime");
   assert.is(parse("faiss"), "faiss");
-  assert.equal(parse("faiss", "IVF8,Flat", 4), { name: "faiss", factory: "IVF8,Flat", nprobe: 4 });
-  for (const refused of [
-    () => parse("onnxruntime", "IVF8,Flat"),
-    () => parse("onnxruntime", undefined, 4),
-    () => parse("faiss", undefined, 4),
-  ])
-    assert.throws(
-      refused,
-      (error: Error) => error instanceof UsageError && /--faiss-nprobe/.test(error.message),
-    );
+  const factory = { "faiss-factory": "IVF8,Flat", "faiss-nprobe": 4 };
+  assert.equal(parse("faiss", factory), { name: "faiss", factory: "IVF8,Flat", nprobe: 4 });
+  assert.equal(parse("lancedb", { "lancedb-uri": "s3://b/t" }), {
+    name: "lancedb",
+    uri: "s3://b/t",
+    nprobe: undefined,
+  });
+  for (const [refused, message] of [
+    [() => parse("onnxruntime", factory), /^--faiss-factory is for another engine than onnxruntime$/],
+    [() => parse("faiss", { "lancedb-nprobe": 4 }), /^--lancedb-nprobe is for another engine than faiss$/],
+    [() => parse("faiss", { "faiss-nprobe": 4 }), /--faiss-factory describes$/],
+    [() => parse("lancedb"), /needs --lancedb-uri URI$/],
+  ] as const)
+    assert.throws(refused, (error: Error) => error instanceof UsageError && message.test(error.message));
 });
 
+const index = join(folder, "index");
+const questions = join(folder, "questions.jsonl");
+
+test.before(async () => {
+  const passages = ["The lion lives in Africa.", "Dogs bark at night.", "The Rhine flows north."];
+  writeFileSync(questions, '{"id":"1","question":"Where does the lion live?"}\n');
+  await using model = await ReAtt.load(MODEL);
+  await using _ = await model.index(
+    passages.map((text, i) => ({ id: `${i}`, title: "", text })),
+    { directory: index },
+  );
+});
+
+const reatt = (...args: string[]) => runCaptured([exportCommand, retrieveCommand], args);
+const retrieve = (...more: string[]) =>
+  reatt("retrieve", "--model", MODEL, "--index", index, "--queries", questions, "--json", ...more);
+
 if (isInstalled("faiss-node"))
-  test("retrieve with another engine says how far it is, and gives the same scores", async () => {
-    const index = join(folder, "index");
-    const questions = join(folder, "questions.jsonl");
-    const passages = ["The lion lives in Africa.", "Dogs bark at night.", "The Rhine flows north."];
-    writeFileSync(questions, '{"id":"1","question":"Where does the lion live?"}\n');
-    await using model = await ReAtt.load(MODEL);
-    await using _ = await model.index(
-      passages.map((text, i) => ({ id: `${i}`, title: "", text })),
-      { directory: index },
-    );
-    const retrieve = (...more: string[]) =>
-      runCaptured(
-        [retrieveCommand],
-        ["retrieve", "--model", MODEL, "--index", index, "--queries", questions, "--json", ...more],
-      );
+  test("faiss gives the same scores, says how far it is, and refuses in one line", async () => {
     const expected = await retrieve();
     assert.is((await retrieve("--engine", "faiss")).stdout, expected.stdout);
     const found = await retrieve("--engine", "faiss", "--faiss-factory", "HNSW8");
@@ -58,5 +73,18 @@ if (isInstalled("faiss-node"))
     assert.match(refused.stderr, /^reatt: faiss factory "IVF9999,Flat": expected [^\n]+\n$/);
   });
 else test("faiss on the command line: SKIPPED, the package faiss-node is not installed", () => {});
+
+if (isInstalled("@lancedb/lancedb"))
+  test("lancedb searches what was exported", async () => {
+    const lancedb = ["--engine", "lancedb", "--lancedb-uri", join(folder, "table")];
+    const refused = await retrieve(...lancedb);
+    assert.is(refused.code, 1);
+    assert.match(refused.stderr, /^reatt: \S+table: expected a table [^\n]+ reatt index export [^\n]+\n$/);
+    const exported = await reatt("index", "export", "--index", index, "--lancedb", join(folder, "table"));
+    assert.equal([exported.code, exported.stdout], [0, ""]);
+    assert.match(exported.stderr, /^(\d+)\/\1 tokens.*\nSorting them into partitions\n\S+ is up to date\n$/);
+    assert.is((await retrieve(...lancedb)).stdout, (await retrieve()).stdout);
+  });
+else test("lancedb on the command line: SKIPPED, the package @lancedb/lancedb is not installed", () => {});
 
 test.run();
