@@ -89,7 +89,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
 
   suite(name("scores as a naive loop does, best first, equal scores in the order of the index"), async () => {
     await using directory = await temporary();
-    await build(directory.path, makePassages(1500), options);
+    await build(directory.path, makePassages(800), options);
     await using index = await open(directory.path);
     const naive = await openNaive(directory.path);
     for (const question of QUESTIONS)
@@ -150,9 +150,9 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
   if (exact)
     suite(name("gives the same in any memory, and when opened again"), async () => {
       await using directory = await temporary();
-      await build(directory.path, makePassages(6000), options); // some 39,000 tokens: three pieces
+      await build(directory.path, makePassages(3000), options); // some 19,500 tokens: two pieces
       const results = [];
-      for (const memoryLimit of [undefined, 0, 600_000]) {
+      for (const memoryLimit of [undefined, 0, 300_000]) {
         await using index = await open(directory.path, { memoryLimit });
         results.push(await searchAll(index), await searchAll(index));
       }

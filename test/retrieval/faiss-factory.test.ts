@@ -60,6 +60,17 @@ function faissTests(): void {
       assert.equal(await index.search(question, { topK: 1 }), await exact.search(question, { topK: 1 }));
   });
 
+  test("searches a compressed index by the keys that it decompresses", async () => {
+    await using directory = await temporary();
+    await build(directory.path, makePassages(1000), { encode: encodeVaried, bits: 2 });
+    await using index = await open(directory.path, { factory: "IVF16,Flat", nprobe: 16 });
+    await using exact = await openIndex(directory.path, { preset: "exact" });
+    assert.equal(
+      await index.searchBatch(questions, { topK: 5 }),
+      await exact.searchBatch(questions, { topK: 5 }),
+    );
+  });
+
   test("says how far it is, and stops when it is told to", async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(6000, 1, 5000), { encode: encodeVaried }); // three pieces

@@ -116,6 +116,17 @@ function lanceTests(): void {
     assert.is(index.tokenCount, rows);
   });
 
+  test("the keys of a compressed index are those that it decompresses", async () => {
+    await using directory = await temporary();
+    const { path } = directory;
+    await build(path, makePassages(1000), { encode: encodeVaried, bits: 2 });
+    await exported(path);
+    await using index = await openOnly(path);
+    await using exact = await openIndex(path, { preset: "exact" });
+    const question = encodeText("w1 w2 w3");
+    assert.equal(await index.search(question, { topK: 10 }), await exact.search(question, { topK: 10 }));
+  });
+
   test("refuses the table of another model, and a place that is none", async () => {
     await using directory = await temporary();
     const { path } = directory;
