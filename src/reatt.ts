@@ -5,12 +5,19 @@ import { join } from "node:path";
 import { type ModelConfig, readConfig } from "./config.ts";
 import { type Reading, read } from "./decoder/read.ts";
 import { openReader, type ReaderSession } from "./decoder/session.ts";
-import { type EncodeOptions, type EncoderSession, encodeSequences, openEncoder } from "./encoder/session.ts";
+import {
+  type EncodeOptions,
+  type EncoderSession,
+  encodeOutputs,
+  encodeSequences,
+  openEncoder,
+} from "./encoder/session.ts";
 import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/build.ts";
 import type { Bits } from "./retrieval/codec.ts";
 import { type BuildForecast, forecastBuild } from "./retrieval/forecast.ts";
 import { type IndexHeader, readManifest, type ShardRecord } from "./retrieval/manifest.ts";
 import { type OpenOptions, openIndex } from "./retrieval/open.ts";
+import { checkShare, keptTokens, openTokenFilter, type TokenFilter } from "./retrieval/token-filter.ts";
 import type { SearchOptions, TokenIndex } from "./retrieval/token-index.ts";
 import { addPassages } from "./retrieval/update.ts";
 import type { CompileOptions, Provider } from "./tensor/session.ts";
@@ -38,6 +45,11 @@ export interface LoadOptions {
 export interface IndexOptions extends AddOptions {
   /** Longer passages are cut. Default 512, as in the release. */
   readonly maxPassageTokens?: number | undefined;
+  /**
+   * The share of each passage's tokens that are indexed, from 0.25 to 1: those that receive most attention from the passage itself
+   * in the retrieval head. The index is smaller by as much, and finds less. Default 1.
+   */
+  readonly keepTokens?: number | undefined;
   /** Bits a dimension of a compressed index. Default: none, keys stay float32 and every search is exact. */
   readonly bits?: Bits | undefined;
   /** Builds only one part of an index, float32; `mergeShards` joins the parts, and compresses the whole. */
@@ -120,6 +132,7 @@ export class ReAtt implements AsyncDisposable {
   readonly fingerprint: string;
   readonly #encoder: EncoderSession;
   readonly #reader: ReaderSession;
+  readonly #filter: TokenFilter;
 
   private constructor(
     folder: string,
@@ -128,6 +141,7 @@ export class ReAtt implements AsyncDisposable {
     fingerprint: string,
     encoder: EncoderSession,
     reader: ReaderSession,
+    filter: TokenFilter,
   ) {
     this.folder = folder;
     this.config = config;
@@ -135,6 +149,7 @@ export class ReAtt implements AsyncDisposable {
     this.fingerprint = fingerprint;
     this.#encoder = encoder;
     this.#reader = reader;
+    this.#filter = filter;
   }
 
   /**
@@ -147,7 +162,11 @@ export class ReAtt implements AsyncDisposable {
     const tokenizer = await loadTokenizer(tokenizerFile);
     const weights = await loadWeights(folder, config);
     const options: CompileOptions = { provider, threads, weights };
-    const [encoder, reader] = await Promise.all([openEncoder(config, options), openReader(config, options)]);
+    const [encoder, reader, filter] = await Promise.all([
+      openEncoder(config, options),
+      openReader(config, options),
+      openTokenFilter(config.headSize),
+    ]);
     return new ReAtt(
       folder,
       config,
@@ -155,6 +174,7 @@ export class ReAtt implements AsyncDisposable {
       fingerprint(config, weights, await readFile(tokenizerFile)),
       encoder,
       reader,
+      filter,
     );
   }
 
@@ -166,7 +186,7 @@ export class ReAtt implements AsyncDisposable {
     passages: AsyncIterable<Passage> | Iterable<Passage>,
     options: IndexOptions,
   ): Promise<TokenIndex> {
-    await buildIndex(passages, { ...options, ...this.#keyMaker(options.maxPassageTokens, options.signal) });
+    await buildIndex(passages, { ...options, ...this.#keyMaker(options, options.signal) });
     return this.openIndex(options.directory);
   }
 
@@ -177,9 +197,9 @@ export class ReAtt implements AsyncDisposable {
     passages: AsyncIterable<Passage> | Iterable<Passage>,
     options: IndexOptions,
   ): Promise<BuildForecast> {
-    const { header } = this.#keyMaker(options.maxPassageTokens);
+    const { header } = this.#keyMaker(options);
     const countTokens = (passage: Passage): number =>
-      passageIds(this.tokenizer, passage, header.maxPassageTokens).length;
+      keptTokens(passageIds(this.tokenizer, passage, header.maxPassageTokens).length, header.keepTokens ?? 1);
     return forecastBuild(passages, { ...options, header, countTokens });
   }
 
@@ -188,28 +208,32 @@ export class ReAtt implements AsyncDisposable {
    * are open stay as they are; what is returned has the change. Throws `InputError` as `index` does.
    */
   async add(passages: AsyncIterable<Passage> | Iterable<Passage>, options: AddOptions): Promise<TokenIndex> {
-    const { maxPassageTokens } = (await readManifest(options.directory)).header;
-    await addPassages(passages, { ...options, ...this.#keyMaker(maxPassageTokens, options.signal) });
+    const { header } = await readManifest(options.directory);
+    await addPassages(passages, { ...options, ...this.#keyMaker(header, options.signal) });
     return this.openIndex(options.directory);
   }
 
   /** How this model makes keys of passages, and what an index says of that. */
-  #keyMaker(maxPassageTokens = 512, signal?: AbortSignal): Pick<BuildOptions, "header" | "encode"> {
+  #keyMaker(
+    { maxPassageTokens = 512, keepTokens = 1 }: Pick<IndexOptions, "maxPassageTokens" | "keepTokens">,
+    signal?: AbortSignal,
+  ): Pick<BuildOptions, "header" | "encode"> {
+    checkShare(keepTokens);
     const header: IndexHeader = {
       fingerprint: this.fingerprint,
       dimension: this.config.headSize,
       maxPassageTokens,
+      ...(keepTokens < 1 && { keepTokens }),
       prompts: {
         question: questionPrompt("{question}"),
         passage: passagePrompt({ title: "{title}", text: "{text}" }),
       },
     };
-    const encode: BuildOptions["encode"] = (window, onProgress) =>
-      this.#encode(
-        window.map((passage) => passageIds(this.tokenizer, passage, maxPassageTokens)),
-        "keys",
-        { onProgress, signal },
-      );
+    const encode: BuildOptions["encode"] = (window, onProgress) => {
+      const ids = window.map((passage) => passageIds(this.tokenizer, passage, maxPassageTokens));
+      if (keepTokens === 1) return this.#encode(ids, "keys", { onProgress, signal });
+      return this.#encodeFiltered(ids, keepTokens, { onProgress, signal });
+    };
     return { header, encode };
   }
 
@@ -338,6 +362,18 @@ export class ReAtt implements AsyncDisposable {
     };
   }
 
+  async #encodeFiltered(
+    sequences: readonly (readonly number[])[],
+    share: number,
+    options: EncodeOptions,
+  ): Promise<Float32Array[]> {
+    const outputs = ["queries", "keys"] as const;
+    const { queries, keys } = await encodeOutputs(this.#encoder, this.config, sequences, outputs, options);
+    const kept: Float32Array[] = [];
+    for (const [i, all] of keys.entries()) kept.push(await this.#filter.filter(queries[i]!, all, share));
+    return kept;
+  }
+
   #encode(
     sequences: readonly (readonly number[])[],
     output: "queries" | "keys",
@@ -347,6 +383,7 @@ export class ReAtt implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#encoder[Symbol.asyncDispose](), this.#reader[Symbol.asyncDispose]()]);
+    const sessions = [this.#encoder, this.#reader, this.#filter];
+    await Promise.all(sessions.map((session) => session[Symbol.asyncDispose]()));
   }
 }

@@ -36,6 +36,28 @@ test("an index is built compressed, searched with a filter, and changed", async 
   assert.is((await indexInfo(directory)).generation, 4);
 });
 
+test("an index of some of the tokens says so, and is added to in the same way", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  const directory = join(folder.path, "index");
+  await using whole = await model.index(PASSAGES, { directory: join(folder.path, "whole") });
+  for (const bits of [undefined, 2] as const) {
+    const options = { directory, bits, keepTokens: 0.5 };
+    const { tokens } = await model.forecast(PASSAGES, options);
+    assert.ok(tokens < 0.6 * whole.tokenCount);
+    await using index = await model.index(PASSAGES, options);
+    assert.is(index.header.keepTokens, 0.5);
+    assert.ok(Math.abs(index.tokenCount - whole.tokenCount / 2) <= 1.5, `${index.tokenCount}`);
+    const question = "Where does the lion live?";
+    const [all, some] = [await model.retrieve(question, whole), await model.retrieve(question, index)];
+    assert.is(some[0]!.id, "lion");
+    assert.ok(bits || some[0]!.score <= all[0]!.score); // a maximum over fewer tokens
+    await using larger = await model.add([PASSAGES[1]!], { directory });
+    assert.is(larger.tokenCount, index.tokenCount);
+  }
+  await rejects(model.index(PASSAGES, { directory, keepTokens: 0.1 }), /^keepTokens: expected a share/);
+});
+
 test("a shard is not compressed, and keys are coded in whole bytes", async () => {
   await using folder = await temporary();
   await using model = await ReAtt.load("models/reatt-mini");

@@ -26,9 +26,14 @@ export const indexCommand: Command = defineCommand({
       placeholder: "I/N|auto|auto/N",
       help: "only part I of N (from 1); auto: as a Slurm array or, with N, an indexed Kubernetes job numbers it",
     },
+    "keep-tokens": {
+      kind: "number",
+      help: "share of each passage's tokens that are indexed, 0.25 to 1",
+      default: 1,
+    },
     "max-passage-tokens": { kind: "integer", help: "longer passages are cut", default: 512, minimum: 2 },
   },
-  async run({ model: folder, corpus, out, bits, shard, "max-passage-tokens": maxPassageTokens }, signal) {
+  async run({ model: folder, corpus, out, bits, shard, ...values }, signal) {
     if (bits !== undefined && shard !== undefined)
       throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
     await using model = await ReAtt.load(folder);
@@ -36,7 +41,8 @@ export const indexCommand: Command = defineCommand({
       directory: out,
       bits: parseBits(bits),
       shard: shard === undefined ? undefined : parseShard(shard, process.env),
-      maxPassageTokens,
+      maxPassageTokens: values["max-passage-tokens"],
+      keepTokens: values["keep-tokens"],
       signal,
     };
     // reads the whole corpus: a bad line at its end must not come to light after hours

@@ -53,6 +53,8 @@ function formatInfo(info: IndexInfo): string {
     ["generation", generation],
     ["model", header.fingerprint],
   ];
+  if (header.keepTokens)
+    rows.push(["kept", `${(100 * header.keepTokens).toFixed(0)} % of a passage's tokens`]);
   if (shard) rows.push(["shard", `${shard.index + 1} of ${shard.count}`]);
   return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
 }

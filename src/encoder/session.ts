@@ -88,9 +88,22 @@ export async function encodeSequences(
   config: ModelConfig,
   sequences: readonly (readonly number[])[],
   output: LowerOutput,
-  { onProgress, signal }: EncodeOptions = {},
+  options?: EncodeOptions,
 ): Promise<Float32Array[]> {
-  const encoded = new Array<Float32Array>(sequences.length);
+  return (await encodeOutputs(encoder, config, sequences, [output], options))[output];
+}
+
+/** Several outputs, which take no longer than one. */
+export async function encodeOutputs<Output extends LowerOutput>(
+  encoder: EncoderSession,
+  config: ModelConfig,
+  sequences: readonly (readonly number[])[],
+  outputs: readonly Output[],
+  { onProgress, signal }: EncodeOptions = {},
+): Promise<Record<Output, Float32Array[]>> {
+  const encoded = Object.fromEntries(
+    outputs.map((output) => [output, new Array<Float32Array>(sequences.length)]),
+  ) as Record<Output, Float32Array[]>;
   const lengths = sequences.map((sequence) => sequence.length);
   const done = { sequences: 0, tokens: 0 };
   for (const batch of batchesByLength(lengths, TOKENS_AT_ONCE)) {
@@ -100,11 +113,15 @@ export async function encodeSequences(
       "right",
       config.padId,
     );
-    const { data, shape } = (await encoder.lower(padded, [output]))[output];
-    const [, length, size] = shape as [number, number, number];
-    batch.forEach((i, row) => {
-      encoded[i] = (data as Float32Array).slice(row * length * size, (row * length + lengths[i]!) * size);
-    });
+    const results = await encoder.lower(padded, outputs);
+    for (const output of outputs) {
+      const { data, shape } = results[output];
+      const [, length, size] = shape as [number, number, number];
+      batch.forEach((i, row) => {
+        const start = row * length * size;
+        encoded[output][i] = (data as Float32Array).slice(start, start + lengths[i]! * size);
+      });
+    }
     done.sequences += batch.length;
     done.tokens += batch.reduce((sum, i) => sum + lengths[i]!, 0);
     onProgress?.(done.sequences, done.tokens);

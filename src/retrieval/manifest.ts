@@ -50,6 +50,8 @@ export interface IndexHeader {
   readonly dimension: number;
   /** Longer passages were cut. */
   readonly maxPassageTokens: number;
+  /** The share of each passage's tokens that have keys (token-filter.ts); absent where all have. */
+  readonly keepTokens?: number | undefined;
   /** How texts were put before they were encoded, e.g. `{ passage: "title: {title} context: {text}" }`. */
   readonly prompts: Readonly<Record<string, string>>;
 }
@@ -117,6 +119,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
     fingerprint: z.string(),
     dimension: z.int().positive(),
     maxPassageTokens: z.int().positive(),
+    keepTokens: z.number().positive().optional(),
     prompts: z.record(z.string(), z.string()),
   }),
   codec: z.discriminatedUnion("name", [

@@ -161,7 +161,7 @@ export function existing(directory: string, manifest: Manifest | undefined): Man
 
 /** Keys of different models, or cut at different lengths, do not belong in one index. */
 export function checkHeader(directory: string, of: IndexHeader, given: IndexHeader): void {
-  for (const key of ["fingerprint", "dimension", "maxPassageTokens", "prompts"] as const) {
+  for (const key of ["fingerprint", "dimension", "maxPassageTokens", "keepTokens", "prompts"] as const) {
     const [expected, got] = [JSON.stringify(of[key]), JSON.stringify(given[key])];
     if (expected !== got)
       throw new InputError({

@@ -83,6 +83,15 @@ test("a compressed index is built after a forecast that is near, and searched by
     assert.is(new Set(await found("small", question, "--preset", preset)).size, 5);
 });
 
+test("an index of some of the tokens says how many", async () => {
+  await build("half", "--keep-tokens", "0.5");
+  assert.is((await info("half")).header.keepTokens, 0.5);
+  assert.match(await prints("index", "info", "--index", at("half")), /^kept +50 % of a passage's tokens$/m);
+  assert.ok((await info("half")).tokens < 0.6 * (await info("exact")).tokens);
+  const options = ["--corpus", CORPUS, "--out", at("none"), "--keep-tokens", "0.1"];
+  await fails(1, /keepTokens: expected a share from 0\.25 to 1, got 0\.1/, "index", ...MODEL, ...options);
+});
+
 test("shards are merged to the index that one build makes, in any order", async () => {
   for (const shard of ["1/2", "2/2"]) assert.is((await build(`shard ${shard[0]}`, "--shard", shard)).code, 0);
   assert.equal((await info("shard 2")).shard, { index: 1, count: 2 });
