@@ -3,13 +3,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BeirDataset, openBeir } from "../evaluation/beir.ts";
+import { openBeir } from "../evaluation/beir.ts";
 import type { Measures } from "../evaluation/measures.ts";
 import { evaluateRun, type Judgements, measureRanking } from "../evaluation/ranking.ts";
 import { ReAtt } from "../reatt.ts";
 import { type Bm25, buildBm25, type ScoredId } from "../retrieval/bm25.ts";
 import { type Candidates, interpolate, missingFrom, tuneLambda } from "../retrieval/interpolation.ts";
 import type { TokenIndex } from "../retrieval/token-index.ts";
+import { indexCommand } from "./build-index.ts";
+import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 
@@ -68,6 +70,12 @@ const commandFor = (folder: string): Command =>
         placeholder: "DIR",
         help: "an index of the corpus; without it, one is made and removed again",
       },
+      "index-options": {
+        kind: "text",
+        placeholder: "NAME=VALUE,...",
+        help: "how that one is made: options of reatt index, such as bits=2,max-passage-tokens=256",
+      },
+      ...ENGINE_OPTIONS,
       split: { kind: "text", placeholder: "NAME", help: "judgements: qrels/NAME.tsv (default test)" },
       tune: {
         kind: "text",
@@ -77,16 +85,22 @@ const commandFor = (folder: string): Command =>
       "top-k": { kind: "integer", help: "passages for a query", default: 100, minimum: 1 },
       json: { kind: "flag", help: "one JSON object" },
     },
-    async run({ model: modelFolder, index: indexFolder, split = "test", tune, "top-k": topK, json }, signal) {
+    async run(values, signal) {
+      const { model: modelFolder, split = "test", tune, "top-k": topK, json } = values;
+      if (values.index !== undefined && values["index-options"] !== undefined)
+        throw new UsageError("--index-options with --index: that index is made already");
       const dataset = await openBeir(folder);
       const judgements = await dataset.judgements(split);
       const tuning = tune === undefined ? undefined : await dataset.judgements(tune);
       const bm25 = await buildBm25(dataset.passages(signal), { signal });
-      await using model = await ReAtt.load(modelFolder);
       await using scratch = await temporaryFolder();
-      await using index = await (indexFolder === undefined
-        ? build(model, dataset, bm25.size, scratch.path, signal)
-        : model.openIndex(indexFolder));
+      if (values.index === undefined) {
+        const options = values["index-options"]?.split(",").map((option) => `--${option}`) ?? [];
+        const given = ["--model", modelFolder, "--corpus", dataset.corpus, "--out", scratch.path];
+        await indexCommand.run([...options, ...given], signal);
+      }
+      await using model = await ReAtt.load(modelFolder);
+      await using index = await openToSearch(model, values.index ?? scratch.path, values, signal);
       const retrievers: Retrievers = { texts: dataset.queries, bm25, model, index, topK };
       const searched = await searchAll(judgements, retrievers, signal);
       const systems = [lexicalSystem(searched), denseSystem(searched)];
@@ -102,25 +116,6 @@ const commandFor = (folder: string): Command =>
 async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), "reatt-benchmark-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
-}
-
-function build(
-  model: ReAtt,
-  dataset: BeirDataset,
-  total: number,
-  directory: string,
-  signal: AbortSignal,
-): Promise<TokenIndex> {
-  const progress = startProgress("passages", total);
-  return model
-    .index(dataset.passages(signal), {
-      directory,
-      signal,
-      onProgress: ({ event, passages }) => {
-        if (event === "encoded") progress.update(passages);
-      },
-    })
-    .finally(() => progress.stop());
 }
 
 /** Both searches for every judged query. A query that is itself a passage is not its own result, as in BEIR. */

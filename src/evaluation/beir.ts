@@ -9,6 +9,8 @@ import type { Judgements } from "./ranking.ts";
 import { readJudgements } from "./trec.ts";
 
 export interface BeirDataset {
+  /** The file of the passages. */
+  readonly corpus: string;
   /** Reads the corpus anew at each call. */
   readonly passages: (signal?: AbortSignal) => AsyncGenerator<Passage, void>;
   /** Query -> its text. */
@@ -30,6 +32,7 @@ export async function openBeir(folder: string): Promise<BeirDataset> {
   const queries = new Map(questions.map(({ id, question }) => [id, question]));
   const splits = await listSplits(join(folder, "qrels"));
   return {
+    corpus,
     passages: (signal) => readPassages(corpus, signal),
     queries,
     splits,

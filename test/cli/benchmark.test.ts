@@ -82,6 +82,21 @@ test("a table without --json, and no third line without --tune", async ({ folder
   assert.match(lines[2]!, /^BM25 +1\.0000 +1\.0000 +1\.0000 +1\.0000 +\d+\.\d$/);
 });
 
+test("the index is made as --index-options say, and searched as the engine's options say", async ({
+  folder,
+}) => {
+  const report = async (...args: string[]) => {
+    const { systems } = JSON.parse(await benchmark(folder, "--model", MODEL, "--json", ...args));
+    return systems[1].measures;
+  };
+  const whole = await report("--preset", "exact");
+  assert.equal(await report("--index-options", "max-passage-tokens=512"), whole);
+  // cut after two tokens, no passage differs from another
+  assert.is.not((await report("--index-options", "max-passage-tokens=2")).mrr, whole.mrr);
+  const compressed = ["--index-options", "bits=8,max-passage-tokens=512", "--preset", "exact"];
+  assert.equal(await report(...compressed), whole);
+});
+
 test("wrong usage and what is not there", async ({ folder }) => {
   const refused = async (args: string[], kind: typeof InputError | typeof UsageError, words: RegExp) => {
     const error: unknown = await benchmark(...args).catch((reason) => reason);
@@ -91,6 +106,13 @@ test("wrong usage and what is not there", async ({ folder }) => {
   await refused([], UsageError, /which dataset/);
   await refused(["--model", MODEL], UsageError, /which dataset/);
   await refused([folder], UsageError, /--model DIR is missing/);
+  await refused([folder, "--model", MODEL, "--index-options", "bit=2"], UsageError, /--bit/);
+  await refused([folder, "--model", MODEL, "--index-options", "bits=3"], UsageError, /--bits/);
+  await refused(
+    [folder, "--model", MODEL, "--index", "x", "--index-options", "bits=2"],
+    UsageError,
+    /made already/,
+  );
   await refused(
     [folder, "--model", MODEL, "--split", "train"],
     InputError,
