@@ -24,6 +24,9 @@ export interface Pruning {
   readonly minCandidates: number;
 }
 
+/** Passages whose codes are scored together: some hundred kB. */
+const SCORED_AT_ONCE = 256;
+
 /** Passages that are decompressed and scored exactly, for each one that is wanted: code scores hardly differ. */
 const RESCORED_PER_HIT = 1.25;
 
@@ -40,7 +43,7 @@ export async function openCentroidSearch(
       const found: ScoredPassage[][] = [];
       for (const question of questions) {
         search.signal?.throwIfAborted();
-        const data = await products.multiply(codebook.centroids, question);
+        const data = await products.multiply(question, codebook.centroids);
         const scores = { data, questionTokens: question.length / store.dimension };
         const candidates = await findCandidates(store, scores, probes, count, search);
         const best = await bestByCodes(store, codeScorer(codebook, question, data), candidates, search.topK);
@@ -62,13 +65,18 @@ async function bestByCodes(
   const count = Math.ceil(RESCORED_PER_HIT * topK);
   if (candidates.length <= count) return candidates;
   const best = new Best(count);
-  for (const ordinal of candidates) best.push(ordinal, score(await store.codes(ordinal)));
+  for (let first = 0; first < candidates.length; first += SCORED_AT_ONCE) {
+    const ordinals = candidates.subarray(first, first + SCORED_AT_ONCE);
+    const codes: Uint8Array[] = [];
+    for (const ordinal of ordinals) codes.push(await store.codes(ordinal));
+    for (const [i, value] of score(codes).entries()) best.push(ordinals[i]!, value);
+  }
   return ordinalsOf(best, count);
 }
 
 /** Products of a question with the centroids. */
 interface CentroidScores {
-  /** [centroids, question tokens] */
+  /** [question tokens, centroids] */
   readonly data: Float32Array;
   readonly questionTokens: number;
 }
@@ -87,10 +95,11 @@ async function findCandidates(
   const metBy = new Uint32Array(store.ordinalCount); // the last question token that met the passage, from 1
   const met: number[] = [];
   for (let i = 0; i < questionTokens; i++) {
-    const best = largestOfColumn(data, i, questionTokens, probes + 1);
-    const bound = data[(best.length > probes ? best.pop()! : best.at(-1)!) * questionTokens + i]!;
+    const row = data.subarray(i * centroids, (i + 1) * centroids);
+    const best = largest(row, probes + 1);
+    const bound = best.length > probes ? row[best.pop()!]! : row[best.at(-1)!]!;
     for (const centroid of best) {
-      const gain = data[centroid * questionTokens + i]! - bound;
+      const gain = row[centroid]! - bound;
       await store.visitList(centroid, (ordinal) => {
         if (metBy[ordinal] === i + 1) return; // the first that is met is the best
         if (metBy[ordinal] === 0) met.push(ordinal);
@@ -110,18 +119,18 @@ async function findCandidates(
 const ordinalsOf = (best: Best, count: number): Uint32Array =>
   Uint32Array.from(best.take().slice(0, count), ({ ordinal }) => ordinal).sort();
 
-/** The rows with the `count` largest values in a column of [rows, columns], largest first. */
-function largestOfColumn(values: Float32Array, column: number, columns: number, count: number): number[] {
+/** The positions of the `count` largest values, largest first. */
+function largest(values: Float32Array, count: number): number[] {
   const best: number[] = [];
   let floor = -Infinity;
-  for (let i = column, row = 0; i < values.length; i += columns, row++) {
+  for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
     if (value <= floor) continue;
     let at = best.length;
-    while (at > 0 && values[best[at - 1]! * columns + column]! < value) at--;
-    best.splice(at, 0, row);
+    while (at > 0 && values[best[at - 1]!]! < value) at--;
+    best.splice(at, 0, i);
     if (best.length > count) best.pop();
-    if (best.length === count) floor = values[best.at(-1)! * columns + column]!;
+    if (best.length === count) floor = values[best.at(-1)!]!;
   }
   return best;
 }
