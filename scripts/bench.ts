@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { batchesByLength, encodeSequences, openEncoder, TOKENS_AT_ONCE } from "../src/encoder/session.ts";
 import { ReAtt } from "../src/reatt.ts";
-import { buildIndex } from "../src/retrieval/build.ts";
+import { buildIndex } from "../src/retrieval/tend/build.ts";
 import { readPassages } from "../src/text/corpus.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { passageIds } from "../src/text/prompts.ts";

@@ -13,21 +13,21 @@ export {
   type Reply,
   type RetrieveOptions,
 } from "./reatt.ts";
-export type { BuildProgress } from "./retrieval/build.ts";
-export type { Bits } from "./retrieval/codec.ts";
-export type { BuildForecast } from "./retrieval/forecast.ts";
-export { type IndexInfo, indexInfo } from "./retrieval/info.ts";
+export type { Bits } from "./retrieval/compression/codec.ts";
+export type { IndexHeader, ShardRecord } from "./retrieval/disk/manifest.ts";
 export {
   exportToLance,
   type LanceExportOptions,
   type LanceExportProgress,
-} from "./retrieval/lance-export.ts";
-export { compactIndex, type MergeOptions, mergeShards } from "./retrieval/maintain.ts";
-export type { IndexHeader, ShardRecord } from "./retrieval/manifest.ts";
+} from "./retrieval/lance/lance-export.ts";
 export type { Engine, OpenOptions, PresetName } from "./retrieval/open.ts";
+export type { BuildProgress } from "./retrieval/tend/build.ts";
+export type { BuildForecast } from "./retrieval/tend/forecast.ts";
+export { type IndexInfo, indexInfo } from "./retrieval/tend/info.ts";
+export { compactIndex, type MergeOptions, mergeShards } from "./retrieval/tend/maintain.ts";
+export { deletePassages } from "./retrieval/tend/update.ts";
+export { type Damage, verifyIndex } from "./retrieval/tend/verify.ts";
 export type { SearchHit, SearchOptions, TokenIndex } from "./retrieval/token-index.ts";
-export { deletePassages } from "./retrieval/update.ts";
-export { type Damage, verifyIndex } from "./retrieval/verify.ts";
 export type { Provider } from "./tensor/session.ts";
 export { readPassages, readQuestions } from "./text/corpus.ts";
 export type { Passage } from "./text/passage.ts";

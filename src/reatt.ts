@@ -12,14 +12,14 @@ import {
   encodeSequences,
   openEncoder,
 } from "./encoder/session.ts";
-import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/build.ts";
-import type { Bits } from "./retrieval/codec.ts";
-import { type BuildForecast, forecastBuild } from "./retrieval/forecast.ts";
-import { type IndexHeader, readManifest, type ShardRecord } from "./retrieval/manifest.ts";
+import type { Bits } from "./retrieval/compression/codec.ts";
+import { type IndexHeader, readManifest, type ShardRecord } from "./retrieval/disk/manifest.ts";
 import { type OpenOptions, openIndex } from "./retrieval/open.ts";
-import { checkShare, keptTokens, openTokenFilter, type TokenFilter } from "./retrieval/token-filter.ts";
+import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/tend/build.ts";
+import { type BuildForecast, forecastBuild } from "./retrieval/tend/forecast.ts";
+import { checkShare, keptTokens, openTokenFilter, type TokenFilter } from "./retrieval/tend/token-filter.ts";
+import { addPassages } from "./retrieval/tend/update.ts";
 import type { SearchOptions, TokenIndex } from "./retrieval/token-index.ts";
-import { addPassages } from "./retrieval/update.ts";
 import type { CompileOptions, Provider } from "./tensor/session.ts";
 import { findAnswerSpan, type Span } from "./text/answer-span.ts";
 import type { Passage } from "./text/passage.ts";

@@ -1,6 +1,5 @@
 /** Writing a file so that nothing whole is ever overwritten by something half. */
 
-import { randomUUID } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { InputError, systemProblem } from "./errors.ts";
@@ -11,9 +10,9 @@ import { InputError, systemProblem } from "./errors.ts";
  * @throws {InputError} where the system refuses (a full disk, no permission); `path` is then as it was.
  */
 export async function replaceFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`;
+  const temporary = `${path}.new`; // always the same, so that what a killed process left is written over
   try {
-    const file = await open(temporary, "wx");
+    const file = await open(temporary, "w");
     try {
       await write(file);
       await file.sync();
@@ -28,10 +27,10 @@ export async function replaceFile(path: string, write: (file: FileHandle) => Pro
   }
 }
 
-/** Makes a new name durable. */
-async function syncDirectory(path: string): Promise<void> {
+/** Makes the names in a directory durable: created, renamed and removed files. */
+export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return; // directories cannot be opened there
-  const directory = await open(path);
+  const directory = await open(path, "r");
   try {
     await directory.sync();
   } finally {
@@ -41,7 +40,9 @@ async function syncDirectory(path: string): Promise<void> {
 
 function cannotWrite(where: string, cause: NodeJS.ErrnoException): InputError {
   const remedy =
-    cause.code === "ENOSPC" ? "free some space on the disk" : "choose a place where you may write";
+    cause.code === "ENOSPC"
+      ? "free some space on the disk and run it again"
+      : "choose a place where you may write";
   return new InputError(
     { where, expected: "to be able to write", got: systemProblem(cause), remedy },
     { cause },

@@ -1,8 +1,8 @@
 /** The corpus of the benchmark: English Wikipedia in passages of 100 words, as DPR cuts it (Karpukhin et al. 2020, section 4.1). */
 
-import { float32Decoder } from "../../src/retrieval/codec.ts";
-import { openSegments } from "../../src/retrieval/copy.ts";
-import { readManifest } from "../../src/retrieval/manifest.ts";
+import { float32Decoder } from "../../src/retrieval/compression/codec.ts";
+import { readManifest } from "../../src/retrieval/disk/manifest.ts";
+import { openSegments } from "../../src/retrieval/tend/copy.ts";
 import { readPassages } from "../../src/text/corpus.ts";
 import type { Passage } from "../../src/text/passage.ts";
 

@@ -9,7 +9,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { ReAtt } from "../../src/reatt.ts";
 import { openIndex } from "../../src/retrieval/open.ts";
-import { deletePassages } from "../../src/retrieval/update.ts";
+import { deletePassages } from "../../src/retrieval/tend/update.ts";
 import { TOP_K } from "./search.ts";
 
 const SEARCHES_A_STATE = 10;

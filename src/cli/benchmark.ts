@@ -7,7 +7,7 @@ import { openBeir } from "../evaluation/beir.ts";
 import type { Measures } from "../evaluation/measures.ts";
 import { evaluateRun, type Judgements, measureRanking } from "../evaluation/ranking.ts";
 import { ReAtt } from "../reatt.ts";
-import { type Bm25, buildBm25, type ScoredId } from "../retrieval/bm25.ts";
+import { type Bm25, buildBm25, type ScoredId } from "../retrieval/bm25/bm25.ts";
 import { type Candidates, interpolate, missingFrom, tuneLambda } from "../retrieval/interpolation.ts";
 import type { TokenIndex } from "../retrieval/token-index.ts";
 import { indexCommand } from "./build-index.ts";

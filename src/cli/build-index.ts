@@ -2,7 +2,7 @@
 
 import { formatBytes } from "../format-bytes.ts";
 import { ReAtt } from "../reatt.ts";
-import type { BuildForecast } from "../retrieval/forecast.ts";
+import type { BuildForecast } from "../retrieval/tend/forecast.ts";
 import { readPassages } from "../text/corpus.ts";
 import { BITS_OPTION, parseBits, startBuildProgress } from "./index-build.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";

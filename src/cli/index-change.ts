@@ -3,8 +3,8 @@
 import { readFile } from "node:fs/promises";
 import { InputError } from "../errors.ts";
 import { ReAtt } from "../reatt.ts";
-import { compactIndex } from "../retrieval/maintain.ts";
-import { deletePassages } from "../retrieval/update.ts";
+import { compactIndex } from "../retrieval/tend/maintain.ts";
+import { deletePassages } from "../retrieval/tend/update.ts";
 import { readPassages } from "../text/corpus.ts";
 import { startBuildProgress } from "./index-build.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";

@@ -1,6 +1,6 @@
 /** `reatt index export`: the token keys of an index as a table that many readers share. */
 
-import { exportToLance } from "../retrieval/lance-export.ts";
+import { exportToLance } from "../retrieval/lance/lance-export.ts";
 import { type Command, defineCommand } from "./options.ts";
 import { type Progress, startProgress } from "./progress.ts";
 

@@ -2,8 +2,8 @@
 
 import { InputError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
-import { type IndexInfo, indexInfo } from "../retrieval/info.ts";
-import { verifyIndex } from "../retrieval/verify.ts";
+import { type IndexInfo, indexInfo } from "../retrieval/tend/info.ts";
+import { verifyIndex } from "../retrieval/tend/verify.ts";
 import { type Command, defineCommand } from "./options.ts";
 
 const OPTIONS = {

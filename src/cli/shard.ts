@@ -8,7 +8,7 @@
  */
 
 import { InputError } from "../errors.ts";
-import type { ShardRecord } from "../retrieval/manifest.ts";
+import type { ShardRecord } from "../retrieval/disk/manifest.ts";
 import { UsageError } from "./options.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -3,7 +3,7 @@
  * `recip_rank`, `P` and `recall`. Averages are those of `trec_eval -c`, which are also BEIR's.
  */
 
-import type { ScoredId } from "../retrieval/bm25.ts";
+import type { ScoredId } from "../retrieval/bm25/bm25.ts";
 import { DEFAULT_CUTOFFS, type Measures, mean } from "./measures.ts";
 
 /** Query -> passage -> how relevant it is. 1 and more is relevant; what is not there is not relevant. */

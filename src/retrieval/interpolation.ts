@@ -4,7 +4,7 @@
  */
 
 import { InputError } from "../errors.ts";
-import type { ScoredId } from "./bm25.ts";
+import type { ScoredId } from "./bm25/bm25.ts";
 
 /** What two retrievers found for one question. */
 export interface Candidates {

@@ -1,27 +1,27 @@
 /** Opens a token index. */
 
 import { InputError } from "../errors.ts";
-import { BlockCache } from "./blocks.ts";
-import { openCentroidSearch, type Pruning } from "./centroid-search.ts";
-import { readCodec } from "./codebook.ts";
-import type { Codebook } from "./codec.ts";
-import { inCoordinates, type SearchEngine } from "./engine.ts";
-import { type FaissFactory, openFaissFactorySearch } from "./faiss-factory.ts";
-import { openFaissSearch } from "./faiss-search.ts";
-import { openFlatSearch } from "./flat-search.ts";
-import { type LanceTable, openLanceSearch } from "./lance-search.ts";
+import { readCodec } from "./compression/codebook.ts";
+import type { Codebook } from "./compression/codec.ts";
+import { BlockCache } from "./disk/blocks.ts";
 import {
   type IndexHeader,
   type Manifest,
   readManifest,
   type SegmentRecord,
   segmentPath,
-} from "./manifest.ts";
-import { openSegment, type Segment } from "./segment.ts";
-import { isMissing } from "./storage.ts";
-import { openStore, type PassageStore } from "./store.ts";
+} from "./disk/manifest.ts";
+import { openSegment, type Segment } from "./disk/segment.ts";
+import { isMissing } from "./disk/storage.ts";
+import { openStore, type PassageStore } from "./disk/store.ts";
+import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
+import { openFaissSearch } from "./faiss/faiss-search.ts";
+import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
+import { openCentroidSearch, type Pruning } from "./search/centroid-search.ts";
+import { inCoordinates, type SearchEngine } from "./search/engine.ts";
+import { openFlatSearch } from "./search/flat-search.ts";
+import type { FillOptions } from "./search/token-search.ts";
 import type { SearchOptions, TokenIndex } from "./token-index.ts";
-import type { FillOptions } from "./token-search.ts";
 
 export interface OpenOptions extends FillOptions {
   /** Of the model that asks. Throws `InputError` where another made the index. */

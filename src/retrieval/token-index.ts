@@ -1,7 +1,7 @@
 /** A token index as its users see it. */
 
 import type { Passage } from "../text/passage.ts";
-import type { IndexHeader } from "./manifest.ts";
+import type { IndexHeader } from "./disk/manifest.ts";
 
 export interface SearchHit {
   readonly id: string;

@@ -156,7 +156,7 @@ test("a run file that cannot be written whole leaves the old one", async () => {
   assert.is(code, 1);
   assert.match(stderr, /ids without white space/);
   assert.is(readFileSync(at("old.trec"), "utf8"), "old");
-  assert.not(readdirSync(folder).some((name) => name.endsWith(".tmp")));
+  assert.not(readdirSync(folder).some((name) => name.endsWith(".new")));
 });
 
 for (const name of ["reatt-v11", "reatt-v10-tied"]) {

@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../src/errors.ts";
 import { openBeir } from "../../src/evaluation/beir.ts";
 import { evaluateRun } from "../../src/evaluation/ranking.ts";
-import { buildBm25 } from "../../src/retrieval/bm25.ts";
+import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import { needsShared } from "../support/shared.ts";
 
 const SCIFACT = new URL("../../../shared/data/scifact/", import.meta.url).pathname;

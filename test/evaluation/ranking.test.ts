@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { evaluateRun, measureRanking } from "../../src/evaluation/ranking.ts";
-import type { ScoredId } from "../../src/retrieval/bm25.ts";
+import type { ScoredId } from "../../src/retrieval/bm25/bm25.ts";
 
 const close = (actual: number | undefined, expected: number, tolerance = 1e-12) =>
   assert.ok(Math.abs(actual! - expected) <= tolerance, `${actual} is not ${expected}`);

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import type { Test } from "uvu";
 import * as assert from "uvu/assert";
-import { rotate } from "../../src/retrieval/axes.ts";
-import { byScore } from "../../src/retrieval/best.ts";
-import { buildIndex } from "../../src/retrieval/build.ts";
-import { readCodec } from "../../src/retrieval/codebook.ts";
-import type { Bits } from "../../src/retrieval/codec.ts";
-import { readManifest, segmentPath } from "../../src/retrieval/manifest.ts";
+import { rotate } from "../../src/retrieval/compression/axes.ts";
+import { readCodec } from "../../src/retrieval/compression/codebook.ts";
+import type { Bits } from "../../src/retrieval/compression/codec.ts";
+import { readManifest, segmentPath } from "../../src/retrieval/disk/manifest.ts";
+import { openSegment } from "../../src/retrieval/disk/segment.ts";
 import { type OpenOptions, openIndex } from "../../src/retrieval/open.ts";
-import { openSegment } from "../../src/retrieval/segment.ts";
+import { byScore } from "../../src/retrieval/search/best.ts";
+import { buildIndex } from "../../src/retrieval/tend/build.ts";
+import { addPassages, deletePassages } from "../../src/retrieval/tend/update.ts";
 import type { TokenIndex } from "../../src/retrieval/token-index.ts";
-import { addPassages, deletePassages } from "../../src/retrieval/update.ts";
 import {
   build,
   encode,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/errors.ts";
-import type { ScoredId } from "../../src/retrieval/bm25.ts";
+import type { ScoredId } from "../../src/retrieval/bm25/bm25.ts";
 import { interpolate, missingFrom, tuneLambda } from "../../src/retrieval/interpolation.ts";
 
 const list = (scores: Record<string, number>): ScoredId[] =>

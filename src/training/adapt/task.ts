@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { containsAnswer } from "../../evaluation/answers.ts";
-import { buildBm25 } from "../../retrieval/bm25.ts";
+import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/corpus.ts";
 import { createRandom } from "../random.ts";
 import type { TrainingEvent } from "../run/events.ts";

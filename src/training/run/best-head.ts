@@ -2,7 +2,7 @@
 
 import type { ModelConfig } from "../../config.ts";
 import { InputError } from "../../errors.ts";
-import { buildBm25 } from "../../retrieval/bm25.ts";
+import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/corpus.ts";
 import { hasWeights } from "../../weights/open.ts";
 import { type HeadProbeQuestion, probeHeads } from "../objective/probe-heads.ts";

@@ -1,6 +1,6 @@
 /** The questions that a run is measured on, and how BM25 does on them. */
 
-import { buildBm25 } from "../../retrieval/bm25.ts";
+import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import type { Baseline } from "../report/report.ts";
 import { type CorpusSurvey, pickPassages, readUnchanged } from "../tasks/corpus.ts";
 import { readQuestionsAbout, type TrainingQuestion } from "../tasks/data.ts";

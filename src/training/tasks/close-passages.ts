@@ -6,7 +6,7 @@
 import { setImmediate } from "node:timers/promises";
 import { InputError } from "../../errors.ts";
 import { excerpt } from "../../excerpt.ts";
-import type { Bm25 } from "../../retrieval/bm25.ts";
+import type { Bm25 } from "../../retrieval/bm25/bm25.ts";
 import { createRandom, type Random } from "../random.ts";
 import type { TrainingQuestion } from "./data.ts";
 

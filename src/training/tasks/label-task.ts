@@ -1,7 +1,7 @@
 /** Training from relevance labels: the query's relevant passage is written, from passages that the query is close to. */
 
 import { createHash } from "node:crypto";
-import { buildBm25 } from "../../retrieval/bm25.ts";
+import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/corpus.ts";
 import type { ResolvedOptions } from "../run/options.ts";
 import { bm25Search } from "./close-passages.ts";

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { buildBm25 } from "../../retrieval/bm25.ts";
+import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/corpus.ts";
 import type { Passage } from "../../text/passage.ts";
 import { createRandom } from "../random.ts";

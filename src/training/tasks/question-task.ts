@@ -1,6 +1,6 @@
 /** Training from questions and answers. */
 
-import { buildBm25 } from "../../retrieval/bm25.ts";
+import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/corpus.ts";
 import type { ResolvedOptions } from "../run/options.ts";
 import { bm25Search, type CloseSearch, checkCount, contextSearch } from "./close-passages.ts";

@@ -68,7 +68,7 @@ test("whatever a writing leaves that stops before its end, the checkpoint before
   await using folder = temporaryFolder();
   await writeCheckpoint(folder.path, progress, states("once"));
   writeFileSync(join(folder.path, "state-000008.safetensors"), "half");
-  writeFileSync(join(folder.path, "checkpoint.json.0.tmp"), "{");
+  writeFileSync(join(folder.path, "checkpoint.json.new"), "{");
   const restored = states();
   await restoreCheckpoint(folder.path, (await findCheckpoint(folder.path))!, restored);
   assert.equal(restored, states("once"));

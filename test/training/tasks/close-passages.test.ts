@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { buildBm25 } from "../../../src/retrieval/bm25.ts";
+import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
 import { readPassages } from "../../../src/text/corpus.ts";
 import {
   bm25Search,

@@ -1,0 +1,95 @@
+/** Finds the nearest row of a table, on onnxruntime: what k-means and the coding of keys spend their time on. */
+
+import { compile } from "../../tensor/session.ts";
+import { trace } from "../../tensor/trace.ts";
+
+/** Rows of the table whose best product onnxruntime returns as one number; the best of them is found here. */
+const GROUP = 16;
+/** Products held at once: 64 MB. */
+const PRODUCTS = 2 ** 24;
+
+export interface NearestFinder extends AsyncDisposable {
+  /** For each row of `rows`, [n, size], the number of the nearest row of `table`, [count, size] (Euclidean). */
+  nearest(rows: Float32Array, table: Float32Array): Promise<Uint32Array>;
+}
+
+/**
+ * `argmin_c |x - c|^2 = argmax_c x . c - |c|^2 / 2`: one product, with a column of ones for the second term. Only the
+ * maxima of groups of 16 come back, so that little is copied out of onnxruntime and little is left to be searched.
+ */
+export async function openNearestFinder(size: number): Promise<NearestFinder> {
+  const graph = trace(
+    { rows: ["float32", "row", size + 1], table: ["float32", size + 1, "column"] },
+    (ops, { rows, table }) => ({
+      maxima: ops.max(ops.reshape(ops.matmul(rows, table), ["row", -1, GROUP]), 2),
+    }),
+  );
+  const session = await compile(graph);
+  return {
+    async nearest(rows, table) {
+      const groups = Math.ceil(table.length / size / GROUP);
+      const columns = tableColumns(table, size, groups);
+      const found = new Uint32Array(rows.length / size);
+      const step = Math.max(1, Math.floor(PRODUCTS / (groups * GROUP)));
+      for (let first = 0; first < found.length; first += step) {
+        const part = rows.subarray(first * size, (first + step) * size);
+        const { maxima } = await session.run<"maxima">({
+          rows: { data: withOnes(part, size), shape: [part.length / size, size + 1] },
+          table: { data: columns, shape: [size + 1, groups * GROUP] },
+        });
+        nearestOfGroups(found.subarray(first, first + step), part, table, size, maxima.data as Float32Array);
+      }
+      return found;
+    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
+/** [size + 1, groups * GROUP]: the table on its side, `-|c|^2 / 2` below; what is beyond its end never wins. */
+function tableColumns(table: Float32Array, size: number, groups: number): Float32Array {
+  const width = groups * GROUP;
+  const columns = new Float32Array((size + 1) * width);
+  columns.fill(-1e30, size * width);
+  for (let row = 0; row < table.length / size; row++) {
+    let square = 0;
+    for (let d = 0; d < size; d++) {
+      const value = table[row * size + d]!;
+      columns[d * width + row] = value;
+      square += value * value;
+    }
+    columns[size * width + row] = -square / 2;
+  }
+  return columns;
+}
+
+function withOnes(rows: Float32Array, size: number): Float32Array {
+  const extended = new Float32Array(rows.length + rows.length / size).fill(1);
+  for (let row = 0; row < rows.length / size; row++)
+    extended.set(rows.subarray(row * size, (row + 1) * size), row * (size + 1));
+  return extended;
+}
+
+/** `maxima` is [rows, groups]. */
+function nearestOfGroups(
+  found: Uint32Array,
+  rows: Float32Array,
+  table: Float32Array,
+  size: number,
+  maxima: Float32Array,
+): void {
+  const groups = maxima.length / found.length;
+  const count = table.length / size;
+  for (let row = 0; row < found.length; row++) {
+    let group = 0;
+    for (let g = 1; g < groups; g++) if (maxima[row * groups + g]! > maxima[row * groups + group]!) group = g;
+    let least = Infinity;
+    for (let c = group * GROUP; c < Math.min(count, (group + 1) * GROUP); c++) {
+      let distance = 0;
+      for (let d = 0; d < size; d++) distance += (rows[row * size + d]! - table[c * size + d]!) ** 2;
+      if (distance < least) {
+        least = distance;
+        found[row] = c;
+      }
+    }
+  }
+}

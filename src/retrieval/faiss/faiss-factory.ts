@@ -1,0 +1,146 @@
+/**
+ * Approximate search on faiss-node, by an index that a factory string describes: `IVF256,PQ16`, `OPQ16,IVF1024,PQ16`,
+ * `HNSW32`. It finds the nearest tokens by inner product; passages are scored exactly (token-search.ts).
+ * Source: https://github.com/facebookresearch/faiss/wiki/The-index-factory
+ *
+ * faiss adds a polysemous training to every `PQ16`, minutes of work that this search has no use for; `PQ16np` is the
+ * same without it.
+ */
+
+import { InputError } from "../../errors.ts";
+import type { KeyStore } from "../disk/store.ts";
+import type { SearchEngine } from "../search/engine.ts";
+import { type FillOptions, openTokenSearch } from "../search/token-search.ts";
+import { type Faiss, type FaissIndex, fillIndex, findTokens, loadFaiss } from "./faiss.ts";
+
+export interface FaissFactory {
+  /** The string that describes the index. */
+  readonly factory: string;
+  /** Lists that a question token reads, where the index has lists (`IVF`, `IMI`). Default 16. */
+  readonly nprobe?: number | undefined;
+}
+
+const INNER_PRODUCT = 0; // faiss/MetricType.h
+const DEFAULT_PROBES = 16;
+
+/** Of each codebook that is learned, faiss uses this many and asks for 39. Source: faiss/Clustering.h */
+const KEYS_PER_CENTROID = 256;
+/** What rotations are learned from. Source: faiss/VectorTransform.h, `max_train_points` */
+const KEYS_OF_ROTATION = 65_536;
+/** An array of numbers takes 8 bytes for each: 256 MB. */
+const MOST_NUMBERS = 33_554_432;
+
+/**
+ * Trains the index on a sample of the keys and fills it, in memory. Throws `InputError` where faiss-node is not
+ * installed or does not know such an index, and where there are fewer keys than it learns centroids.
+ */
+export async function openFaissFactorySearch(
+  store: KeyStore,
+  { factory, nprobe }: FaissFactory,
+  { threads, onProgress, signal }: FillOptions,
+): Promise<SearchEngine> {
+  const { Index } = await loadFaiss();
+  const report = (tokens: number) => onProgress?.({ tokens, total: store.keyCount });
+  const empty = createIndex(Index, factory, store.dimension);
+  if (nprobe !== undefined && !hasLists(factory)) throw noLists(factory, nprobe);
+  report(0);
+  if (!empty.isTrained()) empty.train(await trainingKeys(store, factory, signal));
+  const index = hasLists(factory) ? withProbes(Index, empty, nprobe ?? DEFAULT_PROBES) : empty;
+  const filled = await fillIndex(index, store, { onTokens: report, signal });
+  return openTokenSearch(
+    store,
+    {
+      find: async (question, count) => findTokens(filled, question, store.dimension, count),
+      async [Symbol.asyncDispose]() {},
+    },
+    threads,
+  );
+}
+
+function createIndex(Index: Faiss["Index"], factory: string, dimension: number): FaissIndex {
+  // it numbers vectors as its caller says, and faiss-node ends the process where it is not told
+  if (factory.includes("IDMap")) throw unusable(factory, "IDMap, which needs numbers of its own");
+  try {
+    return Index.fromFactory(dimension, factory, INNER_PRODUCT);
+  } catch (cause) {
+    const message = (cause as Error).message.replace(/^.* at \S+:\d+: (Error: )?/s, "");
+    throw unusable(factory, `${message} (${dimension} dimensions, inner product)`, cause);
+  }
+}
+
+const hasLists = (factory: string): boolean => /IVF|IMI/.test(factory);
+
+/** The keys of passages spread evenly over the index, [tokens, dimension]. */
+async function trainingKeys(
+  store: KeyStore,
+  factory: string,
+  signal: AbortSignal | undefined,
+): Promise<number[]> {
+  const { dimension, keyCount, ordinalCount } = store;
+  const centroids = largestCodebook(factory);
+  const wanted = Math.min(
+    Math.max(KEYS_PER_CENTROID * centroids, KEYS_OF_ROTATION),
+    MOST_NUMBERS / dimension,
+    keyCount,
+  );
+  const passages = Math.ceil((wanted * ordinalCount) / keyCount);
+  const numbers: number[] = [];
+  for (let p = 0; p < passages; p++) {
+    signal?.throwIfAborted();
+    for (const number of await store.keys(Math.floor((p * ordinalCount) / passages))) numbers.push(number);
+  }
+  const keys = numbers.length / dimension;
+  if (keys >= centroids) return numbers;
+  throw unusable(factory, `${keys} token keys to learn ${centroids} centroids from`);
+}
+
+/**
+ * The centroids of the largest codebook that a factory string describes. Where there are fewer vectors to learn it from,
+ * faiss-node ends the process. (`OPQ16` learns codes as `PQ16` does.)
+ */
+export function largestCodebook(factory: string): number {
+  const lists = Array.from(factory.matchAll(/IVF(\d+)/g), ([, count]) => Number(count));
+  const codes = Array.from(
+    factory.matchAll(/(?:PQ|RQ|LSQ|IMI)\d+(?:_\d+)?(?:x(\d+))?/g),
+    ([, bits]) => 2 ** Number(bits ?? 8),
+  );
+  return Math.max(1, ...lists, ...codes);
+}
+
+/** 2^20 twice stands in the header of every index, 16 bytes from its start. Source: faiss/impl/index_write.cpp */
+const HEADER_MARK = Buffer.from(BigUint64Array.of(1n << 20n, 1n << 20n).buffer);
+const MARK_AT = 16;
+const NPROBE_AT = 45;
+
+/**
+ * A trained, empty index that reads `nprobe` lists. faiss-node has no way to say that, but the number stands in the
+ * bytes of an index: a uint64 behind the header and the number of lists of whatever is called `Iw..`, an inverted file.
+ */
+function withProbes(Index: Faiss["Index"], empty: FaissIndex, nprobe: number): FaissIndex {
+  const bytes = empty.toBuffer();
+  for (let mark = bytes.indexOf(HEADER_MARK); mark >= 0; mark = bytes.indexOf(HEADER_MARK, mark + 1)) {
+    const start = mark - MARK_AT;
+    if (bytes.toString("latin1", start, start + 2) === "Iw")
+      bytes.writeBigUInt64LE(BigInt(nprobe), start + NPROBE_AT);
+  }
+  return Index.fromBuffer(bytes);
+}
+
+const noLists = (factory: string, nprobe: number): InputError =>
+  new InputError({
+    where: `nprobe of ${factory}`,
+    expected: "an index with lists, such as IVF256,PQ16",
+    got: String(nprobe),
+    remedy: "leave it out",
+  });
+
+const unusable = (factory: string, got: string, cause?: unknown): InputError =>
+  new InputError(
+    {
+      where: `faiss factory ${JSON.stringify(factory)}`,
+      expected: "an index of these token keys",
+      got,
+      remedy: "choose another, or the exact engine faiss",
+    },
+    { cause },
+  );

@@ -1,0 +1,89 @@
+/** faiss-node, which is optional: loading it, filling an index with the keys of passages, asking for nearest tokens. */
+
+import { InputError } from "../../errors.ts";
+import type { KeyStore } from "../disk/store.ts";
+import type { TokenHits } from "../search/token-hits.ts";
+
+/**
+ * What the indexes of faiss-node have in common, as far as it is used here. They take arrays of numbers and block while
+ * they work. Where faiss itself finds a fault in `train`, `add` or `search`, it ends the process.
+ * Source: https://github.com/ewfian/faiss-node, lib/index.d.ts
+ */
+export interface FaissIndex {
+  isTrained(): boolean;
+  train(vectors: number[]): void;
+  add(vectors: number[]): void;
+  /** `distances` and `labels` are [queries, count], best first; a label is -1 where no more was found. */
+  search(queries: number[], count: number): { distances: number[]; labels: number[] };
+  toBuffer(): Buffer;
+}
+
+export interface Faiss {
+  readonly IndexFlatIP: new (dimension: number) => FaissIndex;
+  readonly Index: {
+    fromFactory(dimension: number, factory: string, metric: number): FaissIndex;
+    fromBuffer(bytes: Buffer): FaissIndex;
+  };
+}
+
+export interface FilledIndex {
+  readonly index: FaissIndex;
+  /** The passage of each token. */
+  readonly passageOf: Uint32Array;
+}
+
+/** Throws `InputError` where faiss-node is not installed or does not run. */
+export async function loadFaiss(): Promise<Faiss> {
+  // OpenMP's threads else wait for the next loop at full speed; where other work has the cores, that takes ten times as long.
+  process.env.OMP_WAIT_POLICY ??= "passive";
+  const name = "faiss-node"; // optional, so the compiler must not ask for its types
+  try {
+    return (await import(name)).default;
+  } catch (cause) {
+    throw new InputError(
+      {
+        where: "engine faiss",
+        expected: "the package faiss-node",
+        got: (cause as Error).message.split("\n")[0]!,
+        remedy: "install it, or use the engine onnxruntime",
+      },
+      { cause },
+    );
+  }
+}
+
+/** Adds all keys, piece by piece. `onTokens` hears how many are in the index. */
+export async function fillIndex(
+  index: FaissIndex,
+  store: KeyStore,
+  { onTokens, signal }: { onTokens?: (tokens: number) => void; signal?: AbortSignal | undefined } = {},
+): Promise<FilledIndex> {
+  const passageOf = new Uint32Array(store.keyCount);
+  let token = 0;
+  for await (const { ordinals, starts, keys } of store.pieces({ signal })) {
+    index.add(Array.from(keys));
+    for (const [p, ordinal] of ordinals.entries())
+      passageOf.fill(ordinal, token + starts[p]!, token + starts[p + 1]!);
+    token += starts.at(-1)!;
+    onTokens?.(token);
+  }
+  return { index, passageOf };
+}
+
+/** The `count` nearest tokens of each token of `question`, [tokens, dimension]. */
+export function findTokens(
+  { index, passageOf }: FilledIndex,
+  question: Float32Array,
+  dimension: number,
+  count: number,
+): TokenHits[] {
+  const { distances, labels } = index.search(Array.from(question), count);
+  return Array.from({ length: question.length / dimension }, (_, i) => {
+    const row = labels.slice(i * count, (i + 1) * count);
+    const found = row.indexOf(-1) === -1 ? count : row.indexOf(-1);
+    return {
+      ordinals: Uint32Array.from(row.slice(0, found), (label) => passageOf[label]!),
+      scores: Float32Array.from(distances.slice(i * count, i * count + found)),
+    };
+  });
+}

@@ -1,0 +1,206 @@
+/** Writes the token keys of an index to a LanceDB table (lance.ts), or brings such a table up to date. */
+
+import type { Table } from "@lancedb/lancedb";
+import type { DataType, FixedSizeList, RecordBatch, Schema } from "apache-arrow";
+import { InputError } from "../../errors.ts";
+import type { IndexHeader, Manifest } from "../disk/manifest.ts";
+import type { Segment } from "../disk/segment.ts";
+import { type KeyPiece, openStore } from "../disk/store.ts";
+import { openState } from "../open.ts";
+import { connect, type Lance, lanceError, loadLance, segmentNumber, stateTag, TABLE } from "./lance.ts";
+
+export interface LanceExportOptions {
+  /** Where the table is or will be: a folder, or a place in an object store, such as `s3://bucket/folder`. */
+  readonly uri: string;
+  readonly onProgress?: ((progress: LanceExportProgress) => void) | undefined;
+  /** Stops the work; the same call goes on with it later. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface LanceExportProgress {
+  /** `copied`: so many token keys are in the table. `indexing`: all are; they are sorted into partitions. */
+  readonly event: "copied" | "indexing" | "finished";
+  readonly tokens: number;
+  readonly total: number;
+}
+
+/** Token keys that are written together: some 30 MB. */
+const ROWS_AT_ONCE = 131_072;
+/** Product quantisation learns tables of 256. Below 16 times that, all keys are compared. */
+const FEWEST_INDEXED = 4096;
+
+/**
+ * Gives the table at `uri` the keys of the index in `directory` as it is now: those of new segments are added, those of
+ * segments that are gone removed. Readers of the table keep the state that they opened; the new one can be opened when
+ * all of it is there. Interrupted, the same call goes on where it stopped. One export to a place at a time.
+ *
+ * Throws `InputError` where LanceDB is not installed, the place refuses, or has the keys of another model.
+ */
+export async function exportToLance(directory: string, options: LanceExportOptions): Promise<void> {
+  const lance = loadLance();
+  const { manifest, segments } = await openState(directory, {});
+  try {
+    await exportSegments(lance, manifest, segments, options);
+  } catch (error) {
+    throw error instanceof InputError || options.signal?.aborted
+      ? error
+      : lanceError(options.uri, "to be able to write the table", error);
+  } finally {
+    await Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
+  }
+}
+
+async function exportSegments(
+  lance: Lance,
+  { header, segments: records }: Manifest,
+  segments: readonly Segment[],
+  { uri, onProgress, signal }: LanceExportOptions,
+): Promise<void> {
+  const total = records.reduce((sum, { tokens }) => sum + tokens, 0);
+  const report = (event: LanceExportProgress["event"], tokens = total) =>
+    onProgress?.({ event, tokens, total });
+  const table = await openTable(lance, header, uri);
+  const tags = await table.tags();
+  const tag = stateTag(records);
+  if (!(tag in (await tags.list()))) {
+    let copied = 0;
+    for (const segment of segments) {
+      await copySegment(
+        lance,
+        table,
+        segment,
+        header.dimension,
+        (tokens) => report("copied", copied + tokens),
+        signal,
+      );
+      copied += segment.record.tokens;
+    }
+    signal?.throwIfAborted();
+    const kept = records.map((record) => `segment = ${segmentNumber(record)}`);
+    await table.delete(`NOT (${["false", ...kept].join(" OR ")})`);
+    report("indexing");
+    await partition(lance, table, header.dimension);
+    if ((await table.countRows()) !== total) throw changedMeanwhile(uri);
+    await tags.create(tag, await table.version());
+    await forgetOthers(table, tag);
+  }
+  report("finished");
+}
+
+/** The table at `uri`; a new one where there is none. */
+async function openTable(lance: Lance, { fingerprint, dimension }: IndexHeader, uri: string): Promise<Table> {
+  const connection = await connect(lance, uri);
+  const table = (await connection.tableNames()).includes(TABLE)
+    ? await connection.openTable(TABLE)
+    : await connection.createEmptyTable(TABLE, schemaOf(lance, dimension, fingerprint));
+  const of = (await table.schema()).metadata.get("fingerprint");
+  if (of === fingerprint) return table;
+  throw new InputError({
+    where: uri,
+    expected: `a table of the model ${fingerprint}`,
+    got: `one of the model ${of}`,
+    remedy: "choose another place",
+  });
+}
+
+function schemaOf({ arrow }: Lance, dimension: number, fingerprint: string): Schema {
+  const field = (name: string, type: DataType) => new arrow.Field(name, type, false);
+  const key = new arrow.FixedSizeList(dimension, field("item", new arrow.Float32()));
+  return new arrow.Schema(
+    [field("segment", new arrow.Uint32()), field("passage", new arrow.Uint32()), field("key", key)],
+    new Map([["fingerprint", fingerprint]]),
+  );
+}
+
+/** Adds the keys of a segment unless they are there; part of them is what an interrupted export left. */
+async function copySegment(
+  lance: Lance,
+  table: Table,
+  segment: Segment,
+  dimension: number,
+  onTokens: (tokens: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const number = segmentNumber(segment.record);
+  const there = await table.countRows(`segment = ${number}`);
+  if (there === segment.record.tokens) return onTokens(there);
+  if (there > 0) await table.delete(`segment = ${number}`);
+  const schema = (await table.schema()) as Schema;
+  let tokens = 0;
+  for await (const pieces of groupsOf(segment, dimension, signal)) {
+    await table.add(
+      new lance.arrow.Table(
+        schema,
+        pieces.map((piece) => rowsOf(lance, schema, number, piece)),
+      ),
+    );
+    for (const { starts } of pieces) tokens += starts.at(-1)!;
+    onTokens(tokens);
+  }
+}
+
+async function* groupsOf(
+  segment: Segment,
+  dimension: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<KeyPiece[]> {
+  let group: KeyPiece[] = [];
+  let rows = 0;
+  for await (const piece of openStore([segment], dimension).pieces({ signal })) {
+    group.push(piece);
+    rows += piece.starts.at(-1)!;
+    if (rows < ROWS_AT_ONCE) continue;
+    yield group;
+    group = [];
+    rows = 0;
+  }
+  if (group.length > 0) yield group;
+}
+
+function rowsOf(
+  { arrow }: Lance,
+  schema: Schema,
+  segment: number,
+  { ordinals, starts, keys }: KeyPiece,
+): RecordBatch {
+  const length = starts.at(-1)!;
+  const passages = new Uint32Array(length);
+  for (const [p, ordinal] of ordinals.entries()) passages.fill(ordinal, starts[p]!, starts[p + 1]!);
+  const integers = (data: Uint32Array) => arrow.makeData({ type: new arrow.Uint32(), data });
+  const numbers = arrow.makeData({ type: new arrow.Float32(), data: keys });
+  const lists = arrow.makeData({ type: schema.fields[2]!.type as FixedSizeList, length, child: numbers });
+  const children = [integers(new Uint32Array(length).fill(segment)), integers(passages), lists];
+  return new arrow.RecordBatch(
+    schema,
+    arrow.makeData({ type: new arrow.Struct(schema.fields), length, children }),
+  );
+}
+
+/**
+ * Sorts keys into the partitions of an IVF-PQ index by inner product, a code of a byte for 4 dimensions. Partitions are
+ * learned again where most of the keys are new; else new keys go to those that are there.
+ */
+async function partition({ lancedb }: Lance, table: Table, dimension: number): Promise<void> {
+  const statistics = await table.indexStats("key_idx");
+  if (statistics && statistics.numUnindexedRows <= statistics.numIndexedRows) {
+    await table.optimize({ cleanupOlderThan: new Date(0) }); // versions with a tag may not be removed
+  } else if ((await table.countRows()) >= FEWEST_INDEXED) {
+    const numSubVectors = dimension % 4 === 0 ? dimension / 4 : dimension;
+    await table.createIndex("key", { config: lancedb.Index.ivfPq({ distanceType: "dot", numSubVectors }) });
+  }
+}
+
+/** Removes earlier states. Who has opened one has seven days left, after which LanceDB removes its files. */
+async function forgetOthers(table: Table, tag: string): Promise<void> {
+  const tags = await table.tags();
+  for (const other of Object.keys(await tags.list())) if (other !== tag) await tags.delete(other);
+  await table.optimize();
+}
+
+const changedMeanwhile = (uri: string): InputError =>
+  new InputError({
+    where: uri,
+    expected: "nobody else to write the table",
+    got: "other rows than those that were written",
+    remedy: "run it again, one at a time",
+  });

@@ -1,0 +1,74 @@
+/**
+ * The token keys of an index as a LanceDB table, on a disk or in an object store, where many readers share it.
+ *
+ *     segment   uint32               number of a segment of the index (`segmentNumber`)
+ *     passage   uint32               ordinal of a passage in its segment
+ *     key       float32 [dimension]  a token key
+ *
+ * Segments never change, so a table follows its index by whole segments. Each state of the index has a tag, which names
+ * the version of the table with the keys of just this state; until there is one, nobody can have opened it. LanceDB
+ * commits every change as a version of its own, and readers stay on theirs.
+ * Source: https://lancedb.github.io/lancedb/js
+ */
+
+import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { crc32 } from "node:zlib";
+import type * as LanceDb from "@lancedb/lancedb";
+import type * as Arrow from "apache-arrow";
+import { InputError } from "../../errors.ts";
+import type { SegmentRecord } from "../disk/manifest.ts";
+
+export interface Lance {
+  readonly lancedb: typeof LanceDb;
+  readonly arrow: typeof Arrow;
+}
+
+/** The table of an index in the database at its URI. */
+export const TABLE = "token_keys";
+
+/** Throws `InputError` where the optional packages are not installed. */
+export function loadLance(): Lance {
+  process.env.LANCE_INCLUDE_VECTOR_CENTROIDS ??= "false"; // else it warns on stderr that they will be left out one day
+  const require = createRequire(import.meta.url); // as LanceDB loads Arrow: it refuses the tables of another copy
+  try {
+    return { lancedb: require("@lancedb/lancedb"), arrow: require("apache-arrow") };
+  } catch (cause) {
+    throw new InputError(
+      {
+        where: "engine lancedb",
+        expected: "the packages @lancedb/lancedb and apache-arrow",
+        got: (cause as Error).message.split("\n")[0]!,
+        remedy: "npm install @lancedb/lancedb@0.30 apache-arrow@18",
+      },
+      { cause },
+    );
+  }
+}
+
+/** Connects to the database at `uri`: a folder, or a place in an object store, such as `s3://bucket/folder`. */
+export function connect({ lancedb }: Lance, uri: string): Promise<LanceDb.Connection> {
+  return lancedb.connect(uri.includes("://") ? uri : resolve(uri)); // a name that begins with "db" would mean its cloud
+}
+
+/** Names the segment in the rows of its keys. Another segment of the same name has another number. */
+export const segmentNumber = ({ name, tokens, files }: SegmentRecord): number =>
+  crc32(JSON.stringify([name, tokens, files]));
+
+/** The tag of the keys of these segments. */
+export function stateTag(segments: readonly SegmentRecord[]): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify(segments.map(segmentNumber)))
+    .digest("hex");
+  return `keys-${digest.slice(0, 16)}`;
+}
+
+/** Says in one line what LanceDB could not do. */
+export function lanceError(uri: string, expected: string, cause: unknown): InputError {
+  const got = (cause as Error).message.split("\n")[0]!.replace(/, \/\S*\.rs:\d+:\d+.*/, "");
+  return new InputError(
+    { where: uri, expected, got, remedy: "see that this is a place for such a table" },
+    { cause },
+  );
+}

@@ -1,0 +1,143 @@
+/**
+ * Exact search on onnxruntime: every key is multiplied with every question token, piece by piece.
+ *
+ * The products are float32 and only choose the candidates, with a margin for their rounding (engine.ts); the score that
+ * is returned is computed again from all tokens of these. So results do not depend on threads, pieces or batches.
+ */
+
+import { compile } from "../../tensor/session.ts";
+import { trace } from "../../tensor/trace.ts";
+import type { KeyPiece, KeyStore } from "../disk/store.ts";
+import { openAlignedKeys, RUN_TOKENS } from "./aligned-keys.ts";
+import { Best } from "./best.ts";
+import { float32Error, rescore, type SearchEngine } from "./engine.ts";
+import { openProducts } from "./products.ts";
+
+/** Question tokens that are multiplied at once: 16 MB of products with a piece of keys. */
+const GROUP_TOKENS = 256;
+
+/** A question that is searched. */
+interface Asked {
+  readonly tokens: number;
+  readonly best: Best;
+}
+
+/** Questions side by side: one product with the keys serves all of them. */
+interface Group {
+  /** [tokens of all, dimension] */
+  readonly queries: Float32Array;
+  readonly members: readonly Asked[];
+}
+
+/** `memoryLimit`: bytes of keys that stay in memory between searches. */
+export async function openFlatSearch(
+  store: KeyStore,
+  memoryLimit: number,
+  threads: number | undefined,
+): Promise<SearchEngine> {
+  const products = await openProducts(store.dimension, threads);
+  const maxima = await openMaxima(store.dimension, threads);
+  const aligned = openAlignedKeys(store, memoryLimit);
+  return {
+    async search(questions, { topK, accept, signal }) {
+      const bests = questions.map((question) => new Best(topK, 2 * float32Error(question, store)));
+      const groups = groupQuestions(questions, bests, store.dimension);
+      for await (const piece of aligned.pieces(signal))
+        for (const { queries, members } of groups)
+          collect(await maxima.compute(queries, piece.keys), members, piece, accept);
+      const found = [];
+      for (const [i, question] of questions.entries()) {
+        signal?.throwIfAborted();
+        const ordinals = Uint32Array.from(bests[i]!.take(), ({ ordinal }) => ordinal);
+        found.push(await rescore(aligned, products, question, ordinals.sort(), topK));
+      }
+      return found;
+    },
+    async [Symbol.asyncDispose]() {
+      await products[Symbol.asyncDispose]();
+      await maxima[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function groupQuestions(
+  questions: readonly Float32Array[],
+  bests: readonly Best[],
+  dimension: number,
+): Group[] {
+  const groups: number[][] = [];
+  let room = 0;
+  for (const [i, { length }] of questions.entries()) {
+    const tokens = length / dimension;
+    if (tokens > room || groups.length === 0) {
+      groups.push([]);
+      room = GROUP_TOKENS;
+    }
+    groups.at(-1)!.push(i);
+    room -= tokens;
+  }
+  return groups.map((group) => ({
+    queries: Float32Array.from(group.flatMap((i) => [...questions[i]!])),
+    members: group.map((i) => ({ tokens: questions[i]!.length / dimension, best: bests[i]! })),
+  }));
+}
+
+interface Maxima extends AsyncDisposable {
+  /**
+   * The maxima of the products of `queries` [n, dimension] with each run of `keys` [runs x RUN_TOKENS, dimension]:
+   * [n, runs].
+   */
+  compute(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
+}
+
+async function openMaxima(dimension: number, threads: number | undefined): Promise<Maxima> {
+  // Keys stand left in the product, where onnxruntime reads them as they are; on the right it would copy them first.
+  const graph = trace(
+    {
+      queries: ["float32", "question", dimension],
+      keys: ["float32", "run", RUN_TOKENS, dimension],
+    },
+    (ops, { queries, keys }) => ({
+      maxima: ops.transpose(ops.max(ops.matmul(keys, ops.transpose(queries, [1, 0])), 1), [1, 0]),
+    }),
+  );
+  const session = await compile(graph, { threads });
+  return {
+    async compute(queries, keys) {
+      const { maxima } = await session.run<"maxima">({
+        queries: { data: queries, shape: [queries.length / dimension, dimension] },
+        keys: { data: keys, shape: [keys.length / dimension / RUN_TOKENS, RUN_TOKENS, dimension] },
+      });
+      return maxima.data as Float32Array;
+    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
+/** Pushes the scores of the accepted passages of an aligned piece. `maxima` is [tokens of all questions, runs]. */
+function collect(
+  maxima: Float32Array,
+  questions: readonly Asked[],
+  { ordinals, starts }: KeyPiece,
+  accept: (ordinal: number) => boolean,
+): void {
+  const firstRuns = starts.map((start) => start / RUN_TOKENS);
+  const runs = firstRuns.at(-1)!;
+  const sums = new Float64Array(ordinals.length);
+  let row = 0;
+  for (const { tokens, best } of questions) {
+    sums.fill(0);
+    for (const end = row + tokens; row < end; row++) addMaxima(sums, maxima, row * runs, firstRuns);
+    for (const [p, ordinal] of ordinals.entries()) if (accept(ordinal)) best.push(ordinal, sums[p]! / tokens);
+  }
+}
+
+/** Adds to `sums[p]` the maximum of `values` from `offset + starts[p]` up to `offset + starts[p + 1]`. */
+function addMaxima(sums: Float64Array, values: Float32Array, offset: number, starts: Uint32Array): void {
+  for (let p = 0; p < sums.length; p++) {
+    const end = offset + starts[p + 1]!;
+    let best = -Infinity;
+    for (let i = offset + starts[p]!; i < end; i++) if (values[i]! > best) best = values[i]!;
+    sums[p]! += best;
+  }
+}

@@ -1,0 +1,27 @@
+/** Products of question tokens and keys, on onnxruntime. */
+
+import { compile } from "../../tensor/session.ts";
+import { trace } from "../../tensor/trace.ts";
+
+export interface Products extends AsyncDisposable {
+  /** `queries` [n, dimension] times `keys` [tokens, dimension], transposed: [n, tokens]. */
+  multiply(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
+}
+
+export async function openProducts(dimension: number, threads: number | undefined): Promise<Products> {
+  const graph = trace(
+    { queries: ["float32", "question", dimension], keys: ["float32", "token", dimension] },
+    (ops, { queries, keys }) => ({ scores: ops.matmul(queries, ops.transpose(keys, [1, 0])) }),
+  );
+  const session = await compile(graph, { threads });
+  return {
+    async multiply(queries, keys) {
+      const { scores } = await session.run<"scores">({
+        queries: { data: queries, shape: [queries.length / dimension, dimension] },
+        keys: { data: keys, shape: [keys.length / dimension, dimension] },
+      });
+      return scores.data as Float32Array;
+    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,47 @@
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { type Codebook, codeStarts, decodeKeys } from "../../../src/retrieval/compression/codec.ts";
+import { openEncoder } from "../../../src/retrieval/compression/key-encoder.ts";
+import { trainCodebook } from "../../../src/retrieval/compression/train-codebook.ts";
+import { codeScorer } from "../../../src/retrieval/search/code-scores.ts";
+import { avgMax } from "../../../src/retrieval/search/score.ts";
+import { DIMENSION, noise } from "../support.ts";
+
+const QUESTION = noise(5 * DIMENSION, 3);
+
+/** [question tokens, centroids] */
+const centroidProducts = ({ centroids }: Codebook): Float32Array => {
+  const count = centroids.length / DIMENSION;
+  return Float32Array.from({ length: 5 * count }, (_, at) => {
+    const [i, centroid] = [Math.floor(at / count), at % count];
+    let product = 0;
+    for (let d = 0; d < DIMENSION; d++)
+      product += QUESTION[i * DIMENSION + d]! * centroids[centroid * DIMENSION + d]!;
+    return product;
+  });
+};
+
+for (const bits of [1, 2, 8] as const)
+  test(`scores of codes are those of decompressed keys, or a little below: ${bits} bits`, async () => {
+    const keys = noise(3000 * DIMENSION);
+    const codebook = await trainCodebook(keys, DIMENSION, 32, bits);
+    await using encoder = await openEncoder(codebook);
+    const codes = await encoder.encode(keys);
+    const starts = codeStarts(codes, codebook);
+    const score = codeScorer(codebook, QUESTION, centroidProducts(codebook));
+    const lengths = Array.from({ length: 100 }, (_, p) => 1 + (p % 30));
+    const passages = lengths.map((length, p) => codes.subarray(starts[30 * p], starts[30 * p + length]));
+    const scores = score(passages);
+    let below = 0;
+    for (const [p, passage] of passages.entries()) {
+      const exact = avgMax(QUESTION, decodeKeys(passage, codebook), DIMENSION);
+      assert.ok(scores[p]! <= exact + 1e-5);
+      if (lengths[p] === 1) assert.ok(Math.abs(scores[p]! - exact) < 1e-5);
+      below += (exact - scores[p]!) / 100;
+    }
+    assert.equal(score(passages.slice(7, 20)), scores.slice(7, 20));
+    assert.equal(score([]), new Float64Array());
+    assert.ok(below < 0.01, `on average ${below} below`);
+  });
+
+test.run();
