@@ -159,7 +159,7 @@ export class ReAtt implements AsyncDisposable {
   static async load(folder: string, { provider, threads }: LoadOptions = {}): Promise<ReAtt> {
     const config = await readConfig(folder);
     const tokenizerFile = join(folder, "spiece.model");
-    const tokenizer = await loadTokenizer(tokenizerFile);
+    const tokenizer = await loadTokenizer(tokenizerFile, config.vocabularySize);
     const weights = await loadWeights(folder, config);
     const options: CompileOptions = { provider, threads, weights };
     const [encoder, reader, filter] = await Promise.all([

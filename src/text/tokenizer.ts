@@ -9,6 +9,7 @@
 import { readFile } from "node:fs/promises";
 import { SentencePieceProcessor } from "sentencepiece-js";
 import { InputError } from "../errors.ts";
+import { excerpt } from "../excerpt.ts";
 import { createNormalizer } from "./normalizer.ts";
 import { parseSentencePieceModel, type SentencePieceModel } from "./sentencepiece-model.ts";
 
@@ -36,8 +37,13 @@ export interface Tokenizer {
   encodeWithOffsets(text: string): { ids: number[]; offsets: [start: number, end: number][] };
 }
 
-/** @throws {InputError} when the file is not there or is no whole SentencePiece model of T5's kind. */
-export async function loadTokenizer(spieceModelFile: string): Promise<Tokenizer> {
+/**
+ * Loads `spiece.model`. With `rows`, the size of a model's embedding, a text that needs an id beyond it is refused when it is
+ * encoded: most texts may still do, since the pieces stand in the order of their frequency.
+ *
+ * @throws {InputError} when the file is not there or is no whole SentencePiece model of T5's kind.
+ */
+export async function loadTokenizer(spieceModelFile: string, rows: number = Infinity): Promise<Tokenizer> {
   const model = await readModel(spieceModelFile);
   const processor = await loadProcessor(spieceModelFile);
   const normalize = createNormalizer(model.charsmap);
@@ -59,7 +65,7 @@ export async function loadTokenizer(spieceModelFile: string): Promise<Tokenizer>
       }
       at += content.length;
     }
-    return { ids, offsets };
+    return { ids: withinRows(ids), offsets };
   }
 
   /** The pieces, one after the other, are the normalised text. */
@@ -78,12 +84,26 @@ export async function loadTokenizer(spieceModelFile: string): Promise<Tokenizer>
     vocabularySize,
     eosId: model.pieces.indexOf("</s>"),
     encode: (text) =>
-      splitAtSentinels(text).flatMap(({ sentinel, content }) =>
-        sentinel === undefined ? processor.encodeIds(content) : sentinelId(sentinel),
+      withinRows(
+        splitAtSentinels(text).flatMap(({ sentinel, content }) =>
+          sentinel === undefined ? processor.encodeIds(content) : sentinelId(sentinel),
+        ),
       ),
-    decode: (ids) => decode(ids),
+    decode,
     encodeWithOffsets,
   };
+
+  function withinRows(ids: number[]): number[] {
+    const beyond = ids.find((id) => id >= rows);
+    if (beyond === undefined) return ids;
+    const piece = beyond < pieceCount ? model.pieces[beyond]! : decode([beyond]);
+    throw new InputError({
+      where: spieceModelFile,
+      expected: `tokens of the model's vocabulary, which has ${rows}`,
+      got: `token ${beyond}, ${excerpt(piece)}`,
+      remedy: `use the spiece.model that belongs to the model, or a model of ${vocabularySize} tokens or more`,
+    });
+  }
 
   function decode(ids: Iterable<number>): string {
     const parts: string[] = [];

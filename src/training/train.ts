@@ -97,7 +97,7 @@ export async function* runTraining(
   task: TrainingTask,
   corpus: CorpusSurvey,
 ): AsyncGenerator<TrainingEvent, TrainingResult> {
-  const tokenizer = await loadTokenizer(join(given.model, "spiece.model"));
+  const tokenizer = await loadTokenizer(join(given.model, "spiece.model"), config.vocabularySize);
   const scratch = !(await hasWeights(given.model));
   if (scratch) yield { type: "stage", name: `${given.model} has no weights: beginning with random ones` };
   const options = scratch ? given : { ...given, unsupervisedSteps: 0 };

@@ -126,6 +126,22 @@ test("the process keeps its own handlers of errors, and no others", async () => 
   process.off("unhandledRejection", own);
 });
 
+test("a text that needs a token beyond the model's embedding is refused", async () => {
+  const small = await loadTokenizer(FILE, 5000);
+  const common = "question: the ship";
+  assert.equal(small.encode(common), tokenizer.encode(common));
+  for (const text of ["an ostrich", "<extra_id_0>"]) {
+    const beyond = tokenizer.encode(text).find((id) => id >= 5000)!;
+    for (const encode of [small.encode, small.encodeWithOffsets]) {
+      const refusal = `which has 5000, got token ${beyond}, `;
+      assert.throws(
+        () => encode(text),
+        (error: Error) => error instanceof InputError && error.message.includes(refusal),
+      );
+    }
+  }
+});
+
 test("a model that is missing, damaged or of another kind is refused", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reatt-tokenizer-"));
   const whole = readFileSync(FILE);

@@ -64,7 +64,7 @@ export async function lossAndGradients(
   const { alpha = 8, headWeights, logScale = 0, maxPassageTokens = 512, dropout = 0 } = options;
   const folder = typeof model === "string" ? model : model.folder;
   const config = await readConfig(folder);
-  const tokenizer = await loadTokenizer(join(folder, "spiece.model"));
+  const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
   const parameters = new Map<string, ParameterState>();
   const weights = await loadWeights(folder, config);
   for (const [name, shape] of parameterShapes(config))

@@ -41,7 +41,7 @@ export async function probeHeads(
   questions: readonly HeadProbeQuestion[],
 ): Promise<HeadProbe[]> {
   const config = await readConfig(folder);
-  const tokenizer = await loadTokenizer(join(folder, "spiece.model"));
+  const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
   await using session = await compile(traceHeads(config), { weights: await loadWeights(folder, config) });
   const sums = new Float64Array(config.heads);
   let counted = 0;
