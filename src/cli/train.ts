@@ -59,7 +59,7 @@ export const trainCommand: Command = defineCommand({
     "close-passages": { kind: "integer", help: "passages of a question", default: 8, minimum: 1 },
     objective: {
       kind: "choice",
-      choices: ["distillation", "marginal", "qa"],
+      choices: ["distillation", "supervised", "marginal", "qa"],
       help: "what is minimised",
       default: "distillation",
     },

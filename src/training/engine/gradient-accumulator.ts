@@ -67,7 +67,8 @@ export function gradientAccumulator(
     const { candidates, alpha } = options;
     const chunks = chunksOf(config, examples, chunkQuestions, candidates);
     const dropout = drawDropout(chunks, objective, key);
-    const shared = chunks.length > 1 && objective === "distillation" && candidates === "batch";
+    const competing = objective === "distillation" || objective === "supervised";
+    const shared = chunks.length > 1 && competing && candidates === "batch";
     const caches = shared ? await compete(chunks, dropout) : [];
     const losses: Tensors[] = [];
     for (const [i, chunk] of chunks.entries())

@@ -15,6 +15,8 @@ export interface TokenExample {
   /** With `</s>`. */
   readonly answer: readonly number[];
   readonly passages: readonly (readonly number[])[];
+  /** The place of the passage that is known to be relevant, where one is. */
+  readonly relevant?: number | undefined;
 }
 
 /** Which passages compete in the retrieval distribution of a question: those of the whole batch, or its own. */
@@ -79,6 +81,7 @@ function chunkOf(
       ...answer,
       candidates: candidateMask(examples.length, passages, candidates),
       own: ownPositions(examples.length, passages),
+      relevance: relevance(examples, passages),
       ...totals,
     },
     sequences: {
@@ -132,6 +135,14 @@ export function candidateMask(questions: number, each: number, candidates: Candi
 function ownPositions(questions: number, each: number): Tensor {
   const pairs = questions * each;
   return int32(Array.from({ length: pairs }, (_, pair) => Math.floor(pair / each) * pairs + pair));
+}
+
+function relevance(examples: readonly TokenExample[], each: number): Tensor {
+  const data = new Float32Array(examples.length * each);
+  examples.forEach(({ relevant }, question) => {
+    if (relevant !== undefined) data[question * each + relevant] = 1;
+  });
+  return { data, shape: [examples.length, each] };
 }
 
 /** The masks of each question as it is read, the second half of `questions`, and of each of its passages, side by side. */

@@ -5,15 +5,17 @@ import type { Signature } from "../../tensor/trace.ts";
 import type { RetrievalInput } from "./objective.ts";
 
 /**
- * - `distillation`: `nll + alpha KL`, reading all passages of a question at once (ReAtt, Eq. 4)
+ * - `distillation`: `nll + alpha KL(attention || retrieval)`, reading all passages of a question at once (ReAtt, Eq. 4)
+ * - `supervised`: `nll + alpha KL(relevance || retrieval)`, where the passage known to be relevant has all of the target: the
+ *   negative log likelihood of that passage (DPR, Karpukhin et al. 2020, Eq. 2)
  * - `marginal`: the likelihood summed over passages that are read one by one (REALM, Eq. 1)
  * - `qa`: `nll` alone; retrieval is left as it is
  */
-export type ObjectiveName = "distillation" | "marginal" | "qa";
+export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa";
 
 /** How retrieval takes part in an objective. */
 export interface RetrievalOptions {
-  /** Weight of the KL divergence in `distillation`. */
+  /** Weight of the KL divergence in `distillation` and `supervised`. */
   readonly alpha: number;
   /** Temperature at which all heads are mixed by learned weights; undefined for the one head of the configuration. */
   readonly tau?: number | undefined;
@@ -42,6 +44,7 @@ export function chunkSignature(questions: number, passages: number): Record<Chun
     labelMask: ["float32", questions, "T"],
     candidates: ["float32", questions, pairs],
     own: ["int32", pairs],
+    relevance: ["float32", questions, passages],
     questionsOfBatch: ["float32"],
     labelsOfBatch: ["float32"],
   };
@@ -70,6 +73,8 @@ export type ChunkInput =
   | "candidates"
   /** The position of each question's own close passages in the flattened `candidates`. */
   | "own"
+  /** 1 for the passage of each question that is known to be relevant. */
+  | "relevance"
   /** What losses are averaged over: the questions and the label tokens of all chunks. */
   | "questionsOfBatch"
   | "labelsOfBatch";

@@ -44,7 +44,8 @@ export function labelTask(
           const read = ids.includes(drawn.passageId) ? ids : [...ids.slice(0, -1), drawn.passageId];
           const { question, answer } = drawn;
           const found = read.map((id) => passages.get(id)!);
-          return { question, answer, passages: withNullPassages(found, closePassages) };
+          const relevant = read.indexOf(drawn.passageId);
+          return { question, answer, relevant, passages: withNullPassages(found, closePassages) };
         },
       };
     },

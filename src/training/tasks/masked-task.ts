@@ -106,9 +106,11 @@ export function maskedTask(
       return {
         size: chosen.length,
         example(index) {
-          const { question, answer } = chosen[index]!;
+          const { question, answer, passageId } = chosen[index]!;
           const found = close[index]!.map((id) => passages.get(id)!);
-          return { question, answer, passages: readable(chosen[index]!, found, closePassages, masking) };
+          const read = readable(chosen[index]!, found, closePassages, masking);
+          const place = read.findIndex(({ id }) => id === passageId);
+          return { question, answer, passages: read, relevant: place < 0 ? undefined : place };
         },
       };
     },

@@ -1,5 +1,7 @@
 /** Training from questions and answers. */
 
+import { InputError } from "../../errors.ts";
+import { excerpt } from "../../excerpt.ts";
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/corpus.ts";
 import type { ResolvedOptions } from "../run/options.ts";
@@ -20,9 +22,10 @@ export function questionTask(
   corpus: CorpusSurvey,
   questions: readonly TrainingQuestion[],
 ): TrainingTask {
-  const { closePassages, nullPassage, signal } = options;
+  const { closePassages, nullPassage, objective, signal } = options;
   const count = nullPassage ? closePassages - 1 : closePassages;
   checkCount(count, corpus.ids.length); // now, and not when the model has been measured
+  if (objective === "supervised") checkRelevance(questions);
   return {
     digest: digestQuestions(questions),
     async *prepare(iteration, search) {
@@ -36,17 +39,30 @@ export function questionTask(
       const seed = `${options.seed} ${iteration}`;
       return {
         size: questions.length,
-        example: (index, step) => ({
-          question: questions[index]!.question,
-          answer: drawAnswer(questions[index]!, { seed, step }),
-          passages: withNullPassages(
-            close[index]!.map((id) => passages.get(id)!),
-            closePassages,
-          ),
-        }),
+        example(index, step) {
+          const { question, passageId } = questions[index]!;
+          const found = close[index]!.map((id) => passages.get(id)!);
+          return {
+            question,
+            answer: drawAnswer(questions[index]!, { seed, step }),
+            passages: withNullPassages(found, closePassages),
+            ...(passageId !== undefined && { relevant: close[index]!.indexOf(passageId) }),
+          };
+        },
       };
     },
   };
+}
+
+function checkRelevance(questions: readonly TrainingQuestion[]): void {
+  const unknown = questions.find(({ passageId }) => passageId === undefined);
+  if (!unknown) return;
+  throw new InputError({
+    where: `question ${excerpt(unknown.id)}`,
+    expected: "a passage_id, since the objective is supervised",
+    got: "none",
+    remedy: "give each question its passage_id, or train with the objective distillation, which needs none",
+  });
 }
 
 /** For the first iteration: as the training file has them, or else BM25. */

@@ -11,6 +11,8 @@ export interface TextExample {
   readonly question: string;
   readonly answer: string;
   readonly passages: readonly Passage[];
+  /** The place of the passage that is known to be relevant, where one is. */
+  readonly relevant?: number | undefined;
 }
 
 /** What is left where no passage helps: training may find that it needs none (REALM, section 3.4). */
@@ -43,8 +45,9 @@ export function examplesOfStep(
 ): TokenExample[] {
   const { seed, step, questions, maxPassageTokens, maxAnswerTokens } = options;
   const examples = drawIndexes(source.size, { seed, step, count: questions }).map((index) => {
-    const { question, answer, passages } = source.example(index, step);
+    const { question, answer, passages, relevant } = source.example(index, step);
     return {
+      relevant,
       question: retrievalQuestionIds(tokenizer, question),
       answer: [...tokenizer.encode(answer), tokenizer.eosId].slice(0, maxAnswerTokens),
       passages: passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),

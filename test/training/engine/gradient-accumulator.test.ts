@@ -13,7 +13,11 @@ import { randomExamples, trainedStates } from "../../support/training.ts";
 const config = tinyConfig();
 const QUESTIONS = 6;
 const EACH = 3;
-const examples = randomExamples(config, QUESTIONS, EACH);
+const relevantOf = (question: number): number => question % EACH;
+const examples = randomExamples(config, QUESTIONS, EACH).map((example, i) => ({
+  ...example,
+  relevant: relevantOf(i),
+}));
 
 interface Setting {
   readonly objective?: ObjectiveName;
@@ -56,6 +60,8 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   "one head, own passages": { candidates: "own" },
   "all heads, passages of the batch": { tau: 0.5 },
   "all heads, own passages": { tau: 0.5, candidates: "own" },
+  "relevance, passages of the batch": { objective: "supervised" },
+  "relevance, own passages": { objective: "supervised", candidates: "own" },
   "marginal likelihood": { objective: "marginal" },
   "answers alone": { objective: "qa" },
 };
@@ -114,6 +120,13 @@ for (const [engine, open] of Object.entries(BACKENDS)) {
         1e-5,
         name,
       );
+  });
+
+  test(`${engine}: with relevance known, the divergence is the negative log likelihood of the relevant passages`, async () => {
+    const [computed] = await compute(open, { objective: "supervised" }, [{ chunkQuestions: 2 }]);
+    const { retrieval, distillation } = computed!.losses;
+    const likelihoods = retrieval!.ownLogProbabilities.map((row, question) => -row[relevantOf(question)]!);
+    assertNear([distillation!.kl], [likelihoods.reduce((sum, x) => sum + x, 0) / QUESTIONS], 1e-5);
   });
 
   test(`${engine}: what retrieval has no part in leaves it alone`, async () => {
