@@ -38,6 +38,11 @@ export interface ModelConfig {
   readonly distillationTau: number;
   /** The learned `exp(s)` by which training multiplies retrieval scores; search does not need it. */
   readonly retrievalScale: number;
+  /**
+   * Whether query vectors are made by lower layers of their own, which begin as a copy of the encoder's, so that they can be
+   * trained while passage keys stay as they are. The embedding is shared.
+   */
+  readonly queryEncoder: boolean;
 }
 
 const FILE = "config.json";
@@ -72,6 +77,7 @@ const ConfigFile = z.strictObject({
   retrieval_head: id.default(0),
   distillation_tau: z.number().positive().default(0.001),
   retrieval_scale: z.number().positive().default(1),
+  retrieval_query_encoder: z.boolean().default(false),
   // Follow from the keys above and must not contradict them.
   dense_act_fn: z.string().optional(),
   is_gated_act: z.boolean().optional(),
@@ -158,6 +164,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     retrievalHead: file.retrieval_head,
     distillationTau: file.distillation_tau,
     retrievalScale: file.retrieval_scale,
+    queryEncoder: file.retrieval_query_encoder,
   };
 }
 
@@ -186,6 +193,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     retrieval_head: config.retrievalHead,
     distillation_tau: config.distillationTau,
     retrieval_scale: config.retrievalScale,
+    retrieval_query_encoder: config.queryEncoder,
   };
 }
 

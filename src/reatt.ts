@@ -131,6 +131,8 @@ export class ReAtt implements AsyncDisposable {
   /** Identifies everything that determines passage keys: an index serves all models of one fingerprint. */
   readonly fingerprint: string;
   readonly #encoder: EncoderSession;
+  /** `#encoder` itself, unless the model has a query encoder of its own. */
+  readonly #queryEncoder: EncoderSession;
   readonly #reader: ReaderSession;
   readonly #filter: TokenFilter;
 
@@ -140,6 +142,7 @@ export class ReAtt implements AsyncDisposable {
     tokenizer: Tokenizer,
     fingerprint: string,
     encoder: EncoderSession,
+    queryEncoder: EncoderSession,
     reader: ReaderSession,
     filter: TokenFilter,
   ) {
@@ -148,6 +151,7 @@ export class ReAtt implements AsyncDisposable {
     this.tokenizer = tokenizer;
     this.fingerprint = fingerprint;
     this.#encoder = encoder;
+    this.#queryEncoder = queryEncoder;
     this.#reader = reader;
     this.#filter = filter;
   }
@@ -162,8 +166,9 @@ export class ReAtt implements AsyncDisposable {
     const tokenizer = await loadTokenizer(tokenizerFile, config.vocabularySize);
     const weights = await loadWeights(folder, config);
     const options: CompileOptions = { provider, threads, weights };
-    const [encoder, reader, filter] = await Promise.all([
+    const [encoder, queryEncoder, reader, filter] = await Promise.all([
       openEncoder(config, options),
+      config.queryEncoder ? openEncoder(config, options, "query") : undefined,
       openReader(config, options),
       openTokenFilter(config.headSize),
     ]);
@@ -173,6 +178,7 @@ export class ReAtt implements AsyncDisposable {
       tokenizer,
       fingerprint(config, weights, await readFile(tokenizerFile)),
       encoder,
+      queryEncoder ?? encoder,
       reader,
       filter,
     );
@@ -231,7 +237,8 @@ export class ReAtt implements AsyncDisposable {
     };
     const encode: BuildOptions["encode"] = (window, onProgress) => {
       const ids = window.map((passage) => passageIds(this.tokenizer, passage, maxPassageTokens));
-      if (keepTokens === 1) return this.#encode(ids, "keys", { onProgress, signal });
+      if (keepTokens === 1)
+        return encodeSequences(this.#encoder, this.config, ids, "keys", { onProgress, signal });
       return this.#encodeFiltered(ids, keepTokens, { onProgress, signal });
     };
     return { header, encode };
@@ -253,11 +260,8 @@ export class ReAtt implements AsyncDisposable {
     if (typeof question === "string")
       return (await this.retrieve([question], index, { topK, filter, signal }))[0]!;
     const ids = question.map((text) => retrievalQuestionIds(this.tokenizer, text));
-    const found = await index.searchBatch(await this.#encode(ids, "queries", { signal }), {
-      topK,
-      filter,
-      signal,
-    });
+    const queries = await encodeSequences(this.#queryEncoder, this.config, ids, "queries", { signal });
+    const found = await index.searchBatch(queries, { topK, filter, signal });
     return Promise.all(
       found.map(async (hits) => {
         const passages = await index.passages(hits.map(({ ordinal }) => ordinal));
@@ -374,16 +378,8 @@ export class ReAtt implements AsyncDisposable {
     return kept;
   }
 
-  #encode(
-    sequences: readonly (readonly number[])[],
-    output: "queries" | "keys",
-    options?: EncodeOptions,
-  ): Promise<Float32Array[]> {
-    return encodeSequences(this.#encoder, this.config, sequences, output, options);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    const sessions = [this.#encoder, this.#reader, this.#filter];
-    await Promise.all(sessions.map((session) => session[Symbol.asyncDispose]()));
+    const sessions = new Set([this.#encoder, this.#queryEncoder, this.#reader, this.#filter]);
+    await Promise.all(Array.from(sessions, (session) => session[Symbol.asyncDispose]()));
   }
 }

@@ -40,6 +40,7 @@ test("a plain T5 has Hugging Face's defaults, and retrieves with head 0 of the m
     retrievalHead: 0,
     distillationTau: 0.001,
     retrievalScale: 1,
+    queryEncoder: false,
   });
   assert.is((await read({ ...SIZES, num_layers: 1 })).retrievalLayer, 0);
   assert.is((await read({ ...SIZES, pad_token_id: 7 })).decoderStartId, 7);

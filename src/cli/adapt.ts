@@ -77,8 +77,10 @@ export const adaptCommand: Command = defineCommand({
     },
     alpha: { kind: "number", help: "weight of the distillation loss", default: 1 },
     "query-side": {
-      kind: "flag",
-      help: "train the query projection alone, so that an index made before serves on; none is built",
+      kind: "choice",
+      choices: ["projection", "layers"],
+      alone: "projection",
+      help: "train the query projection alone, or a copy of the lower layers for questions: an index made before serves on, none is built",
     },
     "learning-rate": { kind: "number", help: "peak learning rate", default: 5e-5 },
     dropout: { kind: "number", help: "share of numbers dropped (default: as config.json says)" },
@@ -126,6 +128,7 @@ export const adaptCommand: Command = defineCommand({
     const run = adapt({
       ...{
         ...rest,
+        querySide,
         sourcePassage,
         refreshSteps,
         closePassages,
@@ -138,7 +141,6 @@ export const adaptCommand: Command = defineCommand({
       nullPassage: nullPassage || undefined,
       weights: weights === undefined ? undefined : parseWeights(weights),
       dryRun: dryRun || undefined,
-      querySide: querySide || undefined,
       signal,
     });
     const result = await (json ? printEvents(run) : showEvents(run));

@@ -27,6 +27,8 @@ interface ChoiceOption {
   readonly help: string;
   readonly choices: readonly string[];
   readonly default?: string;
+  /** The choice that the option is where none is written behind it. */
+  readonly alone?: string;
 }
 
 interface FlagOption {
@@ -106,11 +108,20 @@ function parseStrictly(
     types[name] = { type: kind === "flag" ? "boolean" : "string" };
   }
   try {
-    return parseArgs({ args: [...args], options: types, allowPositionals });
+    return parseArgs({ args: withChoices(args, options), options: types, allowPositionals });
   } catch (error) {
     // Node's message goes on with advice, in further sentences and lines.
     throw new UsageError((error as Error).message.split(/\.\s|\n/)[0]!);
   }
+}
+
+/** `--name` alone becomes `--name=choice`, where it may stand alone. */
+function withChoices(args: readonly string[], options: Options): string[] {
+  return args.map((arg, i) => {
+    const option = arg.startsWith("--") ? options[arg.slice(2)] : undefined;
+    if (option?.kind !== "choice" || option.alone === undefined) return arg;
+    return option.choices.includes(String(args[i + 1])) ? arg : `${arg}=${option.alone}`;
+  });
 }
 
 function resolve(name: string, option: Option, given: unknown): string | number | boolean | undefined {
@@ -162,7 +173,7 @@ function placeholder(option: Option): string {
     case "number":
       return " X";
     case "choice":
-      return ` ${option.choices.join("|")}`;
+      return option.alone ? ` [${option.choices.join("|")}]` : ` ${option.choices.join("|")}`;
     case "text":
       return ` ${option.placeholder}`;
   }

@@ -7,7 +7,7 @@ import type { Tensor } from "../tensor/ops.ts";
 import { type CompileOptions, compile } from "../tensor/session.ts";
 import { type Graph, trace } from "../tensor/trace.ts";
 import { buildParameters } from "../weights/names.ts";
-import { lowerStates, retrievalVectors } from "./lower.ts";
+import { lowerStates, querySide, retrievalVectors } from "./lower.ts";
 
 /** What the lower layers can be asked for, each [batch, length, size]. */
 export type LowerOutput = "states" | "queries" | "keys";
@@ -36,8 +36,11 @@ export function padBatch(
   return { ids: { data: ids, shape }, mask: { data: mask, shape } };
 }
 
+/** Whose lower layers: those of passages and of questions that are read, or those that questions are retrieved with. */
+export type Side = "reading" | "query";
+
 /** `ids`, `mask`, `buckets` -> `states`, `queries`, `keys`. */
-export function traceLower(config: ModelConfig): Graph {
+export function traceLower(config: ModelConfig, side: Side = "reading"): Graph {
   return trace(
     {
       ids: ["int32", "batch", "length"],
@@ -46,7 +49,8 @@ export function traceLower(config: ModelConfig): Graph {
     },
     (ops, input) => {
       const scope = inferenceScope(ops, config);
-      const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+      const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+      const parameters = side === "query" ? querySide(model) : model;
       const states = lowerStates(scope, parameters, input);
       return {
         states,
@@ -136,8 +140,12 @@ export interface EncoderSession extends AsyncDisposable {
   ): Promise<Record<Output, Tensor>>;
 }
 
-export async function openEncoder(config: ModelConfig, options: CompileOptions): Promise<EncoderSession> {
-  const session = await compile(traceLower(config), options);
+export async function openEncoder(
+  config: ModelConfig,
+  options: CompileOptions,
+  side?: Side,
+): Promise<EncoderSession> {
+  const session = await compile(traceLower(config, side), options);
   return {
     lower: ({ ids, mask }, outputs) =>
       session.run({ ids, mask, buckets: positionBuckets(config, "encoder", ids.shape[1]!) }, outputs),

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { type ModelConfig, readConfig } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
-import { loadWeights } from "../weights/load.ts";
 import { parameterShapes } from "../weights/names.ts";
 import { hasWeights } from "../weights/open.ts";
 import type { StepLosses, TrainingEngine } from "./engine/engine.ts";
@@ -23,7 +22,7 @@ import { modelSearch, withCurrentModel } from "./run/current-model.ts";
 import { type DevSet, openDevSet } from "./run/dev.ts";
 import { evaluateOnDev } from "./run/evaluate.ts";
 import { reporting, type TrainingEvent, type TrainingResult } from "./run/events.ts";
-import { initialWeights } from "./run/initialise.ts";
+import { initialWeights, startingWeights } from "./run/initialise.ts";
 import { type ResolvedOptions, type TrainOptions, withDefaults } from "./run/options.ts";
 import {
   bestOf,
@@ -104,7 +103,7 @@ export async function* runTraining(
   const parameters = openParameters(
     options,
     config,
-    scratch ? initialWeights(config, options.seed) : await loadWeights(options.model, config),
+    scratch ? initialWeights(config, options.seed) : await startingWeights(options.model, config),
   );
   const plan = planOf(options, config, parameters, task.digest, corpus.digest);
   const checkpoint = await resume(options, plan, parameters);

@@ -8,7 +8,8 @@ import { bytesOf } from "./numbers.ts";
 /**
  * SHA-256 over all that determines the keys of passages: the embedding, the encoder below `retrievalLayer` and its relative
  * bias, that layer's norm and the key rows of the retrieval head, the numbers of the config that these are used with, and
- * the tokenizer's file. The query projection is not among them: after training that alone, an index stays good.
+ * the tokenizer's file. The query projection and a query encoder are not among them: after training either alone, an index
+ * stays good.
  *
  * @param weights by checkpoint name, as `loadWeights` gives them
  */

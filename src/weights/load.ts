@@ -2,7 +2,7 @@
 
 import type { ModelConfig } from "../config.ts";
 import { InputError } from "../errors.ts";
-import { parameterShapes } from "./names.ts";
+import { isOfQueryEncoder, parameterShapes } from "./names.ts";
 import { bytesOf } from "./numbers.ts";
 import { openWeights } from "./open.ts";
 import type { WeightFile } from "./weight-file.ts";
@@ -19,7 +19,7 @@ const UNUSED_BIAS = /^(encoder|decoder)\.block\.\d+\.layer\.\d\.\w+\.relative_at
  *
  * A tensor that the model has no place for is an error where it would have changed the result: one of a block beyond the
  * layers of config.json, a further part of a layer that we compute (a bias, an adapter, a scale), a copy of the embedding
- * that differs from it. Others are ignored: relative biases that T5 does not use, heads for other tasks.
+ * that differs from it, a query encoder that config.json does not mention. Others are ignored: relative biases that T5 does not use, heads for other tasks.
  *
  * @throws {InputError} with file and tensor: missing, of another shape than config.json says, or one of those above.
  */
@@ -70,6 +70,7 @@ function checkExtras(
   const blocks = { encoder: config.encoderLayers, decoder: config.decoderLayers };
   for (const name of checkpoint.tensors.keys()) {
     if (known.has(name) || UNUSED_BIAS.test(name)) continue;
+    if (isOfQueryEncoder(name)) throw misfit(checkpoint.path, "no query encoder by config.json", name);
     const [, stack, block] = /^(encoder|decoder)\.block\.(\d+)\./.exec(name) ?? [];
     const count = blocks[stack as keyof typeof blocks];
     if (Number(block) >= count) throw misfit(checkpoint.path, `${count} blocks in the ${stack}`, name);

@@ -9,9 +9,13 @@ import type {
   AttentionParameters,
   DecoderBlockParameters,
   EncoderBlockParameters,
+  EncoderParameters,
   FeedForwardParameters,
   ModelParameters,
 } from "./parameters.ts";
+
+/** What the names of a query encoder's weights begin with; those of the encoder begin with `encoder`. */
+const QUERY_ENCODER = "query_encoder";
 
 /** Makes what stands for one weight, given its name in the checkpoint and its shape. */
 export type Leaf<T> = (name: string, shape: readonly number[]) => T;
@@ -34,11 +38,13 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
     ]),
     finalNorm: leaf(`${name}.final_layer_norm.weight`, [modelSize]),
   });
+  const encoder = stack("encoder", encoderLayers, (name) => encoderBlock(config, leaf, name));
   return {
     embedding,
-    encoder: stack("encoder", encoderLayers, (name) => encoderBlock(config, leaf, name)),
+    encoder,
     decoder: stack("decoder", decoderLayers, (name) => decoderBlock(config, leaf, name)),
     outputEmbedding: config.tied ? embedding : leaf("lm_head.weight", embeddingShape),
+    queryEncoder: config.queryEncoder ? queryEncoder(config, leaf, encoder) : encoder,
   };
 }
 
@@ -47,6 +53,37 @@ export function parameterShapes(config: ModelConfig): Map<string, readonly numbe
   const shapes = new Map<string, readonly number[]>();
   buildParameters(config, (name, shape) => shapes.set(name, shape));
   return shapes;
+}
+
+/** Whether a weight is one that a query encoder has beside the encoder. */
+export const isOfQueryEncoder = (name: string): boolean => name.startsWith(`${QUERY_ENCODER}.`);
+
+/** The weight of the encoder in whose place a query encoder has this one. */
+export const encoderName = (name: string): string => name.replace(QUERY_ENCODER, "encoder");
+
+/** What is not of its own it has in common with the encoder. */
+function queryEncoder<T>(
+  config: ModelConfig,
+  leaf: Leaf<T>,
+  encoder: EncoderParameters<T>,
+): EncoderParameters<T> {
+  const { retrievalLayer, relativeBuckets, modelSize, heads, headSize } = config;
+  const block = (n: number): string => `${QUERY_ENCODER}.block.${n}`;
+  const lower = Array.from({ length: retrievalLayer }, (_, n) => encoderBlock(config, leaf, block(n)));
+  const bias = `${block(0)}.layer.0.SelfAttention.relative_attention_bias.weight`;
+  const retrieval = `${block(retrievalLayer)}.layer.0`;
+  const common = encoder.blocks[retrievalLayer]!;
+  const query = leaf(`${retrieval}.SelfAttention.q.weight`, [heads * headSize, modelSize]);
+  const asking: EncoderBlockParameters<T> = {
+    ...common,
+    attentionNorm: leaf(`${retrieval}.layer_norm.weight`, [modelSize]),
+    attention: { ...common.attention, query },
+  };
+  return {
+    ...encoder,
+    blocks: [...lower, asking],
+    relativeBias: leaf(bias, [relativeBuckets, heads]),
+  };
 }
 
 function encoderBlock<T>(config: ModelConfig, leaf: Leaf<T>, block: string): EncoderBlockParameters<T> {

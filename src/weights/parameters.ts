@@ -54,6 +54,11 @@ export type DecoderParameters<T> = StackParameters<DecoderBlockParameters<T>, T>
 export interface ModelParameters<T> {
   readonly embedding: T;
   readonly encoder: EncoderParameters<T>;
+  /**
+   * What query vectors are made by: `encoder` itself, or its lower layers, block B's first norm and B's query projection with
+   * weights of their own. It has no blocks above B.
+   */
+  readonly queryEncoder: EncoderParameters<T>;
   readonly decoder: DecoderParameters<T>;
   readonly outputEmbedding: T;
 }

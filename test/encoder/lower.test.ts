@@ -10,7 +10,7 @@ import { inferenceScope } from "../../src/layers/scope.ts";
 import type { Tensor } from "../../src/tensor/ops.ts";
 import { compile } from "../../src/tensor/session.ts";
 import { trace } from "../../src/tensor/trace.ts";
-import { buildParameters } from "../../src/weights/names.ts";
+import { buildParameters, encoderName, isOfQueryEncoder } from "../../src/weights/names.ts";
 import { assertNear } from "../support/arrays.ts";
 import { tabulate } from "../support/naive-ops.ts";
 import { naiveT5 } from "../support/naive-t5.ts";
@@ -67,6 +67,26 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     assertNear([...alone[0]!, ...alone[1]!], states.data, TOLERANCE);
   });
 }
+
+test("a query encoder makes query vectors as plain loops do with its weights in the encoder's places", async () => {
+  const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2, queryEncoder: true });
+  const weights = randomWeights(config, "query encoder");
+  const question = randomIds(config, 7, "question");
+  const renamed = [...weights].filter(([name]) => isOfQueryEncoder(name));
+  const asking = new Map([...weights, ...renamed.map(([name, w]) => [encoderName(name), w] as const)]);
+  const vectors = async (side: "reading" | "query", output: "queries" | "states") => {
+    await using encoder = await openEncoder(config, { weights }, side);
+    return (await encodeSequences(encoder, config, [question], output))[0]!;
+  };
+  for (const [side, naive] of [
+    ["query", naiveT5(config, asking)],
+    ["reading", naiveT5(config, weights)],
+  ] as const) {
+    const states = naive.lower(question, []);
+    assertNear(await vectors(side, "states"), states.flat(), TOLERANCE);
+    assertNear(await vectors(side, "queries"), naive.retrieval("q", states).flat(), TOLERANCE);
+  }
+});
 
 const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
 const weights = randomWeights(config, "padding");

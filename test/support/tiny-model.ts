@@ -27,6 +27,7 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
     retrievalHead: 2,
     distillationTau: 0.001,
     retrievalScale: 1,
+    queryEncoder: false,
     ...changes,
   };
 }

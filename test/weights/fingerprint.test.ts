@@ -45,6 +45,7 @@ test("changes with the tokenizer and with the numbers of the config that matter"
   assert.ok(changed({ eosId: 2 }));
   assert.ok(changed({ retrievalHead: 1 }));
   assert.ok(changed({ retrievalLayer: 2 }));
+  assert.not(changed({ queryEncoder: true }));
   assert.not(changed({ dropoutRate: 0.5, retrievalScale: 3, distillationTau: 1, decoderStartId: 5 }));
 });
 

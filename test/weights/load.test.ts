@@ -53,6 +53,17 @@ test("what was saved is loaded, tied or not", async () => {
   }
 });
 
+test("a query encoder is loaded where config.json mentions it, and refused where it does not", async () => {
+  const config = { ...untied, queryEncoder: true };
+  const folder = await saved(config);
+  assert.equal(await loadWeights(folder, config), randomWeights(config, "load"));
+  await refused(
+    loadWeights(folder, untied),
+    /expected no query encoder by config\.json, got query_encoder\./,
+  );
+  await refused(loadWeights(await saved(untied), config), /expected query_encoder\..* and \d+ other/);
+});
+
 testWithShared("the reference model is the same from both formats", async () => {
   const folder = join(shared, "reference/reatt-v11");
   const weights = await loadWeights(folder, await readConfig(folder));

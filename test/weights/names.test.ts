@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readConfig } from "../../src/config.ts";
-import { buildParameters, parameterShapes } from "../../src/weights/names.ts";
+import { buildParameters, encoderName, isOfQueryEncoder, parameterShapes } from "../../src/weights/names.ts";
 import { openSafetensors } from "../../src/weights/safetensors.ts";
 import { testWithShared } from "../support/shared.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
@@ -68,6 +68,27 @@ test("a leaf is made once for every weight, and tied embeddings are one leaf", (
   assert.is(tree.outputEmbedding, tree.embedding);
   assert.is(names.length, new Set(names).size);
   assert.is(names.length, 1 + 2 * 2 + 2 * 8 + 1 * 13);
+});
+
+test("a query encoder has what query vectors are made by, and the rest in common with the encoder", () => {
+  const plain = tinyConfig({ encoderLayers: 3, retrievalLayer: 1 });
+  const tree = buildParameters({ ...plain, queryEncoder: true }, (name) => name);
+  const { queryEncoder, encoder } = tree;
+  assert.is(queryEncoder.blocks.length, 2);
+  const [lower, asking] = queryEncoder.blocks;
+  assert.is(lower!.feedForward.outer, "query_encoder.block.0.layer.1.DenseReluDense.wo.weight");
+  assert.is(asking!.attentionNorm, "query_encoder.block.1.layer.0.layer_norm.weight");
+  assert.is(asking!.attention.query, "query_encoder.block.1.layer.0.SelfAttention.q.weight");
+  assert.is(asking!.attention.key, encoder.blocks[1]!.attention.key);
+  const [before, after] = [plain, { ...plain, queryEncoder: true }].map(parameterShapes);
+  const own = [...after!].filter(([name]) => !before!.has(name));
+  assert.is(own.length, 9 + 1 + 2); // a block, its table of biases, and what asks
+  for (const [name, shape] of own) {
+    assert.ok(isOfQueryEncoder(name));
+    assert.equal(before!.get(encoderName(name)), shape, name);
+  }
+  const same = buildParameters(plain, (name) => name);
+  assert.is(same.queryEncoder, same.encoder);
 });
 
 test.run();

@@ -2,7 +2,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { readConfig } from "../../config.ts";
+import { type ModelConfig, readConfig } from "../../config.ts";
 import { InputError } from "../../errors.ts";
 import { ReAtt } from "../../reatt.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
@@ -48,12 +48,21 @@ export async function* adapt(given: AdaptOptions): AsyncGenerator<TrainingEvent,
   await mkdir(options.out, { recursive: true });
   const task = yield* adaptationTask(options, corpus, inputs);
   const { dev: _, tagger: __, weights: ___, ...run } = options; // all three are part of the task by now
-  const training = yield* runTraining(run, await readConfig(run.model), task, corpus);
+  const training = yield* runTraining(run, await configOf(run), task, corpus);
   if (!training.finished) return { plan, training };
   options.signal?.throwIfAborted(); // the last step may be where it was stopped
   await writeModelCard(options, { plan, training, corpus, data: task.digest });
   if (options.querySide) return { plan, training }; // an index of the model that it began with serves this one too
   return { plan, training, index: yield* indexAdapted(options, corpus) };
+}
+
+/** The configuration of the adapted model. */
+async function configOf({
+  model,
+  querySide,
+}: Pick<ResolvedAdaptOptions, "model" | "querySide">): Promise<ModelConfig> {
+  const config = await readConfig(model);
+  return querySide === "layers" ? { ...config, queryEncoder: true } : config;
 }
 
 /** Goes on with an index that was begun; a run that is resumed leaves one that is whole. */

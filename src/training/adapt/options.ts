@@ -72,7 +72,11 @@ export function sourcesOf({ data, queries, qrels, spans, weights = {} }: AdaptOp
 export function withAdaptDefaults(options: AdaptOptions, examples: number): ResolvedAdaptOptions {
   if (resolve(options.out) === resolve(options.model))
     throw problem(options.out, "another folder than the model's", "the same", "adapt into a new folder");
-  const { questions = 16 } = options;
+  const { questions = 16, querySide, objective, tau } = options;
+  if (querySide && (objective === "qa" || tau !== undefined)) {
+    const got = objective === "qa" ? "the objective qa" : "all heads mixed (tau)";
+    throw problem("query side", "one head that is trained to retrieve", got, "leave one of the two out");
+  }
   const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, Math.ceil(examples / questions)));
   const all = steps * (options.iterations ?? 1);
   return {

@@ -19,7 +19,7 @@ export async function* openEngine(
   parameters: ReadonlyMap<string, ParameterState>,
 ): AsyncGenerator<TrainingEvent, TrainingEngine> {
   const { alpha, tau, candidates, querySide, dropout = config.dropoutRate, provider } = options;
-  const weightDecay = querySide ? 0 : undefined; // or the rows of other heads would decay
+  const weightDecay = querySide === "projection" ? 0 : undefined; // or the rows of other heads would decay
   const engineOptions: EngineOptions = { alpha, tau, candidates, querySide, dropout, weightDecay };
   if (options.engine === "onnxruntime") {
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });

@@ -62,7 +62,7 @@ export interface Sequences {
  * Which mask each row of each tensor gets: the same for the same `key` and the same sequence.
  *
  * `sequences` are known by the name of their length in the graph's shapes. Where a tensor holds each sequence several times,
- * one copy beside the other, each copy has masks of its own.
+ * one copy beside the other, each copy has masks of its own; where it holds fewer than all, they count as the first.
  */
 export function dropoutRows(
   graph: Graph,
@@ -77,7 +77,7 @@ export function dropoutRows(
 /** As many sequences as there are rows. */
 function copied({ names, ...rest }: Sequences, rows: Dim): Sequences {
   const copies = typeof rows === "number" ? rows / names.length : 1;
-  if (copies === 1) return { names, ...rest };
+  if (copies <= 1) return { names: names.slice(0, copies * names.length), ...rest };
   return {
     names: names.flatMap((name) => Array.from({ length: copies }, (_, i) => `${name} ${i}`)),
     ...rest,

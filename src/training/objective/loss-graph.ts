@@ -13,9 +13,14 @@
  */
 
 import { crossKeyValues, decode, targetAttention, vocabularyLogits } from "../../decoder/decoder.ts";
-import { lowerStates, retrievalVectors } from "../../encoder/lower.ts";
+import {
+  headVectors,
+  type LowerParameters,
+  lowerStates,
+  querySide,
+  retrievalVectors,
+} from "../../encoder/lower.ts";
 import { upperStates } from "../../encoder/upper.ts";
-import { projectToHeads } from "../../layers/attention.ts";
 import type { Scope } from "../../layers/scope.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import type { ModelParameters } from "../../weights/parameters.ts";
@@ -151,48 +156,57 @@ function lowerChunk<T>(
   input: Record<ChunkInput, T>,
   { tau }: RetrievalOptions,
 ): LowerChunk<T> {
-  const { ops } = scope;
-  const [questions] = ops.shape(input.labels);
-  const states = lowerStates(scope, model, {
-    ids: input.questionIds,
-    mask: input.questionMask,
-    buckets: input.questionBuckets,
-  });
-  const [retrieved, questionStates] = ops.split(states, 0, [questions!, questions!]);
-  const [questionMask] = ops.split(input.questionMask, 0, [questions!, questions!]);
+  const { retrieved, questionMask, read } = lowerQuestions(scope, model, input);
   const passageStates = lowerStates(scope, model, {
     ids: input.passageIds,
     mask: input.passageMask,
     buckets: input.passageBuckets,
   });
-  const vectors = tau === undefined ? oneHead<T> : allHeads<T>;
+  const vectors = tau === undefined ? oneHead<T> : headVectors<T>;
   return {
-    queries: vectors(scope, model, retrieved!, "query"),
-    questionMask: questionMask!,
+    queries: vectors(scope, querySide(model), retrieved, "query"),
+    questionMask,
     keys: vectors(scope, model, passageStates, "key"),
     passageMask: input.passageMask,
-    questionStates: questionStates!,
+    questionStates: read,
     passageStates,
   };
 }
 
-/** What the configured head compares: [batch, length, modelSize] -> [batch, 1, length, headSize]. */
-function oneHead<T>(scope: Scope<T>, model: ModelParameters<T>, states: T, projection: "query" | "key"): T {
+/** States of the questions as they are retrieved, of which `questionMask` is the mask, and as they are read: [Q, n, modelSize]. */
+function lowerQuestions<T>(
+  scope: Scope<T>,
+  model: ModelParameters<T>,
+  { questionIds, questionMask, questionBuckets: buckets, labels }: Record<ChunkInput, T>,
+): { retrieved: T; questionMask: T; read: T } {
   const { ops, config } = scope;
-  const [batch, length] = ops.shape(states);
-  const vectors = retrievalVectors(scope, model, states, projection);
-  return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
+  const [questions] = ops.shape(labels);
+  const halves = (x: T): [T, T] => ops.split(x, 0, [questions!, questions!]) as [T, T];
+  const masks = halves(questionMask);
+  if (!config.queryEncoder) {
+    const states = lowerStates(scope, model, { ids: questionIds, mask: questionMask, buckets });
+    const [retrieved, read] = halves(states);
+    return { retrieved, questionMask: masks[0], read };
+  }
+  const ids = halves(questionIds);
+  return {
+    retrieved: lowerStates(scope, querySide(model), { ids: ids[0], mask: masks[0], buckets }),
+    questionMask: masks[0],
+    read: lowerStates(scope, model, { ids: ids[1], mask: masks[1], buckets }),
+  };
 }
 
-/** What every head of block B compares: [batch, length, modelSize] -> [batch, heads, length, headSize]. */
-function allHeads<T>(scope: Scope<T>, model: ModelParameters<T>, states: T, projection: "query" | "key"): T {
+/** What the configured head compares: [batch, length, modelSize] -> [batch, 1, length, headSize]. */
+function oneHead<T>(
+  scope: Scope<T>,
+  parameters: LowerParameters<T>,
+  states: T,
+  projection: "query" | "key",
+): T {
   const { ops, config } = scope;
-  const { attentionNorm, attention } = model.encoder.blocks[config.retrievalLayer]!;
-  return projectToHeads(
-    scope,
-    attention[projection],
-    ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon),
-  );
+  const [batch, length] = ops.shape(states);
+  const vectors = retrievalVectors(scope, parameters, states, projection);
+  return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
 }
 
 /** All passages of a question at once: -> `written` [Q, T, modelSize] and `target` [Q, K]. */

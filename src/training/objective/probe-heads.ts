@@ -5,14 +5,19 @@
 
 import { join } from "node:path";
 import { type ModelConfig, readConfig } from "../../config.ts";
-import { lowerStates } from "../../encoder/lower.ts";
+import {
+  type EncoderInput,
+  headVectors,
+  type LowerParameters,
+  lowerStates,
+  querySide,
+} from "../../encoder/lower.ts";
 import { padBatch } from "../../encoder/session.ts";
 import { containsAnswer } from "../../evaluation/answers.ts";
-import { projectToHeads } from "../../layers/attention.ts";
 import { positionBuckets } from "../../layers/relative-position.ts";
 import { inferenceScope } from "../../layers/scope.ts";
 import { compile } from "../../tensor/session.ts";
-import { type Graph, trace } from "../../tensor/trace.ts";
+import { type Graph, trace, type Value } from "../../tensor/trace.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
@@ -87,17 +92,15 @@ function traceHeads(config: ModelConfig): Graph {
     (ops, { questionIds, questionMask, questionBuckets, passageIds: ids, passageMask, passageBuckets }) => {
       const scope = inferenceScope(ops, config);
       const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-      const { attentionNorm, attention } = parameters.encoder.blocks[config.retrievalLayer]!;
-      const vectors = (states: typeof ids, weight: typeof ids): typeof ids =>
-        projectToHeads(scope, weight, ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon));
-      const asked = lowerStates(scope, parameters, {
-        ids: questionIds,
-        mask: questionMask,
-        buckets: questionBuckets,
-      });
-      const read = lowerStates(scope, parameters, { ids, mask: passageMask, buckets: passageBuckets });
-      const queries = vectors(asked, attention.query);
-      const keys = vectors(read, attention.key);
+      const vectors = (
+        lower: LowerParameters<Value>,
+        input: EncoderInput<Value>,
+        projection: "query" | "key",
+      ): Value => headVectors(scope, lower, lowerStates(scope, lower, input), projection);
+      const asked = { ids: questionIds, mask: questionMask, buckets: questionBuckets };
+      const read = { ids, mask: passageMask, buckets: passageBuckets };
+      const queries = vectors(querySide(parameters), asked, "query");
+      const keys = vectors(parameters, read, "key");
       return { scores: headScores(ops, { queries, questionMask, keys, passageMask }) };
     },
   );

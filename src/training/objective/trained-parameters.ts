@@ -2,7 +2,7 @@
 
 import type { ModelConfig } from "../../config.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import { buildParameters, type Leaf } from "../../weights/names.ts";
+import { buildParameters, isOfQueryEncoder, type Leaf } from "../../weights/names.ts";
 import type { ModelParameters } from "../../weights/parameters.ts";
 import type { RetrievalOptions } from "./signatures.ts";
 
@@ -18,12 +18,15 @@ export interface TrainedParameters<T> {
 export const HEAD_WEIGHTS = "head_weights";
 export const LOG_SCALE = "log_scale";
 
+/**
+ * What is trained where keys of passages are to stay as they are, so that an index stays good (fingerprint.ts): the query
+ * projection of the retrieval head, or the query encoder. Source: DensePhrases (Lee et al. 2021), section 6.
+ */
+export type QuerySide = "projection" | "layers";
+
 export interface TrainedOptions extends Pick<RetrievalOptions, "tau"> {
-  /**
-   * Train the query projection of the retrieval head and nothing else. No key depends on it, so an index stays good
-   * (fingerprint.ts). Source: DensePhrases (Lee et al. 2021), section 6.
-   */
-  readonly querySide?: boolean | undefined;
+  /** Train this and nothing else. `layers` is of a model that has a query encoder. */
+  readonly querySide?: QuerySide | undefined;
 }
 
 /** The parameters as the steps of loss-graph.ts take them, each made by `leaf`. */
@@ -37,7 +40,7 @@ export function trainedParameters<T>(
   const withHead: Leaf<T> = (name, shape) =>
     name === query ? retrievalHeadAlone(ops, config, leaf(name, shape)) : leaf(name, shape);
   return {
-    model: buildParameters(config, querySide ? withHead : leaf),
+    model: buildParameters(config, querySide === "projection" ? withHead : leaf),
     headWeights: tau === undefined ? undefined : leaf(HEAD_WEIGHTS, [config.heads]),
     logScale: leaf(LOG_SCALE, []),
   };
@@ -49,8 +52,10 @@ export function trainedOf<State>(
   { querySide }: TrainedOptions,
   parameters: ReadonlyMap<string, State>,
 ): Map<string, State> {
+  if (querySide === undefined) return new Map(parameters);
   const query = queryProjection(config);
-  return new Map([...parameters].filter(([name]) => !querySide || name === query));
+  const isTrained = querySide === "layers" ? isOfQueryEncoder : (name: string) => name === query;
+  return new Map([...parameters].filter(([name]) => isTrained(name)));
 }
 
 /** The objective's own among some parameters. */
@@ -58,7 +63,7 @@ export const ownOf = <State>(parameters: ReadonlyMap<string, State>): Map<string
   new Map([...parameters].filter(([name]) => name === HEAD_WEIGHTS || name === LOG_SCALE));
 
 const queryProjection = (config: ModelConfig): string =>
-  buildParameters(config, (name) => name).encoder.blocks[config.retrievalLayer]!.attention.query;
+  buildParameters(config, (name) => name).queryEncoder.blocks[config.retrievalLayer]!.attention.query;
 
 /** `weight` [heads * headSize, modelSize], to which gradients flow in the rows of the retrieval head alone. */
 function retrievalHeadAlone<T>(ops: Ops<T>, { heads, headSize, retrievalHead }: ModelConfig, weight: T): T {

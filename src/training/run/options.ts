@@ -4,6 +4,7 @@ import { InputError } from "../../errors.ts";
 import type { Provider } from "../../tensor/session.ts";
 import type { Candidates } from "../objective/batch.ts";
 import type { ObjectiveName } from "../objective/signatures.ts";
+import type { QuerySide } from "../objective/trained-parameters.ts";
 
 export type EngineName = "onnxruntime" | "tensorflow";
 
@@ -63,8 +64,8 @@ export interface TrainOptions {
   readonly probeHeads?: boolean | undefined;
   /** Peak learning rate. Default 5e-5, as in the paper. */
   readonly learningRate?: number | undefined;
-  /** Train the query projection of the retrieval head and nothing else: an index that was made before serves on. */
-  readonly querySide?: boolean | undefined;
+  /** Train this and nothing else: an index that was made before serves on. Default: everything is trained. */
+  readonly querySide?: QuerySide | undefined;
   /** Default: the configuration's `dropout_rate`. */
   readonly dropout?: number | undefined;
   /** Longer passages are cut. Default 512. */

@@ -6,6 +6,8 @@ import type { ParameterState } from "../engine/optimizer.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { ResolvedOptions } from "./options.ts";
 
+const TRAINED = { all: "all", projection: "query side", layers: "query encoder" } as const;
+
 /**
  * By name, what a person chose first. `parameters` are those that the run begins with; `data` and `corpus` are digests.
  */
@@ -23,7 +25,7 @@ export function planOf(
   return {
     ...{ unsupervisedSteps, iterations, steps, qaSteps, questions, closePassages },
     nullPassage: nullPassage ? "one" : "none",
-    ...{ objective, alpha, candidates, retrievalHead, tau, trained: querySide ? "query side" : "all" },
+    ...{ objective, alpha, candidates, retrievalHead, tau, trained: TRAINED[querySide ?? "all"] },
     // a run that says nothing of it waited between iterations, as all did before there was a choice
     ...(refresh === "iterations" ? {} : { refresh }),
     ...(refresh === "background" ? { refreshSteps } : {}),

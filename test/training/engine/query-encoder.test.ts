@@ -1,0 +1,82 @@
+/** Gradients of a model with a query encoder: against the same model without one, and in chunks against the whole batch. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { ModelConfig } from "../../../src/config.ts";
+import { openOnnxBackend } from "../../../src/training/engine/backend.ts";
+import { type BatchLosses, gradientAccumulator } from "../../../src/training/engine/gradient-accumulator.ts";
+import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
+import type { TrainedOptions } from "../../../src/training/objective/trained-parameters.ts";
+import { encoderName, isOfQueryEncoder } from "../../../src/weights/names.ts";
+import { assertNear } from "../../support/arrays.ts";
+import { tinyConfig } from "../../support/tiny-model.ts";
+import { ONE_THREAD, randomExamples, trainedStates } from "../../support/training.ts";
+
+const TOLERANCE = 1e-4; // float32, whose sums go in another order
+const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
+const withCopy = { ...config, queryEncoder: true };
+const QUESTIONS = 4;
+const examples = randomExamples(config, QUESTIONS, 3);
+
+/** States of the model without a query encoder, and one that is equal to its encoder. */
+function copied(): Map<string, ParameterState> {
+  const states = trainedStates(config);
+  for (const [name, { shape }] of trainedStates(withCopy))
+    if (isOfQueryEncoder(name))
+      states.set(name, parameterState(shape, states.get(encoderName(name))!.value.slice()));
+  return states;
+}
+
+interface Setting extends TrainedOptions {
+  readonly dropout?: number;
+  readonly chunkQuestions?: number;
+}
+
+async function compute(
+  model: ModelConfig,
+  states: ReadonlyMap<string, ParameterState>,
+  { dropout = 0, chunkQuestions = QUESTIONS, ...trained }: Setting = {},
+): Promise<{ losses: BatchLosses; gradients: Map<string, Float32Array> }> {
+  const options = { alpha: 2, candidates: "batch", dropout, ...trained } as const;
+  await using backend = await openOnnxBackend(model, states, options, ONE_THREAD);
+  backend.clearGradients();
+  const accumulate = gradientAccumulator(model, backend.steps, options);
+  const losses = await accumulate({ examples, chunkQuestions, objective: "distillation", key: ["key"] });
+  return { losses, gradients: new Map([...states].map(([name, { gradient }]) => [name, gradient])) };
+}
+
+test("a copy changes no loss, and its gradients and the encoder's sum to those of the model without", async () => {
+  const whole = await compute(config, trainedStates(config));
+  const apart = await compute(withCopy, copied());
+  assertNear([apart.losses.loss, apart.losses.nll], [whole.losses.loss, whole.losses.nll], TOLERANCE);
+  for (const [name, gradient] of whole.gradients) {
+    const own = apart.gradients.get(name)!;
+    const copy = [...apart.gradients].find(([of]) => isOfQueryEncoder(of) && encoderName(of) === name)?.[1];
+    const sum = copy ? own.map((x, i) => x + copy[i]!) : own;
+    assertNear(sum, gradient, TOLERANCE, name);
+  }
+});
+
+test("trained alone, the query encoder has the gradients that it has among all, and nothing else has any", async () => {
+  const all = await compute(withCopy, copied());
+  const alone = await compute(withCopy, copied(), { querySide: "layers" });
+  for (const [name, gradient] of alone.gradients) {
+    if (isOfQueryEncoder(name)) assertNear(gradient, all.gradients.get(name)!, TOLERANCE, name);
+    else
+      assert.ok(
+        gradient.every((x) => x === 0),
+        name,
+      );
+  }
+  assert.ok([...alone.gradients.values()].some((gradient) => gradient.some((x) => x !== 0)));
+});
+
+test("chunks give the gradients of the whole batch, dropout on", async () => {
+  const whole = await compute(withCopy, copied(), { dropout: 0.2 });
+  const chunked = await compute(withCopy, copied(), { dropout: 0.2, chunkQuestions: 1 });
+  assertNear([chunked.losses.loss], [whole.losses.loss], TOLERANCE);
+  for (const [name, gradient] of whole.gradients)
+    assertNear(chunked.gradients.get(name)!, gradient, TOLERANCE, name);
+});
+
+test.run();
