@@ -57,7 +57,7 @@ export interface ChunkObjective<T> {
   };
   readonly distillation?: {
     readonly kl: T;
-    /** [Q, K]: the target attention */
+    /** [Q, K]: the target attention, or what is known to be relevant */
     readonly target: T;
   };
 }
@@ -73,13 +73,14 @@ export function chunkObjective<T>(
   const lower = lowerChunk(scope, trained, input, options);
   if (options.objective === "marginal") return marginalObjective(scope, trained, input, lower, options);
   const { ops } = scope;
-  const { written, target } = readChunk(scope, trained.model, input, lower);
+  const { written, attention } = readChunk(scope, trained.model, input, lower);
   const logits = vocabularyLogits(scope, trained.model, written);
   const nll = perLabel(ops, labelLogProbabilities(ops, { logits, ...input }), input);
   if (options.objective === "qa") return { objective: nll, nll };
 
   const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
   const { logScale } = trained;
+  const target = options.objective === "supervised" ? input.relevance : attention;
   const logNormaliser =
     cache?.logNormaliser ?? logNormalisers(ops, { scores, candidates: input.candidates, logScale });
   const { kl: ofQuestions, ownLogProbabilities } = distillation(ops, {
@@ -209,13 +210,13 @@ function oneHead<T>(
   return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
 }
 
-/** All passages of a question at once: -> `written` [Q, T, modelSize] and `target` [Q, K]. */
+/** All passages of a question at once: -> `written` [Q, T, modelSize] and `attention` [Q, K]. */
 function readChunk<T>(
   scope: Scope<T>,
   model: ModelParameters<T>,
   input: Record<ChunkInput, T>,
   lower: LowerChunk<T>,
-): { written: T; target: T } {
+): { written: T; attention: T } {
   const { ops, config } = scope;
   const { states, owners } = pairStates(scope, model, input, lower);
   const [questions] = ops.shape(input.labels) as [number];
@@ -225,7 +226,7 @@ function readChunk<T>(
     cross: crossKeyValues(scope, model, ops.reshape(states, [questions, -1, config.modelSize])),
     crossMask: ops.reshape(input.pairMask, [questions, -1]),
   });
-  return { written, target: targetAttention(scope, crossScores, owners.length / questions) };
+  return { written, attention: targetAttention(scope, crossScores, owners.length / questions) };
 }
 
 /** Each passage of a question alone: -> `logits` [Q K, T, vocabulary], with the labels of each pair. */

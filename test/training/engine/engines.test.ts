@@ -27,6 +27,7 @@ const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial
   "distillation into all heads": { objective: "distillation", tau: 0.5 },
   "distillation into one head": { objective: "distillation" },
   "distillation without passages of others": { objective: "distillation", candidates: "own" },
+  "relevance into one head": { objective: "supervised" },
   "the query projection alone": { objective: "distillation", querySide: "projection", weightDecay: 0 },
   "the query encoder alone": { objective: "distillation", querySide: "layers" },
   "marginal likelihood": { objective: "marginal" },
@@ -44,7 +45,7 @@ async function trainOn(
   const backend = await BACKENDS[engine](config, states, options);
   await using training = trainingEngine(config, states, options, backend);
   const losses: StepLosses[] = [];
-  const examples = randomExamples(config, 3, 2);
+  const examples = randomExamples(config, 3, 2).map((example, i) => ({ ...example, relevant: i % 2 }));
   for (let step = 1; step <= STEPS; step++)
     losses.push(await training.step({ examples, objective, step, learningRate: 0.01 / step, key: "key" }));
   await training.parameters();
