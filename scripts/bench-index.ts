@@ -2,10 +2,12 @@
  * Measures the token index on English Wikipedia against exact search: size, build, opening, search, quality, growth,
  * changes. Prints a JSON object for each figure as it is measured, and tables at the end.
  *
- *     npm run bench:index -- [--passages N] [--searches N] [--changes N] [--model DIR] [--data DIR]
+ *     npm run bench:index -- [--directory DIR] [--passages N] [--searches N] [--changes N] [--model DIR] [--data DIR]
+ *
+ * With `--directory` the indexes stay, with what it cost to build them: the next run builds only what is missing.
  */
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -13,19 +15,20 @@ import { readConfig } from "../src/config.ts";
 import { encodeSequences, openEncoder } from "../src/encoder/session.ts";
 import { ReAtt } from "../src/reatt.ts";
 import type { Bits } from "../src/retrieval/compression/codec.ts";
-import { readManifest } from "../src/retrieval/disk/manifest.ts";
-import { buildIndex } from "../src/retrieval/tend/build.ts";
 import { indexInfo } from "../src/retrieval/tend/info.ts";
 import { readQuestions } from "../src/text/corpus.ts";
 import { retrievalQuestionIds } from "../src/text/prompts.ts";
 import { loadWeights } from "../src/weights/load.ts";
-import { storedKeys, wikiPassages } from "./bench-index/corpus.ts";
-import { scifact, squad } from "./bench-index/quality.ts";
-import { overlap, quantile, type SearchTimes, timeSearches } from "./bench-index/search.ts";
-import { timeUpdates, writeQuestions } from "./bench-index/updates.ts";
+import { compress } from "./bench-index/compress.ts";
+import { encode, wikiPassages } from "./bench-index/corpus.ts";
+import type { BuildCost } from "./bench-index/keep.ts";
+import { qualities, scifact, squad } from "./bench-index/quality.ts";
+import { overlap, quantile, type SearchTimes, timeSearches, writeVectors } from "./bench-index/search.ts";
+import { timeUpdates } from "./bench-index/updates.ts";
 
 const { values } = parseArgs({
   options: {
+    directory: { type: "string" },
     passages: { type: "string", default: "1000000" }, // more than there are
     searches: { type: "string", default: "200" },
     changes: { type: "string", default: "1000" },
@@ -33,7 +36,13 @@ const { values } = parseArgs({
     data: { type: "string", default: "../shared/data" },
   },
 });
-const WIKI = join(values.data, "wiki", "articles.jsonl.gz");
+const LIMIT = Number(values.passages);
+const SEARCHES = Number(values.searches);
+
+/** Exact searches take seconds: so many of them are timed. */
+const TIMED_EXACT = 10;
+/** Bytes. All float32 keys fit in, so that exact search is at its fastest. */
+const ALL_KEYS = 2 ** 34;
 
 type Row = Readonly<Record<string, string | number>>;
 const tables = new Map<string, Row[]>();
@@ -44,100 +53,102 @@ function note(table: string, row: Row): void {
 }
 
 const round = (value: number): number => Number(value.toPrecision(4));
-const peakMegabytes = (): number => Math.round(process.resourceUsage().maxRSS / 1000);
 
-/** Encodes the corpus once, to float32 keys: the index that all others are made from and judged by. */
-async function buildExact(model: ReAtt, directory: string): Promise<number> {
-  const start = performance.now();
-  await using index = await model.index(wikiPassages(WIKI, Number(values.passages)), { directory });
-  const seconds = (performance.now() - start) / 1000;
-  const rate = round(index.passageCount / seconds);
-  note("encoding", {
-    passages: index.passageCount,
-    tokens: index.tokenCount,
-    "passages/s": rate,
-    "peak MB": peakMegabytes(),
-  });
-  return index.passageCount;
-}
-
-/** Compresses the first `count` passages. Notes the time that this takes without encoding. */
-async function compress(exact: string, directory: string, count: number, bits: Bits): Promise<void> {
-  const { header } = await readManifest(exact);
-  await using keys = await storedKeys(exact);
-  let start = 0;
-  const options = { directory, header, bits, encode: keys.encode };
-  await buildIndex(wikiPassages(WIKI, count), {
-    ...options,
-    onProgress: ({ event, passages }) => {
-      if (event === "compressed" && passages === 0) start = performance.now();
-    },
-  });
-  const seconds = (performance.now() - start) / 1000;
-  await noteSize(directory, { "passages/s": round(count / seconds), "peak MB": peakMegabytes() });
-}
-
-async function noteSize(directory: string, more: Row = {}): Promise<void> {
+async function noteBuild(what: string, directory: string, cost: BuildCost): Promise<void> {
   const { passages, tokens, bits, bytes, centroids = 0 } = await indexInfo(directory);
-  note("size", { passages, bits, centroids, bytes, "bytes/token": round(bytes / tokens), ...more });
+  note("build", {
+    what,
+    passages,
+    tokens,
+    bits,
+    centroids,
+    bytes,
+    "bytes/token": round(bytes / tokens),
+    "passages/s": round(cost.passagesPerSecond),
+    "peak MB": cost.peakMegabytes,
+  });
 }
 
-/** Notes each preset on one and two threads beside `exact`, the exact searches of the float32 keys. */
-async function search(
+/** Searches of float32 keys by the number of threads: what others are judged by. */
+type ExactSearches = ReadonlyMap<number, SearchTimes>;
+
+const THREADS = [1, 2] as const;
+
+async function searchExactly(directory: string, questions: string): Promise<ExactSearches> {
+  const searches = new Map<number, SearchTimes>();
+  for (const threads of THREADS) {
+    const options = { preset: "exact", threads, memoryLimit: ALL_KEYS, timed: TIMED_EXACT } as const;
+    const times = await timeSearches({ directory, questions, ...options });
+    searches.set(threads, times);
+    await noteSearch(directory, "exact, all keys in memory", threads, times, times, searches);
+  }
+  const times = await timeSearches({ directory, questions, preset: "exact", threads: 2, timed: TIMED_EXACT });
+  await noteSearch(directory, "exact", 2, times, times, searches);
+  return searches;
+}
+
+/** Notes each preset of a compressed index; `reference` is of the same passages, if they were all searched exactly. */
+async function searchCompressed(
   directory: string,
-  questions: readonly Float32Array[],
-  exact: SearchTimes,
+  questions: string,
+  reference?: ExactSearches,
 ): Promise<void> {
-  const { passages, bits } = await indexInfo(directory);
-  for (const threads of [1, 2])
-    for (const preset of ["fast", "balanced", "exact"] as const)
-      noteSearch(
-        passages,
-        bits,
-        preset,
-        threads,
-        await timeSearches(directory, questions, { preset, threads }),
-        exact,
-      );
+  const exact = await timeSearches({ directory, questions, preset: "exact", threads: 2, timed: TIMED_EXACT });
+  await noteSearch(directory, "exact", 2, exact, exact, reference);
+  for (const threads of THREADS)
+    for (const preset of ["fast", "balanced"] as const) {
+      const times = await timeSearches({ directory, questions, preset, threads, timed: SEARCHES });
+      await noteSearch(directory, preset, threads, times, exact, reference);
+    }
 }
 
-function noteSearch(
-  passages: number,
-  bits: number,
+async function noteSearch(
+  directory: string,
   preset: string,
   threads: number,
   times: SearchTimes,
-  exact: SearchTimes,
-): void {
+  itself: SearchTimes,
+  reference?: ExactSearches,
+): Promise<void> {
+  const { passages, bits } = await indexInfo(directory);
+  const exact = reference?.get(threads);
   note("search", {
     passages,
     bits,
     preset,
     threads,
     "open ms": round(times.open),
+    "first ms": round(times.first),
     "p50 ms": round(times.p50),
     "p95 ms": round(times.p95),
     "questions/s": round(times.questionsPerSecond),
-    "overlap@100": round(overlap(times.found, exact.found)),
-    "times exact": round(exact.p50 / times.p50),
+    "recall@100 of exact": round(overlap(times.found, itself.found)),
+    "of float32": exact ? round(overlap(times.found, exact.found)) : "",
+    "times as fast as float32": exact ? round(exact.p50 / times.p50) : "",
+    "peak MB": times.peakMegabytes,
   });
 }
 
-async function encodeQuestions(model: ReAtt, count: number): Promise<Float32Array[]> {
+/** Vectors of questions spread over SQuAD's development set; the presets were chosen on its training set. */
+async function encodeQuestions(model: ReAtt): Promise<Float32Array[]> {
   const config = await readConfig(values.model);
   await using encoder = await openEncoder(config, { weights: await loadWeights(values.model, config) });
-  const questions = (await readQuestions(join(values.data, "squad", "train.jsonl"))).slice(0, count);
-  const ids = questions.map(({ question }) => retrievalQuestionIds(model.tokenizer, question));
+  const questions = await readQuestions(join(values.data, "squad", "dev.jsonl"));
+  const ids = Array.from({ length: SEARCHES }, (_, i) => {
+    const { question } = questions[Math.floor((i * questions.length) / SEARCHES)]!;
+    return retrievalQuestionIds(model.tokenizer, question);
+  });
   return await encodeSequences(encoder, config, ids, "queries");
 }
 
-async function update(model: ReAtt, directory: string, file: string): Promise<void> {
+async function update(model: ReAtt, directory: string, questions: string): Promise<void> {
   const count = Number(values.changes);
   for (const changes of [0, count]) {
-    const times = await timeUpdates(model, directory, file, { changes, searches: count });
+    const times = await timeUpdates(model, { directory, questions, searches: count }, changes);
     note("changes while another process searches", {
       changes,
       "change p50 ms": changes ? round(quantile(times.changes, 0.5)) : "",
+      "change p95 ms": changes ? round(quantile(times.changes, 0.95)) : "",
       "change max ms": changes ? round(quantile(times.changes, 1)) : "",
       searches: times.searches.length,
       "search p50 ms": round(quantile(times.searches, 0.5)),
@@ -147,45 +158,61 @@ async function update(model: ReAtt, directory: string, file: string): Promise<vo
   }
 }
 
-async function quality(model: ReAtt): Promise<void> {
-  const measures = { "SciFact nDCG@10": scifact, "SQuAD R@20": squad };
-  for (const [name, measure] of Object.entries(measures)) {
-    const rows = await measure(
-      model,
-      join(values.data, name.split(" ")[0]!.toLowerCase()),
-      Number(values.passages),
-    );
-    for (const { bits, preset, value } of rows) {
-      const loss = round(1 - value / rows[0]!.value);
-      note("quality", { measure: name, bits, preset, value: round(value), "relative loss": loss });
+async function noteQuality(model: ReAtt, folder: string): Promise<void> {
+  for (const [measure, open, name] of [
+    ["SciFact nDCG@10", scifact, "scifact"],
+    ["SQuAD R@20", squad, "squad"],
+  ] as const) {
+    const directory = join(folder, name);
+    await mkdir(directory, { recursive: true });
+    const collection = await open(join(values.data, name), LIMIT);
+    let exact: number | undefined;
+    for await (const { value, bytesPerToken, ...of } of qualities(model, collection, directory)) {
+      exact ??= value;
+      note("quality", {
+        measure,
+        ...of,
+        "bytes/token of the corpus": round(bytesPerToken),
+        value: round(value),
+        "relative loss": round(1 - value / exact),
+      });
     }
   }
 }
 
-const folder = await mkdtemp(join(tmpdir(), "reatt-bench-"));
-try {
+async function benchmark(folder: string): Promise<void> {
   await using model = await ReAtt.load(values.model);
-  const questions = await encodeQuestions(model, Number(values.searches));
+  const questions = join(folder, "questions.json");
+  await writeVectors(questions, await encodeQuestions(model));
   const exact = join(folder, "exact");
-  const count = await buildExact(model, exact);
-  await noteSize(exact);
-  for (const share of [0.1, 0.3]) {
-    const directory = join(folder, `share ${share}`);
-    await compress(exact, directory, Math.round(share * count), 2);
-    const itself = await timeSearches(directory, questions, { preset: "exact", threads: 2 });
-    await search(directory, questions, itself);
-  }
-  const reference = await timeSearches(exact, questions, { preset: "exact", threads: 2 });
-  noteSearch(count, 32, "exact", 2, reference, reference);
-  for (const bits of [1, 2, 4, 8] as const) {
-    await compress(exact, join(folder, `${bits}`), count, bits);
-    await search(join(folder, `${bits}`), questions, reference);
-  }
-  await writeQuestions(join(folder, "questions.json"), questions);
-  await update(model, join(folder, "2"), join(folder, "questions.json"));
-  await quality(model);
+  const wiki = wikiPassages(join(values.data, "wiki", "articles.jsonl.gz"), LIMIT);
+  const cost = await encode(model, wiki, exact);
+  await noteBuild("encoding", exact, cost);
+  const compressed = async (bits: Bits, share: number): Promise<string> => {
+    const directory = join(folder, `bits ${bits}, ${share} of the corpus`);
+    const passages = Math.round(share * cost.passages);
+    await noteBuild("compression", directory, await compress({ exact, directory, bits, passages }));
+    return directory;
+  };
+  const reference = await searchExactly(exact, questions);
+  const main = await compressed(2, 1);
+  await searchCompressed(main, questions, reference);
+  for (const share of [0.1, 0.3]) await searchCompressed(await compressed(2, share), questions);
+  const changed = join(folder, "changed");
+  await cp(main, changed, { recursive: true });
+  await update(model, changed, questions);
+  await rm(changed, { recursive: true });
+  await noteQuality(model, folder);
+  for (const bits of [1, 4, 8] as const)
+    await searchCompressed(await compressed(bits, 1), questions, reference);
+}
+
+const folder = values.directory ?? (await mkdtemp(join(tmpdir(), "reatt-bench-")));
+await mkdir(folder, { recursive: true });
+try {
+  await benchmark(folder);
 } finally {
-  await rm(folder, { recursive: true });
+  if (values.directory === undefined) await rm(folder, { recursive: true });
 }
 for (const [name, rows] of tables) {
   process.stdout.write(`\n${name}\n`);

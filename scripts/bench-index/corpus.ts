@@ -1,14 +1,17 @@
-/** The corpus of the benchmark: English Wikipedia in passages of 100 words, as DPR cuts it (Karpukhin et al. 2020, section 4.1). */
+/** The corpora of the benchmark, and how they are encoded. */
 
-import { float32Decoder } from "../../src/retrieval/compression/codec.ts";
-import { readManifest } from "../../src/retrieval/disk/manifest.ts";
-import { openSegments } from "../../src/retrieval/tend/copy.ts";
+import type { ReAtt } from "../../src/reatt.ts";
 import { readPassages } from "../../src/text/corpus.ts";
 import type { Passage } from "../../src/text/passage.ts";
+import { peakMegabytes } from "./apart.ts";
+import { type BuildCost, keep } from "./keep.ts";
 
 const WORDS = 100;
 
-/** The first `limit` passages of the articles in `file`. */
+/**
+ * The first `limit` passages of the articles in `file`, cut as DPR cuts English Wikipedia (Karpukhin et al. 2020, section
+ * 4.1).
+ */
 export async function* wikiPassages(file: string, limit: number): AsyncGenerator<Passage, void> {
   let count = 0;
   for await (const { id, title, text } of readPassages(file)) {
@@ -32,20 +35,28 @@ export async function* firstOf(
   }
 }
 
-/** Encodes passages by reading their keys from a float32 index of the same passages in the same order. */
-export async function storedKeys(
+/** Encodes a corpus once, to float32 keys: the index that others are made from and judged by. */
+export const encode = (
+  model: ReAtt,
+  passages: AsyncIterable<Passage>,
   directory: string,
-): Promise<AsyncDisposable & { encode(window: readonly Passage[]): Promise<Float32Array[]> }> {
-  const { header, segments: records } = await readManifest(directory);
-  const opened = await openSegments([{ directory, segments: records }], float32Decoder(header.dimension));
-  const segment = opened.segments[0]!;
-  let next = 0;
-  return {
-    async encode(window) {
-      const first = next;
-      next += window.length;
-      return Promise.all(window.map((_, i) => segment.keys(first + i, 1)));
-    },
-    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
-  };
-}
+  keepTokens = 1,
+): Promise<BuildCost> =>
+  keep(directory, async () => {
+    const start = performance.now();
+    let before = 0; // what an interrupted run of the benchmark has encoded
+    await using index = await model.index(passages, {
+      directory,
+      keepTokens,
+      onProgress: ({ event, passages }) => {
+        if (event === "resumed") before = passages;
+      },
+    });
+    const { passageCount, tokenCount } = index;
+    return {
+      passages: passageCount,
+      tokens: tokenCount,
+      passagesPerSecond: (passageCount - before) / ((performance.now() - start) / 1000),
+      peakMegabytes: peakMegabytes(),
+    };
+  });

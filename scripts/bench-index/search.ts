@@ -1,25 +1,41 @@
-/** How fast a search is, and how much of what exact search finds it finds. */
+/** How fast a search is, in a process of its own, and how much of what another search finds it finds. */
 
+import { readFile, writeFile } from "node:fs/promises";
 import { openIndex, type PresetName } from "../../src/retrieval/open.ts";
+import { ownTask, peakMegabytes, runApart } from "./apart.ts";
 
 export const TOP_K = 100;
 
+export interface SearchTask {
+  readonly directory: string;
+  /** The file of the questions' vectors. */
+  readonly questions: string;
+  readonly preset: PresetName;
+  readonly threads: number;
+  readonly memoryLimit?: number;
+  /** So many of the questions are timed. */
+  readonly timed: number;
+}
+
+/** Milliseconds. */
 export interface SearchTimes {
-  /** Milliseconds, median of some openings. */
+  /** Median of some openings. */
   readonly open: number;
-  /** Milliseconds a question, one after the other. */
+  /** The first search, which reads everything from the disk or the system's cache of it. */
+  readonly first: number;
+  /** A question, one after the other, when all were searched before. */
   readonly p50: number;
   readonly p95: number;
   readonly questionsPerSecond: number;
+  readonly peakMegabytes: number;
   /** Question -> the ids found. */
   readonly found: readonly (readonly string[])[];
 }
 
-export async function timeSearches(
-  directory: string,
-  questions: readonly Float32Array[],
-  options: { readonly preset: PresetName; readonly threads: number },
-): Promise<SearchTimes> {
+export const timeSearches = (task: SearchTask): Promise<SearchTimes> => runApart(import.meta.url, task);
+
+async function timeHere({ directory, questions: file, timed, ...options }: SearchTask): Promise<SearchTimes> {
+  const questions = await readVectors(file);
   const openings: number[] = [];
   for (let i = 0; i < 5; i++) {
     const start = performance.now();
@@ -27,23 +43,33 @@ export async function timeSearches(
     openings.push(performance.now() - start);
   }
   await using index = await openIndex(directory, options);
-  for (const question of questions.slice(0, 10)) await index.search(question, { topK: TOP_K }); // warm
-  const times: number[] = [];
-  const found: string[][] = [];
-  for (const question of questions) {
+  const time = async (question: Float32Array): Promise<number> => {
     const start = performance.now();
-    const hits = await index.search(question, { topK: TOP_K });
-    times.push(performance.now() - start);
-    found.push(hits.map(({ id }) => id));
-  }
-  const total = times.reduce((sum, time) => sum + time, 0);
+    await index.search(question, { topK: TOP_K });
+    return performance.now() - start;
+  };
+  const first = await time(questions[0]!);
+  const found = await index.searchBatch(questions, { topK: TOP_K });
+  const times: number[] = [];
+  for (const question of questions.slice(0, timed)) times.push(await time(question));
   return {
     open: quantile(openings, 0.5),
+    first,
     p50: quantile(times, 0.5),
     p95: quantile(times, 0.95),
-    questionsPerSecond: (1000 * times.length) / total,
-    found,
+    questionsPerSecond: (1000 * times.length) / times.reduce((sum, time) => sum + time, 0),
+    peakMegabytes: peakMegabytes(),
+    found: found.map((hits) => hits.map(({ id }) => id)),
   };
+}
+
+/** [tokens, dimension] of each question, for the processes that search. */
+export const writeVectors = (path: string, questions: readonly Float32Array[]): Promise<void> =>
+  writeFile(path, JSON.stringify(questions.map((question) => Array.from(question))));
+
+export async function readVectors(path: string): Promise<Float32Array[]> {
+  const vectors: number[][] = JSON.parse(await readFile(path, "utf8"));
+  return vectors.map((vector) => Float32Array.from(vector));
 }
 
 /** The mean share of the expected ids that were found. */
@@ -62,3 +88,6 @@ export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
 }
+
+const task = ownTask<SearchTask>(import.meta.url);
+if (task) process.stdout.write(JSON.stringify(await timeHere(task)));

@@ -3,14 +3,11 @@
  * are added and deleted here. A passage keeps its score whatever is changed around it; the process checks that.
  */
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import type { ReAtt } from "../../src/reatt.ts";
 import { openIndex } from "../../src/retrieval/open.ts";
 import { deletePassages } from "../../src/retrieval/tend/update.ts";
-import { TOP_K } from "./search.ts";
+import { ownTask, runApart } from "./apart.ts";
+import { readVectors, TOP_K } from "./search.ts";
 
 const SEARCHES_A_STATE = 10;
 
@@ -23,28 +20,19 @@ export interface UpdateTimes {
   readonly wrong: number;
 }
 
-interface SearchReport {
-  readonly times: readonly number[];
-  readonly wrong: number;
+interface ReaderTask {
+  readonly directory: string;
+  /** The file of the questions' vectors. */
+  readonly questions: string;
+  readonly searches: number;
 }
 
-/** `changes` 0 measures the searches alone. `questions` is a file of vectors that the other process reads. */
-export async function timeUpdates(
-  model: ReAtt,
-  directory: string,
-  questions: string,
-  { changes, searches }: { readonly changes: number; readonly searches: number },
-): Promise<UpdateTimes> {
-  const child = spawn(
-    process.execPath,
-    ["--import", "tsx", fileURLToPath(import.meta.url), directory, questions, String(searches)],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
-  const ended = once(child, "close");
-  let output = "";
-  child.stdout.on("data", (data) => {
-    output += data;
-  });
+type ReaderReport = Pick<UpdateTimes, "searches" | "wrong">;
+
+/** `changes` 0 measures the searches alone. */
+export async function timeUpdates(model: ReAtt, task: ReaderTask, changes: number): Promise<UpdateTimes> {
+  const { directory } = task;
+  const reader = runApart<ReaderReport>(import.meta.url, task);
   const times: number[] = [];
   for (let i = 0; i < changes; i++) {
     const start = performance.now();
@@ -55,20 +43,15 @@ export async function timeUpdates(
     }
     times.push(performance.now() - start);
   }
-  const [code] = await ended;
-  if (code !== 0) throw new Error(`the searching process ended with ${code}`);
-  const report: SearchReport = JSON.parse(output);
-  return { changes: times, searches: report.times, wrong: report.wrong };
+  return { changes: times, ...(await reader) };
 }
 
-/** One vector file for both processes: [tokens, dimension] of each question. */
-export async function writeQuestions(path: string, questions: readonly Float32Array[]): Promise<void> {
-  await writeFile(path, JSON.stringify(questions.map((question) => Array.from(question))));
-}
-
-async function searchOverAndOver(directory: string, file: string, searches: number): Promise<SearchReport> {
-  const vectors: number[][] = JSON.parse(await readFile(file, "utf8"));
-  const questions = vectors.map((vector) => Float32Array.from(vector));
+async function searchOverAndOver({
+  directory,
+  questions: file,
+  searches,
+}: ReaderTask): Promise<ReaderReport> {
+  const questions = await readVectors(file);
   const known = questions.map(() => new Map<string, number>());
   const times: number[] = [];
   let wrong = 0;
@@ -87,10 +70,8 @@ async function searchOverAndOver(directory: string, file: string, searches: numb
       start = performance.now();
     }
   }
-  return { times, wrong };
+  return { searches: times, wrong };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [directory, file, searches] = process.argv.slice(2) as [string, string, string];
-  process.stdout.write(JSON.stringify(await searchOverAndOver(directory, file, Number(searches))));
-}
+const task = ownTask<ReaderTask>(import.meta.url);
+if (task) process.stdout.write(JSON.stringify(await searchOverAndOver(task)));
