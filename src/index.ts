@@ -15,12 +15,15 @@ export {
 } from "./reatt.ts";
 export type { Bits } from "./retrieval/compression/codec.ts";
 export type { IndexHeader, ShardRecord } from "./retrieval/disk/manifest.ts";
+export type { Interpolation } from "./retrieval/interpolation.ts";
 export {
   exportToLance,
   type LanceExportOptions,
   type LanceExportProgress,
 } from "./retrieval/lance/lance-export.ts";
+export { type LexicalIndex, openLexicalIndex } from "./retrieval/lexical.ts";
 export type { Engine, OpenOptions, PresetName } from "./retrieval/open.ts";
+export type { Unit } from "./retrieval/rank.ts";
 export type { BuildProgress } from "./retrieval/tend/build.ts";
 export type { BuildForecast } from "./retrieval/tend/forecast.ts";
 export { type IndexInfo, indexInfo } from "./retrieval/tend/info.ts";

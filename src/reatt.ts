@@ -15,11 +15,12 @@ import {
 import type { Bits } from "./retrieval/compression/codec.ts";
 import { type IndexHeader, readManifest, type ShardRecord } from "./retrieval/disk/manifest.ts";
 import { type OpenOptions, openIndex } from "./retrieval/open.ts";
+import { type RankOptions, rank } from "./retrieval/rank.ts";
 import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/tend/build.ts";
 import { type BuildForecast, forecastBuild } from "./retrieval/tend/forecast.ts";
 import { checkShare, keptTokens, openTokenFilter, type TokenFilter } from "./retrieval/tend/token-filter.ts";
 import { addPassages } from "./retrieval/tend/update.ts";
-import type { SearchOptions, TokenIndex } from "./retrieval/token-index.ts";
+import type { TokenIndex } from "./retrieval/token-index.ts";
 import type { CompileOptions, Provider } from "./tensor/session.ts";
 import { findAnswerSpan, type Span } from "./text/answer-span.ts";
 import type { Passage } from "./text/passage.ts";
@@ -64,15 +65,15 @@ export interface AddOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface RetrieveOptions {
-  /** How many passages. Default 100, as in the release. */
+export interface RetrieveOptions extends Omit<RankOptions, "topK"> {
+  /** How many passages, or documents. Default 100, as in the release. */
   readonly topK?: number | undefined;
-  /** Only these ids, or only passages whose ordinal in the index it accepts. Default: all. */
-  readonly filter?: SearchOptions["filter"];
-  readonly signal?: AbortSignal | undefined;
 }
 
-/** A passage found, with its retrieval score: the average over question tokens of the best passage token. */
+/**
+ * A passage found, with its retrieval score: the average over question tokens of the best passage token, or that and BM25's
+ * where both are asked for. Where documents are asked for, the best passage of one.
+ */
 export interface Hit extends Passage {
   readonly score: number;
 }
@@ -249,19 +250,28 @@ export class ReAtt implements AsyncDisposable {
     return openIndex(directory, { ...options, fingerprint: this.fingerprint });
   }
 
-  /** The best passages for a question, or for each of many, best first. */
+  /** The vectors by which an index is searched: [tokens, headSize] for each question. */
+  encodeQuestions(
+    questions: readonly string[],
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<Float32Array[]> {
+    const ids = questions.map((text) => retrievalQuestionIds(this.tokenizer, text));
+    return encodeSequences(this.#queryEncoder, this.config, ids, "queries", { signal });
+  }
+
+  /** The best passages (or documents) for a question, or for each of many, best first. */
   retrieve(question: string, index: TokenIndex, options?: RetrieveOptions): Promise<Hit[]>;
   retrieve(questions: readonly string[], index: TokenIndex, options?: RetrieveOptions): Promise<Hit[][]>;
   async retrieve(
     question: string | readonly string[],
     index: TokenIndex,
-    { topK = 100, filter, signal }: RetrieveOptions = {},
+    { topK = 100, ...options }: RetrieveOptions = {},
   ): Promise<Hit[] | Hit[][]> {
     if (typeof question === "string")
-      return (await this.retrieve([question], index, { topK, filter, signal }))[0]!;
-    const ids = question.map((text) => retrievalQuestionIds(this.tokenizer, text));
-    const queries = await encodeSequences(this.#queryEncoder, this.config, ids, "queries", { signal });
-    const found = await index.searchBatch(queries, { topK, filter, signal });
+      return (await this.retrieve([question], index, { topK, ...options }))[0]!;
+    const vectors = await this.encodeQuestions(question, options);
+    const questions = question.map((text, i) => ({ text, vectors: vectors[i]! }));
+    const found = await rank(index, questions, { topK, ...options });
     return Promise.all(
       found.map(async (hits) => {
         const passages = await index.passages(hits.map(({ ordinal }) => ordinal));

@@ -3,13 +3,21 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { InputError } from "../errors.ts";
 import { openBeir } from "../evaluation/beir.ts";
 import type { Measures } from "../evaluation/measures.ts";
 import { evaluateRun, type Judgements, measureRanking } from "../evaluation/ranking.ts";
 import { ReAtt } from "../reatt.ts";
-import { type Bm25, buildBm25, type ScoredId } from "../retrieval/bm25/bm25.ts";
-import { type Candidates, interpolate, missingFrom, tuneLambda } from "../retrieval/interpolation.ts";
-import type { TokenIndex } from "../retrieval/token-index.ts";
+import {
+  type BothScores,
+  interpolate,
+  MIN_CANDIDATES,
+  scoreBoth,
+  type TunedLambda,
+  tuneLambda,
+} from "../retrieval/interpolation.ts";
+import { type LexicalIndex, openLexicalIndex } from "../retrieval/lexical.ts";
+import type { SearchHit, TokenIndex } from "../retrieval/token-index.ts";
 import { indexCommand } from "./build-index.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
@@ -29,22 +37,56 @@ interface System {
   readonly measures: Measures;
 }
 
+/** How lambda was chosen. */
+interface Tuned {
+  readonly split: string;
+  readonly queries: number;
+  readonly lambda: number;
+  readonly [TUNED_MEASURE]: number;
+  readonly tried: TunedLambda["tried"];
+}
+
+interface Summary {
+  readonly split: string;
+  readonly queries: number;
+  readonly passages: number;
+  readonly topK: number;
+  readonly tuned: Tuned | undefined;
+  readonly systems: readonly System[];
+}
+
 /** What searches. */
 interface Retrievers {
   /** Query -> its text. */
   readonly texts: ReadonlyMap<string, string>;
-  readonly bm25: Bm25;
+  readonly lexical: LexicalIndex;
   readonly model: ReAtt;
   readonly index: TokenIndex;
   readonly topK: number;
 }
 
+/** What was found for a query. */
+interface Found {
+  readonly query: string;
+  readonly lexical: readonly SearchHit[];
+  readonly dense: readonly SearchHit[];
+  /** Of these two lists. */
+  readonly union: readonly BothScores[];
+}
+
+/** Milliseconds of searches, and of the scores that either list lacks. */
+interface Times {
+  lexical: number;
+  dense: number;
+  union: number;
+}
+
 /** What was found for the judged queries of a split. */
 interface Searched {
   readonly judgements: Judgements;
-  readonly candidates: ReadonlyMap<string, Candidates>;
-  /** Mean times of a search. */
-  readonly milliseconds: { readonly lexical: number; readonly dense: number };
+  readonly queries: readonly Found[];
+  /** Means. */
+  readonly times: Times;
 }
 
 export const benchmarkCommand: Command = {
@@ -92,7 +134,7 @@ const commandFor = (folder: string): Command =>
       const dataset = await openBeir(folder);
       const judgements = await dataset.judgements(split);
       const tuning = tune === undefined ? undefined : await dataset.judgements(tune);
-      const bm25 = await buildBm25(dataset.passages(signal), { signal });
+      if (tuning) checkDisjoint(judgements, split, tuning, tune!);
       await using scratch = await temporaryFolder();
       if (values.index === undefined) {
         const options = values["index-options"]?.split(",").map((option) => `--${option}`) ?? [];
@@ -101,17 +143,29 @@ const commandFor = (folder: string): Command =>
       }
       await using model = await ReAtt.load(modelFolder);
       await using index = await openToSearch(model, values.index ?? scratch.path, values, signal);
-      const retrievers: Retrievers = { texts: dataset.queries, bm25, model, index, topK };
+      const lexical = await openLexicalIndex(index, { signal });
+      const retrievers: Retrievers = { texts: dataset.queries, lexical, model, index, topK };
       const searched = await searchAll(judgements, retrievers, signal);
-      const systems = [lexicalSystem(searched), denseSystem(searched)];
-      if (tuning) {
-        const development = await searchAll(tuning, retrievers, signal);
-        systems.push(interpolatedSystem(searched, development, retrievers));
-      }
-      const summary = { split, queries: judgements.size, passages: bm25.size, topK, systems };
-      process.stdout.write(`${json ? JSON.stringify(summary) : formatSystems(summary)}\n`);
+      const development = tuning && (await searchAll(tuning, retrievers, signal));
+      const tuned = development && { split: tune!, queries: tuning.size, ...tuneOn(development) };
+      const systems = [lexicalSystem(searched, topK), denseSystem(searched, topK)];
+      if (tuned) systems.push(interpolatedSystem(searched, tuned.lambda, topK));
+      const summary = { split, queries: judgements.size, passages: index.passageCount, topK, tuned, systems };
+      process.stdout.write(`${json ? JSON.stringify(summary) : formatSummary(summary)}\n`);
     },
   });
+
+/** A figure of queries by which lambda was chosen would say nothing. */
+function checkDisjoint(judgements: Judgements, split: string, tuning: Judgements, tune: string): void {
+  const shared = [...tuning.keys()].find((query) => judgements.has(query));
+  if (shared === undefined) return;
+  throw new InputError({
+    where: `--tune ${tune}`,
+    expected: `queries that are not measured on ${split}`,
+    got: tune === split ? "the same split" : `query "${shared}" of both`,
+    remedy: "choose lambda on one split and measure on another",
+  });
+}
 
 async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), "reatt-benchmark-"));
@@ -125,115 +179,103 @@ async function searchAll(
   signal: AbortSignal,
 ): Promise<Searched> {
   const queries = [...judgements.keys()];
-  const candidates = new Map<string, Candidates>();
-  const totals = { lexical: 0, dense: 0 };
+  const found: Found[] = [];
+  const times: Times = { lexical: 0, dense: 0, union: 0 };
   const progress = startProgress("queries", queries.length);
   try {
     for (let first = 0; first < queries.length; first += QUERIES_AT_ONCE) {
       const together = queries.slice(first, first + QUERIES_AT_ONCE);
-      const { lists, times } = await searchTogether(together, retrievers, signal);
-      together.forEach((query, i) => {
-        candidates.set(query, lists[i]!);
-      });
-      totals.lexical += times.lexical;
-      totals.dense += times.dense;
-      progress.update(candidates.size);
+      found.push(...(await searchTogether(together, retrievers, times, signal)));
+      progress.update(found.length);
     }
   } finally {
     progress.stop();
   }
-  const milliseconds = { lexical: totals.lexical / queries.length, dense: totals.dense / queries.length };
-  return { judgements, candidates, milliseconds };
+  return { judgements, queries: found, times };
 }
 
+/** Adds what it takes to `times`. */
 async function searchTogether(
   queries: readonly string[],
-  { texts, bm25, model, index, topK }: Retrievers,
+  { texts, lexical: lexicalIndex, model, index, topK }: Retrievers,
+  times: Times,
   signal: AbortSignal,
-): Promise<{ lists: Candidates[]; times: { lexical: number; dense: number } }> {
+): Promise<Found[]> {
+  const depth = Math.max(MIN_CANDIDATES, topK); // as in a search with lambda
   const questions = queries.map((query) => texts.get(query)!);
+  const others = (hits: readonly SearchHit[], query: string) =>
+    hits.filter(({ id }) => id !== query).slice(0, depth);
+  const search = { topK: depth + 1, signal };
   const start = performance.now();
-  const lexical = questions.map((question) => bm25.search(question, topK + 1));
-  const middle = performance.now();
-  const dense = await model.retrieve(questions, index, { topK: topK + 1, signal });
-  const times = { lexical: middle - start, dense: performance.now() - middle };
-  const others = (hits: readonly ScoredId[], query: string) =>
-    hits.filter(({ id }) => id !== query).slice(0, topK);
-  const lists = queries.map((query, i) => ({
-    lexical: others(lexical[i]!, query),
-    dense: others(dense[i]!, query),
-  }));
-  return { lists, times };
+  const lexical = questions.map((question) => lexicalIndex.search(question, search));
+  const afterLexical = performance.now();
+  const vectors = await model.encodeQuestions(questions, { signal });
+  const dense = await index.searchBatch(vectors, search);
+  const afterDense = performance.now();
+  const found: Found[] = [];
+  for (const [i, query] of queries.entries()) {
+    const lists = { lexical: others(lexical[i]!, query), dense: others(dense[i]!, query) };
+    const question = { text: questions[i]!, vectors: vectors[i]! };
+    found.push({ query, ...lists, union: await scoreBoth(index, lexicalIndex, question, lists) });
+  }
+  times.lexical += afterLexical - start;
+  times.dense += afterDense - afterLexical;
+  times.union += performance.now() - afterDense;
+  return found;
 }
 
-/** Passages that only the model found get the BM25 score that they have. */
-function withExactLexicalScores(searched: Searched, { texts, bm25 }: Retrievers): Searched {
-  const candidates = Array.from(searched.candidates, ([query, { lexical, dense }]): [string, Candidates] => {
-    const ids = missingFrom(lexical, dense);
-    const scores = bm25.score(texts.get(query)!, ids);
-    return [query, { lexical: [...lexical, ...ids.map((id, i) => ({ id, score: scores[i]! }))], dense }];
-  });
-  return { ...searched, candidates: new Map(candidates) };
-}
-
-const lexicalSystem = (searched: Searched): System => ({
-  name: "BM25",
-  milliseconds: searched.milliseconds.lexical,
-  measures: measure(searched, ({ lexical }) => lexical),
-});
-
-const denseSystem = (searched: Searched): System => ({
-  name: "ReAtt",
-  milliseconds: searched.milliseconds.dense,
-  measures: measure(searched, ({ dense }) => dense),
-});
-
-function interpolatedSystem(searched: Searched, development: Searched, retrievers: Retrievers): System {
-  const { judgements, candidates } = withExactLexicalScores(development, retrievers);
-  const { lambda } = tuneLambda(
-    Array.from(candidates, ([query, found]) => ({ query, ...found })),
+function tuneOn({ queries, judgements }: Searched): Omit<Tuned, "split" | "queries"> {
+  const { lambda, value, tried } = tuneLambda(
+    queries,
     (ranking, { query }) => measureRanking(ranking, judgements.get(query)!, [10])[TUNED_MEASURE]!,
   );
-  return {
-    name: "BM25 + lambda x ReAtt",
-    lambda,
-    milliseconds: searched.milliseconds.lexical + searched.milliseconds.dense,
-    measures: measure(withExactLexicalScores(searched, retrievers), (found) => interpolate(found, lambda)),
-  };
+  return { lambda, [TUNED_MEASURE]: value, tried };
 }
 
+const lexicalSystem = (searched: Searched, topK: number): System => ({
+  name: "BM25",
+  milliseconds: searched.times.lexical / searched.queries.length,
+  measures: measure(searched, topK, ({ lexical }) => lexical),
+});
+
+const denseSystem = (searched: Searched, topK: number): System => ({
+  name: "ReAtt",
+  milliseconds: searched.times.dense / searched.queries.length,
+  measures: measure(searched, topK, ({ dense }) => dense),
+});
+
+const interpolatedSystem = (searched: Searched, lambda: number, topK: number): System => ({
+  name: `BM25 + ${lambda} x ReAtt`,
+  lambda,
+  milliseconds:
+    (searched.times.lexical + searched.times.dense + searched.times.union) / searched.queries.length,
+  measures: measure(searched, topK, ({ union }) => interpolate(union, lambda)),
+});
+
 function measure(
-  { candidates, judgements }: Searched,
-  rank: (found: Candidates) => readonly ScoredId[],
+  { queries, judgements }: Searched,
+  topK: number,
+  rank: (found: Found) => readonly SearchHit[],
 ): Measures {
-  const run = new Map(Array.from(candidates, ([query, found]) => [query, rank(found)]));
+  const run = new Map(queries.map((found) => [found.query, rank(found).slice(0, topK)]));
   return evaluateRun(run, judgements).measures;
 }
 
-function formatSystems({
-  split,
-  queries,
-  passages,
-  topK,
-  systems,
-}: {
-  readonly split: string;
-  readonly queries: number;
-  readonly passages: number;
-  readonly topK: number;
-  readonly systems: readonly System[];
-}): string {
-  const rows = systems.map(({ name, lambda, milliseconds, measures }) => [
-    lambda === undefined ? name : `${name}, lambda ${lambda.toPrecision(3)}`,
+function formatSummary({ split, queries, passages, topK, tuned, systems }: Summary): string {
+  const rows = systems.map(({ name, milliseconds, measures }) => [
+    name,
     ...COLUMNS.map((column) => measures[column]!.toFixed(4)),
     milliseconds.toFixed(1),
   ]);
   const table = [["", ...COLUMNS, "ms/query"], ...rows];
   const width = Math.max(...table.map(([name]) => name!.length));
-  return [
-    `${split}: ${queries} queries, ${passages} passages, ${topK} retrieved`,
-    ...table.map(
-      ([name, ...cells]) => `${name!.padEnd(width)}${cells.map((cell) => cell.padStart(12)).join("")}`,
-    ),
-  ].join("\n");
+  const lines = table.map(
+    ([name, ...cells]) => `${name!.padEnd(width)}${cells.map((cell) => cell.padStart(12)).join("")}`,
+  );
+  if (tuned)
+    lines.push(
+      `lambda ${tuned.lambda}: best ${TUNED_MEASURE} on ${tuned.split} (${tuned.queries} queries), ` +
+        `${tuned[TUNED_MEASURE].toFixed(4)}; reatt retrieve --lambda ${tuned.lambda} ranks so`,
+    );
+  return [`${split}: ${queries} queries, ${passages} passages, ${topK} retrieved`, ...lines].join("\n");
 }

@@ -1,11 +1,10 @@
 /** `reatt index add`, `delete` and `compact`: changes of an index that others may be reading. */
 
-import { readFile } from "node:fs/promises";
-import { InputError } from "../errors.ts";
 import { ReAtt } from "../reatt.ts";
 import { compactIndex } from "../retrieval/tend/maintain.ts";
 import { deletePassages } from "../retrieval/tend/update.ts";
 import { readPassages } from "../text/corpus.ts";
+import { readIds } from "./ids.ts";
 import { startBuildProgress } from "./index-build.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 
@@ -65,11 +64,3 @@ export const compactCommand: Command = defineCommand({
   options: { index: INDEX_OPTION },
   run: ({ index: directory }, signal) => compactIndex({ directory, signal }),
 });
-
-async function readIds(file: string): Promise<string[]> {
-  const text = await readFile(file, "utf8").catch((cause: Error) => {
-    const problem = { where: file, expected: "a file of ids", got: cause.message, remedy: "name one" };
-    throw new InputError(problem, { cause });
-  });
-  return text.split(/\r?\n/).filter((line) => line !== "");
-}

@@ -1,12 +1,17 @@
 /** `reatt retrieve`: the best passages for questions. */
 
-import { type Hit, ReAtt } from "../reatt.ts";
+import { InputError } from "../errors.ts";
+import { type Hit, ReAtt, type RetrieveOptions } from "../reatt.ts";
+import { documentOf } from "../retrieval/documents.ts";
+import { type LexicalIndex, openLexicalIndex } from "../retrieval/lexical.ts";
+import type { Unit } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/token-index.ts";
 import type { Question } from "../text/corpus.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { formatHits } from "./human.ts";
+import { readIds } from "./ids.ts";
 import { type Command, defineCommand } from "./options.ts";
-import { withProgress } from "./progress.ts";
+import { startProgress, withProgress } from "./progress.ts";
 import { QUESTION_OPTIONS, questionsOf } from "./questions.ts";
 import { trecRunLines, writeRunFile } from "./trec-run.ts";
 
@@ -24,7 +29,18 @@ export const retrieveCommand: Command = defineCommand({
   options: {
     ...QUESTION_OPTIONS,
     ...ENGINE_OPTIONS,
-    "top-k": { kind: "integer", help: "passages for a question", default: 100, minimum: 1 },
+    "top-k": { kind: "integer", help: "passages, or documents, for a question", default: 100, minimum: 1 },
+    unit: {
+      kind: "choice",
+      help: "document: passages with one title count as one, by the best of them",
+      choices: ["passage", "document"] satisfies Unit[],
+      default: "passage",
+    },
+    lambda: {
+      kind: "number",
+      help: "rank by BM25 + X x the model's score; reatt benchmark DIR --tune finds X",
+    },
+    ids: { kind: "text", placeholder: "FILE", help: "find only these passages: their ids, one a line" },
     json: { kind: "flag", help: "one JSON object for a question on each line" },
     run: {
       kind: "text",
@@ -32,14 +48,22 @@ export const retrieveCommand: Command = defineCommand({
       help: "write a TREC run file, and nothing else without --json",
     },
   },
-  async run({ "top-k": topK, json, run, ...values }, signal) {
+  async run({ "top-k": topK, unit, lambda, ids, json, run, ...values }, signal) {
     const questions = await questionsOf(values, signal);
+    const allowed = ids === undefined ? undefined : await readIds(ids);
     await using model = await ReAtt.load(values.model);
     await using index = await openToSearch(model, values.index, values, signal);
+    const options: RetrieveOptions = {
+      topK,
+      unit,
+      filter: allowed && (await ordinalFilter(index, allowed, ids!)),
+      interpolation: lambda === undefined ? undefined : { lexical: await readTexts(index, signal), lambda },
+      signal,
+    };
     const printed = json || run === undefined;
-    const found = retrieveAll(model, index, questions, topK, signal);
+    const found = retrieveAll(model, index, questions, options);
     const results = withProgress("questions", questions.length, found, printed);
-    const print = (result: Result) => process.stdout.write(json ? toJson(result) : forPeople(result));
+    const print = (result: Result) => process.stdout.write(json ? toJson(result, unit) : forPeople(result));
     if (run === undefined) {
       for await (const result of results) print(result);
       return;
@@ -57,19 +81,45 @@ async function* retrieveAll(
   model: ReAtt,
   index: TokenIndex,
   questions: readonly Question[],
-  topK: number,
-  signal: AbortSignal,
+  options: RetrieveOptions,
 ): AsyncGenerator<Result, void> {
   for (let first = 0; first < questions.length; first += QUESTIONS_AT_ONCE) {
     const together = questions.slice(first, first + QUESTIONS_AT_ONCE);
     const texts = together.map(({ question }) => question);
-    const found = await model.retrieve(texts, index, { topK, signal });
+    const found = await model.retrieve(texts, index, options);
     for (const [i, question] of together.entries()) yield { question, hits: found[i]! };
   }
 }
 
-function toJson({ question, hits }: Result): string {
-  const results = hits.map(({ id, score }) => ({ id, score }));
+/** The ids are looked up once: a search that is given ids looks them up itself, each time. */
+async function ordinalFilter(
+  index: TokenIndex,
+  ids: readonly string[],
+  file: string,
+): Promise<(ordinal: number) => boolean> {
+  const ordinals = new Set<number | undefined>();
+  for (const id of ids) ordinals.add(await index.find(id));
+  ordinals.delete(undefined);
+  if (ordinals.size > 0) return (ordinal) => ordinals.has(ordinal);
+  throw new InputError({
+    where: file,
+    expected: `ids of passages in ${index.directory}`,
+    got: "none of them",
+    remedy: "name a file with one id a line",
+  });
+}
+
+async function readTexts(index: TokenIndex, signal: AbortSignal): Promise<LexicalIndex> {
+  const progress = startProgress("passages for BM25", index.passageCount);
+  return openLexicalIndex(index, { signal, onProgress: progress.update }).finally(progress.stop);
+}
+
+function toJson({ question, hits }: Result, unit: Unit): string {
+  const results = hits.map((hit) => ({
+    ...(unit === "document" && { document: documentOf(hit) }),
+    id: hit.id,
+    score: hit.score,
+  }));
   return `${JSON.stringify({ id: question.id, results })}\n`;
 }
 

@@ -1,6 +1,7 @@
 /** Opens a token index. */
 
 import { InputError } from "../errors.ts";
+import { rotate } from "./compression/axes.ts";
 import { readCodec } from "./compression/codebook.ts";
 import type { Codebook } from "./compression/codec.ts";
 import { BlockCache } from "./disk/blocks.ts";
@@ -20,8 +21,9 @@ import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
 import { openCentroidSearch, type Pruning } from "./search/centroid-search.ts";
 import { inCoordinates, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
+import { avgMax } from "./search/score.ts";
 import type { FillOptions } from "./search/token-search.ts";
-import type { SearchOptions, TokenIndex } from "./token-index.ts";
+import { checkTopK, type SearchOptions, type TokenIndex } from "./token-index.ts";
 
 export interface OpenOptions extends FillOptions {
   /** Of the model that asks. Throws `InputError` where another made the index. */
@@ -64,13 +66,7 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
     const store = openStore(segments, manifest.header.dimension);
     const engine = await openEngine(store, manifest.segments, codebook, options);
-    return tokenIndex(
-      directory,
-      manifest,
-      store,
-      codebook ? inCoordinates(engine, codebook.axes) : engine,
-      close,
-    );
+    return tokenIndex(directory, manifest, { store, engine, codebook, close });
   } catch (error) {
     await close();
     throw error;
@@ -95,15 +91,22 @@ function openEngine(
   return openCentroidSearch(store, codebook, PRESETS[preset], threads);
 }
 
+interface Opened {
+  readonly store: PassageStore;
+  readonly engine: SearchEngine;
+  readonly codebook: Codebook | undefined;
+  readonly close: () => Promise<unknown>;
+}
+
 function tokenIndex(
   directory: string,
   { header, generation }: Manifest,
-  store: PassageStore,
-  engine: SearchEngine,
-  close: () => Promise<unknown>,
+  { store, engine: keyEngine, codebook, close }: Opened,
 ): TokenIndex {
+  const engine = codebook ? inCoordinates(keyEngine, codebook.axes) : keyEngine;
   const searchBatch: TokenIndex["searchBatch"] = async (questions, { topK, filter, signal }) => {
-    checkQuery(questions, topK, header.dimension);
+    checkTopK(topK);
+    checkVectors(questions, header.dimension);
     const accept = await acceptor(store, filter);
     const found = await engine.search(questions, { topK, accept, signal });
     return Promise.all(
@@ -120,7 +123,17 @@ function tokenIndex(
     tokenCount: store.tokenCount,
     searchBatch,
     search: async (question, options) => (await searchBatch([question], options))[0]!,
+    score(question, ordinals) {
+      checkVectors([question], header.dimension);
+      const query = codebook ? rotate(question, codebook.axes, header.dimension) : question;
+      const score = async (ordinal: number) => avgMax(query, await store.keys(ordinal), header.dimension);
+      return Promise.all(ordinals.map(score));
+    },
     passages: (ordinals) => Promise.all(ordinals.map((ordinal) => store.passage(ordinal))),
+    async *entries() {
+      for (let ordinal = 0; ordinal < store.ordinalCount; ordinal++)
+        if (store.isAlive(ordinal)) yield [ordinal, await store.passage(ordinal)];
+    },
     find: (id) => store.find(id),
     async [Symbol.asyncDispose]() {
       await engine[Symbol.asyncDispose]();
@@ -189,14 +202,7 @@ function checkModel(directory: string, header: IndexHeader, fingerprint: string)
   });
 }
 
-function checkQuery(questions: readonly Float32Array[], topK: number, dimension: number): void {
-  if (!Number.isInteger(topK) || topK < 1)
-    throw new InputError({
-      where: "topK",
-      expected: "a whole number from 1 on",
-      got: String(topK),
-      remedy: "say how many passages are wanted",
-    });
+function checkVectors(questions: readonly Float32Array[], dimension: number): void {
   for (const { length } of questions)
     if (length === 0 || length % dimension !== 0)
       throw new Error(`a question of ${length} numbers is not [tokens, ${dimension}]`);

@@ -1,5 +1,6 @@
 /** A token index as its users see it. */
 
+import { InputError } from "../errors.ts";
 import type { Passage } from "../text/passage.ts";
 import type { IndexHeader } from "./disk/manifest.ts";
 
@@ -31,7 +32,22 @@ export interface TokenIndex extends AsyncDisposable {
   search(question: Float32Array, options: SearchOptions): Promise<SearchHit[]>;
   /** The same for many questions, in one pass over the keys. */
   searchBatch(questions: readonly Float32Array[], options: SearchOptions): Promise<SearchHit[][]>;
+  /** The scores that a search gives to the passages at these ordinals, whatever their rank. */
+  score(question: Float32Array, ordinals: readonly number[]): Promise<number[]>;
   passages(ordinals: readonly number[]): Promise<Passage[]>;
+  /** All passages with their ordinals, in the order of the index. */
+  entries(): AsyncGenerator<[ordinal: number, passage: Passage], void>;
   /** The ordinal of the passage with this id, if there is one. */
   find(id: string): Promise<number | undefined>;
+}
+
+/** @throws {InputError} unless a number of passages is one. */
+export function checkTopK(topK: number): void {
+  if (Number.isInteger(topK) && topK >= 1) return;
+  throw new InputError({
+    where: "topK",
+    expected: "a whole number from 1 on",
+    got: String(topK),
+    remedy: "say how many passages are wanted",
+  });
 }

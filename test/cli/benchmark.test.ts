@@ -60,17 +60,24 @@ test("the model beside BM25 and with it, and nothing left behind", async ({ fold
   const report = JSON.parse(
     await benchmark(folder, "--model", MODEL, "--tune", "dev", "--top-k", "2", "--json"),
   );
-  const { split, queries, passages, topK, systems } = report;
+  const { split, queries, passages, topK, tuned, systems } = report;
   assert.equal({ split, queries, passages, topK }, { split: "test", queries: 2, passages: 3, topK: 2 });
   const [lexical, dense, both] = systems;
   assert.equal(
     systems.map(({ name }: { name: string }) => name),
-    ["BM25", "ReAtt", "BM25 + lambda x ReAtt"],
+    ["BM25", "ReAtt", `BM25 + ${tuned.lambda} x ReAtt`],
   );
   // Passage q3 says what query q3 asks, word for word, and is left out because it is the query.
   assert.is(lexical.measures.mrr, 1);
   for (const { measures } of [dense, both]) assert.ok(measures["ndcg@10"] > 0 && measures["ndcg@10"] <= 1);
-  assert.ok(both.lambda >= 0);
+  assert.is(both.lambda, tuned.lambda);
+  assert.equal([tuned.split, tuned.queries], ["dev", 1]);
+  const values = tuned.tried.map(({ value }: { value: number }) => value);
+  assert.is(tuned["ndcg@10"], Math.max(...values));
+  assert.is(
+    values[tuned.tried.findIndex(({ lambda }: { lambda: number }) => lambda === tuned.lambda)],
+    tuned["ndcg@10"],
+  );
   assert.not((await readdir(scratch)).some((name) => name.startsWith("reatt-benchmark-")));
 });
 
@@ -80,6 +87,29 @@ test("a table without --json, and no third line without --tune", async ({ folder
   assert.is(lines[0], "test: 2 queries, 3 passages, 100 retrieved");
   assert.match(lines[1]!, /^ +ndcg@10 +recall@100 +map +mrr +ms\/query$/);
   assert.match(lines[2]!, /^BM25 +1\.0000 +1\.0000 +1\.0000 +1\.0000 +\d+\.\d$/);
+});
+
+test("with --tune a third line, and how to search so", async ({ folder }) => {
+  const lines = (await benchmark(folder, "--model", MODEL, "--tune", "dev")).trimEnd().split("\n");
+  assert.is(lines.length, 6);
+  const [, lambda] = /^BM25 \+ ([\d.]+) x ReAtt( +[01]\.\d{4}){4} +\d+\.\d$/.exec(lines[4]!)!;
+  assert.match(
+    lines[5]!,
+    new RegExp(`^lambda ${lambda}: best ndcg@10 on dev \\(1 queries\\), [01]\\.\\d{4}; `),
+  );
+  assert.ok(lines[5]!.endsWith(`; reatt retrieve --lambda ${lambda} ranks so`));
+});
+
+test("lambda is not tuned on what is measured", async ({ folder }) => {
+  await writeFile(join(folder, "qrels", "more.tsv"), "q1\tparis\t1\nq2\trome\t1\n");
+  const refused = async (words: RegExp, ...args: string[]) => {
+    const error: unknown = await benchmark(folder, "--model", MODEL, ...args).catch((reason) => reason);
+    assert.instance(error, InputError);
+    assert.match((error as Error).message, words);
+  };
+  await refused(/^--tune test: expected queries .* got the same split; choose lambda/, "--tune", "test");
+  await refused(/not measured on dev, got query "q2" of both/, "--tune", "more", "--split", "dev");
+  await rm(join(folder, "qrels", "more.tsv"));
 });
 
 test("the index is made as --index-options say, and searched as the engine's options say", async ({

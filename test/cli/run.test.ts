@@ -104,6 +104,63 @@ test("retrieve prints JSON lines and writes a run file", async () => {
   assert.is((await reatt("retrieve", ...ask, ...questions, "--run", at("out.trec"))).stdout, "");
 });
 
+test("retrieve ranks documents, with BM25, and within a list of ids", async () => {
+  const passages = [...PASSAGES, { _id: "cub", title: "Lion", text: "A lion's young are called cubs." }];
+  writeFileSync(at("titles.jsonl"), jsonLines(passages));
+  const made = await reatt("index", "--model", MODEL, "--corpus", at("titles.jsonl"), "--out", at("titles"));
+  assert.is(made.code, 0);
+  const results = async (...args: string[]) => {
+    const { stdout, code } = await reatt(
+      "retrieve",
+      "--model",
+      MODEL,
+      "--index",
+      at("titles"),
+      ...lion,
+      "--json",
+      ...args,
+    );
+    assert.is(code, 0);
+    return parseLines(stdout)[0].results;
+  };
+  const ids = async (...args: string[]) => (await results(...args)).map(({ id }: { id: string }) => id);
+
+  const documents = await results("--unit", "document", "--top-k", "9");
+  assert.equal(documents.map(({ document }: { document: string }) => document).sort(), ["7", "Dog", "Lion"]);
+  assert.is(documents[0].id, "lion");
+  assert.equal(
+    documents,
+    (await results()).flatMap(({ id, score }: { id: string; score: number }) =>
+      id === "cub" ? [] : [{ document: { lion: "Lion", bark: "Dog" }[id] ?? id, id, score }],
+    ),
+  );
+
+  const dense = new Map((await results()).map(({ id, score }: { id: string; score: number }) => [id, score]));
+  const [lexical, both] = [await results("--lambda", "0"), await results("--lambda", "2")];
+  const bm25 = new Map<string, number>(
+    lexical.map(({ id, score }: { id: string; score: number }) => [id, score]),
+  );
+  assert.equal([bm25.get("lion")! > bm25.get("cub")!, bm25.get("cub")! > 0, bm25.get("7")], [true, true, 0]);
+  assert.is(both.length, 4);
+  for (const { id, score } of both) assert.is(score, bm25.get(id)! + 2 * (dense.get(id) as number));
+
+  writeFileSync(at("ids.txt"), "bark\nunknown\r\ncub\n");
+  assert.equal((await ids("--ids", at("ids.txt"))).sort(), ["bark", "cub"]);
+  assert.equal(await ids("--ids", at("ids.txt"), "--lambda", "0.1", "--unit", "document"), ["cub", "bark"]);
+  writeFileSync(at("unknown.txt"), "unknown\n");
+  const ask = ["--model", MODEL, "--index", at("titles"), ...lion];
+  await fails(
+    1,
+    /unknown\.txt: expected ids of passages in \S+titles, got none/,
+    "retrieve",
+    ...ask,
+    "--ids",
+    at("unknown.txt"),
+  );
+  await fails(2, /--lambda: expected a number/, "retrieve", ...ask, "--lambda", "much");
+  await fails(2, /--unit: expected passage, document/, "retrieve", ...ask, "--unit", "page");
+});
+
 test("answer prints JSON lines", async () => {
   const { code, stdout } = await reatt("answer", ...ask, ...lion, "--top-k", "2", "--json");
   assert.is(code, 0);

@@ -26,6 +26,11 @@ export interface Bm25Parameters {
 /** Pyserini's; Lucene itself and BEIR's baseline have k1 1.2 and b 0.75. */
 export const DEFAULT_PARAMETERS: Readonly<Bm25Parameters> = { k1: 0.9, b: 0.4 };
 
+export interface Bm25SearchOptions extends Partial<Bm25Parameters> {
+  /** Whether the passage with this id may be found. Default: every passage. */
+  readonly accept?: ((id: string) => boolean) | undefined;
+}
+
 /** The id of a passage and how well it matched. */
 export interface ScoredId {
   readonly id: string;
@@ -39,7 +44,7 @@ export interface Bm25 {
    * The `topK` best passages of those that share a term with the query, best first; equal scores in the order in which the
    * passages were indexed. Exact: every posting of every query term is looked at.
    */
-  search(query: string, topK: number, parameters?: Partial<Bm25Parameters>): ScoredId[];
+  search(query: string, topK: number, options?: Bm25SearchOptions): ScoredId[];
   /** The scores of the passages named, whatever their rank; 0 for a passage that is not in the index. */
   score(query: string, ids: readonly string[], parameters?: Partial<Bm25Parameters>): number[];
 }
@@ -66,11 +71,12 @@ export async function buildBm25(
   let ordinals: Map<string, number> | undefined;
   return {
     size: index.ids.length,
-    search(query, topK, parameters = {}) {
+    search(query, topK, { accept, ...parameters } = {}) {
       const best = new Best(topK);
       forEachScored(index, scores, query, checkedParameters(parameters, defaults), (first, length) => {
         for (let place = 0; place < length; place++) {
-          if (scores[place]! > 0) best.push(first + place, scores[place]!);
+          if (scores[place]! > 0 && (accept?.(index.ids[first + place]!) ?? true))
+            best.push(first + place, scores[place]!);
         }
       });
       return best

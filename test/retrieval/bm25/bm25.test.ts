@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/errors.ts";
-import { analyse } from "../../../src/retrieval/bm25/analysis.ts";
 import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
 import { SEGMENT_PASSAGES } from "../../../src/retrieval/bm25/inverted-index.ts";
 import { readPassages, readQuestions } from "../../../src/text/corpus.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import { testWithShared } from "../../support/shared.ts";
+import { naiveScores } from "./naive.ts";
 
 const SQUAD = new URL("../../../../shared/data/squad/", import.meta.url).pathname;
 
@@ -17,29 +17,6 @@ const close = (actual: number, expected: number) =>
     Math.abs(actual - expected) < 1e-9 * Math.max(1, Math.abs(expected)),
     `${actual} is not ${expected}`,
   );
-
-/** The formula, with a Map for each passage and a loop over everything. */
-function naiveScores(
-  passages: readonly Passage[],
-  query: string,
-  k1: number,
-  b: number,
-): Map<string, number> {
-  const documents = passages.map(({ title, text }) => analyse(`${title} ${text}`));
-  const averageLength = documents.reduce((sum, terms) => sum + terms.length, 0) / documents.length;
-  const scores = new Map<string, number>();
-  documents.forEach((terms, i) => {
-    let score = 0;
-    for (const term of analyse(query)) {
-      const tf = terms.filter((other) => other === term).length;
-      const df = documents.filter((other) => other.includes(term)).length;
-      const idf = Math.log(1 + (documents.length - df + 0.5) / (df + 0.5));
-      if (tf > 0) score += (idf * tf) / (tf + k1 * (1 - b + (b * terms.length) / averageLength));
-    }
-    if (score > 0) scores.set(passages[i]!.id, score);
-  });
-  return scores;
-}
 
 test("an example worked by hand", async () => {
   // Terms: cat cat dog | dog | bird bird bird bird; N = 3, avgdl = (3 + 1 + 4) / 3 = 8/3.
@@ -113,6 +90,17 @@ test("equal scores keep the order of the passages, across segments", async () =>
     bm25.search("rare", 1)[0]!.score,
     0,
   ]);
+});
+
+test("finds the best of what is accepted", async () => {
+  const words = ["ant bee", "bee", "ant ant", "cat", "bee bee ant"];
+  const bm25 = await buildBm25(Array.from({ length: 200 }, (_, i) => passage(`p${i}`, words[i % 5]!)));
+  const all = bm25.search("ant bee", 200);
+  assert.is(all.length, 160);
+  const accept = (id: string) => Number(id.slice(1)) % 7 === 3;
+  const expected = all.filter(({ id }) => accept(id));
+  for (const topK of [3, 50]) assert.equal(bm25.search("ant bee", topK, { accept }), expected.slice(0, topK));
+  assert.equal(bm25.search("ant bee", 3, { accept: () => false }), []);
 });
 
 test("no passages, no terms, no match", async () => {

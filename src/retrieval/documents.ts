@@ -1,0 +1,70 @@
+/**
+ * Documents as what is retrieved. A document scores as its best passage does,
+ *
+ *     f(d, q) = max over the passages p of d:  f(p, q)
+ *
+ * Passages with the same title are one document, as the articles of DPR's Wikipedia are; a passage without a title is a
+ * document by itself, and its id is the name.
+ * Source: Lee et al. 2021, Phrase Retrieval Learns Passage Retrieval, Too, section 3.
+ */
+
+import type { Passage } from "../text/passage.ts";
+import type { SearchHit, TokenIndex } from "./token-index.ts";
+
+/** The `topK` best passages for each question, best first; fewer only where there are no more. */
+export type RankPassages<Q> = (questions: readonly Q[], topK: number) => Promise<SearchHit[][]>;
+
+/** The name of the document that a passage belongs to. */
+export const documentOf = ({ id, title }: Pick<Passage, "id" | "title">): string => title || id;
+
+/**
+ * The best passage of each of the `topK` best documents, best first.
+ *
+ * Asks for 2 `topK` passages, and for twice as many as before wherever these are of too few documents, until they are of
+ * enough or there are no more (section 3, footnote 3).
+ */
+export async function rankDocuments<Q>(
+  index: Pick<TokenIndex, "passageCount" | "passages">,
+  rank: RankPassages<Q>,
+  questions: readonly Q[],
+  topK: number,
+): Promise<SearchHit[][]> {
+  const names = new Map<number, string>();
+  const documentAt = async (ordinal: number): Promise<string> => {
+    const known = names.get(ordinal);
+    if (known !== undefined) return known;
+    const name = documentOf((await index.passages([ordinal]))[0]!);
+    names.set(ordinal, name);
+    return name;
+  };
+  const found: SearchHit[][] = questions.map(() => []);
+  let open = [...questions.keys()];
+  for (let wanted = 2 * topK; open.length > 0; wanted *= 2) {
+    const count = Math.min(wanted, Math.max(1, index.passageCount));
+    const asked = open.map((i) => questions[i]!);
+    const lists = await rank(asked, count);
+    const unfinished = [];
+    for (const [place, i] of open.entries()) {
+      found[i] = await bestOfEach(lists[place]!, topK, documentAt);
+      const isAll = lists[place]!.length < count || count >= index.passageCount;
+      if (found[i].length < topK && !isAll) unfinished.push(i);
+    }
+    open = unfinished;
+  }
+  return found;
+}
+
+/** The first hit of each document, up to `topK`. */
+async function bestOfEach(
+  hits: readonly SearchHit[],
+  topK: number,
+  documentAt: (ordinal: number) => Promise<string>,
+): Promise<SearchHit[]> {
+  const best = new Map<string, SearchHit>();
+  for (const hit of hits) {
+    if (best.size === topK) break;
+    const name = await documentAt(hit.ordinal);
+    if (!best.has(name)) best.set(name, hit);
+  }
+  return [...best.values()];
+}

@@ -1,0 +1,27 @@
+/** BM25 that is nothing but its formula. */
+
+import { analyse } from "../../../src/retrieval/bm25/analysis.ts";
+import type { Passage } from "../../../src/text/passage.ts";
+
+/** The scores of the passages that share a term with the query, by loops over everything. */
+export function naiveScores(
+  passages: readonly Passage[],
+  query: string,
+  k1: number,
+  b: number,
+): Map<string, number> {
+  const documents = passages.map(({ title, text }) => analyse(`${title} ${text}`));
+  const averageLength = documents.reduce((sum, terms) => sum + terms.length, 0) / documents.length;
+  const scores = new Map<string, number>();
+  documents.forEach((terms, i) => {
+    let score = 0;
+    for (const term of analyse(query)) {
+      const tf = terms.filter((other) => other === term).length;
+      const df = documents.filter((other) => other.includes(term)).length;
+      const idf = Math.log(1 + (documents.length - df + 0.5) / (df + 0.5));
+      if (tf > 0) score += (idf * tf) / (tf + k1 * (1 - b + (b * terms.length) / averageLength));
+    }
+    if (score > 0) scores.set(passages[i]!.id, score);
+  });
+  return scores;
+}

@@ -1,0 +1,215 @@
+/** Passages and documents, by one score or two, against loops over all passages. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { rankDocuments } from "../../src/retrieval/documents.ts";
+import { MIN_CANDIDATES } from "../../src/retrieval/interpolation.ts";
+import { openLexicalIndex } from "../../src/retrieval/lexical.ts";
+import { openIndex } from "../../src/retrieval/open.ts";
+import { rank, type Unit } from "../../src/retrieval/rank.ts";
+import { deletePassages } from "../../src/retrieval/tend/update.ts";
+import type { SearchHit } from "../../src/retrieval/token-index.ts";
+import type { Passage } from "../../src/text/passage.ts";
+import { naiveScores } from "./bm25/naive.ts";
+import { build, encodeText, encodeVaried, makePassages, naiveSearch, rejects, temporary } from "./support.ts";
+
+const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11"].map((text) => ({ text, vectors: encodeText(text) }));
+
+/** Half of the passages are one document, others are of three or four passages or, without a title, by themselves. */
+const PASSAGES: Passage[] = makePassages(500).map((passage, i) => ({
+  ...passage,
+  title: i % 2 ? "w1 large" : i % 3 ? `w${i % 130}` : "",
+}));
+
+const DELETED = new Set(PASSAGES.filter((_, i) => i % 5 === 1).map(({ id }) => id));
+const ALIVE = PASSAGES.map((passage, ordinal) => ({ ...passage, ordinal })).filter(
+  ({ id }) => !DELETED.has(id),
+);
+
+interface Ranked {
+  readonly id: string;
+  readonly title: string;
+  readonly ordinal: number;
+  readonly score: number;
+}
+
+const best = (ranking: Ranked[]): Ranked[] =>
+  ranking.sort((a, b) => b.score - a.score || a.ordinal - b.ordinal);
+
+const KEYS = await encodeVaried(PASSAGES);
+const NAIVE = new Map(
+  QUESTIONS.map(({ text, vectors }) => {
+    const dense = naiveSearch(vectors, KEYS, KEYS.length).map(
+      ({ ordinal, score }) => [ordinal, score] as const,
+    );
+    return [text, { dense: new Map(dense), lexical: naiveScores(ALIVE, text, 0.9, 0.4) }];
+  }),
+);
+
+/** Every passage that is accepted, by the score of the model. */
+function naiveDense(text: string, accept: (passage: Ranked) => boolean): Ranked[] {
+  const { dense } = NAIVE.get(text)!;
+  return best(ALIVE.map((passage) => ({ ...passage, score: dense.get(passage.ordinal)! })).filter(accept));
+}
+
+/** The union of the best by either score, by both. */
+function naiveBoth(
+  text: string,
+  accept: (passage: Ranked) => boolean,
+  { topK, lambda }: { topK: number; lambda: number },
+): Ranked[] {
+  const { lexical } = NAIVE.get(text)!;
+  const dense = naiveDense(text, accept);
+  const byBm25 = best(dense.map((passage) => ({ ...passage, score: lexical.get(passage.id) ?? 0 })));
+  const depth = Math.max(MIN_CANDIDATES, topK);
+  const matched = byBm25.filter(({ score }) => score > 0).slice(0, depth);
+  const union = new Set([...matched, ...dense.slice(0, depth)].map(({ id }) => id));
+  return best(
+    dense
+      .filter(({ id }) => union.has(id))
+      .map((passage) => ({ ...passage, score: (lexical.get(passage.id) ?? 0) + lambda * passage.score })),
+  );
+}
+
+/** The best passage of each title. */
+function naiveDocuments(ranking: readonly Ranked[]): Ranked[] {
+  const isFirst = ({ title, id }: Ranked, i: number) =>
+    title === "" ? !!id : ranking.findIndex((other) => other.title === title) === i;
+  return ranking.filter(isFirst);
+}
+
+function same(hits: readonly SearchHit[], expected: readonly Ranked[]): void {
+  assert.equal(
+    hits.map(({ id, ordinal }) => ({ id, ordinal })),
+    expected.map(({ id, ordinal }) => ({ id, ordinal })),
+  );
+  for (const [i, { score }] of hits.entries())
+    assert.ok(Math.abs(score - expected[i]!.score) <= 1e-12 * (1 + Math.abs(score)), `${score}`);
+}
+
+const ids = new Set(PASSAGES.filter((_, i) => i % 3 === 0).map(({ id }) => id));
+const FILTERS = [
+  { name: "all", filter: undefined, accept: () => true },
+  { name: "a set of ids", filter: ids, accept: ({ id }: Ranked) => ids.has(id) },
+  {
+    name: "a predicate",
+    filter: (ordinal: number) => ordinal % 90 === 3,
+    accept: ({ ordinal }: Ranked) => ordinal % 90 === 3,
+  },
+];
+
+for (const { name, filter, accept } of FILTERS)
+  test(`ranks as loops do: ${name}`, async () => {
+    await using directory = await temporary();
+    await build(directory.path, PASSAGES, { encode: encodeVaried });
+    await deletePassages(DELETED, { directory: directory.path });
+    await using index = await openIndex(directory.path);
+    const lexical = await openLexicalIndex(index);
+    for (const topK of [1, 5, 120, 1000])
+      for (const lambda of [undefined, 0.05]) {
+        const interpolation = lambda === undefined ? undefined : { lexical, lambda };
+        const ranked = (unit: Unit) => rank(index, QUESTIONS, { topK, unit, filter, interpolation });
+        const [passages, documents] = [await ranked("passage"), await ranked("document")];
+        for (const [i, { text }] of QUESTIONS.entries()) {
+          const naive = (depth: number) =>
+            lambda === undefined
+              ? naiveDense(text, accept)
+              : naiveBoth(text, accept, { topK: depth, lambda });
+          same(passages[i]!, naive(topK).slice(0, topK));
+          same(documents[i]!, naiveDocuments(naive(depthOf(naive, topK))).slice(0, topK));
+        }
+      }
+  });
+
+/** How many passages are asked for: 2 topK, and twice as many until they have `topK` documents or are all. */
+function depthOf(naive: (depth: number) => readonly Ranked[], topK: number): number {
+  for (let depth = 2 * topK; depth < ALIVE.length; depth *= 2)
+    if (naiveDocuments(naive(depth).slice(0, depth)).length >= topK) return depth;
+  return ALIVE.length;
+}
+
+test("a document of thousands of passages does not hide the others, and no more is asked for than there is", async () => {
+  await using directory = await temporary();
+  const passages = Array.from({ length: 3000 }, (_, i) => ({
+    id: `p${i}`,
+    title: i < 2900 ? "large" : `small ${i}`,
+    text: i < 2900 ? "w1 w2 w3" : `w1 w${i}`,
+  }));
+  await build(directory.path, passages);
+  await using index = await openIndex(directory.path);
+  const counts: number[] = [];
+  const search = (questions: readonly Float32Array[], topK: number) => {
+    counts.push(topK);
+    return index.searchBatch(questions, { topK });
+  };
+  const question = encodeText("w1 w2 w3");
+  const keys = passages.map(({ text }) => encodeText(text));
+  const ranking = naiveSearch(question, keys, keys.length).map(({ ordinal, score }) => ({
+    ...passages[ordinal]!,
+    ordinal,
+    score,
+  }));
+  same((await rankDocuments(index, search, [question], 10))[0]!, naiveDocuments(ranking).slice(0, 10));
+  assert.equal(counts, [20, 40, 80, 160, 320, 640, 1280, 2560, 3000]);
+  counts.length = 0;
+  same((await rankDocuments(index, search, [question], 500))[0]!, naiveDocuments(ranking));
+  assert.equal(counts, [1000, 2000, 3000]);
+  counts.length = 0;
+  same((await rankDocuments(index, search, [question], 1))[0]!, ranking.slice(0, 1));
+  assert.equal(counts, [2]);
+});
+
+test("nothing to find, and what is refused", async () => {
+  await using directory = await temporary();
+  await build(directory.path, PASSAGES.slice(0, 20));
+  await using index = await openIndex(directory.path);
+  const lexical = await openLexicalIndex(index);
+  const none = { topK: 3, filter: () => false } as const;
+  assert.equal(await rank(index, QUESTIONS, { ...none, unit: "document" }), [[], [], []]);
+  assert.equal(await rank(index, QUESTIONS, { ...none, interpolation: { lexical, lambda: 1 } }), [
+    [],
+    [],
+    [],
+  ]);
+  assert.equal(await rank(index, [], { topK: 3, unit: "document" }), []);
+  for (const topK of [0, 1.5, Number.NaN])
+    await rejects(rank(index, QUESTIONS, { topK, unit: "document" }), /^topK: expected a whole number/);
+  for (const lambda of [-1, Number.NaN, Infinity])
+    await rejects(
+      rank(index, QUESTIONS, { topK: 1, interpolation: { lexical, lambda } }),
+      /^lambda: expected a number from 0 on/,
+    );
+  await deletePassages(
+    PASSAGES.map(({ id }) => id),
+    { directory: directory.path },
+  );
+  await using empty = await openIndex(directory.path);
+  const interpolation = { lexical: await openLexicalIndex(empty), lambda: 1 };
+  assert.equal(await rank(empty, QUESTIONS, { topK: 3, unit: "document", interpolation }), [[], [], []]);
+});
+
+for (const bits of [undefined, 4] as const)
+  test(`scores of named passages are those of a search, ${bits ? `${bits} bits` : "float32"}`, async () => {
+    await using directory = await temporary();
+    await build(directory.path, PASSAGES, { encode: encodeVaried, bits });
+    await using index = await openIndex(directory.path, { preset: "exact" });
+    for (const { vectors } of QUESTIONS) {
+      const hits = await index.search(vectors, { topK: 500 });
+      assert.equal(
+        await index.score(
+          vectors,
+          hits.map(({ ordinal }) => ordinal),
+        ),
+        hits.map(({ score }) => score),
+      );
+    }
+    assert.equal(await index.score(QUESTIONS[0]!.vectors, []), []);
+    const entries = [];
+    for await (const [ordinal, passage] of index.entries()) entries.push({ ...passage, ordinal });
+    assert.equal(
+      entries,
+      PASSAGES.map((passage, ordinal) => ({ ...passage, ordinal })),
+    );
+  });
+
+test.run();
