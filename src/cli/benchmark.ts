@@ -1,4 +1,4 @@
-/** `reatt benchmark`: a BEIR dataset end to end, the model beside BM25. Source: https://github.com/beir-cellar/beir */
+/** `reatt benchmark`: a dataset end to end, the model beside BM25. Source: https://github.com/beir-cellar/beir */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -118,7 +118,11 @@ const commandFor = (folder: string): Command =>
         help: "how that one is made: options of reatt index, such as bits=2,max-passage-tokens=256",
       },
       ...ENGINE_OPTIONS,
-      split: { kind: "text", placeholder: "NAME", help: "judgements: qrels/NAME.tsv (default test)" },
+      split: {
+        kind: "text",
+        placeholder: "NAME",
+        help: "what is measured: qrels/NAME.tsv, or NAME.jsonl with the passage_id of questions (default test)",
+      },
       tune: {
         kind: "text",
         placeholder: "NAME",

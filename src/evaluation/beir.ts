@@ -1,9 +1,12 @@
-/** A dataset in BEIR's form: a folder of `corpus.jsonl`, `queries.jsonl` and `qrels/SPLIT.tsv`. Source: https://github.com/beir-cellar/beir */
+/**
+ * A dataset in BEIR's form: a folder of `corpus.jsonl`, `queries.jsonl` and `qrels/SPLIT.tsv`. Source: https://github.com/beir-cellar/beir
+ * Or of `corpus.jsonl` and `SPLIT.jsonl`, questions that name the passage they were asked about, as training has them.
+ */
 
-import { access, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../errors.ts";
-import { readPassages, readQuestions } from "../text/corpus.ts";
+import { type Question, readPassages, readQuestions } from "../text/corpus.ts";
 import type { Passage } from "../text/passage.ts";
 import type { Judgements } from "./ranking.ts";
 import { readJudgements } from "./trec.ts";
@@ -27,25 +30,41 @@ export interface BeirDataset {
  * @throws {InputError} where a file is missing or not in its form.
  */
 export async function openBeir(folder: string): Promise<BeirDataset> {
-  const corpus = await firstOf(folder, ["corpus.jsonl", "corpus.jsonl.gz"]);
-  const questions = await readQuestions(await firstOf(folder, ["queries.jsonl", "queries.jsonl.gz"]));
-  const queries = new Map(questions.map(({ id, question }) => [id, question]));
-  const splits = await listSplits(join(folder, "qrels"));
+  const { corpus, queries: queriesFile, ...splitFiles } = Object.fromEntries(await listJsonLines(folder));
+  if (corpus === undefined) {
+    const expected = "corpus.jsonl or corpus.jsonl.gz in it";
+    throw new InputError({
+      where: folder,
+      expected,
+      got: "neither",
+      remedy: "name the folder of a BEIR dataset",
+    });
+  }
+  const { queries, splits, judgements } = queriesFile
+    ? await openQrels(folder, queriesFile)
+    : await openQuestions(splitFiles);
   return {
     corpus,
     passages: (signal) => readPassages(corpus, signal),
     queries,
     splits,
     async judgements(split) {
-      if (!splits.includes(split)) {
-        const expected = splits.join(" or ") || "judgements in qrels/SPLIT.tsv";
-        throw new InputError({
-          where: `split of ${folder}`,
-          expected,
-          got: split,
-          remedy: "name one that is there",
-        });
-      }
+      if (splits.includes(split)) return judgements(split);
+      const expected = splits.join(" or ") || `queries.jsonl and qrels/${split}.tsv, or ${split}.jsonl`;
+      const remedy = "name one that is there";
+      throw new InputError({ where: `split of ${folder}`, expected, got: split, remedy });
+    },
+  };
+}
+
+type Judged = Pick<BeirDataset, "queries" | "splits" | "judgements">;
+
+async function openQrels(folder: string, queriesFile: string): Promise<Judged> {
+  const queries = textsOf(await readQuestions(queriesFile));
+  return {
+    queries,
+    splits: await listNames(join(folder, "qrels"), ".tsv"),
+    async judgements(split) {
       const file = join(folder, "qrels", `${split}.tsv`);
       const judgements = await readJudgements(file);
       const unknown = [...judgements.keys()].find((query) => !queries.has(query));
@@ -60,30 +79,46 @@ export async function openBeir(folder: string): Promise<BeirDataset> {
   };
 }
 
-async function listSplits(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names
-    .filter((name) => name.endsWith(".tsv"))
-    .map((name) => name.slice(0, -".tsv".length))
-    .sort();
+/** The one relevant passage of a question is its `passage_id`; a question without one is not judged. */
+async function openQuestions(files: Readonly<Record<string, string>>): Promise<Judged> {
+  const splits = new Map<string, readonly Question[]>();
+  for (const [split, file] of Object.entries(files)) splits.set(split, await readQuestions(file));
+  return {
+    queries: textsOf([...splits.values()].flat()),
+    splits: [...splits.keys()].sort(),
+    async judgements(split) {
+      const judgements = new Map(
+        splits
+          .get(split)!
+          .flatMap(({ id, passageId }) => (passageId ? [[id, new Map([[passageId, 1]])]] : [])),
+      );
+      if (judgements.size > 0) return judgements;
+      throw new InputError({
+        where: files[split]!,
+        expected: '"passage_id" of questions',
+        got: "none",
+        remedy: "name the passage that a question was asked about",
+      });
+    },
+  };
 }
 
-/** The first of the named files that is there. */
-async function firstOf(folder: string, names: readonly string[]): Promise<string> {
-  for (const name of names) {
-    const file = join(folder, name);
-    if (
-      await access(file).then(
-        () => true,
-        () => false,
-      )
-    )
-      return file;
-  }
-  throw new InputError({
-    where: folder,
-    expected: `${names.join(" or ")} in it`,
-    got: "neither",
-    remedy: "name the folder of a BEIR dataset",
-  });
+const textsOf = (questions: readonly Question[]): Map<string, string> =>
+  new Map(questions.map(({ id, question }) => [id, question]));
+
+/** `NAME.jsonl` or `NAME.jsonl.gz` in a folder: name -> path. */
+async function listJsonLines(folder: string): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for (const ending of [".jsonl.gz", ".jsonl"])
+    for (const name of await listNames(folder, ending)) files.set(name, join(folder, `${name}${ending}`));
+  return files;
+}
+
+/** The files of a folder with this ending, without it, in alphabetical order. */
+async function listNames(folder: string, ending: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .filter((name) => name.endsWith(ending))
+    .map((name) => name.slice(0, -ending.length))
+    .sort();
 }

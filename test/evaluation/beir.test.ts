@@ -40,10 +40,38 @@ test("reads corpus, queries and judgements, compressed or not", async ({ folder 
   }
 });
 
+test("a split of questions names the passage that each was asked about", async ({ folder }) => {
+  const data = join(folder, "questions");
+  await mkdir(data);
+  await writeFile(join(data, "corpus.jsonl"), '{"_id": "d", "title": "t", "text": "x"}\n');
+  await writeFile(
+    join(data, "dev.jsonl"),
+    '{"id": "a", "question": "what?", "passage_id": "d"}\n{"id": "b", "question": "who?"}\n',
+  );
+  await writeFile(
+    join(data, "train.jsonl.gz"),
+    gzipSync('{"id": "c", "question": "why?", "answers": ["x"]}\n'),
+  );
+  const dataset = await openBeir(data);
+  assert.equal(dataset.splits, ["dev", "train"]);
+  assert.equal(Object.fromEntries(dataset.queries), { a: "what?", b: "who?", c: "why?" });
+  assert.equal([...(await dataset.judgements("dev"))], [["a", new Map([["d", 1]])]]);
+  await refused(
+    dataset.judgements("train"),
+    /train\.jsonl\.gz: expected "passage_id" of questions, got none/,
+  );
+  await refused(dataset.judgements("test"), /expected dev or train, got test/);
+});
+
 test("says what is missing", async ({ folder }) => {
   const dataset = await openBeir(folder);
   await refused(dataset.judgements("train"), /expected dev or test, got train/);
   await refused(dataset.judgements("dev"), /dev\.tsv: expected queries of queries\.jsonl, got query "other"/);
+  const empty = join(folder, "empty");
+  await mkdir(empty);
+  await writeFile(join(empty, "corpus.jsonl"), "");
+  const { judgements } = await openBeir(empty);
+  await refused(judgements("dev"), /expected queries\.jsonl and qrels\/dev\.tsv, or dev\.jsonl, got dev/);
   await refused(openBeir(join(folder, "qrels")), /expected corpus\.jsonl or corpus\.jsonl\.gz in it/);
 });
 
