@@ -8,6 +8,9 @@
  * Who lives: on this machine, a process that exists and was born when the name says, so a number used again does not
  * count. MACHINE stands for host, boot and process namespace; of another one (a network disk, a container) nothing can
  * be asked, so its writer lives as long as it touches its file, which it does every `BEAT_MS`.
+ *
+ * On NFS this asks for version 3, where a file is created by one client only (open(2), O_EXCL), for a listing that is read anew after
+ * a file was created, as Linux does, and for clocks that agree (`DEAD_MS`). It was not tested there.
  */
 
 import { createHash, randomInt } from "node:crypto";
@@ -20,7 +23,7 @@ import { InputError } from "../../errors.ts";
 import { isMissing, isSystemError } from "./storage.ts";
 
 const BEAT_MS = 10_000;
-/** Long beside a beat: a busy process and clocks that differ must not look like death. */
+/** A beat, 60 s for which NFS may show an old time (nfs(5), acregmax), and the rest for clocks that differ and a busy process. */
 const DEAD_MS = 120_000;
 /** Two that start at the same moment both step back; then they try again. */
 const ATTEMPTS = 5;
