@@ -1,0 +1,76 @@
+/**
+ * Retrieval is learned from answers alone, by a model that begins with random weights.
+ *
+ * Each passage says of a name one of 24 words, and each name has a passage with each of them. A question is a name, its
+ * answer the word of one passage, which is read beside the passage of another name: the question does not tell the answer,
+ * and neither passage is marked. What reads the right one teaches retrieval which one it is.
+ */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { ReAtt } from "../../../src/reatt.ts";
+import { readPassages } from "../../../src/text/corpus.ts";
+import type { Passage } from "../../../src/text/passage.ts";
+import { loadTokenizer } from "../../../src/text/tokenizer.ts";
+import { createRandom } from "../../../src/training/random.ts";
+import { train } from "../../../src/training/train.ts";
+import { finish } from "../../support/adaptation.ts";
+import { TOKENIZER, temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
+
+/** Rows of the embedding: as many as the tokens of the prompts need. */
+const VOCABULARY = 2_700;
+const COUNT = 24;
+
+/** Words of one token each. */
+async function drawWords(count: number): Promise<string[]> {
+  const tokenizer = await loadTokenizer(TOKENIZER);
+  const words: string[] = [];
+  for (let id = 600; id < VOCABULARY; id++) {
+    const word = tokenizer.decode([id]);
+    if (/^[A-Za-z]{4,}$/.test(word) && tokenizer.encode(word).join() === `${id}`) words.push(word);
+  }
+  return createRandom("words").shuffle(words).slice(0, count);
+}
+
+/** The share of names for which the first passage found is about them. */
+async function recallAt1(model: string, corpus: string, names: readonly string[]): Promise<number> {
+  await using reatt = await ReAtt.load(model);
+  await using index = await reatt.index(readPassages(corpus), { directory: `${model}/index` });
+  const found = await reatt.retrieve(names, index, { topK: 1 });
+  return found.filter(([first], i) => first!.title === names[i]).length / names.length;
+}
+
+test("a random model of 2 + 2 layers comes to find the right passage first", async () => {
+  await using folder = temporaryFolder();
+  const at = (name: string): string => join(folder.path, name);
+  mkdirSync(at("model"));
+  await writeTinyModel(at("model"), {
+    ...{ weights: false, vocabularySize: VOCABULARY, encoderLayers: 2, retrievalLayer: 1, decoderLayers: 2 },
+    ...{ modelSize: 32, heads: 2, headSize: 32, feedForwardSize: 64, dropoutRate: 0, retrievalHead: 0 },
+    ...{ relativeBuckets: 32, relativeMaxDistance: 128, retrievalScale: 4 },
+  });
+  const words = await drawWords(2 * COUNT);
+  const names = words.slice(0, COUNT);
+  const passages = names.flatMap((title) =>
+    words.slice(COUNT).map((text): Passage => ({ id: `${title} ${text}`, title, text })),
+  );
+  const random = createRandom("contexts");
+  const questions = passages.map(({ id, title, text }) => {
+    const others = passages.filter((other) => other.title !== title && other.text !== text);
+    const read = random.shuffle([id, others[random.integer(others.length)]!.id]);
+    return { id, question: title, answers: [text], ctxs: read.map((id) => ({ id })) };
+  });
+  const corpus = writeLines(at("corpus.jsonl"), passages);
+  const options = {
+    ...{ model: at("model"), corpus, data: writeLines(at("train.jsonl"), questions), out: at("out") },
+    ...{ unsupervisedSteps: 0, questions: 64, closePassages: 2, alpha: 1, learningRate: 0.003, seed: 1 },
+  };
+  await finish(train({ ...options, out: at("untrained"), steps: 1, learningRate: 0 }));
+  assert.ok((await recallAt1(at("untrained"), corpus, names)) < 0.3);
+  await finish(train({ ...options, steps: 400 }));
+  assert.is(await recallAt1(at("out"), corpus, names), 1);
+});
+
+test.run();
