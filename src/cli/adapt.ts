@@ -68,10 +68,14 @@ export const adaptCommand: Command = defineCommand({
     },
     steps: { kind: "integer", help: "steps of an iteration (default: once through, 50 to 4000)", minimum: 1 },
     questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
-    "close-passages": { kind: "integer", help: "passages of a question", default: 8, minimum: 1 },
+    "close-passages": {
+      kind: "integer",
+      help: "passages of a question (default: 8, if there are)",
+      minimum: 1,
+    },
     objective: {
       kind: "choice",
-      choices: ["distillation", "marginal", "qa"],
+      choices: ["distillation", "supervised", "marginal", "qa"],
       help: "what is minimised",
       default: "distillation",
     },
@@ -159,10 +163,11 @@ function parseWeights(text: string): NonNullable<AdaptOptions["weights"]> {
 
 function summary({ plan, training, index }: AdaptationResult): string {
   if (!training) return plan.samples.join("\n\n");
-  const { folder, report, step, finished, probe } = training;
-  const reason = probe?.collapsed ? `: retrieval fell away; kept the model of step ${probe.step}` : "";
+  const { folder, report, step, finished, failure, probe } = training;
+  const reason = failure ? `: ${failure}; kept the model of step ${probe?.step ?? 0}` : "";
   return [
-    `${finished && !probe?.collapsed ? "Finished" : "Stopped"} after step ${step}${reason}: ${folder}`,
+    `${finished && !failure ? "Finished" : "Stopped"} after step ${step}${reason}: ${folder}`,
+    ...(finished ? [] : ["The same command with --resume goes on"]),
     `Report: ${report}`,
     ...(index ? [`Index: ${index}`] : []),
   ].join("\n");

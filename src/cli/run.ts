@@ -70,7 +70,7 @@ export function report(error: unknown, signal: AbortSignal): number {
 
 function explain(error: unknown, signal: AbortSignal): [line: string, code: number] {
   if (signal.aborted)
-    return ["interrupted; the same command goes on where an index stopped", EXIT.interrupted];
+    return ["interrupted; the same command goes on, train and adapt with --resume", EXIT.interrupted];
   if (error instanceof UsageError) return [`${error.message}; reatt --help shows the usage`, EXIT.wrongUsage];
   const message = error instanceof Error ? error.message : String(error);
   // Errors of the operating system, such as a full disk, say what is wrong by themselves.

@@ -1,5 +1,6 @@
 /** What a run tells, on the terminal: bars and lines on stderr, or one JSON object a line on stdout. */
 
+import { formatBytes } from "../format-bytes.ts";
 import type { AdaptationPlan } from "../training/adapt/plan.ts";
 import type { HeadProbe } from "../training/objective/probe-heads.ts";
 import type { TrainingEvent } from "../training/run/events.ts";
@@ -58,12 +59,17 @@ export async function showEvents<Result>(run: AsyncGenerator<TrainingEvent, Resu
 
 function planLines(plan: AdaptationPlan): string {
   const { model, parameters, passages, sources, iterations, steps, questions, closePassages } = plan;
-  const giga = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+  const unknown = Math.round(100 * plan.unknownTokens);
   return [
     `Plan: ${model} (${(parameters / 1e6).toFixed(1)} million parameters) to a corpus of ${passages} passages`,
     `  trains on   ${sources.map(({ name, examples }) => `${name} (up to ${examples})`).join(", ")}`,
     `  for         ${iterations} x ${steps} steps of ${questions} questions with ${closePassages} passages each`,
-    `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ${giga(plan.memoryBytes)} of memory, ${giga(plan.diskBytes)} of disk`,
+    `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ${formatBytes(plan.memoryBytes)} of memory, ${formatBytes(plan.diskBytes)} of disk`,
+    ...(unknown > 0
+      ? [
+          `  beware: ${unknown} % of the tokens of passages are unknown to the model, in which it sees no difference`,
+        ]
+      : []),
   ].join("\n");
 }
 

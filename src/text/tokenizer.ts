@@ -26,6 +26,8 @@ export interface Tokenizer {
   readonly vocabularySize: number;
   /** The id of `</s>`. */
   readonly eosId: number;
+  /** The id of what no piece stands for: characters of a script that the model was not made with. */
+  readonly unknownId: number;
   /** The ids of `text`, without `</s>`. Control tokens written in the text, such as `</s>`, are text; sentinels are sentinels. */
   encode(text: string): number[];
   /** The text of `ids`, leaving out padding, `</s>` and ids beyond the vocabulary; sentinels are written `<extra_id_N>`. */
@@ -83,6 +85,7 @@ export async function loadTokenizer(spieceModelFile: string, rows: number = Infi
   return {
     vocabularySize,
     eosId: model.pieces.indexOf("</s>"),
+    unknownId: model.pieces.indexOf("<unk>"),
     encode: (text) =>
       withinRows(
         splitAtSentinels(text).flatMap(({ sentinel, content }) =>

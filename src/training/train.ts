@@ -5,11 +5,10 @@ import { join } from "node:path";
 import { type ModelConfig, readConfig } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
-import { parameterShapes } from "../weights/names.ts";
 import { hasWeights } from "../weights/open.ts";
-import type { StepLosses, TrainingEngine } from "./engine/engine.ts";
+import type { TrainingEngine } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
-import { type ParameterState, parameterState } from "./engine/optimizer.ts";
+import type { ParameterState } from "./engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "./objective/trained-parameters.ts";
 import {
   type BackgroundRefresh,
@@ -20,9 +19,9 @@ import { bestHead } from "./run/best-head.ts";
 import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./run/checkpoint.ts";
 import { modelSearch, withCurrentModel } from "./run/current-model.ts";
 import { type DevSet, openDevSet } from "./run/dev.ts";
+import { divergedLoss, divergedParameter } from "./run/divergence.ts";
 import { evaluateOnDev } from "./run/evaluate.ts";
 import { reporting, type TrainingEvent, type TrainingResult } from "./run/events.ts";
-import { initialWeights, startingWeights } from "./run/initialise.ts";
 import { type ResolvedOptions, type TrainOptions, withDefaults } from "./run/options.ts";
 import {
   bestOf,
@@ -39,6 +38,7 @@ import { planOf } from "./run/run-plan.ts";
 import { saveModel } from "./run/save-model.ts";
 import { learningRateAt } from "./run/schedule.ts";
 import { iterationStage, type Stage, unsupervisedStage } from "./run/stages.ts";
+import { startingParameters } from "./run/starting-parameters.ts";
 import { type CorpusSurvey, surveyCorpus } from "./tasks/corpus.ts";
 import { readQuestionsAbout } from "./tasks/data.ts";
 import { questionTask } from "./tasks/question-task.ts";
@@ -65,7 +65,14 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
     ? yield* bestHead(options, config, corpus, questions)
     : config.retrievalHead;
   const task = questionTask(options, corpus, questions);
-  return yield* runTraining(options, { ...config, retrievalHead }, task, corpus);
+  const result = yield* runTraining(options, { ...config, retrievalHead }, task, corpus);
+  if (result.failure === undefined) return result;
+  throw new InputError({
+    where: "training",
+    expected: "a finite loss and gradient",
+    got: result.failure,
+    remedy: "begin anew with a lower learning rate",
+  });
 }
 
 /** What a run works with. */
@@ -87,9 +94,14 @@ interface Run {
   readonly probes: ProbeRecord[];
   /** What is read with the questions; none before the first iteration. */
   found: FoundExamples | undefined;
+  /** What ended the run, where that was a loss or a weight. */
+  diverged: string | undefined;
 }
 
-/** Trains on what `task` gives, iteration by iteration; a model without weights first on the texts of the corpus. */
+/**
+ * Trains on what `task` gives, iteration by iteration; a model without weights first on the texts of the corpus. Ends early where
+ * the task's probe says that retrieval fell away, or a loss is not finite, with the best model that was measured.
+ */
 export async function* runTraining(
   given: ResolvedOptions,
   config: ModelConfig,
@@ -100,11 +112,7 @@ export async function* runTraining(
   const scratch = !(await hasWeights(given.model));
   if (scratch) yield { type: "stage", name: `${given.model} has no weights: beginning with random ones` };
   const options = scratch ? given : { ...given, unsupervisedSteps: 0 };
-  const parameters = openParameters(
-    options,
-    config,
-    scratch ? initialWeights(config, options.seed) : await startingWeights(options.model, config),
-  );
+  const parameters = await startingParameters(options, config);
   const plan = planOf(options, config, parameters, task.digest, corpus.digest);
   const checkpoint = await resume(options, plan, parameters);
   await mkdir(options.out, { recursive: true });
@@ -117,16 +125,17 @@ export async function* runTraining(
     ...{ step, saved: checkpoint?.step },
     probes: checkpoint && task.probe ? await readProbeRecords(options.out, step) : [],
     found: undefined,
+    diverged: undefined,
   };
   await using refresh =
     options.refresh === "background" ? await openRefresh(run, checkpoint !== undefined) : undefined;
 
   yield* evaluate(run);
   if (!checkpoint) yield* watch(run);
-  while (run.step < stepsOf(options) && !isStopped(run) && !hasCollapsed(run.probes)) {
+  while (run.step < stepsOf(options) && !isStopped(run) && !failureOf(run)) {
     yield* trainStage(run, yield* nextStage(run), refresh);
     yield await save(run);
-    if (!isStopped(run)) yield* evaluate(run);
+    if (!isStopped(run) && !failureOf(run)) yield* evaluate(run);
   }
   if (run.step === stepsOf(options) && !isStopped(run)) yield* watch(run);
   return await conclude(run);
@@ -137,6 +146,9 @@ const stepsOf = ({ unsupervisedSteps, iterations, steps }: ResolvedOptions): num
   unsupervisedSteps + iterations * steps;
 
 const isStopped = ({ options }: Run): boolean => options.signal?.aborted === true;
+
+const failureOf = ({ diverged, probes }: Run): string | undefined =>
+  diverged ?? (hasCollapsed(probes) ? "retrieval fell away" : undefined);
 
 /** Its snapshots are checkpoints too: whenever the run stops, it goes on from the last one or later, and remembers it. */
 function openRefresh(run: Run, resumed: boolean): Promise<BackgroundRefresh> {
@@ -185,7 +197,8 @@ async function* trainStage(
       ...{ examples: stage.examples(step), objective: stage.objective(step), learningRate },
       ...{ step: run.step + 1, key: stage.seed },
     });
-    if (!Number.isFinite(losses.loss) || !Number.isFinite(losses.gradientNorm)) throw diverged(run, losses);
+    run.diverged = divergedLoss(losses, run.step + 1);
+    if (run.diverged !== undefined) return;
     run.step++;
     const questionsPerSecond = (1000 * options.questions) / (performance.now() - start);
     await log.step({
@@ -199,7 +212,7 @@ async function* trainStage(
     if (!measured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
     yield await save(run);
     saved = performance.now();
-    if (hasCollapsed(run.probes)) return;
+    if (failureOf(run)) return;
   }
 }
 
@@ -209,13 +222,15 @@ const stalenessOf = ({ found, step }: Run): number | undefined =>
 
 /** Measures retrieval with the task's probe, unless that is done, and keeps the model if it is the best. */
 async function* watch(run: Run): AsyncGenerator<TrainingEvent> {
-  const { options, config, engine, task, step, probes, log } = run;
+  const { options, config, task, step, probes, log } = run;
   if (!task.probe || probes.at(-1)?.step === step) return;
-  const reciprocalRanks = yield* measureProbe(options, config, await engine.parameters(), task.probe);
+  const parameters = await usableParameters(run);
+  if (!parameters) return;
+  const reciprocalRanks = yield* measureProbe(options, config, parameters, task.probe);
   const record = { step, reciprocalRanks };
   probes.push(record);
   const best = bestOf(probes) === record;
-  if (best) await saveModel(options.out, config, await engine.parameters(), options.model);
+  if (best) await saveModel(options.out, config, parameters, options.model);
   await writeProbeRecords(options.out, probes);
   const measures = measuresOf(record);
   await log.evaluation(step, { measures, replies: [] }, [], bestOf(probes).step);
@@ -223,40 +238,36 @@ async function* watch(run: Run): AsyncGenerator<TrainingEvent> {
 }
 
 /** Measures the model on dev before and after each iteration, unless that is done, and keeps it if it is the best. */
-async function* evaluate({
-  options,
-  config,
-  engine,
-  corpus,
-  dev,
-  log,
-  step,
-}: Run): AsyncGenerator<TrainingEvent> {
+async function* evaluate(run: Run): AsyncGenerator<TrainingEvent> {
+  const { options, config, corpus, dev, log, step } = run;
   const { unsupervisedSteps: start, steps } = options;
   const between = step >= start && (step - start) % steps === 0;
   const due = between && !log.evaluations().some((known) => known.step === step);
   if (!dev || !due) return;
+  const parameters = await usableParameters(run);
+  if (!parameters) return;
   const { questions } = dev;
-  const result = yield* withCurrentModel(
-    options,
-    config,
-    await engine.parameters(),
-    corpus,
-    async function* (model, index) {
-      yield { type: "stage", name: "answering dev questions", total: questions.length };
-      return yield* reporting((report) =>
-        evaluateOnDev(model, index, questions, {
-          signal: options.signal,
-          onProgress: (done) => report({ type: "progress", done }),
-        }),
-      );
-    },
-  );
+  const result = yield* withCurrentModel(options, config, parameters, corpus, async function* (model, index) {
+    yield { type: "stage", name: "answering dev questions", total: questions.length };
+    return yield* reporting((report) =>
+      evaluateOnDev(model, index, questions, {
+        signal: options.signal,
+        onProgress: (done) => report({ type: "progress", done }),
+      }),
+    );
+  });
   const before = bestEvaluation(log.evaluations(), start);
   const best = step > start && (!before || atLeastAsGood(result.measures, before.measures));
-  if (best) await saveModel(options.out, config, await engine.parameters(), options.model);
+  if (best) await saveModel(options.out, config, parameters, options.model);
   await log.evaluation(step, result, questions, best ? step : before?.step);
   yield { type: "evaluation", step, measures: result.measures, best };
+}
+
+/** The parameters to measure; undefined where they have become too large for that, which ends the run. */
+async function usableParameters(run: Run): Promise<ReadonlyMap<string, ParameterState> | undefined> {
+  const parameters = await run.engine.parameters();
+  run.diverged = divergedParameter(parameters, run.step);
+  return run.diverged === undefined ? parameters : undefined;
 }
 
 async function save(run: Run): Promise<TrainingEvent> {
@@ -270,46 +281,22 @@ async function save(run: Run): Promise<TrainingEvent> {
 }
 
 /** What became of the run, as far as it went. */
-async function conclude({
-  options,
-  config,
-  engine,
-  task,
-  dev,
-  step,
-  probes,
-  log,
-}: Run): Promise<TrainingResult> {
-  const collapsed = hasCollapsed(probes);
-  const finished = collapsed || step === stepsOf(options);
-  if (finished && !dev && !task.probe)
+async function conclude(run: Run): Promise<TrainingResult> {
+  const { options, config, engine, task, dev, step, probes, log } = run;
+  const failure = failureOf(run);
+  const complete = !failure && step === stepsOf(options);
+  if (complete && !dev && !task.probe)
     await saveModel(options.out, config, await engine.parameters(), options.model);
-  const ending = finished && !collapsed ? "Finished" : "Stopped";
-  const reason = collapsed ? ": retrieval fell below its start; the best model was kept" : "";
-  const report = await log.report(`${ending} after step ${step}${reason}.`);
+  const reason = failure ? `: ${failure}` : "";
+  const report = await log.report(`${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`);
   const evaluations = log.evaluations();
   const { unsupervisedSteps: start } = options;
   return {
-    ...{ folder: options.out, report, step, finished },
+    ...{ folder: options.out, report, step, finished: complete || failure !== undefined, failure },
     before: evaluations.find((evaluation) => evaluation.step === start)?.measures,
     after: bestEvaluation(evaluations, start)?.measures,
     probe: probes.length > 0 ? outcomeOf(probes) : undefined,
   };
-}
-
-/** The model's parameters, and the objective's own. */
-function openParameters(
-  options: ResolvedOptions,
-  config: ModelConfig,
-  weights: ReadonlyMap<string, Float32Array>,
-): Map<string, ParameterState> {
-  const parameters = new Map<string, ParameterState>();
-  for (const [name, shape] of parameterShapes(config))
-    parameters.set(name, parameterState(shape, weights.get(name)!));
-  parameters.set(LOG_SCALE, parameterState([], Float32Array.of(Math.log(config.retrievalScale))));
-  if (options.tau !== undefined)
-    parameters.set(HEAD_WEIGHTS, parameterState([config.heads], new Float32Array(config.heads)));
-  return parameters;
 }
 
 /** The checkpoint to go on from, its numbers put into `parameters`. */
@@ -338,16 +325,4 @@ function learned(
   const shares = Array.from(weights, (weight) => Math.exp((weight - highest) / tau));
   const total = shares.reduce((sum, share) => sum + share, 0);
   return { scale, headWeights: shares.map((share) => share / total) };
-}
-
-function diverged({ step, saved, options }: Run, { loss, gradientNorm }: StepLosses): InputError {
-  const directory = join(options.out, "checkpoint");
-  const kept =
-    saved === undefined ? "there is no checkpoint yet" : `the checkpoint of step ${saved} is in ${directory}`;
-  return new InputError({
-    where: `step ${step + 1}`,
-    expected: "a finite loss and gradient",
-    got: `a loss of ${loss} and a gradient of norm ${gradientNorm}`,
-    remedy: `begin anew with a lower learning rate; ${kept}`,
-  });
 }

@@ -8,6 +8,8 @@ import { ReAtt } from "../../reatt.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import { findRun } from "../run/checkpoint.ts";
 import { reporting, type TrainingEvent, type TrainingResult } from "../run/events.ts";
+import { saveModel } from "../run/save-model.ts";
+import { startingParameters } from "../run/starting-parameters.ts";
 import { type CorpusSurvey, readUnchanged, surveyCorpus } from "../tasks/corpus.ts";
 import { runTraining } from "../train.ts";
 import { writeModelCard } from "./card.ts";
@@ -28,8 +30,8 @@ export interface AdaptationResult {
  * Adapts a model to a corpus: with masked sentences of the corpus, with questions and answers, with relevance labels, or
  * with a mixture. First says what it is going to do; with `dryRun` that is all, and nothing is written. Then trains (see
  * `train`: log, report, checkpoints, `resume`), watching retrieval on examples that it does not train on: if that falls
- * away, training stops, and whatever happens, the model that retrieved best is the one that is kept. Last writes a model
- * card and indexes the corpus, in `out/index`.
+ * away or a loss is not finite, training stops, and whatever happens, the model that retrieved best is the one that is kept: the
+ * one that it began with, if none was better. Last writes a model card and indexes the corpus, in `out/index`.
  *
  * @throws {InputError} for files and options that can't be used, a corpus without a sentence to mask, labels of another set.
  */
@@ -38,18 +40,21 @@ export async function* adapt(given: AdaptOptions): AsyncGenerator<TrainingEvent,
   yield { type: "stage", name: "reading the corpus" };
   const corpus = await surveyCorpus(given.corpus, given.signal);
   const inputs = await readInputs(given, sources, corpus);
-  const options = withAdaptDefaults(given, availableExamples(inputs, corpus));
+  const options = withAdaptDefaults(given, availableExamples(inputs, corpus), corpus.ids.length);
   await findRun(options.out, options.resume); // before any of its files is touched
-  const tokenizer = await loadTokenizer(join(options.model, "spiece.model"));
-  const plan = await planAdaptation(options, corpus, inputs, tokenizer);
+  const config = await configOf(options);
+  const tokenizer = await loadTokenizer(join(options.model, "spiece.model"), config.vocabularySize);
+  const plan = await planAdaptation(options, config, corpus, inputs, tokenizer);
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
   await mkdir(options.out, { recursive: true });
   const task = yield* adaptationTask(options, corpus, inputs);
   const { dev: _, tagger: __, weights: ___, ...run } = options; // all three are part of the task by now
-  const training = yield* runTraining(run, await configOf(run), task, corpus);
+  const training = yield* runTraining(run, config, task, corpus);
   if (!training.finished) return { plan, training };
+  if (training.failure && !training.probe)
+    await saveModel(run.out, config, await startingParameters(run, config), run.model);
   options.signal?.throwIfAborted(); // the last step may be where it was stopped
   await writeModelCard(options, { plan, training, corpus, data: task.digest });
   if (options.querySide) return { plan, training }; // an index of the model that it began with serves this one too

@@ -63,11 +63,8 @@ ${table(
   await replaceFile(join(options.out, "README.md"), (handle) => handle.writeFile(text));
 }
 
-function ending({ step, probe }: TrainingResult): string {
-  if (!probe) return `after step ${step}, whose model this is`;
-  const why = probe.collapsed ? ", because retrieval fell away" : "";
-  return `after step ${step}${why}; this is the model of step ${probe.step}`;
-}
+const ending = ({ step, failure, probe }: TrainingResult): string =>
+  `after step ${step}${failure ? `: ${failure}` : ""}; this is the model of step ${probe?.step ?? (failure ? 0 : step)}`;
 
 function figures({ probe }: TrainingResult): string {
   if (!probe) return "There were too few examples to keep some apart for measuring.";

@@ -8,7 +8,10 @@ import type { SourcePassage, Tagger } from "../salient-spans.ts";
 /** What a model is adapted with: masked sentences of the corpus, questions and answers, relevance labels. */
 export type SourceName = "spans" | "questions" | "labels";
 
-/** Of those that are not said, `iterations` is 1, `steps` once through the examples (at most 4,000), and `alpha` 1. */
+/**
+ * Of those that are not said, `iterations` is 1, `steps` once through the examples (50 to 4,000), `closePassages` 8 or those that
+ * the corpus has, and `alpha` 1.
+ */
 export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsupervisedSteps" | "qaSteps"> {
   /** Questions and answers: see `readTrainingFile`. */
   readonly data?: string | undefined;
@@ -37,6 +40,7 @@ type Defaulted = "sourcePassage" | "probeSteps";
 export type ResolvedAdaptOptions = ResolvedOptions &
   AdaptOptions & { readonly [Name in Defaulted]-?: NonNullable<AdaptOptions[Name]> };
 
+const CLOSE_PASSAGES = 8;
 /** The steps of the paper's adaptations. */
 const MAX_STEPS = 4_000;
 /** Fewer do not get anywhere: a tenth of them is warm-up. */
@@ -68,8 +72,12 @@ export function sourcesOf({ data, queries, qrels, spans, weights = {} }: AdaptOp
   return names;
 }
 
-/** @param examples how many there are to train on. @throws {InputError} where the model would be written over itself. */
-export function withAdaptDefaults(options: AdaptOptions, examples: number): ResolvedAdaptOptions {
+/** @param examples how many there are to train on, in a corpus of so many passages. @throws {InputError} where the model would be written over itself. */
+export function withAdaptDefaults(
+  options: AdaptOptions,
+  examples: number,
+  passages: number,
+): ResolvedAdaptOptions {
   if (resolve(options.out) === resolve(options.model))
     throw problem(options.out, "another folder than the model's", "the same", "adapt into a new folder");
   const { questions = 16, querySide, objective, tau } = options;
@@ -79,8 +87,10 @@ export function withAdaptDefaults(options: AdaptOptions, examples: number): Reso
   }
   const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, Math.ceil(examples / questions)));
   const all = steps * (options.iterations ?? 1);
+  const closePassages = options.closePassages ?? Math.min(CLOSE_PASSAGES, passages);
+  const alpha = options.alpha ?? 1;
   return {
-    ...withDefaults({ ...options, unsupervisedSteps: 0, steps, alpha: options.alpha ?? 1 }),
+    ...withDefaults({ ...options, unsupervisedSteps: 0, steps, closePassages, alpha }),
     sourcePassage: options.sourcePassage ?? "without-sentence",
     probeSteps: options.probeSteps ?? Math.max(10, Math.min(200, Math.round(all / 10))),
   };

@@ -1,6 +1,6 @@
 /** What an adaptation is going to do, and about what it takes. */
 
-import { type ModelConfig, readConfig } from "../../config.ts";
+import type { ModelConfig } from "../../config.ts";
 import { readPassages } from "../../text/corpus.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
@@ -11,12 +11,14 @@ import type { CorpusSurvey } from "../tasks/corpus.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import type { ResolvedAdaptOptions, SourceName } from "./options.ts";
 import { type AdaptationSample, adaptationSamples } from "./samples.ts";
-import { wantedSentences } from "./task.ts";
+import { PROBE_PASSAGES, wantedSentences } from "./task.ts";
 
 export interface AdaptationPlan {
   readonly model: string;
   readonly parameters: number;
   readonly passages: number;
+  /** The share of the tokens of passages that the tokenizer does not know: about 0 for a language that the model was made with. */
+  readonly unknownTokens: number;
   /** What is trained on, and how much there is of it at most. */
   readonly sources: readonly { readonly name: SourceName; readonly examples: number }[];
   readonly iterations: number;
@@ -33,8 +35,8 @@ export interface AdaptationPlan {
 
 /** Passages and examples whose length is taken for that of all. */
 const SAMPLED = 200;
-/** Of the rate of a large matrix product, what a training step reaches: 120-142 of 115-180 GFLOP/s on two cores. */
-const EFFICIENCY = 0.8;
+/** Of the rate of a large matrix product, what a training step reaches: 60-72 of 122 GFLOP/s on two cores (docs/TRAINING.md). */
+const EFFICIENCY = 0.55;
 /** Backward takes twice the work of forward. */
 const FORWARD_AND_BACKWARD = 3;
 /** A chunk's tokens times its layers times so many numbers a token, in units of the width of the model. */
@@ -46,20 +48,21 @@ const FLOAT_BYTES = 4;
 /** Masked sentences made in a second: two are tagged for one that is usable, and its near copies are looked for. */
 const SENTENCES_PER_SECOND = 150;
 
+/** @param config the adapted model's */
 export async function planAdaptation(
   options: ResolvedAdaptOptions,
+  config: ModelConfig,
   corpus: CorpusSurvey,
   inputs: AdaptationInputs,
   tokenizer: Tokenizer,
 ): Promise<AdaptationPlan> {
-  const config = await readConfig(options.model);
   const samples = await adaptationSamples(options, corpus, inputs);
   const lengths = await meanLengths(options, corpus, tokenizer, samples);
   const work = workOf(config, options, lengths);
-  const { iterations, steps, questions, closePassages } = options;
-  const refreshes = refreshesOf(options);
+  const { iterations, steps, questions, closePassages, probeSteps } = options;
   const passages = corpus.ids.length;
-  const indexed = (refreshes + 1) * passages * work.passage; // the last one is the adapted model's
+  const indexed = indexesOf(options) * passages;
+  const watched = (2 + Math.floor((iterations * steps) / probeSteps)) * Math.min(passages, PROBE_PASSAGES);
   const sentences = inputs.sources.includes("spans") ? wantedSentences(options, inputs.sources) : 0;
   const rate = EFFICIENCY * (await measureProductRate(config.modelSize, options));
   const examples: Record<SourceName, number> = {
@@ -71,9 +74,12 @@ export async function planAdaptation(
     model: options.model,
     parameters: work.parameters,
     passages,
+    unknownTokens: lengths.unknown,
     sources: inputs.sources.map((name) => ({ name, examples: examples[name] })),
     ...{ iterations, steps, questions, closePassages },
-    seconds: (iterations * steps * work.step + indexed) / rate + sentences / SENTENCES_PER_SECOND,
+    seconds:
+      (iterations * steps * work.step + (indexed + watched) * work.passage) / rate +
+      sentences / SENTENCES_PER_SECOND,
     ...sizesOf(config, options, passages, lengths, work.parameters),
     samples: samples.map(({ text }) => text),
   };
@@ -85,6 +91,12 @@ function refreshesOf({ refresh, refreshSteps, iterations, steps }: ResolvedAdapt
   return refresh === "iterations" ? iterations - 1 : Math.floor((iterations * steps - 1) / refreshSteps);
 }
 
+/** How often the corpus is indexed: for close passages, once for all of them where keys stay as they are, and in the end. */
+function indexesOf(options: ResolvedAdaptOptions): number {
+  const refreshes = refreshesOf(options);
+  return options.querySide ? Math.min(1, refreshes) : refreshes + 1;
+}
+
 interface Lengths {
   /** Tokens. */
   readonly passage: number;
@@ -92,6 +104,8 @@ interface Lengths {
   readonly answer: number;
   /** UTF-16 units of a passage. */
   readonly characters: number;
+  /** The share of a passage's tokens that are unknown. */
+  readonly unknown: number;
 }
 
 async function meanLengths(
@@ -101,15 +115,19 @@ async function meanLengths(
   samples: readonly AdaptationSample[],
 ): Promise<Lengths> {
   const tokens: number[] = [];
+  const unknown: number[] = [];
   const characters: number[] = [];
   for await (const passage of readPassages(file, signal)) {
     if (createRandom(seed, "length", passage.id).next() * corpus.ids.length >= SAMPLED) continue;
-    tokens.push(passageIds(tokenizer, passage, maxPassageTokens).length);
+    const ids = passageIds(tokenizer, passage, maxPassageTokens);
+    tokens.push(ids.length);
+    unknown.push(ids.filter((id) => id === tokenizer.unknownId).length);
     characters.push(passage.title.length + passage.text.length);
   }
   return {
     passage: mean(tokens),
     characters: mean(characters),
+    unknown: mean(unknown) / mean(tokens),
     question: mean(samples.map(({ question }) => retrievalQuestionIds(tokenizer, question).length)),
     answer: mean(samples.map(({ answer }) => Math.min(maxAnswerTokens, tokenizer.encode(answer).length + 1))),
   };
@@ -121,14 +139,18 @@ async function meanLengths(
  */
 export function workOf(
   config: ModelConfig,
-  { questions, closePassages }: Pick<ResolvedAdaptOptions, "questions" | "closePassages">,
+  {
+    questions,
+    closePassages,
+    querySide,
+  }: Pick<ResolvedAdaptOptions, "questions" | "closePassages" | "querySide">,
   lengths: Pick<Lengths, "passage" | "question" | "answer">,
 ): { step: number; passage: number; parameters: number } {
   const { encoderLayers, retrievalLayer, decoderLayers, heads, headSize, modelSize, vocabularySize } = config;
   const shapes = [...parameterShapes(config)];
   const sizeOf = (part: string): number =>
     shapes
-      .filter(([name]) => name.includes(part) && !name.includes("relative"))
+      .filter(([name]) => name.startsWith(part) && !name.includes("relative"))
       .reduce((sum, [, shape]) => sum + shape.reduce((product, size) => product * size, 1), 0);
   const block = sizeOf("encoder.block.") / encoderLayers;
   const cross = 2 * modelSize * heads * headSize; // keys and values of one decoder layer
@@ -141,12 +163,14 @@ export function workOf(
   const written = sizeOf("decoder.block.") - decoderLayers * cross + vocabularySize * modelSize;
   const writing =
     questions * lengths.answer * (2 * written + decoderLayers * attention(closePassages * pair));
-  const lowerAll = pairs * lower(lengths.passage) + 2 * questions * lower(lengths.question);
+  const asked = questions * lower(lengths.question);
+  const lowerAll = pairs * lower(lengths.passage) + 2 * asked;
   const forward = lowerAll + pairs * (upper + reading) + writing;
+  const trained = querySide ? forward + (FORWARD_AND_BACKWARD - 1) * asked : FORWARD_AND_BACKWARD * forward;
   return {
-    step: FORWARD_AND_BACKWARD * forward + lowerAll, // the gradient cache runs the lower layers once more
+    step: trained + lowerAll, // the gradient cache runs the lower layers once more
     passage: lower(lengths.passage),
-    parameters: sizeOf("."),
+    parameters: sizeOf(""),
   };
 }
 
@@ -163,13 +187,13 @@ function sizesOf(
   const held = Math.min(passages, steps * questions * closePassages) * lengths.characters;
   const states = CHUNK_TOKENS * layers * NUMBERS_PER_TOKEN * config.modelSize * FLOAT_BYTES;
   const index = passages * (lengths.passage * config.headSize * FLOAT_BYTES + lengths.characters);
-  const indexes = refreshesOf(options) > 0 ? 2 : 1;
+  const searched = Math.min(1, refreshesOf(options));
   const beside = refresh === "background" ? BASE_BYTES + model : 0;
   return {
     // value, gradient, two means of AdamW, gradients of a chunk; then the model whose retrieval is measured, encoder and reader
     memoryBytes: BASE_BYTES + 7 * model + states + 2 * held + beside,
     // a checkpoint while it replaces another (6), the model, the one that is measured, the one that an iteration searches with
-    diskBytes: (6 + 1 + indexes) * model + indexes * index,
+    diskBytes: (6 + 2 + searched) * model + (searched + (options.querySide ? 0 : 1)) * index,
   };
 }
 

@@ -25,7 +25,7 @@ const MAX_PER_PASSAGE = 5;
 const MIN_FOR_PROBE = 1_000;
 
 /** Random passages that the right ones are to be told from. */
-const PROBE_PASSAGES = 400;
+export const PROBE_PASSAGES = 400;
 /** Passages in which an answer is looked for, where nobody said which one is right. */
 const PROBE_DEPTH = 20;
 
@@ -95,7 +95,10 @@ export async function* adaptationTask(
   };
 }
 
-/** The passages of masked sentences take part without these: to find them with the sentence would be no feat. */
+/**
+ * The passages of masked sentences take part without these: to find them with the sentence would be no feat. Where documents are
+ * of one sentence and nothing is left of any, they do so as they are: that shows at least whether retrieval falls away.
+ */
 async function probeOf(
   options: ResolvedAdaptOptions,
   corpus: CorpusSurvey,
@@ -108,12 +111,12 @@ async function probeOf(
   while (ids.size < count) ids.add(corpus.ids[random.integer(corpus.ids.length)]!);
   const passages = await pickPassages(options.corpus, ids, corpus.digest, options.signal);
   const questions = [...known];
-  for (const [id, masked] of ofPassage) {
-    const left = removeMaskedSentence(masked, passages.get(id)!);
-    if (left === undefined) continue;
-    passages.set(id, left);
-    questions.push({ question: masked.question, relevant: [id] });
-  }
+  const left = [...ofPassage.values()].flatMap(
+    (masked) => removeMaskedSentence(masked, passages.get(masked.passageId)!) ?? [],
+  );
+  for (const passage of left) passages.set(passage.id, passage);
+  for (const id of left.length > 0 ? left.map((passage) => passage.id) : ofPassage.keys())
+    questions.push({ question: ofPassage.get(id)!.question, relevant: [id] });
   return { questions, passages: [...passages.values()], every: options.probeSteps };
 }
 

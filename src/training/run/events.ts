@@ -45,6 +45,8 @@ export interface TrainingResult {
   readonly step: number;
   /** False where the run was stopped before its end; `resume` goes on with it. */
   readonly finished: boolean;
+  /** What ended the run before its last step: a loss that is not finite, or retrieval that fell away. */
+  readonly failure?: string | undefined;
   /** On dev, where there is one: before training, and of the model in `folder`. */
   readonly before?: Measures | undefined;
   readonly after?: Measures | undefined;

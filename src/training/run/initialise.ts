@@ -1,14 +1,13 @@
 /**
- * The weights that training begins with: a model's, or random ones to train from scratch.
+ * Random weights to train from scratch: T5's, as Hugging Face transformers draws them (`T5PreTrainedModel._init_weights`
+ * with `initializer_factor` 1).
  *
- * Those are T5's, as Hugging Face transformers draws them (`T5PreTrainedModel._init_weights` with `initializer_factor` 1).
  * The products that other models divide by the square root of the head size T5 leaves alone; its queries begin smaller
  * by that much instead.
  */
 
-import { type ModelConfig, readConfig } from "../../config.ts";
-import { loadWeights } from "../../weights/load.ts";
-import { encoderName, parameterShapes } from "../../weights/names.ts";
+import type { ModelConfig } from "../../config.ts";
+import { parameterShapes } from "../../weights/names.ts";
 import { createRandom } from "../random.ts";
 
 /** The standard deviation of a weight, by the last part of its name that is not `weight`. Norms, which are not here, are 1. */
@@ -25,21 +24,6 @@ const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => numb
   wi_1: ({ modelSize }) => modelSize ** -0.5,
   wo: ({ feedForwardSize }) => feedForwardSize ** -0.5,
 };
-
-/**
- * The weights of the model in `folder`. A query encoder that `config` has and that model has not begins as a copy of the encoder.
- *
- * @throws {InputError} as `loadWeights` does
- */
-export async function startingWeights(
-  folder: string,
-  config: ModelConfig,
-): Promise<Map<string, Float32Array>> {
-  const weights = await loadWeights(folder, await readConfig(folder));
-  for (const name of parameterShapes(config).keys())
-    if (!weights.has(name)) weights.set(name, weights.get(encoderName(name))!.slice());
-  return weights;
-}
 
 /** Every weight of the model, by its name in a checkpoint. Each is drawn from a stream that `seed` and its name determine. */
 export function initialWeights(config: ModelConfig, seed: number | string): Map<string, Float32Array> {

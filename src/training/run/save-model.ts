@@ -8,6 +8,9 @@ import { writeSafetensors } from "../../weights/write-safetensors.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objective/trained-parameters.ts";
 
+/** Beyond it exp(s), which is computed in float32, is 0 or infinite: a retrieval that has collapsed. */
+const MAX_LOG_SCALE = 87;
+
 /**
  * Writes `config.json`, `spiece.model` and `model.safetensors`, each in one step.
  *
@@ -35,7 +38,8 @@ export function learnedConfig(
   parameters: ReadonlyMap<string, ParameterState>,
 ): ModelConfig {
   const headWeights = parameters.get(HEAD_WEIGHTS)?.value;
-  const retrievalScale = Math.exp(parameters.get(LOG_SCALE)!.value[0]!);
+  const logScale = parameters.get(LOG_SCALE)!.value[0]!;
+  const retrievalScale = Math.exp(Math.max(-MAX_LOG_SCALE, Math.min(MAX_LOG_SCALE, logScale)));
   const retrievalHead = headWeights ? headWeights.indexOf(Math.max(...headWeights)) : config.retrievalHead;
   return { ...config, retrievalScale, retrievalHead };
 }

@@ -13,6 +13,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { writeConfig } from "../../../src/config.ts";
 import { InputError } from "../../../src/errors.ts";
+import { ReAtt } from "../../../src/reatt.ts";
 import { type AdaptationResult, adapt } from "../../../src/training/adapt/adapt.ts";
 import type { AdaptOptions } from "../../../src/training/adapt/options.ts";
 import type { TrainingEvent } from "../../../src/training/run/events.ts";
@@ -83,8 +84,36 @@ test("retrieval that falls away stops the run, and the start is kept", async () 
   assert.is(probe!.step, 0);
   assert.equal(probe!.after, probe!.before);
   assert.ok(modelBytes(at("collapsed")).equals(modelBytes(model)), "bit for bit");
-  assert.match(readFileSync(at("collapsed", "README.md"), "utf8"), /because retrieval fell away/);
+  assert.match(
+    readFileSync(at("collapsed", "README.md"), "utf8"),
+    /after step \d+: retrieval fell away; this is the model of step 0/,
+  );
   assert.ok(existsSync(at("collapsed", "index")));
+});
+
+test("a loss that is not finite ends the run with the best model, its card and its index", async () => {
+  const diverging = { model, corpus, data: files.data, ...SMALL, steps: 9, learningRate: 1e30 };
+  const few = {
+    ...diverging,
+    data: writeLines(at("few.jsonl"), [{ question: "where?", answers: ["Oslo"] }]),
+  };
+  const cases: readonly [out: string, options: typeof diverging & { dev?: string }][] = [
+    ["between two looks", { ...diverging, dev: files.data, probeSteps: 5 }],
+    ["at a look", { ...diverging, dev: files.data, probeSteps: 1 }],
+    ["without a look", few],
+  ];
+  for (const [out, options] of cases) {
+    const { training, index } = await finish(adapt({ ...options, out: at(out) }));
+    assert.ok(training!.finished && training!.step < 9, out);
+    assert.ok(modelBytes(at(out)).equals(modelBytes(model)), out);
+    assert.is(index, at(out, "index"));
+    await using kept = await ReAtt.load(at(out));
+    await using opened = await kept.openIndex(index!);
+    assert.is(opened.passageCount, 12);
+    const card = readFileSync(at(out, "README.md"), "utf8");
+    assert.match(card, /after step \d: a (loss|weight) of .* step \d; this is the model of step 0/);
+    assert.match(readFileSync(at(out, "report.html"), "utf8"), /Stopped after step \d: /);
+  }
 });
 
 test("what can't be used is one clear line", async () => {

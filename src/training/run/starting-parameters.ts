@@ -1,0 +1,34 @@
+/** What a run begins with: the parameters of its model, or random ones, and the objective's own. */
+
+import { type ModelConfig, readConfig } from "../../config.ts";
+import { loadWeights } from "../../weights/load.ts";
+import { encoderName, parameterShapes } from "../../weights/names.ts";
+import { hasWeights } from "../../weights/open.ts";
+import { type ParameterState, parameterState } from "../engine/optimizer.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../objective/trained-parameters.ts";
+import { initialWeights } from "./initialise.ts";
+import type { ResolvedOptions } from "./options.ts";
+
+/**
+ * By the names of the checkpoint, `head_weights` and `log_scale`. A query encoder that `config` has and the model has not begins
+ * as a copy of the encoder.
+ *
+ * @throws {InputError} as `loadWeights` does
+ */
+export async function startingParameters(
+  { model, seed, tau }: Pick<ResolvedOptions, "model" | "seed" | "tau">,
+  config: ModelConfig,
+): Promise<Map<string, ParameterState>> {
+  const weights = (await hasWeights(model))
+    ? await loadWeights(model, await readConfig(model))
+    : initialWeights(config, seed);
+  const parameters = new Map<string, ParameterState>();
+  for (const [name, shape] of parameterShapes(config)) {
+    const numbers = weights.get(name) ?? weights.get(encoderName(name))!.slice();
+    parameters.set(name, parameterState(shape, numbers));
+  }
+  parameters.set(LOG_SCALE, parameterState([], Float32Array.of(Math.log(config.retrievalScale))));
+  if (tau !== undefined)
+    parameters.set(HEAD_WEIGHTS, parameterState([config.heads], new Float32Array(config.heads)));
+  return parameters;
+}
