@@ -4,6 +4,8 @@
  * Source: Ge et al., Optimized product quantization, 2014, section 4 (parametric solution, eigenvalue allocation).
  */
 
+import { compile } from "../../tensor/session.ts";
+import { trace } from "../../tensor/trace.ts";
 import { dotProduct } from "../search/score.ts";
 import { partStarts } from "./codec.ts";
 
@@ -36,6 +38,27 @@ export function rotate(rows: Float32Array, axes: Float32Array, dimension: number
     const d = i % dimension;
     return dotProduct(rows, i - d, axes, d * dimension, dimension);
   });
+}
+
+export interface Rotation extends AsyncDisposable {
+  /** As `rotate`, in float32. */
+  rotate(rows: Float32Array): Promise<Float32Array>;
+}
+
+/** `rotate` for many rows, on onnxruntime. */
+export async function openRotation(axes: Float32Array, dimension: number): Promise<Rotation> {
+  const graph = trace({ rows: ["float32", "row", dimension] }, (ops, { rows }) => ({
+    rotated: ops.matmul(rows, ops.transpose(ops.parameter("axes", [dimension, dimension]), [1, 0])),
+  }));
+  const session = await compile(graph, { weights: new Map([["axes", axes]]) });
+  return {
+    async rotate(rows) {
+      const shape = [rows.length / dimension, dimension];
+      const { rotated } = await session.run<"rotated">({ rows: { data: rows, shape } });
+      return rotated.data as Float32Array;
+    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
 }
 
 function secondMoments(rows: Float32Array, dimension: number): Float64Array[] {

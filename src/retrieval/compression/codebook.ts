@@ -64,7 +64,7 @@ async function readWhole(path: string, record: FileRecord | undefined): Promise<
       got: "others",
       remedy: "restore the file from a copy, or build the index again",
     });
-  return Uint8Array.from(data); // a copy, since a small file shares its memory with others
+  return new Uint8Array(data); // a copy, since a small file shares its memory with others
 }
 
 /** The codec of an index. Throws `InputError` where its codebook is damaged. */

@@ -1,6 +1,6 @@
 /** Codes token keys with a codebook (codec.ts has the form of a code). */
 
-import { openProducts } from "../search/products.ts";
+import { openRotation } from "./axes.ts";
 import { type Codebook, centroidBytes, decodeKeys, ENTRIES, partStarts } from "./codec.ts";
 import { type NearestFinder, openNearestFinder } from "./nearest.ts";
 
@@ -15,7 +15,7 @@ export interface KeyEncoder extends AsyncDisposable {
 export async function openEncoder(codebook: Codebook): Promise<KeyEncoder> {
   const { dimension, axes, centroids, parts, tables, ratios } = codebook;
   const idBytes = centroidBytes(codebook);
-  const products = await openProducts(dimension, undefined);
+  const rotation = await openRotation(axes, dimension);
   const finders = new Map<number, NearestFinder>();
   const findNearest = async (rows: Float32Array, table: Float32Array, size: number): Promise<Uint32Array> => {
     if (!finders.has(size)) finders.set(size, await openNearestFinder(size));
@@ -23,7 +23,7 @@ export async function openEncoder(codebook: Codebook): Promise<KeyEncoder> {
   };
   return {
     async encode(keys) {
-      const rotated = await products.multiply(keys, axes); // [n, dimension]
+      const rotated = await rotation.rotate(keys); // [n, dimension]
       const nearest = await findNearest(rotated, centroids, dimension);
       const left = subtractCentroids(rotated, nearest, centroids, dimension);
       const { codes, starts } = startCodes(nearest, parts, idBytes);
@@ -44,7 +44,7 @@ export async function openEncoder(codebook: Codebook): Promise<KeyEncoder> {
       return codes;
     },
     async [Symbol.asyncDispose]() {
-      await products[Symbol.asyncDispose]();
+      await rotation[Symbol.asyncDispose]();
       for (const finder of finders.values()) await finder[Symbol.asyncDispose]();
     },
   };

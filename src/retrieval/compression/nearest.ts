@@ -63,9 +63,11 @@ function tableColumns(table: Float32Array, size: number, groups: number): Float3
 }
 
 function withOnes(rows: Float32Array, size: number): Float32Array {
-  const extended = new Float32Array(rows.length + rows.length / size).fill(1);
-  for (let row = 0; row < rows.length / size; row++)
-    extended.set(rows.subarray(row * size, (row + 1) * size), row * (size + 1));
+  const extended = new Float32Array(rows.length + rows.length / size);
+  for (let from = 0, to = 0; from < rows.length; to++) {
+    for (const end = from + size; from < end; ) extended[to++] = rows[from++]!;
+    extended[to] = 1;
+  }
   return extended;
 }
 
@@ -78,17 +80,27 @@ function nearestOfGroups(
   maxima: Float32Array,
 ): void {
   const groups = maxima.length / found.length;
-  const count = table.length / size;
   for (let row = 0; row < found.length; row++) {
     let group = 0;
-    for (let g = 1; g < groups; g++) if (maxima[row * groups + g]! > maxima[row * groups + group]!) group = g;
+    let greatest = -Infinity;
+    for (let g = 0, at = row * groups; g < groups; g++, at++) {
+      const maximum = maxima[at]!;
+      if (maximum > greatest) {
+        greatest = maximum;
+        group = g;
+      }
+    }
     let least = Infinity;
-    for (let c = group * GROUP; c < Math.min(count, (group + 1) * GROUP); c++) {
+    const end = Math.min(table.length, (group + 1) * GROUP * size);
+    for (let at = group * GROUP * size; at < end; ) {
       let distance = 0;
-      for (let d = 0; d < size; d++) distance += (rows[row * size + d]! - table[c * size + d]!) ** 2;
+      for (let from = row * size; from < (row + 1) * size; from++, at++) {
+        const difference = rows[from]! - table[at]!;
+        distance += difference * difference;
+      }
       if (distance < least) {
         least = distance;
-        found[row] = c;
+        found[row] = at / size - 1;
       }
     }
   }

@@ -79,11 +79,16 @@ export function checkedFile(
   };
 }
 
+/** Blocks of a file are numbered below this: 2^40 bytes. */
+const FILE_BLOCKS = 2 ** 26;
+
 /** The blocks that were read last, of any number of files, in at most `limit` bytes. */
 export class BlockCache {
   readonly #limit: number;
   #bytes = 0;
-  readonly #blocks: Map<string, Uint8Array> = new Map();
+  #files = 0;
+  /** By the number of the file and that of the block in it, as one number: a search looks up thousands. */
+  readonly #blocks: Map<number, Uint8Array> = new Map();
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -91,6 +96,7 @@ export class BlockCache {
 
   /** The same file; reads within a block are served from memory where it is there. */
   over(file: CheckedFile): CheckedFile {
+    const base = this.#files++ * FILE_BLOCKS;
     return {
       ...file,
       read: async (position, length) => {
@@ -98,16 +104,16 @@ export class BlockCache {
         const last = Math.floor((position + length - 1) / BLOCK_BYTES);
         if (last - first > 8 || length === 0) return file.read(position, length); // a scan would only wash out the rest
         const start = position - first * BLOCK_BYTES;
-        if (first === last) return (await this.#block(file, first)).subarray(start, start + length);
+        if (first === last) return (await this.#block(file, base, first)).subarray(start, start + length);
         const blocks = [];
-        for (let block = first; block <= last; block++) blocks.push(await this.#block(file, block));
+        for (let block = first; block <= last; block++) blocks.push(await this.#block(file, base, block));
         return new Uint8Array(Buffer.concat(blocks).subarray(start, start + length));
       },
     };
   }
 
-  async #block(file: CheckedFile, block: number): Promise<Uint8Array> {
-    const key = `${file.path} ${block}`;
+  async #block(file: CheckedFile, base: number, block: number): Promise<Uint8Array> {
+    const key = base + block;
     const known = this.#blocks.get(key);
     if (known) {
       this.#blocks.delete(key); // to the end of the line

@@ -54,7 +54,12 @@ export async function openSegment(
   };
   try {
     const checked = await openFiles(path, record, handles);
-    const files = (name: string) => cache?.over(checked(name)) ?? checked(name);
+    const known = new Map<string, CheckedFile>(); // to the cache, a file that is opened again is another
+    const files = (name: string): CheckedFile => {
+      const file = known.get(name) ?? cache?.over(checked(name)) ?? checked(name);
+      known.set(name, file);
+      return file;
+    };
     const deleted = await readDeleted(path, record);
     const isAlive = (ordinal: number) => !((deleted[ordinal >>> 3] ?? 0) & (1 << (ordinal & 7)));
     return { ...readers(files, decoder), record, isAlive, [Symbol.asyncDispose]: dispose };
@@ -72,25 +77,21 @@ function readers(
   const offsets = files("offsets.u64");
   const ids = files("ids.u64");
   const keys = files(decoder.file);
-  const rows = async (file: CheckedFile, first: number, count: number) =>
-    bigIntegers(await file.read(first * ROW_BYTES, count * ROW_BYTES));
   const tokenStarts = async (first: number, count: number): Promise<number[]> => {
-    const starts = await rows(offsets, first, count + 1);
-    return Array.from({ length: count + 1 }, (_, i) => Number(starts[2 * i]));
+    const starts = integers(await offsets.read(first * ROW_BYTES, (count + 1) * ROW_BYTES));
+    return Array.from({ length: count + 1 }, (_, i) => starts[2 * i]!);
   };
   const codes = async (first: number, count: number): Promise<Uint8Array> => {
     const { tokenBytes } = decoder;
     const starts =
       tokenBytes === undefined
-        ? bigIntegers(await files("codes.u64").read(first * 8, (count + 1) * 8))
+        ? integers(await files("codes.u64").read(first * 8, (count + 1) * 8))
         : (await tokenStarts(first, count)).map((token) => token * tokenBytes);
-    const start = Number(starts[0]);
-    return keys.read(start, Number(starts[count]) - start);
+    return keys.read(starts[0]!, starts[count]! - starts[0]!);
   };
   const packedPassage = async (ordinal: number): Promise<Uint8Array> => {
-    const bounds = await rows(offsets, ordinal, 2);
-    const start = Number(bounds[1]);
-    return passages.read(start, Number(bounds[3]) - start);
+    const bounds = integers(await offsets.read(ordinal * ROW_BYTES, 2 * ROW_BYTES));
+    return passages.read(bounds[1]!, bounds[3]! - bounds[1]!);
   };
   const passage = async (ordinal: number): Promise<Passage> => unpackPassage(await packedPassage(ordinal));
   return {
@@ -100,14 +101,15 @@ function readers(
     packedPassage,
     passage,
     async find(id) {
-      const idRows = (first: number, count: number) => rows(ids, first, count);
+      const idRows = async (first: number, count: number) =>
+        bigIntegers(await ids.read(first * ROW_BYTES, count * ROW_BYTES));
       for (const ordinal of await findOrdinals(id, ids.bytes / ROW_BYTES, idRows))
         if ((await passage(ordinal)).id === id) return ordinal;
       return undefined;
     },
     async list(centroid) {
-      const [start, end] = bigIntegers(await files("lists.u64").read(centroid * 8, 16));
-      return files("lists.bin").read(Number(start), Number(end! - start!));
+      const [start, end] = integers(await files("lists.u64").read(centroid * 8, 16));
+      return files("lists.bin").read(start!, end! - start!);
     },
   };
 }
@@ -163,6 +165,14 @@ async function readChecksums(
     start += count;
   }
   return checksums;
+}
+
+/** uint64 that are below 2^53, without a BigInt for each: a search reads thousands of positions. */
+function integers(data: Uint8Array): Float64Array {
+  const words = new Uint32Array(data.buffer, data.byteOffset, data.length / 4);
+  const values = new Float64Array(words.length / 2);
+  for (let i = 0; i < values.length; i++) values[i] = words[2 * i]! + 2 ** 32 * words[2 * i + 1]!;
+  return values;
 }
 
 const bigIntegers = (data: Uint8Array): BigUint64Array =>

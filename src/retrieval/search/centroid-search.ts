@@ -67,8 +67,7 @@ async function bestByCodes(
   const best = new Best(count);
   for (let first = 0; first < candidates.length; first += SCORED_AT_ONCE) {
     const ordinals = candidates.subarray(first, first + SCORED_AT_ONCE);
-    const codes: Uint8Array[] = [];
-    for (const ordinal of ordinals) codes.push(await store.codes(ordinal));
+    const codes = await Promise.all(Array.from(ordinals, (ordinal) => store.codes(ordinal))); // side by side
     for (const [i, value] of score(codes).entries()) best.push(ordinals[i]!, value);
   }
   return ordinalsOf(best, count);

@@ -7,7 +7,7 @@
  *
  * and the products of q_i with all centroids and entries are computed once a question, so a key costs a look-up for each
  * part (asymmetric distance computation). Most keys do not even cost that: what residuals add to q_i . c has a standard
- * deviation of s_i, and where r q_i . c lies more than 2 s_i below the best of the passage, the key is passed over.
+ * deviation of s_i, and where r q_i . c lies 2 s_i below the best product of the passage so far, the key is passed over.
  *
  * Question token by question token over all passages: so the entries' products stay in the processor's first cache.
  * Source: Jégou et al., Product quantization for nearest neighbor search, 2011, section III.A.
@@ -39,9 +39,14 @@ export function codeScorer(
   const count = centroids.length / dimension;
   const tokens = Array.from({ length: question.length / dimension }, (_, i): QuestionToken => {
     const query = question.subarray(i * dimension, (i + 1) * dimension);
-    const residuals: ResidualProducts[] = [];
-    for (const [parts, table] of tables) residuals[parts] = residualProducts(query, table, parts);
-    return { centroids: centroidProducts.subarray(i * count, (i + 1) * count), residuals };
+    const entries: Float32Array[] = [];
+    const slacks = new Float32Array(dimension + 1);
+    for (const [parts, table] of tables) {
+      const products = entryProducts(query, table, parts);
+      entries[parts] = products;
+      slacks[parts] = SLACK * deviation(products);
+    }
+    return { centroids: centroidProducts.subarray(i * count, (i + 1) * count), entries, slacks };
   });
   return (passages) => {
     const keys = readCodes(passages, codebook);
@@ -55,34 +60,42 @@ export function codeScorer(
 interface QuestionToken {
   /** With each centroid. */
   readonly centroids: Float32Array;
-  /** By the number of parts. */
-  readonly residuals: readonly ResidualProducts[];
+  /** By the number of parts: with the entries of each part, [parts, 256]. */
+  readonly entries: readonly Float32Array[];
+  /** By the number of parts: how far residuals can be expected to move a product. */
+  readonly slacks: Float32Array;
 }
 
-interface ResidualProducts {
-  /** With the entries of each part: [parts, 256]. */
-  readonly entries: Float32Array;
-  /** How far residuals can be expected to move a product. */
-  readonly slack: number;
-}
-
-function residualProducts(query: Float32Array, table: Float32Array, parts: number): ResidualProducts {
+function entryProducts(query: Float32Array, table: Float32Array, parts: number): Float32Array {
   const entries = new Float32Array(parts * ENTRIES);
   const starts = partStarts(query.length, parts);
-  let variance = 0;
   for (let part = 0; part < parts; part++) {
     const first = starts[part]!;
     const width = starts[part + 1]! - first;
+    for (let entry = 0; entry < ENTRIES; entry++)
+      entries[part * ENTRIES + entry] = dotProduct(
+        query,
+        first,
+        table,
+        ENTRIES * first + entry * width,
+        width,
+      );
+  }
+  return entries;
+}
+
+/** Of a sum of entries, one of each part. */
+function deviation(entries: Float32Array): number {
+  let variance = 0;
+  for (let first = 0; first < entries.length; first += ENTRIES) {
     let [sum, squares] = [0, 0];
-    for (let entry = 0; entry < ENTRIES; entry++) {
-      const product = dotProduct(query, first, table, ENTRIES * first + entry * width, width);
-      entries[part * ENTRIES + entry] = product;
-      sum += product;
-      squares += product * product;
+    for (let entry = first; entry < first + ENTRIES; entry++) {
+      sum += entries[entry]!;
+      squares += entries[entry]! * entries[entry]!;
     }
     variance += squares / ENTRIES - (sum / ENTRIES) ** 2;
   }
-  return { entries, slack: SLACK * Math.sqrt(variance) };
+  return Math.sqrt(variance);
 }
 
 /** The keys of some passages, one after the other. */
@@ -125,29 +138,19 @@ function readCodes(passages: readonly Uint8Array[], codebook: Codebook): CodedKe
 }
 
 /** Adds to `sums[p]` the greatest product of a question token with the keys of passage p. */
-function addMaxima(sums: Float64Array, { centroids, residuals }: QuestionToken, keys: CodedKeys): void {
+function addMaxima(sums: Float64Array, { centroids, entries, slacks }: QuestionToken, keys: CodedKeys): void {
   const { starts, codes, at, parts, ratios } = keys;
-  const coarse = new Float32Array(at.length); // r q . c
-  const floors = new Float32Array(ENTRIES); // by the number of parts
   for (let p = 0; p < sums.length; p++) {
-    const [start, end] = [starts[p]!, starts[p + 1]!];
-    let nearest = -Infinity;
-    for (let t = start; t < end; t++) {
-      const product = ratios[t]! * centroids[keys.centroids[t]!]!;
-      coarse[t] = product;
-      if (product > nearest) nearest = product;
-    }
-    residuals.forEach(({ slack }, count) => {
-      floors[count] = nearest - slack;
-    });
     let best = -Infinity;
-    for (let t = start; t < end; t++) {
-      if (coarse[t]! < floors[parts[t]!]!) continue;
-      const { entries } = residuals[parts[t]!]!;
+    for (let t = starts[p]!, end = starts[p + 1]!; t < end; t++) {
+      const count = parts[t]!;
+      const coarse = ratios[t]! * centroids[keys.centroids[t]!]!;
+      if (coarse + slacks[count]! <= best) continue;
+      const table = entries[count]!;
+      const code = at[t]!;
       let residual = 0;
-      for (let part = 0; part < parts[t]!; part++)
-        residual += entries[part * ENTRIES + codes[at[t]! + part]!]!;
-      const product = coarse[t]! + ratios[t]! * residual;
+      for (let part = 0; part < count; part++) residual += table[part * ENTRIES + codes[code + part]!]!;
+      const product = coarse + ratios[t]! * residual;
       if (product > best) best = product;
     }
     sums[p]! += best;

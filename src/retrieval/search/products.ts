@@ -9,9 +9,12 @@ export interface Products extends AsyncDisposable {
 }
 
 export async function openProducts(dimension: number, threads: number | undefined): Promise<Products> {
+  // Keys stand left in the product, where onnxruntime reads them as they are; on the right it would copy them first.
   const graph = trace(
     { queries: ["float32", "question", dimension], keys: ["float32", "token", dimension] },
-    (ops, { queries, keys }) => ({ scores: ops.matmul(queries, ops.transpose(keys, [1, 0])) }),
+    (ops, { queries, keys }) => ({
+      scores: ops.transpose(ops.matmul(keys, ops.transpose(queries, [1, 0])), [1, 0]),
+    }),
   );
   const session = await compile(graph, { threads });
   return {
