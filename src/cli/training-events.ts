@@ -67,7 +67,7 @@ function planLines(plan: AdaptationPlan): string {
     `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ${formatBytes(plan.memoryBytes)} of memory, ${formatBytes(plan.diskBytes)} of disk`,
     ...(unknown > 0
       ? [
-          `  beware: ${unknown} % of the tokens of passages are unknown to the model, in which it sees no difference`,
+          `  beware: ${unknown} % of the tokens of passages are unknown to the model: it reads them all as one`,
         ]
       : []),
   ].join("\n");

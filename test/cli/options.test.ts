@@ -53,6 +53,32 @@ test("options are parsed, and defaults filled in", async () => {
   });
 });
 
+test("a choice that may stand alone does, wherever it stands", async () => {
+  const chosen = async (...args: string[]): Promise<unknown> => {
+    let got: unknown;
+    const choice = { kind: "choice", choices: ["head", "layers"], alone: "head", help: "which" } as const;
+    const flag = { kind: "flag", help: "as JSON" } as const;
+    const command = defineCommand({
+      name: "test",
+      summary: "Tests.",
+      options: { side: choice, json: flag },
+      async run({ side }) {
+        got = side;
+      },
+    });
+    assert.match(command.help(), "--side [head|layers]");
+    await command.run(args, signal);
+    return got;
+  };
+  assert.is(await chosen("--json"), undefined);
+  for (const args of [["--side"], ["--side", "--json"], ["--json", "--side"], ["--side", "head"]])
+    assert.is(await chosen(...args), "head", args.join(" "));
+  for (const args of [["--side", "layers", "--json"], ["--side=layers"]])
+    assert.is(await chosen(...args), "layers", args.join(" "));
+  const error = await chosen("--side", "layer").catch((thrown: unknown) => thrown);
+  assert.instance(error, UsageError);
+});
+
 test("wrong usage is said in one line", async () => {
   await refused([], "--model DIR is missing");
   // From here on the words are Node's.

@@ -11,7 +11,7 @@ import type { CorpusSurvey } from "../tasks/corpus.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import type { ResolvedAdaptOptions, SourceName } from "./options.ts";
 import { type AdaptationSample, adaptationSamples } from "./samples.ts";
-import { PROBE_PASSAGES, wantedSentences } from "./task.ts";
+import { MAX_PER_PASSAGE, PROBE_PASSAGES, wantedSentences } from "./task.ts";
 
 export interface AdaptationPlan {
   readonly model: string;
@@ -66,7 +66,7 @@ export async function planAdaptation(
   const sentences = inputs.sources.includes("spans") ? wantedSentences(options, inputs.sources) : 0;
   const rate = EFFICIENCY * (await measureProductRate(config.modelSize, options));
   const examples: Record<SourceName, number> = {
-    spans: sentences,
+    spans: Math.min(sentences, passages * MAX_PER_PASSAGE),
     questions: inputs.questions.training.length,
     labels: inputs.labelled.training.length,
   };

@@ -20,7 +20,7 @@ import type { ResolvedAdaptOptions, SourceName } from "./options.ts";
 /** The papers' sizes: 20 to 100 thousand sentences. */
 const MAX_SENTENCES = 100_000;
 const MIN_SENTENCES = 20_000;
-const MAX_PER_PASSAGE = 5;
+export const MAX_PER_PASSAGE = 5;
 /** A tenth of these is enough to watch retrieval. */
 const MIN_FOR_PROBE = 1_000;
 

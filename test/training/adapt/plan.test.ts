@@ -20,4 +20,16 @@ test("a step grows with its pairs, and less than twice with passages twice as ma
   assert.ok(step(4, 8) > step(4, 4) && step(4, 8) < 2 * step(4, 4));
 });
 
+test("a step of the query side alone has less than half the work, and a query encoder its weights", () => {
+  const lengths = { passage: 100, question: 20, answer: 8 };
+  const sizes = { questions: 8, closePassages: 4 };
+  const all = workOf(tinyConfig(), sizes, lengths);
+  const config = tinyConfig({ queryEncoder: true });
+  const asking = workOf(config, { ...sizes, querySide: "layers" }, lengths);
+  assert.ok(asking.step < all.step / 2 && asking.step > all.step / 4);
+  assert.is(asking.passage, all.passage);
+  const block = 4 * 16 * 18 + 3 * 16 * 24 + 2 * 16;
+  assert.is(asking.parameters - all.parameters, block + 16 * 18 + 16);
+});
+
 test.run();
