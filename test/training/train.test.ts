@@ -56,6 +56,7 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
     report: join(options.out, "report.html"),
     step: 4,
     finished: true,
+    failure: undefined,
     probe: undefined,
   });
   const evaluated = expected.metrics.filter((record) => "exactMatch" in record);
