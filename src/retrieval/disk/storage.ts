@@ -57,3 +57,7 @@ export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && "syscall" in error && "code" in error;
 
 export const isMissing = (error: unknown): boolean => isSystemError(error) && error.code === "ENOENT";
+
+/** True where something cannot be removed because it is open, or because of a file in it that is. */
+export const isInUse = (error: unknown): boolean =>
+  isSystemError(error) && (error.code === "EBUSY" || error.code === "ENOTEMPTY");

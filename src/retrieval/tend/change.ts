@@ -12,7 +12,7 @@ import {
   segmentPath,
   writeManifest,
 } from "../disk/manifest.ts";
-import { writing } from "../disk/storage.ts";
+import { isInUse, writing } from "../disk/storage.ts";
 
 /** What a change decides about the next state. */
 export type NextState = Pick<Manifest, "header" | "codec" | "shard" | "segments">;
@@ -67,11 +67,17 @@ async function clean(directory: string, { segments, codec }: Manifest, pending?:
   const kept = segments.map(({ name }) => name);
   if (pending !== undefined) kept.push(pending, stageName(pending));
   for (const name of await readdir(join(directory, "segments")))
-    if (!kept.includes(name)) await rm(segmentPath(directory, name), { recursive: true });
+    if (!kept.includes(name)) await remove(segmentPath(directory, name));
   for (const name of await readdir(join(directory, "codebooks")))
-    if (codec.name !== "quantised" || name !== codec.codebook)
-      await rm(codebookPath(directory, name), { recursive: true });
+    if (codec.name !== "quantised" || name !== codec.codebook) await remove(codebookPath(directory, name));
   for (const { name, files, deleted } of segments)
     for (const file of await readdir(segmentPath(directory, name)))
-      if (!(file in files) && file !== deleted?.file) await rm(join(segmentPath(directory, name), file));
+      if (!(file in files) && file !== deleted?.file) await remove(join(segmentPath(directory, name), file));
+}
+
+/** What a reader has open cannot be removed on a network file system: then a later change removes it. */
+async function remove(path: string): Promise<void> {
+  await rm(path, { recursive: true }).catch((error: unknown) => {
+    if (!isInUse(error)) throw error;
+  });
 }

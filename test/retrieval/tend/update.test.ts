@@ -1,4 +1,5 @@
-import { readdir } from "node:fs/promises";
+import promises, { readdir } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
@@ -129,6 +130,41 @@ test("a reader beside a writer always sees one whole state", async () => {
   }
   await writer;
   assert.ok(seen.size > 1, `saw ${[...seen]}`);
+});
+
+test("what cannot be removed while it is open is removed by a later change", async () => {
+  await using directory = await temporary();
+  await build(directory.path, numbered(0, 20, 1));
+  const segments = () => readdir(join(directory.path, "segments"));
+  const { rm } = promises;
+  const refused: string[] = [];
+  // as NFS does, which keeps open files under names of its own
+  promises.rm = async (path) => {
+    refused.push(String(path));
+    throw Object.assign(new Error("busy"), {
+      code: refused.length % 2 ? "EBUSY" : "ENOTEMPTY",
+      syscall: "rmdir",
+    });
+  };
+  syncBuiltinESMExports();
+  try {
+    for (const id of ["p1", "p2"]) {
+      await deletePassages([id], { directory: directory.path });
+      await compactIndex({ directory: directory.path });
+    }
+  } finally {
+    promises.rm = rm;
+    syncBuiltinESMExports();
+  }
+  assert.ok(refused.length > 2);
+  assert.equal(await segments(), ["000001", "000003", "000005"]);
+  await deletePassages(["p3"], { directory: directory.path });
+  assert.equal(await segments(), ["000005"]);
+  await checkContents(
+    directory.path,
+    numbered(0, 20, 1).filter(({ id }) => !["p1", "p2", "p3"].includes(id)),
+    undefined,
+  );
 });
 
 test("an index may lose all its passages, and get others", async () => {
