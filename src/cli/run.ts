@@ -14,7 +14,7 @@ export async function run(
 ): Promise<number> {
   try {
     await dispatch(commands, args, signal);
-    return EXIT.done;
+    return signal.aborted ? EXIT.interrupted : EXIT.done; // training saves, and returns
   } catch (error) {
     return report(error, signal);
   }

@@ -57,7 +57,7 @@ for (const [job, args] of Object.entries(JOBS)) {
 test("--dry-run shows the plan and samples, and writes nothing", async () => {
   const { code, stdout, stderr } = await adapt("dry", "--dry-run");
   assert.is(code, 0, stderr);
-  assert.match(stderr, /takes about \d+:\d\d .* GB of memory, .* GB of disk/);
+  assert.match(stderr, /takes about \d+:\d\d .* [\d.]+ GB of memory, [\d.]+ MB of disk/);
   assert.match(stdout, /^p\d+:\d+-\d+ {2}\w+\n {2}question {2}.*____.*\n {2}answer {4}\w+/);
   assert.not.ok(existsSync(at("dry")));
 });

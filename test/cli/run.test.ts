@@ -15,6 +15,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { answerCommand } from "../../src/cli/answer.ts";
 import { indexCommand } from "../../src/cli/build-index.ts";
+import { defineCommand } from "../../src/cli/options.ts";
 import { retrieveCommand } from "../../src/cli/retrieve.ts";
 import { runCaptured } from "./support.ts";
 
@@ -54,6 +55,19 @@ writeFileSync(at("corpus.jsonl"), jsonLines(PASSAGES));
 writeFileSync(at("questions.jsonl"), jsonLines(QUESTIONS));
 const ask = ["--model", MODEL, "--index", at("index")];
 const lion = ["--question", "Where does the lion live?"];
+
+test("a command that saves and returns when it is interrupted ends as interrupted", async () => {
+  const abort = new AbortController();
+  const command = defineCommand({
+    name: "save",
+    summary: "Saves.",
+    options: {},
+    async run() {
+      abort.abort();
+    },
+  });
+  assert.is((await runCaptured([command], ["save"], abort.signal)).code, 130);
+});
 
 test("help and version go to stdout", async () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
