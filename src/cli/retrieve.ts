@@ -50,13 +50,12 @@ export const retrieveCommand: Command = defineCommand({
   },
   async run({ "top-k": topK, unit, lambda, ids, json, run, ...values }, signal) {
     const questions = await questionsOf(values, signal);
-    const allowed = ids === undefined ? undefined : await readIds(ids);
     await using model = await ReAtt.load(values.model);
     await using index = await openToSearch(model, values.index, values, signal);
     const options: RetrieveOptions = {
       topK,
       unit,
-      filter: allowed && (await ordinalFilter(index, allowed, ids!)),
+      filter: ids === undefined ? undefined : await readFilter(index, ids),
       interpolation: lambda === undefined ? undefined : { lexical: await readTexts(index, signal), lambda },
       signal,
     };
@@ -91,15 +90,13 @@ async function* retrieveAll(
   }
 }
 
-/** The ids are looked up once: a search that is given ids looks them up itself, each time. */
-async function ordinalFilter(
-  index: TokenIndex,
-  ids: readonly string[],
-  file: string,
-): Promise<(ordinal: number) => boolean> {
-  const ordinals = new Set<number | undefined>();
-  for (const id of ids) ordinals.add(await index.find(id));
-  ordinals.delete(undefined);
+/** Looks ids up once: a search that is given ids does so itself, each time. */
+async function readFilter(index: TokenIndex, file: string): Promise<(ordinal: number) => boolean> {
+  const ordinals = new Set<number>();
+  for (const id of await readIds(file)) {
+    const ordinal = await index.find(id);
+    if (ordinal !== undefined) ordinals.add(ordinal);
+  }
   if (ordinals.size > 0) return (ordinal) => ordinals.has(ordinal);
   throw new InputError({
     where: file,

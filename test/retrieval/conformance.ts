@@ -10,6 +10,7 @@ import type { Bits } from "../../src/retrieval/compression/codec.ts";
 import { readManifest, segmentPath } from "../../src/retrieval/disk/manifest.ts";
 import { openSegment } from "../../src/retrieval/disk/segment.ts";
 import { type OpenOptions, openIndex } from "../../src/retrieval/open.ts";
+import { rank } from "../../src/retrieval/rank.ts";
 import { byScore } from "../../src/retrieval/search/best.ts";
 import { buildIndex } from "../../src/retrieval/tend/build.ts";
 import { addPassages, deletePassages } from "../../src/retrieval/tend/update.ts";
@@ -177,6 +178,28 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
       same(await index.search(question, { topK: 6, filter: ids }), byId); // few: all are scored
       assert.equal(await index.search(question, { topK: 6, filter: () => false }), []);
     }
+  });
+
+  suite(name("finds the best documents, each by its best passage, as many as are wanted"), async () => {
+    await using directory = await temporary();
+    const title = (ordinal: number) => (ordinal % 4 ? "large" : `small ${ordinal % 100}`);
+    const passages = makePassages(900).map((passage, i) => ({ ...passage, title: title(i) }));
+    await build(directory.path, passages, options);
+    await using index = await open(directory.path);
+    const naive = await openNaive(directory.path);
+    for (const filter of [undefined, (ordinal: number) => ordinal % 3 === 1])
+      for (const topK of [3, 40]) {
+        const questions = QUESTIONS.map((vectors) => ({ text: "", vectors }));
+        const found = await rank(index, questions, { topK, unit: "document", filter });
+        for (const [i, hits] of found.entries()) {
+          const all = naive(QUESTIONS[i]!).filter(({ ordinal }) => filter?.(ordinal) ?? true);
+          const titles = all.map(({ ordinal }) => title(ordinal));
+          const documents = all.filter((_, rank) => titles.indexOf(titles[rank]!) === rank);
+          if (exact) same(hits, documents.slice(0, topK));
+          else conforms(hits, all, Math.min(topK, documents.length));
+          assert.is(new Set(hits.map(({ ordinal }) => title(ordinal))).size, hits.length);
+        }
+      }
   });
 
   suite(name("finds what was added and not what was deleted; an open index stays as it was"), async () => {
