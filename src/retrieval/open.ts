@@ -51,8 +51,8 @@ export type Engine =
 export type PresetName = "fast" | "balanced" | "exact";
 
 const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
-  fast: { probes: 4, candidatesPerHit: 2, minCandidates: 128 },
-  balanced: { probes: 16, candidatesPerHit: 8, minCandidates: 256 },
+  fast: { probes: 32, candidatesPerHit: 32, scoredPerHit: 4 },
+  balanced: { probes: 128, candidatesPerHit: 192, scoredPerHit: 24 },
 };
 
 const GIBIBYTE = 2 ** 30;

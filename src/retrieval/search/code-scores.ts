@@ -26,8 +26,20 @@ import { dotProduct } from "./score.ts";
 /** In standard deviations: more costs time, less loses a maximum now and then. */
 const SLACK = 2;
 
+/** Centroids whose lists the tokens of a question read. */
+export interface ProbedCentroids {
+  /** Of each question token. */
+  readonly centroids: readonly (readonly number[])[];
+  /** What a question token is taken to score with a passage that has no key of its centroids. */
+  readonly bounds: Float32Array;
+}
+
 /** Avg-max of a question over the keys of each of some passages, of which the codes are given. */
-export type CodeScorer = (passages: readonly Uint8Array[]) => Float64Array;
+export interface CodeScorer {
+  score(passages: readonly Uint8Array[]): Float64Array;
+  /** The same over the keys of probed centroids alone, which are one in twenty. */
+  scoreProbed(passages: readonly Uint8Array[], probed: ProbedCentroids): Float64Array;
+}
 
 /** `centroidProducts` is [question tokens, centroids]. */
 export function codeScorer(
@@ -48,11 +60,20 @@ export function codeScorer(
     }
     return { centroids: centroidProducts.subarray(i * count, (i + 1) * count), entries, slacks };
   });
-  return (passages) => {
-    const keys = readCodes(passages, codebook);
-    const sums = new Float64Array(passages.length);
-    for (const token of tokens) addMaxima(sums, token, keys);
-    return sums.map((sum) => sum / tokens.length);
+  return {
+    score(passages) {
+      const keys = readCodes(passages, codebook);
+      const sums = new Float64Array(passages.length);
+      for (const token of tokens) addMaxima(sums, token, keys);
+      return sums.map((sum) => sum / tokens.length);
+    },
+    scoreProbed(passages, probed) {
+      const readers = readersOf(probed, count);
+      return Float64Array.from(
+        passages,
+        (codes) => sumOfProbed(codes, codebook, tokens, readers, probed.bounds) / tokens.length,
+      );
+    },
   };
 }
 
@@ -146,13 +167,62 @@ function addMaxima(sums: Float64Array, { centroids, entries, slacks }: QuestionT
       const count = parts[t]!;
       const coarse = ratios[t]! * centroids[keys.centroids[t]!]!;
       if (coarse + slacks[count]! <= best) continue;
-      const table = entries[count]!;
-      const code = at[t]!;
-      let residual = 0;
-      for (let part = 0; part < count; part++) residual += table[part * ENTRIES + codes[code + part]!]!;
-      const product = coarse + ratios[t]! * residual;
+      const product = coarse + ratios[t]! * sumOfEntries(entries[count]!, codes, at[t]!, count);
       if (product > best) best = product;
     }
     sums[p]! += best;
   }
+}
+
+/** The question tokens that read the list of each centroid c: `tokens` from `starts[c]` up to `starts[c + 1]`. */
+interface Readers {
+  readonly starts: Uint32Array;
+  readonly tokens: Uint32Array;
+}
+
+function readersOf({ centroids }: ProbedCentroids, count: number): Readers {
+  const starts = new Uint32Array(count + 1);
+  for (const probed of centroids) for (const centroid of probed) starts[centroid + 1]!++;
+  for (let centroid = 0; centroid < count; centroid++) starts[centroid + 1]! += starts[centroid]!;
+  const next = starts.slice();
+  const tokens = new Uint32Array(starts[count]!);
+  for (const [i, probed] of centroids.entries()) for (const centroid of probed) tokens[next[centroid]!++] = i;
+  return { starts, tokens };
+}
+
+/** The sum of the maxima of a passage, over the keys whose centroids each question token has read. */
+function sumOfProbed(
+  codes: Uint8Array,
+  codebook: Codebook,
+  questionTokens: readonly QuestionToken[],
+  { starts, tokens }: Readers,
+  bounds: Float32Array,
+): number {
+  const idBytes = centroidBytes(codebook);
+  const { parts, ratios } = codebook;
+  const maxima = bounds.slice();
+  for (let at = 0; at < codes.length; ) {
+    const centroid = readCentroid(codes, at, idBytes);
+    const count = parts[centroid]!;
+    const code = at + idBytes + 1;
+    for (let reader = starts[centroid]!; reader < starts[centroid + 1]!; reader++) {
+      const i = tokens[reader]!;
+      const { centroids, entries, slacks } = questionTokens[i]!;
+      const ratio = ratios[codes[at + idBytes]!]!;
+      const coarse = ratio * centroids[centroid]!;
+      if (coarse + slacks[count]! <= maxima[i]!) continue;
+      maxima[i] = Math.max(maxima[i]!, coarse + ratio * sumOfEntries(entries[count]!, codes, code, count));
+    }
+    at = code + count;
+  }
+  let sum = 0;
+  for (let i = 0; i < maxima.length; i++) sum += maxima[i]!;
+  return sum;
+}
+
+/** Of the entries that the `count` bytes from `at` on name, one of each part. */
+function sumOfEntries(entries: Float32Array, codes: Uint8Array, at: number, count: number): number {
+  let sum = 0;
+  for (let part = 0; part < count; part++) sum += entries[part * ENTRIES + codes[at + part]!]!;
+  return sum;
 }

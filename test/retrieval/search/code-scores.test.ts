@@ -1,10 +1,15 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type Codebook, codeStarts, decodeKeys } from "../../../src/retrieval/compression/codec.ts";
+import {
+  type Codebook,
+  centroidsOf,
+  codeStarts,
+  decodeKeys,
+} from "../../../src/retrieval/compression/codec.ts";
 import { openEncoder } from "../../../src/retrieval/compression/key-encoder.ts";
 import { trainCodebook } from "../../../src/retrieval/compression/train-codebook.ts";
 import { codeScorer } from "../../../src/retrieval/search/code-scores.ts";
-import { avgMax } from "../../../src/retrieval/search/score.ts";
+import { avgMax, dotProduct } from "../../../src/retrieval/search/score.ts";
 import { DIMENSION, noise } from "../support.ts";
 
 const QUESTION = noise(5 * DIMENSION, 3);
@@ -28,7 +33,7 @@ for (const bits of [1, 2, 8] as const)
     await using encoder = await openEncoder(codebook);
     const codes = await encoder.encode(keys);
     const starts = codeStarts(codes, codebook);
-    const score = codeScorer(codebook, QUESTION, centroidProducts(codebook));
+    const { score } = codeScorer(codebook, QUESTION, centroidProducts(codebook));
     const lengths = Array.from({ length: 100 }, (_, p) => 1 + (p % 30));
     const passages = lengths.map((length, p) => codes.subarray(starts[30 * p], starts[30 * p + length]));
     const scores = score(passages);
@@ -43,5 +48,35 @@ for (const bits of [1, 2, 8] as const)
     assert.equal(score([]), new Float64Array());
     assert.ok(below < 0.01, `on average ${below} below`);
   });
+
+test("scores of probed centroids are those of their keys alone, and a bound where there are none", async () => {
+  const keys = noise(600 * DIMENSION);
+  const codebook = await trainCodebook(keys, DIMENSION, 32, 2);
+  await using encoder = await openEncoder(codebook);
+  const codes = await encoder.encode(keys);
+  const starts = codeStarts(codes, codebook);
+  const decoded = decodeKeys(codes, codebook);
+  const centroids = centroidsOf(codes, codebook);
+  const probed = {
+    centroids: [[3, 4, 5], [4], [], [9, 3], Array.from({ length: 32 }, (_, c) => c)],
+    bounds: Float32Array.of(0.5, -9, 0.25, -1, -9),
+  };
+  const passages = Array.from({ length: 20 }, (_, p) => codes.subarray(starts[30 * p], starts[30 * p + 30]));
+  const scores = codeScorer(codebook, QUESTION, centroidProducts(codebook)).scoreProbed(passages, probed);
+  let below = 0;
+  for (let p = 0; p < 20; p++) {
+    let expected = 0;
+    for (const [i, read] of probed.centroids.entries()) {
+      let best = probed.bounds[i]!;
+      for (let token = 30 * p; token < 30 * p + 30; token++)
+        if (read.includes(centroids[token]!))
+          best = Math.max(best, dotProduct(QUESTION, i * DIMENSION, decoded, token * DIMENSION, DIMENSION));
+      expected += best / 5;
+    }
+    assert.ok(scores[p]! <= expected + 1e-5);
+    below += (expected - scores[p]!) / 20;
+  }
+  assert.ok(below < 0.01, `on average ${below} below`);
+});
 
 test.run();
