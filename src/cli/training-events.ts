@@ -57,12 +57,19 @@ export async function showEvents<Result>(run: AsyncGenerator<TrainingEvent, Resu
   }
 }
 
+const QUERY_SIDE = {
+  projection: "the query projection alone",
+  layers: "a copy of the lower layers for questions",
+} as const;
+
 function planLines(plan: AdaptationPlan): string {
-  const { model, parameters, passages, sources, iterations, steps, questions, closePassages } = plan;
+  const { model, parameters, passages, querySide, sources, iterations, steps, questions, closePassages } =
+    plan;
   const unknown = Math.round(100 * plan.unknownTokens);
   return [
     `Plan: ${model} (${(parameters / 1e6).toFixed(1)} million parameters) to a corpus of ${passages} passages`,
     `  trains on   ${sources.map(({ name, examples }) => `${name} (up to ${examples})`).join(", ")}`,
+    ...(querySide ? [`  trains      ${QUERY_SIDE[querySide]}; an index of the base serves on`] : []),
     `  for         ${iterations} x ${steps} steps of ${questions} questions with ${closePassages} passages each`,
     `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ${formatBytes(plan.memoryBytes)} of memory, ${formatBytes(plan.diskBytes)} of disk`,
     ...(unknown > 0

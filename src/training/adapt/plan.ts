@@ -6,6 +6,7 @@ import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import { parameterShapes } from "../../weights/names.ts";
 import { measureProductRate } from "../engine/product-rate.ts";
+import type { QuerySide } from "../objective/trained-parameters.ts";
 import { createRandom } from "../random.ts";
 import type { CorpusSurvey } from "../tasks/corpus.ts";
 import type { AdaptationInputs } from "./inputs.ts";
@@ -19,6 +20,8 @@ export interface AdaptationPlan {
   readonly passages: number;
   /** The share of the tokens of passages that the tokenizer does not know: about 0 for a language that the model was made with. */
   readonly unknownTokens: number;
+  /** What alone is trained; undefined for all. */
+  readonly querySide: QuerySide | undefined;
   /** What is trained on, and how much there is of it at most. */
   readonly sources: readonly { readonly name: SourceName; readonly examples: number }[];
   readonly iterations: number;
@@ -75,6 +78,7 @@ export async function planAdaptation(
     parameters: work.parameters,
     passages,
     unknownTokens: lengths.unknown,
+    querySide: options.querySide,
     sources: inputs.sources.map((name) => ({ name, examples: examples[name] })),
     ...{ iterations, steps, questions, closePassages },
     seconds:
