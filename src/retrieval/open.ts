@@ -18,10 +18,10 @@ import { openStore, type PassageStore } from "./disk/store.ts";
 import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
 import { openFaissSearch } from "./faiss/faiss-search.ts";
 import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
+import { type NamedScores, openNamedScores } from "./named-scores.ts";
 import { openCentroidSearch, type Pruning } from "./search/centroid-search.ts";
 import { inCoordinates, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
-import { avgMax } from "./search/score.ts";
 import type { FillOptions } from "./search/token-search.ts";
 import { checkTopK, type SearchOptions, type TokenIndex } from "./token-index.ts";
 
@@ -52,7 +52,7 @@ export type PresetName = "fast" | "balanced" | "exact";
 
 const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
   fast: { probes: 32, candidatesPerHit: 32, scoredPerHit: 4 },
-  balanced: { probes: 128, candidatesPerHit: 192, scoredPerHit: 24 },
+  balanced: { probes: 128, candidatesPerHit: 256, scoredPerHit: 32 },
 };
 
 const GIBIBYTE = 2 ** 30;
@@ -66,7 +66,8 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
     const store = openStore(segments, manifest.header.dimension);
     const engine = await openEngine(store, manifest.segments, codebook, options);
-    return tokenIndex(directory, manifest, { store, engine, codebook, close });
+    const scores = openNamedScores(store, options.threads);
+    return tokenIndex(directory, manifest, { store, engine, scores, codebook, close });
   } catch (error) {
     await close();
     throw error;
@@ -94,6 +95,7 @@ function openEngine(
 interface Opened {
   readonly store: PassageStore;
   readonly engine: SearchEngine;
+  readonly scores: NamedScores;
   readonly codebook: Codebook | undefined;
   readonly close: () => Promise<unknown>;
 }
@@ -101,7 +103,7 @@ interface Opened {
 function tokenIndex(
   directory: string,
   { header, generation }: Manifest,
-  { store, engine: keyEngine, codebook, close }: Opened,
+  { store, engine: keyEngine, scores, codebook, close }: Opened,
 ): TokenIndex {
   const engine = codebook ? inCoordinates(keyEngine, codebook.axes) : keyEngine;
   const searchBatch: TokenIndex["searchBatch"] = async (questions, { topK, filter, signal }) => {
@@ -123,11 +125,10 @@ function tokenIndex(
     tokenCount: store.tokenCount,
     searchBatch,
     search: async (question, options) => (await searchBatch([question], options))[0]!,
-    score(question, ordinals) {
+    async score(question, ordinals) {
       checkVectors([question], header.dimension);
       const query = codebook ? rotate(question, codebook.axes, header.dimension) : question;
-      const score = async (ordinal: number) => avgMax(query, await store.keys(ordinal), header.dimension);
-      return Promise.all(ordinals.map(score));
+      return scores.score(query, ordinals);
     },
     passages: (ordinals) => Promise.all(ordinals.map((ordinal) => store.passage(ordinal))),
     async *entries() {
@@ -137,6 +138,7 @@ function tokenIndex(
     find: (id) => store.find(id),
     async [Symbol.asyncDispose]() {
       await engine[Symbol.asyncDispose]();
+      await scores[Symbol.asyncDispose]();
       await close();
     },
   };
