@@ -66,12 +66,17 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
     : config.retrievalHead;
   const task = questionTask(options, corpus, questions);
   const result = yield* runTraining(options, { ...config, retrievalHead }, task, corpus);
-  if (result.failure === undefined) return result;
+  const { failure, checkpoint } = result;
+  if (failure === undefined) return result;
+  const kept =
+    checkpoint === undefined
+      ? "there is no checkpoint yet"
+      : `the checkpoint of step ${checkpoint} is in ${join(options.out, "checkpoint")}`;
   throw new InputError({
     where: "training",
     expected: "a finite loss and gradient",
-    got: result.failure,
-    remedy: "begin anew with a lower learning rate",
+    got: failure,
+    remedy: `begin anew with a lower learning rate; ${kept}`,
   });
 }
 
@@ -134,6 +139,7 @@ export async function* runTraining(
   if (!checkpoint) yield* watch(run);
   while (run.step < stepsOf(options) && !isStopped(run) && !failureOf(run)) {
     yield* trainStage(run, yield* nextStage(run), refresh);
+    if (run.diverged !== undefined) break; // the last checkpoint is of a model that worked
     yield await save(run);
     if (!isStopped(run) && !failureOf(run)) yield* evaluate(run);
   }
@@ -209,6 +215,7 @@ async function* trainStage(
     yield { type: "step", ...progress, losses, learningRate };
     const measured = run.step % (run.task.probe?.every ?? Infinity) === 0;
     if (measured) yield* watch(run);
+    if (run.diverged !== undefined) return;
     if (!measured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
     yield await save(run);
     saved = performance.now();
@@ -293,6 +300,7 @@ async function conclude(run: Run): Promise<TrainingResult> {
   const { unsupervisedSteps: start } = options;
   return {
     ...{ folder: options.out, report, step, finished: complete || failure !== undefined, failure },
+    checkpoint: run.saved,
     before: evaluations.find((evaluation) => evaluation.step === start)?.measures,
     after: bestEvaluation(evaluations, start)?.measures,
     probe: probes.length > 0 ? outcomeOf(probes) : undefined,

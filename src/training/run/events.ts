@@ -47,6 +47,8 @@ export interface TrainingResult {
   readonly finished: boolean;
   /** What ended the run before its last step: a loss that is not finite, or retrieval that fell away. */
   readonly failure?: string | undefined;
+  /** The step of the checkpoint in `folder`; undefined where the run ended before its first. */
+  readonly checkpoint?: number | undefined;
   /** On dev, where there is one: before training, and of the model in `folder`. */
   readonly before?: Measures | undefined;
   readonly after?: Measures | undefined;

@@ -30,14 +30,16 @@ test("a relevant passage is drawn at each step, read among the close ones, and w
   assert.is(source.size, 2);
   const drawn = new Set<string>();
   for (let step = 0; step < 20; step++) {
-    const { question, answer, passages } = source.example(0, step);
+    const example = source.example(0, step);
+    const { question, answer, passages, relevant } = example;
     assert.is(question, "trains to Oslo");
     assert.is(passages.length, 3);
     const [, label, text] = /^relevance: (\d)\. (.*)$/.exec(answer)!;
     const target = passages.find((passage) => passage.text === text)!;
     assert.is(label, target.id === "p0" ? "2" : "1");
     drawn.add(target.id);
-    assert.equal(source.example(0, step), { question, answer, passages }, "the same when it is asked again");
+    assert.is(relevant, passages.indexOf(target));
+    assert.equal(source.example(0, step), example, "the same when it is asked again");
   }
   assert.equal([...drawn].sort(), ["p0", "p7"]);
 
