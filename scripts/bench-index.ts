@@ -11,14 +11,10 @@ import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { readConfig } from "../src/config.ts";
-import { encodeSequences, openEncoder } from "../src/encoder/session.ts";
 import { ReAtt } from "../src/reatt.ts";
 import type { Bits } from "../src/retrieval/compression/codec.ts";
 import { indexInfo } from "../src/retrieval/tend/info.ts";
 import { readQuestions } from "../src/text/corpus.ts";
-import { retrievalQuestionIds } from "../src/text/prompts.ts";
-import { loadWeights } from "../src/weights/load.ts";
 import { compress } from "./bench-index/compress.ts";
 import { encode, wikiPassages } from "./bench-index/corpus.ts";
 import type { BuildCost } from "./bench-index/keep.ts";
@@ -131,14 +127,9 @@ async function noteSearch(
 
 /** Vectors of questions spread over SQuAD's development set; the presets were chosen on its training set. */
 async function encodeQuestions(model: ReAtt): Promise<Float32Array[]> {
-  const config = await readConfig(values.model);
-  await using encoder = await openEncoder(config, { weights: await loadWeights(values.model, config) });
   const questions = await readQuestions(join(values.data, "squad", "dev.jsonl"));
-  const ids = Array.from({ length: SEARCHES }, (_, i) => {
-    const { question } = questions[Math.floor((i * questions.length) / SEARCHES)]!;
-    return retrievalQuestionIds(model.tokenizer, question);
-  });
-  return await encodeSequences(encoder, config, ids, "queries");
+  const spread = (i: number): number => Math.floor((i * questions.length) / SEARCHES);
+  return model.encodeQuestions(Array.from({ length: SEARCHES }, (_, i) => questions[spread(i)]!.question));
 }
 
 async function update(model: ReAtt, directory: string, questions: string): Promise<void> {

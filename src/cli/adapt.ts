@@ -4,6 +4,12 @@ import { type AdaptationResult, adapt } from "../training/adapt/adapt.ts";
 import type { AdaptOptions } from "../training/adapt/options.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
+import {
+  ITERATION_OPTIONS,
+  MACHINE_OPTIONS,
+  OBJECTIVE_OPTIONS,
+  OPTIMISER_OPTIONS,
+} from "./training-options.ts";
 
 export const adaptCommand: Command = defineCommand({
   name: "adapt",
@@ -48,24 +54,7 @@ export const adaptCommand: Command = defineCommand({
       kind: "flag",
       help: "one of the close passages is empty (always with the objective marginal)",
     },
-    iterations: {
-      kind: "integer",
-      help: "times that the learning rate rises and falls, and close passages are found anew",
-      default: 1,
-      minimum: 1,
-    },
-    refresh: {
-      kind: "choice",
-      choices: ["none", "iterations", "background"],
-      help: "when the model finds close passages: never, between iterations, or beside training",
-      default: "iterations",
-    },
-    "refresh-steps": {
-      kind: "integer",
-      help: "in the background: how many steps old they are when others are begun",
-      default: 200,
-      minimum: 1,
-    },
+    ...ITERATION_OPTIONS,
     steps: { kind: "integer", help: "steps of an iteration (default: once through, 50 to 4000)", minimum: 1 },
     questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
     "close-passages": {
@@ -73,12 +62,7 @@ export const adaptCommand: Command = defineCommand({
       help: "passages of a question (default: 8, if there are)",
       minimum: 1,
     },
-    objective: {
-      kind: "choice",
-      choices: ["distillation", "supervised", "marginal", "qa"],
-      help: "what is minimised",
-      default: "distillation",
-    },
+    ...OBJECTIVE_OPTIONS,
     alpha: { kind: "number", help: "weight of the distillation loss", default: 1 },
     "query-side": {
       kind: "choice",
@@ -86,29 +70,14 @@ export const adaptCommand: Command = defineCommand({
       alone: "projection",
       help: "train the query projection alone, or a copy of the lower layers for questions: an index made before serves on, none is built",
     },
-    "learning-rate": { kind: "number", help: "peak learning rate", default: 5e-5 },
-    dropout: { kind: "number", help: "share of numbers dropped (default: as config.json says)" },
-    "max-passage-tokens": { kind: "integer", help: "longer passages are cut", default: 512, minimum: 2 },
+    ...OPTIMISER_OPTIONS,
     "max-answer-tokens": { kind: "integer", help: "longer answers are cut", default: 64, minimum: 1 },
     "probe-steps": {
       kind: "integer",
       help: "steps between two looks at retrieval (default: a tenth of all, 10 to 200)",
       minimum: 1,
     },
-    engine: {
-      kind: "choice",
-      choices: ["onnxruntime", "tensorflow"],
-      help: "what computes training steps; for tensorflow a TensorFlow.js has to be installed",
-      default: "onnxruntime",
-    },
-    provider: {
-      kind: "choice",
-      choices: ["cpu", "webgpu", "cuda"],
-      help: "what onnxruntime computes on",
-      default: "cpu",
-    },
-    seed: { kind: "integer", help: "of all random numbers", default: 0, minimum: 0 },
-    resume: { kind: "flag", help: "go on with the run in --out, if there is one" },
+    ...MACHINE_OPTIONS,
     "dry-run": { kind: "flag", help: "say what would be done, with samples, and do nothing" },
     json: { kind: "flag", help: "print events, one JSON object a line" },
   },

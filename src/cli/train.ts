@@ -3,6 +3,12 @@
 import { train } from "../training/train.ts";
 import { type Command, defineCommand } from "./options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
+import {
+  ITERATION_OPTIONS,
+  MACHINE_OPTIONS,
+  OBJECTIVE_OPTIONS,
+  OPTIMISER_OPTIONS,
+} from "./training-options.ts";
 
 export const trainCommand: Command = defineCommand({
   name: "train",
@@ -30,24 +36,7 @@ export const trainCommand: Command = defineCommand({
       default: 1000,
       minimum: 0,
     },
-    iterations: {
-      kind: "integer",
-      help: "times that the learning rate rises and falls, and close passages are found anew",
-      default: 1,
-      minimum: 1,
-    },
-    refresh: {
-      kind: "choice",
-      choices: ["none", "iterations", "background"],
-      help: "when the model finds close passages: never, between iterations, or beside training",
-      default: "iterations",
-    },
-    "refresh-steps": {
-      kind: "integer",
-      help: "in the background: how many steps old they are when others are begun",
-      default: 200,
-      minimum: 1,
-    },
+    ...ITERATION_OPTIONS,
     steps: { kind: "integer", help: "steps of an iteration", default: 500, minimum: 1 },
     "qa-steps": {
       kind: "integer",
@@ -57,12 +46,7 @@ export const trainCommand: Command = defineCommand({
     },
     questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
     "close-passages": { kind: "integer", help: "passages of a question", default: 8, minimum: 1 },
-    objective: {
-      kind: "choice",
-      choices: ["distillation", "supervised", "marginal", "qa"],
-      help: "what is minimised",
-      default: "distillation",
-    },
+    ...OBJECTIVE_OPTIONS,
     alpha: { kind: "number", help: "weight of the distillation loss", default: 8 },
     candidates: {
       kind: "choice",
@@ -78,23 +62,8 @@ export const trainCommand: Command = defineCommand({
       kind: "flag",
       help: "show how well each head of the retrieval layer retrieves, and train the best",
     },
-    "learning-rate": { kind: "number", help: "peak learning rate", default: 5e-5 },
-    dropout: { kind: "number", help: "share of numbers dropped (default: as config.json says)" },
-    "max-passage-tokens": { kind: "integer", help: "longer passages are cut", default: 512, minimum: 2 },
-    engine: {
-      kind: "choice",
-      choices: ["onnxruntime", "tensorflow"],
-      help: "what computes training steps; for tensorflow a TensorFlow.js has to be installed",
-      default: "onnxruntime",
-    },
-    provider: {
-      kind: "choice",
-      choices: ["cpu", "webgpu", "cuda"],
-      help: "what onnxruntime computes on",
-      default: "cpu",
-    },
-    seed: { kind: "integer", help: "of all random numbers", default: 0, minimum: 0 },
-    resume: { kind: "flag", help: "go on with the run in --out, if there is one" },
+    ...OPTIMISER_OPTIONS,
+    ...MACHINE_OPTIONS,
     json: { kind: "flag", help: "print events, one JSON object a line" },
   },
   async run({ json, ...given }, signal) {

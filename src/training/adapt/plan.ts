@@ -5,6 +5,7 @@ import { readPassages } from "../../text/corpus.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import { parameterShapes } from "../../weights/names.ts";
+import { CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureProductRate } from "../engine/product-rate.ts";
 import type { QuerySide } from "../objective/trained-parameters.ts";
 import { createRandom } from "../random.ts";
@@ -43,7 +44,6 @@ const EFFICIENCY = 0.55;
 /** Backward takes twice the work of forward. */
 const FORWARD_AND_BACKWARD = 3;
 /** A chunk's tokens times its layers times so many numbers a token, in units of the width of the model. */
-const CHUNK_TOKENS = 2_500;
 const NUMBERS_PER_TOKEN = 60;
 /** Node, onnxruntime and what they waste: a run of a model of half a million parameters took 1.2 GB. */
 const BASE_BYTES = 1_200_000_000;
