@@ -6,6 +6,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { InputError } from "../../errors.ts";
+import { type Awaitable, chain, together } from "./awaitable.ts";
 import { readAt } from "./storage.ts";
 
 /** Bytes. Small beside a read of one passage's keys, and 4,000 times its checksum. */
@@ -54,7 +55,7 @@ export interface CheckedFile {
   readonly path: string;
   readonly bytes: number;
   /** `length` bytes from `position`, which the caller knows to be there. Throws `InputError` where a block is damaged. */
-  read(position: number, length: number): Promise<Uint8Array>;
+  read(position: number, length: number): Awaitable<Uint8Array>;
 }
 
 export function checkedFile(
@@ -82,53 +83,77 @@ export function checkedFile(
 /** Blocks of a file are numbered below this: 2^40 bytes. */
 const FILE_BLOCKS = 2 ** 26;
 
-/** The blocks that were read last, of any number of files, in at most `limit` bytes. */
+/**
+ * Blocks that were read not long ago, of any number of files, in at most `limit` bytes. They are kept by halves: what is used goes to
+ * the young half, and when that is full it becomes the old one and what nobody used since is forgotten.
+ */
 export class BlockCache {
-  readonly #limit: number;
-  #bytes = 0;
+  readonly #halfLimit: number;
   #files = 0;
+  #youngBytes = 0;
   /** By the number of the file and that of the block in it, as one number: a search looks up thousands. */
-  readonly #blocks: Map<number, Uint8Array> = new Map();
+  #young: Map<number, Uint8Array> = new Map();
+  #old: Map<number, Uint8Array> = new Map();
+  readonly #reading: Map<number, Promise<Uint8Array>> = new Map();
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#halfLimit = limit / 2;
   }
 
-  /** The same file; reads within a block are served from memory where it is there. */
+  /** The same file; a read within a few blocks is answered at once where they are in memory. */
   over(file: CheckedFile): CheckedFile {
     const base = this.#files++ * FILE_BLOCKS;
     return {
       ...file,
-      read: async (position, length) => {
+      read: (position, length) => {
         const first = Math.floor(position / BLOCK_BYTES);
         const last = Math.floor((position + length - 1) / BLOCK_BYTES);
         if (last - first > 8 || length === 0) return file.read(position, length); // a scan would only wash out the rest
         const start = position - first * BLOCK_BYTES;
-        if (first === last) return (await this.#block(file, base, first)).subarray(start, start + length);
-        const blocks = [];
-        for (let block = first; block <= last; block++) blocks.push(await this.#block(file, base, block));
-        return new Uint8Array(Buffer.concat(blocks).subarray(start, start + length));
+        if (first === last)
+          return chain(this.#block(file, base, first), (block) => block.subarray(start, start + length));
+        const blocks = Array.from({ length: last - first + 1 }, (_, i) => this.#block(file, base, first + i));
+        return chain(together(blocks), (known) => {
+          const data = new Uint8Array(length);
+          let at = 0;
+          for (const [i, block] of known.entries()) {
+            const from = i === 0 ? start : 0;
+            const part = block.subarray(from, from + length - at);
+            data.set(part, at);
+            at += part.length;
+          }
+          return data;
+        });
       },
     };
   }
 
-  async #block(file: CheckedFile, base: number, block: number): Promise<Uint8Array> {
+  #block(file: CheckedFile, base: number, block: number): Awaitable<Uint8Array> {
     const key = base + block;
-    const known = this.#blocks.get(key);
-    if (known) {
-      this.#blocks.delete(key); // to the end of the line
-      this.#blocks.set(key, known);
-      return known;
+    const young = this.#young.get(key);
+    if (young) return young;
+    const old = this.#old.get(key);
+    if (old) return this.#keep(key, old);
+    let reading = this.#reading.get(key);
+    if (!reading) {
+      reading = this.#read(file, key, block * BLOCK_BYTES).finally(() => this.#reading.delete(key));
+      this.#reading.set(key, reading);
     }
-    const start = block * BLOCK_BYTES;
-    const data = await file.read(start, Math.min(BLOCK_BYTES, file.bytes - start));
-    if (!this.#blocks.has(key)) this.#bytes += data.length;
-    this.#blocks.set(key, data);
-    for (const [oldest, { length }] of this.#blocks) {
-      if (this.#bytes <= this.#limit) break;
-      this.#blocks.delete(oldest);
-      this.#bytes -= length;
+    return reading;
+  }
+
+  async #read(file: CheckedFile, key: number, start: number): Promise<Uint8Array> {
+    return this.#keep(key, await file.read(start, Math.min(BLOCK_BYTES, file.bytes - start)));
+  }
+
+  #keep(key: number, data: Uint8Array): Uint8Array {
+    if (this.#youngBytes + data.length > this.#halfLimit) {
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#youngBytes = 0;
     }
+    this.#young.set(key, data);
+    this.#youngBytes += data.length;
     return data;
   }
 }

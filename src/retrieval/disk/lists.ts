@@ -78,20 +78,24 @@ export function encodeList(ordinals: Uint32Array): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Calls `visit` with the ordinals of a list. */
-export function decodeList(bytes: Uint8Array, visit: (ordinal: number) => void): void {
-  let ordinal = -1;
-  let difference = 0;
-  let shift = 0;
-  for (const byte of bytes) {
-    difference |= (byte & 127) << shift;
-    if (byte >= 128) {
+/** The ordinals of some lists, one after the other; those of list i count from `bases[i]`. */
+export function decodeLists(lists: readonly Uint8Array[], bases: readonly number[]): Uint32Array {
+  const ordinals = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0)); // a byte each at least
+  let count = 0;
+  for (const [i, bytes] of lists.entries()) {
+    let ordinal = bases[i]! - 1;
+    let difference = 0;
+    let shift = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      difference |= (byte & 127) << shift;
       shift += 7;
-      continue;
+      if (byte >= 128) continue;
+      ordinal += difference;
+      ordinals[count++] = ordinal;
+      difference = 0;
+      shift = 0;
     }
-    ordinal += difference;
-    visit(ordinal);
-    difference = 0;
-    shift = 0;
   }
+  return ordinals.subarray(0, count);
 }

@@ -6,6 +6,7 @@ import { crc32 } from "node:zlib";
 import { InputError } from "../../errors.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { KeyDecoder } from "../compression/codec.ts";
+import { type Awaitable, chain } from "./awaitable.ts";
 import { BLOCK_BYTES, type BlockCache, type CheckedFile, checkedFile } from "./blocks.ts";
 import { findOrdinals } from "./ids.ts";
 import type { SegmentRecord } from "./manifest.ts";
@@ -19,9 +20,9 @@ export interface Segment extends AsyncDisposable {
   readonly record: SegmentRecord;
   isAlive(ordinal: number): boolean;
   /** The first token of each of `count` passages from `first` on, and the one after the last: [count + 1]. */
-  tokenStarts(first: number, count: number): Promise<number[]>;
+  tokenStarts(first: number, count: number): Awaitable<number[]>;
   /** The keys of `count` passages from `first` on, as the codec has them. */
-  codes(first: number, count: number): Promise<Uint8Array>;
+  codes(first: number, count: number): Awaitable<Uint8Array>;
   /** [tokens, dimension] of the same. */
   keys(first: number, count: number): Promise<Float32Array>;
   /** As it lies on disk (packed-passage.ts). */
@@ -30,7 +31,7 @@ export interface Segment extends AsyncDisposable {
   /** The ordinal of the passage with this id, if the segment has one. */
   find(id: string): Promise<number | undefined>;
   /** The coded list of the passages with a key of this centroid (lists.ts). Only in a compressed index. */
-  list(centroid: number): Promise<Uint8Array>;
+  list(centroid: number): Awaitable<Uint8Array>;
 }
 
 export interface SegmentOptions {
@@ -77,18 +78,26 @@ function readers(
   const offsets = files("offsets.u64");
   const ids = files("ids.u64");
   const keys = files(decoder.file);
-  const tokenStarts = async (first: number, count: number): Promise<number[]> => {
-    const starts = integers(await offsets.read(first * ROW_BYTES, (count + 1) * ROW_BYTES));
-    return Array.from({ length: count + 1 }, (_, i) => starts[2 * i]!);
-  };
-  const codes = async (first: number, count: number): Promise<Uint8Array> => {
+  const tokenStarts = (first: number, count: number): Awaitable<number[]> =>
+    chain(offsets.read(first * ROW_BYTES, (count + 1) * ROW_BYTES), (bytes) => {
+      const starts = integers(bytes);
+      return Array.from({ length: count + 1 }, (_, i) => starts[2 * i]!);
+    });
+  /** The first byte of the first passage's codes, and the one after the last's. */
+  const codeBounds = (first: number, count: number): Awaitable<readonly [number, number]> => {
     const { tokenBytes } = decoder;
-    const starts =
-      tokenBytes === undefined
-        ? integers(await files("codes.u64").read(first * 8, (count + 1) * 8))
-        : (await tokenStarts(first, count)).map((token) => token * tokenBytes);
-    return keys.read(starts[0]!, starts[count]! - starts[0]!);
+    if (tokenBytes === undefined)
+      return chain(files("codes.u64").read(first * 8, (count + 1) * 8), (bytes) => {
+        const starts = integers(bytes);
+        return [starts[0]!, starts[count]!];
+      });
+    return chain(tokenStarts(first, count), (starts) => [
+      tokenBytes * starts[0]!,
+      tokenBytes * starts[count]!,
+    ]);
   };
+  const codes = (first: number, count: number): Awaitable<Uint8Array> =>
+    chain(codeBounds(first, count), ([start, end]) => keys.read(start, end - start));
   const packedPassage = async (ordinal: number): Promise<Uint8Array> => {
     const bounds = integers(await offsets.read(ordinal * ROW_BYTES, 2 * ROW_BYTES));
     return passages.read(bounds[1]!, bounds[3]! - bounds[1]!);
@@ -107,10 +116,11 @@ function readers(
         if ((await passage(ordinal)).id === id) return ordinal;
       return undefined;
     },
-    async list(centroid) {
-      const [start, end] = integers(await files("lists.u64").read(centroid * 8, 16));
-      return files("lists.bin").read(start!, end! - start!);
-    },
+    list: (centroid) =>
+      chain(files("lists.u64").read(centroid * 8, 16), (bytes) => {
+        const [start, end] = integers(bytes);
+        return files("lists.bin").read(start!, end! - start!);
+      }),
   };
 }
 

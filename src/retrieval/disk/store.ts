@@ -1,7 +1,8 @@
 /** The segments of an index as one: passages and token keys by ordinal, read from disk. */
 
 import type { Passage } from "../../text/passage.ts";
-import { decodeList } from "./lists.ts";
+import { type Awaitable, chain, together } from "./awaitable.ts";
+import { decodeLists } from "./lists.ts";
 import type { Segment } from "./segment.ts";
 
 /** Tokens whose scores are computed at once: keys and scores of a question stay in a processor's cache. */
@@ -45,10 +46,10 @@ export interface PassageStore extends KeyStore {
   isAlive(ordinal: number): boolean;
   passage(ordinal: number): Promise<Passage>;
   find(id: string): Promise<number | undefined>;
-  /** The keys of one passage as the codec has them. */
-  codes(ordinal: number): Promise<Uint8Array>;
-  /** Calls `visit` with the ordinals of the passages that have a key of this centroid. Only in a compressed index. */
-  visitList(centroid: number, visit: (ordinal: number) => void): Promise<void>;
+  /** The keys of each of some passages as the codec has them. */
+  codes(ordinals: Uint32Array): Awaitable<Uint8Array[]>;
+  /** The ordinals of the passages that have a key of this centroid, ascending. Only in a compressed index. */
+  list(centroid: number): Awaitable<Uint32Array>;
 }
 
 interface PieceRange {
@@ -102,10 +103,13 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
       const [segment, local] = locate(ordinal);
       return segment.keys(local, 1);
     },
-    async codes(ordinal) {
-      const [segment, local] = locate(ordinal);
-      return segment.codes(local, 1);
-    },
+    codes: (ordinals) =>
+      together(
+        Array.from(ordinals, (ordinal) => {
+          const [segment, local] = locate(ordinal);
+          return segment.codes(local, 1);
+        }),
+      ),
     async passage(ordinal) {
       const [segment, local] = locate(ordinal);
       return segment.passage(local);
@@ -117,10 +121,10 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
       }
       return undefined;
     },
-    async visitList(centroid, visit) {
-      for (const [i, segment] of segments.entries())
-        decodeList(await segment.list(centroid), (ordinal) => visit(bases[i]! + ordinal));
-    },
+    list: (centroid) =>
+      chain(together(segments.map((segment) => segment.list(centroid))), (lists) =>
+        decodeLists(lists, bases),
+      ),
   };
 }
 

@@ -3,9 +3,10 @@
  *
  * 1. Each question token i reads the lists of its `probes` best centroids. A passage in the list of centroid c has a token
  *    that scores about q_i . c; the best of these stands for its maximum. A passage in none of the lists is taken to score
- *    m_i, the product with the best centroid that was not read: about the most that it can.
- * 2. Of the passages with the greatest mean, the keys of those centroids are scored by their codes (code-scores.ts).
- * 3. Of the best of these, all keys are.
+ *    m_i, the product with the last centroid that was read: about the most that it can.
+ * 2. Of the passages with the greatest mean, the keys of those centroids are scored by their codes (code-scores.ts), m_i standing for
+ *    what is missing as before.
+ * 3. Of the best of these, the keys of an eighth of all centroids are.
  * 4. The best of these are decompressed and scored exactly.
  *
  * Source: Santhanam et al., PLAID, 2022 (centroid interaction); Lee et al., XTR, 2023 (missing scores by a bound).
@@ -14,18 +15,21 @@
 import type { Codebook } from "../compression/codec.ts";
 import type { PassageStore } from "../disk/store.ts";
 import { Best, type ScoredPassage } from "./best.ts";
-import { codeScorer, type ProbedCentroids } from "./code-scores.ts";
+import { type CodeScorer, codeScorers } from "./code-scores.ts";
 import { rescore, type Search, type SearchEngine } from "./engine.ts";
 import { openProducts } from "./products.ts";
 
 export interface Pruning {
   /** Centroids whose lists a question token reads. */
   readonly probes: number;
-  /** Candidates of which the keys of those centroids are scored, for each passage that is wanted. */
+  /** Passages that reach step 2, for each one that is wanted. */
   readonly candidatesPerHit: number;
-  /** Candidates of which all keys are scored by their codes. */
+  /** Passages that reach step 3, for each one that is wanted. */
   readonly scoredPerHit: number;
 }
+
+/** In step 3, keys of this share of the centroids are scored: those that are nearest to the question token. */
+const NEAR_SHARE = 1 / 8;
 
 /** Where fewer passages are wanted, as many are looked at as for so many. */
 const FEWEST_HITS = 20;
@@ -44,17 +48,17 @@ export async function openCentroidSearch(
     const centroidProducts = await products.multiply(question, codebook.centroids);
     const hits = Math.max(FEWEST_HITS, search.topK);
     const scores = { data: centroidProducts, questionTokens: question.length / store.dimension };
-    const { candidates, probed } = await findCandidates(
+    const { candidates, thresholds } = await findCandidates(
       store,
       scores,
       probes,
       candidatesPerHit * hits,
       search,
     );
-    const scorer = codeScorer(codebook, question, centroidProducts);
-    const nearby = (codes: readonly Uint8Array[]) => scorer.scoreProbed(codes, probed);
-    const scored = await bestOf(store, candidates, scoredPerHit * hits, nearby);
-    const best = await bestOf(store, scored, Math.ceil(RESCORED_PER_HIT * hits), scorer.score);
+    const scorers = codeScorers(codebook, question, centroidProducts);
+    const scored = await bestOf(store, candidates, scoredPerHit * hits, scorers(thresholds));
+    const near = nearThresholds(scores, probes);
+    const best = await bestOf(store, scored, Math.ceil(RESCORED_PER_HIT * hits), scorers(near));
     return rescore(store, products, question, best, search.topK);
   };
   return {
@@ -78,14 +82,13 @@ async function bestOf(
   store: PassageStore,
   passages: Uint32Array,
   count: number,
-  score: (codes: readonly Uint8Array[]) => Float64Array,
+  score: CodeScorer,
 ): Promise<Uint32Array> {
   if (passages.length <= count) return passages;
   const best = new Best(count);
   for (let first = 0; first < passages.length; first += SCORED_AT_ONCE) {
     const ordinals = passages.subarray(first, first + SCORED_AT_ONCE);
-    const codes = await Promise.all(Array.from(ordinals, (ordinal) => store.codes(ordinal))); // side by side
-    for (const [i, value] of score(codes).entries()) best.push(ordinals[i]!, value);
+    for (const [i, codes] of (await store.codes(ordinals)).entries()) best.push(ordinals[i]!, score(codes));
   }
   const kept = best.take().slice(0, count);
   return Uint32Array.from(kept, ({ ordinal }) => ordinal).sort();
@@ -105,52 +108,67 @@ async function findCandidates(
   probes: number,
   count: number,
   search: Search,
-): Promise<{ candidates: Uint32Array; probed: ProbedCentroids }> {
+): Promise<{ candidates: Uint32Array; thresholds: Float32Array }> {
   const { data, questionTokens } = scores;
   const centroids = data.length / questionTokens;
   const gains = new Float32Array(store.ordinalCount); // above the mean of the m_i, summed
   const metBy = new Uint32Array(store.ordinalCount); // the last question token that met the passage, from 1
-  const probed = { centroids: [] as number[][], bounds: new Float32Array(questionTokens) };
+  const thresholds = new Float32Array(questionTokens);
   for (let i = 0; i < questionTokens; i++) {
     const row = data.subarray(i * centroids, (i + 1) * centroids);
-    const best = largest(row, probes + 1);
-    const bound = best.length > probes ? row[best.pop()!]! : row[best.at(-1)!]!;
-    probed.centroids.push(best);
-    probed.bounds[i] = bound;
+    const best = largest(row, probes);
+    const bound = row[best.at(-1)!]!;
+    thresholds[i] = bound;
     for (const centroid of best) {
       const gain = row[centroid]! - bound;
-      await store.visitList(centroid, (ordinal) => {
-        if (metBy[ordinal] === i + 1) return; // the first that is met is the best
+      const list = await store.list(centroid);
+      for (let at = 0; at < list.length; at++) {
+        const ordinal = list[at]!;
+        if (metBy[ordinal] === i + 1) continue; // the first that is met is the best
         metBy[ordinal] = i + 1;
         gains[ordinal]! += gain;
-      });
+      }
     }
   }
-  const accepted = metBy.map((token, ordinal) => Number(token > 0 && search.accept(ordinal)));
-  const candidates = mostPromising(gains, accepted, count);
+  const met: number[] = [];
+  for (let ordinal = 0; ordinal < metBy.length; ordinal++)
+    if (metBy[ordinal]! > 0 && search.accept(ordinal)) met.push(ordinal);
+  const least = thresholdOf(
+    Float32Array.from(met, (ordinal) => gains[ordinal]!),
+    count,
+  );
+  const candidates = Uint32Array.from(met.filter((ordinal) => gains[ordinal]! >= least));
   if (candidates.length < search.topK && probes < centroids)
     return findCandidates(store, scores, 4 * probes, count, search);
-  return { candidates, probed };
+  return { candidates, thresholds };
 }
 
-/** Steps between no gain and the greatest. */
+/** For each question token, the least product with a centroid of which keys are scored in step 3. */
+function nearThresholds({ data, questionTokens }: CentroidScores, probes: number): Float32Array {
+  const centroids = data.length / questionTokens;
+  const count = Math.max(probes, NEAR_SHARE * centroids);
+  return Float32Array.from({ length: questionTokens }, (_, i) =>
+    thresholdOf(data.subarray(i * centroids, (i + 1) * centroids), count),
+  );
+}
+
+/** Steps between the least value and the greatest. */
 const STEPS = 4096;
 
-/** The accepted passages with the `count` greatest gains and those within a step of the last of them, ascending. */
-function mostPromising(gains: Float32Array, accepted: Uint32Array, count: number): Uint32Array {
-  let greatest = 0;
-  for (let ordinal = 0; ordinal < gains.length; ordinal++)
-    if (accepted[ordinal] && gains[ordinal]! > greatest) greatest = gains[ordinal]!;
-  const scale = greatest > 0 ? (STEPS - 1) / greatest : 0;
+/** A value that `count` of some values reach, and a few more where several are much the same; the least, where there are fewer. */
+function thresholdOf(values: Float32Array, count: number): number {
+  let [least, greatest] = [Infinity, -Infinity];
+  for (let i = 0; i < values.length; i++) {
+    least = Math.min(least, values[i]!);
+    greatest = Math.max(greatest, values[i]!);
+  }
+  if (values.length <= count || least === greatest) return least;
+  const scale = (STEPS - 1) / (greatest - least);
   const members = new Uint32Array(STEPS);
-  for (let ordinal = 0; ordinal < gains.length; ordinal++)
-    if (accepted[ordinal]) members[Math.floor(gains[ordinal]! * scale)]!++;
+  for (let i = 0; i < values.length; i++) members[Math.floor((values[i]! - least) * scale)]!++;
   let lowest = STEPS - 1;
   for (let sum = members[lowest]!; sum < count && lowest > 0; ) sum += members[--lowest]!;
-  const chosen: number[] = [];
-  for (let ordinal = 0; ordinal < gains.length; ordinal++)
-    if (accepted[ordinal] && Math.floor(gains[ordinal]! * scale) >= lowest) chosen.push(ordinal);
-  return Uint32Array.from(chosen);
+  return least + lowest / scale;
 }
 
 /** The positions of the `count` largest values, largest first. */

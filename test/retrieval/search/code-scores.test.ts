@@ -8,7 +8,7 @@ import {
 } from "../../../src/retrieval/compression/codec.ts";
 import { openEncoder } from "../../../src/retrieval/compression/key-encoder.ts";
 import { trainCodebook } from "../../../src/retrieval/compression/train-codebook.ts";
-import { codeScorer } from "../../../src/retrieval/search/code-scores.ts";
+import { codeScorers } from "../../../src/retrieval/search/code-scores.ts";
 import { avgMax, dotProduct } from "../../../src/retrieval/search/score.ts";
 import { DIMENSION, noise } from "../support.ts";
 
@@ -33,23 +33,22 @@ for (const bits of [1, 2, 8] as const)
     await using encoder = await openEncoder(codebook);
     const codes = await encoder.encode(keys);
     const starts = codeStarts(codes, codebook);
-    const { score } = codeScorer(codebook, QUESTION, centroidProducts(codebook));
-    const lengths = Array.from({ length: 100 }, (_, p) => 1 + (p % 30));
-    const passages = lengths.map((length, p) => codes.subarray(starts[30 * p], starts[30 * p + length]));
-    const scores = score(passages);
+    const score = codeScorers(codebook, QUESTION, centroidProducts(codebook))(new Float32Array(5).fill(-99));
     let below = 0;
-    for (const [p, passage] of passages.entries()) {
+    for (let p = 0; p < 100; p++) {
+      const tokens = 1 + (p % 30);
+      const passage = codes.subarray(starts[30 * p], starts[30 * p + tokens]);
       const exact = avgMax(QUESTION, decodeKeys(passage, codebook), DIMENSION);
-      assert.ok(scores[p]! <= exact + 1e-5);
-      if (lengths[p] === 1) assert.ok(Math.abs(scores[p]! - exact) < 1e-5);
-      below += (exact - scores[p]!) / 100;
+      const found = score(passage);
+      assert.ok(found <= exact + 1e-5);
+      if (tokens === 1) assert.ok(Math.abs(found - exact) < 1e-5);
+      assert.is(score(passage), found);
+      below += (exact - found) / 100;
     }
-    assert.equal(score(passages.slice(7, 20)), scores.slice(7, 20));
-    assert.equal(score([]), new Float64Array());
     assert.ok(below < 0.01, `on average ${below} below`);
   });
 
-test("scores of probed centroids are those of their keys alone, and a bound where there are none", async () => {
+test("scores of near centroids are those of their keys alone, and the threshold where there are none", async () => {
   const keys = noise(600 * DIMENSION);
   const codebook = await trainCodebook(keys, DIMENSION, 32, 2);
   await using encoder = await openEncoder(codebook);
@@ -57,24 +56,30 @@ test("scores of probed centroids are those of their keys alone, and a bound wher
   const starts = codeStarts(codes, codebook);
   const decoded = decodeKeys(codes, codebook);
   const centroids = centroidsOf(codes, codebook);
-  const probed = {
-    centroids: [[3, 4, 5], [4], [], [9, 3], Array.from({ length: 32 }, (_, c) => c)],
-    bounds: Float32Array.of(0.5, -9, 0.25, -1, -9),
-  };
-  const passages = Array.from({ length: 20 }, (_, p) => codes.subarray(starts[30 * p], starts[30 * p + 30]));
-  const scores = codeScorer(codebook, QUESTION, centroidProducts(codebook)).scoreProbed(passages, probed);
+  const products = centroidProducts(codebook);
+  // so many centroids are near to each token: none, one, two, five, all
+  const thresholds = Float32Array.from([0, 1, 2, 5, 32], (count, i) =>
+    count === 0
+      ? 9
+      : products
+          .slice(32 * i, 32 * i + 32)
+          .sort()
+          .at(-count)!,
+  );
+  const score = codeScorers(codebook, QUESTION, products)(thresholds);
   let below = 0;
   for (let p = 0; p < 20; p++) {
     let expected = 0;
-    for (const [i, read] of probed.centroids.entries()) {
-      let best = probed.bounds[i]!;
+    for (const [i, threshold] of thresholds.entries()) {
+      let best = threshold;
       for (let token = 30 * p; token < 30 * p + 30; token++)
-        if (read.includes(centroids[token]!))
+        if (products[32 * i + centroids[token]!]! >= threshold)
           best = Math.max(best, dotProduct(QUESTION, i * DIMENSION, decoded, token * DIMENSION, DIMENSION));
       expected += best / 5;
     }
-    assert.ok(scores[p]! <= expected + 1e-5);
-    below += (expected - scores[p]!) / 20;
+    const found = score(codes.subarray(starts[30 * p], starts[30 * p + 30]));
+    assert.ok(found <= expected + 1e-5);
+    below += (expected - found) / 20;
   }
   assert.ok(below < 0.01, `on average ${below} below`);
 });

@@ -17,7 +17,7 @@ import { openEncoder } from "../../../src/retrieval/compression/key-encoder.ts";
 import { kMeans } from "../../../src/retrieval/compression/kmeans.ts";
 import { openNearestFinder } from "../../../src/retrieval/compression/nearest.ts";
 import { trainCodebook } from "../../../src/retrieval/compression/train-codebook.ts";
-import { decodeList, encodeList, encodeLists } from "../../../src/retrieval/disk/lists.ts";
+import { decodeLists, encodeList, encodeLists } from "../../../src/retrieval/disk/lists.ts";
 import {
   codebookPath,
   type Manifest,
@@ -116,10 +116,8 @@ test("lists give back what was listed, whatever the pieces", () =>
         }
         let centroid = 0;
         for await (const bytes of encodeLists(6, pieces)) {
-          const found: number[] = [];
-          decodeList(bytes, (ordinal) => found.push(ordinal));
           const expected = passages.flatMap((tokens, p) => (tokens.includes(centroid) ? [p] : []));
-          assert.equal(found, expected);
+          assert.equal([...decodeLists([bytes], [0])], expected);
           centroid++;
         }
         assert.is(centroid, 6);
@@ -130,9 +128,12 @@ test("lists give back what was listed, whatever the pieces", () =>
 
 test("a list of distant ordinals takes several bytes each", () => {
   const ordinals = Uint32Array.of(0, 1, 127, 300, 20_000_000);
-  const found: number[] = [];
-  decodeList(encodeList(ordinals), (ordinal) => found.push(ordinal));
-  assert.equal(found, [...ordinals]);
+  assert.equal(decodeLists([encodeList(ordinals)], [0]), ordinals);
+});
+
+test("lists of several segments count from where each segment begins", () => {
+  const lists = [Uint32Array.of(0, 3), new Uint32Array(), Uint32Array.of(0, 200)].map(encodeList);
+  assert.equal(decodeLists(lists, [0, 4, 1000]), Uint32Array.of(0, 3, 1000, 1200));
 });
 
 test("pruned search returns as many as asked, with the scores of exact search, and most of its passages", async () => {
