@@ -12,4 +12,5 @@ export {
 export { type HeadProbe, type HeadProbeQuestion, probeHeads } from "./objective/probe-heads.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";
 export type { TrainOptions } from "./run/options.ts";
+export type { Span, Tagger } from "./salient-spans.ts";
 export { train } from "./train.ts";
