@@ -55,11 +55,11 @@ export const adaptCommand: Command = defineCommand({
       help: "one of the close passages is empty (always with the objective marginal)",
     },
     ...ITERATION_OPTIONS,
-    steps: { kind: "integer", help: "steps of an iteration (default: once through, 50 to 4000)", minimum: 1 },
+    steps: { kind: "integer", help: "steps of an iteration (default: once through, 50 to 1000)", minimum: 1 },
     questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
     "close-passages": {
       kind: "integer",
-      help: "passages of a question (default: 8, if there are)",
+      help: "passages of a question (default: 4, if there are)",
       minimum: 1,
     },
     ...OBJECTIVE_OPTIONS,

@@ -9,7 +9,7 @@ import type { SourcePassage, Tagger } from "../salient-spans.ts";
 export type SourceName = "spans" | "questions" | "labels";
 
 /**
- * Of those that are not said, `iterations` is 1, `steps` once through the examples (50 to 4,000), `closePassages` 8 or those that
+ * Of those that are not said, `iterations` is 1, `steps` once through the examples (50 to 1,000), `closePassages` 4 or those that
  * the corpus has, and `alpha` 1.
  */
 export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsupervisedSteps" | "qaSteps"> {
@@ -40,9 +40,10 @@ type Defaulted = "sourcePassage" | "probeSteps";
 export type ResolvedAdaptOptions = ResolvedOptions &
   AdaptOptions & { readonly [Name in Defaulted]-?: NonNullable<AdaptOptions[Name]> };
 
-const CLOSE_PASSAGES = 8;
-/** The steps of the paper's adaptations. */
-const MAX_STEPS = 4_000;
+/** A step takes time in proportion; the passages of the other questions compete as well. */
+const CLOSE_PASSAGES = 4;
+/** A night on two cores for a corpus of abstracts; the paper's adaptations had four times as many, on GPUs. */
+const MAX_STEPS = 1_000;
 /** Fewer do not get anywhere: a tenth of them is warm-up. */
 const MIN_STEPS = 50;
 

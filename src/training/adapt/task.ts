@@ -17,9 +17,8 @@ import type { Probe, ProbeQuestion, TrainingTask } from "../tasks/task.ts";
 import { type AdaptationInputs, holdOut } from "./inputs.ts";
 import type { ResolvedAdaptOptions, SourceName } from "./options.ts";
 
-/** The papers' sizes: 20 to 100 thousand sentences. */
+/** The most that the papers take. */
 const MAX_SENTENCES = 100_000;
-const MIN_SENTENCES = 20_000;
 export const MAX_PER_PASSAGE = 5;
 /** A tenth of these is enough to watch retrieval. */
 const MIN_FOR_PROBE = 1_000;
@@ -29,16 +28,12 @@ export const PROBE_PASSAGES = 400;
 /** Passages in which an answer is looked for, where nobody said which one is right. */
 const PROBE_DEPTH = 20;
 
-/** How many examples there are to train on: as many sentences as the papers take, and all that files give. */
+/** How many examples there are to train on: five sentences of each passage, and all that files give. */
 export function availableExamples(
   { sources, questions, labelled }: AdaptationInputs,
   { ids }: CorpusSurvey,
 ): number {
-  const sentences = Math.min(
-    ids.length * MAX_PER_PASSAGE,
-    MAX_SENTENCES,
-    Math.max(MIN_SENTENCES, ids.length),
-  );
+  const sentences = Math.min(ids.length * MAX_PER_PASSAGE, MAX_SENTENCES);
   const given = questions.training.length + labelled.training.length;
   return given + (sources.includes("spans") ? sentences : 0);
 }
