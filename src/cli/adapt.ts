@@ -4,12 +4,7 @@ import { type AdaptationResult, adapt } from "../training/adapt/adapt.ts";
 import type { AdaptOptions } from "../training/adapt/options.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
-import {
-  ITERATION_OPTIONS,
-  MACHINE_OPTIONS,
-  OBJECTIVE_OPTIONS,
-  OPTIMISER_OPTIONS,
-} from "./training-options.ts";
+import { ITERATION_OPTIONS, MACHINE_OPTIONS, OBJECTIVES, OPTIMISER_OPTIONS } from "./training-options.ts";
 
 export const adaptCommand: Command = defineCommand({
   name: "adapt",
@@ -62,7 +57,11 @@ export const adaptCommand: Command = defineCommand({
       help: "passages of a question (default: 4, if there are)",
       minimum: 1,
     },
-    ...OBJECTIVE_OPTIONS,
+    objective: {
+      kind: "choice",
+      choices: OBJECTIVES,
+      help: "what is minimised (default: distillation, but supervised with --qrels)",
+    },
     alpha: { kind: "number", help: "weight of the distillation loss", default: 1 },
     "query-side": {
       kind: "choice",

@@ -3,12 +3,7 @@
 import { train } from "../training/train.ts";
 import { type Command, defineCommand } from "./options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
-import {
-  ITERATION_OPTIONS,
-  MACHINE_OPTIONS,
-  OBJECTIVE_OPTIONS,
-  OPTIMISER_OPTIONS,
-} from "./training-options.ts";
+import { ITERATION_OPTIONS, MACHINE_OPTIONS, OBJECTIVES, OPTIMISER_OPTIONS } from "./training-options.ts";
 
 export const trainCommand: Command = defineCommand({
   name: "train",
@@ -46,7 +41,12 @@ export const trainCommand: Command = defineCommand({
     },
     questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
     "close-passages": { kind: "integer", help: "passages of a question", default: 8, minimum: 1 },
-    ...OBJECTIVE_OPTIONS,
+    objective: {
+      kind: "choice",
+      choices: OBJECTIVES,
+      help: "what is minimised",
+      default: "distillation",
+    },
     alpha: { kind: "number", help: "weight of the distillation loss", default: 8 },
     candidates: {
       kind: "choice",

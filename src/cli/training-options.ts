@@ -22,15 +22,8 @@ export const ITERATION_OPTIONS = {
   },
 } as const;
 
-/** What a step lowers. */
-export const OBJECTIVE_OPTIONS = {
-  objective: {
-    kind: "choice",
-    choices: ["distillation", "supervised", "marginal", "qa"],
-    help: "what is minimised",
-    default: "distillation",
-  },
-} as const;
+/** What a step can lower. */
+export const OBJECTIVES = ["distillation", "supervised", "marginal", "qa"] as const;
 
 /** How far a step goes, and on how much of what is read. */
 export const OPTIMISER_OPTIONS = {

@@ -10,7 +10,7 @@ export type SourceName = "spans" | "questions" | "labels";
 
 /**
  * Of those that are not said, `iterations` is 1, `steps` once through the examples (50 to 1,000), `closePassages` 4 or those that
- * the corpus has, and `alpha` 1.
+ * the corpus has, `alpha` 1, and `objective` `supervised` with `qrels`: they say which passage is relevant.
  */
 export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsupervisedSteps" | "qaSteps"> {
   /** Questions and answers: see `readTrainingFile`. */
@@ -81,7 +81,8 @@ export function withAdaptDefaults(
 ): ResolvedAdaptOptions {
   if (resolve(options.out) === resolve(options.model))
     throw problem(options.out, "another folder than the model's", "the same", "adapt into a new folder");
-  const { questions = 16, querySide, objective, tau } = options;
+  const { questions = 16, querySide, tau } = options;
+  const objective = options.objective ?? (options.qrels === undefined ? "distillation" : "supervised");
   if (querySide && (objective === "qa" || tau !== undefined)) {
     const got = objective === "qa" ? "the objective qa" : "all heads mixed (tau)";
     throw problem("query side", "one head that is trained to retrieve", got, "leave one of the two out");
@@ -91,7 +92,7 @@ export function withAdaptDefaults(
   const closePassages = options.closePassages ?? Math.min(CLOSE_PASSAGES, passages);
   const alpha = options.alpha ?? 1;
   return {
-    ...withDefaults({ ...options, unsupervisedSteps: 0, steps, closePassages, alpha }),
+    ...withDefaults({ ...options, unsupervisedSteps: 0, steps, closePassages, alpha, objective }),
     sourcePassage: options.sourcePassage ?? "without-sentence",
     probeSteps: options.probeSteps ?? Math.max(10, Math.min(200, Math.round(all / 10))),
   };
