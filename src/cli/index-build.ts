@@ -24,9 +24,10 @@ export function startBuildProgress(total: number): {
     report({ event, passages }) {
       if (event === "finished") return;
       if (event === "compressed") {
+        if (compressing) return compressing.update(passages);
         encoding?.stop();
-        compressing ??= startProgress("passages compressed", total);
-        return compressing.update(passages);
+        compressing = startProgress("passages compressed", total);
+        return compressing.resume(passages);
       }
       encoding ??= startProgress("passages", total);
       if (event === "encoded") encoding.update(passages);

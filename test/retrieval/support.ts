@@ -1,6 +1,6 @@
 /** A tiny world for the tests of the index: passages, an encoder of words, and a search that is nothing but loops. */
 
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -120,6 +120,17 @@ export async function sameBytes(directory: string, expected: string): Promise<vo
   assert.equal((await readdir(left)).sort(), names);
   for (const name of names)
     assert.ok((await readFile(join(left, name))).equals(await readFile(join(right, name))), name);
+}
+
+/** Flips a bit of a file at a fraction of its length, or cuts it there. */
+export async function damage(path: string, where: number, torn: boolean): Promise<void> {
+  await using file = await open(path, "r+");
+  const position = Math.floor(where * (await file.stat()).size);
+  if (torn) return file.truncate(position);
+  const byte = Buffer.alloc(1);
+  await file.read(byte, 0, 1, position);
+  byte[0]! ^= 4;
+  await file.write(byte, 0, 1, position);
 }
 
 export async function rejects(promise: Promise<unknown>, message: RegExp): Promise<void> {

@@ -4,16 +4,44 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { InputError } from "../../errors.ts";
-import { syncDirectory } from "../../replace-file.ts";
-import { codebookPath, type FileRecord, type Manifest, type QuantisedCodec } from "../disk/manifest.ts";
+import { readJournal, writeJournal } from "../disk/journal.ts";
+import {
+  type CodecRecord,
+  codebookPath,
+  type FileRecord,
+  type Manifest,
+  type QuantisedCodec,
+} from "../disk/manifest.ts";
 import { recordOf, writeParts } from "../disk/new-files.ts";
-import { type Codebook, type Codec, float32Decoder, partCounts, residualDecoder } from "./codec.ts";
+import { isMissing } from "../disk/storage.ts";
+import {
+  type Bits,
+  type Codebook,
+  type Codec,
+  float32Decoder,
+  partCounts,
+  residualDecoder,
+} from "./codec.ts";
+
+/** A codebook, and what a manifest says of it. */
+export interface StoredCodebook {
+  readonly codec: CodecRecord;
+  readonly codebook: Codebook;
+}
+
+/** What a codebook is learned from: of the same, `findCodebook` finds it again. */
+export interface CodebookPlan {
+  /** The files of the segment with the keys. */
+  readonly stage: Readonly<Record<string, FileRecord>>;
+  readonly bits: Bits;
+}
 
 /** Writes `codebook` under `name` and returns what the manifest says of it. */
 export async function writeCodebook(
   directory: string,
   name: string,
   { bits, dimension, axes, centroids, parts, tables, ratios }: Codebook,
+  plan: CodebookPlan,
 ): Promise<QuantisedCodec> {
   const path = codebookPath(directory, name);
   await mkdir(path, { recursive: true });
@@ -29,8 +57,26 @@ export async function writeCodebook(
   const files: Record<string, FileRecord> = {};
   for (const [file, data] of Object.entries(contents))
     files[file] = recordOf(await writeParts(join(path, file), [data]));
-  await syncDirectory(path);
-  return { name: "quantised", bits, codebook: name, files };
+  const codec: QuantisedCodec = { name: "quantised", bits, codebook: name, files };
+  await writeJournal(path, plan, [codec]);
+  return codec;
+}
+
+/** The codebook that an interrupted build of the same plan wrote under `name`, if it is whole. */
+export async function findCodebook(
+  directory: string,
+  name: string,
+  dimension: number,
+  plan: CodebookPlan,
+): Promise<StoredCodebook | undefined> {
+  const [codec] = await readJournal<QuantisedCodec>(codebookPath(directory, name), plan);
+  if (!codec) return undefined;
+  try {
+    return { codec, codebook: await readCodebook(directory, codec, dimension) };
+  } catch (error) {
+    if (error instanceof InputError || isMissing(error)) return undefined;
+    throw error;
+  }
 }
 
 async function readCodebook(

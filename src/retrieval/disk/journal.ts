@@ -1,41 +1,35 @@
 /**
- * What an interrupted build has reached: a line for every window of passages that is durable on disk.
+ * What an interrupted writer has reached: a file beside those that it writes.
  *
- * The first line says for what the build was; each further line is a `Checkpoint`. A line is `CRC-32 JSON`, so a torn
- * or damaged one is seen, and it and everything after it does not count.
+ * Its first line is the plan, which says for what the files are; each further line is a step that is durable on disk. A
+ * line is `CRC-32 JSON`, so a torn or damaged one is seen, and it and everything after it does not count.
  */
 
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import type { FileRecord, IndexHeader } from "./manifest.ts";
+import { replaceFile } from "../../replace-file.ts";
 import { isMissing } from "./storage.ts";
 
-/** What must be equal for a build to go on where another stopped. */
-export interface BuildPlan {
-  readonly header: IndexHeader;
-  /** Passages between two checkpoints. */
-  readonly window: number;
-}
+export const journalPath = (folder: string): string => join(folder, "journal");
 
-/** The state of a segment after a window. */
-export interface Checkpoint {
-  readonly passages: number;
-  readonly tokens: number;
-  readonly longestKey: number;
-  /** SHA-256 of all passages so far. */
-  readonly digest: string;
-  /** Sizes and checksums of the growing files at this point. */
-  readonly files: Readonly<Record<string, FileRecord>>;
-}
-
-export const journalLine = (content: BuildPlan | Checkpoint): string => {
+export const journalLine = (content: object): string => {
   const json = JSON.stringify(content);
   return `${crc32(json)} ${json}\n`;
 };
 
-/** The checkpoints of the journal at `path` if it is of this plan; none where there is no journal or it is of another. */
-export async function readJournal(path: string, plan: BuildPlan): Promise<Checkpoint[]> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
+/** Puts a journal of these steps in the place of the one in `folder`, if there is one. */
+export function writeJournal(folder: string, plan: object, steps: readonly object[]): Promise<void> {
+  const lines = [plan, ...steps].map(journalLine);
+  return replaceFile(journalPath(folder), (file) => file.writeFile(lines.join("")));
+}
+
+/**
+ * The steps of the journal in `folder` if it is of this plan; none where there is no journal or it is of another. `Step`
+ * is what writers of such a plan note.
+ */
+export async function readJournal<Step>(folder: string, plan: object): Promise<Step[]> {
+  const text = await readFile(journalPath(folder), "utf8").catch((error: unknown) => {
     if (isMissing(error)) return "";
     throw error;
   });
@@ -45,6 +39,6 @@ export async function readJournal(path: string, plan: BuildPlan): Promise<Checkp
     if (line !== `${crc32(json)} ${json}`) break;
     contents.push(json);
   }
-  const [first, ...checkpoints] = contents;
-  return first === JSON.stringify(plan) ? checkpoints.map((json) => JSON.parse(json)) : [];
+  const [first, ...steps] = contents;
+  return first === JSON.stringify(plan) ? steps.map((json) => JSON.parse(json)) : [];
 }

@@ -14,13 +14,14 @@
  *         blocks.u32              CRC-32 of every block of 16 KiB of the files above, in the manifest's order
  *         deleted-000002.bits     a bit a passage, the lowest of a byte first: set where it was deleted or replaced, as of
  *                                 generation 2; missing where none was
- *         journal                 only while the segment is being built (journal.ts)
+ *         journal                 only while the segment is being built (growing-files.ts)
  *       codebooks/000001/         what codes are made of (codec quantised, codec.ts)
  *         axes.f32                [dimension, dimension]
  *         centroids.f32           [centroids, dimension]
  *         parts.u8                [centroids]
  *         long.f32, short.f32     [parts, 256, width]: tables of residuals in many parts and in few
  *         ratios.f32              [256]
+ *         journal                 from what it was learned; only until the index is whole
  *       writer.*.lock             only while somebody writes (lock.ts)
  *
  * Numbers are little-endian. The ordinal of a passage is its position in the concatenation of the segments.

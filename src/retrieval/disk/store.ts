@@ -6,7 +6,7 @@ import { decodeLists } from "./lists.ts";
 import type { Segment } from "./segment.ts";
 
 /** Tokens whose scores are computed at once: keys and scores of a question stay in a processor's cache. */
-const PIECE_TOKENS = 16_384;
+export const PIECE_TOKENS = 16_384;
 
 /** The keys of some passages. */
 export interface KeyPiece {

@@ -3,14 +3,13 @@
 import { createHash } from "node:crypto";
 import { InputError } from "../../errors.ts";
 import type { Passage } from "../../text/passage.ts";
-import { writeCodebook } from "../compression/codebook.ts";
-import { type Bits, type Codebook, checkBits, float32Decoder } from "../compression/codec.ts";
+import { findCodebook, type StoredCodebook, writeCodebook } from "../compression/codebook.ts";
+import { type Bits, checkBits, float32Decoder } from "../compression/codec.ts";
 import { compressSegment, learnCodebook } from "../compression/compress.ts";
 import { IdTable } from "../disk/ids.ts";
-import type { BuildPlan } from "../disk/journal.ts";
 import { type IndexHeader, type SegmentRecord, type ShardRecord, segmentPath } from "../disk/manifest.ts";
 import { openSegment, type Segment } from "../disk/segment.ts";
-import { openSegmentWriter, type SegmentWriter } from "../disk/segment-writer.ts";
+import { type BuildPlan, openSegmentWriter, type SegmentWriter } from "../disk/segment-writer.ts";
 import { writing } from "../disk/storage.ts";
 import { changeIndex, type NextState, stageName } from "./change.ts";
 
@@ -39,7 +38,7 @@ export interface BuildProgress {
    * - `resumed`: an interrupted build left `passages` passages that need not be encoded again (once, at the start)
    * - `diverged`: of these only the first `passages` are the same in this corpus; it goes on from there
    * - `reused`, `encoded`: so many passages are done; those of a window that is interrupted are encoded again
-   * - `compressed`: so many passages are compressed; 0 while a codebook is learned
+   * - `compressed`: so many passages are compressed, first those that an interrupted build left; 0 while a codebook is learned
    * - `finished`: the new index has taken its place
    */
   readonly event: "resumed" | "diverged" | "reused" | "encoded" | "compressed" | "finished";
@@ -52,7 +51,7 @@ export interface BuildProgress {
  * 24 bytes a passage for the ids.
  *
  * Interrupted at any moment (`signal`, a crash, a full disk), the same call goes on where it stopped: passages already
- * encoded are read and compared, not encoded again. Throws `InputError` for duplicate ids, an empty stream, a disk that
+ * encoded are read and compared, not encoded again, and what is compressed is not compressed again. Throws `InputError` for duplicate ids, an empty stream, a disk that
  * refuses, another writer; what was whole before stays whole.
  */
 export async function buildIndex(
@@ -74,21 +73,36 @@ export async function buildIndex(
 
 type CompressOptions = Pick<BuildOptions, "directory" | "header" | "onProgress" | "signal">;
 
-/** The state of an index whose only segment is `staged`, compressed with a codebook of its own. */
+/**
+ * The state of an index whose only segment is `staged`, compressed with a codebook of its own. Goes on with what an interrupted
+ * call for the same keys and bits left.
+ */
 export function compressWhole(
   staged: SegmentRecord,
   name: string,
   bits: Bits,
   options: CompressOptions,
 ): Promise<NextState> {
-  const { directory, header, onProgress, signal } = options;
+  const { directory, header } = options;
   return writing(directory, async () => {
     await using stage = await openStage(directory, staged, header.dimension);
-    onProgress?.({ event: "compressed", passages: 0, tokens: staged.tokens });
-    const codebook = await learnCodebook(stage, header.dimension, bits, signal);
-    const codec = await writeCodebook(directory, name, codebook);
-    return { header, codec, segments: [await compressStage(stage, name, codebook, options)] };
+    const stored = await codebookFor(stage, name, bits, options);
+    return { header, codec: stored.codec, segments: [await compressStage(stage, name, stored, options)] };
   });
+}
+
+async function codebookFor(
+  stage: Segment,
+  name: string,
+  bits: Bits,
+  { directory, header: { dimension }, onProgress, signal }: CompressOptions,
+): Promise<StoredCodebook> {
+  const plan = { stage: stage.record.files, bits };
+  const found = await findCodebook(directory, name, dimension, plan);
+  if (found) return found;
+  onProgress?.({ event: "compressed", passages: 0, tokens: stage.record.tokens });
+  const codebook = await learnCodebook(stage, dimension, bits, signal);
+  return { codec: await writeCodebook(directory, name, codebook, plan), codebook };
 }
 
 /** The float32 keys of a segment that is to be compressed. */
@@ -98,7 +112,7 @@ export const openStage = (directory: string, staged: SegmentRecord, dimension: n
 export const compressStage = (
   stage: Segment,
   name: string,
-  codebook: Codebook,
+  codebook: StoredCodebook,
   { directory, onProgress, signal }: CompressOptions,
 ): Promise<SegmentRecord> =>
   compressSegment(
@@ -117,7 +131,7 @@ export async function writeSegment(
   options: BuildOptions,
 ): Promise<SegmentRecord> {
   const { directory, header } = options;
-  const plan: BuildPlan = { header, window: WINDOW };
+  const plan: BuildPlan = { header, windowPassages: WINDOW };
   await using writer = await writing(directory, () => openSegmentWriter(path, plan));
   return await writeWindows(writer, passages, options);
 }

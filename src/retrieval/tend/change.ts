@@ -3,9 +3,11 @@
 import { access, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../../errors.ts";
+import { journalPath } from "../disk/journal.ts";
 import { lockDirectory } from "../disk/lock.ts";
 import {
   codebookPath,
+  type FileRecord,
   findManifest,
   type Manifest,
   segmentName,
@@ -17,8 +19,13 @@ import { isInUse, writing } from "../disk/storage.ts";
 /** What a change decides about the next state. */
 export type NextState = Pick<Manifest, "header" | "codec" | "shard" | "segments">;
 
+const STAGE = ".stage";
+
 /** Where the float32 keys of a segment wait until they are compressed. */
-export const stageName = (segment: string): string => `${segment}.stage`;
+export const stageName = (segment: string): string => `${segment}${STAGE}`;
+
+/** Where the compressed keys of added passages wait until they are in a segment. */
+export const addedName = (segment: string): string => `${segment}.added`;
 
 /**
  * Locks `directory`, lets `change` write new files beside the old, makes what it returns the state of the index, and
@@ -55,24 +62,32 @@ export async function changeIndex(
 async function firstGeneration(directory: string): Promise<number> {
   const last = (await readdir(join(directory, "segments"))).sort().at(-1);
   if (last === undefined) return 1;
-  const interrupted = await access(join(segmentPath(directory, last), "journal")).then(
-    () => true,
-    () => false,
-  );
+  const interrupted =
+    last.endsWith(STAGE) ||
+    (await access(journalPath(segmentPath(directory, last))).then(
+      () => true,
+      () => false,
+    ));
   return Number.parseInt(last, 10) + (interrupted ? 0 : 1);
 }
 
 /** Removes what belongs neither to `manifest` nor to the change called `pending`. */
 async function clean(directory: string, { segments, codec }: Manifest, pending?: string): Promise<void> {
   const kept = segments.map(({ name }) => name);
-  if (pending !== undefined) kept.push(pending, stageName(pending));
+  if (pending !== undefined) kept.push(pending, stageName(pending), addedName(pending));
   for (const name of await readdir(join(directory, "segments")))
     if (!kept.includes(name)) await remove(segmentPath(directory, name));
-  for (const name of await readdir(join(directory, "codebooks")))
-    if (codec.name !== "quantised" || name !== codec.codebook) await remove(codebookPath(directory, name));
+  for (const name of await readdir(join(directory, "codebooks"))) {
+    const path = codebookPath(directory, name);
+    if (codec.name === "quantised" && name === codec.codebook) await keepOnly(path, codec.files);
+    else if (name !== pending) await remove(path);
+  }
   for (const { name, files, deleted } of segments)
-    for (const file of await readdir(segmentPath(directory, name)))
-      if (!(file in files) && file !== deleted?.file) await remove(join(segmentPath(directory, name), file));
+    await keepOnly(segmentPath(directory, name), deleted ? { ...files, [deleted.file]: deleted } : files);
+}
+
+async function keepOnly(folder: string, files: Readonly<Record<string, FileRecord>>): Promise<void> {
+  for (const name of await readdir(folder)) if (!(name in files)) await remove(join(folder, name));
 }
 
 /** What a reader has open cannot be removed on a network file system: then a later change removes it. */

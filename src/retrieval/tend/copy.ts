@@ -72,10 +72,14 @@ export async function copySegments(
   checksums["ids.u64"] = await writeParts(join(path, "ids.u64"), [ids.sorted()]);
   const starts = [0];
   checksums[decoder.file] = await writeParts(join(path, decoder.file), copyKeys(runs, starts, signal));
-  if (codebook) Object.assign(checksums, await writeLists(starts, path, codebook, signal));
+  const passages = starts.length - 1;
+  if (codebook) {
+    checksums["codes.u64"] = await writeParts(join(path, "codes.u64"), [BigUint64Array.from(starts, BigInt)]);
+    Object.assign(checksums, await writeLists(path, passages, codebook, signal));
+  }
   return {
     name: basename(path),
-    passages: offsets.length / 2 - 1,
+    passages,
     tokens: Number(offsets.at(-2)),
     longestKey: runs.reduce((longest, { segment }) => Math.max(longest, segment.record.longestKey), 0),
     files: await completeSegment(path, checksums),

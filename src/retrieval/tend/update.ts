@@ -3,15 +3,15 @@
 import { join } from "node:path";
 import { InputError } from "../../errors.ts";
 import type { Passage } from "../../text/passage.ts";
-import { readCodec } from "../compression/codebook.ts";
-import type { Codebook, KeyDecoder } from "../compression/codec.ts";
+import { readCodec, type StoredCodebook } from "../compression/codebook.ts";
+import type { KeyDecoder } from "../compression/codec.ts";
 import { BlockCache } from "../disk/blocks.ts";
 import { type IndexHeader, type Manifest, type SegmentRecord, segmentPath } from "../disk/manifest.ts";
 import { recordOf, writeParts } from "../disk/new-files.ts";
 import { openSegment, readDeleted, type Segment } from "../disk/segment.ts";
 import { writing } from "../disk/storage.ts";
 import { type BuildOptions, compressStage, openStage, writeSegment } from "./build.ts";
-import { changeIndex, stageName } from "./change.ts";
+import { addedName, changeIndex, stageName } from "./change.ts";
 import { copySegments, openSegments, windowsOf } from "./copy.ts";
 
 /** Bytes of id tables that are kept while ids are looked up. */
@@ -33,7 +33,9 @@ export async function addPassages(
     const codec = await readCodec(directory, manifest);
     const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
     return writing(directory, async () => {
-      const added = codec.codebook ? await compressAdded(stage, name, codec.codebook, options) : stage;
+      const added = codec.codebook
+        ? await compressAdded(stage, name, { codec: manifest.codec, codebook: codec.codebook }, options)
+        : stage;
       await using segment = await openSegment(segmentPath(directory, added.name), added, codec);
       const { segments } = await withoutIds(directory, manifest, name, codec.decoder, idsOf(segment));
       const joined = joinedTail(segments, added.passages);
@@ -48,11 +50,11 @@ export async function addPassages(
 async function compressAdded(
   record: SegmentRecord,
   name: string,
-  codebook: Codebook,
+  stored: StoredCodebook,
   options: Omit<BuildOptions, "bits" | "shard">,
 ): Promise<SegmentRecord> {
-  await using stage = await openStage(options.directory, record, codebook.dimension);
-  return await compressStage(stage, `${name}.added`, codebook, options);
+  await using stage = await openStage(options.directory, record, stored.codebook.dimension);
+  return await compressStage(stage, addedName(name), stored, options);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -13,6 +13,7 @@ import type { BuildOptions, BuildProgress } from "../../../src/retrieval/tend/bu
 import { verifyIndex } from "../../../src/retrieval/tend/verify.ts";
 import {
   build,
+  damage,
   encode,
   encodeText,
   header,
@@ -266,21 +267,6 @@ async function wholeBuild(): Promise<string> {
 test.after(async () => {
   await cachedWhole?.[Symbol.asyncDispose]();
 });
-
-/** Flips a bit of a file at a fraction of its length, or cuts it there. */
-async function damage(path: string, where: number, torn: boolean): Promise<void> {
-  const file = await open(path, "r+");
-  const { size } = await file.stat();
-  const position = Math.floor(where * size);
-  if (torn) await file.truncate(position);
-  else {
-    const byte = Buffer.alloc(1);
-    await file.read(byte, 0, 1, position);
-    byte[0]! ^= 4;
-    await file.write(byte, 0, 1, position);
-  }
-  await file.close();
-}
 
 async function answers(directory: string): Promise<unknown> {
   await using index = await openIndex(directory);
