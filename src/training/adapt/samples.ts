@@ -38,8 +38,8 @@ async function maskedSamples(
   const samples: AdaptationSample[] = [];
   const wanted = corpus.ids.length; // one of each passage, so that the first few passages will do
   for await (const masked of sampledSentences(readPassages(file, signal), corpus, { wanted, seed, tagger })) {
-    const { question, answer } = masked;
-    if (samples.push({ question, answer, text: formatMaskedSentence(masked) }) === SAMPLES) break;
+    const { question, entity } = masked;
+    if (samples.push({ question, answer: entity, text: formatMaskedSentence(masked) }) === SAMPLES) break;
   }
   return samples;
 }

@@ -23,8 +23,10 @@ export const MASK = "<extra_id_0>";
 export interface SentenceWithMask {
   /** The sentence with `<extra_id_0>` where the entity was. */
   readonly question: string;
-  /** T5's target: `<extra_id_0> ENTITY <extra_id_1>`. */
-  readonly answer: string;
+  /**
+   * What was masked, and what is to be written: as an answer would be. In ReAtt the target is T5's, `<extra_id_0> ENTITY <extra_id_1>`, with
+   * which a model that answers questions unlearns to, and the first position, whose attention is distilled, writes a sentinel.
+   */
   readonly entity: string;
   readonly kind: string;
   readonly passageId: string;
@@ -117,7 +119,6 @@ export function maskSpan(passage: Passage, extent: Extent, span: Span): Sentence
   const entity = sentence.slice(span.start, span.end);
   return {
     question: `${sentence.slice(0, span.start)}${MASK}${sentence.slice(span.end)}`,
-    answer: `${MASK} ${entity} <extra_id_1>`,
     entity,
     kind: span.kind,
     passageId: passage.id,

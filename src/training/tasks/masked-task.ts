@@ -106,11 +106,11 @@ export function maskedTask(
       return {
         size: chosen.length,
         example(index) {
-          const { question, answer, passageId } = chosen[index]!;
+          const { question, entity, passageId } = chosen[index]!;
           const found = close[index]!.map((id) => passages.get(id)!);
           const read = readable(chosen[index]!, found, closePassages, masking);
           const place = read.findIndex(({ id }) => id === passageId);
-          return { question, answer, passages: read, relevant: place < 0 ? undefined : place };
+          return { question, answer: entity, passages: read, relevant: place < 0 ? undefined : place };
         },
       };
     },
@@ -133,12 +133,12 @@ export function readable(
 }
 
 function asQuestion(
-  { question, answer, passageId, sentence }: SentenceWithMask,
+  { question, entity, passageId, sentence }: SentenceWithMask,
   sourcePassage: SourcePassage,
 ): TrainingQuestion {
   const id = `${passageId}:${sentence.start}-${sentence.end}`;
   const own = sourcePassage === "excluded" ? {} : { passageId };
-  return { id, question, answers: [answer], ...own };
+  return { id, question, answers: [entity], ...own };
 }
 
 /** BM25 would look for the words of the mask. */
@@ -155,8 +155,8 @@ function digestSentences(
   { sourcePassage, nullPassage }: MaskingTaskOptions,
 ): string {
   const hash = createHash("sha256").update(JSON.stringify([sourcePassage, nullPassage]));
-  for (const { passageId, question, answer } of sentences)
-    hash.update(JSON.stringify([passageId, question, answer]));
+  for (const { passageId, question, entity } of sentences)
+    hash.update(JSON.stringify([passageId, question, entity]));
   return hash.digest("hex");
 }
 

@@ -55,11 +55,10 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 test("an example is a sentence with its entity masked, with exact offsets", async () => {
   const { examples, counts } = await collect([armstrong, curie], { perPassage: 5 });
   assert.equal(counts, { passages: 2, passagesWithoutExample: 0, examples: 5 });
-  for (const { question, answer, entity, passageId, sentence, passageWithout } of examples) {
+  for (const { question, entity, passageId, sentence, passageWithout } of examples) {
     const { text } = passageId === "moon" ? armstrong : curie;
     const original = text.slice(sentence.start, sentence.end);
     assert.is(question.replace("<extra_id_0>", entity), original);
-    assert.is(answer, `<extra_id_0> ${entity} <extra_id_1>`);
     assert.is(passageWithout, text.replace(original, "").replace("  ", " ").trim());
   }
   const walked = examples.find(({ entity }) => entity === "Neil Armstrong");

@@ -13,7 +13,6 @@ import {
 const sentence = "The first bridge over the wide river was built by Anna Berg in the spring.";
 const example: MaskedSentence = {
   question: sentence.replace("Anna Berg", "<extra_id_0>"),
-  answer: "<extra_id_0> Anna Berg <extra_id_1>",
   entity: "Anna Berg",
   kind: "person",
   passageId: "source",
