@@ -10,7 +10,7 @@ import { removeMaskedSentence, type SentenceWithMask } from "../salient-spans.ts
 import { type CorpusSurvey, pickPassages } from "../tasks/corpus.ts";
 import type { TrainingQuestion } from "../tasks/data.ts";
 import { labelTask } from "../tasks/label-task.ts";
-import { keptMaskedSentences, maskedTask } from "../tasks/masked-task.ts";
+import { keptMaskedSentences, LOOKED_AT, maskedTask } from "../tasks/masked-task.ts";
 import { type MixedPart, mixedTask } from "../tasks/mixed-task.ts";
 import { questionTask } from "../tasks/question-task.ts";
 import type { Probe, ProbeQuestion, TrainingTask } from "../tasks/task.ts";
@@ -50,7 +50,7 @@ function drawn(
 
 /** How many masked sentences are made for a run. */
 export function wantedSentences(options: ResolvedAdaptOptions, sources: readonly SourceName[]): number {
-  return Math.max(MIN_FOR_PROBE, Math.min(MAX_SENTENCES, drawn(options, sources, "spans")));
+  return Math.max(MIN_FOR_PROBE, Math.min(MAX_SENTENCES, LOOKED_AT * drawn(options, sources, "spans")));
 }
 
 /** @throws {InputError} for a corpus without a sentence to mask, where that is asked for. */

@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { containsAnswer } from "../../evaluation/answers.ts";
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/corpus.ts";
 import type { Passage } from "../../text/passage.ts";
@@ -81,7 +82,15 @@ export function sampledSentences(
   return maskedSentences(taken, { perPassage, seed, ...(tagger && { tagger }) });
 }
 
-/** Reads masked sentences with their close passages, in none of which the sentence can be read, and writes what was masked. */
+/** Masked sentences looked at for each that is trained on: about every second one can be answered. */
+export const LOOKED_AT = 2;
+
+/**
+ * Reads masked sentences with their close passages, in none of which the sentence can be read, and writes what was masked.
+ *
+ * Where what was masked stands in none of the passages, they teach nothing about which of them helps: such sentences are left out, unless
+ * there are no others, or a null passage is there for them.
+ */
 export function maskedTask(
   options: ResolvedOptions,
   corpus: CorpusSurvey,
@@ -94,7 +103,7 @@ export function maskedTask(
     digest: digestSentences(sentences, masking),
     async *prepare(iteration, search) {
       const order = createRandom(seed, "sentences", iteration).shuffle(sentences);
-      const chosen = order.slice(0, steps * perStep);
+      const chosen = order.slice(0, LOOKED_AT * steps * perStep);
       const close = yield* keptClosePassages(options, corpus, {
         name: `close-passages-spans-${iteration}.jsonl`,
         questions: chosen.map((masked) => asQuestion(masked, masking.sourcePassage)),
@@ -103,12 +112,22 @@ export function maskedTask(
           search ?? withoutMask(bm25Search(await buildBm25(readPassages(options.corpus), options))),
       });
       const passages = await pickPassages(options.corpus, close.flat(), corpus.digest, signal);
+      const readWith = (index: number): Passage[] =>
+        readable(
+          chosen[index]!,
+          close[index]!.map((id) => passages.get(id)!),
+          closePassages,
+          masking,
+        );
+      const all = [...chosen.keys()];
+      const answered = all.filter((index) => isReadIn(readWith(index), chosen[index]!.entity));
+      const used = masking.nullPassage || answered.length === 0 ? all : answered;
       return {
-        size: chosen.length,
-        example(index) {
+        size: Math.min(used.length, steps * perStep),
+        example(at) {
+          const index = used[at]!;
           const { question, entity, passageId } = chosen[index]!;
-          const found = close[index]!.map((id) => passages.get(id)!);
-          const read = readable(chosen[index]!, found, closePassages, masking);
+          const read = readWith(index);
           const place = read.findIndex(({ id }) => id === passageId);
           return { question, answer: entity, passages: read, relevant: place < 0 ? undefined : place };
         },
@@ -131,6 +150,9 @@ export function readable(
   if (own && room > 0 && !best.includes(own)) best[room - 1] = own;
   return withNullPassages(best, count);
 }
+
+const isReadIn = (passages: readonly Passage[], entity: string): boolean =>
+  passages.some(({ title, text }) => containsAnswer(title, [entity]) || containsAnswer(text, [entity]));
 
 function asQuestion(
   { question, entity, passageId, sentence }: SentenceWithMask,

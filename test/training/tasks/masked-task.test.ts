@@ -66,6 +66,31 @@ test("REALM's way: the source passage is left out, and one passage is empty", as
   }
 });
 
+test("a sentence is left out if nothing that is read with it says what was masked, unless there are no others", async () => {
+  const alone = [
+    { id: "x", title: "", text: "Once Anna went by the old road. All of it was very wide there, as they said." },
+    { id: "y", title: "", text: "Then all of them saw Bruno on that very old and wide road." },
+    { id: "z", title: "", text: "Not one of them was there when Clara came down the old road." },
+  ];
+  await using folder = temporaryFolder();
+  const without = await make(folder.path, alone, ReAttsWay);
+  assert.equal(
+    examplesOf(without)
+      .map(({ answer }) => answer)
+      .sort(),
+    ["Anna", "Bruno", "Clara"],
+  );
+  await using other = temporaryFolder();
+  const told = { id: "w", title: "Clara", text: "she was there" };
+  assert.equal(
+    examplesOf(await make(other.path, [...alone, told], ReAttsWay)).map(({ answer }) => answer),
+    ["Clara"],
+  );
+  await using third = temporaryFolder();
+  const empty = await make(third.path, [...alone, told], { ...ReAttsWay, nullPassage: true });
+  assert.is(examplesOf(empty).length, 3);
+});
+
 test("what is kept is read again on resume, and drawn anew with another seed", async () => {
   await using folder = temporaryFolder();
   const first = await make(folder.path, PASSAGES, ReAttsWay);
