@@ -1,7 +1,7 @@
 /** What finds the best passages of a store, and the second pass that all such engines share. */
 
 import { rotate } from "../compression/axes.ts";
-import type { KeyPiece, KeyStore } from "../disk/store.ts";
+import { type KeyPiece, type KeyStore, PIECE_TOKENS } from "../disk/store.ts";
 import { Best, type ScoredPassage } from "./best.ts";
 import type { Products } from "./products.ts";
 import { dotProduct } from "./score.ts";
@@ -78,9 +78,6 @@ function exactScores(
   }
   return scores.map((sum) => sum / questionTokens);
 }
-
-/** Tokens that are scored at once. */
-const PIECE_TOKENS = 16_384;
 
 /** The keys of passages from anywhere, side by side. */
 async function* gatherPieces(
