@@ -80,7 +80,7 @@ export function chunkObjective<T>(
 
   const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
   const { logScale } = trained;
-  const target = options.objective === "supervised" ? input.relevance : attention;
+  const target = options.objective === "supervised" ? knownOr(ops, input.relevance, attention) : attention;
   const logNormaliser =
     cache?.logNormaliser ?? logNormalisers(ops, { scores, candidates: input.candidates, logScale });
   const { kl: ofQuestions, ownLogProbabilities } = distillation(ops, {
@@ -95,6 +95,12 @@ export function chunkObjective<T>(
     cache && ops.add(inner(lower.queries, cache.queryGradient), inner(lower.keys, cache.keyGradient));
   const objective = ops.add(nll, ops.multiply(others ? ops.add(kl, others) : kl, ops.scalar(options.alpha)));
   return { objective, nll, retrieval: { scores, ownLogProbabilities }, distillation: { kl, target } };
+}
+
+/** [Q, K]: what is known to be relevant; the attention of the questions for which nothing is. */
+function knownOr<T>(ops: Ops<T>, relevance: T, attention: T): T {
+  const unknown = ops.subtract(ops.scalar(1), ops.sum(relevance, [1], { keep: true }));
+  return ops.add(relevance, ops.multiply(unknown, attention));
 }
 
 /** Retrieval and reading by one likelihood; a question's own passages are all that compete. */

@@ -7,7 +7,7 @@ import type { RetrievalInput } from "./objective.ts";
 /**
  * - `distillation`: `nll + alpha KL(attention || retrieval)`, reading all passages of a question at once (ReAtt, Eq. 4)
  * - `supervised`: `nll + alpha KL(relevance || retrieval)`, where the passage known to be relevant has all of the target: the
- *   negative log likelihood of that passage (DPR, Karpukhin et al. 2020, Eq. 2)
+ *   negative log likelihood of that passage (DPR, Karpukhin et al. 2020, Eq. 2); `distillation` where none is known
  * - `marginal`: the likelihood summed over passages that are read one by one (REALM, Eq. 1)
  * - `qa`: `nll` alone; retrieval is left as it is
  */

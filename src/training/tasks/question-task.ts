@@ -1,7 +1,5 @@
 /** Training from questions and answers. */
 
-import { InputError } from "../../errors.ts";
-import { excerpt } from "../../excerpt.ts";
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/corpus.ts";
 import type { ResolvedOptions } from "../run/options.ts";
@@ -22,10 +20,9 @@ export function questionTask(
   corpus: CorpusSurvey,
   questions: readonly TrainingQuestion[],
 ): TrainingTask {
-  const { closePassages, nullPassage, objective, signal } = options;
+  const { closePassages, nullPassage, signal } = options;
   const count = nullPassage ? closePassages - 1 : closePassages;
   checkCount(count, corpus.ids.length); // now, and not when the model has been measured
-  if (objective === "supervised") checkRelevance(questions);
   return {
     digest: digestQuestions(questions),
     async *prepare(iteration, search) {
@@ -52,17 +49,6 @@ export function questionTask(
       };
     },
   };
-}
-
-function checkRelevance(questions: readonly TrainingQuestion[]): void {
-  const unknown = questions.find(({ passageId }) => passageId === undefined);
-  if (!unknown) return;
-  throw new InputError({
-    where: `question ${excerpt(unknown.id)}`,
-    expected: "a passage_id, since the objective is supervised",
-    got: "none",
-    remedy: "give each question its passage_id, or train with the objective distillation, which needs none",
-  });
 }
 
 /** For the first iteration: as the training file has them, or else BM25. */

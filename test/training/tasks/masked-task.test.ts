@@ -68,7 +68,11 @@ test("REALM's way: the source passage is left out, and one passage is empty", as
 
 test("a sentence is left out if nothing that is read with it says what was masked, unless there are no others", async () => {
   const alone = [
-    { id: "x", title: "", text: "Once Anna went by the old road. All of it was very wide there, as they said." },
+    {
+      id: "x",
+      title: "",
+      text: "Once Anna went by the old road. All of it was very wide there, as they said.",
+    },
     { id: "y", title: "", text: "Then all of them saw Bruno on that very old and wide road." },
     { id: "z", title: "", text: "Not one of them was there when Clara came down the old road." },
   ];

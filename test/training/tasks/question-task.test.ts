@@ -33,18 +33,6 @@ test("each question is read with its own passage and those close to it", async (
   }
 });
 
-test("with the objective supervised, a question without its passage_id is refused", async () => {
-  const options = { model: "unused", corpus, out: folder.path, objective: "supervised" } as const;
-  const [known, unknown] = await readTrainingFile(data);
-  const questions = [known!, { id: "q 2", question: unknown!.question, answers: unknown!.answers }];
-  const survey = await surveyCorpus(corpus);
-  assert.throws(
-    () => questionTask(withDefaults({ ...options, closePassages: 3 }), survey, questions),
-    "question 'q 2': expected a passage_id, since the objective is supervised, got none",
-  );
-  questionTask(withDefaults({ ...options, closePassages: 3 }), survey, [known!]);
-});
-
 test("with the objective marginal, one of its passages is the null passage", async () => {
   for (const { question, passages } of await examplesOf("marginal")) {
     assert.is(passages.length, 3);
