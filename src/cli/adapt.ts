@@ -60,7 +60,8 @@ export const adaptCommand: Command = defineCommand({
     objective: {
       kind: "choice",
       choices: OBJECTIVES,
-      help: "what is minimised (default: distillation, but supervised with --qrels)",
+      help: "what is minimised",
+      default: "supervised",
     },
     alpha: { kind: "number", help: "weight of the distillation loss", default: 1 },
     "query-side": {

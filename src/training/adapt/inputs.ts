@@ -21,7 +21,7 @@ export interface AdaptationInputs {
 }
 
 /** Questions of one source that retrieval is watched with. */
-const MAX_HELD_OUT = 100;
+const MAX_HELD_OUT = 200;
 /** Their share, where there are fewer examples. */
 const HELD_OUT_SHARE = 0.1;
 
@@ -49,7 +49,7 @@ async function readLabels(queries: string, qrels: string, corpus: CorpusSurvey):
   return labelledQueries(texts, await readJudgements(qrels), new Set(corpus.ids));
 }
 
-/** A tenth of the examples at random, at most 100; both parts in the order that they had. */
+/** A tenth of the examples at random, at most 200; both parts in the order that they had. */
 export function holdOut<T>(examples: readonly T[], seed: number): Split<T> {
   const count = Math.min(MAX_HELD_OUT, Math.floor(examples.length * HELD_OUT_SHARE));
   const places = new Set(

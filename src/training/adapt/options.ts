@@ -10,7 +10,8 @@ export type SourceName = "spans" | "questions" | "labels";
 
 /**
  * Of those that are not said, `iterations` is 1, `steps` once through the examples (50 to 1,000), `closePassages` 4 or those that
- * the corpus has, `alpha` 1, and `objective` `supervised` with `qrels`: they say which passage is relevant.
+ * the corpus has, `alpha` 1, and `objective` `supervised`: a labelled passage, the passage that a question was asked about, and the one that a
+ * masked sentence is from are known to be relevant.
  */
 export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsupervisedSteps" | "qaSteps"> {
   /** Questions and answers: see `readTrainingFile`. */
@@ -81,8 +82,7 @@ export function withAdaptDefaults(
 ): ResolvedAdaptOptions {
   if (resolve(options.out) === resolve(options.model))
     throw problem(options.out, "another folder than the model's", "the same", "adapt into a new folder");
-  const { questions = 16, querySide, tau } = options;
-  const objective = options.objective ?? (options.qrels === undefined ? "distillation" : "supervised");
+  const { questions = 16, objective = "supervised", querySide, tau } = options;
   if (querySide && (objective === "qa" || tau !== undefined)) {
     const got = objective === "qa" ? "the objective qa" : "all heads mixed (tau)";
     throw problem("query side", "one head that is trained to retrieve", got, "leave one of the two out");

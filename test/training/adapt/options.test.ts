@@ -12,11 +12,9 @@ test("what is not said follows from the corpus and the examples", () => {
   assert.is(withAdaptDefaults(FILES, 1e6, 2e5).steps, 1_000);
 });
 
-test("labels say which passage is relevant, unless another objective is asked for", () => {
-  const labelled = { ...FILES, queries: "queries.jsonl", qrels: "qrels.tsv" };
-  assert.is(withAdaptDefaults(FILES, 10, 10).objective, "distillation");
-  assert.is(withAdaptDefaults(labelled, 10, 10).objective, "supervised");
-  assert.is(withAdaptDefaults({ ...labelled, objective: "distillation" }, 10, 10).objective, "distillation");
+test("the target is what is known to be relevant, unless another objective is asked for", () => {
+  assert.is(withAdaptDefaults(FILES, 10, 10).objective, "supervised");
+  assert.is(withAdaptDefaults({ ...FILES, objective: "distillation" }, 10, 10).objective, "distillation");
 });
 
 test("a model is not written over itself", () => {
