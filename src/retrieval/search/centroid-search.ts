@@ -6,7 +6,7 @@
  *    m_i, the product with the last centroid that was read: about the most that it can.
  * 2. Of the passages with the greatest mean, the keys of those centroids are scored by their codes (code-scores.ts), m_i standing for
  *    what is missing as before.
- * 3. Of the best of these, the keys of an eighth of all centroids are.
+ * 3. Of the best of these, the keys of a quarter of all centroids are.
  * 4. The best of these are decompressed and scored exactly.
  *
  * Source: Santhanam et al., PLAID, 2022 (centroid interaction); Lee et al., XTR, 2023 (missing scores by a bound).
@@ -29,7 +29,7 @@ export interface Pruning {
 }
 
 /** In step 3, keys of this share of the centroids are scored: those that are nearest to the question token. */
-const NEAR_SHARE = 1 / 8;
+const NEAR_SHARE = 1 / 4;
 
 /** Where fewer passages are wanted, as many are looked at as for so many. */
 const FEWEST_HITS = 20;
