@@ -74,8 +74,8 @@ export async function openCentroidSearch(
   };
 }
 
-/** Passages whose codes are scored together: some hundred kB. */
-const SCORED_AT_ONCE = 256;
+/** Passages whose codes are read side by side: some hundred kB. */
+const READ_AT_ONCE = 256;
 
 /** The `count` best of some passages by the scores of their codes, ascending. */
 async function bestOf(
@@ -86,8 +86,8 @@ async function bestOf(
 ): Promise<Uint32Array> {
   if (passages.length <= count) return passages;
   const best = new Best(count);
-  for (let first = 0; first < passages.length; first += SCORED_AT_ONCE) {
-    const ordinals = passages.subarray(first, first + SCORED_AT_ONCE);
+  for (let first = 0; first < passages.length; first += READ_AT_ONCE) {
+    const ordinals = passages.subarray(first, first + READ_AT_ONCE);
     for (const [i, codes] of (await store.codes(ordinals)).entries()) best.push(ordinals[i]!, score(codes));
   }
   const kept = best.take().slice(0, count);

@@ -10,10 +10,11 @@ import { measureProductRate } from "../engine/product-rate.ts";
 import type { QuerySide } from "../objective/trained-parameters.ts";
 import { createRandom } from "../random.ts";
 import type { CorpusSurvey } from "../tasks/corpus.ts";
+import { MAX_PER_PASSAGE } from "../tasks/masked-task.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import type { ResolvedAdaptOptions, SourceName } from "./options.ts";
 import { type AdaptationSample, adaptationSamples } from "./samples.ts";
-import { MAX_PER_PASSAGE, PROBE_PASSAGES, wantedSentences } from "./task.ts";
+import { PROBE_PASSAGES, wantedSentences } from "./task.ts";
 
 export interface AdaptationPlan {
   readonly model: string;

@@ -10,7 +10,7 @@ import { removeMaskedSentence, type SentenceWithMask } from "../salient-spans.ts
 import { type CorpusSurvey, pickPassages } from "../tasks/corpus.ts";
 import type { TrainingQuestion } from "../tasks/data.ts";
 import { labelTask } from "../tasks/label-task.ts";
-import { keptMaskedSentences, LOOKED_AT, maskedTask } from "../tasks/masked-task.ts";
+import { keptMaskedSentences, LOOKED_AT, MAX_PER_PASSAGE, maskedTask } from "../tasks/masked-task.ts";
 import { type MixedPart, mixedTask } from "../tasks/mixed-task.ts";
 import { questionTask } from "../tasks/question-task.ts";
 import type { Probe, ProbeQuestion, TrainingTask } from "../tasks/task.ts";
@@ -19,7 +19,6 @@ import type { ResolvedAdaptOptions, SourceName } from "./options.ts";
 
 /** The most that the papers take. */
 const MAX_SENTENCES = 100_000;
-export const MAX_PER_PASSAGE = 5;
 /** A tenth of these is enough to watch retrieval. */
 const MIN_FOR_PROBE = 1_000;
 

@@ -40,7 +40,7 @@ export interface MaskingTaskOptions {
 }
 
 /** The papers take 1 to 5 sentences of a passage. */
-const MAX_PER_PASSAGE = 5;
+export const MAX_PER_PASSAGE = 5;
 /** Close passages that are found beyond those needed, for those of which too little is left without the sentence. */
 const SPARE = 4;
 
@@ -120,8 +120,9 @@ export function maskedTask(
           masking,
         );
       const all = [...chosen.keys()];
-      const answered = all.filter((index) => isReadIn(readWith(index), chosen[index]!.entity));
-      const used = masking.nullPassage || answered.length === 0 ? all : answered;
+      const isAnswered = (index: number): boolean => isReadIn(readWith(index), chosen[index]!.entity);
+      const answered = masking.nullPassage ? all : all.filter(isAnswered);
+      const used = answered.length > 0 ? answered : all;
       return {
         size: Math.min(used.length, steps * perStep),
         example(at) {
