@@ -51,8 +51,8 @@ export type Engine =
 export type PresetName = "fast" | "balanced" | "exact";
 
 const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
-  fast: { probes: 32, candidatesPerHit: 32, scoredPerHit: 6 },
-  balanced: { probes: 128, candidatesPerHit: 256, scoredPerHit: 48 },
+  fast: { probes: 32, candidatesPerHit: 32 },
+  balanced: { probes: 64, candidatesPerHit: 192 },
 };
 
 const GIBIBYTE = 2 ** 30;

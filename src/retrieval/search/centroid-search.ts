@@ -1,13 +1,11 @@
 /**
- * Search of a compressed index in four steps, each of which leaves fewer passages to the next, more costly one:
+ * Search of a compressed index in three steps, each of which leaves fewer passages to the next, more costly one:
  *
  * 1. Each question token i reads the lists of its `probes` best centroids. A passage in the list of centroid c has a token
  *    that scores about q_i . c; the best of these stands for its maximum. A passage in none of the lists is taken to score
- *    m_i, the product with the last centroid that was read: about the most that it can.
- * 2. Of the passages with the greatest mean, the keys of those centroids are scored by their codes (code-scores.ts), m_i standing for
- *    what is missing as before.
- * 3. Of the best of these, the keys of a quarter of all centroids are.
- * 4. The best of these are decompressed and scored exactly.
+ *    as the last centroid that was read: about the most that it can.
+ * 2. Of the passages with the greatest mean, all keys are scored by their codes (code-scores.ts).
+ * 3. The best of these are decompressed and scored exactly.
  *
  * Source: Santhanam et al., PLAID, 2022 (centroid interaction); Lee et al., XTR, 2023 (missing scores by a bound).
  */
@@ -15,7 +13,7 @@
 import type { Codebook } from "../compression/codec.ts";
 import type { PassageStore } from "../disk/store.ts";
 import { Best, type ScoredPassage } from "./best.ts";
-import { type CodeScorer, codeScorers } from "./code-scores.ts";
+import { CodeScorer } from "./code-scores.ts";
 import { rescore, type Search, type SearchEngine } from "./engine.ts";
 import { openProducts } from "./products.ts";
 
@@ -24,12 +22,7 @@ export interface Pruning {
   readonly probes: number;
   /** Passages that reach step 2, for each one that is wanted. */
   readonly candidatesPerHit: number;
-  /** Passages that reach step 3, for each one that is wanted. */
-  readonly scoredPerHit: number;
 }
-
-/** In step 3, keys of this share of the centroids are scored: those that are nearest to the question token. */
-const NEAR_SHARE = 1 / 4;
 
 /** Where fewer passages are wanted, as many are looked at as for so many. */
 const FEWEST_HITS = 20;
@@ -40,25 +33,20 @@ const RESCORED_PER_HIT = 1.25;
 export async function openCentroidSearch(
   store: PassageStore,
   codebook: Codebook,
-  { probes, candidatesPerHit, scoredPerHit }: Pruning,
+  { probes, candidatesPerHit }: Pruning,
   threads: number | undefined,
 ): Promise<SearchEngine> {
   const products = await openProducts(store.dimension, threads);
+  const idle: CodeScorer[] = []; // searches may overlap, and each has a question of its own
   const searchOne = async (question: Float32Array, search: Search): Promise<ScoredPassage[]> => {
     const centroidProducts = await products.multiply(question, codebook.centroids);
     const hits = Math.max(FEWEST_HITS, search.topK);
     const scores = { data: centroidProducts, questionTokens: question.length / store.dimension };
-    const { candidates, thresholds } = await findCandidates(
-      store,
-      scores,
-      probes,
-      candidatesPerHit * hits,
-      search,
-    );
-    const scorers = codeScorers(codebook, question, centroidProducts);
-    const scored = await bestOf(store, candidates, scoredPerHit * hits, scorers(thresholds));
-    const near = nearThresholds(scores, probes);
-    const best = await bestOf(store, scored, Math.ceil(RESCORED_PER_HIT * hits), scorers(near));
+    const candidates = await findCandidates(store, scores, probes, candidatesPerHit * hits, search);
+    const scorer = idle.pop() ?? new CodeScorer(codebook);
+    scorer.ask(question, centroidProducts);
+    const best = await bestOf(store, candidates, Math.ceil(RESCORED_PER_HIT * hits), scorer);
+    idle.push(scorer);
     return rescore(store, products, question, best, search.topK);
   };
   return {
@@ -82,13 +70,14 @@ async function bestOf(
   store: PassageStore,
   passages: Uint32Array,
   count: number,
-  score: CodeScorer,
+  scorer: CodeScorer,
 ): Promise<Uint32Array> {
   if (passages.length <= count) return passages;
   const best = new Best(count);
   for (let first = 0; first < passages.length; first += READ_AT_ONCE) {
     const ordinals = passages.subarray(first, first + READ_AT_ONCE);
-    for (const [i, codes] of (await store.codes(ordinals)).entries()) best.push(ordinals[i]!, score(codes));
+    for (const [i, codes] of (await store.codes(ordinals)).entries())
+      best.push(ordinals[i]!, scorer.score(codes));
   }
   const kept = best.take().slice(0, count);
   return Uint32Array.from(kept, ({ ordinal }) => ordinal).sort();
@@ -108,17 +97,15 @@ async function findCandidates(
   probes: number,
   count: number,
   search: Search,
-): Promise<{ candidates: Uint32Array; thresholds: Float32Array }> {
+): Promise<Uint32Array> {
   const { data, questionTokens } = scores;
   const centroids = data.length / questionTokens;
-  const gains = new Float32Array(store.ordinalCount); // above the mean of the m_i, summed
+  const gains = new Float32Array(store.ordinalCount); // above the last centroids' products, summed
   const metBy = new Uint32Array(store.ordinalCount); // the last question token that met the passage, from 1
-  const thresholds = new Float32Array(questionTokens);
   for (let i = 0; i < questionTokens; i++) {
     const row = data.subarray(i * centroids, (i + 1) * centroids);
     const best = largest(row, probes);
     const bound = row[best.at(-1)!]!;
-    thresholds[i] = bound;
     for (const centroid of best) {
       const gain = row[centroid]! - bound;
       const list = await store.list(centroid);
@@ -140,16 +127,7 @@ async function findCandidates(
   const candidates = Uint32Array.from(met.filter((ordinal) => gains[ordinal]! >= least));
   if (candidates.length < search.topK && probes < centroids)
     return findCandidates(store, scores, 4 * probes, count, search);
-  return { candidates, thresholds };
-}
-
-/** For each question token, the least product with a centroid of which keys are scored in step 3. */
-function nearThresholds({ data, questionTokens }: CentroidScores, probes: number): Float32Array {
-  const centroids = data.length / questionTokens;
-  const count = Math.max(probes, NEAR_SHARE * centroids);
-  return Float32Array.from({ length: questionTokens }, (_, i) =>
-    thresholdOf(data.subarray(i * centroids, (i + 1) * centroids), count),
-  );
+  return candidates;
 }
 
 /** Steps between the least value and the greatest. */

@@ -6,87 +6,144 @@
  *     q_i . k = r (q_i . c + sum_p q_i . e_p)
  *
  * and the products of q_i with all centroids and entries are computed once a question, so a key costs a look-up for each
- * part (asymmetric distance computation). Most keys do not even cost that. A token's best key is mostly one of a centroid that is
- * near to the token, so only such keys are looked at; and what residuals add to q_i . c has a standard deviation of s_i: where
- * r q_i . c lies 2 s_i below the best product of the passage so far, the key is passed over.
- * Source: Jégou et al., Product quantization for nearest neighbor search, 2011, section III.A.
+ * part (asymmetric distance computation). A look-up gives the products of 16 question tokens, as 16-bit fixed-point numbers,
+ * which WebAssembly adds and compares eight at a time (assembly/code-scores.ts).
+ * Sources: Jégou et al., Product quantization for nearest neighbor search, 2011, section III.A; André et al., Cache locality is not
+ * enough: high-performance nearest neighbor search with product quantization fast scan, 2015 (fixed point and vector instructions).
  */
 
-import { type Codebook, centroidBytes, ENTRIES, partStarts, readCentroid } from "../compression/codec.ts";
+import { type Codebook, centroidBytes, ENTRIES, partStarts } from "../compression/codec.ts";
+import { CODE_SCORES } from "./code-scores.wasm.ts";
 import { dotProduct } from "./score.ts";
 
-/** In standard deviations: more costs time, less loses a maximum now and then. */
-const SLACK = 2;
+/** Question tokens of a group: their products with one vector are a row. */
+const LANES = 16;
+const ROW_BYTES = 2 * LANES;
+const WASM_PAGE = 65_536;
 
-/** Avg-max of a question over keys of a passage, of which the codes are given. */
-export type CodeScorer = (codes: Uint8Array) => number;
+const kernel = new WebAssembly.Module(Buffer.from(CODE_SCORES, "base64"));
+
+/** The exported function of assembly/code-scores.ts. */
+type SumOfMaxima = (
+  codes: number,
+  end: number,
+  idBytes: number,
+  parts: number,
+  starts: number,
+  ratios: number,
+  centroids: number,
+) => number;
+
+/** Products of one question token. */
+interface TokenProducts {
+  /** [centroids] */
+  readonly centroids: Float32Array;
+  /** With the entries of each part, by the number of parts: [parts, 256]. */
+  readonly entries: ReadonlyMap<number, Float32Array>;
+}
 
 /**
- * Makes scorers for a question, of which the products with all centroids are given: [question tokens, centroids]. Question token i looks at
- * the keys of the centroids with which its product is `thresholds[i]` or more, and counts as `thresholds[i]` where there is none.
+ * Scores passages for one question after another. Everything lies in the memory of a WebAssembly instance: the codebook's ratios and parts,
+ * then for each group of question tokens its `starts`, rows of centroids and tables, then the codes that are scored.
  */
-export function codeScorers(
-  codebook: Codebook,
-  question: Float32Array,
-  centroidProducts: Float32Array,
-): (thresholds: Float32Array) => CodeScorer {
-  const products = productsOf(codebook, question, centroidProducts);
-  const maxima = new Float32Array(products.tokens);
-  return (thresholds) => {
-    const readers = readersOf(thresholds, codebook, products);
-    return (codes) => {
-      maxima.set(thresholds);
-      raise(maxima, codes, codebook, products, readers);
-      return mean(maxima);
-    };
-  };
-}
+export class CodeScorer {
+  readonly #codebook: Codebook;
+  readonly #memory: WebAssembly.Memory;
+  readonly #sumOfMaxima: SumOfMaxima;
+  /** Addresses. */
+  readonly #parts: number;
+  readonly #groups: number;
+  #codes = 0;
+  /** Bytes of a group, and where its rows and tables begin in it. */
+  readonly #groupBytes: number;
+  readonly #rows: number;
+  readonly #tables: number;
+  #questionTokens = 0;
+  /** What 1 in fixed point stands for. */
+  #unit = 0;
 
-const mean = (values: Float32Array): number => {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i]!;
-  return sum / values.length;
-};
-
-/** What the products of a question's tokens with keys are made of: flat, since it is looked up millions of times. */
-interface QuestionProducts {
-  readonly tokens: number;
-  /** [tokens, centroids] */
-  readonly centroids: Float32Array;
-  /** With the entries of each part: [tokens, tables], a table being [parts, 256]. */
-  readonly entries: Float32Array;
-  /** Numbers of a token in `entries`. */
-  readonly stride: number;
-  /** By the number of parts: where the table begins among those of a token. */
-  readonly tableStarts: Int32Array;
-  /** [tokens, dimension + 1], by the number of parts: how far residuals can be expected to move a product. */
-  readonly slacks: Float32Array;
-}
-
-function productsOf(
-  { dimension, tables }: Codebook,
-  question: Float32Array,
-  centroids: Float32Array,
-): QuestionProducts {
-  const tokens = question.length / dimension;
-  const tableStarts = new Int32Array(dimension + 1);
-  let stride = 0;
-  for (const parts of tables.keys()) {
-    tableStarts[parts] = stride;
-    stride += parts * ENTRIES;
+  constructor(codebook: Codebook) {
+    this.#codebook = codebook;
+    const { ratios, parts, tables, dimension } = codebook;
+    const allParts = sum(tables.keys());
+    this.#parts = aligned(2 * ENTRIES);
+    this.#groups = aligned(this.#parts + parts.length);
+    this.#rows = aligned(4 * (dimension + 1));
+    this.#tables = this.#rows + parts.length * ROW_BYTES;
+    this.#groupBytes = this.#tables + allParts * ENTRIES * ROW_BYTES;
+    this.#memory = new WebAssembly.Memory({ initial: Math.ceil(this.#groups / WASM_PAGE) });
+    const { exports } = new WebAssembly.Instance(kernel, { env: { memory: this.#memory } });
+    this.#sumOfMaxima = exports.sumOfMaxima as SumOfMaxima;
+    const greatest = Math.max(...ratios);
+    new Int16Array(this.#memory.buffer).set(ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)));
+    new Uint8Array(this.#memory.buffer).set(parts, this.#parts);
   }
-  const entries = new Float32Array(tokens * stride);
-  const slacks = new Float32Array(tokens * (dimension + 1));
-  for (let i = 0; i < tokens; i++) {
-    const query = question.subarray(i * dimension, (i + 1) * dimension);
-    for (const [parts, table] of tables) {
-      const products = entryProducts(query, table, parts);
-      entries.set(products, i * stride + tableStarts[parts]!);
-      slacks[i * (dimension + 1) + parts] = SLACK * deviation(products);
+
+  /** What is scored from now on is scored for this question, of which the products with all centroids are given: [question tokens, centroids]. */
+  ask(question: Float32Array, centroidProducts: Float32Array): void {
+    const { dimension, parts, ratios } = this.#codebook;
+    const tokens = question.length / dimension;
+    const products = Array.from({ length: tokens }, (_, i) =>
+      this.#productsOf(
+        question.subarray(i * dimension, (i + 1) * dimension),
+        centroidProducts.subarray(i * parts.length, (i + 1) * parts.length),
+      ),
+    );
+    // the sum of a centroid's product and an entry's of each part stays below 2^15, however each of them is rounded
+    const scale = (32_767 - dimension) / Math.max(...products.map(largestSum));
+    this.#questionTokens = tokens;
+    this.#unit = Math.max(...ratios) / scale;
+    this.#codes = this.#groups + Math.ceil(tokens / LANES) * this.#groupBytes;
+    this.#reserve(this.#codes);
+    new Uint8Array(this.#memory.buffer, this.#groups, this.#codes - this.#groups).fill(0);
+    for (const [i, product] of products.entries()) this.#write(i, product, scale);
+  }
+
+  /** About the avg-max of the question over keys of a passage, of which the codes are given. */
+  score(codes: Uint8Array): number {
+    const end = this.#codes + codes.length;
+    this.#reserve(end);
+    new Uint8Array(this.#memory.buffer).set(codes, this.#codes);
+    const idBytes = centroidBytes(this.#codebook);
+    let sum = 0;
+    for (let group = this.#groups; group < this.#codes; group += this.#groupBytes)
+      sum += this.#sumOfMaxima(this.#codes, end, idBytes, this.#parts, group, 0, group + this.#rows);
+    return (sum * this.#unit) / this.#questionTokens;
+  }
+
+  #productsOf(query: Float32Array, centroids: Float32Array): TokenProducts {
+    const entries = new Map<number, Float32Array>();
+    for (const [parts, table] of this.#codebook.tables)
+      entries.set(parts, entryProducts(query, table, parts));
+    return { centroids, entries };
+  }
+
+  /** Writes the products of question token i in its lane of its group. */
+  #write(i: number, { centroids, entries }: TokenProducts, scale: number): void {
+    const group = this.#groups + Math.floor(i / LANES) * this.#groupBytes;
+    const numbers = new Int16Array(this.#memory.buffer);
+    const starts = new Uint32Array(this.#memory.buffer, group, this.#codebook.dimension + 1);
+    let at = (group + this.#rows) / 2 + (i % LANES);
+    for (let c = 0; c < centroids.length; c++, at += LANES) numbers[at] = Math.round(centroids[c]! * scale);
+    let table = group + this.#tables;
+    for (const [parts, products] of entries) {
+      starts[parts] = table;
+      table += parts * ENTRIES * ROW_BYTES;
+      for (let e = 0; e < products.length; e++, at += LANES) numbers[at] = Math.round(products[e]! * scale);
     }
   }
-  return { tokens, centroids, entries, stride, tableStarts, slacks };
+
+  #reserve(bytes: number): void {
+    const missing = bytes - this.#memory.buffer.byteLength;
+    if (missing > 0) this.#memory.grow(Math.ceil(missing / WASM_PAGE));
+  }
 }
+
+/** The next address that a row may have. */
+const aligned = (address: number): number => Math.ceil(address / ROW_BYTES) * ROW_BYTES;
+
+const sum = (values: Iterable<number>): number =>
+  Array.from(values).reduce((total, value) => total + value, 0);
 
 /** [parts, 256] */
 function entryProducts(query: Float32Array, table: Float32Array, parts: number): Float32Array {
@@ -107,86 +164,19 @@ function entryProducts(query: Float32Array, table: Float32Array, parts: number):
   return entries;
 }
 
-/** Of a sum of entries, one of each part. */
-function deviation(entries: Float32Array): number {
-  let variance = 0;
-  for (let first = 0; first < entries.length; first += ENTRIES) {
-    let [sum, squares] = [0, 0];
-    for (let entry = first; entry < first + ENTRIES; entry++) {
-      sum += entries[entry]!;
-      squares += entries[entry]! * entries[entry]!;
-    }
-    variance += squares / ENTRIES - (sum / ENTRIES) ** 2;
-  }
-  return Math.sqrt(variance);
+/** No sum of a centroid's product and one of each part has a greater absolute value. */
+function largestSum({ centroids, entries }: TokenProducts): number {
+  const residuals = Array.from(entries.values(), (products) => {
+    let total = 0;
+    for (let first = 0; first < products.length; first += ENTRIES)
+      total += largestOf(products.subarray(first, first + ENTRIES));
+    return total;
+  });
+  return largestOf(centroids) + Math.max(...residuals);
 }
 
-/** The question tokens that look at the keys of each centroid. */
-interface Readers {
-  /** [centroids + 1]: those of centroid c stand from `starts[c]` up to `starts[c + 1]`. */
-  readonly starts: Int32Array;
-  readonly tokens: Int32Array;
-  /** Of each of them, the product with the centroid. */
-  readonly coarse: Float32Array;
-}
-
-function readersOf(
-  thresholds: Float32Array,
-  { parts: { length: count } }: Codebook,
-  { centroids }: QuestionProducts,
-): Readers {
-  const starts = new Int32Array(count + 1);
-  for (let i = 0; i < thresholds.length; i++)
-    for (let c = 0; c < count; c++) if (centroids[i * count + c]! >= thresholds[i]!) starts[c + 1]!++;
-  for (let c = 0; c < count; c++) starts[c + 1]! += starts[c]!;
-  const next = starts.slice();
-  const tokens = new Int32Array(starts[count]!);
-  const coarse = new Float32Array(starts[count]!);
-  for (let i = 0; i < thresholds.length; i++)
-    for (let c = 0; c < count; c++) {
-      const product = centroids[i * count + c]!;
-      if (product < thresholds[i]!) continue;
-      tokens[next[c]!] = i;
-      coarse[next[c]!++] = product;
-    }
-  return { starts, tokens, coarse };
-}
-
-/** Raises the maximum of each question token to its products with the keys that it looks at. */
-function raise(
-  maxima: Float32Array,
-  codes: Uint8Array,
-  codebook: Codebook,
-  { entries, stride, tableStarts, slacks }: QuestionProducts,
-  { starts, tokens, coarse }: Readers,
-): void {
-  const { ratios, parts: partCounts } = codebook;
-  const idBytes = centroidBytes(codebook);
-  for (let at = 0; at < codes.length; ) {
-    const centroid = readCentroid(codes, at, idBytes);
-    const parts = partCounts[centroid]!;
-    const first = at + idBytes + 1;
-    for (let reader = starts[centroid]!, end = starts[centroid + 1]!; reader < end; reader++) {
-      const i = tokens[reader]!;
-      const ratio = ratios[codes[at + idBytes]!]!;
-      const product = ratio * coarse[reader]!;
-      if (product + slacks[i * tableStarts.length + parts]! <= maxima[i]!) continue;
-      const residual = sumOfEntries(entries, i * stride + tableStarts[parts]!, codes, first, parts);
-      if (product + ratio * residual > maxima[i]!) maxima[i] = product + ratio * residual;
-    }
-    at = first + parts;
-  }
-}
-
-/** Of the entries that the `count` bytes from `at` on name, one of each part of the table that begins at `first`. */
-function sumOfEntries(
-  entries: Float32Array,
-  first: number,
-  codes: Uint8Array,
-  at: number,
-  count: number,
-): number {
-  let sum = 0;
-  for (let part = 0; part < count; part++) sum += entries[first + part * ENTRIES + codes[at + part]!]!;
-  return sum;
+function largestOf(values: Float32Array): number {
+  let largest = 0;
+  for (let i = 0; i < values.length; i++) largest = Math.max(largest, Math.abs(values[i]!));
+  return largest;
 }
