@@ -52,7 +52,7 @@ export type PresetName = "fast" | "balanced" | "exact";
 
 const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
   fast: { probes: 32, candidatesPerHit: 32 },
-  balanced: { probes: 64, candidatesPerHit: 192 },
+  balanced: { probes: 64, candidatesPerHit: 96 },
 };
 
 const GIBIBYTE = 2 ** 30;
