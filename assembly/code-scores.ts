@@ -19,7 +19,7 @@ const TABLE: usize = 256 * ROW;
  * @param codes of the keys, up to `end`: the number of the centroid in `idBytes`, a byte for the ratio, a byte for each part
  * @param parts [centroids] bytes: how many parts the keys of each have
  * @param starts [parts + 1] 32-bit: by the number of parts, the address of its first table
- * @param ratios [256] 16-bit: 32,768 times the ratio
+ * @param ratios [256] 16-bit: 32,767 stands for the greatest, in whose units the sum is
  * @param centroids [centroids] rows
  */
 export function sumOfMaxima(

@@ -12,9 +12,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { exactMatch, f1 } from "../src/evaluation/answers.ts";
-import { type Hit, ReAtt, type Reply } from "../src/reatt.ts";
+import { ReAtt, type Reply } from "../src/reatt.ts";
 import type { TokenIndex } from "../src/retrieval/token-index.ts";
 import { readPassages } from "../src/text/corpus.ts";
+import { recallOf } from "../src/training/run/evaluate.ts";
 import { readTrainingFile, type TrainingQuestion } from "../src/training/tasks/data.ts";
 
 const { values } = parseArgs({
@@ -29,12 +30,6 @@ const { values } = parseArgs({
 
 const percent = (share: number): number => Number((100 * share).toFixed(1));
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
-
-function recall(questions: readonly TrainingQuestion[], found: readonly (readonly Hit[])[]): object {
-  const ranks = found.map((hits, i) => hits.findIndex(({ id }) => id === questions[i]!.passageId));
-  const within = (k: number): number => mean(ranks.map((rank) => Number(rank >= 0 && rank < k)));
-  return { "R@1": percent(within(1)), "R@5": percent(within(5)), "R@20": percent(within(20)) };
-}
 
 function quality(questions: readonly TrainingQuestion[], replies: readonly Reply[]): object {
   const of = (measure: (answer: string, gold: readonly string[]) => number): number =>
@@ -69,10 +64,11 @@ async function measure(directory: string): Promise<void> {
     reading[topK] = quality(read, replies);
     if (topK === 10 && values.replies !== undefined) await writeReplies(values.replies, read, replies);
   }
+  const recall = recallOf(questions, found);
   const result = {
     model: values.model,
     questions: questions.length,
-    ...recall(questions, found),
+    ...Object.fromEntries([1, 5, 20].map((k) => [`R@${k}`, percent(recall[`recall@${k}`]!)])),
     read: read.length,
     reading,
   };

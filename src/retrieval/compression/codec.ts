@@ -75,7 +75,7 @@ export const partStarts = (dimension: number, parts: number): number[] =>
 export const centroidBytes = ({ centroids, dimension }: Codebook): 2 | 4 =>
   centroids.length / dimension <= 65_536 ? 2 : 4;
 
-export const readCentroid = (codes: Uint8Array, at: number, bytes: 2 | 4): number => {
+const readCentroid = (codes: Uint8Array, at: number, bytes: 2 | 4): number => {
   const low = codes[at]! | (codes[at + 1]! << 8);
   return bytes === 2 ? low : (low | (codes[at + 2]! << 16) | (codes[at + 3]! << 24)) >>> 0;
 };

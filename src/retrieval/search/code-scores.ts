@@ -65,7 +65,7 @@ export class CodeScorer {
   constructor(codebook: Codebook) {
     this.#codebook = codebook;
     const { ratios, parts, tables, dimension } = codebook;
-    const allParts = sum(tables.keys());
+    const allParts = [...tables.keys()].reduce((total, count) => total + count);
     this.#parts = aligned(2 * ENTRIES);
     this.#groups = aligned(this.#parts + parts.length);
     this.#rows = aligned(4 * (dimension + 1));
@@ -141,9 +141,6 @@ export class CodeScorer {
 
 /** The next address that a row may have. */
 const aligned = (address: number): number => Math.ceil(address / ROW_BYTES) * ROW_BYTES;
-
-const sum = (values: Iterable<number>): number =>
-  Array.from(values).reduce((total, value) => total + value, 0);
 
 /** [parts, 256] */
 function entryProducts(query: Float32Array, table: Float32Array, parts: number): Float32Array {
