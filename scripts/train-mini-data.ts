@@ -24,12 +24,14 @@ const { values } = parseArgs({
   options: {
     data: { type: "string", default: "../shared/data" },
     out: { type: "string", default: "runs/reatt-mini/data" },
-    passages: { type: "string", default: "30000" },
+    passages: { type: "string", default: "60000" },
     "hold-out": { type: "string", default: "4" },
   },
 });
 const SEED = 1;
-const CLOZES_PER_PASSAGE = 4;
+/** Words of a passage of Wikipedia. Short ones cost little, so that there can be many; SQuAD's are long. */
+const PASSAGE_WORDS = 60;
+const CLOZES_PER_PASSAGE = 2;
 /** Real questions are few; each stands so often among the clozes. */
 const TIMES_SQUAD = 3;
 
@@ -129,7 +131,8 @@ async function main(): Promise<void> {
   const isHeldOut = ({ passageId }: TrainingQuestion): boolean => heldOut.has(titles.get(passageId!)!);
   const devArticles = new Set(dev.map(({ passageId }) => titles.get(passageId!)));
   const wiki: Passage[] = [];
-  for await (const passage of wikiPassages(join(data, "wiki", "articles.jsonl.gz"), Number(values.passages)))
+  const wikiFile = join(data, "wiki", "articles.jsonl.gz");
+  for await (const passage of wikiPassages(wikiFile, Number(values.passages), PASSAGE_WORDS))
     wiki.push(passage);
   const own = paragraphs.filter(({ title }) => !devArticles.has(title));
   const asked = train.filter((question) => !isHeldOut(question));

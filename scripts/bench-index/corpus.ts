@@ -6,19 +6,24 @@ import type { Passage } from "../../src/text/passage.ts";
 import { peakMegabytes } from "./apart.ts";
 import { type BuildCost, keep } from "./keep.ts";
 
+/** Of a passage of DPR's Wikipedia. */
 const WORDS = 100;
 
 /**
  * The first `limit` passages of the articles in `file`, cut as DPR cuts English Wikipedia (Karpukhin et al. 2020, section
  * 4.1).
  */
-export async function* wikiPassages(file: string, limit: number): AsyncGenerator<Passage, void> {
+export async function* wikiPassages(
+  file: string,
+  limit: number,
+  length: number = WORDS,
+): AsyncGenerator<Passage, void> {
   let count = 0;
   for await (const { id, title, text } of readPassages(file)) {
     const words = text.split(/\s+/);
-    for (let first = 0; first < words.length; first += WORDS) {
+    for (let first = 0; first < words.length; first += length) {
       if (count++ === limit) return;
-      yield { id: `${id}-${first / WORDS}`, title, text: words.slice(first, first + WORDS).join(" ") };
+      yield { id: `${id}-${first / length}`, title, text: words.slice(first, first + length).join(" ") };
     }
   }
 }

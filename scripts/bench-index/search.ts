@@ -13,7 +13,9 @@ export interface SearchTask {
   readonly preset: PresetName;
   readonly threads: number;
   readonly memoryLimit?: number;
-  /** So many of the questions are timed. */
+  /** So many of the questions are searched at first, all at once. */
+  readonly searched: number;
+  /** So many of those are timed, one after the other. */
   readonly timed: number;
 }
 
@@ -28,14 +30,15 @@ export interface SearchTimes {
   readonly p95: number;
   readonly questionsPerSecond: number;
   readonly peakMegabytes: number;
-  /** Question -> the ids found. */
+  /** Of each question that was searched, the ids found. */
   readonly found: readonly (readonly string[])[];
 }
 
 export const timeSearches = (task: SearchTask): Promise<SearchTimes> => runApart(import.meta.url, task);
 
-async function timeHere({ directory, questions: file, timed, ...options }: SearchTask): Promise<SearchTimes> {
-  const questions = await readVectors(file);
+async function timeHere(task: SearchTask): Promise<SearchTimes> {
+  const { directory, searched, timed, ...options } = task;
+  const questions = (await readVectors(task.questions)).slice(0, searched);
   const openings: number[] = [];
   for (let i = 0; i < 5; i++) {
     const start = performance.now();
@@ -72,12 +75,12 @@ export async function readVectors(path: string): Promise<Float32Array[]> {
   return vectors.map((vector) => Float32Array.from(vector));
 }
 
-/** The mean share of the expected ids that were found. */
+/** The mean share of the expected ids that were found, over the questions that both have searched. */
 export function overlap(
   found: readonly (readonly string[])[],
   expected: readonly (readonly string[])[],
 ): number {
-  const shares = found.map((ids, i) => {
+  const shares = found.slice(0, expected.length).map((ids, i) => {
     const known = new Set(ids);
     return expected[i]!.filter((id) => known.has(id)).length / expected[i]!.length;
   });

@@ -48,6 +48,11 @@ export const trainCommand: Command = defineCommand({
       default: "distillation",
     },
     alpha: { kind: "number", help: "weight of the distillation loss", default: 8 },
+    pointer: {
+      kind: "number",
+      help: "weight of the loss that draws attention to the answer where a passage has it",
+      default: 0,
+    },
     candidates: {
       kind: "choice",
       choices: ["batch", "own"],

@@ -19,6 +19,8 @@ export interface AccumulatorOptions extends StepOptions {
 export interface BatchLosses {
   /** Negative log likelihood of the answers, for each of their tokens. */
   readonly nll: number;
+  /** Minus the log of the attention's share that falls on the answer, for each of its tokens; there if it has a weight. */
+  readonly pointer?: number;
   /** What is minimised. */
   readonly loss: number;
   readonly retrieval?: {
@@ -64,7 +66,7 @@ export function gradientAccumulator(
   };
 
   return async ({ examples, chunkQuestions, objective, key }) => {
-    const { candidates, alpha } = options;
+    const { candidates } = options;
     const chunks = chunksOf(config, examples, chunkQuestions, candidates);
     const dropout = drawDropout(chunks, objective, key);
     const competing = objective === "distillation" || objective === "supervised";
@@ -73,7 +75,7 @@ export function gradientAccumulator(
     const losses: Tensors[] = [];
     for (const [i, chunk] of chunks.entries())
       losses.push(await steps.objective(chunk, dropout[i]!, objective, caches[i]));
-    return sumLosses(losses, objective, alpha);
+    return sumLosses(losses, objective, options);
   };
 }
 
@@ -114,15 +116,18 @@ function traceObjective(
   });
 }
 
-function sumLosses(chunks: readonly Tensors[], objective: ObjectiveName, alpha: number): BatchLosses {
+function sumLosses(chunks: readonly Tensors[], objective: ObjectiveName, options: StepOptions): BatchLosses {
   const total = (name: string): number => chunks.reduce((sum, chunk) => sum + chunk[name]!.data[0]!, 0);
   const rows = (name: string): number[][] => chunks.flatMap((chunk) => rowsOf(chunk[name]!));
   const nll = total("nll");
-  if (objective === "qa") return { nll, loss: nll };
+  const pointer = chunks[0]!.pointer ? { pointer: total("pointer") } : undefined;
+  const reading = { nll, ...pointer, loss: nll + (pointer ? options.pointer! * pointer.pointer : 0) };
+  if (objective === "qa") return reading;
   const retrieval = { scores: rows("scores"), ownLogProbabilities: rows("ownLogProbabilities") };
-  if (objective === "marginal") return { nll, loss: nll, retrieval };
+  if (objective === "marginal") return { ...reading, retrieval };
   const kl = total("kl");
-  return { nll, loss: nll + alpha * kl, retrieval, distillation: { kl, target: rows("target") } };
+  const loss = reading.loss + options.alpha * kl;
+  return { ...reading, loss, retrieval, distillation: { kl, target: rows("target") } };
 }
 
 function rowsOf({ data, shape }: Tensor): number[][] {

@@ -5,10 +5,10 @@
 
 import type { Tensor } from "../../tensor/ops.ts";
 import type { Chunk } from "../objective/batch.ts";
-import type { ObjectiveName, RetrievalOptions } from "../objective/signatures.ts";
+import type { ObjectiveName, ObjectiveOptions } from "../objective/signatures.ts";
 import type { TrainedOptions } from "../objective/trained-parameters.ts";
 
-export interface StepOptions extends RetrievalOptions, TrainedOptions {
+export interface StepOptions extends Omit<ObjectiveOptions, "objective">, TrainedOptions {
   /** Share of numbers that dropout sets to 0. */
   readonly dropout: number;
 }

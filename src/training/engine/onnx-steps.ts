@@ -7,7 +7,7 @@ import { type CompileOptions, compile, type Session } from "../../tensor/session
 import { type Graph, type Signature, type Tracer, trace, type Value } from "../../tensor/trace.ts";
 import type { Chunk } from "../objective/batch.ts";
 import { tracedDropout } from "../objective/dropout.ts";
-import { chunkObjective, chunkVectors, competition } from "../objective/loss-graph.ts";
+import { chunkObjective, chunkVectors, competition, lossesByName } from "../objective/loss-graph.ts";
 import {
   cacheSignature,
   chunkSignature,
@@ -96,9 +96,9 @@ export function traceChunk(
     const cache = cached ? inputsOf(tracer, cacheSignature(config, questions, options)) : undefined;
     const scope = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
     const trained = tracedParameters(tracer, config, options);
-    const { objective, nll, retrieval, distillation } = chunkObjective(scope, trained, input, options, cache);
+    const { objective, ...losses } = chunkObjective(scope, trained, input, options, cache);
     const sums = addedGradients(tracer, objective, trainedOf(config, options, parameters));
-    return { nll, ...retrieval, ...distillation, ...sums };
+    return { ...lossesByName(losses), ...sums };
   });
 }
 

@@ -10,7 +10,7 @@ import { outputsAndGradients } from "../../tensor/tensorflow/gradients.ts";
 import type { TensorFlow } from "../../tensor/tensorflow/load.ts";
 import { tensorFlowOps } from "../../tensor/tensorflow/ops.ts";
 import { fedDropout } from "../objective/dropout.ts";
-import { chunkObjective, chunkVectors, competition } from "../objective/loss-graph.ts";
+import { chunkObjective, chunkVectors, competition, lossesByName } from "../objective/loss-graph.ts";
 import type { CacheInput, ChunkInput, CompetitionInput } from "../objective/signatures.ts";
 import {
   ownOf,
@@ -88,9 +88,8 @@ export function tensorFlowSteps(
         const input = constants<ChunkInput>(tensors);
         const given = cache && constants<CacheInput>(cache);
         const named = { ...options, objective: name };
-        const computed = chunkObjective(scopeOf(dropout), values(), input, named, given);
-        const { objective, nll, retrieval, distillation } = computed;
-        return { objective, nll, ...retrieval, ...distillation } as Record<string, TfTensor>;
+        const { objective, ...losses } = chunkObjective(scopeOf(dropout), values(), input, named, given);
+        return { objective, ...lossesByName(losses) };
       });
       for (const [name, gradient] of gradients) addGradient(name, gradient, 1);
       return readAll(outputs);

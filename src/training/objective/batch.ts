@@ -79,6 +79,7 @@ function chunkOf(
       pairMask: pairMask(question.mask, passage.mask, positions, passages),
       pairBuckets: positionBuckets(config, "encoder", n + m),
       ...answer,
+      answerTokens: answerTokens(examples, n, m, answer.answerIds.shape[1]!),
       candidates: candidateMask(examples.length, passages, candidates),
       own: ownPositions(examples.length, passages),
       relevance: relevance(examples, passages),
@@ -123,6 +124,29 @@ function answerTensors(
     labels: labels.ids,
     labelMask: labels.mask,
   };
+}
+
+/** [Q, T, K (n + m)]: 1 for the tokens of passages that are the answer's t-th where the answer stands as a whole. */
+function answerTokens(examples: readonly TokenExample[], n: number, m: number, T: number): Tensor {
+  const each = examples[0]!.passages.length;
+  const fused = each * (n + m);
+  const data = new Float32Array(examples.length * T * fused);
+  examples.forEach(({ answer, passages }, question) => {
+    const text = answer.slice(0, -1); // without </s>
+    passages.forEach((passage, k) => {
+      for (const start of occurrences(text, passage))
+        text.forEach((_, t) => {
+          data[(question * T + t) * fused + k * (n + m) + n + start + t] = 1;
+        });
+    });
+  });
+  return { data, shape: [examples.length, T, fused] };
+}
+
+/** Where `part` begins in `whole`; nowhere if it is empty. */
+function occurrences(part: readonly number[], whole: readonly number[]): number[] {
+  const starts = part.length === 0 ? [] : whole.flatMap((id, i) => (id === part[0] ? [i] : []));
+  return starts.filter((start) => part.every((id, t) => whole[start + t] === id));
 }
 
 /** 1 for each passage [Q, Q * each] that competes for a question. */

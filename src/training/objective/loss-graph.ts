@@ -25,6 +25,7 @@ import type { Scope } from "../../layers/scope.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import type { ModelParameters } from "../../weights/parameters.ts";
 import {
+  answerShares,
   distillation,
   headScores,
   labelLogProbabilities,
@@ -49,6 +50,8 @@ export interface ChunkObjective<T> {
   readonly objective: T;
   /** Negative log likelihood of the answers, for each of their tokens. */
   readonly nll: T;
+  /** Minus the log of the attention's share that falls on the answer, for each of its tokens; there if it has a weight. */
+  readonly pointer?: T;
   readonly retrieval?: {
     /** [Q, Q K]: scores of the chunk's passages, before `exp(logScale)` */
     readonly scores: T;
@@ -73,10 +76,16 @@ export function chunkObjective<T>(
   const lower = lowerChunk(scope, trained, input, options);
   if (options.objective === "marginal") return marginalObjective(scope, trained, input, lower, options);
   const { ops } = scope;
-  const { written, attention } = readChunk(scope, trained.model, input, lower);
+  const { written, crossScores, attention } = readChunk(scope, trained.model, input, lower);
   const logits = vocabularyLogits(scope, trained.model, written);
   const nll = perLabel(ops, labelLogProbabilities(ops, { logits, ...input }), input);
-  if (options.objective === "qa") return { objective: nll, nll };
+  const pointer = options.pointer
+    ? perLabel(ops, answerShares(ops, { crossScores, ...input }), input)
+    : undefined;
+  const reading = pointer
+    ? { nll, pointer, objective: ops.add(nll, ops.multiply(pointer, ops.scalar(options.pointer!))) }
+    : { nll, objective: nll };
+  if (options.objective === "qa") return reading;
 
   const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
   const { logScale } = trained;
@@ -93,8 +102,15 @@ export function chunkObjective<T>(
   const inner = (a: T, b: T): T => ops.sum(ops.multiply(a, b), [0, 1, 2, 3]);
   const others =
     cache && ops.add(inner(lower.queries, cache.queryGradient), inner(lower.keys, cache.keyGradient));
-  const objective = ops.add(nll, ops.multiply(others ? ops.add(kl, others) : kl, ops.scalar(options.alpha)));
-  return { objective, nll, retrieval: { scores, ownLogProbabilities }, distillation: { kl, target } };
+  const retrieving = ops.multiply(others ? ops.add(kl, others) : kl, ops.scalar(options.alpha));
+  const objective = ops.add(reading.objective, retrieving);
+  return { ...reading, objective, retrieval: { scores, ownLogProbabilities }, distillation: { kl, target } };
+}
+
+/** What a chunk computes besides its gradients, by name. */
+export function lossesByName<T>(chunk: Omit<ChunkObjective<T>, "objective">): Record<string, T> {
+  const { nll, pointer, retrieval, distillation } = chunk;
+  return { nll, ...(pointer && { pointer }), ...retrieval, ...distillation };
 }
 
 /** [Q, K]: what is known to be relevant; the attention of the questions for which nothing is. */
@@ -216,13 +232,13 @@ function oneHead<T>(
   return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
 }
 
-/** All passages of a question at once: -> `written` [Q, T, modelSize] and `attention` [Q, K]. */
+/** All passages of a question at once: -> `written` [Q, T, modelSize], `crossScores` as of `decode`, `attention` [Q, K]. */
 function readChunk<T>(
   scope: Scope<T>,
   model: ModelParameters<T>,
   input: Record<ChunkInput, T>,
   lower: LowerChunk<T>,
-): { written: T; attention: T } {
+): { written: T; crossScores: T; attention: T } {
   const { ops, config } = scope;
   const { states, owners } = pairStates(scope, model, input, lower);
   const [questions] = ops.shape(input.labels) as [number];
@@ -232,7 +248,7 @@ function readChunk<T>(
     cross: crossKeyValues(scope, model, ops.reshape(states, [questions, -1, config.modelSize])),
     crossMask: ops.reshape(input.pairMask, [questions, -1]),
   });
-  return { written, attention: targetAttention(scope, crossScores, owners.length / questions) };
+  return { written, crossScores, attention: targetAttention(scope, crossScores, owners.length / questions) };
 }
 
 /** Each passage of a question alone: -> `logits` [Q K, T, vocabulary], with the labels of each pair. */

@@ -103,6 +103,21 @@ export function labelLogProbabilities<T>(ops: Ops<T>, input: { logits: T; labels
 }
 
 /**
+ * How much of the decoder's attention falls on the answer: at each of its tokens, the share of the last block's
+ * cross-attention, mean over heads, that goes to where the token stands in the passages. The pointer loss is minus its
+ * logarithm; a model that has to copy answers learns much sooner where to look (See et al. 2017; Mi et al. 2016 supervise attention so).
+ *
+ * crossScores [Q, heads, T, tokens of all passages]; answerTokens float32 [Q, T, tokens of all passages] is 1 where the
+ * token stands. -> [Q, T]: log of the share, 0 for tokens that stand nowhere
+ */
+export function answerShares<T>(ops: Ops<T>, input: { crossScores: T; answerTokens: T }): T {
+  const attention = ops.mean(ops.softmax(input.crossScores), [1]);
+  const share = ops.sum(ops.multiply(attention, input.answerTokens), [2]);
+  const stands = ops.max(input.answerTokens, 2);
+  return ops.multiply(ops.log(ops.add(share, ops.scalar(1e-9))), stands); // a share can underflow to 0
+}
+
+/**
  * The marginal likelihood of REALM (Guu et al. 2020, Eq. 1) and RAG: `log sum over passages of P(answer | question, passage)
  * P(passage | question)`, each passage read alone.
  *

@@ -23,6 +23,8 @@ export interface RetrievalOptions {
 
 export interface ObjectiveOptions extends RetrievalOptions {
   readonly objective: ObjectiveName;
+  /** Weight of the pointer loss (`answerShares` in objective.ts), in all objectives but `marginal`. Default 0. */
+  readonly pointer?: number | undefined;
 }
 
 /** What a chunk is fed with; the sizes are of this chunk alone. */
@@ -42,6 +44,7 @@ export function chunkSignature(questions: number, passages: number): Record<Chun
     answerBuckets: ["int32", "T", "T"],
     labels: ["int32", questions, "T"],
     labelMask: ["float32", questions, "T"],
+    answerTokens: ["float32", questions, "T", "K(n+m)"],
     candidates: ["float32", questions, pairs],
     own: ["int32", pairs],
     relevance: ["float32", questions, passages],
@@ -69,6 +72,8 @@ export type ChunkInput =
   /** The answer. */
   | "labels"
   | "labelMask"
+  /** 1 for the tokens of a question's passages that are the answer's first, second, ... token where a passage has the answer. */
+  | "answerTokens"
   /** 1 for the close passages that compete for a question, of all questions of the chunk. */
   | "candidates"
   /** The position of each question's own close passages in the flattened `candidates`. */

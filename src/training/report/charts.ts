@@ -47,9 +47,10 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     title: "Reading loss: nll",
-    meaning: "Negative log likelihood of a token of the answer. Falls while the model learns to read.",
+    meaning:
+      "Negative log likelihood of a token of the answer. Falls while the model learns to read, and so does the pointer loss where it is minimised.",
     unit: "number",
-    has: oneOf("nll"),
+    has: oneOf("nll", "pointer"),
   },
   {
     title: "Retrieval loss: KL",
@@ -60,7 +61,8 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     title: "Loss",
-    meaning: "What is minimised: nll + alpha KL. To be compared only between runs with the same alpha.",
+    meaning:
+      "What is minimised: nll + alpha KL, and the pointer loss by its weight. To be compared only between runs with the same weights.",
     unit: "number",
     has: oneOf("loss"),
   },

@@ -21,7 +21,7 @@ export interface ReportData {
   /** Model, data, seed, machine, times, and the options that the run was given; shown in this order. */
   readonly options: Readonly<Record<string, string | number | boolean>>;
   /**
-   * The log of the run. Drawn are `nll`, `kl`, `ownKl`, `loss`, `ownProbability`, `scale` (exp(s)), `headWeights` (shares),
+   * The log of the run. Drawn are `nll`, `pointer`, `kl`, `ownKl`, `loss`, `ownProbability`, `scale` (exp(s)), `headWeights` (shares),
    * `gradientNorm`, `learningRate`, `questionsPerSecond`; records with `exactMatch`, `f1` or `recall@k` are evaluations.
    */
   readonly records: readonly MetricsRecord[];

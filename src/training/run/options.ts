@@ -53,6 +53,8 @@ export interface TrainOptions {
   readonly objective?: ObjectiveName | undefined;
   /** Weight of the distillation loss. Default 8, as in the paper. */
   readonly alpha?: number | undefined;
+  /** Weight of the pointer loss, which draws the decoder's attention to the answer where it stands in a passage. Default 0. */
+  readonly pointer?: number | undefined;
   /** Whether the passages of other questions compete as well (`batch`) or a question's own alone. Default `batch`. */
   readonly candidates?: Candidates | undefined;
   /** Learn which head retrieves, at this temperature; default: the head of the configuration is the one. */
@@ -115,6 +117,13 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
       got: `${resolved.closePassages}`,
       remedy: "give another value",
     });
+  if (resolved.pointer && resolved.objective === "marginal")
+    throw new InputError({
+      where: "pointer",
+      expected: "0 with the objective marginal, which reads passages one by one",
+      got: `${resolved.pointer}`,
+      remedy: "leave it out or take another objective",
+    });
   return resolved;
 }
 
@@ -125,6 +134,7 @@ function checkNumbers(options: RunOptions): void {
     ...{ devQuestions: count, iterations: count, steps: count, questions: count, closePassages: count },
     ...{ refreshSteps: count, unsupervisedSteps: countOrNone, qaSteps: countOrNone },
     alpha: [(value) => value >= 0, "a number from 0 on"],
+    pointer: [(value) => value >= 0, "a number from 0 on"],
     tau: [(value) => value > 0, "a number above 0"],
     learningRate: [(value) => value >= 0, "a number from 0 on"],
     dropout: [(value) => value >= 0 && value < 1, "a share from 0 to below 1"],

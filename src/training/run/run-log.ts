@@ -178,6 +178,7 @@ function scalarsOf({ step, ...metrics }: MetricsRecord): Record<string, number> 
 
 function lossRecord({
   nll,
+  pointer,
   loss,
   gradientNorm,
   retrieval,
@@ -185,6 +186,7 @@ function lossRecord({
 }: StepLosses): Record<string, number> {
   return {
     nll,
+    ...(pointer === undefined ? {} : { pointer }),
     loss,
     gradientNorm,
     ...(retrieval ? { ownProbability: average(retrieval.ownLogProbabilities.map(probability)) } : {}),

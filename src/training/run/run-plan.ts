@@ -19,12 +19,13 @@ export function planOf(
   corpus: string,
 ): Checkpoint["plan"] {
   const { unsupervisedSteps, qaSteps, iterations, steps, questions, closePassages, nullPassage } = options;
-  const { objective, alpha, candidates, tau = "fixed head", querySide } = options;
+  const { objective, alpha, pointer, candidates, tau = "fixed head", querySide } = options;
   const { refresh, refreshSteps } = options;
   const { learningRate, dropout = "of the model", maxPassageTokens, maxAnswerTokens, engine, seed } = options;
   return {
     ...{ unsupervisedSteps, iterations, steps, qaSteps, questions, closePassages },
     nullPassage: nullPassage ? "one" : "none",
+    ...(pointer ? { pointer } : {}),
     ...{ objective, alpha, candidates, retrievalHead, tau, trained: TRAINED[querySide ?? "all"] },
     // a run that says nothing of it waited between iterations, as all did before there was a choice
     ...(refresh === "iterations" ? {} : { refresh }),

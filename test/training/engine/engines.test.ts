@@ -32,6 +32,7 @@ const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial
   "the query encoder alone": { objective: "distillation", querySide: "layers" },
   "marginal likelihood": { objective: "marginal" },
   "answers alone": { objective: "qa" },
+  "answers and the pointer": { objective: "qa", pointer: 0.5 },
 };
 
 /** Steps with dropout. */
@@ -45,7 +46,11 @@ async function trainOn(
   const backend = await BACKENDS[engine](config, states, options);
   await using training = trainingEngine(config, states, options, backend);
   const losses: StepLosses[] = [];
-  const examples = randomExamples(config, 3, 2).map((example, i) => ({ ...example, relevant: i % 2 }));
+  const examples = randomExamples(config, 3, 2).map((example, i) => ({
+    ...example,
+    answer: i % 2 ? [...example.passages[1]!.slice(1, 3), 1] : example.answer,
+    relevant: i % 2,
+  }));
   for (let step = 1; step <= STEPS; step++)
     losses.push(await training.step({ examples, objective, step, learningRate: 0.01 / step, key: "key" }));
   await training.parameters();

@@ -16,13 +16,16 @@ const EACH = 3;
 /** Of the last question nothing is known. */
 const relevantOf = (question: number): number | undefined =>
   question + 1 < QUESTIONS ? question % EACH : undefined;
+/** Every other answer stands in a passage. */
 const examples = randomExamples(config, QUESTIONS, EACH).map((example, i) => ({
   ...example,
+  answer: i % 2 ? [...example.passages[1]!.slice(1, 3), 1] : example.answer,
   relevant: relevantOf(i),
 }));
 
 interface Setting {
   readonly objective?: ObjectiveName;
+  readonly pointer?: number;
   readonly candidates?: Candidates;
   readonly tau?: number;
   readonly dropout?: number;
@@ -36,11 +39,11 @@ interface Computed {
 /** The batch of `examples` in chunks of each of some sizes; gradients are of that batch, or with those before it. */
 async function compute(
   open: (typeof BACKENDS)["onnxruntime"],
-  { objective = "distillation", candidates = "batch", tau, dropout = 0.2 }: Setting,
+  { objective = "distillation", candidates = "batch", tau, pointer, dropout = 0.2 }: Setting,
   runs: readonly { chunkQuestions: number; key?: string; added?: boolean }[],
 ): Promise<Computed[]> {
   const states = trainedStates(config, { mixed: tau !== undefined });
-  const options = { alpha: 2, candidates, tau, dropout };
+  const options = { alpha: 2, pointer, candidates, tau, dropout };
   await using backend = await open(config, states, options);
   const accumulate = gradientAccumulator(config, backend.steps, options);
   const computed: Computed[] = [];
@@ -66,12 +69,13 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   "relevance, own passages": { objective: "supervised", candidates: "own" },
   "marginal likelihood": { objective: "marginal" },
   "answers alone": { objective: "qa" },
+  "relevance and the pointer": { objective: "supervised", pointer: 0.5 },
 };
 
 function sameAs(whole: Computed, part: Computed, what: string): void {
-  const { nll, loss, retrieval, distillation } = part.losses;
+  const { nll, pointer = 0, loss, retrieval, distillation } = part.losses;
   const expected = whole.losses;
-  assertNear([nll, loss], [expected.nll, expected.loss], TOLERANCE, what);
+  assertNear([nll, pointer, loss], [expected.nll, expected.pointer ?? 0, expected.loss], TOLERANCE, what);
   // The scores of a chunk are of its own passages; those of a question with itself are in all of them.
   if (expected.retrieval)
     assertNear(

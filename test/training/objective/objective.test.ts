@@ -4,6 +4,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Ops } from "../../../src/tensor/ops.ts";
 import {
+  answerShares,
   distillation,
   headScores,
   labelLogProbabilities,
@@ -112,6 +113,27 @@ test("labels have their log probability, padding has 0", () => {
     return at(labelMask, [r!, t!]) === 0 ? 0 : row[at(labels, [r!, t!])]! - normaliser;
   });
   assertNear(labelLogProbabilities(ops, { logits, labels, labelMask }).data, expected.data, TOLERANCE);
+});
+
+test("the share of the attention that falls on the answer, where the answer stands", () => {
+  const [Q, H, T, F] = [2, 3, 3, 5];
+  const crossScores = drawn([Q, H, T, F], -2, 2, "cross scores");
+  const places = new Map([
+    ["0 0", [1, 4]],
+    ["0 1", [2]],
+    ["1 0", [0]],
+  ]);
+  const answerTokens = tabulate([Q, T, F], ([q, t, f]) => (places.get(`${q} ${t}`)?.includes(f!) ? 1 : 0));
+  const expected = tabulate([Q, T], ([q, t]) => {
+    const where = places.get(`${q} ${t}`);
+    if (where === undefined) return 0;
+    const shares = range(H).map((h) => {
+      const row = range(F).map((f) => Math.exp(at(crossScores, [q!, h, t!, f])));
+      return sum(where.map((f) => row[f]!)) / sum(row);
+    });
+    return Math.log(sum(shares) / H);
+  });
+  assertNear(answerShares(ops, { crossScores, answerTokens }).data, expected.data, TOLERANCE);
 });
 
 test("the marginal likelihood sums over passages", () => {
