@@ -4,8 +4,9 @@
  *
  *     npx tsx scripts/train-mini-data.ts --data ../shared/data --out DIR [--passages N] [--hold-out N]
  *
- * DIR/corpus.jsonl and DIR/questions.jsonl are to train on. DIR/squad is to choose by: all paragraphs of SQuAD, `train.jsonl`, and `held-out.jsonl`, the
- * questions about some of the training articles, which nothing is trained on. Nothing is made of SQuAD's dev questions or of their articles.
+ * DIR/corpus.jsonl and DIR/questions.jsonl are to train on. DIR/squad has SQuAD alone: `train.jsonl` with the
+ * paragraphs of its training articles, and to choose by `held-out.jsonl`, the questions about some of these, which nothing is trained on, and
+ * `corpus.jsonl`, all paragraphs. Nothing is made of SQuAD's dev questions or of their articles.
  */
 
 import { mkdir } from "node:fs/promises";
@@ -145,6 +146,7 @@ async function main(): Promise<void> {
       ...(await clozes(wiki)).map((question) => asRecord(question)),
     ],
     "squad/corpus.jsonl": paragraphs.map(record),
+    "squad/train-corpus.jsonl": own.map(record),
     "squad/train.jsonl": asked.map((question) => asRecord(question)),
     "squad/held-out.jsonl": train.filter(isHeldOut).map((question) => asRecord(question)),
   };
