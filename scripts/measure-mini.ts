@@ -3,8 +3,10 @@
  * reading the gold paragraph and 5, 10 and 20 that were retrieved. Prints a JSON object.
  *
  *     npx tsx scripts/measure-mini.ts --model DIR [--corpus FILE] [--questions FILE] [--every N] [--replies FILE.jsonl]
+ *                                     [--lambda X] [--k1 X] [--b X]
  *
- * `--every N` reads every Nth question alone. `--replies` keeps what was answered from 10 passages.
+ * `--every N` reads every Nth question alone. `--replies` keeps what was answered from 10 passages. `--lambda X` ranks by BM25 + X times the model's
+ * score: 0 is BM25 alone.
  */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -13,6 +15,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { exactMatch, f1 } from "../src/evaluation/answers.ts";
 import { ReAtt, type Reply } from "../src/reatt.ts";
+import type { Interpolation } from "../src/retrieval/interpolation.ts";
+import { openLexicalIndex } from "../src/retrieval/lexical.ts";
 import type { TokenIndex } from "../src/retrieval/token-index.ts";
 import { readPassages } from "../src/text/corpus.ts";
 import { recallOf } from "../src/training/run/evaluate.ts";
@@ -25,6 +29,9 @@ const { values } = parseArgs({
     questions: { type: "string", default: "../shared/data/squad/dev.jsonl" },
     every: { type: "string", default: "1" },
     replies: { type: "string" },
+    lambda: { type: "string" },
+    k1: { type: "string", default: "0.9" },
+    b: { type: "string", default: "0.4" },
   },
 });
 
@@ -37,11 +44,17 @@ function quality(questions: readonly TrainingQuestion[], replies: readonly Reply
   return { EM: of((answer, gold) => Number(exactMatch(answer, gold))), F1: of(f1) };
 }
 
-/** `index` in which nothing is found but one passage. */
-const only = (index: TokenIndex, id: string): TokenIndex => ({
+/** `index` in which nothing is found but these passages. */
+const only = (index: TokenIndex, ids: readonly string[]): TokenIndex => ({
   ...index,
-  searchBatch: (questions, options) => index.searchBatch(questions, { ...options, filter: new Set([id]) }),
+  searchBatch: (questions, options) => index.searchBatch(questions, { ...options, filter: new Set(ids) }),
 });
+
+async function interpolation(index: TokenIndex): Promise<Interpolation | undefined> {
+  const { lambda, k1, b } = values;
+  if (lambda === undefined) return undefined;
+  return { lexical: await openLexicalIndex(index, { k1: Number(k1), b: Number(b) }), lambda: Number(lambda) };
+}
 
 async function measure(directory: string): Promise<void> {
   await using model = await ReAtt.load(values.model);
@@ -50,17 +63,20 @@ async function measure(directory: string): Promise<void> {
   const found = await model.retrieve(
     questions.map(({ question }) => question),
     index,
-    { topK: 20 },
+    { topK: 20, interpolation: await interpolation(index) },
   );
-  const read = questions.filter((_, i) => i % Number(values.every) === 0);
-  const texts = read.map(({ question }) => question);
-  const gold: Reply[] = [];
-  for (const { question, passageId } of read)
-    gold.push(await model.answer(question, only(index, passageId!), { topK: 1 }));
+  const isRead = (_: unknown, i: number): boolean => i % Number(values.every) === 0;
+  const read = questions.filter(isRead);
+  const answer = async (passages: readonly (readonly string[])[]): Promise<Reply[]> => {
+    const replies: Reply[] = [];
+    for (const [i, { question }] of read.entries())
+      replies.push(await model.answer(question, only(index, passages[i]!), { topK: passages[i]!.length }));
+    return replies;
+  };
+  const gold = await answer(read.map(({ passageId }) => [passageId!]));
   const reading: Record<string, object> = { gold: quality(read, gold) };
   for (const topK of [5, 10, 20]) {
-    const replies: Reply[] = [];
-    for await (const reply of model.answer(texts, index, { topK })) replies.push(reply);
+    const replies = await answer(found.filter(isRead).map((hits) => hits.slice(0, topK).map(({ id }) => id)));
     reading[topK] = quality(read, replies);
     if (topK === 10 && values.replies !== undefined) await writeReplies(values.replies, read, replies);
   }

@@ -143,7 +143,7 @@ function tellMatches(): void {
   encoderAttention(retrievalLayer, "q").row(last).fill(0);
   encoderAttention(retrievalLayer, "k").row(last).fill(0);
   encoderAttention(retrievalLayer, "q").set(last, CONSTANT, 1);
-  encoderAttention(retrievalLayer, "k").set(last, SEGMENT, 0.4);
+  encoderAttention(retrievalLayer, "k").set(last, SEGMENT, 0.2);
   encoderAttention(retrievalLayer, "v").row(first).fill(0);
   encoderAttention(retrievalLayer, "v").set(first, SEGMENT, 0.5);
   encoderAttention(retrievalLayer, "o").fillColumn(first, 0);
@@ -207,7 +207,7 @@ function pointAndCopy(): void {
         .set(PREDECESSOR[i]!.map((x) => 0.5 * x));
     }
   }
-  crossAttention("v").scale(2);
+  crossAttention("v").scale(3);
   weights.get("decoder.final_layer_norm.weight")!.fill(1.5);
   for (let block = 0; block < decoderLayers; block++) {
     const parts = ["layer.0.SelfAttention.o", "layer.1.EncDecAttention.o", "layer.2.DenseReluDense.wo"];

@@ -1,7 +1,7 @@
 /** BM25 over the passages of a token index. */
 
 import type { Passage } from "../text/passage.ts";
-import { buildBm25 } from "./bm25/bm25.ts";
+import { type Bm25Parameters, buildBm25 } from "./bm25/bm25.ts";
 import type { InvertedIndexOptions } from "./bm25/inverted-index.ts";
 import type { SearchHit, SearchOptions, TokenIndex } from "./token-index.ts";
 
@@ -16,7 +16,7 @@ export interface LexicalIndex {
 /** Reads every passage of the index; BM25 is kept in memory (`buildBm25` says how much). */
 export async function openLexicalIndex(
   index: Pick<TokenIndex, "entries">,
-  options: InvertedIndexOptions = {},
+  options: InvertedIndexOptions & Partial<Bm25Parameters> = {},
 ): Promise<LexicalIndex> {
   const ordinals = new Map<string, number>();
   async function* passages(): AsyncGenerator<Passage, void> {
