@@ -17,15 +17,14 @@
  * What a token learns is written to four dimensions of its state, which are taken from the word vectors' least important ones.
  */
 
-import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { readConfig, writeConfig } from "../src/config.ts";
+import { readConfig } from "../src/config.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
 import { createRandom } from "../src/training/random.ts";
+import { writeModel } from "../src/training/run/save-model.ts";
 import { loadWeights } from "../src/weights/load.ts";
 import { parameterShapes } from "../src/weights/names.ts";
-import { writeSafetensors } from "../src/weights/write-safetensors.ts";
 
 const { values } = parseArgs({
   options: {
@@ -223,11 +222,4 @@ tellNeighbours();
 tellPredecessors();
 pointAndCopy();
 
-await mkdir(values.out, { recursive: true });
-const tensors = Array.from(
-  shapes,
-  ([name, shape]) => [name, { shape, numbers: weights.get(name)! }] as const,
-);
-await writeSafetensors(join(values.out, "model.safetensors"), new Map(tensors), { dtype: "F32" });
-await copyFile(join(values.model, "spiece.model"), join(values.out, "spiece.model"));
-await writeConfig(values.out, config, values.model);
+await writeModel(values.out, config, (name) => weights.get(name)!, { original: values.model, dtype: "F32" });

@@ -6,6 +6,9 @@ import { replaceFile } from "../replace-file.ts";
 import { HALVES_AT_ONCE, narrowBfloat16, narrowFloat16 } from "./half.ts";
 import { bytesOf, elementCount } from "./numbers.ts";
 
+/** What numbers are written as. */
+export type FloatType = "F32" | "F16" | "BF16";
+
 export interface TensorToWrite {
   readonly shape: readonly number[];
   /** Row-major. */
@@ -35,7 +38,7 @@ const HEADER_ALIGNMENT = 8; // bytes, so that readers may map the data
 export async function writeSafetensors(
   path: string,
   tensors: ReadonlyMap<string, TensorToWrite>,
-  { dtype }: { dtype: "F32" | "F16" | "BF16" },
+  { dtype }: { dtype: FloatType },
 ): Promise<void> {
   await replaceFile(path, async (file) => {
     await file.writeFile(makeHeader(tensors, dtype));
@@ -46,7 +49,7 @@ export async function writeSafetensors(
   });
 }
 
-function makeHeader(tensors: ReadonlyMap<string, TensorToWrite>, dtype: "F32" | "F16" | "BF16"): Buffer {
+function makeHeader(tensors: ReadonlyMap<string, TensorToWrite>, dtype: FloatType): Buffer {
   const header: Record<string, unknown> = { __metadata__: { format: "pt" } }; // transformers refuses a file without
   let end = 0;
   for (const [name, { shape, numbers }] of tensors) {

@@ -1,10 +1,10 @@
-/** Writes trained parameters as an ordinary model folder. */
+/** Writes weights as an ordinary model folder. */
 
 import { copyFile, mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { type ModelConfig, writeConfig } from "../../config.ts";
 import { parameterShapes } from "../../weights/names.ts";
-import { writeSafetensors } from "../../weights/write-safetensors.ts";
+import { type FloatType, writeSafetensors } from "../../weights/write-safetensors.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objective/trained-parameters.ts";
 
@@ -12,7 +12,7 @@ import { HEAD_WEIGHTS, LOG_SCALE } from "../objective/trained-parameters.ts";
 const MAX_LOG_SCALE = 87;
 
 /**
- * Writes `config.json`, `spiece.model` and `model.safetensors`, each in one step.
+ * Writes trained parameters as a model folder, in float32.
  *
  * What the objective learned becomes part of the configuration: the head of greatest weight, and the scale of scores.
  * `original` is the folder that training began from. @throws {InputError} where the disk refuses.
@@ -23,14 +23,29 @@ export async function saveModel(
   parameters: ReadonlyMap<string, ParameterState>,
   original: string,
 ): Promise<void> {
+  const numbers = (name: string): Float32Array => parameters.get(name)!.value;
+  await writeModel(folder, learnedConfig(config, parameters), numbers, { original, dtype: "F32" });
+}
+
+/**
+ * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step and the last one last.
+ *
+ * `numbers` gives each weight by its name in the checkpoint; tokenizer and what else a configuration has are those of the
+ * folder `original`. @throws {InputError} where the disk refuses.
+ */
+export async function writeModel(
+  folder: string,
+  config: ModelConfig,
+  numbers: (name: string) => Float32Array,
+  { original, dtype }: { readonly original: string; readonly dtype: FloatType },
+): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const shapes = parameterShapes(config);
-  const tensors = [...shapes].map(
-    ([name, shape]) => [name, { shape, numbers: parameters.get(name)!.value }] as const,
+  const tensors = [...parameterShapes(config)].map(
+    ([name, shape]) => [name, { shape, numbers: numbers(name) }] as const,
   );
-  await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype: "F32" });
+  await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype });
   await copyWhole(join(original, "spiece.model"), join(folder, "spiece.model"));
-  await writeConfig(folder, learnedConfig(config, parameters), original);
+  await writeConfig(folder, config, original);
 }
 
 export function learnedConfig(
