@@ -154,10 +154,10 @@ async function measure(): Promise<Report> {
 
   const watch = new Stopwatch();
   await using plainChunk = await openPlain(chunk);
-  await using plainCompetition = await openPlain(competition);
+  await using plainCompetition = competition.length > 0 ? await openPlain(competition) : undefined;
   const plain = async (): Promise<void> => {
     for (let i = 0; i < chunks; i++) await plainChunk.run();
-    await plainCompetition.run();
+    await plainCompetition?.run();
   };
   await plain();
   for (let i = 0; i < REPETITIONS; i++) {
