@@ -8,27 +8,17 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { exactMatch, f1 } from "../src/evaluation/answers.ts";
-import type { Evidence } from "../src/reatt.ts";
 import { replaceFile } from "../src/replace-file.ts";
+import type { Answered } from "./measure-mini.ts";
 
 const { values } = parseArgs({ options: { replies: { type: "string" }, out: { type: "string" } } });
 const QUESTIONS = 100;
 /** Characters of a passage on either side of the answer. */
 const AROUND = 120;
 
-/** A line of `measure-mini.ts --replies`. */
-interface Answered {
-  readonly question: string;
-  readonly answers: readonly string[];
-  readonly passageId: string;
-  readonly answer: string;
-  readonly confidence: number;
-  readonly passages: readonly Evidence[];
-}
-
 function verdict({ answer, answers }: Answered): string {
-  if (exactMatch(answer, answers)) return "right";
-  const overlap = f1(answer, answers);
+  if (exactMatch(answer[10], answers)) return "right";
+  const overlap = f1(answer[10], answers);
   return overlap > 0 ? `partly (F1 ${overlap.toFixed(2)})` : "wrong";
 }
 
@@ -50,7 +40,7 @@ const entry = (reply: Answered, i: number): string =>
   [
     `**${i + 1}. ${reply.question}**`,
     "",
-    `- ${verdict(reply)}: “${reply.answer}”, confidence ${reply.confidence.toFixed(2)}; accepted: ${[...new Set(reply.answers)].join(" / ")}`,
+    `- ${verdict(reply)}: “${reply.answer[10]}”, confidence ${reply.confidence.toFixed(2)}; accepted: ${[...new Set(reply.answers)].join(" / ")}`,
     `- ${evidence(reply).replace(/\s+/g, " ")}`,
     "",
   ].join("\n");
