@@ -1,6 +1,6 @@
 /**
  * What `scripts/train-mini` trains on: passages of Wikipedia and of SQuAD, SQuAD's training questions, and questions made from sentences
- * of Wikipedia (noisy clozes; Lewis et al., Unsupervised question answering by cloze translation, 2019).
+ * of Wikipedia.
  *
  *     npx tsx scripts/train-mini-data.ts --data ../shared/data --out DIR [--passages N] [--hold-out N]
  *
@@ -16,48 +16,32 @@ import { replaceFile } from "../src/replace-file.ts";
 import { buildBm25 } from "../src/retrieval/bm25/bm25.ts";
 import { readPassages, readQuestions } from "../src/text/corpus.ts";
 import type { Passage } from "../src/text/passage.ts";
-import { createRandom, type Random } from "../src/training/random.ts";
-import { loadTagger, MASK, maskedSentences, type Span, type Tagger } from "../src/training/salient-spans.ts";
+import { createRandom } from "../src/training/random.ts";
+import { sentences } from "../src/training/salient-spans/sentences.ts";
+import { loadTagger, maskedSentences, type Span, type Tagger } from "../src/training/salient-spans.ts";
 import { readTrainingFile, type TrainingQuestion } from "../src/training/tasks/data.ts";
-import { wikiPassages } from "./bench-index/corpus.ts";
+import { ask, wordsOf } from "./train-mini-data/ask.ts";
 
 const { values } = parseArgs({
   options: {
     data: { type: "string", default: "../shared/data" },
     out: { type: "string", default: "runs/reatt-mini/data" },
-    passages: { type: "string", default: "60000" },
+    passages: { type: "string", default: "20000" },
     "hold-out": { type: "string", default: "4" },
   },
 });
 const SEED = 1;
-/** Words of a passage of Wikipedia. Short ones cost little, so that there can be many; SQuAD's are long. */
-const PASSAGE_WORDS = 60;
-const CLOZES_PER_PASSAGE = 2;
-/** Real questions are few; each stands so often among the clozes. */
-const TIMES_SQUAD = 3;
+/** Words of a passage of Wikipedia, at least. Short ones cost little, so that there can be many; SQuAD's are long. */
+const PASSAGE_WORDS = 50;
+const MADE_UP_PER_PASSAGE = 2;
+/** Real questions are few; each stands so often among those made up. */
+const TIMES_SQUAD = 6;
 
-/** Words of a question on either side of what it asks for. */
-const SIDE = 9;
-/** The share of its words that a question leaves out, so that it is no copy of the sentence. */
-const DROPPED = 0.25;
 /** The share of questions that name the article: what a sentence is about, it often does not say. */
 const TITLED = 0.5;
+const LEAST_WORDS = 5;
 /** A question is kept if BM25 finds its passage among so many of all: others could be asked about any passage. */
 const FINDABLE = 20;
-
-const WH: Readonly<Record<string, readonly string[]>> = {
-  person: ["who"],
-  organisation: ["who", "which organization", "what"],
-  date: ["when", "what year", "when"],
-  time: ["when"],
-  place: ["where", "what place"],
-  location: ["where"],
-  facility: ["where", "what building"],
-  number: ["how many", "how much", "what number"],
-  language: ["what language"],
-  nationality: ["what nationality", "which"],
-};
-const OTHER = ["what", "which", "what"];
 
 /** Names, dates, numbers, and what follows an article: as in SQuAD, most answers are no names. */
 function answerTagger(names: Tagger): Tagger {
@@ -77,32 +61,35 @@ function answerTagger(names: Tagger): Tagger {
   };
 }
 
-/** "The war ended in <extra_id_0> after a treaty.", "Franco-Dutch War" -> "when war ended in after treaty Franco-Dutch War?" */
-function asQuestion(masked: string, kind: string, title: string, random: Random): string {
-  const [left = "", right = ""] = masked.split(MASK);
-  const words = (text: string): string[] => text.match(/[\p{L}\p{N}]+(?:['’.-][\p{L}\p{N}]+)*/gu) ?? [];
-  const kept = (text: readonly string[]): string[] => text.filter(() => random.next() >= DROPPED);
-  const before = kept(words(left).slice(-SIDE));
-  const after = kept(words(right).slice(0, SIDE));
-  const forms = WH[kind] ?? OTHER;
-  const wh = forms[random.integer(forms.length)]!;
-  const rest = random.next() < 0.5 ? [...before, ...after] : [...after, ...before];
-  return `${[wh, ...rest, ...words(title)].join(" ")}?`;
+/** The first `limit` passages of the articles in `file`, of whole sentences. */
+async function wikiPassages(file: string, limit: number): Promise<Passage[]> {
+  const passages: Passage[] = [];
+  for await (const { id, title, text } of readPassages(file)) {
+    let start = 0;
+    for (const { end } of sentences(text)) {
+      if (wordsOf(text.slice(start, end)).length < PASSAGE_WORDS && end < text.length) continue;
+      passages.push({ id: `${id}-${start}`, title, text: text.slice(start, end).trim() });
+      start = end;
+      if (passages.length === limit) return passages;
+    }
+  }
+  return passages;
 }
 
-async function clozes(passages: readonly Passage[]): Promise<TrainingQuestion[]> {
+async function madeUp(passages: readonly Passage[]): Promise<TrainingQuestion[]> {
   const questions: TrainingQuestion[] = [];
   const titles = new Map(passages.map(({ id, title }) => [id, title]));
   const bm25 = await buildBm25(passages);
   const tagger = answerTagger(await loadTagger());
-  const random = createRandom(SEED, "clozes");
-  const options = { tagger, perPassage: CLOZES_PER_PASSAGE, seed: SEED };
+  const random = createRandom(SEED, "made up");
+  const options = { tagger, perPassage: MADE_UP_PER_PASSAGE, seed: SEED };
   for await (const { question: masked, entity, kind, passageId } of maskedSentences(passages, options)) {
     const title = titles.get(passageId)!;
     const named = random.next() < TITLED && !title.includes(entity);
-    const question = asQuestion(masked, kind, named ? title : "", random);
+    const question = ask({ masked, answer: entity, kind, title: named ? title : "" }, random);
+    if (wordsOf(question).length < LEAST_WORDS) continue;
     if (bm25.search(question, FINDABLE).every(({ id }) => id !== passageId)) continue;
-    questions.push({ id: `cloze-${questions.length}`, question, answers: [entity], passageId });
+    questions.push({ id: `made-up-${questions.length}`, question, answers: [entity], passageId });
   }
   return questions;
 }
@@ -131,10 +118,7 @@ async function main(): Promise<void> {
   );
   const isHeldOut = ({ passageId }: TrainingQuestion): boolean => heldOut.has(titles.get(passageId!)!);
   const devArticles = new Set(dev.map(({ passageId }) => titles.get(passageId!)));
-  const wiki: Passage[] = [];
-  const wikiFile = join(data, "wiki", "articles.jsonl.gz");
-  for await (const passage of wikiPassages(wikiFile, Number(values.passages), PASSAGE_WORDS))
-    wiki.push(passage);
+  const wiki = await wikiPassages(join(data, "wiki", "articles.jsonl.gz"), Number(values.passages));
   const own = paragraphs.filter(({ title }) => !devArticles.has(title));
   const asked = train.filter((question) => !isHeldOut(question));
   const files = {
@@ -143,7 +127,7 @@ async function main(): Promise<void> {
       ...Array.from({ length: TIMES_SQUAD }, (_, copy) =>
         asked.map((question) => asRecord(question, copy)),
       ).flat(),
-      ...(await clozes(wiki)).map((question) => asRecord(question)),
+      ...(await madeUp(wiki)).map((question) => asRecord(question)),
     ],
     "squad/corpus.jsonl": paragraphs.map(record),
     "squad/train-corpus.jsonl": own.map(record),
