@@ -17,6 +17,7 @@ import { startProgress } from "../src/cli/progress.ts";
 import { exactMatch, f1 } from "../src/evaluation/answers.ts";
 import { type Evidence, type Hit, ReAtt, type Reply } from "../src/reatt.ts";
 import { replaceFile } from "../src/replace-file.ts";
+import { isMissing } from "../src/retrieval/disk/storage.ts";
 import type { Interpolation } from "../src/retrieval/interpolation.ts";
 import { openLexicalIndex } from "../src/retrieval/lexical.ts";
 import type { TokenIndex } from "../src/retrieval/token-index.ts";
@@ -99,7 +100,10 @@ async function answerFrom(
 
 /** The whole lines of a file of replies; the file is left with these. */
 async function knownReplies(path: string): Promise<Answered[]> {
-  const text = await readFile(path, "utf8").catch(() => "");
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (isMissing(error)) return "";
+    throw error;
+  });
   const whole = text.slice(0, text.lastIndexOf("\n") + 1);
   await replaceFile(path, (file) => file.writeFile(whole));
   return whole

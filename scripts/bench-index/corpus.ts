@@ -13,17 +13,13 @@ const WORDS = 100;
  * The first `limit` passages of the articles in `file`, cut as DPR cuts English Wikipedia (Karpukhin et al. 2020, section
  * 4.1).
  */
-export async function* wikiPassages(
-  file: string,
-  limit: number,
-  length: number = WORDS,
-): AsyncGenerator<Passage, void> {
+export async function* wikiPassages(file: string, limit: number): AsyncGenerator<Passage, void> {
   let count = 0;
   for await (const { id, title, text } of readPassages(file)) {
     const words = text.split(/\s+/);
-    for (let first = 0; first < words.length; first += length) {
+    for (let first = 0; first < words.length; first += WORDS) {
       if (count++ === limit) return;
-      yield { id: `${id}-${first / length}`, title, text: words.slice(first, first + length).join(" ") };
+      yield { id: `${id}-${first / WORDS}`, title, text: words.slice(first, first + WORDS).join(" ") };
     }
   }
 }
