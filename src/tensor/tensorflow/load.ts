@@ -14,13 +14,8 @@ export interface LoadedTensorFlow {
   readonly failures: readonly Error[];
 }
 
-/** Fastest first; the last two are JavaScript alone. The parts of an entry are loaded in order, and the first is used. */
-const CANDIDATES: readonly (readonly [name: string, ...parts: string[]])[] = [
-  ["@tensorflow/tfjs-node-gpu"],
-  ["@tensorflow/tfjs-node"],
-  ["@tensorflow/tfjs"],
-  ["@tensorflow/tfjs-core", "@tensorflow/tfjs-backend-cpu"],
-];
+/** Fastest first; the last one is JavaScript alone. */
+const CANDIDATES = ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node", "@tensorflow/tfjs"];
 
 type Import = (name: string) => Promise<{ default: unknown }>;
 
@@ -31,10 +26,9 @@ export async function loadTensorFlow(
   process.env.TF_CPP_MIN_LOG_LEVEL ??= "2"; // errors only: what else it prints is how it was built
   restoreUtil();
   const failures: Error[] = [];
-  for (const [name, ...parts] of CANDIDATES) {
+  for (const name of CANDIDATES) {
     try {
       const tf = (await importModule(name)).default as TensorFlow;
-      for (const part of parts) await importModule(part);
       tf.enableProdMode(); // which is silent, and does not look for NaN in every tensor
       await tf.ready();
       return { tf, name, failures };
