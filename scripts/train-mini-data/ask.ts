@@ -72,10 +72,11 @@ export function ask(
     );
   const inverted = random.next() < INVERTED ? invert(before) : undefined;
   const opening = [pick(ASKED[form(answer, kind)] ?? OTHER)];
-  if (opening[0] === "how many" && counted) opening.push(counted);
+  const isCounted = opening[0] === "how many" && counted !== "";
+  if (isCounted) opening.push(counted);
   if (inverted !== undefined) opening.push(pick(AUXILIARIES));
   const first = kept((inverted ?? before).replace(LEADING, " ")).slice(-SIDE);
-  const second = kept(opening.includes(counted) ? right.replace(counted, "") : after).slice(0, SIDE);
+  const second = kept(isCounted ? right.replace(counted, "") : after).slice(0, SIDE);
   const rest = random.next() < IN_ORDER ? [...first, ...second] : [...second, ...first];
   return `${[...opening, ...rest, ...wordsOf(title)].filter(Boolean).join(" ")}?`;
 }

@@ -37,6 +37,21 @@ test("put verbs before the answer in their infinitive, those after it as they ar
   assert.not.ok(questions.some((question) => /\bscore\b/.test(question)));
 });
 
+test("say no more than the clause about what was masked, with an auxiliary verb or without", () => {
+  const questions = asked({
+    masked:
+      "Shaw signed with <extra_id_0> for another year in May, which they regretted after several terrible matches.",
+    answer: "Trouville",
+    kind: "organisation",
+    title: "",
+  });
+  for (const auxiliary of [/ (?:did|does) /, /^(?!.* (?:did|does) )/]) {
+    const some = questions.filter((question) => auxiliary.test(question) && /\bsign\b/.test(question));
+    const short = some.filter((question) => !/regretted|several|terrible|matches/.test(question));
+    assert.ok(some.length > 10 && short.length > some.length / 2, `${short.length} of ${some.length}`);
+  }
+});
+
 test("count what the number counts", () => {
   const questions = asked({
     masked: "He received <extra_id_0> votes in the first round.",
