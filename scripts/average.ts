@@ -18,11 +18,12 @@ const models = await Promise.all(
     return { config, weights: await loadWeights(folder, config) };
   }),
 );
-const mean = (numbers: readonly number[]): number => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
-const retrievalScale = Math.exp(mean(models.map(({ config }) => Math.log(config.retrievalScale))));
+const mean = <T>(list: readonly T[], numberOf: (member: T) => number): number =>
+  list.reduce((sum, member) => sum + numberOf(member), 0) / list.length;
+const retrievalScale = Math.exp(mean(models, ({ config }) => Math.log(config.retrievalScale)));
 const averaged = (name: string): Float32Array => {
   const all = models.map(({ weights }) => weights.get(name)!);
-  return all[0]!.map((_, i) => mean(all.map((weights) => weights[i]!)));
+  return all[0]!.map((_, i) => mean(all, (weights) => weights[i]!));
 };
 await writeModel(to, { ...models[0]!.config, retrievalScale }, averaged, {
   original: from[0]!,
