@@ -1,6 +1,6 @@
 /**
- * What `scripts/train-mini` trains on: passages of Wikipedia and of SQuAD, SQuAD's training questions, and questions made from sentences
- * of Wikipedia.
+ * What `scripts/train-mini` trains on: passages of Wikipedia, SQuAD's training questions with excerpts of its paragraphs, and questions made
+ * from sentences of Wikipedia.
  *
  *     npx tsx scripts/train-mini-data.ts --data ../shared/data --out DIR [--passages N] [--hold-out N]
  *
@@ -21,21 +21,26 @@ import { sentences } from "../src/training/salient-spans/sentences.ts";
 import { loadTagger, maskedSentences, type Span, type Tagger } from "../src/training/salient-spans.ts";
 import { readTrainingFile, type TrainingQuestion } from "../src/training/tasks/data.ts";
 import { ask, wordsOf } from "./train-mini-data/ask.ts";
+import { excerpt } from "./train-mini-data/excerpt.ts";
 
 const { values } = parseArgs({
   options: {
     data: { type: "string", default: "../shared/data" },
     out: { type: "string", default: "runs/reatt-mini/data" },
-    passages: { type: "string", default: "20000" },
+    passages: { type: "string", default: "40000" },
     "hold-out": { type: "string", default: "4" },
   },
 });
 const SEED = 1;
-/** Words of a passage of Wikipedia, at least. Short ones cost little, so that there can be many; SQuAD's are long. */
-const PASSAGE_WORDS = 50;
+/** Words of a passage of Wikipedia, at least. Short ones cost little, so that there can be many. */
+const PASSAGE_WORDS = 30;
+/** Words of an excerpt of SQuAD's, at least: a number between these. */
+const EXCERPT_WORDS = { least: 20, most: 50 };
 const MADE_UP_PER_PASSAGE = 2;
-/** Real questions are few; each stands so often among those made up. */
-const TIMES_SQUAD = 6;
+/** Real questions are few; each stands so often among those made up, with an excerpt of its own. */
+const TIMES_SQUAD = 8;
+/** Words of an answer of SQuAD's, at most: all answers of a step are padded to its longest, and each of their places costs a distribution over the vocabulary. */
+const ANSWER_WORDS = 7;
 
 /** The share of questions that name the article: what a sentence is about, it often does not say. */
 const TITLED = 0.5;
@@ -76,6 +81,26 @@ async function wikiPassages(file: string, limit: number): Promise<Passage[]> {
   return passages;
 }
 
+/** Each question `TIMES_SQUAD` times, and the passages that they are about. */
+function withExcerpts(
+  questions: readonly TrainingQuestion[],
+  paragraphs: readonly Passage[],
+): { questions: TrainingQuestion[]; excerpts: Passage[] } {
+  const { least, most } = EXCERPT_WORDS;
+  const byId = new Map(paragraphs.map((paragraph) => [paragraph.id, paragraph]));
+  const excerpts = new Map<string, Passage>();
+  const random = createRandom(SEED, "excerpts");
+  const copies = Array.from({ length: TIMES_SQUAD }, (_, copy) =>
+    questions.map((question) => {
+      const words = least + random.integer(most - least + 1);
+      const found = excerpt(byId.get(question.passageId!)!, { ...question, words }, random);
+      excerpts.set(found.id, found);
+      return { ...question, id: `${question.id}-${copy}`, passageId: found.id };
+    }),
+  );
+  return { questions: copies.flat(), excerpts: [...excerpts.values()] };
+}
+
 async function madeUp(passages: readonly Passage[]): Promise<TrainingQuestion[]> {
   const questions: TrainingQuestion[] = [];
   const titles = new Map(passages.map(({ id, title }) => [id, title]));
@@ -97,8 +122,8 @@ async function madeUp(passages: readonly Passage[]): Promise<TrainingQuestion[]>
 const lines = (records: readonly object[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join("");
 const record = ({ id, title, text }: Passage): object => ({ _id: id, title, text });
-const asRecord = ({ id, question, answers, passageId }: TrainingQuestion, copy = 0): object => ({
-  id: copy ? `${id}-${copy}` : id,
+const asRecord = ({ id, question, answers, passageId }: TrainingQuestion): object => ({
+  id,
   question,
   answers,
   passage_id: passageId,
@@ -121,18 +146,17 @@ async function main(): Promise<void> {
   const wiki = await wikiPassages(join(data, "wiki", "articles.jsonl.gz"), Number(values.passages));
   const own = paragraphs.filter(({ title }) => !devArticles.has(title));
   const asked = train.filter((question) => !isHeldOut(question));
+  const short = asked.filter(({ answers }) =>
+    answers.every((answer) => wordsOf(answer).length <= ANSWER_WORDS),
+  );
+  const { questions: real, excerpts } = withExcerpts(short, own);
   const files = {
-    "corpus.jsonl": [...own, ...wiki].map(record),
-    "questions.jsonl": [
-      ...Array.from({ length: TIMES_SQUAD }, (_, copy) =>
-        asked.map((question) => asRecord(question, copy)),
-      ).flat(),
-      ...(await madeUp(wiki)).map((question) => asRecord(question)),
-    ],
+    "corpus.jsonl": [...excerpts, ...wiki].map(record),
+    "questions.jsonl": [...real, ...(await madeUp(wiki))].map(asRecord),
     "squad/corpus.jsonl": paragraphs.map(record),
     "squad/train-corpus.jsonl": own.map(record),
-    "squad/train.jsonl": asked.map((question) => asRecord(question)),
-    "squad/held-out.jsonl": train.filter(isHeldOut).map((question) => asRecord(question)),
+    "squad/train.jsonl": asked.map(asRecord),
+    "squad/held-out.jsonl": train.filter(isHeldOut).map(asRecord),
   };
   await mkdir(join(out, "squad"), { recursive: true });
   for (const [name, records] of Object.entries(files)) {

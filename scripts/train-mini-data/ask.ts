@@ -39,7 +39,7 @@ const LEFT_OUT_MORE = 0.15;
 /** The share of questions that keep the order of the sentence. */
 const IN_ORDER = 0.7;
 /** Words on either side of what was masked, at most. */
-const SIDE = 14;
+const SIDE = 9;
 
 const SAY_LITTLE = new Set(
   (

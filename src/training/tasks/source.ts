@@ -31,6 +31,11 @@ export interface ExampleSource {
   example(index: number, step: number): TextExample;
 }
 
+/** Steps that divide their examples among themselves by length, at most. */
+const STEPS_OF_POOL = 8;
+/** An epoch has so many pools at least: in one that is of two epochs, few examples stand twice. */
+const POOLS_OF_EPOCH = 4;
+
 /** The examples of a step, counted from 0, as token ids. */
 export function examplesOfStep(
   source: ExampleSource,
@@ -44,7 +49,7 @@ export function examplesOfStep(
   },
 ): TokenExample[] {
   const { seed, step, questions, maxPassageTokens, maxAnswerTokens } = options;
-  const examples = drawIndexes(source.size, { seed, step, count: questions }).map((index) => {
+  const examples = drawOfLength(source, { seed, step, count: questions }).map((index) => {
     const { question, answer, passages, relevant } = source.example(index, step);
     return {
       relevant,
@@ -55,6 +60,27 @@ export function examplesOfStep(
   });
   return longestFirst(examples);
 }
+
+/**
+ * The places of a step's examples in `source`, which are of like length, so that they are padded little: what `drawIndexes` draws for some steps
+ * together, cut by length into as many parts, which the steps take in random order.
+ */
+export function drawOfLength(
+  source: ExampleSource,
+  { seed, step, count }: { readonly seed: string; readonly step: number; readonly count: number },
+): number[] {
+  const steps = Math.min(STEPS_OF_POOL, Math.max(1, Math.floor(source.size / (POOLS_OF_EPOCH * count))));
+  const pool = Math.floor(step / steps);
+  const drawn = drawIndexes(source.size, { seed, step: pool, count: steps * count });
+  const lengths = drawn.map((index) => characters(source.example(index, pool * steps)));
+  const byLength = [...drawn.keys()].sort((a, b) => lengths[a]! - lengths[b]!);
+  const part = createRandom(seed, "lengths", pool).shuffle([...Array(steps).keys()])[step % steps]!;
+  return byLength.slice(part * count, (part + 1) * count).map((place) => drawn[place]!);
+}
+
+/** Of the question and the longest passage, which set what the step's other examples are padded to. */
+const characters = ({ question, passages }: TextExample): number =>
+  question.length + Math.max(0, ...passages.map(({ title, text }) => title.length + text.length));
 
 /** The places of a step's examples among `size`: every epoch is a new order of all of them, determined by `seed`. */
 export function drawIndexes(
