@@ -70,12 +70,29 @@ export function drawOfLength(
   { seed, step, count }: { readonly seed: string; readonly step: number; readonly count: number },
 ): number[] {
   const steps = Math.min(STEPS_OF_POOL, Math.max(1, Math.floor(source.size / (POOLS_OF_EPOCH * count))));
-  const pool = Math.floor(step / steps);
+  return partsOfPool(source, { seed, pool: Math.floor(step / steps), steps, count })[step % steps]!;
+}
+
+let lastPool:
+  | { readonly source: ExampleSource; readonly key: string; readonly parts: number[][] }
+  | undefined;
+
+/** For each step of a pool the places of its examples. Kept from call to call, since the steps of a pool ask for the same parts. */
+function partsOfPool(
+  source: ExampleSource,
+  { seed, pool, steps, count }: { seed: string; pool: number; steps: number; count: number },
+): number[][] {
+  const key = `${count} ${seed} ${pool}`;
+  if (lastPool?.source === source && lastPool.key === key) return lastPool.parts;
   const drawn = drawIndexes(source.size, { seed, step: pool, count: steps * count });
   const lengths = drawn.map((index) => characters(source.example(index, pool * steps)));
   const byLength = [...drawn.keys()].sort((a, b) => lengths[a]! - lengths[b]!);
-  const part = createRandom(seed, "lengths", pool).shuffle([...Array(steps).keys()])[step % steps]!;
-  return byLength.slice(part * count, (part + 1) * count).map((place) => drawn[place]!);
+  const order = createRandom(seed, "lengths", pool).shuffle([...Array(steps).keys()]);
+  const parts = order.map((part) =>
+    byLength.slice(part * count, (part + 1) * count).map((place) => drawn[place]!),
+  );
+  lastPool = { source, key, parts };
+  return parts;
 }
 
 /** Of the question and the longest passage, which set what the step's other examples are padded to. */

@@ -50,6 +50,20 @@ test("an epoch takes every example once", () => {
   assert.equal(ascending(drawn), [...Array(96).keys()]);
 });
 
+test("the steps of a pool look at each of its examples once", () => {
+  let looks = 0;
+  const source = ofLengths(100);
+  const watched: ExampleSource = {
+    size: source.size,
+    example: (index, step) => {
+      looks++;
+      return source.example(index, step);
+    },
+  };
+  for (let step = 0; step < 6; step++) drawOfLength(watched, { seed: "a", step, count: 4 });
+  assert.is(looks, 24);
+});
+
 test("few examples are drawn step by step", () => {
   const drawn = drawOfLength(ofLengths(15), { seed: "a", step: 2, count: 5 });
   assert.equal(ascending(drawn), ascending(drawIndexes(15, { seed: "a", step: 2, count: 5 })));
