@@ -24,7 +24,7 @@ import { loadTokenizer } from "../src/text/tokenizer.ts";
 import { createRandom } from "../src/training/random.ts";
 import { writeModel } from "../src/training/run/save-model.ts";
 import { loadWeights } from "../src/weights/load.ts";
-import { parameterShapes } from "../src/weights/names.ts";
+import { matricesOf, type Projection } from "./train-mini-weights/matrix.ts";
 
 const { values } = parseArgs({
   options: {
@@ -49,36 +49,14 @@ const CONTENT = 250;
 const config = await readConfig(values.model);
 const { modelSize, headSize, heads, retrievalLayer, retrievalHead, encoderLayers, decoderLayers } = config;
 const tokenizer = await loadTokenizer(join(values.model, "spiece.model"), config.vocabularySize);
-const shapes = parameterShapes(config);
 const weights = await loadWeights(values.model, config);
-
-/** A weight [rows, columns] by its name in the checkpoint. */
-function matrix(name: string) {
-  const data = weights.get(name)!;
-  const columns = shapes.get(name)![1]!;
-  return {
-    row: (row: number): Float32Array => data.subarray(row * columns, (row + 1) * columns),
-    set(row: number, column: number, value: number): void {
-      data[row * columns + column] = value;
-    },
-    fillColumn(column: number, value: number): void {
-      for (let i = column; i < data.length; i += columns) data[i] = value;
-    },
-    scale(factor: number): void {
-      data.forEach((value, i) => {
-        data[i] = factor * value;
-      });
-    },
-  };
-}
+const { matrix, encoderAttention } = matricesOf(config, weights);
 
 /** The rows of one head in `query`, `key` and `value`, and its columns in `output`. */
 const firstOf = (head: number): number => head * headSize;
 
 const embedding = matrix("shared.weight");
-const encoderAttention = (block: number, part: "q" | "k" | "v" | "o") =>
-  matrix(`encoder.block.${block}.layer.0.SelfAttention.${part}.weight`);
-const crossAttention = (part: "q" | "k" | "v" | "o") =>
+const crossAttention = (part: Projection) =>
   matrix(`decoder.block.${decoderLayers - 1}.layer.1.EncDecAttention.${part}.weight`);
 const word = (text: string): Float32Array => {
   const [id, ...more] = tokenizer.encode(text);

@@ -19,13 +19,15 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readConfig } from "../src/config.ts";
 import { analyse } from "../src/retrieval/bm25/analysis.ts";
+import { inverseDocumentFrequency } from "../src/retrieval/bm25/bm25.ts";
 import { readPassages } from "../src/text/corpus.ts";
 import { parseSentencePieceModel } from "../src/text/sentencepiece-model.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
 import { createRandom } from "../src/training/random.ts";
 import { writeModel } from "../src/training/run/save-model.ts";
 import { loadWeights } from "../src/weights/load.ts";
-import { widen } from "./train-mini-widen/widen.ts";
+import { matricesOf } from "./train-mini-weights/matrix.ts";
+import { widen } from "./train-mini-weights/widen.ts";
 
 const { values } = parseArgs({
   options: {
@@ -53,7 +55,12 @@ const STATE_SIZE = 1.5;
 const original = await readConfig(values.model);
 const spieceModel = join(values.model, "spiece.model");
 const { config, weights } = widen(original, await loadWeights(values.model, original), WORD_SIZE);
-const { modelSize, headSize, heads, retrievalLayer, retrievalHead } = config;
+const { matrix, encoderAttention } = matricesOf(config, weights);
+const { headSize, retrievalLayer, retrievalHead } = config;
+
+/** Where the words begin in a state, and in what a head has of it. */
+const OF_STATE = original.modelSize;
+const ofHead = (head: number): number => head * headSize + original.headSize;
 
 /** The word that each piece is of; "" for stop words and signs. Pieces from within a word are words of their own. */
 async function wordsOfPieces(): Promise<string[]> {
@@ -78,10 +85,7 @@ async function inverseDocumentFrequencies(wordOf: readonly string[]): Promise<(w
       texts += 1;
     }
   }
-  return (word) => {
-    const frequency = frequencies.get(word) ?? 0;
-    return Math.log(1 + (texts - frequency + 0.5) / (frequency + 0.5));
-  };
+  return (word) => inverseDocumentFrequency(texts, frequencies.get(word) ?? 0);
 }
 
 const signs = (...keys: string[]): Float32Array => {
@@ -92,38 +96,34 @@ const signs = (...keys: string[]): Float32Array => {
 async function tellWords(): Promise<void> {
   const wordOf = await wordsOfPieces();
   const idf = await inverseDocumentFrequencies(wordOf);
-  const embedding = weights.get("shared.weight")!;
+  const embedding = matrix("shared.weight");
   wordOf.forEach((word, id) => {
     if (word === "") return;
     const length = LENGTH * Math.sqrt(idf(word) / WORD_SIZE);
-    const vector = signs("word", word).map((sign) => length * sign);
-    embedding.set(vector, (id + 1) * modelSize - WORD_SIZE);
+    embedding.row(id).set(
+      signs("word", word).map((sign) => length * sign),
+      OF_STATE,
+    );
   });
 }
 
-/** Where dimension i of the words in a head meets dimension j of the words in a state, in `query`, `key`, `value` or `output`. */
-function place(part: "q" | "k" | "v" | "o", head: number, i: number, j: number): number {
-  const ofHead = (head + 1) * headSize - WORD_SIZE + i;
-  const ofState = modelSize - WORD_SIZE + j;
-  return part === "o" ? ofState * heads * headSize + ofHead : ofHead * modelSize + ofState;
-}
-
-const attention = (block: number, part: "q" | "k" | "v" | "o"): Float32Array =>
-  weights.get(`encoder.block.${block}.layer.0.SelfAttention.${part}.weight`)!;
-
 function tellWordsBefore(): void {
   const { block, head } = HEAD_BEFORE;
+  const first = ofHead(head);
+  const [value, output] = [encoderAttention(block, "v"), encoderAttention(block, "o")];
   signs("before").forEach((sign, i) => {
-    attention(block, "v")[place("v", head, i, i)] = STATE_SIZE;
-    attention(block, "o")[place("o", head, i, (i + 7) % WORD_SIZE)] = BEFORE * sign;
+    value.set(first + i, OF_STATE + i, STATE_SIZE);
+    output.set(OF_STATE + ((i + 7) % WORD_SIZE), first + i, BEFORE * sign);
   });
 }
 
 function compareWords(): void {
-  for (const part of ["q", "k"] as const)
-    for (let i = 0; i < WORD_SIZE; i++)
-      attention(retrievalLayer, part)[place(part, retrievalHead, i, i)] =
-        (STATE_SIZE * Math.sqrt(LIKENESS)) / LENGTH;
+  const first = ofHead(retrievalHead);
+  const factor = (STATE_SIZE * Math.sqrt(LIKENESS)) / LENGTH;
+  for (const part of ["q", "k"] as const) {
+    const projection = encoderAttention(retrievalLayer, part);
+    for (let i = 0; i < WORD_SIZE; i++) projection.set(first + i, OF_STATE + i, factor);
+  }
 }
 
 await tellWords();

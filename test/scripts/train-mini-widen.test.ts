@@ -1,7 +1,7 @@
-/** scripts/train-mini-widen: a wider model computes what the model did, by loops that share no code with src. */
+/** scripts/train-mini-weights/widen.ts: a wider model computes what the model did, by loops that share no code with src. */
 
 import { test } from "uvu";
-import { widen } from "../../scripts/train-mini-widen/widen.ts";
+import { widen } from "../../scripts/train-mini-weights/widen.ts";
 import { assertNear } from "../support/arrays.ts";
 import { naiveT5 } from "../support/naive-t5.ts";
 import { randomIds, randomWeights, TINY_MODELS } from "../support/tiny-model.ts";

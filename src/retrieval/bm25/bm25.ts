@@ -119,6 +119,11 @@ function forEachScored(
   });
 }
 
+/** How rare a term is that `frequency` of `passages` have: ln(1 + (N - df + 0.5) / (df + 0.5)). */
+export function inverseDocumentFrequency(passages: number, frequency: number): number {
+  return Math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5));
+}
+
 /** Query terms that the index knows -> idf times occurrences in the query. */
 function termWeights({ ids, segments, vocabulary }: InvertedIndex, query: string): Map<number, number> {
   const occurrences = new Map<number, number>();
@@ -132,7 +137,7 @@ function termWeights({ ids, segments, vocabulary }: InvertedIndex, query: string
       const [start, end] = postingsOf(segment, term);
       passages += end - start;
     }
-    occurrences.set(term, count * Math.log(1 + (ids.length - passages + 0.5) / (passages + 0.5)));
+    occurrences.set(term, count * inverseDocumentFrequency(ids.length, passages));
   }
   return occurrences;
 }

@@ -3,7 +3,7 @@
 import type { ModelConfig } from "../../src/config.ts";
 import { parameterShapes } from "../../src/weights/names.ts";
 
-export type Weights = ReadonlyMap<string, Float32Array>;
+type Weights = ReadonlyMap<string, Float32Array>;
 
 /**
  * `size` more dimensions for the states of a model and for each of its heads, behind those that it has. What is new in a weight is 0, but for the norms:
@@ -17,13 +17,12 @@ export function widen(
   const wide = { ...config, modelSize: config.modelSize + size, headSize: config.headSize + size };
   const oldShapes = parameterShapes(config);
   const normScale = Math.sqrt(config.modelSize / wide.modelSize);
-  const isLastNorm = (name: string): boolean => config.tied && name === "decoder.final_layer_norm.weight";
 
   function norm(name: string, old: Float32Array): Float32Array {
-    // With a tied embedding the output is divided by the root of the width as well, and the two cancel. Nothing is written by what is new.
-    const scale = isLastNorm(name) ? 1 : normScale;
-    const fill = name === "decoder.final_layer_norm.weight" ? 0 : scale;
-    const numbers = new Float32Array(wide.modelSize).fill(fill);
+    const isOutput = name === "decoder.final_layer_norm.weight";
+    // With a tied embedding the output is divided by the root of the width as well, and the two cancel. What is new writes no word.
+    const scale = isOutput && config.tied ? 1 : normScale;
+    const numbers = new Float32Array(wide.modelSize).fill(isOutput ? 0 : scale);
     numbers.set(old.map((x) => scale * x));
     return numbers;
   }
