@@ -8,7 +8,7 @@ import { bm25Search } from "./close-passages.ts";
 import { type CorpusSurvey, pickPassages } from "./corpus.ts";
 import { keptClosePassages } from "./kept-close-passages.ts";
 import { type LabelledQuery, retrievalExample } from "./retrieval-labels.ts";
-import { withNullPassages } from "./source.ts";
+import { itemsOfIteration, withNullPassages } from "./source.ts";
 import type { TrainingTask } from "./task.ts";
 
 /** Reads each query with its close passages, the one drawn among them, and writes that one behind its label. */
@@ -22,9 +22,10 @@ export function labelTask(
   return {
     digest: createHash("sha256").update(JSON.stringify(queries)).digest("hex"),
     async *prepare(iteration, search) {
+      const asked = itemsOfIteration(queries, iteration, options);
       const close = yield* keptClosePassages(options, corpus, {
         name: `close-passages-labels-${iteration}.jsonl`,
-        questions: queries.map(({ id, question, relevant }) => ({
+        questions: asked.map(({ id, question, relevant }) => ({
           id,
           question,
           answers: relevant.map(({ passageId, label }) => `${label} ${passageId}`),
@@ -32,14 +33,14 @@ export function labelTask(
         count,
         search: async () => search ?? bm25Search(await buildBm25(readPassages(options.corpus), options)),
       });
-      const relevant = queries.flatMap((query) => query.relevant.map(({ passageId }) => passageId));
+      const relevant = asked.flatMap((query) => query.relevant.map(({ passageId }) => passageId));
       const needed = [...close.flat(), ...relevant];
       const passages = await pickPassages(options.corpus, needed, corpus.digest, signal);
       const seed = `${options.seed} ${iteration}`;
       return {
-        size: queries.length,
+        size: asked.length,
         example(index, step) {
-          const drawn = retrievalExample(queries[index]!, (id) => passages.get(id)!, { seed, step });
+          const drawn = retrievalExample(asked[index]!, (id) => passages.get(id)!, { seed, step });
           const ids = close[index]!;
           const read = ids.includes(drawn.passageId) ? ids : [...ids.slice(0, -1), drawn.passageId];
           const { question, answer } = drawn;

@@ -7,7 +7,7 @@ import { bm25Search, type CloseSearch, checkCount, contextSearch } from "./close
 import { type CorpusSurvey, pickPassages } from "./corpus.ts";
 import { digestQuestions, drawAnswer, type TrainingQuestion } from "./data.ts";
 import { keptClosePassages } from "./kept-close-passages.ts";
-import { withNullPassages } from "./source.ts";
+import { itemsOfIteration, withNullPassages } from "./source.ts";
 import type { TrainingTask } from "./task.ts";
 
 /**
@@ -26,22 +26,23 @@ export function questionTask(
   return {
     digest: digestQuestions(questions),
     async *prepare(iteration, search) {
+      const asked = itemsOfIteration(questions, iteration, options);
       const close = yield* keptClosePassages(options, corpus, {
         name: `close-passages-${iteration}.jsonl`,
-        questions,
+        questions: asked,
         count,
         search: async () => search ?? firstSearch(options, questions, count),
       });
       const passages = await pickPassages(options.corpus, close.flat(), corpus.digest, signal);
       const seed = `${options.seed} ${iteration}`;
       return {
-        size: questions.length,
+        size: asked.length,
         example(index, step) {
-          const { question, passageId } = questions[index]!;
+          const { question, passageId } = asked[index]!;
           const found = close[index]!.map((id) => passages.get(id)!);
           return {
             question,
-            answer: drawAnswer(questions[index]!, { seed, step }),
+            answer: drawAnswer(asked[index]!, { seed, step }),
             passages: withNullPassages(found, closePassages),
             ...(passageId !== undefined && { relevant: close[index]!.indexOf(passageId) }),
           };

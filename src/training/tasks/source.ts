@@ -5,6 +5,7 @@ import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { TokenExample } from "../objective/batch.ts";
 import { createRandom } from "../random.ts";
+import type { ResolvedOptions } from "../run/options.ts";
 
 /** A question, an answer to write, and the close passages to find it in. */
 export interface TextExample {
@@ -29,6 +30,20 @@ export interface ExampleSource {
   readonly size: number;
   /** The same for the same `index` and `step`; what is drawn anew each time (an alias of the answer) depends on `step`. */
   example(index: number, step: number): TextExample;
+}
+
+/**
+ * What an iteration trains on: all of `items`, or where its steps read fewer, as many as they do, drawn at random, so that close passages are
+ * found for no others.
+ */
+export function itemsOfIteration<Item>(
+  items: readonly Item[],
+  iteration: number,
+  { seed, steps, questions }: Pick<ResolvedOptions, "seed" | "steps" | "questions">,
+): readonly Item[] {
+  const count = steps * questions;
+  if (items.length <= count) return items;
+  return createRandom(seed, "items", iteration).shuffle(items).slice(0, count);
 }
 
 /** Steps that divide their examples among themselves by length, at most. */

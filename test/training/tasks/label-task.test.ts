@@ -51,4 +51,25 @@ test("a relevant passage is drawn at each step, read among the close ones, and w
   }
 });
 
+test("an iteration of fewer examples than queries reads some of them, each with its own passages", async () => {
+  await using folder = temporaryFolder();
+  const corpus = writeLines(join(folder.path, "corpus.jsonl"), PASSAGES);
+  const options = withDefaults({
+    model: "unused",
+    corpus,
+    out: folder.path,
+    closePassages: 3,
+    steps: 1,
+    questions: 1,
+  });
+  const task = labelTask(options, await surveyCorpus(corpus), queries);
+  for (const iteration of [0, 1, 2, 3]) {
+    const source = await finish(task.prepare(iteration, undefined));
+    assert.is(source.size, 1);
+    const { question, passages, relevant } = source.example(0, 0);
+    const { relevant: labels } = queries.find((query) => query.question === question)!;
+    assert.ok(labels.some(({ passageId }) => passageId === passages[relevant!]!.id));
+  }
+});
+
 test.run();

@@ -6,7 +6,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { withDefaults } from "../../../src/training/run/options.ts";
 import { surveyCorpus } from "../../../src/training/tasks/corpus.ts";
-import { readTrainingFile } from "../../../src/training/tasks/data.ts";
+import { readTrainingFile, type TrainingQuestion } from "../../../src/training/tasks/data.ts";
 import { questionTask } from "../../../src/training/tasks/question-task.ts";
 import type { TextExample } from "../../../src/training/tasks/source.ts";
 import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";
@@ -40,6 +40,36 @@ test("with the objective marginal, one of its passages is the null passage", asy
     assert.ok(passages.slice(0, 2).every(({ text }) => text !== ""));
     assert.ok(passages.slice(0, 2).some(({ title }) => question.includes(title)));
   }
+});
+
+test("close passages are found for no more questions than an iteration reads, others in each", async () => {
+  const options = withDefaults({
+    model: "unused",
+    corpus,
+    out: folder.path,
+    closePassages: 2,
+    steps: 2,
+    questions: 3,
+  });
+  const questions = await readTrainingFile(data);
+  const task = questionTask(options, await surveyCorpus(corpus), questions);
+  const searched: string[] = [];
+  const first = async (some: readonly TrainingQuestion[]): Promise<string[][]> => {
+    searched.push(...some.map(({ question }) => question));
+    return some.map(() => ["p0", "p1"]);
+  };
+  const iterations: string[][] = [];
+  for (const iteration of [0, 1, 2]) {
+    const { size, example } = await finish(task.prepare(iteration, first));
+    assert.is(size, 6);
+    const examples = Array.from({ length: size }, (_, i) => example(i, 0));
+    for (const { question, passages, relevant } of examples)
+      assert.ok(question.includes(passages[relevant!]!.title), "with its own passage");
+    iterations.push(examples.map(({ question }) => question));
+    assert.equal(searched.splice(0), iterations.at(-1));
+    assert.is(new Set(iterations.at(-1)).size, 6);
+  }
+  assert.ok(new Set(iterations.flat()).size > 6);
 });
 
 test.run();
