@@ -85,30 +85,21 @@ export function drawOfLength(
   { seed, step, count }: { readonly seed: string; readonly step: number; readonly count: number },
 ): number[] {
   const steps = Math.min(STEPS_OF_POOL, Math.max(1, Math.floor(source.size / (POOLS_OF_EPOCH * count))));
-  return partsOfPool(source, { seed, pool: Math.floor(step / steps), steps, count })[step % steps]!;
+  return partsOfPool(source, seed, Math.floor(step / steps), steps, count)[step % steps]!;
 }
 
-let lastPool:
-  | { readonly source: ExampleSource; readonly key: string; readonly parts: number[][] }
-  | undefined;
-
-/** For each step of a pool the places of its examples. Kept from call to call, since the steps of a pool ask for the same parts. */
-function partsOfPool(
-  source: ExampleSource,
-  { seed, pool, steps, count }: { seed: string; pool: number; steps: number; count: number },
-): number[][] {
-  const key = `${count} ${seed} ${pool}`;
-  if (lastPool?.source === source && lastPool.key === key) return lastPool.parts;
-  const drawn = drawIndexes(source.size, { seed, step: pool, count: steps * count });
-  const lengths = drawn.map((index) => characters(source.example(index, pool * steps)));
-  const byLength = [...drawn.keys()].sort((a, b) => lengths[a]! - lengths[b]!);
-  const order = createRandom(seed, "lengths", pool).shuffle([...Array(steps).keys()]);
-  const parts = order.map((part) =>
-    byLength.slice(part * count, (part + 1) * count).map((place) => drawn[place]!),
-  );
-  lastPool = { source, key, parts };
-  return parts;
-}
+/** For each step of a pool the places of its examples. */
+const partsOfPool = keepLast(
+  (source: ExampleSource, seed: string, pool: number, steps: number, count: number): number[][] => {
+    const drawn = drawIndexes(source.size, { seed, step: pool, count: steps * count });
+    const lengths = drawn.map((index) => characters(source.example(index, pool * steps)));
+    const byLength = [...drawn.keys()].sort((a, b) => lengths[a]! - lengths[b]!);
+    const order = createRandom(seed, "lengths", pool).shuffle([...Array(steps).keys()]);
+    return order.map((part) =>
+      byLength.slice(part * count, (part + 1) * count).map((place) => drawn[place]!),
+    );
+  },
+);
 
 /** Of the question and the longest passage, which set what the step's other examples are padded to. */
 const characters = ({ question, passages }: TextExample): number =>
@@ -131,13 +122,17 @@ export function longestFirst(examples: readonly TokenExample[]): TokenExample[] 
   return examples.toSorted((a, b) => longest(b) - longest(a));
 }
 
-let lastOrder: { readonly key: string; readonly order: readonly number[] } | undefined;
+const orderOfEpoch = keepLast((size: number, seed: string, epoch: number): readonly number[] =>
+  createRandom(seed, "order", epoch).shuffle(Array.from({ length: size }, (_, i) => i)),
+);
 
-/** Kept from call to call, since the steps of an epoch ask for the same one. */
-function orderOfEpoch(size: number, seed: string, epoch: number): readonly number[] {
-  const key = `${size} ${seed} ${epoch}`;
-  if (lastOrder?.key === key) return lastOrder.order;
-  const order = createRandom(seed, "order", epoch).shuffle(Array.from({ length: size }, (_, i) => i));
-  lastOrder = { key, order };
-  return order;
+/** `compute`, with its last result kept for the next call: the steps of a pool, and of an epoch, ask for the same. */
+function keepLast<Arguments extends readonly unknown[], Result>(
+  compute: (...of: Arguments) => Result,
+): (...of: Arguments) => Result {
+  let last: { readonly of: Arguments; readonly result: Result } | undefined;
+  return (...of) => {
+    if (!last?.of.every((argument, i) => argument === of[i])) last = { of, result: compute(...of) };
+    return last.result;
+  };
 }
