@@ -31,7 +31,7 @@ import { widen } from "./train-mini-weights/widen.ts";
 
 const { values } = parseArgs({
   options: {
-    model: { type: "string", default: "runs/reatt-mini/many" },
+    model: { type: "string", default: "runs/reatt-mini/averaged" },
     texts: { type: "string", default: "../shared/data/wiki/articles.jsonl.gz" },
     out: { type: "string", default: "runs/reatt-mini/widened" },
   },
