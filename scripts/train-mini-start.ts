@@ -45,6 +45,8 @@ const NEAR = 253;
 const FREQUENT = 254;
 const CAPITAL = 255;
 const CONTENT = 250;
+/** A small model that has begun to repeat itself does so to the end: so many tokens in a row it may not write again. Chosen on the articles held out of training. */
+const NO_REPEAT_SIZE = 2;
 
 const config = await readConfig(values.model);
 const { modelSize, headSize, heads, retrievalLayer, retrievalHead, encoderLayers, decoderLayers } = config;
@@ -200,4 +202,7 @@ tellNeighbours();
 tellPredecessors();
 pointAndCopy();
 
-await writeModel(values.out, config, (name) => weights.get(name)!, { original: values.model, dtype: "F32" });
+await writeModel(values.out, { ...config, noRepeatSize: NO_REPEAT_SIZE }, (name) => weights.get(name)!, {
+  original: values.model,
+  dtype: "F32",
+});

@@ -43,6 +43,8 @@ export interface ModelConfig {
    * trained while passage keys stay as they are. The embedding is shared.
    */
   readonly queryEncoder: boolean;
+  /** So many tokens in a row stand in an answer once at most (`no_repeat_ngram_size`); 0: as often as the model writes them. */
+  readonly noRepeatSize: number;
 }
 
 const FILE = "config.json";
@@ -78,6 +80,7 @@ const ConfigFile = z.strictObject({
   distillation_tau: z.number().positive().default(0.001),
   retrieval_scale: z.number().positive().default(1),
   retrieval_query_encoder: z.boolean().default(false),
+  no_repeat_ngram_size: z.int().min(0).default(0),
   // Follow from the keys above and must not contradict them.
   dense_act_fn: z.string().optional(),
   is_gated_act: z.boolean().optional(),
@@ -92,7 +95,7 @@ const ConfigFile = z.strictObject({
 
 type ConfigFile = z.infer<typeof ConfigFile>;
 
-/** Keys that change nothing that is computed here: notes of tools, memory and output options, defaults of `generate()`. */
+/** Keys that change nothing that is computed here: notes of tools, memory and output options, other defaults of `generate()`. */
 const IGNORED_KEYS: ReadonlySet<string> = new Set(
   [
     "_name_or_path _commit_hash name_or_path architectures auto_map transformers_version tokenizer_class",
@@ -102,7 +105,7 @@ const IGNORED_KEYS: ReadonlySet<string> = new Set(
     "initializer_factor classifier_dropout id2label label2id num_labels problem_type finetuning_task prefix",
     "task_specific_params bos_token_id sep_token_id cls_token_id forced_bos_token_id forced_eos_token_id",
     "max_length max_new_tokens min_length do_sample early_stopping num_beams num_beam_groups diversity_penalty",
-    "temperature top_k top_p typical_p repetition_penalty length_penalty no_repeat_ngram_size",
+    "temperature top_k top_p typical_p repetition_penalty length_penalty",
     "encoder_no_repeat_ngram_size bad_words_ids num_return_sequences remove_invalid_values",
     "exponential_decay_length_penalty suppress_tokens begin_suppress_tokens",
   ].flatMap((keys) => keys.split(" ")),
@@ -165,6 +168,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     distillationTau: file.distillation_tau,
     retrievalScale: file.retrieval_scale,
     queryEncoder: file.retrieval_query_encoder,
+    noRepeatSize: file.no_repeat_ngram_size,
   };
 }
 
@@ -194,6 +198,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     distillation_tau: config.distillationTau,
     retrieval_scale: config.retrievalScale,
     retrieval_query_encoder: config.queryEncoder,
+    no_repeat_ngram_size: config.noRepeatSize,
   };
 }
 

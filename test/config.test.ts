@@ -41,6 +41,7 @@ test("a plain T5 has Hugging Face's defaults, and retrieves with head 0 of the m
     distillationTau: 0.001,
     retrievalScale: 1,
     queryEncoder: false,
+    noRepeatSize: 0,
   });
   assert.is((await read({ ...SIZES, num_layers: 1 })).retrievalLayer, 0);
   assert.is((await read({ ...SIZES, pad_token_id: 7 })).decoderStartId, 7);
@@ -174,6 +175,7 @@ testWithShared("what is written is read again", async () => {
     retrievalScale: 4.5,
     distillationTau: 0.01,
     padId: 5,
+    noRepeatSize: 3,
   };
   await writeConfig(folder, changed);
   assert.equal(await readConfig(folder), changed);

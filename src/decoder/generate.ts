@@ -3,7 +3,8 @@
  *
  * At every step each question keeps its `beams` best unfinished answers. An answer that ends (`</s>`) while it is among
  * the `beams` best is set aside with the score `sum of log probabilities / length ** lengthPenalty`; the best of those is
- * the result. Source: the beam search of Hugging Face transformers (early stopping `true` or, with its bound, `"never"`).
+ * the result. Source: the beam search of Hugging Face transformers (early stopping `true` or, with its bound, `"never"`;
+ * `noRepeatSize` is its `no_repeat_ngram_size`, but probabilities stay those of the model).
  */
 
 export interface GenerateOptions {
@@ -15,6 +16,8 @@ export interface GenerateOptions {
   readonly lengthPenalty?: number | undefined;
   /** Stop a question as soon as `beams` answers have ended, even if an unfinished one could still win. Default true. */
   readonly earlyStopping?: boolean | undefined;
+  /** So many tokens in a row stand in an answer once at most. Default 0: as often as they are written. */
+  readonly noRepeatSize?: number | undefined;
   /** Called with each token of question `question` as it is written; with several beams only when its answer is chosen. */
   readonly onToken?: ((token: number, question: number) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -61,7 +64,8 @@ export async function generate(
   vocabulary: Vocabulary,
   options: GenerateOptions = {},
 ): Promise<Generated[]> {
-  const { beams = 1, maxTokens = 50, lengthPenalty = 1, earlyStopping = true, onToken, signal } = options;
+  const { beams = 1, maxTokens = 50, lengthPenalty = 1, earlyStopping = true } = options;
+  const { noRepeatSize = 0, onToken, signal } = options;
   const score = ({ total, tokenIds }: Hypothesis): number => total / tokenIds.length ** lengthPenalty;
   const byScore = (a: Hypothesis, b: Hypothesis): number => score(b) - score(a);
   const hasEnded = ({ tokenIds }: Hypothesis): boolean => tokenIds.at(-1) === vocabulary.endId;
@@ -107,7 +111,9 @@ export async function generate(
       }
       const candidates = search.running.flatMap((hypothesis, i) => {
         const row = question * each + i;
-        return continuations(hypothesis, row, logits.subarray(row * size, (row + 1) * size), 2 * beams);
+        const own = logits.subarray(row * size, (row + 1) * size);
+        const barred = repeating(hypothesis.tokenIds, noRepeatSize);
+        return continuations(hypothesis, row, own, barred, 2 * beams);
       });
       advance(
         search,
@@ -138,15 +144,26 @@ function equalise(searches: readonly Search[], previous: number, padId: number):
   return each;
 }
 
-/** The `count` most probable next tokens of a hypothesis, appended to it. */
+/** The next tokens that would repeat `size` tokens in a row. */
+function repeating(tokenIds: readonly number[], size: number): Set<number> {
+  const barred = new Set<number>();
+  const last = tokenIds.length - size + 1; // where the `size` tokens begin that the next one completes
+  for (let first = 0; size > 0 && first < last; first++)
+    if (tokenIds.slice(last).every((token, i) => token === tokenIds[first + i]))
+      barred.add(tokenIds[first + size - 1]!);
+  return barred;
+}
+
+/** The `count` most probable next tokens of a hypothesis that are not barred, appended to it. */
 function continuations(
   hypothesis: Hypothesis,
   row: number,
   logits: Float32Array,
+  barred: ReadonlySet<number>,
   count: number,
 ): Hypothesis[] {
   if (hypothesis.total === Number.NEGATIVE_INFINITY) return [];
-  const tokens = largest(logits, count);
+  const tokens = largest(logits, barred, count);
   const highest = logits[tokens[0]!]!;
   let sum = 0;
   for (const logit of logits) sum += Math.exp(logit - highest);
@@ -162,12 +179,13 @@ function continuations(
   });
 }
 
-/** Positions of the `count` largest numbers, largest first, equal ones in order of position. */
-function largest(values: Float32Array, count: number): number[] {
+/** Positions of the `count` largest numbers but those barred, largest first, equal ones in order of position. */
+function largest(values: Float32Array, barred: ReadonlySet<number>, count: number): number[] {
   const best: number[] = [];
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
     if (best.length === count && value <= values[best[count - 1]!]!) continue;
+    if (barred.has(i)) continue;
     let at = best.length;
     while (at > 0 && value > values[best[at - 1]!]!) at--;
     best.splice(at, 0, i);

@@ -82,7 +82,10 @@ async function readTogether(
     return next.logits.data as Float32Array;
   };
   const vocabulary = { startId: config.decoderStartId, endId: config.eosId, padId: config.padId };
-  const answers = await generate(step, inputs.length, vocabulary, options);
+  const answers = await generate(step, inputs.length, vocabulary, {
+    noRepeatSize: config.noRepeatSize,
+    ...options,
+  });
   const [, size] = fused.mask.shape as [number, number];
   return answers.map((answer, i) => ({
     ...answer,

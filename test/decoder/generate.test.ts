@@ -121,6 +121,54 @@ test("one beam writes the most probable token at every step", () =>
     { numRuns: 150, seed: 2 },
   ));
 
+/** Whether `size` tokens in a row stand in `tokens` twice. */
+const repeats = (tokens: readonly number[], size: number): boolean => {
+  const rows = tokens.slice(size - 1).map((_, first) => tokens.slice(first, first + size).join(" "));
+  return new Set(rows).size < rows.length;
+};
+
+test("what would repeat some tokens in a row is not written, by one beam", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.nat(),
+      fc.integer({ min: 2, max: 5 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (seed, size, noRepeatSize) => {
+        const toy = randomToy(seed, size, 3);
+        const greedy: Generated = { tokenIds: [], logProbabilities: [] };
+        while (greedy.tokenIds.length < 12 && greedy.tokenIds.at(-1) !== END) {
+          const probabilities = softmax(toy(0, greedy.tokenIds));
+          const open = probabilities.map((p, token) =>
+            repeats([...greedy.tokenIds, token], noRepeatSize) ? -1 : p,
+          );
+          const most = Math.max(...open);
+          greedy.tokenIds.push(open.indexOf(most));
+          greedy.logProbabilities.push(Math.log(most));
+        }
+        assertSame((await answer(toy, [0], { maxTokens: 12, noRepeatSize }))[0]!, greedy);
+      },
+    ),
+    { numRuns: 150, seed: 4 },
+  ));
+
+test("nor by several: the best of all answers without a repetition is found", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.nat(),
+      fc.integer({ min: 1, max: 2 }),
+      fc.constantFrom(...PENALTIES),
+      async (seed, noRepeatSize, lengthPenalty) => {
+        const toy = randomToy(seed, 3, 2);
+        const options = { beams: 3 ** 4, maxTokens: 4, lengthPenalty, earlyStopping: false, noRepeatSize };
+        const [best] = everyAnswer(toy, 4)
+          .filter(({ tokenIds }) => !repeats(tokenIds, noRepeatSize))
+          .sort((a, b) => scored(b, lengthPenalty) - scored(a, lengthPenalty));
+        assertSame((await answer(toy, [0], options))[0]!, best!);
+      },
+    ),
+    { numRuns: 100, seed: 5 },
+  ));
+
 test("of equally probable tokens the first is written", async () => {
   const [{ tokenIds }] = (await answer(() => [0, -1, 2, 2], [0], { maxTokens: 3 })) as [Generated];
   assert.equal(tokenIds, [2, 2, 2]);

@@ -28,6 +28,7 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
     distillationTau: 0.001,
     retrievalScale: 1,
     queryEncoder: false,
+    noRepeatSize: 0,
     ...changes,
   };
 }
