@@ -148,9 +148,9 @@ function equalise(searches: readonly Search[], previous: number, padId: number):
 function repeating(tokenIds: readonly number[], size: number): Set<number> {
   const barred = new Set<number>();
   const last = tokenIds.length - size + 1; // where the `size` tokens begin that the next one completes
+  const begun = tokenIds.slice(last);
   for (let first = 0; size > 0 && first < last; first++)
-    if (tokenIds.slice(last).every((token, i) => token === tokenIds[first + i]))
-      barred.add(tokenIds[first + size - 1]!);
+    if (begun.every((token, i) => token === tokenIds[first + i])) barred.add(tokenIds[first + size - 1]!);
   return barred;
 }
 
