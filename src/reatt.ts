@@ -2,25 +2,25 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ModelConfig, readConfig } from "./config.ts";
-import { type Reading, read } from "./decoder/read.ts";
-import { openReader, type ReaderSession } from "./decoder/session.ts";
+import { type ModelConfig, readConfig } from "./model/config.ts";
+import { type Reading, read } from "./decoder/reader.ts";
+import { openReader, type ReaderSession } from "./decoder/reader-session.ts";
 import {
   type EncodeOptions,
   type EncoderSession,
   encodeOutputs,
   encodeSequences,
   openEncoder,
-} from "./encoder/session.ts";
-import type { Bits } from "./retrieval/compression/codec.ts";
-import { type IndexHeader, readManifest, type ShardRecord } from "./retrieval/disk/manifest.ts";
-import { type OpenOptions, openIndex } from "./retrieval/open.ts";
+} from "./encoder/lower-session.ts";
+import type { Bits } from "./retrieval/codec/codec.ts";
+import { type IndexHeader, readManifest, type ShardRecord } from "./retrieval/index/format/manifest.ts";
+import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
 import { type RankOptions, rank } from "./retrieval/rank.ts";
-import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/tend/build.ts";
-import { type BuildForecast, forecastBuild } from "./retrieval/tend/forecast.ts";
-import { checkShare, keptTokens, openTokenFilter, type TokenFilter } from "./retrieval/tend/token-filter.ts";
-import { addPassages } from "./retrieval/tend/update.ts";
-import type { TokenIndex } from "./retrieval/token-index.ts";
+import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/index/write/build.ts";
+import { type BuildForecast, forecastBuild } from "./retrieval/index/write/forecast.ts";
+import { checkShare, keptTokens, openTokenFilter, type TokenFilter } from "./retrieval/index/write/token-pruning.ts";
+import { addPassages } from "./retrieval/index/maintain/update.ts";
+import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import type { CompileOptions, Provider } from "./tensor/session.ts";
 import { findAnswerSpan, type Span } from "./text/answer-span.ts";
 import type { Passage } from "./text/passage.ts";
@@ -33,8 +33,8 @@ import {
   retrievalQuestionIds,
 } from "./text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
-import { fingerprint } from "./weights/fingerprint.ts";
-import { loadWeights } from "./weights/load.ts";
+import { fingerprint } from "./model/fingerprint.ts";
+import { loadWeights } from "./model/load-weights.ts";
 
 export interface LoadOptions {
   /** What computes. Default `cpu`. */

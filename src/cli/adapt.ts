@@ -1,7 +1,7 @@
 /** `reatt adapt`: a model is moved to another corpus, with labels or without. */
 
-import { type AdaptationResult, adapt } from "../training/adapt/adapt.ts";
-import type { AdaptOptions } from "../training/adapt/options.ts";
+import { type AdaptationResult, adapt } from "../training/adapt.ts";
+import type { AdaptOptions } from "../training/options/adapt-options.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
 import { ITERATION_OPTIONS, MACHINE_OPTIONS, OBJECTIVES, OPTIMISER_OPTIONS } from "./training-options.ts";

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InputError } from "../errors.ts";
+import { InputError } from "../io/errors.ts";
 import { openBeir } from "../evaluation/beir.ts";
 import type { Measures } from "../evaluation/measures.ts";
 import { evaluateRun, type Judgements, measureRanking } from "../evaluation/ranking.ts";
@@ -15,9 +15,9 @@ import {
   scoreBoth,
   type TunedLambda,
   tuneLambda,
-} from "../retrieval/interpolation.ts";
-import { type LexicalIndex, openLexicalIndex } from "../retrieval/lexical.ts";
-import type { SearchHit, TokenIndex } from "../retrieval/token-index.ts";
+} from "../retrieval/hybrid.ts";
+import { type LexicalIndex, openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
+import type { SearchHit, TokenIndex } from "../retrieval/search/token-index.ts";
 import { indexCommand } from "./build-index.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";

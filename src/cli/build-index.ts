@@ -1,9 +1,9 @@
 /** `reatt index`: from a corpus to an index. */
 
-import { formatBytes } from "../format-bytes.ts";
+import { formatBytes } from "../io/format-bytes.ts";
 import { ReAtt } from "../reatt.ts";
-import type { BuildForecast } from "../retrieval/tend/forecast.ts";
-import { readPassages } from "../text/corpus.ts";
+import type { BuildForecast } from "../retrieval/index/write/forecast.ts";
+import { readPassages } from "../text/read-passages.ts";
 import { BITS_OPTION, parseBits, startBuildProgress } from "./index-build.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 import { parseShard } from "./shard.ts";

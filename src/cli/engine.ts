@@ -1,8 +1,8 @@
 /** How the commands that search open an index: what searches it, and the progress of one that makes its own copy first. */
 
 import type { ReAtt } from "../reatt.ts";
-import type { Engine } from "../retrieval/open.ts";
-import type { TokenIndex } from "../retrieval/token-index.ts";
+import type { Engine } from "../retrieval/open-index.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { UsageError, type Values } from "./options.ts";
 import { type Progress, startProgress } from "./progress.ts";
 

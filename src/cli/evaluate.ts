@@ -1,11 +1,11 @@
 /** `reatt evaluate`: how good a run or a file of answers is. */
 
-import { InputError } from "../errors.ts";
+import { InputError } from "../io/errors.ts";
 import { DEFAULT_CUTOFFS, type Measures } from "../evaluation/measures.ts";
 import { evaluateAnswers, readPredictions } from "../evaluation/predictions.ts";
 import { evaluateRun } from "../evaluation/ranking.ts";
 import { readJudgements, readRun } from "../evaluation/trec.ts";
-import { readQuestions } from "../text/corpus.ts";
+import { readQuestions } from "../text/read-passages.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 
 const evaluateRetrieval = defineCommand({

@@ -1,7 +1,7 @@
 /** Ids of passages in a file, one a line. */
 
 import { readFile } from "node:fs/promises";
-import { InputError } from "../errors.ts";
+import { InputError } from "../io/errors.ts";
 
 /** @throws {InputError} where there is no such file. */
 export async function readIds(file: string): Promise<string[]> {

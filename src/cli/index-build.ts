@@ -1,7 +1,7 @@
 /** What the commands that write an index have in common: bits, and the progress of a build in its two stages. */
 
-import type { Bits } from "../retrieval/compression/codec.ts";
-import type { BuildProgress } from "../retrieval/tend/build.ts";
+import type { Bits } from "../retrieval/codec/codec.ts";
+import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import { type Progress, startProgress } from "./progress.ts";
 
 export const BITS_OPTION = {

@@ -1,9 +1,9 @@
 /** `reatt index add`, `delete` and `compact`: changes of an index that others may be reading. */
 
 import { ReAtt } from "../reatt.ts";
-import { compactIndex } from "../retrieval/tend/maintain.ts";
-import { deletePassages } from "../retrieval/tend/update.ts";
-import { readPassages } from "../text/corpus.ts";
+import { compactIndex } from "../retrieval/index/maintain/compact.ts";
+import { deletePassages } from "../retrieval/index/maintain/update.ts";
+import { readPassages } from "../text/read-passages.ts";
 import { readIds } from "./ids.ts";
 import { startBuildProgress } from "./index-build.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";

@@ -1,9 +1,9 @@
 /** `reatt index info` and `verify`: what an index is, and whether it is whole. */
 
-import { InputError } from "../errors.ts";
-import { formatBytes } from "../format-bytes.ts";
-import { type IndexInfo, indexInfo } from "../retrieval/tend/info.ts";
-import { verifyIndex } from "../retrieval/tend/verify.ts";
+import { InputError } from "../io/errors.ts";
+import { formatBytes } from "../io/format-bytes.ts";
+import { type IndexInfo, indexInfo } from "../retrieval/index/maintain/info.ts";
+import { verifyIndex } from "../retrieval/index/maintain/verify.ts";
 import { type Command, defineCommand } from "./options.ts";
 
 const OPTIONS = {

@@ -1,7 +1,7 @@
 /** Where the questions of `retrieve` and `answer` come from: one on the command line, or a file of them. */
 
-import { InputError } from "../errors.ts";
-import { type Question, readQuestions } from "../text/corpus.ts";
+import { InputError } from "../io/errors.ts";
+import { type Question, readQuestions } from "../text/read-passages.ts";
 import { UsageError } from "./options.ts";
 
 export const QUESTION_OPTIONS = {

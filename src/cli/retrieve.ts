@@ -1,12 +1,12 @@
 /** `reatt retrieve`: the best passages for questions. */
 
-import { InputError } from "../errors.ts";
+import { InputError } from "../io/errors.ts";
 import { type Hit, ReAtt, type RetrieveOptions } from "../reatt.ts";
 import { documentOf } from "../retrieval/documents.ts";
-import { type LexicalIndex, openLexicalIndex } from "../retrieval/lexical.ts";
+import { type LexicalIndex, openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import type { Unit } from "../retrieval/rank.ts";
-import type { TokenIndex } from "../retrieval/token-index.ts";
-import type { Question } from "../text/corpus.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import type { Question } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { formatHits } from "./human.ts";
 import { readIds } from "./ids.ts";

@@ -1,7 +1,7 @@
 /** Runs a command line and says how it ended. Exit codes: 0, 1 bad input, 2 wrong usage, 130 interrupted. */
 
 import { readFileSync } from "node:fs";
-import { InputError } from "../errors.ts";
+import { InputError } from "../io/errors.ts";
 import { type Command, UsageError } from "./options.ts";
 
 export const EXIT = { done: 0, badInput: 1, wrongUsage: 2, interrupted: 130 } as const;

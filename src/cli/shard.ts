@@ -7,8 +7,8 @@
  * https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode
  */
 
-import { InputError } from "../errors.ts";
-import type { ShardRecord } from "../retrieval/disk/manifest.ts";
+import { InputError } from "../io/errors.ts";
+import type { ShardRecord } from "../retrieval/index/format/manifest.ts";
 import { UsageError } from "./options.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

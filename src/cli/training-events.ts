@@ -1,13 +1,14 @@
 /** What a run tells, on the terminal: bars and lines on stderr, or one JSON object a line on stdout. */
 
-import { formatBytes } from "../format-bytes.ts";
-import type { AdaptationPlan } from "../training/adapt/plan.ts";
-import type { HeadProbe } from "../training/objective/probe-heads.ts";
+import { formatBytes } from "../io/format-bytes.ts";
+import type { AdaptationPlan } from "../training/adaptation/plan.ts";
+import type { HeadProbe } from "../training/run/rank-heads.ts";
+import type { AdaptationEvent } from "../training/adapt.ts";
 import type { TrainingEvent } from "../training/run/events.ts";
 import { duration, type Progress, startProgress } from "./progress.ts";
 
 /** Prints every event of a run, and returns its result. */
-export async function printEvents<Result>(run: AsyncGenerator<TrainingEvent, Result>): Promise<Result> {
+export async function printEvents<Result>(run: AsyncGenerator<AdaptationEvent, Result>): Promise<Result> {
   for (;;) {
     const { done, value } = await run.next();
     if (done) return value;
@@ -16,7 +17,7 @@ export async function printEvents<Result>(run: AsyncGenerator<TrainingEvent, Res
 }
 
 /** A bar for each stage and one for all steps, and a line for each evaluation. */
-export async function showEvents<Result>(run: AsyncGenerator<TrainingEvent, Result>): Promise<Result> {
+export async function showEvents<Result>(run: AsyncGenerator<AdaptationEvent, Result>): Promise<Result> {
   let progress: Progress | undefined;
   let stepsShown = false;
   const stop = (): void => {

@@ -1,8 +1,8 @@
 /** Writes a run as trec_eval reads it: `query Q0 document rank score tag`, one line a hit. */
 
 import { type FileHandle, lstat, open } from "node:fs/promises";
-import { InputError } from "../errors.ts";
-import { replaceFile } from "../replace-file.ts";
+import { InputError } from "../io/errors.ts";
+import { replaceFile } from "../io/replace-file.ts";
 
 const TAG = "reatt";
 

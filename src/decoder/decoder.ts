@@ -12,10 +12,10 @@ import {
   linear,
   maskBias,
   projectToHeads,
-} from "../layers/attention.ts";
-import { relativeBias } from "../layers/relative-position.ts";
-import type { Scope } from "../layers/scope.ts";
-import type { DecoderBlockParameters, ModelParameters } from "../weights/parameters.ts";
+} from "../model/layers/attention.ts";
+import { relativeBias } from "../model/layers/relative-position.ts";
+import type { Scope } from "../model/layers/context.ts";
+import type { DecoderBlockParameters, ModelParameters } from "../model/parameters.ts";
 
 /** Keys and values of one attention layer, each [batch, heads, length, headSize]. */
 export interface KeyValue<T> {

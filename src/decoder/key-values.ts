@@ -1,6 +1,6 @@
 /** Keys and values of the decoder's blocks as they pass between graphs, by the names that graphs give them. */
 
-import type { ModelConfig } from "../config.ts";
+import type { ModelConfig } from "../model/config.ts";
 import type { KeyValue } from "./decoder.ts";
 
 /** Of the cross-attention over passages, or of the self-attention over the tokens written before. */

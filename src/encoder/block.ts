@@ -1,6 +1,6 @@
-import { attend, attentionScores, feedForward, projectToHeads } from "../layers/attention.ts";
-import type { Scope } from "../layers/scope.ts";
-import type { EncoderBlockParameters } from "../weights/parameters.ts";
+import { attend, attentionScores, feedForward, projectToHeads } from "../model/layers/attention.ts";
+import type { Scope } from "../model/layers/context.ts";
+import type { EncoderBlockParameters } from "../model/parameters.ts";
 
 /**
  * One encoder block: `x += attention(norm(x)); x += feedForward(norm(x))`.

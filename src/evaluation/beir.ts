@@ -5,8 +5,8 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { InputError } from "../errors.ts";
-import { type Question, readPassages, readQuestions } from "../text/corpus.ts";
+import { InputError } from "../io/errors.ts";
+import { type Question, readPassages, readQuestions } from "../text/read-passages.ts";
 import type { Passage } from "../text/passage.ts";
 import type { Judgements } from "./ranking.ts";
 import { readJudgements } from "./trec.ts";

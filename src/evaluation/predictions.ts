@@ -1,9 +1,9 @@
 /** Predictions of a question-answering system against accepted answers. */
 
 import { z } from "zod";
-import { InputError } from "../errors.ts";
-import type { Question } from "../text/corpus.ts";
-import { readJsonLines } from "../text/jsonl.ts";
+import { InputError } from "../io/errors.ts";
+import type { Question } from "../text/read-passages.ts";
+import { readJsonLines } from "../io/json-lines.ts";
 import { containsAnswer, exactMatch, f1 } from "./answers.ts";
 import { DEFAULT_CUTOFFS, type Measures, mean } from "./measures.ts";
 

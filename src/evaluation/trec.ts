@@ -4,7 +4,7 @@
  */
 
 import { open } from "node:fs/promises";
-import { InputError } from "../errors.ts";
+import { InputError } from "../io/errors.ts";
 import type { Judgements, Run } from "./ranking.ts";
 
 /**

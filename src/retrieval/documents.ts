@@ -9,7 +9,7 @@
  */
 
 import type { Passage } from "../text/passage.ts";
-import type { SearchHit, TokenIndex } from "./token-index.ts";
+import type { SearchHit, TokenIndex } from "./search/token-index.ts";
 
 /** The `topK` best passages for each question, best first; fewer only where there are no more. */
 export type RankPassages<Q> = (questions: readonly Q[], topK: number) => Promise<SearchHit[][]>;

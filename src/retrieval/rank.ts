@@ -1,8 +1,8 @@
 /** What an index has for questions: passages or documents, by the score of the model or with BM25. */
 
 import { type RankPassages, rankDocuments } from "./documents.ts";
-import { type Interpolation, type Question, searchBoth } from "./interpolation.ts";
-import { checkTopK, type SearchHit, type SearchOptions, type TokenIndex } from "./token-index.ts";
+import { type Interpolation, type Question, searchBoth } from "./hybrid.ts";
+import { checkTopK, type SearchHit, type SearchOptions, type TokenIndex } from "./search/token-index.ts";
 
 /** What is counted and returned: passages, or documents, each as its best passage (documents.ts). */
 export type Unit = "passage" | "document";

@@ -3,7 +3,7 @@
 import "./no-telemetry.ts"; // before onnxruntime is loaded
 
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
-import { InputError } from "../errors.ts";
+import { InputError } from "../io/errors.ts";
 import { encodeOnnx, outputName } from "./onnx.ts";
 import type { Tensor } from "./ops.ts";
 import type { Graph } from "./trace.ts";

@@ -4,7 +4,7 @@
  * Source: the authors' release. A question is retrieved with `</s>` at its end and read without it; a passage has it always.
  */
 
-import { InputError } from "../errors.ts";
+import { InputError } from "../io/errors.ts";
 import type { Passage } from "./passage.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 

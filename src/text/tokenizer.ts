@@ -8,8 +8,8 @@
 
 import { readFile } from "node:fs/promises";
 import { SentencePieceProcessor } from "sentencepiece-js";
-import { InputError } from "../errors.ts";
-import { excerpt } from "../excerpt.ts";
+import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
 import { createNormalizer } from "./normalizer.ts";
 import { parseSentencePieceModel, type SentencePieceModel } from "./sentencepiece-model.ts";
 

@@ -2,27 +2,28 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type ModelConfig, readConfig } from "../config.ts";
-import { InputError } from "../errors.ts";
+import { type ModelConfig, readConfig } from "../model/config.ts";
+import { InputError } from "../io/errors.ts";
 import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
-import { hasWeights } from "../weights/open.ts";
+import { hasWeights } from "../checkpoints/open.ts";
 import type { TrainingEngine } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import type { ParameterState } from "./engine/optimizer.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "./objective/trained-parameters.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "./loss/trained-parameters.ts";
 import {
   type BackgroundRefresh,
   type FoundExamples,
   openBackgroundRefresh,
 } from "./run/background-refresh.ts";
-import { bestHead } from "./run/best-head.ts";
+import { bestHead } from "./run/select-head.ts";
 import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./run/checkpoint.ts";
 import { modelSearch, withCurrentModel } from "./run/current-model.ts";
 import { type DevSet, openDevSet } from "./run/dev.ts";
 import { divergedLoss, divergedParameter } from "./run/divergence.ts";
 import { evaluateOnDev } from "./run/evaluate.ts";
-import { reporting, type TrainingEvent, type TrainingResult } from "./run/events.ts";
-import { type ResolvedOptions, type TrainOptions, withDefaults } from "./run/options.ts";
+import { reporting } from "../io/progress.ts";
+import type { TrainingEvent, TrainingResult } from "./run/events.ts";
+import { type ResolvedOptions, type TrainOptions, withDefaults } from "./options/train-options.ts";
 import {
   bestOf,
   hasCollapsed,
@@ -32,17 +33,17 @@ import {
   type ProbeRecord,
   readProbeRecords,
   writeProbeRecords,
-} from "./run/probe.ts";
+} from "./run/retrieval-monitor.ts";
 import { atLeastAsGood, bestEvaluation, openRunLog, type RunLog } from "./run/run-log.ts";
 import { planOf } from "./run/run-plan.ts";
 import { saveModel } from "./run/save-model.ts";
 import { learningRateAt } from "./run/schedule.ts";
 import { iterationStage, type Stage, unsupervisedStage } from "./run/stages.ts";
 import { startingParameters } from "./run/starting-parameters.ts";
-import { type CorpusSurvey, surveyCorpus } from "./tasks/corpus.ts";
-import { readQuestionsAbout } from "./tasks/data.ts";
-import { questionTask } from "./tasks/question-task.ts";
-import type { TrainingTask } from "./tasks/task.ts";
+import { type CorpusSurvey, surveyCorpus } from "./data/corpus.ts";
+import { readQuestionsAbout } from "./data/training-questions.ts";
+import { questionTask } from "./data/question-task.ts";
+import type { TrainingTask } from "./data/task.ts";
 
 /** Seconds between checkpoints: what a crash costs at most. */
 const CHECKPOINT_SECONDS = 300;

@@ -5,7 +5,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { benchmarkCommand } from "../../src/cli/benchmark.ts";
 import { UsageError } from "../../src/cli/options.ts";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/io/errors.ts";
 
 const MODEL = new URL("../../models/reatt-mini", import.meta.url).pathname;
 

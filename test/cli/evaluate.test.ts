@@ -5,7 +5,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { evaluateCommand, formatMeasures } from "../../src/cli/evaluate.ts";
 import { UsageError } from "../../src/cli/options.ts";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/io/errors.ts";
 
 interface Files {
   readonly folder: string;

@@ -9,7 +9,7 @@ import { addCommand, compactCommand, deleteCommand } from "../../src/cli/index-c
 import { infoCommand, verifyCommand } from "../../src/cli/index-inspect.ts";
 import { mergeCommand } from "../../src/cli/index-merge.ts";
 import { retrieveCommand } from "../../src/cli/retrieve.ts";
-import { readManifest, segmentPath } from "../../src/retrieval/disk/manifest.ts";
+import { readManifest, segmentPath } from "../../src/retrieval/index/format/manifest.ts";
 import { sameBytes, temporary } from "../retrieval/support.ts";
 import { runCaptured } from "./support.ts";
 

@@ -2,7 +2,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { UsageError } from "../../src/cli/options.ts";
 import { parseShard } from "../../src/cli/shard.ts";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/io/errors.ts";
 
 test("a shard is counted from 1 on the command line", () => {
   assert.equal(parseShard("1/1", {}), { index: 0, count: 1 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { trecRunLines, writeRunFile } from "../../src/cli/trec-run.ts";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/io/errors.ts";
 
 test("six fields a line, ranks from 1", () => {
   const hits = [

@@ -9,7 +9,7 @@ import {
   type GenerateOptions,
   generate,
 } from "../../src/decoder/generate.ts";
-import { createRandom } from "../../src/training/random.ts";
+import { createRandom } from "../../src/math/random.ts";
 import { softmax } from "../support/naive-t5.ts";
 
 const START = 0; // padding too, as in T5; a toy decoder may write it

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/io/errors.ts";
 import { openBeir } from "../../src/evaluation/beir.ts";
 import { evaluateRun } from "../../src/evaluation/ranking.ts";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import { needsShared } from "../support/shared.ts";
 
-const SCIFACT = new URL("../../../shared/data/scifact/", import.meta.url).pathname;
+const SCIFACT = new URL("../../../shared/data/scifact", import.meta.url).pathname;
 
 const test = suite<{ folder: string }>("beir");
 test.before(async (context) => {

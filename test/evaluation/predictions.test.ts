@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/io/errors.ts";
 import { evaluateAnswers, readPredictions } from "../../src/evaluation/predictions.ts";
 
 const test = suite<{ file: string }>("predictions");

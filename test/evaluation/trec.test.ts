@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/io/errors.ts";
 import { readJudgements, readRun } from "../../src/evaluation/trec.ts";
 
 const test = suite<{ folder: string }>("trec");

@@ -4,17 +4,17 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import type { Test } from "uvu";
 import * as assert from "uvu/assert";
-import { rotate } from "../../src/retrieval/compression/axes.ts";
-import { readCodec } from "../../src/retrieval/compression/codebook.ts";
-import type { Bits } from "../../src/retrieval/compression/codec.ts";
-import { readManifest, segmentPath } from "../../src/retrieval/disk/manifest.ts";
-import { openSegment } from "../../src/retrieval/disk/segment.ts";
-import { type OpenOptions, openIndex } from "../../src/retrieval/open.ts";
+import { rotate } from "../../src/retrieval/codec/opq-rotation.ts";
+import { readCodec } from "../../src/retrieval/index/format/codebook-file.ts";
+import type { Bits } from "../../src/retrieval/codec/codec.ts";
+import { readManifest, segmentPath } from "../../src/retrieval/index/format/manifest.ts";
+import { openSegment } from "../../src/retrieval/index/format/segment.ts";
+import { type OpenOptions, openIndex } from "../../src/retrieval/open-index.ts";
 import { rank } from "../../src/retrieval/rank.ts";
-import { byScore } from "../../src/retrieval/search/best.ts";
-import { buildIndex } from "../../src/retrieval/tend/build.ts";
-import { addPassages, deletePassages } from "../../src/retrieval/tend/update.ts";
-import type { TokenIndex } from "../../src/retrieval/token-index.ts";
+import { byScore } from "../../src/retrieval/scoring/top-k.ts";
+import { buildIndex } from "../../src/retrieval/index/write/build.ts";
+import { addPassages, deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import {
   build,
   encode,

@@ -3,12 +3,12 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { rankDocuments } from "../../src/retrieval/documents.ts";
-import { MIN_CANDIDATES } from "../../src/retrieval/interpolation.ts";
-import { openLexicalIndex } from "../../src/retrieval/lexical.ts";
-import { openIndex } from "../../src/retrieval/open.ts";
+import { MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
+import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
+import { openIndex } from "../../src/retrieval/open-index.ts";
 import { rank, type Unit } from "../../src/retrieval/rank.ts";
-import { deletePassages } from "../../src/retrieval/tend/update.ts";
-import type { SearchHit } from "../../src/retrieval/token-index.ts";
+import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { naiveScores } from "./bm25/naive.ts";
 import { build, encodeText, encodeVaried, makePassages, naiveSearch, rejects, temporary } from "./support.ts";

@@ -5,8 +5,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as assert from "uvu/assert";
-import { type IndexHeader, readManifest, segmentPath } from "../../src/retrieval/disk/manifest.ts";
-import { type BuildOptions, buildIndex } from "../../src/retrieval/tend/build.ts";
+import { type IndexHeader, readManifest, segmentPath } from "../../src/retrieval/index/format/manifest.ts";
+import { type BuildOptions, buildIndex } from "../../src/retrieval/index/write/build.ts";
 import type { Passage } from "../../src/text/passage.ts";
 
 export const DIMENSION = 8;

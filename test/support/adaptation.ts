@@ -3,8 +3,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Passage } from "../../src/text/passage.ts";
-import type { TrainingEvent } from "../../src/training/run/events.ts";
-import type { Tagger } from "../../src/training/salient-spans.ts";
+import type { AdaptationEvent } from "../../src/training/adapt.ts";
+import type { Tagger } from "../../src/training/salient-spans/index.ts";
 import { writeLines } from "./training.ts";
 
 const CITIES = [
@@ -76,8 +76,8 @@ function writeLabels(file: string): string {
 
 /** Runs to the end. */
 export async function finish<Result>(
-  run: AsyncGenerator<TrainingEvent, Result>,
-  onEvent: (event: TrainingEvent) => void = () => {},
+  run: AsyncGenerator<AdaptationEvent, Result>,
+  onEvent: (event: AdaptationEvent) => void = () => {},
 ): Promise<Result> {
   for (;;) {
     const { done, value } = await run.next();

@@ -1,6 +1,6 @@
 /** Both backends of training, for suites that run over each of them. */
 
-import type { ModelConfig } from "../../src/config.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
 import { loadTensorFlow } from "../../src/tensor/tensorflow/load.ts";
 import { type Backend, type BackendOptions, openOnnxBackend } from "../../src/training/engine/backend.ts";
 import type { ParameterState } from "../../src/training/engine/optimizer.ts";

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import type { Tensor } from "../../src/tensor/ops.ts";
-import { createRandom } from "../../src/training/random.ts";
+import { createRandom } from "../../src/math/random.ts";
 import { tabulate } from "./naive-ops.ts";
 
 /** Uniform numbers between `low` and `high`. */

@@ -3,7 +3,7 @@
  * and passage side by side through every layer, the decoder over everything at once, nothing kept from before.
  */
 
-import type { ModelConfig } from "../../src/config.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
 
 /** Rows of numbers. */
 export type Matrix = readonly (readonly number[])[];

@@ -1,8 +1,8 @@
 /** Models that are small enough for tests of their arithmetic, with random weights. */
 
-import type { ModelConfig } from "../../src/config.ts";
-import { createRandom } from "../../src/training/random.ts";
-import { parameterShapes } from "../../src/weights/names.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { createRandom } from "../../src/math/random.ts";
+import { parameterShapes } from "../../src/model/parameter-names.ts";
 
 /** A model of 2 + 2 layers whose heads together are wider than its states; `changes` go on top. */
 export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {

@@ -4,14 +4,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type ModelConfig, writeConfig } from "../../src/config.ts";
+import { type ModelConfig, writeConfig } from "../../src/model/config.ts";
 import { type ParameterState, parameterState } from "../../src/training/engine/optimizer.ts";
-import type { TokenExample } from "../../src/training/objective/batch.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/objective/trained-parameters.ts";
-import { createRandom } from "../../src/training/random.ts";
-import type { TrainOptions } from "../../src/training/run/options.ts";
-import { parameterShapes } from "../../src/weights/names.ts";
-import { writeSafetensors } from "../../src/weights/write-safetensors.ts";
+import type { TokenExample } from "../../src/training/loss/batch.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/loss/trained-parameters.ts";
+import { createRandom } from "../../src/math/random.ts";
+import type { TrainOptions } from "../../src/training/options/train-options.ts";
+import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { randomIds, randomWeights, tinyConfig } from "./tiny-model.ts";
 
 /** One thread: the graphs are too small for more, and the machine has other tests to run. */

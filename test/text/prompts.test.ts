@@ -3,8 +3,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../src/errors.ts";
-import { readPassages } from "../../src/text/corpus.ts";
+import { InputError } from "../../src/io/errors.ts";
+import { readPassages } from "../../src/text/read-passages.ts";
 import {
   cutForReading,
   MAX_QUESTION_TOKENS,

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { SentencePieceProcessor } from "sentencepiece-js";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/io/errors.ts";
 import { createNormalizer } from "../../src/text/normalizer.ts";
 import { parseSentencePieceModel } from "../../src/text/sentencepiece-model.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";

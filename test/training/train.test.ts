@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/model/config.ts";
 import { readMetrics } from "../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../src/training/run/events.ts";
-import type { TrainOptions } from "../../src/training/run/options.ts";
+import type { TrainOptions } from "../../src/training/options/train-options.ts";
 import { train } from "../../src/training/train.ts";
-import { loadWeights } from "../../src/weights/load.ts";
+import { loadWeights } from "../../src/model/load-weights.ts";
 import { temporaryFolder, writeSmallRun } from "../support/training.ts";
-import { refused } from "../weights/support.ts";
+import { refused } from "../checkpoints/support.ts";
 
 /** Some seconds each; `KILLS=50 npx tsx test/training/train.test.ts` for a long look. */
 const KILLS = Number(process.env.KILLS ?? 2);

@@ -3,9 +3,9 @@
  * Relevance Framework: BM25 and Beyond (2009), in the form that Lucene has given it since version 8.
  */
 
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
-import { Best } from "../search/best.ts";
+import { Best } from "../scoring/top-k.ts";
 import { analyse } from "./analysis.ts";
 import {
   buildInvertedIndex,

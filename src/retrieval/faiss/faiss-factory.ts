@@ -7,8 +7,8 @@
  * same without it.
  */
 
-import { InputError } from "../../errors.ts";
-import type { KeyStore } from "../disk/store.ts";
+import { InputError } from "../../io/errors.ts";
+import type { KeyStore } from "../index/format/store.ts";
 import type { SearchEngine } from "../search/engine.ts";
 import { type FillOptions, openTokenSearch } from "../search/token-search.ts";
 import { type Faiss, type FaissIndex, fillIndex, findTokens, loadFaiss } from "./faiss.ts";

@@ -14,10 +14,10 @@
  * faiss-node takes arrays of numbers, blocks while it searches, and keeps all keys in memory: 4 bytes a number.
  */
 
-import type { KeyStore } from "../disk/store.ts";
-import { byScore, type ScoredPassage } from "../search/best.ts";
+import type { KeyStore } from "../index/format/store.ts";
+import { byScore, type ScoredPassage } from "../scoring/top-k.ts";
 import { float32Error, type Search, type SearchEngine } from "../search/engine.ts";
-import { avgMax } from "../search/score.ts";
+import { avgMax } from "../scoring/score.ts";
 import { FIRST_TOKENS, scoreByHits } from "../search/token-hits.ts";
 import { type FilledIndex, fillIndex, findTokens, loadFaiss } from "./faiss.ts";
 

@@ -1,7 +1,7 @@
 /** faiss-node, which is optional: loading it, filling an index with the keys of passages, asking for nearest tokens. */
 
-import { InputError } from "../../errors.ts";
-import type { KeyStore } from "../disk/store.ts";
+import { InputError } from "../../io/errors.ts";
+import type { KeyStore } from "../index/format/store.ts";
 import type { TokenHits } from "../search/token-hits.ts";
 
 /**

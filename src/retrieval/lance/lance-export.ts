@@ -2,11 +2,11 @@
 
 import type { Table } from "@lancedb/lancedb";
 import type { DataType, FixedSizeList, RecordBatch, Schema } from "apache-arrow";
-import { InputError } from "../../errors.ts";
-import type { IndexHeader, Manifest } from "../disk/manifest.ts";
-import type { Segment } from "../disk/segment.ts";
-import { type KeyPiece, openStore } from "../disk/store.ts";
-import { openState } from "../open.ts";
+import { InputError } from "../../io/errors.ts";
+import type { IndexHeader, Manifest } from "../index/format/manifest.ts";
+import type { Segment } from "../index/format/segment.ts";
+import { type KeyPiece, openStore } from "../index/format/store.ts";
+import { openState } from "../open-index.ts";
 import { connect, type Lance, lanceError, loadLance, segmentNumber, stateTag, TABLE } from "./lance.ts";
 
 export interface LanceExportOptions {

@@ -1,9 +1,9 @@
 /** Approximate search in a LanceDB table of token keys (lance.ts); passages are scored exactly (token-search.ts). */
 
 import type { Table, VectorQuery } from "@lancedb/lancedb";
-import { InputError } from "../../errors.ts";
-import type { SegmentRecord } from "../disk/manifest.ts";
-import type { KeyStore } from "../disk/store.ts";
+import { InputError } from "../../io/errors.ts";
+import type { SegmentRecord } from "../index/format/manifest.ts";
+import type { KeyStore } from "../index/format/store.ts";
 import type { SearchEngine } from "../search/engine.ts";
 import type { TokenHits } from "../search/token-hits.ts";
 import { openTokenSearch } from "../search/token-search.ts";

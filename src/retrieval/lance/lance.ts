@@ -17,8 +17,8 @@ import { resolve } from "node:path";
 import { crc32 } from "node:zlib";
 import type * as LanceDb from "@lancedb/lancedb";
 import type * as Arrow from "apache-arrow";
-import { InputError } from "../../errors.ts";
-import type { SegmentRecord } from "../disk/manifest.ts";
+import { InputError } from "../../io/errors.ts";
+import type { SegmentRecord } from "../index/format/manifest.ts";
 
 export interface Lance {
   readonly lancedb: typeof LanceDb;

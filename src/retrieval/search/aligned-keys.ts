@@ -1,6 +1,6 @@
 /** Keys as the exact search wants them: passages start at whole runs of tokens, and as many as fit stay in memory. */
 
-import type { KeyPiece, KeyStore } from "../disk/store.ts";
+import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 
 /** A maximum over so many tokens at a time is taken on onnxruntime, where it costs a tenth of what it costs here. */
 export const RUN_TOKENS = 8;

@@ -10,12 +10,12 @@
  * Source: Santhanam et al., PLAID, 2022 (centroid interaction); Lee et al., XTR, 2023 (missing scores by a bound).
  */
 
-import type { Codebook } from "../compression/codec.ts";
-import type { PassageStore } from "../disk/store.ts";
-import { Best, type ScoredPassage } from "./best.ts";
+import type { Codebook } from "../codec/codec.ts";
+import type { PassageStore } from "../index/format/store.ts";
+import { Best, type ScoredPassage } from "../scoring/top-k.ts";
 import { CodeScorer } from "./code-scores.ts";
 import { rescore, type Search, type SearchEngine } from "./engine.ts";
-import { openProducts } from "./products.ts";
+import { openProducts } from "../scoring/matmul.ts";
 
 export interface Pruning {
   /** Centroids whose lists a question token reads. */

@@ -12,9 +12,9 @@
  * enough: high-performance nearest neighbor search with product quantization fast scan, 2015 (fixed point and vector instructions).
  */
 
-import { type Codebook, centroidBytes, ENTRIES, partStarts } from "../compression/codec.ts";
+import { type Codebook, centroidBytes, ENTRIES, partStarts } from "../codec/codec.ts";
 import { CODE_SCORES } from "./code-scores.wasm.ts";
-import { dotProduct } from "./score.ts";
+import { dotProduct } from "../scoring/score.ts";
 
 /** Question tokens of a group: their products with one vector are a row. */
 const LANES = 16;

@@ -1,10 +1,10 @@
 /** What finds the best passages of a store, and the second pass that all such engines share. */
 
-import { rotate } from "../compression/axes.ts";
-import { type KeyPiece, type KeyStore, PIECE_TOKENS } from "../disk/store.ts";
-import { Best, type ScoredPassage } from "./best.ts";
-import type { Products } from "./products.ts";
-import { dotProduct } from "./score.ts";
+import { rotate } from "../codec/opq-rotation.ts";
+import { type KeyPiece, type KeyStore, PIECE_TOKENS } from "../index/format/store.ts";
+import { Best, type ScoredPassage } from "../scoring/top-k.ts";
+import type { Products } from "../scoring/matmul.ts";
+import { dotProduct } from "../scoring/score.ts";
 
 export interface Search {
   readonly topK: number;

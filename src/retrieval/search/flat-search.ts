@@ -7,11 +7,11 @@
 
 import { compile } from "../../tensor/session.ts";
 import { trace } from "../../tensor/trace.ts";
-import type { KeyPiece, KeyStore } from "../disk/store.ts";
+import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 import { openAlignedKeys, RUN_TOKENS } from "./aligned-keys.ts";
-import { Best } from "./best.ts";
+import { Best } from "../scoring/top-k.ts";
 import { float32Error, rescore, type SearchEngine } from "./engine.ts";
-import { openProducts } from "./products.ts";
+import { openProducts } from "../scoring/matmul.ts";
 
 /** Question tokens that are multiplied at once: 16 MB of products with a piece of keys. */
 const GROUP_TOKENS = 256;

@@ -1,6 +1,6 @@
 /** What an index of tokens returns for the tokens of a question, and what that says of the scores of passages. */
 
-import { byScore, type ScoredPassage } from "./best.ts";
+import { byScore, type ScoredPassage } from "../scoring/top-k.ts";
 
 /** Tokens that are asked for at first, for each question token. Source: Retrieval as Attention, section 4.1. */
 export const FIRST_TOKENS = 2048;

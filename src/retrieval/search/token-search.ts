@@ -8,10 +8,10 @@
  * Source: Retrieval as Attention, section 4.1, with the missing products of XTR (token-hits.ts).
  */
 
-import type { KeyStore } from "../disk/store.ts";
-import type { ScoredPassage } from "./best.ts";
+import type { KeyStore } from "../index/format/store.ts";
+import type { ScoredPassage } from "../scoring/top-k.ts";
 import { rescore, type Search, type SearchEngine } from "./engine.ts";
-import { openProducts } from "./products.ts";
+import { openProducts } from "../scoring/matmul.ts";
 import { FIRST_TOKENS, scoreByHits, type TokenHits } from "./token-hits.ts";
 
 /** Tokens that are asked for at most: above this, ranking the hits costs more than scoring passages. */

@@ -1,7 +1,7 @@
 /** Finds a TensorFlow.js among the packages that have one. None of them is needed by anything else. */
 
 import util from "node:util";
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../io/errors.ts";
 
 /** What all packages of TensorFlow.js offer. */
 export type TensorFlow = typeof import("@tensorflow/tfjs-core");

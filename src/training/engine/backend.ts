@@ -1,9 +1,9 @@
 /** What computes training steps, and keeps the parameters where it computes: onnxruntime or TensorFlow.js. */
 
-import type { ModelConfig } from "../../config.ts";
+import type { ModelConfig } from "../../model/config.ts";
 import type { CompileOptions } from "../../tensor/session.ts";
-import { trainedOf } from "../objective/trained-parameters.ts";
-import type { GradientSteps, StepOptions } from "./gradient-steps.ts";
+import { trainedOf } from "../loss/trained-parameters.ts";
+import type { GradientSteps, StepOptions } from "../gradient-cache/gradient-steps.ts";
 import { openOnnxOptimizer } from "./onnx-optimizer.ts";
 import { openOnnxSteps } from "./onnx-steps.ts";
 import type { Optimizer, OptimizerOptions, ParameterState } from "./optimizer.ts";

@@ -1,11 +1,11 @@
 /** What trains: one step at a time, over parameters that it holds. */
 
-import type { ModelConfig } from "../../config.ts";
-import type { Candidates, TokenExample } from "../objective/batch.ts";
-import type { ObjectiveName } from "../objective/signatures.ts";
-import { ownOf } from "../objective/trained-parameters.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import type { Candidates, TokenExample } from "../loss/batch.ts";
+import type { ObjectiveName } from "../loss/graph-inputs.ts";
+import { ownOf } from "../loss/trained-parameters.ts";
 import type { Backend, BackendOptions } from "./backend.ts";
-import { type BatchLosses, gradientAccumulator } from "./gradient-accumulator.ts";
+import { type BatchLosses, gradientAccumulator } from "../gradient-cache/gradient-accumulator.ts";
 import type { ParameterState } from "./optimizer.ts";
 
 export interface EngineOptions extends BackendOptions {

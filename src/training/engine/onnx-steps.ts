@@ -1,26 +1,26 @@
 /** The steps of the gradient cache on onnxruntime: a graph for each step and shape, with its gradients by our rules. */
 
-import type { ModelConfig } from "../../config.ts";
+import type { ModelConfig } from "../../model/config.ts";
 import { gradients } from "../../tensor/gradients.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { type CompileOptions, compile, type Session } from "../../tensor/session.ts";
 import { type Graph, type Signature, type Tracer, trace, type Value } from "../../tensor/trace.ts";
-import type { Chunk } from "../objective/batch.ts";
-import { tracedDropout } from "../objective/dropout.ts";
-import { chunkObjective, chunkVectors, competition, lossesByName } from "../objective/loss-graph.ts";
+import type { Chunk } from "../loss/batch.ts";
+import { tracedDropout } from "../loss/dropout.ts";
+import { chunkObjective, chunkVectors, competition, lossesByName } from "../loss/loss-graph.ts";
 import {
   cacheSignature,
   chunkSignature,
   competitionSignature,
   type ObjectiveName,
-} from "../objective/signatures.ts";
+} from "../loss/graph-inputs.ts";
 import {
   ownOf,
   type TrainedParameters,
   trainedOf,
   trainedParameters,
-} from "../objective/trained-parameters.ts";
-import type { GradientSteps, StepOptions, Tensors } from "./gradient-steps.ts";
+} from "../loss/trained-parameters.ts";
+import type { GradientSteps, StepOptions, Tensors } from "../gradient-cache/gradient-steps.ts";
 import type { ParameterState } from "./optimizer.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;

@@ -1,13 +1,19 @@
 /** The engines that a run can be told to train on. */
 
-import type { ModelConfig } from "../../config.ts";
+import type { ModelConfig } from "../../model/config.ts";
 import { loadTensorFlow } from "../../tensor/tensorflow/load.ts";
-import type { TrainingEvent } from "../run/events.ts";
-import type { ResolvedOptions } from "../run/options.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 import { openOnnxBackend } from "./backend.ts";
 import { type EngineOptions, type TrainingEngine, trainingEngine } from "./engine.ts";
 import type { ParameterState } from "./optimizer.ts";
 import { openTensorFlowBackend } from "./tensorflow-backend.ts";
+
+/** The TensorFlow.js package that computes, and why faster packages could not be used. */
+export interface EngineEvent {
+  readonly type: "engine";
+  readonly name: string;
+  readonly failures: readonly string[];
+}
 
 /**
  * The engine of a run, over `parameters`. What is not a number of the run's options follows from the model: dropout from its
@@ -17,7 +23,7 @@ export async function* openEngine(
   options: ResolvedOptions,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-): AsyncGenerator<TrainingEvent, TrainingEngine> {
+): AsyncGenerator<EngineEvent, TrainingEngine> {
   const { alpha, pointer, tau, candidates, querySide, dropout = config.dropoutRate, provider } = options;
   const weightDecay = querySide === "projection" ? 0 : undefined; // or the rows of other heads would decay
   const engineOptions: EngineOptions = { alpha, pointer, tau, candidates, querySide, dropout, weightDecay };

@@ -3,7 +3,7 @@
 import { compile, type Provider } from "../../tensor/session.ts";
 import { loadTensorFlow } from "../../tensor/tensorflow/load.ts";
 import { trace } from "../../tensor/trace.ts";
-import type { ResolvedOptions } from "../run/options.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 
 const ROWS = 1024;
 const MEASURED_MS = 200;

@@ -1,10 +1,10 @@
 /** Training steps on TensorFlow.js, where parameters and all that the optimiser keeps of them are variables. */
 
 import type { Variable } from "@tensorflow/tfjs-core";
-import type { ModelConfig } from "../../config.ts";
+import type { ModelConfig } from "../../model/config.ts";
 import type { TensorFlow } from "../../tensor/tensorflow/load.ts";
 import { tensorFlowOps } from "../../tensor/tensorflow/ops.ts";
-import { trainedOf } from "../objective/trained-parameters.ts";
+import { trainedOf } from "../loss/trained-parameters.ts";
 import type { Backend, BackendOptions } from "./backend.ts";
 import {
   adamW,

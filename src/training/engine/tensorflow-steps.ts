@@ -4,21 +4,21 @@
  */
 
 import type { Tensor as TfTensor, Variable } from "@tensorflow/tfjs-core";
-import type { ModelConfig } from "../../config.ts";
+import type { ModelConfig } from "../../model/config.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { outputsAndGradients } from "../../tensor/tensorflow/gradients.ts";
 import type { TensorFlow } from "../../tensor/tensorflow/load.ts";
 import { tensorFlowOps } from "../../tensor/tensorflow/ops.ts";
-import { fedDropout } from "../objective/dropout.ts";
-import { chunkObjective, chunkVectors, competition, lossesByName } from "../objective/loss-graph.ts";
-import type { CacheInput, ChunkInput, CompetitionInput } from "../objective/signatures.ts";
+import { fedDropout } from "../loss/dropout.ts";
+import { chunkObjective, chunkVectors, competition, lossesByName } from "../loss/loss-graph.ts";
+import type { CacheInput, ChunkInput, CompetitionInput } from "../loss/graph-inputs.ts";
 import {
   ownOf,
   type TrainedParameters,
   trainedOf,
   trainedParameters,
-} from "../objective/trained-parameters.ts";
-import type { GradientSteps, StepOptions, Tensors } from "./gradient-steps.ts";
+} from "../loss/trained-parameters.ts";
+import type { GradientSteps, StepOptions, Tensors } from "../gradient-cache/gradient-steps.ts";
 
 /** A parameter and the sum of its gradients. They stay where TensorFlow.js computes, and belong to the caller. */
 export interface TensorFlowParameter {

@@ -1,7 +1,7 @@
 /** A file that only grows, while a run goes on. */
 
 import { open } from "node:fs/promises";
-import { InputError, systemProblem } from "../../errors.ts";
+import { InputError, systemProblem } from "../../io/errors.ts";
 
 export interface AppendFile extends AsyncDisposable {
   append(data: string | Uint8Array): Promise<void>;

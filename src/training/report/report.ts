@@ -1,6 +1,6 @@
 /** `report.html`: how a run went, for a person. One file that needs no network, and is rewritten while the run goes on. */
 
-import { replaceFile } from "../../replace-file.ts";
+import { replaceFile } from "../../io/replace-file.ts";
 import { chartsOf } from "./charts.ts";
 import { evaluationsOf, evaluationTable, outcome } from "./evaluations.ts";
 import { type Html, html, raw } from "./html.ts";

@@ -14,15 +14,16 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { InputError } from "../../errors.ts";
-import { replaceFile } from "../../replace-file.ts";
-import type { CorpusSurvey } from "../tasks/corpus.ts";
-import type { ExampleSource } from "../tasks/source.ts";
-import type { TrainingTask } from "../tasks/task.ts";
+import { InputError } from "../../io/errors.ts";
+import { replaceFile } from "../../io/replace-file.ts";
+import type { CorpusSurvey } from "../data/corpus.ts";
+import type { ExampleSource } from "../data/example-source.ts";
+import type { TrainingTask } from "../data/task.ts";
 import { startBackgroundSearch } from "./background-search.ts";
 import { type IndexingSettings, indexingSettings } from "./current-model.ts";
-import { finished, type TrainingEvent } from "./events.ts";
-import type { ResolvedOptions } from "./options.ts";
+import { finished } from "../../io/progress.ts";
+import type { TrainingEvent } from "./events.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 
 /** Examples, and how many steps the model had done that found their close passages; undefined where no model did. */
 export interface FoundExamples {

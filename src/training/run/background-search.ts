@@ -4,8 +4,8 @@ import { fork } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { InputError } from "../../errors.ts";
-import type { CloseSearch } from "../tasks/close-passages.ts";
+import { InputError } from "../../io/errors.ts";
+import type { CloseSearch } from "../data/candidates.ts";
 import type { IndexingSettings } from "./current-model.ts";
 
 /** What the process is told: the arguments of a `CloseSearch`. */

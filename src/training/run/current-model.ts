@@ -2,16 +2,17 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ModelConfig } from "../../config.ts";
-import { InputError } from "../../errors.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { InputError } from "../../io/errors.ts";
 import { ReAtt } from "../../reatt.ts";
-import type { TokenIndex } from "../../retrieval/token-index.ts";
+import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Provider } from "../../tensor/session.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import type { CloseSearch } from "../tasks/close-passages.ts";
-import { type CorpusSurvey, readUnchanged } from "../tasks/corpus.ts";
-import { reporting, type TrainingEvent } from "./events.ts";
-import type { ResolvedOptions } from "./options.ts";
+import type { CloseSearch } from "../data/candidates.ts";
+import { type CorpusSurvey, readUnchanged } from "../data/corpus.ts";
+import { reporting } from "../../io/progress.ts";
+import type { TrainingEvent } from "./events.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 import { saveModel } from "./save-model.ts";
 
 /** Where a model lies, and what it is to index. */

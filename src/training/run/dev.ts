@@ -2,10 +2,10 @@
 
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import type { Baseline } from "../report/report.ts";
-import { type CorpusSurvey, pickPassages, readUnchanged } from "../tasks/corpus.ts";
-import { readQuestionsAbout, type TrainingQuestion } from "../tasks/data.ts";
+import { type CorpusSurvey, pickPassages, readUnchanged } from "../data/corpus.ts";
+import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
 import { CUTOFFS, recallOf } from "./evaluate.ts";
-import type { ResolvedOptions } from "./options.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 
 export interface DevSet {
   readonly questions: readonly TrainingQuestion[];

@@ -1,22 +1,17 @@
 /** What a run tells while it goes on. */
 
 import type { Measures } from "../../evaluation/measures.ts";
-import type { AdaptationPlan } from "../adapt/plan.ts";
+import type { ProgressEvent } from "../../io/progress.ts";
 import type { StepLosses } from "../engine/engine.ts";
-import type { HeadProbe } from "../objective/probe-heads.ts";
-import type { ProbeOutcome } from "./probe.ts";
+import type { EngineEvent } from "../engine/open-engine.ts";
+import type { HeadProbe } from "./rank-heads.ts";
+import type { ProbeOutcome } from "./retrieval-monitor.ts";
 
 export type TrainingEvent =
-  /** What an adaptation is going to do. */
-  | { readonly type: "plan"; readonly plan: AdaptationPlan }
-  /** The package of TensorFlow.js that computes, and why those that would have been faster don't. */
-  | { readonly type: "engine"; readonly name: string; readonly failures: readonly string[] }
+  | ProgressEvent
+  | EngineEvent
   /** How well each head of the retrieval layer retrieves before training; the first one is taken. */
   | { readonly type: "heads"; readonly heads: readonly HeadProbe[] }
-  /** Something that takes a while begins. */
-  | { readonly type: "stage"; readonly name: string; readonly total?: number | undefined }
-  /** So much of the stage is done. */
-  | { readonly type: "progress"; readonly done: number }
   | {
       readonly type: "step";
       /** Steps done, and of how many in all stages. */
@@ -54,37 +49,4 @@ export interface TrainingResult {
   readonly after?: Measures | undefined;
   /** What the task's probe said, where it has one. */
   readonly probe?: ProbeOutcome | undefined;
-}
-
-/** Yields what `work` reports while it runs, and returns its result. */
-export async function* reporting<Event, Result>(
-  work: (report: (event: Event) => void) => Promise<Result>,
-): AsyncGenerator<Event, Result> {
-  const waiting: Event[] = [];
-  let wake = (): void => {};
-  let done = false;
-  const result = work((event) => {
-    waiting.push(event);
-    wake();
-  }).finally(() => {
-    done = true;
-    wake();
-  });
-  result.catch(() => {}); // it is awaited below, after the events
-  while (!done || waiting.length > 0) {
-    if (waiting.length > 0) yield waiting.shift()!;
-    else
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-  }
-  return result;
-}
-
-/** The result of a run of which nobody follows the events. */
-export async function finished<Result>(run: AsyncGenerator<unknown, Result>): Promise<Result> {
-  for (;;) {
-    const { done, value } = await run.next();
-    if (done) return value;
-  }
 }

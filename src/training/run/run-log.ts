@@ -4,15 +4,15 @@ import { mkdir, readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
-import { replaceFile } from "../../replace-file.ts";
+import { replaceFile } from "../../io/replace-file.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
 import { type Baseline, type Sample, type SampleReply, writeReport } from "../report/report.ts";
 import { openTensorBoard } from "../report/tensorboard.ts";
-import type { TrainingQuestion } from "../tasks/data.ts";
+import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { DevResult } from "./evaluate.ts";
-import type { ResolvedOptions } from "./options.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 
 /** Questions shown in the report. */
 const SAMPLES = 20;

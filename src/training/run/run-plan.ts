@@ -1,10 +1,10 @@
 /** What must be the same for a run to go on as if it had not stopped. */
 
 import { createHash } from "node:crypto";
-import type { ModelConfig } from "../../config.ts";
+import type { ModelConfig } from "../../model/config.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import type { ResolvedOptions } from "./options.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 
 const TRAINED = { all: "all", projection: "query side", layers: "query encoder" } as const;
 

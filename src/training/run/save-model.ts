@@ -2,11 +2,11 @@
 
 import { copyFile, mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { type ModelConfig, writeConfig } from "../../config.ts";
-import { parameterShapes } from "../../weights/names.ts";
-import { type FloatType, writeSafetensors } from "../../weights/write-safetensors.ts";
+import { type ModelConfig, writeConfig } from "../../model/config.ts";
+import { parameterShapes } from "../../model/parameter-names.ts";
+import { type FloatType, writeSafetensors } from "../../checkpoints/write-safetensors.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../objective/trained-parameters.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 
 /** Beyond it exp(s), which is computed in float32, is 0 or infinite: a retrieval that has collapsed. */
 const MAX_LOG_SCALE = 87;

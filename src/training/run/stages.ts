@@ -2,14 +2,14 @@
 
 import { passageIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { TokenExample } from "../objective/batch.ts";
-import type { ObjectiveName } from "../objective/signatures.ts";
-import { createRandom, type Random } from "../random.ts";
-import { type CorpusSurvey, pickPassages } from "../tasks/corpus.ts";
-import { drawIndexes, type ExampleSource, examplesOfStep, longestFirst } from "../tasks/source.ts";
-import { corrupt, noiseSpans } from "../tasks/span-corruption.ts";
+import type { TokenExample } from "../loss/batch.ts";
+import type { ObjectiveName } from "../loss/graph-inputs.ts";
+import { createRandom, type Random } from "../../math/random.ts";
+import { type CorpusSurvey, pickPassages } from "../data/corpus.ts";
+import { drawIndexes, type ExampleSource, examplesOfStep, longestFirst } from "../data/example-source.ts";
+import { corrupt, noiseSpans } from "../data/span-corruption.ts";
 import type { TrainingEvent } from "./events.ts";
-import type { ResolvedOptions } from "./options.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 
 const SENTINELS = 100; // of T5's vocabulary
 

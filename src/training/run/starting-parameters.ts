@@ -1,13 +1,13 @@
 /** What a run begins with: the parameters of its model, or random ones, and the objective's own. */
 
-import { type ModelConfig, readConfig } from "../../config.ts";
-import { loadWeights } from "../../weights/load.ts";
-import { encoderName, parameterShapes } from "../../weights/names.ts";
-import { hasWeights } from "../../weights/open.ts";
+import { type ModelConfig, readConfig } from "../../model/config.ts";
+import { loadWeights } from "../../model/load-weights.ts";
+import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
+import { hasWeights } from "../../checkpoints/open.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../objective/trained-parameters.ts";
-import { initialWeights } from "./initialise.ts";
-import type { ResolvedOptions } from "./options.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
+import { initialWeights } from "../../model/initialise.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 
 /**
  * By the names of the checkpoint, `head_weights` and `log_scale`. A query encoder that `config` has and the model has not begins

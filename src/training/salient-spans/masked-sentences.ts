@@ -5,9 +5,9 @@
  * Source: REALM (Guu et al. 2020), section 3.4; ReAtt (Jiang et al. 2022), section 3.3.
  */
 
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
-import { createRandom, type Random } from "../random.ts";
+import { createRandom, type Random } from "../../math/random.ts";
 import { MIN_WORDS, removeCopies } from "./copies.ts";
 import { type Extent, sentences } from "./sentences.ts";
 import type { Span, Tagger } from "./spans.ts";

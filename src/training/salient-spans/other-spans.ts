@@ -5,7 +5,7 @@
  * Here as there a span is whole words; one is masked in each sentence.
  */
 
-import { createRandom } from "../random.ts";
+import { createRandom } from "../../math/random.ts";
 import type { Span, Tagger } from "./spans.ts";
 import { tokensOf } from "./tokens.ts";
 

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../../src/errors.ts";
+import { InputError } from "../../../src/io/errors.ts";
 import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
 import { SEGMENT_PASSAGES } from "../../../src/retrieval/bm25/inverted-index.ts";
-import { readPassages, readQuestions } from "../../../src/text/corpus.ts";
+import { readPassages, readQuestions } from "../../../src/text/read-passages.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import { testWithShared } from "../../support/shared.ts";
 import { naiveScores } from "./naive.ts";
 
-const SQUAD = new URL("../../../../shared/data/squad/", import.meta.url).pathname;
+const SQUAD = new URL("../../../../shared/data/squad", import.meta.url).pathname;
 
 const passage = (id: string, text: string, title = ""): Passage => ({ id, title, text });
 const close = (actual: number, expected: number) =>

@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type FaissFactory, largestCodebook } from "../../../src/retrieval/faiss/faiss-factory.ts";
-import { type OpenOptions, openIndex } from "../../../src/retrieval/open.ts";
+import { type OpenOptions, openIndex } from "../../../src/retrieval/open-index.ts";
 import type { FillProgress } from "../../../src/retrieval/search/token-search.ts";
 import {
   build,

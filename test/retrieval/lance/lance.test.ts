@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { exportToLance, type LanceExportProgress } from "../../../src/retrieval/lance/lance-export.ts";
-import { type OpenOptions, openIndex } from "../../../src/retrieval/open.ts";
-import { compactIndex } from "../../../src/retrieval/tend/maintain.ts";
-import { addPassages, deletePassages } from "../../../src/retrieval/tend/update.ts";
+import { type OpenOptions, openIndex } from "../../../src/retrieval/open-index.ts";
+import { compactIndex } from "../../../src/retrieval/index/maintain/compact.ts";
+import { addPassages, deletePassages } from "../../../src/retrieval/index/maintain/update.ts";
 import { conformance } from "../conformance.ts";
 import {
   build,

@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { COMPILED, compileKernel } from "../../../scripts/build-wasm.ts";
-import { type Codebook, codeStarts, decodeKeys } from "../../../src/retrieval/compression/codec.ts";
-import { openEncoder } from "../../../src/retrieval/compression/key-encoder.ts";
-import { trainCodebook } from "../../../src/retrieval/compression/train-codebook.ts";
+import { type Codebook, codeStarts, decodeKeys } from "../../../src/retrieval/codec/codec.ts";
+import { openEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
+import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
 import { CodeScorer } from "../../../src/retrieval/search/code-scores.ts";
-import { avgMax } from "../../../src/retrieval/search/score.ts";
+import { avgMax } from "../../../src/retrieval/scoring/score.ts";
 import { DIMENSION, noise } from "../support.ts";
 
 /** [question tokens, centroids] */

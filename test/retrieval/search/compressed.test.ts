@@ -3,8 +3,8 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../../src/errors.ts";
-import { rotate } from "../../../src/retrieval/compression/axes.ts";
+import { InputError } from "../../../src/io/errors.ts";
+import { rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
 import {
   type Bits,
   type Codebook,
@@ -12,21 +12,21 @@ import {
   codeStarts,
   decodeKeys,
   partCounts,
-} from "../../../src/retrieval/compression/codec.ts";
-import { openEncoder } from "../../../src/retrieval/compression/key-encoder.ts";
-import { kMeans } from "../../../src/retrieval/compression/kmeans.ts";
-import { openNearestFinder } from "../../../src/retrieval/compression/nearest.ts";
-import { trainCodebook } from "../../../src/retrieval/compression/train-codebook.ts";
-import { decodeLists, encodeList, encodeLists } from "../../../src/retrieval/disk/lists.ts";
+} from "../../../src/retrieval/codec/codec.ts";
+import { openEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
+import { kMeans } from "../../../src/retrieval/codec/kmeans.ts";
+import { openNearestFinder } from "../../../src/retrieval/codec/nearest.ts";
+import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
+import { decodeLists, encodeList, encodeLists } from "../../../src/retrieval/index/format/lists.ts";
 import {
   codebookPath,
   type Manifest,
   readManifest,
   segmentPath,
   writeManifest,
-} from "../../../src/retrieval/disk/manifest.ts";
-import { openIndex } from "../../../src/retrieval/open.ts";
-import { verifyIndex } from "../../../src/retrieval/tend/verify.ts";
+} from "../../../src/retrieval/index/format/manifest.ts";
+import { openIndex } from "../../../src/retrieval/open-index.ts";
+import { verifyIndex } from "../../../src/retrieval/index/maintain/verify.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import {
   build,

@@ -3,7 +3,7 @@
 import util from "node:util";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../../src/errors.ts";
+import { InputError } from "../../../src/io/errors.ts";
 import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
 
 /** Imports a stand-in for each package in `working`; others are not there. */

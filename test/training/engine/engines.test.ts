@@ -2,11 +2,11 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { ModelConfig } from "../../../src/config.ts";
+import type { ModelConfig } from "../../../src/model/config.ts";
 import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
 import { type EngineOptions, type StepLosses, trainingEngine } from "../../../src/training/engine/engine.ts";
 import type { ParameterState } from "../../../src/training/engine/optimizer.ts";
-import type { ObjectiveName } from "../../../src/training/objective/signatures.ts";
+import type { ObjectiveName } from "../../../src/training/loss/graph-inputs.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { BACKENDS } from "../../support/backends.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";

@@ -2,12 +2,12 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { ModelConfig } from "../../../src/config.ts";
+import type { ModelConfig } from "../../../src/model/config.ts";
 import { openOnnxBackend } from "../../../src/training/engine/backend.ts";
-import { type BatchLosses, gradientAccumulator } from "../../../src/training/engine/gradient-accumulator.ts";
+import { type BatchLosses, gradientAccumulator } from "../../../src/training/gradient-cache/gradient-accumulator.ts";
 import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
-import type { TrainedOptions } from "../../../src/training/objective/trained-parameters.ts";
-import { encoderName, isOfQueryEncoder } from "../../../src/weights/names.ts";
+import type { TrainedOptions } from "../../../src/training/loss/trained-parameters.ts";
+import { encoderName, isOfQueryEncoder } from "../../../src/model/parameter-names.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
 import { ONE_THREAD, randomExamples, trainedStates } from "../../support/training.ts";

@@ -5,7 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openAppendFile } from "../../../src/training/report/append-file.ts";
 import { type MetricsRecord, openMetricsLog, readMetrics } from "../../../src/training/report/metrics-log.ts";
-import { refused, temporaryFolder } from "../../weights/support.ts";
+import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "metrics.jsonl");
 const record = (step: number): MetricsRecord => ({

@@ -5,7 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type ReportData, writeReport } from "../../../src/training/report/report.ts";
 import { SCRIPT } from "../../../src/training/report/script.ts";
-import { refused, temporaryFolder } from "../../weights/support.ts";
+import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "report.html");
 const empty: ReportData = {

@@ -4,7 +4,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { crc32c } from "../../../src/training/report/crc32c.ts";
 import { openTensorBoard } from "../../../src/training/report/tensorboard.ts";
-import { refused, temporaryFolder } from "../../weights/support.ts";
+import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 type Message = Map<number, (bigint | Buffer)[]>;
 

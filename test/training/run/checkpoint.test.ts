@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } fro
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../../src/errors.ts";
+import { InputError } from "../../../src/io/errors.ts";
 import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
 import {
   type Checkpoint,
@@ -13,7 +13,7 @@ import {
 } from "../../../src/training/run/checkpoint.ts";
 import { drawn } from "../../support/draws.ts";
 import { temporaryFolder } from "../../support/training.ts";
-import { refused } from "../../weights/support.ts";
+import { refused } from "../../checkpoints/support.ts";
 
 const SHAPES: Readonly<Record<string, readonly number[]>> = { "a.weight": [3, 2], log_scale: [] };
 

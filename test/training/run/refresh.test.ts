@@ -8,14 +8,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { ReAtt } from "../../../src/reatt.ts";
-import { readPassages } from "../../../src/text/corpus.ts";
+import { readPassages } from "../../../src/text/read-passages.ts";
 import { type MetricsRecord, readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
-import type { TrainOptions } from "../../../src/training/run/options.ts";
-import { readTrainingFile } from "../../../src/training/tasks/data.ts";
+import type { TrainOptions } from "../../../src/training/options/train-options.ts";
+import { readTrainingFile } from "../../../src/training/data/training-questions.ts";
 import { train } from "../../../src/training/train.ts";
 import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
-import { refused } from "../../weights/support.ts";
+import { refused } from "../../checkpoints/support.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());

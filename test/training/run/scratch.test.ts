@@ -8,7 +8,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
-import type { TrainOptions } from "../../../src/training/run/options.ts";
+import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
 import { finish } from "../../support/adaptation.ts";
 import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";

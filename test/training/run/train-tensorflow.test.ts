@@ -7,11 +7,11 @@ import * as assert from "uvu/assert";
 import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
 import type { TrainingEvent } from "../../../src/training/run/events.ts";
 import { train } from "../../../src/training/train.ts";
-import { openSafetensors } from "../../../src/weights/safetensors.ts";
+import { openSafetensors } from "../../../src/checkpoints/safetensors.ts";
 import { finish } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
-import { refused } from "../../weights/support.ts";
+import { refused } from "../../checkpoints/support.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());

@@ -1,6 +1,6 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../../src/errors.ts";
+import { InputError } from "../../../src/io/errors.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import {
   formatMaskedSentence,
@@ -12,7 +12,7 @@ import {
   randomSpans,
   type Tagger,
   uniformTokens,
-} from "../../../src/training/salient-spans.ts";
+} from "../../../src/training/salient-spans/index.ts";
 
 const tagger = await loadTagger();
 

@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Passage } from "../../../src/text/passage.ts";
-import { createRandom } from "../../../src/training/random.ts";
+import { createRandom } from "../../../src/math/random.ts";
 import {
   type MaskedSentence,
   maskedSentences,
   removeMaskedSentence,
   type Tagger,
-} from "../../../src/training/salient-spans.ts";
+} from "../../../src/training/salient-spans/index.ts";
 
 const sentence = "The first bridge over the wide river was built by Anna Berg in the spring.";
 const example: MaskedSentence = {

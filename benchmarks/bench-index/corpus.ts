@@ -1,0 +1,63 @@
+/** The corpora of the benchmark, and how they are encoded. */
+
+import type { ReAtt } from "../../src/reatt.ts";
+import { readPassages } from "../../src/text/read-passages.ts";
+import type { Passage } from "../../src/text/passage.ts";
+import { peakMegabytes } from "./apart.ts";
+import { type BuildCost, keep } from "./keep.ts";
+
+/** Of a passage of DPR's Wikipedia. */
+const WORDS = 100;
+
+/**
+ * The first `limit` passages of the articles in `file`, cut as DPR cuts English Wikipedia (Karpukhin et al. 2020, section
+ * 4.1).
+ */
+export async function* wikiPassages(file: string, limit: number): AsyncGenerator<Passage, void> {
+  let count = 0;
+  for await (const { id, title, text } of readPassages(file)) {
+    const words = text.split(/\s+/);
+    for (let first = 0; first < words.length; first += WORDS) {
+      if (count++ === limit) return;
+      yield { id: `${id}-${first / WORDS}`, title, text: words.slice(first, first + WORDS).join(" ") };
+    }
+  }
+}
+
+/** The first `limit` of some passages. */
+export async function* firstOf(
+  passages: AsyncIterable<Passage>,
+  limit: number,
+): AsyncGenerator<Passage, void> {
+  let count = 0;
+  for await (const passage of passages) {
+    if (count++ === limit) return;
+    yield passage;
+  }
+}
+
+/** Encodes a corpus once, to float32 keys: the index that others are made from and judged by. */
+export const encode = (
+  model: ReAtt,
+  passages: AsyncIterable<Passage>,
+  directory: string,
+  keepTokens = 1,
+): Promise<BuildCost> =>
+  keep(directory, async () => {
+    const start = performance.now();
+    let before = 0; // what an interrupted run of the benchmark has encoded
+    await using index = await model.index(passages, {
+      directory,
+      keepTokens,
+      onProgress: ({ event, passages }) => {
+        if (event === "resumed") before = passages;
+      },
+    });
+    const { passageCount, tokenCount } = index;
+    return {
+      passages: passageCount,
+      tokens: tokenCount,
+      passagesPerSecond: (passageCount - before) / ((performance.now() - start) / 1000),
+      peakMegabytes: peakMegabytes(),
+    };
+  });

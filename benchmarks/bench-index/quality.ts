@@ -1,0 +1,111 @@
+/**
+ * What compression costs in quality, nDCG@10 on SciFact and R@20 by answer on SQuAD's development set: for each number of
+ * bits, and at 2 bits for each share of the tokens.
+ */
+
+import { join } from "node:path";
+import { containsAnswer } from "../../src/evaluation/answers.ts";
+import { openBeir } from "../../src/evaluation/beir.ts";
+import { evaluateRun } from "../../src/evaluation/ranking.ts";
+import type { Hit, ReAtt } from "../../src/reatt.ts";
+import type { PresetName } from "../../src/retrieval/open-index.ts";
+import { indexInfo } from "../../src/retrieval/index/maintain/info.ts";
+import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
+import type { Passage } from "../../src/text/passage.ts";
+import { compress } from "./compress.ts";
+import { encode, firstOf } from "./corpus.ts";
+
+export interface Quality {
+  readonly bits: number;
+  /** The share of the tokens that is indexed. */
+  readonly keepTokens: number;
+  readonly preset: PresetName;
+  /** Of the index, for each token of the corpus. */
+  readonly bytesPerToken: number;
+  readonly value: number;
+}
+
+/** Questions with judged passages. */
+export interface Collection {
+  readonly passages: () => AsyncIterable<Passage>;
+  readonly questions: readonly string[];
+  /** Passages that a question asks for. */
+  readonly topK: number;
+  readonly measure: (found: readonly (readonly Hit[])[]) => number;
+}
+
+/** `limit` leaves out passages and questions after so many, for a trial: values are then too low, losses uncertain. */
+export async function scifact(folder: string, limit: number): Promise<Collection> {
+  const dataset = await openBeir(folder);
+  const judgements = await dataset.judgements("test");
+  const queries = [...judgements.keys()].slice(0, limit);
+  return {
+    passages: () => firstOf(dataset.passages(), limit),
+    questions: queries.map((query) => dataset.queries.get(query)!),
+    topK: 100,
+    measure: (found) => {
+      const run = new Map(queries.map((query, i) => [query, [...found[i]!]]));
+      return evaluateRun(run, judgements, [10]).measures["ndcg@10"]!;
+    },
+  };
+}
+
+export async function squad(folder: string, limit: number): Promise<Collection> {
+  const questions = (await readQuestions(join(folder, "dev.jsonl"))).slice(0, limit);
+  return {
+    passages: () => firstOf(readPassages(join(folder, "corpus.jsonl")), limit),
+    questions: questions.map(({ question }) => question),
+    topK: 20,
+    measure: (found) => {
+      const answered = found.filter((hits, i) =>
+        hits.some(({ text }) => containsAnswer(text, questions[i]!.answers!)),
+      );
+      return answered.length / questions.length;
+    },
+  };
+}
+
+/** A measure for float32 keys, for each number of bits with each preset, and for each share of the tokens at 2 bits. */
+export async function* qualities(
+  model: ReAtt,
+  collection: Collection,
+  folder: string,
+): AsyncGenerator<Quality, void> {
+  const exact = join(folder, "exact");
+  const { tokens } = await encode(model, collection.passages(), exact);
+  const measure = async (directory: string, preset: PresetName): Promise<Quality> => {
+    const { bits, bytes, header } = await indexInfo(directory);
+    const value = await searchAll(model, collection, directory, preset);
+    return { bits, keepTokens: header.keepTokens ?? 1, preset, bytesPerToken: bytes / tokens, value };
+  };
+  yield await measure(exact, "exact");
+  for (const bits of [1, 2, 4, 8] as const) {
+    const directory = join(folder, `bits ${bits}`);
+    await compress({ exact, directory, bits });
+    for (const preset of ["fast", "balanced", "exact"] as const) yield await measure(directory, preset);
+  }
+  for (const share of [0.75, 0.5, 0.25]) {
+    const filtered = join(folder, `exact, ${share} of the tokens`);
+    const directory = join(folder, `bits 2, ${share} of the tokens`);
+    await encode(model, collection.passages(), filtered, share);
+    yield await measure(filtered, "exact");
+    await compress({ exact: filtered, directory, bits: 2 });
+    for (const preset of ["balanced", "exact"] as const) yield await measure(directory, preset);
+  }
+}
+
+/** Questions whose vectors are in memory at once. */
+const QUESTIONS_AT_ONCE = 64;
+
+async function searchAll(
+  model: ReAtt,
+  { questions, topK, measure }: Collection,
+  directory: string,
+  preset: PresetName,
+): Promise<number> {
+  await using index = await model.openIndex(directory, { preset });
+  const found: Hit[][] = [];
+  for (let first = 0; first < questions.length; first += QUESTIONS_AT_ONCE)
+    found.push(...(await model.retrieve(questions.slice(first, first + QUESTIONS_AT_ONCE), index, { topK })));
+  return measure(found);
+}

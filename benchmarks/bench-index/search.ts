@@ -1,0 +1,96 @@
+/** How fast a search is, in a process of its own, and how much of what another search finds it finds. */
+
+import { readFile, writeFile } from "node:fs/promises";
+import { openIndex, type PresetName } from "../../src/retrieval/open-index.ts";
+import { ownTask, peakMegabytes, runApart } from "./apart.ts";
+
+export const TOP_K = 100;
+
+export interface SearchTask {
+  readonly directory: string;
+  /** The file of the questions' vectors. */
+  readonly questions: string;
+  readonly preset: PresetName;
+  readonly threads: number;
+  readonly memoryLimit?: number;
+  /** So many of the questions are searched at first, all at once. */
+  readonly searched: number;
+  /** So many of those are timed, one after the other. */
+  readonly timed: number;
+}
+
+/** Milliseconds. */
+export interface SearchTimes {
+  /** Median of some openings. */
+  readonly open: number;
+  /** The first search, which reads everything from the disk or the system's cache of it. */
+  readonly first: number;
+  /** A question, one after the other, when all were searched before. */
+  readonly p50: number;
+  readonly p95: number;
+  readonly questionsPerSecond: number;
+  readonly peakMegabytes: number;
+  /** Of each question that was searched, the ids found. */
+  readonly found: readonly (readonly string[])[];
+}
+
+export const timeSearches = (task: SearchTask): Promise<SearchTimes> => runApart(import.meta.url, task);
+
+async function timeHere(task: SearchTask): Promise<SearchTimes> {
+  const { directory, searched, timed, ...options } = task;
+  const questions = (await readVectors(task.questions)).slice(0, searched);
+  const openings: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    const start = performance.now();
+    await using _ = await openIndex(directory, options);
+    openings.push(performance.now() - start);
+  }
+  await using index = await openIndex(directory, options);
+  const time = async (question: Float32Array): Promise<number> => {
+    const start = performance.now();
+    await index.search(question, { topK: TOP_K });
+    return performance.now() - start;
+  };
+  const first = await time(questions[0]!);
+  const found = await index.searchBatch(questions, { topK: TOP_K });
+  const times: number[] = [];
+  for (const question of questions.slice(0, timed)) times.push(await time(question));
+  return {
+    open: quantile(openings, 0.5),
+    first,
+    p50: quantile(times, 0.5),
+    p95: quantile(times, 0.95),
+    questionsPerSecond: (1000 * times.length) / times.reduce((sum, time) => sum + time, 0),
+    peakMegabytes: peakMegabytes(),
+    found: found.map((hits) => hits.map(({ id }) => id)),
+  };
+}
+
+/** [tokens, dimension] of each question, for the processes that search. */
+export const writeVectors = (path: string, questions: readonly Float32Array[]): Promise<void> =>
+  writeFile(path, JSON.stringify(questions.map((question) => Array.from(question))));
+
+export async function readVectors(path: string): Promise<Float32Array[]> {
+  const vectors: number[][] = JSON.parse(await readFile(path, "utf8"));
+  return vectors.map((vector) => Float32Array.from(vector));
+}
+
+/** The mean share of the expected ids that were found, over the questions that both have searched. */
+export function overlap(
+  found: readonly (readonly string[])[],
+  expected: readonly (readonly string[])[],
+): number {
+  const shares = found.slice(0, expected.length).map((ids, i) => {
+    const known = new Set(ids);
+    return expected[i]!.filter((id) => known.has(id)).length / expected[i]!.length;
+  });
+  return shares.reduce((sum, share) => sum + share, 0) / shares.length;
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
+}
+
+const task = ownTask<SearchTask>(import.meta.url);
+if (task) process.stdout.write(JSON.stringify(await timeHere(task)));

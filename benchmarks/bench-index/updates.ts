@@ -1,0 +1,77 @@
+/**
+ * Changes while others read: a second process searches, in a state that it opens anew every few searches, while passages
+ * are added and deleted here. A passage keeps its score whatever is changed around it; the process checks that.
+ */
+
+import type { ReAtt } from "../../src/reatt.ts";
+import { openIndex } from "../../src/retrieval/open-index.ts";
+import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { ownTask, runApart } from "./apart.ts";
+import { readVectors, TOP_K } from "./search.ts";
+
+const SEARCHES_A_STATE = 10;
+
+export interface UpdateTimes {
+  /** Milliseconds of each change, an addition or a deletion of one passage. */
+  readonly changes: readonly number[];
+  /** Milliseconds of each search of the other process, opening included where it opened. */
+  readonly searches: readonly number[];
+  /** Searches that found too few passages, or one with another score than before. */
+  readonly wrong: number;
+}
+
+interface ReaderTask {
+  readonly directory: string;
+  /** The file of the questions' vectors. */
+  readonly questions: string;
+  readonly searches: number;
+}
+
+type ReaderReport = Pick<UpdateTimes, "searches" | "wrong">;
+
+/** `changes` 0 measures the searches alone. */
+export async function timeUpdates(model: ReAtt, task: ReaderTask, changes: number): Promise<UpdateTimes> {
+  const { directory } = task;
+  const reader = runApart<ReaderReport>(import.meta.url, task);
+  const times: number[] = [];
+  for (let i = 0; i < changes; i++) {
+    const start = performance.now();
+    if (i % 2 === 1) await deletePassages([`added-${i - 1}`], { directory });
+    else {
+      const passage = { id: `added-${i}`, title: "", text: `The ship ${i} sailed to port ${i % 97}.` };
+      await (await model.add([passage], { directory }))[Symbol.asyncDispose]();
+    }
+    times.push(performance.now() - start);
+  }
+  return { changes: times, ...(await reader) };
+}
+
+async function searchOverAndOver({
+  directory,
+  questions: file,
+  searches,
+}: ReaderTask): Promise<ReaderReport> {
+  const questions = await readVectors(file);
+  const known = questions.map(() => new Map<string, number>());
+  const times: number[] = [];
+  let wrong = 0;
+  while (times.length < searches) {
+    let start = performance.now();
+    await using index = await openIndex(directory);
+    for (let i = 0; i < SEARCHES_A_STATE && times.length < searches; i++) {
+      const question = times.length % questions.length;
+      const hits = await index.search(questions[question]!, { topK: TOP_K });
+      times.push(performance.now() - start);
+      for (const { id, score } of hits) {
+        if ((known[question]!.get(id) ?? score) !== score) wrong++;
+        known[question]!.set(id, score);
+      }
+      if (hits.length < TOP_K) wrong++;
+      start = performance.now();
+    }
+  }
+  return { searches: times, wrong };
+}
+
+const task = ownTask<ReaderTask>(import.meta.url);
+if (task) process.stdout.write(JSON.stringify(await searchOverAndOver(task)));

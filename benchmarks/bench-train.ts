@@ -1,0 +1,212 @@
+/**
+ * Measures training steps of the embedded model, and how close they come to the matrix products in them.
+ *
+ *     npm run bench:train -- [--questions N] [--passages N] [--tokens N] [--steps N] [--objective NAME] [--dropout X] [--json]
+ *
+ * A step is whole: dropout drawn, gradient cache, gradients, clipping, AdamW. Its FLOPs are those of all matrix products that
+ * it computes, the first pass of the gradient cache among them. First come N steps, during which memory is watched, then five
+ * more in turn with the same products alone.
+ */
+
+import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { type ModelConfig, readConfig } from "../src/model/config.ts";
+import type { Graph } from "../src/tensor/trace.ts";
+import { readPassages } from "../src/text/read-passages.ts";
+import { passageIds } from "../src/text/prompts.ts";
+import { loadTokenizer } from "../src/text/tokenizer.ts";
+import { openOnnxBackend } from "../src/training/engine/backend.ts";
+import { chunkQuestions, type EngineOptions, trainingEngine } from "../src/training/engine/engine.ts";
+import { traceChunk, traceCompetition, traceVectors } from "../src/training/engine/onnx-steps.ts";
+import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
+import { type Chunk, chunksOf, type TokenExample } from "../src/training/loss/batch.ts";
+import type { ObjectiveName, ObjectiveOptions } from "../src/training/loss/graph-inputs.ts";
+import { LOG_SCALE } from "../src/training/loss/trained-parameters.ts";
+import { loadWeights } from "../src/model/load-weights.ts";
+import { parameterShapes } from "../src/model/parameter-names.ts";
+import { flopsOf, openPlain, type Product, productsOf } from "./bench/products.ts";
+import { median, Stopwatch } from "./bench/timing.ts";
+
+const MODEL = "models/reatt-mini";
+const CORPUS = "data/squad/corpus.jsonl";
+const QUESTION_TOKENS = 16;
+const ANSWER_TOKENS = 5;
+const REPETITIONS = 5;
+const LEARNING_RATE = 1e-5;
+
+const { values } = parseArgs({
+  options: {
+    questions: { type: "string", default: "16" },
+    passages: { type: "string", default: "8" },
+    tokens: { type: "string", default: "128" },
+    steps: { type: "string", default: "12" },
+    objective: { type: "string", default: "distillation" },
+    dropout: { type: "string" }, // default: the model's
+    json: { type: "boolean", default: false },
+  },
+});
+
+/** Examples of the sizes asked for, cut from the corpus: what the tokens are makes no difference to the time. */
+async function cutExamples(questions: number, passages: number, tokens: number): Promise<TokenExample[]> {
+  const tokenizer = await loadTokenizer(`${MODEL}/spiece.model`);
+  const ids: number[] = [];
+  const wanted = questions * (QUESTION_TOKENS + ANSWER_TOKENS + passages * tokens);
+  for await (const passage of readPassages(CORPUS)) {
+    if (ids.length >= wanted) break;
+    ids.push(...passageIds(tokenizer, passage, 512).slice(0, -1));
+  }
+  let start = 0;
+  const cut = (length: number): number[] => {
+    start += length - 1;
+    return [...ids.slice(start - length + 1, start), tokenizer.eosId];
+  };
+  return Array.from({ length: questions }, () => ({
+    question: cut(QUESTION_TOKENS),
+    answer: cut(ANSWER_TOKENS),
+    passages: Array.from({ length: passages }, () => cut(tokens)),
+  }));
+}
+
+async function openParameters(config: ModelConfig): Promise<Map<string, ParameterState>> {
+  const weights = await loadWeights(MODEL, config);
+  const parameters = new Map<string, ParameterState>();
+  for (const [name, shape] of parameterShapes(config))
+    parameters.set(name, parameterState(shape, weights.get(name)!.slice()));
+  parameters.set(LOG_SCALE, parameterState([], Float32Array.of(Math.log(config.retrievalScale))));
+  return parameters;
+}
+
+/** The products of a step: those of each of its chunks, which are alike, and those of the competition of all. */
+function productsOfStep(
+  config: ModelConfig,
+  parameters: ReadonlyMap<string, ParameterState>,
+  options: EngineOptions & ObjectiveOptions,
+  examples: readonly TokenExample[],
+): { chunks: number; chunk: Product[]; competition: Product[] } {
+  const chunks = chunksOf(config, examples, chunkQuestions(examples), options.candidates);
+  const [chunk] = chunks as [Chunk, ...Chunk[]];
+  const [whole] = chunksOf(config, examples, examples.length, options.candidates) as [Chunk];
+  const shared = chunks.length > 1 && options.objective === "distillation";
+  const products = (graph: Graph, { tensors }: Chunk): Product[] => {
+    const [Q, n, m] = [examples.length, tensors.questionMask.shape[1]!, tensors.passageMask.shape[1]!];
+    const [U, P, T] = [tensors.passageMask.shape[0]!, tensors.passageOf.shape[0]!, tensors.labels.shape[1]!];
+    // no weight is packed beforehand: they change with every step
+    return productsOf(graph, { Q, n, m, "n+m": n + m, U, P, T }).map((product) => ({
+      ...product,
+      weight: false,
+    }));
+  };
+  return {
+    chunks: chunks.length,
+    chunk: [
+      ...(shared ? products(traceVectors(config, options, chunk), chunk) : []),
+      ...products(traceChunk(config, parameters, options, chunk, shared), chunk),
+    ],
+    competition: shared ? products(traceCompetition(config, parameters, options), whole) : [],
+  };
+}
+
+interface Report {
+  readonly questions: number;
+  readonly passages: number;
+  readonly tokens: number;
+  readonly chunks: number;
+  readonly load: readonly number[];
+  /** Seconds, median. */
+  readonly step: number;
+  readonly questionsPerSecond: number;
+  /** Of questions and passages, as they are read: a question once with each of its passages. */
+  readonly tokensPerSecond: number;
+  readonly gigaflops: number;
+  readonly plainGigaflops: number;
+  /** How much of the time of a step the products alone take. */
+  readonly ratio: number;
+  /** Megabytes of the process: at its height, and after a tenth of the steps and all of them. */
+  readonly memory: { readonly peak: number; readonly early: number; readonly late: number };
+}
+
+async function measure(): Promise<Report> {
+  const [questions, passages, tokens, steps] = [
+    ...[values.questions, values.passages, values.tokens, values.steps].map(Number),
+  ] as [number, number, number, number];
+  const load = [loadavg()[0]!];
+  const config = await readConfig(MODEL);
+  const parameters = await openParameters(config);
+  const examples = await cutExamples(questions, passages, tokens);
+  const objective = values.objective as ObjectiveName;
+  const dropout = values.dropout === undefined ? config.dropoutRate : Number(values.dropout);
+  const options: EngineOptions & ObjectiveOptions = { objective, alpha: 8, candidates: "batch", dropout };
+  const { chunks, chunk, competition } = productsOfStep(config, parameters, options, examples);
+  const backend = await openOnnxBackend(config, parameters, options, {});
+  await using engine = trainingEngine(config, parameters, options, backend);
+  const take = (step: number): Promise<unknown> =>
+    engine.step({ examples, objective, step, learningRate: LEARNING_RATE, key: "bench" });
+  await take(1); // compiles the graphs, and lays out their memory
+  const memory = { peak: 0, early: 0, late: 0 };
+  for (let step = 1; step <= steps; step++) {
+    await take(step + 1);
+    const megabytes = process.memoryUsage.rss() / 2 ** 20;
+    if (step === Math.ceil(steps / 10)) memory.early = megabytes;
+    memory.late = megabytes;
+    if (step % 50 === 0) process.stderr.write(`step ${step} of ${steps}: ${megabytes.toFixed(0)} MB\n`);
+  }
+  memory.peak = process.resourceUsage().maxRSS / 2 ** 10;
+
+  const watch = new Stopwatch();
+  await using plainChunk = await openPlain(chunk);
+  await using plainCompetition = competition.length > 0 ? await openPlain(competition) : undefined;
+  const plain = async (): Promise<void> => {
+    for (let i = 0; i < chunks; i++) await plainChunk.run();
+    await plainCompetition?.run();
+  };
+  await plain();
+  for (let i = 0; i < REPETITIONS; i++) {
+    await watch.time("step", () => take(steps + i + 2));
+    await watch.time("plain", plain);
+  }
+  const [ofSteps, ofPlain] = [watch.times.get("step")!, watch.times.get("plain")!];
+  const total = (products: readonly Product[]): number =>
+    products.reduce((sum, product) => sum + flopsOf(product), 0);
+  const gigaflop = (chunks * total(chunk) + total(competition)) / 1e9;
+  const seconds = median(ofSteps) / 1000;
+  return {
+    ...{ questions, passages, tokens, chunks, memory },
+    load: [...load, loadavg()[0]!],
+    step: seconds,
+    questionsPerSecond: questions / seconds,
+    tokensPerSecond: (questions * passages * (QUESTION_TOKENS + tokens)) / seconds,
+    gigaflops: gigaflop / seconds,
+    plainGigaflops: gigaflop / (median(ofPlain) / 1000),
+    ratio: median(ofSteps.map((time, i) => ofPlain[i]! / time)),
+  };
+}
+
+function format(report: Report): string {
+  const { questions, passages, tokens, chunks, load, memory } = report;
+  const rows: [name: string, value: string][] = [
+    [
+      "processor",
+      `${cpus()[0]!.model}, ${cpus().length} cores, load ${load.map((one) => one.toFixed(1)).join(" to ")}`,
+    ],
+    ["step", `${questions} questions x ${passages} passages x ${tokens} tokens in ${chunks} chunks`],
+    [
+      "  time",
+      `${report.step.toFixed(2)} s: ${report.questionsPerSecond.toFixed(2)} questions/s, ` +
+        `${report.tokensPerSecond.toFixed(0)} tokens/s`,
+    ],
+    [
+      "  products",
+      `${report.gigaflops.toFixed(0)} GFLOP/s, ${report.ratio.toFixed(2)} of plain MatMul ` +
+        `(${report.plainGigaflops.toFixed(0)} GFLOP/s)`,
+    ],
+    [
+      "memory",
+      `${memory.peak.toFixed(0)} MB at most, ${memory.early.toFixed(0)} MB after ${Math.ceil(Number(values.steps) / 10)} steps, ` +
+        `${memory.late.toFixed(0)} MB after ${values.steps}`,
+    ],
+  ];
+  return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
+}
+
+const report = await measure();
+process.stdout.write(`${values.json ? JSON.stringify(report) : format(report)}\n`);

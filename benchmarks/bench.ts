@@ -1,0 +1,183 @@
+/**
+ * Measures the quick start: loading, building the index, answering, and how close the encoder comes to the matrix products in it.
+ *
+ *     npm run bench -- [--passages N] [--top-k K] [--repetitions N] [--json]
+ *
+ * Ratios are of times taken in turn in one run. Times mean something only on a machine that does nothing else: the load
+ * is printed with them. Progress goes to stderr.
+ */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { batchesByLength, encodeSequences, openEncoder, TOKENS_AT_ONCE } from "../src/encoder/lower-session.ts";
+import { ReAtt } from "../src/reatt.ts";
+import { buildIndex } from "../src/retrieval/index/write/build.ts";
+import { readPassages } from "../src/text/read-passages.ts";
+import type { Passage } from "../src/text/passage.ts";
+import { passageIds } from "../src/text/prompts.ts";
+import { loadWeights } from "../src/model/load-weights.ts";
+import { type AnswerTimes, timeAnswers } from "./bench/answers.ts";
+import { type Comparison, compareLower, compareUpper } from "./bench/products.ts";
+import { median, Stopwatch } from "./bench/timing.ts";
+
+const MODEL = "models/reatt-mini";
+const CORPUS = "data/squad/corpus.jsonl";
+const MAX_PASSAGE_TOKENS = 512;
+const QUESTIONS = [
+  "Who patented a steam engine in 1781?",
+  "What is civil disobedience?",
+  "When did the Normans come to England?",
+  "Which city is the capital of Poland?",
+  "What do plants use to make sugar?",
+  "Where does the Rhine begin?",
+];
+
+const { values } = parseArgs({
+  options: {
+    passages: { type: "string", default: "2067" },
+    "top-k": { type: "string", default: "5" },
+    repetitions: { type: "string", default: "10" },
+    json: { type: "boolean", default: false },
+  },
+});
+
+interface Report {
+  readonly processor: string;
+  readonly cores: number;
+  /** Processes that wanted a core, before and after. */
+  readonly load: readonly number[];
+  /** Seconds. */
+  readonly loading: number;
+  readonly build: BuildTimes;
+  readonly lower: Comparison;
+  readonly upper: Comparison;
+  readonly answers: AnswerTimes & { readonly topK: number };
+}
+
+interface BuildTimes {
+  readonly passages: number;
+  readonly tokens: number;
+  /** Seconds, of which `tokenising` and `encoding`; the rest is writing. */
+  readonly seconds: number;
+  readonly tokenising: number;
+  readonly encoding: number;
+}
+
+async function timeLoading(): Promise<number> {
+  const watch = new Stopwatch();
+  for (let i = 0; i < 3; i++) {
+    const model = await watch.time("load", () => ReAtt.load(MODEL));
+    await model[Symbol.asyncDispose]();
+  }
+  return median(watch.times.get("load")!) / 1000;
+}
+
+async function timeBuild(
+  model: ReAtt,
+  weights: ReadonlyMap<string, Float32Array>,
+  passages: readonly Passage[],
+  directory: string,
+): Promise<BuildTimes> {
+  const { config, tokenizer } = model;
+  await using encoder = await openEncoder(config, { weights });
+  const watch = new Stopwatch();
+  const header = {
+    fingerprint: model.fingerprint,
+    dimension: config.headSize,
+    maxPassageTokens: MAX_PASSAGE_TOKENS,
+    prompts: {},
+  };
+  let tokens = 0;
+  const encode = async (window: readonly Passage[]): Promise<Float32Array[]> => {
+    const ids = await watch.time("tokenising", async () =>
+      window.map((passage) => passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS)),
+    );
+    tokens += ids.reduce((sum, { length }) => sum + length, 0);
+    return watch.time("encoding", () => encodeSequences(encoder, config, ids, "keys"));
+  };
+  await watch.time("build", () => buildIndex(passages, { directory, header, encode }));
+  const seconds = (name: string): number => watch.total(name) / 1000;
+  return {
+    passages: passages.length,
+    tokens,
+    seconds: seconds("build"),
+    tokenising: seconds("tokenising"),
+    encoding: seconds("encoding"),
+  };
+}
+
+/** How many sequences the encoder takes at once, and how long they are: the middle one of its batches. */
+function middleBatch(lengths: readonly number[]): [batch: number, length: number] {
+  const batches = batchesByLength(lengths, TOKENS_AT_ONCE);
+  const batch = batches[batches.length >> 1]!;
+  return [batch.length, lengths[batch[0]!]!];
+}
+
+async function measure(folder: string): Promise<Report> {
+  const say = (what: string): boolean => process.stderr.write(`${what} ...\n`);
+  const before = loadavg()[0]!;
+  say("loading");
+  const loading = await timeLoading();
+  const passages: Passage[] = [];
+  for await (const passage of readPassages(CORPUS))
+    if (passages.length < Number(values.passages)) passages.push(passage);
+  await using model = await ReAtt.load(MODEL);
+  const { config, tokenizer } = model;
+  const weights = await loadWeights(MODEL, config);
+  say("building the index");
+  const build = await timeBuild(model, weights, passages, folder);
+  say("comparing with plain products");
+  const lengths = passages.map((passage) => passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS).length);
+  const [batch, length] = middleBatch(lengths);
+  const lower = await compareLower(config, weights, batch, length);
+  const upper = await compareUpper(config, weights, batch, length);
+  say("answering");
+  await using index = await model.openIndex(folder);
+  const topK = Number(values["top-k"]);
+  const answers = await timeAnswers(model, index, weights, QUESTIONS, topK, Number(values.repetitions));
+  return {
+    processor: cpus()[0]!.model,
+    cores: cpus().length,
+    load: [before, loadavg()[0]!],
+    loading,
+    build,
+    lower,
+    upper,
+    answers: { topK, ...answers },
+  };
+}
+
+function format({ processor, cores, load, loading, build, lower, upper, answers }: Report): string {
+  const ofProducts = ({ gigaflops, plainGigaflops, ratio }: Comparison): string =>
+    `${gigaflops.toFixed(0)} GFLOP/s, ${ratio.toFixed(2)} of plain MatMul (${plainGigaflops.toFixed(0)} GFLOP/s)`;
+  const ms = (value: number): string => `${value.toFixed(1)} ms`;
+  const { seconds, tokenising, encoding } = build;
+  const rows: [name: string, value: string][] = [
+    ["processor", `${processor}, ${cores} cores, load ${load.map((value) => value.toFixed(1)).join(" to ")}`],
+    ["load", `${loading.toFixed(2)} s`],
+    [
+      "index",
+      `${build.passages} passages, ${build.tokens} tokens in ${seconds.toFixed(1)} s: ` +
+        `${(build.passages / seconds).toFixed(0)} passages/s, ${(build.tokens / seconds).toFixed(0)} tokens/s`,
+    ],
+    ["  tokenising", `${tokenising.toFixed(1)} s`],
+    ["  encoding", `${encoding.toFixed(1)} s`],
+    ["  writing", `${(seconds - tokenising - encoding).toFixed(1)} s`],
+    ["lower layers", ofProducts(lower)],
+    ["upper layers", ofProducts(upper)],
+    ["answer", `${ms(answers.total)}, reading ${answers.topK} passages, ${answers.tokens.toFixed(0)} tokens`],
+    ...Object.entries(answers.stages).map(([stage, time]): [string, string] => [`  ${stage}`, ms(time)]),
+    ["    a step", `${ms(answers.step)}, ${answers.steps.toFixed(1)} steps an answer`],
+  ];
+  return rows.map(([name, value]) => `${name.padEnd(24)}${value}`).join("\n");
+}
+
+const folder = await mkdtemp(join(tmpdir(), "reatt-bench-"));
+try {
+  const report = await measure(folder);
+  process.stdout.write(`${values.json ? JSON.stringify(report) : format(report)}\n`);
+} finally {
+  await rm(folder, { recursive: true });
+}

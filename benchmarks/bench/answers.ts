@@ -1,0 +1,91 @@
+/** Where the time of an answer goes. */
+
+import { type Reading, read } from "../../src/decoder/reader.ts";
+import { openReader, type ReaderSession } from "../../src/decoder/reader-session.ts";
+import { type EncoderSession, encodeSequences, openEncoder } from "../../src/encoder/lower-session.ts";
+import type { ReAtt } from "../../src/reatt.ts";
+import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
+import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
+import { median, Stopwatch } from "./timing.ts";
+
+export interface AnswerTimes {
+  /** Milliseconds, medians over all answers. */
+  readonly total: number;
+  readonly stages: Readonly<Record<string, number>>;
+  /** Milliseconds of a step of the decoder, median over all steps, and the mean number of steps of an answer. */
+  readonly step: number;
+  readonly steps: number;
+  /** Mean number of tokens that are read, the question's included. */
+  readonly tokens: number;
+}
+
+const STAGES = ["question to vectors", "search", "lower layers", "upper layers", "decoder"] as const;
+
+/** Answers every question `repetitions` times. The stages are timed apart from the total, in turn with it. */
+export async function timeAnswers(
+  model: ReAtt,
+  index: TokenIndex,
+  weights: ReadonlyMap<string, Float32Array>,
+  questions: readonly string[],
+  topK: number,
+  repetitions: number,
+): Promise<AnswerTimes> {
+  await using encoder = await openEncoder(model.config, { weights });
+  await using reader = await openReader(model.config, { weights });
+  const totals: number[] = [];
+  const stages = new Map<string, number[]>(STAGES.map((stage) => [stage, []]));
+  const steps: number[] = [];
+  let tokens = 0;
+  for (let i = 0; i <= repetitions; i++)
+    for (const question of questions) {
+      const start = performance.now();
+      await model.answer(question, index, { topK });
+      const total = performance.now() - start;
+      const watch = new Stopwatch();
+      const read = await answerInStages(model, index, { encoder, reader }, watch, question, topK);
+      if (i === 0) continue; // the first run of a size lays out its memory
+      totals.push(total);
+      steps.push(...watch.times.get("decoder")!);
+      tokens += read;
+      for (const [stage, times] of stages) times.push(watch.total(stage));
+    }
+  return {
+    total: median(totals),
+    stages: Object.fromEntries([...stages].map(([stage, times]) => [stage, median(times)])),
+    step: median(steps),
+    steps: steps.length / totals.length,
+    tokens: tokens / totals.length,
+  };
+}
+
+/** What `ReAtt.answer` does, watched. Returns how many tokens were read. */
+async function answerInStages(
+  { config, tokenizer }: ReAtt,
+  index: TokenIndex,
+  { encoder, reader }: { encoder: EncoderSession; reader: ReaderSession },
+  watch: Stopwatch,
+  text: string,
+  topK: number,
+): Promise<number> {
+  const ids = retrievalQuestionIds(tokenizer, text);
+  const [vectors] = await watch.time("question to vectors", () =>
+    encodeSequences(encoder, config, [ids], "queries"),
+  );
+  const found = await watch.time("search", async () => {
+    const hits = await index.search(vectors!, { topK });
+    return index.passages(hits.map(({ ordinal }) => ordinal));
+  });
+  const passages = found.map((passage) => passageIds(tokenizer, passage, index.header.maxPassageTokens));
+  const question = readingQuestionIds(ids);
+  const watched: [EncoderSession, ReaderSession] = [
+    { ...encoder, lower: (...input) => watch.time("lower layers", () => encoder.lower(...input)) },
+    {
+      ...reader,
+      fuse: (...input) => watch.time("upper layers", () => reader.fuse(...input)),
+      step: (...input) => watch.time("decoder", () => reader.step(...input)),
+    },
+  ];
+  const readings: Reading[] = await read(config, ...watched, [{ question, passages }]);
+  if (readings.length !== 1) throw new Error("one question, one answer");
+  return passages.reduce((sum, passage) => sum + question.length + passage.length, 0);
+}

@@ -1,0 +1,68 @@
+/**
+ * A page to read of what a model has answered: a hundred questions, spread evenly over all that were asked, each with what is right, and the passage
+ * that the answer rests on.
+ *
+ *     npx tsx scripts/answers-page.ts --replies FILE.jsonl --out FILE.md      # of measure-mini.ts --replies
+ */
+
+import { readFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
+import { replaceFile } from "../../src/io/replace-file.ts";
+import type { Answered } from "./measure-mini.ts";
+
+const { values } = parseArgs({ options: { replies: { type: "string" }, out: { type: "string" } } });
+const QUESTIONS = 100;
+/** Characters of a passage on either side of the answer. */
+const AROUND = 120;
+
+function verdict({ answer, answers }: Answered): string {
+  if (exactMatch(answer[10], answers)) return "right";
+  const overlap = f1(answer[10], answers);
+  return overlap > 0 ? `partly (F1 ${overlap.toFixed(2)})` : "wrong";
+}
+
+/** The passage with the answer that the decoder looked at most; without one, the passage it looked at most. */
+function evidence({ passages, passageId }: Answered): string {
+  const byAttention = passages.toSorted((a, b) => b.attention - a.attention);
+  const best = byAttention.find(({ span }) => span) ?? byAttention[0]!;
+  const { id, title, text, attention, span } = best;
+  const { start, end } = span ?? { start: 0, end: 0 };
+  const [before, after] = [text.slice(Math.max(0, start - AROUND), start), text.slice(end, end + AROUND)];
+  const marked = span ? `**${text.slice(start, end)}**` : "";
+  const place = passages.findIndex((passage) => passage.id === passageId) + 1;
+  const asked = id === passageId ? "the paragraph asked about" : "another paragraph";
+  const found = place ? `found in place ${place}` : "not found";
+  return `*${title}*, ${asked} (${found}), attention ${attention.toFixed(2)}: …${before}${marked}${after}…`;
+}
+
+const entry = (reply: Answered, i: number): string =>
+  [
+    `**${i + 1}. ${reply.question}**`,
+    "",
+    `- ${verdict(reply)}: “${reply.answer[10]}”, confidence ${reply.confidence.toFixed(2)}; accepted: ${[...new Set(reply.answers)].join(" / ")}`,
+    `- ${evidence(reply).replace(/\s+/g, " ")}`,
+    "",
+  ].join("\n");
+
+function page(replies: readonly Answered[]): string {
+  const chosen = Array.from(
+    { length: QUESTIONS },
+    (_, i) => replies[Math.floor((i * replies.length) / QUESTIONS)]!,
+  );
+  const right = chosen.filter((reply) => verdict(reply) === "right").length;
+  const partly = chosen.filter((reply) => verdict(reply).startsWith("partly")).length;
+  return [
+    "# A hundred questions",
+    "",
+    `Of SQuAD's dev articles, spread evenly, good and bad: ${right} answers are right, ${partly} share words with a right one. The model read ten`,
+    "passages that it had found among 2,067. Shown is the passage that the answer stands in, with the decoder's share of attention.",
+    "",
+    ...chosen.map(entry),
+  ].join("\n");
+}
+
+if (!values.replies || !values.out) throw new Error("give --replies FILE.jsonl and --out FILE.md");
+const lines = (await readFile(values.replies, "utf8")).trim().split("\n");
+const text = page(lines.map((line): Answered => JSON.parse(line)));
+await replaceFile(values.out, (file) => file.writeFile(text));

@@ -1,0 +1,168 @@
+/**
+ * What `scripts/train-mini` trains on: passages of Wikipedia, SQuAD's training questions with excerpts of its paragraphs, and questions made
+ * from sentences of Wikipedia.
+ *
+ *     npx tsx scripts/train-mini-data.ts --data ../shared/data --out DIR [--passages N] [--hold-out N]
+ *
+ * DIR/corpus.jsonl and DIR/questions.jsonl are to train on. DIR/squad has SQuAD alone: `train.jsonl` with the
+ * paragraphs of its training articles, and to choose by `held-out.jsonl`, the questions about some of these, which nothing is trained on, and
+ * `corpus.jsonl`, all paragraphs. Nothing is made of SQuAD's dev questions or of their articles.
+ */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { replaceFile } from "../../src/io/replace-file.ts";
+import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
+import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
+import type { Passage } from "../../src/text/passage.ts";
+import { createRandom } from "../../src/math/random.ts";
+import { sentences } from "../../src/training/salient-spans/sentences.ts";
+import { loadTagger, maskedSentences, type Span, type Tagger } from "../../src/training/salient-spans/index.ts";
+import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
+import { ask, wordsOf } from "./data/ask.ts";
+import { excerpt } from "./data/excerpt.ts";
+
+const { values } = parseArgs({
+  options: {
+    data: { type: "string", default: "../shared/data" },
+    out: { type: "string", default: "runs/reatt-mini/data" },
+    passages: { type: "string", default: "40000" },
+    "hold-out": { type: "string", default: "4" },
+  },
+});
+const SEED = 1;
+/** Words of a passage of Wikipedia, at least. Short ones cost little, so that there can be many. */
+const PASSAGE_WORDS = 30;
+/** Words of an excerpt of SQuAD's, at least: a number between these. */
+const EXCERPT_WORDS = { least: 20, most: 50 };
+const MADE_UP_PER_PASSAGE = 2;
+/** Real questions are few; each stands so often among those made up, with an excerpt of its own. */
+const TIMES_SQUAD = 8;
+/** Words of an answer of SQuAD's, at most: all answers of a step are padded to its longest, and each of their places costs a distribution over the vocabulary. */
+const ANSWER_WORDS = 7;
+
+/** The share of questions that name the article: what a sentence is about, it often does not say. */
+const TITLED = 0.5;
+const LEAST_WORDS = 5;
+/** A question is kept if BM25 finds its passage among so many of all: others could be asked about any passage. */
+const FINDABLE = 20;
+
+/** Names, dates, numbers, and what follows an article: as in SQuAD, most answers are no names. */
+function answerTagger(names: Tagger): Tagger {
+  return async (sentence) => {
+    const spans: Span[] = [...(await names(sentence))];
+    const add = (kind: string, start: number, text: string): void => {
+      const end = start + text.length;
+      if (spans.every((span) => span.end <= start || end <= span.start)) spans.push({ start, end, kind });
+    };
+    for (const { index, 0: number } of sentence.matchAll(/(?<![\p{L}\d.,])\d[\d,.]*\d(?![\p{L}\d])/gu))
+      add("number", index, number);
+    for (const { index, 0: all, 1: phrase } of sentence.matchAll(
+      /\b(?:the|a|an|its|their|his|her) ((?:\p{Ll}{3,} ){0,2}\p{Ll}{4,})(?= (?:of|in|for|to|and|from|by|with|on|that|was|is)\b|[,.;])/gu,
+    ))
+      add("phrase", index + all.length - phrase!.length, phrase!);
+    return spans.sort((a, b) => a.start - b.start);
+  };
+}
+
+/** The first `limit` passages of the articles in `file`, of whole sentences. */
+async function wikiPassages(file: string, limit: number): Promise<Passage[]> {
+  const passages: Passage[] = [];
+  for await (const { id, title, text } of readPassages(file)) {
+    let start = 0;
+    for (const { end } of sentences(text)) {
+      if (wordsOf(text.slice(start, end)).length < PASSAGE_WORDS && end < text.length) continue;
+      passages.push({ id: `${id}-${start}`, title, text: text.slice(start, end).trim() });
+      start = end;
+      if (passages.length === limit) return passages;
+    }
+  }
+  return passages;
+}
+
+/** Each question `TIMES_SQUAD` times, and the passages that they are about. */
+function withExcerpts(
+  questions: readonly TrainingQuestion[],
+  paragraphs: readonly Passage[],
+): { questions: TrainingQuestion[]; excerpts: Passage[] } {
+  const { least, most } = EXCERPT_WORDS;
+  const byId = new Map(paragraphs.map((paragraph) => [paragraph.id, paragraph]));
+  const excerpts = new Map<string, Passage>();
+  const random = createRandom(SEED, "excerpts");
+  const copies = Array.from({ length: TIMES_SQUAD }, (_, copy) =>
+    questions.map((question) => {
+      const words = least + random.integer(most - least + 1);
+      const found = excerpt(byId.get(question.passageId!)!, { ...question, words }, random);
+      excerpts.set(found.id, found);
+      return { ...question, id: `${question.id}-${copy}`, passageId: found.id };
+    }),
+  );
+  return { questions: copies.flat(), excerpts: [...excerpts.values()] };
+}
+
+async function madeUp(passages: readonly Passage[]): Promise<TrainingQuestion[]> {
+  const questions: TrainingQuestion[] = [];
+  const titles = new Map(passages.map(({ id, title }) => [id, title]));
+  const bm25 = await buildBm25(passages);
+  const tagger = answerTagger(await loadTagger());
+  const random = createRandom(SEED, "made up");
+  const options = { tagger, perPassage: MADE_UP_PER_PASSAGE, seed: SEED };
+  for await (const { question: masked, entity, kind, passageId } of maskedSentences(passages, options)) {
+    const title = titles.get(passageId)!;
+    const named = random.next() < TITLED && !title.includes(entity);
+    const question = ask({ masked, answer: entity, kind, title: named ? title : "" }, random);
+    if (wordsOf(question).length < LEAST_WORDS) continue;
+    if (bm25.search(question, FINDABLE).every(({ id }) => id !== passageId)) continue;
+    questions.push({ id: `made-up-${questions.length}`, question, answers: [entity], passageId });
+  }
+  return questions;
+}
+
+const lines = (records: readonly object[]): string =>
+  records.map((record) => `${JSON.stringify(record)}\n`).join("");
+const record = ({ id, title, text }: Passage): object => ({ _id: id, title, text });
+const asRecord = ({ id, question, answers, passageId }: TrainingQuestion): object => ({
+  id,
+  question,
+  answers,
+  passage_id: passageId,
+});
+
+async function main(): Promise<void> {
+  const { data, out } = values;
+  const squad = join(data, "squad");
+  const paragraphs: Passage[] = [];
+  for await (const passage of readPassages(join(squad, "corpus.jsonl"))) paragraphs.push(passage);
+  const titles = new Map(paragraphs.map(({ id, title }) => [id, title]));
+  const train = await readTrainingFile(join(squad, "train.jsonl"));
+  const dev = await readQuestions(join(squad, "dev.jsonl"));
+  const articles = [...new Set(train.map(({ passageId }) => titles.get(passageId!)!))];
+  const heldOut = new Set(
+    createRandom(SEED, "hold out").shuffle(articles).slice(0, Number(values["hold-out"])),
+  );
+  const isHeldOut = ({ passageId }: TrainingQuestion): boolean => heldOut.has(titles.get(passageId!)!);
+  const devArticles = new Set(dev.map(({ passageId }) => titles.get(passageId!)));
+  const wiki = await wikiPassages(join(data, "wiki", "articles.jsonl.gz"), Number(values.passages));
+  const own = paragraphs.filter(({ title }) => !devArticles.has(title));
+  const asked = train.filter((question) => !isHeldOut(question));
+  const short = asked.filter(({ answers }) =>
+    answers.every((answer) => wordsOf(answer).length <= ANSWER_WORDS),
+  );
+  const { questions: real, excerpts } = withExcerpts(short, own);
+  const files = {
+    "corpus.jsonl": [...excerpts, ...wiki].map(record),
+    "questions.jsonl": [...real, ...(await madeUp(wiki))].map(asRecord),
+    "squad/corpus.jsonl": paragraphs.map(record),
+    "squad/train-corpus.jsonl": own.map(record),
+    "squad/train.jsonl": asked.map(asRecord),
+    "squad/held-out.jsonl": train.filter(isHeldOut).map(asRecord),
+  };
+  await mkdir(join(out, "squad"), { recursive: true });
+  for (const [name, records] of Object.entries(files)) {
+    await replaceFile(join(out, name), (file) => file.writeFile(lines(records)));
+    process.stdout.write(`${join(out, name)}: ${records.length}\n`);
+  }
+}
+
+await main();

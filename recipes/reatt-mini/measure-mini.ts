@@ -1,0 +1,171 @@
+/**
+ * Measures a model on SQuAD as the table in models/reatt-mini/README.md has it: R@1, 5, 20 of the gold paragraph, then exact match and F1
+ * reading the gold paragraph and 5, 10 and 20 that were retrieved. Prints a JSON object.
+ *
+ *     npx tsx scripts/measure-mini.ts --model DIR --replies FILE.jsonl [--corpus FILE] [--questions FILE] [--every N]
+ *                                     [--lambda X] [--k1 X] [--b X]
+ *
+ * `--replies` keeps what was answered, a line for each question; stopped, the same command goes on. `--every N` reads every Nth question alone.
+ * `--lambda X` ranks by BM25 + X times the model's score: 0 is BM25 alone.
+ */
+
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startProgress } from "../../src/cli/progress.ts";
+import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
+import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
+import { replaceFile } from "../../src/io/replace-file.ts";
+import { isMissing } from "../../src/retrieval/index/format/storage.ts";
+import type { Interpolation } from "../../src/retrieval/hybrid.ts";
+import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
+import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
+import { readPassages } from "../../src/text/read-passages.ts";
+import { openAppendFile } from "../../src/training/report/append-file.ts";
+import { recallOf } from "../../src/training/run/evaluate.ts";
+import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
+
+const { values } = parseArgs({
+  options: {
+    model: { type: "string", default: "models/reatt-mini" },
+    corpus: { type: "string", default: "../shared/data/squad/corpus.jsonl" },
+    questions: { type: "string", default: "../shared/data/squad/dev.jsonl" },
+    every: { type: "string", default: "1" },
+    replies: { type: "string", default: "runs/replies.jsonl" },
+    lambda: { type: "string" },
+    k1: { type: "string", default: "0.9" },
+    b: { type: "string", default: "0.4" },
+  },
+});
+
+/** What is read: the gold paragraph, or so many that were retrieved. */
+const READINGS = ["gold", 5, 10, 20] as const;
+
+/** A question with what was answered to it: a line of `--replies`. */
+export interface Answered {
+  readonly question: string;
+  readonly answers: readonly string[];
+  readonly passageId: string;
+  /** What the model and its ranking were: those of another are not gone on with. */
+  readonly of: { readonly model: string; readonly found: readonly string[] };
+  /** By what was read. */
+  readonly answer: Readonly<Record<(typeof READINGS)[number], string>>;
+  /** Of the answer from 10 passages. */
+  readonly confidence: number;
+  readonly passages: readonly Evidence[];
+}
+
+const percent = (share: number): number => Number((100 * share).toFixed(1));
+const mean = (numbers: readonly number[]): number => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
+
+function quality(lines: readonly Answered[], reading: (typeof READINGS)[number]): object {
+  const of = (measure: (answer: string, gold: readonly string[]) => number): number =>
+    percent(mean(lines.map(({ answer, answers }) => measure(answer[reading], answers))));
+  return { EM: of((answer, gold) => Number(exactMatch(answer, gold))), F1: of(f1) };
+}
+
+/** `index` in which nothing is found but these passages. */
+const only = (index: TokenIndex, ids: readonly string[]): TokenIndex => ({
+  ...index,
+  searchBatch: (questions, options) => index.searchBatch(questions, { ...options, filter: new Set(ids) }),
+});
+
+async function interpolation(index: TokenIndex): Promise<Interpolation | undefined> {
+  const { lambda, k1, b } = values;
+  if (lambda === undefined) return undefined;
+  return { lexical: await openLexicalIndex(index, { k1: Number(k1), b: Number(b) }), lambda: Number(lambda) };
+}
+
+async function answerFrom(
+  model: ReAtt,
+  index: TokenIndex,
+  { question, answers, passageId }: TrainingQuestion,
+  hits: readonly Hit[],
+): Promise<Answered> {
+  const found = hits.map(({ id }) => id);
+  const replies = new Map<(typeof READINGS)[number], Reply>();
+  for (const reading of READINGS) {
+    const ids = reading === "gold" ? [passageId!] : found.slice(0, reading);
+    replies.set(reading, await model.answer(question, only(index, ids), { topK: ids.length }));
+  }
+  const answer = Object.fromEntries(READINGS.map((reading) => [reading, replies.get(reading)!.answer]));
+  const { confidence, passages } = replies.get(10)!;
+  const of = { model: values.model, found };
+  return {
+    ...{ question, answers, passageId: passageId!, of },
+    ...{ answer: answer as Answered["answer"], confidence, passages },
+  };
+}
+
+/** The whole lines of a file of replies; the file is left with these. */
+async function knownReplies(path: string): Promise<Answered[]> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (isMissing(error)) return "";
+    throw error;
+  });
+  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+  await replaceFile(path, (file) => file.writeFile(whole));
+  return whole
+    .split("\n")
+    .slice(0, -1)
+    .map((line): Answered => JSON.parse(line));
+}
+
+/** Answers the questions that the file of replies has not yet. */
+async function answerAll(
+  model: ReAtt,
+  index: TokenIndex,
+  questions: readonly TrainingQuestion[],
+  found: readonly (readonly Hit[])[],
+): Promise<Answered[]> {
+  const lines = await knownReplies(values.replies);
+  const isOther = ({ question, of }: Answered, i: number): boolean =>
+    question !== questions[i]?.question ||
+    of.model !== values.model ||
+    of.found.join() !== found[i]!.map(({ id }) => id).join();
+  if (lines.some(isOther))
+    throw new Error(`${values.replies} is of another model or ranking; give another file`);
+  const progress = startProgress("questions", questions.length);
+  progress.resume(lines.length);
+  await using file = await openAppendFile(values.replies);
+  for (let i = lines.length; i < questions.length; i++) {
+    const line = await answerFrom(model, index, questions[i]!, found[i]!);
+    await file.append(`${JSON.stringify(line)}\n`);
+    progress.update(lines.push(line));
+  }
+  progress.stop();
+  return lines;
+}
+
+async function measure(directory: string): Promise<void> {
+  await using model = await ReAtt.load(values.model);
+  await using index = await model.index(readPassages(values.corpus), { directory });
+  const questions = await readTrainingFile(values.questions);
+  const found = await model.retrieve(
+    questions.map(({ question }) => question),
+    index,
+    {
+      topK: Math.max(...READINGS.filter((reading) => reading !== "gold")),
+      interpolation: await interpolation(index),
+    },
+  );
+  const recall = recallOf(questions, found);
+  const isRead = (_: unknown, i: number): boolean => i % Number(values.every) === 0;
+  const lines = await answerAll(model, index, questions.filter(isRead), found.filter(isRead));
+  const result = {
+    model: values.model,
+    questions: questions.length,
+    ...Object.fromEntries([1, 5, 20].map((k) => [`R@${k}`, percent(recall[`recall@${k}`]!)])),
+    read: lines.length,
+    reading: Object.fromEntries(READINGS.map((reading) => [reading, quality(lines, reading)])),
+  };
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+}
+
+const directory = await mkdtemp(join(tmpdir(), "reatt-mini-"));
+try {
+  await measure(directory);
+} finally {
+  await rm(directory, { recursive: true });
+}

@@ -1,0 +1,77 @@
+/**
+ * Finds, on questions whose passage is known, the k1 and b at which BM25 has the passage in first place most often, and the lambda at which BM25 +
+ * lambda x the model's score does. Prints them as options of measure-mini.ts. Not for questions that are measured on afterwards.
+ *
+ *     npx tsx scripts/tune-bm25.ts --model DIR --corpus FILE --questions FILE
+ */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ReAtt } from "../../src/reatt.ts";
+import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
+import { MIN_CANDIDATES, scoreBoth, tuneLambda } from "../../src/retrieval/hybrid.ts";
+import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
+import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
+import { readPassages } from "../../src/text/read-passages.ts";
+import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
+
+const { values } = parseArgs({
+  options: {
+    model: { type: "string", default: "models/reatt-mini" },
+    corpus: { type: "string", default: "runs/reatt-mini/data/squad/train-corpus.jsonl" },
+    questions: { type: "string", default: "runs/reatt-mini/data/squad/train.jsonl" },
+  },
+});
+const K1 = [0.6, 0.9, 1.2, 1.5, 1.8, 2.1];
+const B = [0.2, 0.4, 0.6, 0.75, 0.9];
+/** Lambda is chosen on so many questions. */
+const INTERPOLATED = 500;
+
+interface Parameters {
+  readonly k1: number;
+  readonly b: number;
+}
+
+async function tuneParameters(questions: readonly TrainingQuestion[]): Promise<Parameters> {
+  const bm25 = await buildBm25(readPassages(values.corpus));
+  let best = { k1: 0, b: 0, right: -1 };
+  for (const k1 of K1)
+    for (const b of B) {
+      const isRight = ({ question, passageId }: TrainingQuestion): boolean =>
+        bm25.search(question, 1, { k1, b })[0]?.id === passageId;
+      const right = questions.filter(isRight).length;
+      process.stdout.write(`k1 ${k1} b ${b}: R@1 ${((100 * right) / questions.length).toFixed(2)}\n`);
+      if (right > best.right) best = { k1, b, right };
+    }
+  return best;
+}
+
+async function tune(model: ReAtt, index: TokenIndex, questions: readonly TrainingQuestion[]): Promise<void> {
+  const parameters = await tuneParameters(questions);
+  const lexical = await openLexicalIndex(index, parameters);
+  const spread = questions.filter((_, i) => i % Math.ceil(questions.length / INTERPOLATED) === 0);
+  const candidates = [];
+  for (const { question: text, passageId } of spread) {
+    const [vectors] = await model.encodeQuestions([text]);
+    const question = { text, vectors: vectors! };
+    const search = { topK: MIN_CANDIDATES };
+    const lists = { lexical: lexical.search(text, search), dense: await index.search(vectors!, search) };
+    candidates.push({ passageId, union: await scoreBoth(index, lexical, question, lists) });
+  }
+  const { lambda, value } = tuneLambda(candidates, ([first], { passageId }) =>
+    Number(first?.id === passageId),
+  );
+  process.stdout.write(`R@1 of both ${(100 * value).toFixed(2)} (${candidates.length} questions)\n`);
+  process.stdout.write(`--k1 ${parameters.k1} --b ${parameters.b} --lambda ${lambda}\n`);
+}
+
+const directory = await mkdtemp(join(tmpdir(), "reatt-tune-"));
+try {
+  await using model = await ReAtt.load(values.model);
+  await using index = await model.index(readPassages(values.corpus), { directory });
+  await tune(model, index, await readTrainingFile(values.questions));
+} finally {
+  await rm(directory, { recursive: true });
+}

@@ -1,0 +1,121 @@
+/**
+ * Reader of safetensors: 8 bytes N, little-endian; N bytes of JSON that map a name to dtype, shape and
+ * `data_offsets: [begin, end]`; the data, to which the offsets count, without holes or overlaps.
+ *
+ * Source: https://huggingface.co/docs/safetensors/index#format
+ */
+
+import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
+import { type InputFile, openInputFile } from "../io/input-file.ts";
+import { DTYPE_BYTES, elementCount, isCount, readNumbers } from "./values.ts";
+import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
+
+const MAX_HEADER_BYTES = 25_000_000; // a 3 GB checkpoint has 60 kB
+const LENGTH_BYTES = 8;
+
+interface StoredTensor extends TensorInfo {
+  /** Bytes from the beginning of the data. */
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** @throws {InputError} with file and tensor: truncated, oversized, or a header that contradicts itself or the file. */
+export async function openSafetensors(path: string): Promise<WeightFile> {
+  const file = await openInputFile(path);
+  try {
+    const headerBytes = await readHeaderLength(file);
+    const header = parseHeader(path, await file.read(LENGTH_BYTES, headerBytes));
+    const dataStart = LENGTH_BYTES + headerBytes;
+    const tensors = new Map(header.map(([name, entry]) => [name, checkTensor(path, name, entry)]));
+    checkLayout(path, [...tensors.values()], file.size - dataStart);
+    return {
+      path,
+      tensors,
+      async read(name) {
+        const tensor = findTensor(tensors, name, path);
+        return readNumbers(file, tensor, dataStart + tensor.begin, elementCount(tensor.shape));
+      },
+      [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await file[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function readHeaderLength(file: InputFile): Promise<number> {
+  const length = Number((await file.read(0, LENGTH_BYTES)).readBigUInt64LE());
+  const limit = Math.min(MAX_HEADER_BYTES, file.size - LENGTH_BYTES);
+  if (length > limit) throw damaged(file.path, `a header of at most ${limit} bytes`, `a length of ${length}`);
+  return length;
+}
+
+/** The entries of the header without `__metadata__`, which is no tensor. */
+function parseHeader(path: string, bytes: Buffer): [name: string, entry: unknown][] {
+  let text: string;
+  let header: unknown;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    header = JSON.parse(text);
+  } catch (cause) {
+    throw damaged(path, "a header of JSON", excerpt(bytes.toString("latin1")), cause);
+  }
+  if (typeof header !== "object" || header === null || Array.isArray(header)) {
+    throw damaged(path, "a header that is a JSON object", excerpt(header));
+  }
+  const twice = firstRepeated(stringsAtDepthOne(text));
+  if (twice !== undefined) throw damaged(path, "one entry a tensor", `two for ${twice}`);
+  return Object.entries(header).filter(([name]) => name !== "__metadata__");
+}
+
+/** The keys of an object in JSON as often as they stand there: `JSON.parse` keeps only the last of equal ones. */
+function stringsAtDepthOne(json: string): string[] {
+  const strings: string[] = [];
+  let depth = 0;
+  for (let i = 0; i < json.length; i++) {
+    const character = json[i]!;
+    if (character === '"') {
+      const start = i;
+      for (i++; json[i] !== '"'; i++) if (json[i] === "\\") i++;
+      if (depth === 1) strings.push(JSON.parse(json.slice(start, i + 1)));
+    } else if (character === "{" || character === "[") depth++;
+    else if (character === "}" || character === "]") depth--;
+  }
+  return strings;
+}
+
+function firstRepeated(names: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  return names.find((name) => seen.size === seen.add(name).size);
+}
+
+function checkTensor(path: string, name: string, entry: unknown): StoredTensor {
+  const { dtype, shape, data_offsets: offsets } = Object(entry);
+  const numberBytes = DTYPE_BYTES.get(dtype);
+  const bad = (expected: string) => damaged(`${path}: ${name}`, expected, excerpt(entry));
+  if (numberBytes === undefined) throw bad(`a dtype of ${[...DTYPE_BYTES.keys()].join(", ")}`);
+  if (!Array.isArray(shape) || !shape.every(isCount)) throw bad("a shape of whole numbers");
+  const bytes = elementCount(shape) * numberBytes;
+  const [begin, end] = Array.isArray(offsets) ? offsets : [];
+  if (!isCount(begin) || !isCount(end) || end - begin !== bytes)
+    throw bad(`data_offsets ${bytes} bytes apart`);
+  return { name, dtype, shape, file: path, begin, end };
+}
+
+/** Each tensor begins where another ends, the first at 0, and the last ends with the file. */
+function checkLayout(path: string, tensors: readonly StoredTensor[], dataBytes: number): void {
+  let end = 0;
+  for (const tensor of tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
+    if (tensor.begin !== end) {
+      throw damaged(`${path}: ${tensor.name}`, `data that begin at ${end}`, `data at ${tensor.begin}`);
+    }
+    end = tensor.end;
+  }
+  if (end !== dataBytes) throw damaged(path, `${end} bytes of data`, `${dataBytes}`);
+}
+
+function damaged(where: string, expected: string, got: string, cause?: unknown): InputError {
+  const remedy = "the file is damaged or no safetensors, fetch it again";
+  return new InputError({ where, expected, got, remedy }, { cause });
+}

@@ -1,0 +1,82 @@
+/** Tensors' numbers as they stand in a file, and as single precision in memory. */
+
+import { InputError } from "../io/errors.ts";
+import { HALVES_AT_ONCE, widenBfloat16, widenFloat16 } from "./half.ts";
+import type { InputFile } from "../io/input-file.ts";
+import type { TensorInfo } from "./weight-file.ts";
+
+/** Bytes of one number, by dtype. */
+export const DTYPE_BYTES: ReadonlyMap<string, number> = new Map([
+  ["F64", 8],
+  ["F32", 4],
+  ["F16", 2],
+  ["BF16", 2],
+  ["F8_E4M3", 1],
+  ["F8_E5M2", 1],
+  ["I64", 8],
+  ["I32", 4],
+  ["I16", 2],
+  ["I8", 1],
+  ["U64", 8],
+  ["U32", 4],
+  ["U16", 2],
+  ["U8", 1],
+  ["BOOL", 1],
+]);
+
+/** 4 GiB of single precision, the longest array of bytes in Node 20. The largest tensor of T5-11B has 2 ** 26. */
+const MAX_COUNT = 2 ** 30;
+
+const WIDEN: ReadonlyMap<string, typeof widenFloat16> = new Map([
+  ["F16", widenFloat16],
+  ["BF16", widenBfloat16],
+]);
+
+/** Reads `count` numbers that stand at byte `position`, as single precision. The host is little-endian, as the files are. */
+export async function readNumbers(
+  file: InputFile,
+  tensor: TensorInfo,
+  position: number,
+  count: number,
+): Promise<Float32Array> {
+  const widen = WIDEN.get(tensor.dtype);
+  if (widen === undefined && tensor.dtype !== "F32")
+    throw unreadable(tensor, "F32, F16 or BF16", tensor.dtype);
+  if (count > MAX_COUNT) throw unreadable(tensor, `at most ${MAX_COUNT} numbers`, `${count}`);
+  const numbers = new Float32Array(count);
+  if (widen === undefined) {
+    await file.readInto(bytesOf(numbers), position);
+    return numbers;
+  }
+  const scratch = new Uint16Array(Math.min(count, HALVES_AT_ONCE));
+  for (let start = 0; start < count; start += HALVES_AT_ONCE) {
+    const halves = scratch.subarray(0, Math.min(HALVES_AT_ONCE, count - start));
+    await file.readInto(bytesOf(halves), position + 2 * start);
+    widen(halves, numbers.subarray(start, start + halves.length));
+  }
+  return numbers;
+}
+
+/** How many numbers a tensor of this shape has. */
+export function elementCount(shape: readonly number[]): number {
+  return shape.reduce((count, size) => count * size, 1);
+}
+
+/** Whether a value that came from a file can be a size or an offset. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** The memory of an array of numbers, not a copy of it. */
+export function bytesOf(numbers: Float32Array | Uint16Array): Buffer {
+  return Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+}
+
+function unreadable({ file, name }: TensorInfo, expected: string, got: string): InputError {
+  return new InputError({
+    where: `${file}: ${name}`,
+    expected,
+    got,
+    remedy: "use the fp32, fp16 or bf16 weights of a T5",
+  });
+}

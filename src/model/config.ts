@@ -1,0 +1,271 @@
+/** The shape of a model: what `config.json` of a Hugging Face T5 folder says, in our words, checked at the border. */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { InputError, systemProblem } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
+import { replaceFile } from "../io/replace-file.ts";
+
+/** Sizes and choices of a T5 encoder-decoder with a retrieval head. */
+export interface ModelConfig {
+  readonly vocabularySize: number;
+  /** Width of the residual stream (`d_model`). */
+  readonly modelSize: number;
+  /** Width of one head (`d_kv`); `heads * headSize` need not equal `modelSize`. */
+  readonly headSize: number;
+  readonly heads: number;
+  /** Inner width of the feed-forward layers (`d_ff`). */
+  readonly feedForwardSize: number;
+  readonly encoderLayers: number;
+  readonly decoderLayers: number;
+  /** T5 v1.0 has `relu`, v1.1 has `gated-gelu` (tanh approximation). */
+  readonly feedForward: "relu" | "gated-gelu";
+  /** True where the embedding is also the output layer; then the decoder output is scaled by `modelSize ** -0.5`. */
+  readonly tied: boolean;
+  readonly relativeBuckets: number;
+  readonly relativeMaxDistance: number;
+  readonly layerNormEpsilon: number;
+  readonly dropoutRate: number;
+  readonly padId: number;
+  readonly eosId: number;
+  readonly decoderStartId: number;
+  /** B of the paper: the encoder block, 0-based, whose self-attention is the retrieval attention. Blocks below it see question or passage alone. */
+  readonly retrievalLayer: number;
+  /** The head of that block whose attention is the retrieval score. */
+  readonly retrievalHead: number;
+  /** Temperature of the softmax over head weights while the head is being learned. */
+  readonly distillationTau: number;
+  /** The learned `exp(s)` by which training multiplies retrieval scores; search does not need it. */
+  readonly retrievalScale: number;
+  /**
+   * Whether query vectors are made by lower layers of their own, which begin as a copy of the encoder's, so that they can be
+   * trained while passage keys stay as they are. The embedding is shared.
+   */
+  readonly queryEncoder: boolean;
+  /** So many tokens in a row stand in an answer once at most (`no_repeat_ngram_size`); 0: as often as the model writes them. */
+  readonly noRepeatSize: number;
+}
+
+const FILE = "config.json";
+
+/** Above every T5 (the largest vocabulary of one has 250,112 rows), below what would take all memory. */
+const MAX_SIZE = 10_000_000;
+const MAX_LAYERS = 1_000;
+const size = z.int().min(1).max(MAX_SIZE);
+const layers = z.int().min(1).max(MAX_LAYERS);
+const id = z.int().min(0);
+
+/** The keys that decide what the model computes. Those that may be left out have the defaults of Hugging Face's `T5Config`. */
+const ConfigFile = z.strictObject({
+  model_type: z.enum(["t5", "reatt"]).default("t5"),
+  vocab_size: size,
+  d_model: size,
+  d_kv: size,
+  num_heads: size,
+  d_ff: size,
+  num_layers: layers,
+  num_decoder_layers: layers.optional(),
+  feed_forward_proj: z.enum(["relu", "gated-gelu"]).default("relu"),
+  tie_word_embeddings: z.boolean().default(true),
+  relative_attention_num_buckets: z.int().min(4).max(MAX_SIZE).default(32),
+  relative_attention_max_distance: z.int().min(1).max(MAX_SIZE).default(128),
+  layer_norm_epsilon: z.number().positive().default(1e-6),
+  dropout_rate: z.number().min(0).lt(1).default(0.1),
+  pad_token_id: id.default(0),
+  eos_token_id: id.default(1),
+  decoder_start_token_id: id.optional(),
+  retrieval_layer: id.optional(),
+  retrieval_head: id.default(0),
+  distillation_tau: z.number().positive().default(0.001),
+  retrieval_scale: z.number().positive().default(1),
+  retrieval_query_encoder: z.boolean().default(false),
+  no_repeat_ngram_size: z.int().min(0).default(0),
+  // Follow from the keys above and must not contradict them.
+  dense_act_fn: z.string().optional(),
+  is_gated_act: z.boolean().optional(),
+  scale_decoder_outputs: z.boolean().optional(),
+  // Only these values are computed here.
+  is_encoder_decoder: z.literal(true).optional(),
+  is_decoder: z.literal(false).optional(),
+  add_cross_attention: z.literal(false).optional(),
+  tie_encoder_decoder: z.literal(false).optional(),
+  pruned_heads: z.strictObject({}).optional(),
+});
+
+type ConfigFile = z.infer<typeof ConfigFile>;
+
+/** Keys that change nothing that is computed here: notes of tools, memory and output options, other defaults of `generate()`. */
+const IGNORED_KEYS: ReadonlySet<string> = new Set(
+  [
+    "_name_or_path _commit_hash name_or_path architectures auto_map transformers_version tokenizer_class",
+    "torch_dtype dtype torchscript use_bfloat16 gradient_checkpointing chunk_size_feed_forward tf_legacy_loss",
+    "_attn_implementation _attn_implementation_autoset attn_implementation use_cache output_past n_positions",
+    "return_dict output_attentions output_hidden_states output_scores return_dict_in_generate",
+    "initializer_factor classifier_dropout id2label label2id num_labels problem_type finetuning_task prefix",
+    "task_specific_params bos_token_id sep_token_id cls_token_id forced_bos_token_id forced_eos_token_id",
+    "max_length max_new_tokens min_length do_sample early_stopping num_beams num_beam_groups diversity_penalty",
+    "temperature top_k top_p typical_p repetition_penalty length_penalty",
+    "encoder_no_repeat_ngram_size bad_words_ids num_return_sequences remove_invalid_values",
+    "exponential_decay_length_penalty suppress_tokens begin_suppress_tokens",
+  ].flatMap((keys) => keys.split(" ")),
+);
+
+/**
+ * Reads and checks `config.json` of a T5 v1.0 or v1.1 folder; without ReAtt's keys, retrieval is head 0 of the middle block.
+ *
+ * A key that is `null` counts as left out. A key that is neither known nor known to be harmless is an error, since a model
+ * that computes something else than its config says would go unnoticed.
+ *
+ * @throws {InputError} naming the key.
+ */
+export async function readConfig(folder: string): Promise<ModelConfig> {
+  const file = join(folder, FILE);
+  const entries = Object.entries(await readObject(file));
+  const relevant = entries.filter(([key, value]) => value !== null && !IGNORED_KEYS.has(key));
+  const parsed = ConfigFile.safeParse(Object.fromEntries(relevant), { reportInput: true });
+  if (!parsed.success) throw explain(file, parsed.error.issues[0]!);
+  const config = fromFile(parsed.data);
+  checkAgreement(file, parsed.data, config);
+  return config;
+}
+
+/**
+ * Writes `config.json` so that Hugging Face's T5 loads the folder. Keys of ours that it does not know it ignores.
+ *
+ * @param original the folder of the model that `config` came from; what else its config.json says is kept
+ * @throws {InputError} where the file cannot be written; the old one, if any, is then as it was.
+ */
+export async function writeConfig(folder: string, config: ModelConfig, original?: string): Promise<void> {
+  const { torch_dtype, dtype, ...kept } =
+    original === undefined ? {} : await readObject(join(original, FILE)); // the weights say it
+  const scaled = "scale_decoder_outputs" in kept ? { scale_decoder_outputs: config.tied } : {};
+  const text = JSON.stringify({ ...kept, ...toFile(config), ...scaled }, null, 2);
+  await replaceFile(join(folder, FILE), (handle) => handle.writeFile(`${text}\n`));
+}
+
+function fromFile(file: ConfigFile): ModelConfig {
+  return {
+    vocabularySize: file.vocab_size,
+    modelSize: file.d_model,
+    headSize: file.d_kv,
+    heads: file.num_heads,
+    feedForwardSize: file.d_ff,
+    encoderLayers: file.num_layers,
+    decoderLayers: file.num_decoder_layers ?? file.num_layers,
+    feedForward: file.feed_forward_proj,
+    // transformers 5 writes `tie_word_embeddings: true` for every T5 and tells v1.1 by this other key.
+    tied: file.scale_decoder_outputs ?? file.tie_word_embeddings,
+    relativeBuckets: file.relative_attention_num_buckets,
+    relativeMaxDistance: file.relative_attention_max_distance,
+    layerNormEpsilon: file.layer_norm_epsilon,
+    dropoutRate: file.dropout_rate,
+    padId: file.pad_token_id,
+    eosId: file.eos_token_id,
+    decoderStartId: file.decoder_start_token_id ?? file.pad_token_id,
+    retrievalLayer: file.retrieval_layer ?? Math.floor(file.num_layers / 2),
+    retrievalHead: file.retrieval_head,
+    distillationTau: file.distillation_tau,
+    retrievalScale: file.retrieval_scale,
+    queryEncoder: file.retrieval_query_encoder,
+    noRepeatSize: file.no_repeat_ngram_size,
+  };
+}
+
+function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectures: string[] } {
+  return {
+    architectures: ["T5ForConditionalGeneration"],
+    model_type: "t5",
+    is_encoder_decoder: true,
+    vocab_size: config.vocabularySize,
+    d_model: config.modelSize,
+    d_kv: config.headSize,
+    num_heads: config.heads,
+    d_ff: config.feedForwardSize,
+    num_layers: config.encoderLayers,
+    num_decoder_layers: config.decoderLayers,
+    feed_forward_proj: config.feedForward,
+    tie_word_embeddings: config.tied,
+    relative_attention_num_buckets: config.relativeBuckets,
+    relative_attention_max_distance: config.relativeMaxDistance,
+    layer_norm_epsilon: config.layerNormEpsilon,
+    dropout_rate: config.dropoutRate,
+    pad_token_id: config.padId,
+    eos_token_id: config.eosId,
+    decoder_start_token_id: config.decoderStartId,
+    retrieval_layer: config.retrievalLayer,
+    retrieval_head: config.retrievalHead,
+    distillation_tau: config.distillationTau,
+    retrieval_scale: config.retrievalScale,
+    retrieval_query_encoder: config.queryEncoder,
+    no_repeat_ngram_size: config.noRepeatSize,
+  };
+}
+
+/** What no key can tell alone. */
+function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): void {
+  const gated = config.feedForward === "gated-gelu";
+  const activation = gated ? "gelu_new" : "relu";
+  const most = config.vocabularySize - 1;
+  const agreements: [key: keyof ConfigFile, agrees: boolean, expected: string][] = [
+    [
+      "retrieval_layer",
+      config.retrievalLayer < config.encoderLayers,
+      `a block from 0 to ${config.encoderLayers - 1}`,
+    ],
+    ["retrieval_head", config.retrievalHead < config.heads, `a head from 0 to ${config.heads - 1}`],
+    ["pad_token_id", config.padId <= most, `a token from 0 to ${most}`],
+    ["eos_token_id", config.eosId <= most, `a token from 0 to ${most}`],
+    ["decoder_start_token_id", config.decoderStartId <= most, `a token from 0 to ${most}`],
+    // The decoder has one bucket a distance for half of them and spreads the rest up to the maximum.
+    [
+      "relative_attention_max_distance",
+      config.relativeMaxDistance > config.relativeBuckets / 2,
+      "more than half the buckets",
+    ],
+    ["dense_act_fn", (file.dense_act_fn ?? activation) === activation, `${activation}, by feed_forward_proj`],
+    ["is_gated_act", (file.is_gated_act ?? gated) === gated, `${gated}, by feed_forward_proj`],
+    ["scale_decoder_outputs", file.tie_word_embeddings || !config.tied, "false, by tie_word_embeddings"],
+  ];
+  const contradiction = agreements.find(([, agrees]) => !agrees);
+  if (contradiction !== undefined)
+    throw unusable(path, contradiction[0], contradiction[2], file[contradiction[0]]);
+}
+
+function explain(file: string, issue: z.core.$ZodIssue): InputError {
+  if (issue.code === "unrecognized_keys") {
+    const key = issue.keys[0]!;
+    const remedy = "remove the key if the model computes the same without it";
+    return unusable(
+      file,
+      [...issue.path, key].join("."),
+      "no key beyond those of T5 and ReAtt",
+      issue.input?.[key],
+      remedy,
+    );
+  }
+  const expected = issue.message.replace(/^.*?expected /, "").replace(/, received .*$/, "");
+  return unusable(file, String(issue.path[0]), expected, issue.input);
+}
+
+function unusable(file: string, key: string, expected: string, value: unknown, remedy?: string): InputError {
+  return new InputError({
+    where: `${file}: ${key}`,
+    expected,
+    got: value === undefined ? "nothing" : excerpt(value),
+    remedy: remedy ?? "use a T5 v1.0 or v1.1 model, with ReAtt's keys or without",
+  });
+}
+
+async function readObject(file: string): Promise<Record<string, unknown>> {
+  try {
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, "utf8")));
+  } catch (cause) {
+    const unreadable = (cause as NodeJS.ErrnoException).code !== undefined;
+    const got = unreadable ? systemProblem(cause) : "something else";
+    throw new InputError(
+      { where: file, expected: "a JSON object", got, remedy: "give the folder of a Hugging Face model" },
+      { cause },
+    );
+  }
+}

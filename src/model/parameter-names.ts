@@ -1,0 +1,136 @@
+/**
+ * Which weights a model has: the one table of our parameter tree, the names in a Hugging Face T5 checkpoint, and the shapes.
+ *
+ * Source: Hugging Face transformers, `T5ForConditionalGeneration`; the checkpoints of google/t5-* and neulab/reatt-*.
+ */
+
+import type { ModelConfig } from "./config.ts";
+import type {
+  AttentionParameters,
+  DecoderBlockParameters,
+  EncoderBlockParameters,
+  EncoderParameters,
+  FeedForwardParameters,
+  ModelParameters,
+} from "./parameters.ts";
+
+/** What the names of a query encoder's weights begin with; those of the encoder begin with `encoder`. */
+const QUERY_ENCODER = "query_encoder";
+
+/** Makes what stands for one weight, given its name in the checkpoint and its shape. */
+export type Leaf<T> = (name: string, shape: readonly number[]) => T;
+
+/**
+ * The parameter tree of a model, each leaf made by `leaf`.
+ *
+ * `leaf` is called once for every name in the checkpoint: tied embeddings are one leaf in two places.
+ * `buildParameters(config, (name) => name)` is the table of names.
+ */
+export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelParameters<T> {
+  const { modelSize, heads, relativeBuckets, encoderLayers, decoderLayers } = config;
+  const embeddingShape = [config.vocabularySize, modelSize];
+  const embedding = leaf("shared.weight", embeddingShape);
+  const stack = <Block>(name: string, layers: number, block: (name: string) => Block) => ({
+    blocks: Array.from({ length: layers }, (_, n) => block(`${name}.block.${n}`)),
+    relativeBias: leaf(`${name}.block.0.layer.0.SelfAttention.relative_attention_bias.weight`, [
+      relativeBuckets,
+      heads,
+    ]),
+    finalNorm: leaf(`${name}.final_layer_norm.weight`, [modelSize]),
+  });
+  const encoder = stack("encoder", encoderLayers, (name) => encoderBlock(config, leaf, name));
+  return {
+    embedding,
+    encoder,
+    decoder: stack("decoder", decoderLayers, (name) => decoderBlock(config, leaf, name)),
+    outputEmbedding: config.tied ? embedding : leaf("lm_head.weight", embeddingShape),
+    queryEncoder: config.queryEncoder ? queryEncoder(config, leaf, encoder) : encoder,
+  };
+}
+
+/** Every weight a model has: its name in the checkpoint -> its shape. */
+export function parameterShapes(config: ModelConfig): Map<string, readonly number[]> {
+  const shapes = new Map<string, readonly number[]>();
+  buildParameters(config, (name, shape) => shapes.set(name, shape));
+  return shapes;
+}
+
+/** Whether a weight is one that a query encoder has beside the encoder. */
+export const isOfQueryEncoder = (name: string): boolean => name.startsWith(`${QUERY_ENCODER}.`);
+
+/** The weight of the encoder in whose place a query encoder has this one. */
+export const encoderName = (name: string): string => name.replace(QUERY_ENCODER, "encoder");
+
+/** What is not of its own it has in common with the encoder. */
+function queryEncoder<T>(
+  config: ModelConfig,
+  leaf: Leaf<T>,
+  encoder: EncoderParameters<T>,
+): EncoderParameters<T> {
+  const { retrievalLayer, relativeBuckets, modelSize, heads, headSize } = config;
+  const block = (n: number): string => `${QUERY_ENCODER}.block.${n}`;
+  const lower = Array.from({ length: retrievalLayer }, (_, n) => encoderBlock(config, leaf, block(n)));
+  const bias = `${block(0)}.layer.0.SelfAttention.relative_attention_bias.weight`;
+  const retrieval = `${block(retrievalLayer)}.layer.0`;
+  const common = encoder.blocks[retrievalLayer]!;
+  const query = leaf(`${retrieval}.SelfAttention.q.weight`, [heads * headSize, modelSize]);
+  const asking: EncoderBlockParameters<T> = {
+    ...common,
+    attentionNorm: leaf(`${retrieval}.layer_norm.weight`, [modelSize]),
+    attention: { ...common.attention, query },
+  };
+  return {
+    ...encoder,
+    blocks: [...lower, asking],
+    relativeBias: leaf(bias, [relativeBuckets, heads]),
+  };
+}
+
+function encoderBlock<T>(config: ModelConfig, leaf: Leaf<T>, block: string): EncoderBlockParameters<T> {
+  return {
+    attentionNorm: leaf(`${block}.layer.0.layer_norm.weight`, [config.modelSize]),
+    attention: attention(config, leaf, `${block}.layer.0.SelfAttention`),
+    feedForwardNorm: leaf(`${block}.layer.1.layer_norm.weight`, [config.modelSize]),
+    feedForward: feedForward(config, leaf, `${block}.layer.1.DenseReluDense`),
+  };
+}
+
+function decoderBlock<T>(config: ModelConfig, leaf: Leaf<T>, block: string): DecoderBlockParameters<T> {
+  return {
+    selfAttentionNorm: leaf(`${block}.layer.0.layer_norm.weight`, [config.modelSize]),
+    selfAttention: attention(config, leaf, `${block}.layer.0.SelfAttention`),
+    crossAttentionNorm: leaf(`${block}.layer.1.layer_norm.weight`, [config.modelSize]),
+    crossAttention: attention(config, leaf, `${block}.layer.1.EncDecAttention`),
+    feedForwardNorm: leaf(`${block}.layer.2.layer_norm.weight`, [config.modelSize]),
+    feedForward: feedForward(config, leaf, `${block}.layer.2.DenseReluDense`),
+  };
+}
+
+function attention<T>(config: ModelConfig, leaf: Leaf<T>, layer: string): AttentionParameters<T> {
+  const { modelSize } = config;
+  const attentionSize = config.heads * config.headSize;
+  return {
+    query: leaf(`${layer}.q.weight`, [attentionSize, modelSize]),
+    key: leaf(`${layer}.k.weight`, [attentionSize, modelSize]),
+    value: leaf(`${layer}.v.weight`, [attentionSize, modelSize]),
+    output: leaf(`${layer}.o.weight`, [modelSize, attentionSize]),
+  };
+}
+
+function feedForward<T>(config: ModelConfig, leaf: Leaf<T>, layer: string): FeedForwardParameters<T> {
+  const widen = [config.feedForwardSize, config.modelSize];
+  const narrow = [config.modelSize, config.feedForwardSize];
+  if (config.feedForward === "relu") {
+    return {
+      kind: "relu",
+      inner: leaf(`${layer}.wi.weight`, widen),
+      outer: leaf(`${layer}.wo.weight`, narrow),
+    };
+  }
+  return {
+    kind: "gated-gelu",
+    gate: leaf(`${layer}.wi_0.weight`, widen),
+    inner: leaf(`${layer}.wi_1.weight`, widen),
+    outer: leaf(`${layer}.wo.weight`, narrow),
+  };
+}

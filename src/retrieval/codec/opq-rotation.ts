@@ -1,0 +1,101 @@
+/**
+ * Coordinates in which residuals are cut into parts that weigh alike: the principal axes, dealt to the parts so that the
+ * product of the variances is about the same in each.
+ * Source: Ge et al., Optimized product quantization, 2014, section 4 (parametric solution, eigenvalue allocation).
+ */
+
+import { compile } from "../../tensor/session.ts";
+import { trace } from "../../tensor/trace.ts";
+import { dotProduct } from "../scoring/score.ts";
+import { partStarts } from "./codec.ts";
+
+const SWEEPS = 12; // Jacobi's method has converged long before
+
+/** [dimension, dimension], a row an axis: those of the first of `parts` parts first. `rows` is [n, dimension]. */
+export function balancedAxes(rows: Float32Array, dimension: number, parts: number): Float32Array {
+  const { values, vectors } = eigen(secondMoments(rows, dimension), dimension);
+  const least = Math.max(...values) * 1e-9;
+  const excess = values.map((value) => Math.log(Math.max(value, least) / least));
+  const largestFirst = values.map((_, axis) => axis).sort((a, b) => values[b]! - values[a]!);
+  const starts = partStarts(dimension, parts);
+  const dealt = Array.from({ length: parts }, (): number[] => []);
+  const sums = new Float64Array(parts);
+  for (const axis of largestFirst) {
+    let lightest = -1;
+    for (let part = 0; part < parts; part++) {
+      const hasRoom = dealt[part]!.length < starts[part + 1]! - starts[part]!;
+      if (hasRoom && (lightest < 0 || sums[part]! < sums[lightest]!)) lightest = part;
+    }
+    dealt[lightest]!.push(axis);
+    sums[lightest]! += excess[axis]!;
+  }
+  return Float32Array.from(dealt.flat().flatMap((axis) => [...vectors[axis]!]));
+}
+
+/** The coordinates of rows [n, dimension] along `axes`: products with rotated keys are those with the keys as they were. */
+export function rotate(rows: Float32Array, axes: Float32Array, dimension: number): Float32Array {
+  return Float32Array.from(rows, (_, i) => {
+    const d = i % dimension;
+    return dotProduct(rows, i - d, axes, d * dimension, dimension);
+  });
+}
+
+export interface Rotation extends AsyncDisposable {
+  /** As `rotate`, in float32. */
+  rotate(rows: Float32Array): Promise<Float32Array>;
+}
+
+/** `rotate` for many rows, on onnxruntime. */
+export async function openRotation(axes: Float32Array, dimension: number): Promise<Rotation> {
+  const graph = trace({ rows: ["float32", "row", dimension] }, (ops, { rows }) => ({
+    rotated: ops.matmul(rows, ops.transpose(ops.parameter("axes", [dimension, dimension]), [1, 0])),
+  }));
+  const session = await compile(graph, { weights: new Map([["axes", axes]]) });
+  return {
+    async rotate(rows) {
+      const shape = [rows.length / dimension, dimension];
+      const { rotated } = await session.run<"rotated">({ rows: { data: rows, shape } });
+      return rotated.data as Float32Array;
+    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
+function secondMoments(rows: Float32Array, dimension: number): Float64Array[] {
+  const moments = Array.from({ length: dimension }, () => new Float64Array(dimension));
+  for (let row = 0; row < rows.length; row += dimension)
+    for (let a = 0; a < dimension; a++)
+      for (let b = 0; b <= a; b++) moments[a]![b]! += rows[row + a]! * rows[row + b]!;
+  for (let a = 0; a < dimension; a++) for (let b = 0; b < a; b++) moments[b]![a] = moments[a]![b]!;
+  return moments;
+}
+
+/**
+ * Eigenvalues and orthonormal eigenvectors (rows) of a symmetric matrix, which is destroyed.
+ * Source: Golub and Van Loan, Matrix Computations, section 8.5 (cyclic Jacobi).
+ */
+function eigen(matrix: Float64Array[], size: number): { values: number[]; vectors: Float64Array[] } {
+  const vectors = Array.from({ length: size }, (_, i) => new Float64Array(size).fill(1, i, i + 1));
+  for (let sweep = 0; sweep < SWEEPS; sweep++)
+    for (let p = 0; p < size; p++)
+      for (let q = p + 1; q < size; q++) {
+        const off = matrix[p]![q]!;
+        if (off === 0) continue;
+        const tau = (matrix[q]![q]! - matrix[p]![p]!) / (2 * off);
+        const tangent = (tau < 0 ? -1 : 1) / (Math.abs(tau) + Math.hypot(1, tau));
+        const cosine = 1 / Math.hypot(1, tangent);
+        const sine = tangent * cosine;
+        for (const row of matrix) turn(row, p, row, q, cosine, sine);
+        for (let i = 0; i < size; i++) {
+          turn(matrix[p]!, i, matrix[q]!, i, cosine, sine);
+          turn(vectors[p]!, i, vectors[q]!, i, cosine, sine);
+        }
+      }
+  return { values: matrix.map((row, i) => row[i]!), vectors };
+}
+
+function turn(a: Float64Array, i: number, b: Float64Array, j: number, cosine: number, sine: number): void {
+  const [x, y] = [a[i]!, b[j]!];
+  a[i] = cosine * x - sine * y;
+  b[j] = sine * x + cosine * y;
+}

@@ -1,0 +1,167 @@
+/**
+ * Files that are checked wherever they are read: every block of 16 KiB has a checksum, so that a damaged disk gives an
+ * error that names the file, never a wrong answer, and reading by position stays cheap.
+ */
+
+import type { FileHandle } from "node:fs/promises";
+import { crc32 } from "node:zlib";
+import { InputError } from "../../../io/errors.ts";
+import { type Awaitable, chain, together } from "./awaitable.ts";
+import { readAt } from "./storage.ts";
+
+/** Bytes. Small beside a read of one passage's keys, and 4,000 times its checksum. */
+export const BLOCK_BYTES = 16_384;
+
+/** Follows the bytes of a growing file: its CRC-32 and that of each of its blocks. */
+export interface RunningChecksum {
+  readonly bytes: number;
+  readonly crc32: number;
+  add(data: Uint8Array): void;
+  /** One a block, the last of which may be short. */
+  blocks(): number[];
+}
+
+export function runningChecksum(): RunningChecksum {
+  const whole: number[] = [];
+  let bytes = 0;
+  let total = 0;
+  let block = 0;
+  return {
+    get bytes() {
+      return bytes;
+    },
+    get crc32() {
+      return total;
+    },
+    add(data) {
+      if (data.length === 0) return; // of nothing, crc32 is 0, whatever came before
+      total = crc32(data, total);
+      for (let start = 0; start < data.length; ) {
+        const part = data.subarray(start, start + BLOCK_BYTES - (bytes % BLOCK_BYTES));
+        block = crc32(part, block);
+        bytes += part.length;
+        start += part.length;
+        if (bytes % BLOCK_BYTES === 0) {
+          whole.push(block);
+          block = 0;
+        }
+      }
+    },
+    blocks: () => (bytes % BLOCK_BYTES === 0 ? [...whole] : [...whole, block]),
+  };
+}
+
+export interface CheckedFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** `length` bytes from `position`, which the caller knows to be there. Throws `InputError` where a block is damaged. */
+  read(position: number, length: number): Awaitable<Uint8Array>;
+}
+
+export function checkedFile(
+  path: string,
+  file: FileHandle,
+  bytes: number,
+  checksums: Uint32Array,
+): CheckedFile {
+  return {
+    path,
+    bytes,
+    async read(position, length) {
+      const start = position - (position % BLOCK_BYTES);
+      const end = Math.min(bytes, Math.ceil((position + length) / BLOCK_BYTES) * BLOCK_BYTES);
+      const data = await readAt(file, start, end - start);
+      for (let at = 0; at < end - start; at += BLOCK_BYTES) {
+        const block = (start + at) / BLOCK_BYTES;
+        if (crc32(data.subarray(at, at + BLOCK_BYTES)) !== checksums[block]) throw damaged(path, start + at);
+      }
+      return data.subarray(position - start, position - start + length);
+    },
+  };
+}
+
+/** Blocks of a file are numbered below this: 2^40 bytes. */
+const FILE_BLOCKS = 2 ** 26;
+
+/**
+ * Blocks that were read not long ago, of any number of files, in at most `limit` bytes. They are kept by halves: what is used goes to
+ * the young half, and when that is full it becomes the old one and what nobody used since is forgotten.
+ */
+export class BlockCache {
+  readonly #halfLimit: number;
+  #files = 0;
+  #youngBytes = 0;
+  /** By the number of the file and that of the block in it, as one number: a search looks up thousands. */
+  #young: Map<number, Uint8Array> = new Map();
+  #old: Map<number, Uint8Array> = new Map();
+  readonly #reading: Map<number, Promise<Uint8Array>> = new Map();
+
+  constructor(limit: number) {
+    this.#halfLimit = limit / 2;
+  }
+
+  /** The same file; a read within a few blocks is answered at once where they are in memory. */
+  over(file: CheckedFile): CheckedFile {
+    const base = this.#files++ * FILE_BLOCKS;
+    return {
+      ...file,
+      read: (position, length) => {
+        const first = Math.floor(position / BLOCK_BYTES);
+        const last = Math.floor((position + length - 1) / BLOCK_BYTES);
+        if (last - first > 8 || length === 0) return file.read(position, length); // a scan would only wash out the rest
+        const start = position - first * BLOCK_BYTES;
+        if (first === last)
+          return chain(this.#block(file, base, first), (block) => block.subarray(start, start + length));
+        const blocks = Array.from({ length: last - first + 1 }, (_, i) => this.#block(file, base, first + i));
+        return chain(together(blocks), (known) => {
+          const data = new Uint8Array(length);
+          let at = 0;
+          for (const [i, block] of known.entries()) {
+            const from = i === 0 ? start : 0;
+            const part = block.subarray(from, from + length - at);
+            data.set(part, at);
+            at += part.length;
+          }
+          return data;
+        });
+      },
+    };
+  }
+
+  #block(file: CheckedFile, base: number, block: number): Awaitable<Uint8Array> {
+    const key = base + block;
+    const young = this.#young.get(key);
+    if (young) return young;
+    const old = this.#old.get(key);
+    if (old) return this.#keep(key, old);
+    let reading = this.#reading.get(key);
+    if (!reading) {
+      reading = this.#read(file, key, block * BLOCK_BYTES).finally(() => this.#reading.delete(key));
+      this.#reading.set(key, reading);
+    }
+    return reading;
+  }
+
+  async #read(file: CheckedFile, key: number, start: number): Promise<Uint8Array> {
+    return this.#keep(key, await file.read(start, Math.min(BLOCK_BYTES, file.bytes - start)));
+  }
+
+  #keep(key: number, data: Uint8Array): Uint8Array {
+    if (this.#youngBytes + data.length > this.#halfLimit) {
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#youngBytes = 0;
+    }
+    this.#young.set(key, data);
+    this.#youngBytes += data.length;
+    return data;
+  }
+}
+
+const damaged = (path: string, position: number): InputError =>
+  new InputError({
+    where: path,
+    expected: `the bytes that were written at ${position}`,
+    got: "others",
+    remedy: "restore the file from a copy, or build the index again",
+  });

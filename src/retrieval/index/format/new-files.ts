@@ -1,0 +1,46 @@
+/** Writes the files of a segment that are made in one go, and completes a segment with the checksums of all its files. */
+
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { syncDirectory } from "../../../io/replace-file.ts";
+import { type RunningChecksum, runningChecksum } from "./blocks.ts";
+import type { FileRecord } from "./manifest.ts";
+import { writeAt } from "./storage.ts";
+
+export const BLOCK_CHECKSUMS = "blocks.u32";
+
+/** Writes the parts one after the other, durably, and returns the checksum of the whole. */
+export async function writeParts(
+  path: string,
+  parts: AsyncIterable<ArrayBufferView> | Iterable<ArrayBufferView>,
+): Promise<RunningChecksum> {
+  const checksum = runningChecksum();
+  const file = await open(path, "w");
+  try {
+    for await (const part of parts) {
+      const bytes = bytesOf(part);
+      await writeAt(file, bytes, checksum.bytes);
+      checksum.add(bytes);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return checksum;
+}
+
+/** Adds the file of block checksums. Returns what the manifest says of the files, in the order of `checksums`. */
+export async function completeSegment(
+  path: string,
+  checksums: Readonly<Record<string, RunningChecksum>>,
+): Promise<Record<string, FileRecord>> {
+  const blocks = Uint32Array.from(Object.values(checksums).flatMap((checksum) => checksum.blocks()));
+  const all = { ...checksums, [BLOCK_CHECKSUMS]: await writeParts(join(path, BLOCK_CHECKSUMS), [blocks]) };
+  await syncDirectory(path);
+  return Object.fromEntries(Object.entries(all).map(([name, checksum]) => [name, recordOf(checksum)]));
+}
+
+export const recordOf = ({ bytes, crc32 }: RunningChecksum): FileRecord => ({ bytes, crc32 });
+
+export const bytesOf = (data: ArrayBufferView): Uint8Array =>
+  new Uint8Array(data.buffer, data.byteOffset, data.byteLength);

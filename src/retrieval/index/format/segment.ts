@@ -1,0 +1,192 @@
+/** Reads one segment of an index, by position. The layout is in manifest.ts. */
+
+import { type FileHandle, open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { InputError } from "../../../io/errors.ts";
+import type { Passage } from "../../../text/passage.ts";
+import type { KeyDecoder } from "../../codec/codec.ts";
+import { type Awaitable, chain } from "./awaitable.ts";
+import { BLOCK_BYTES, type BlockCache, type CheckedFile, checkedFile } from "./blocks.ts";
+import { findOrdinals } from "./ids.ts";
+import type { SegmentRecord } from "./manifest.ts";
+import { BLOCK_CHECKSUMS } from "./new-files.ts";
+import { unpackPassage } from "./packed-passage.ts";
+import { readAt } from "./storage.ts";
+
+const ROW_BYTES = 16; // two uint64
+
+export interface Segment extends AsyncDisposable {
+  readonly record: SegmentRecord;
+  isAlive(ordinal: number): boolean;
+  /** The first token of each of `count` passages from `first` on, and the one after the last: [count + 1]. */
+  tokenStarts(first: number, count: number): Awaitable<number[]>;
+  /** The keys of `count` passages from `first` on, as the codec has them. */
+  codes(first: number, count: number): Awaitable<Uint8Array>;
+  /** [tokens, dimension] of the same. */
+  keys(first: number, count: number): Promise<Float32Array>;
+  /** As it lies on disk (packed-passage.ts). */
+  packedPassage(ordinal: number): Promise<Uint8Array>;
+  passage(ordinal: number): Promise<Passage>;
+  /** The ordinal of the passage with this id, if the segment has one. */
+  find(id: string): Promise<number | undefined>;
+  /** The coded list of the passages with a key of this centroid (lists.ts). Only in a compressed index. */
+  list(centroid: number): Awaitable<Uint8Array>;
+}
+
+export interface SegmentOptions {
+  readonly decoder: KeyDecoder;
+  /** Keeps blocks in memory. Without one, what is read again is read from the disk again. */
+  readonly cache?: BlockCache | undefined;
+}
+
+/**
+ * Opens the files of a segment and checks their sizes; contents are checked as they are read.
+ * Throws `InputError` where a file has another size, and the system's error where it is missing.
+ */
+export async function openSegment(
+  path: string,
+  record: SegmentRecord,
+  { decoder, cache }: SegmentOptions,
+): Promise<Segment> {
+  const handles: FileHandle[] = [];
+  const dispose = async () => {
+    await Promise.all(handles.map((handle) => handle.close()));
+  };
+  try {
+    const checked = await openFiles(path, record, handles);
+    const known = new Map<string, CheckedFile>(); // to the cache, a file that is opened again is another
+    const files = (name: string): CheckedFile => {
+      const file = known.get(name) ?? cache?.over(checked(name)) ?? checked(name);
+      known.set(name, file);
+      return file;
+    };
+    const deleted = await readDeleted(path, record);
+    const isAlive = (ordinal: number) => !((deleted[ordinal >>> 3] ?? 0) & (1 << (ordinal & 7)));
+    return { ...readers(files, decoder), record, isAlive, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+function readers(
+  files: (name: string) => CheckedFile,
+  decoder: KeyDecoder,
+): Omit<Segment, "record" | "isAlive" | typeof Symbol.asyncDispose> {
+  const passages = files("passages.deflate");
+  const offsets = files("offsets.u64");
+  const ids = files("ids.u64");
+  const keys = files(decoder.file);
+  const tokenStarts = (first: number, count: number): Awaitable<number[]> =>
+    chain(offsets.read(first * ROW_BYTES, (count + 1) * ROW_BYTES), (bytes) => {
+      const starts = integers(bytes);
+      return Array.from({ length: count + 1 }, (_, i) => starts[2 * i]!);
+    });
+  /** The first byte of the first passage's codes, and the one after the last's. */
+  const codeBounds = (first: number, count: number): Awaitable<readonly [number, number]> => {
+    const { tokenBytes } = decoder;
+    if (tokenBytes === undefined)
+      return chain(files("codes.u64").read(first * 8, (count + 1) * 8), (bytes) => {
+        const starts = integers(bytes);
+        return [starts[0]!, starts[count]!];
+      });
+    return chain(tokenStarts(first, count), (starts) => [
+      tokenBytes * starts[0]!,
+      tokenBytes * starts[count]!,
+    ]);
+  };
+  const codes = (first: number, count: number): Awaitable<Uint8Array> =>
+    chain(codeBounds(first, count), ([start, end]) => keys.read(start, end - start));
+  const packedPassage = async (ordinal: number): Promise<Uint8Array> => {
+    const bounds = integers(await offsets.read(ordinal * ROW_BYTES, 2 * ROW_BYTES));
+    return passages.read(bounds[1]!, bounds[3]! - bounds[1]!);
+  };
+  const passage = async (ordinal: number): Promise<Passage> => unpackPassage(await packedPassage(ordinal));
+  return {
+    tokenStarts,
+    codes,
+    keys: async (first, count) => decoder.decode(await codes(first, count)),
+    packedPassage,
+    passage,
+    async find(id) {
+      const idRows = async (first: number, count: number) =>
+        bigIntegers(await ids.read(first * ROW_BYTES, count * ROW_BYTES));
+      for (const ordinal of await findOrdinals(id, ids.bytes / ROW_BYTES, idRows))
+        if ((await passage(ordinal)).id === id) return ordinal;
+      return undefined;
+    },
+    list: (centroid) =>
+      chain(files("lists.u64").read(centroid * 8, 16), (bytes) => {
+        const [start, end] = integers(bytes);
+        return files("lists.bin").read(start!, end! - start!);
+      }),
+  };
+}
+
+async function openFiles(
+  path: string,
+  record: SegmentRecord,
+  handles: FileHandle[],
+): Promise<(name: string) => CheckedFile> {
+  const opened = new Map<string, FileHandle>();
+  for (const [name, { bytes }] of Object.entries(record.files)) {
+    const file = await open(join(path, name), "r");
+    handles.push(file);
+    opened.set(name, file);
+    const { size } = await file.stat();
+    if (size !== bytes) throw unusable(join(path, name), `${bytes} bytes`, `${size} bytes`);
+  }
+  const checksums = await readChecksums(path, record, opened.get(BLOCK_CHECKSUMS));
+  return (name) => {
+    const file = opened.get(name);
+    if (!file) throw unusable(join(path, name), "the file in the manifest", "a manifest without it");
+    return checkedFile(join(path, name), file, record.files[name]!.bytes, checksums.get(name)!);
+  };
+}
+
+/** The bits of deleted passages; none where no passage was deleted. */
+export async function readDeleted(path: string, { deleted }: SegmentRecord): Promise<Uint8Array> {
+  if (!deleted) return new Uint8Array();
+  const file = join(path, deleted.file);
+  const bits = await readFile(file);
+  if (bits.length !== deleted.bytes || crc32(bits) !== deleted.crc32)
+    throw unusable(file, "the bytes that were written", "others");
+  return bits;
+}
+
+/** The checksums of every file's blocks. They are small (a 4,000th of the files) and stay in memory. */
+async function readChecksums(
+  path: string,
+  record: SegmentRecord,
+  file: FileHandle | undefined,
+): Promise<Map<string, Uint32Array>> {
+  const { bytes, crc32: expected } = record.files[BLOCK_CHECKSUMS] ?? { bytes: 0, crc32: 0 };
+  const data = file ? await readAt(file, 0, bytes) : new Uint8Array();
+  if (crc32(data) !== expected)
+    throw unusable(join(path, BLOCK_CHECKSUMS), "the bytes that were written", "others");
+  const all = new Uint32Array(data.buffer as ArrayBuffer, 0, bytes / 4);
+  const checksums = new Map<string, Uint32Array>();
+  let start = 0;
+  for (const [name, { bytes }] of Object.entries(record.files)) {
+    if (name === BLOCK_CHECKSUMS) continue;
+    const count = Math.ceil(bytes / BLOCK_BYTES);
+    checksums.set(name, all.subarray(start, start + count));
+    start += count;
+  }
+  return checksums;
+}
+
+/** uint64 that are below 2^53, without a BigInt for each: a search reads thousands of positions. */
+function integers(data: Uint8Array): Float64Array {
+  const words = new Uint32Array(data.buffer, data.byteOffset, data.length / 4);
+  const values = new Float64Array(words.length / 2);
+  for (let i = 0; i < values.length; i++) values[i] = words[2 * i]! + 2 ** 32 * words[2 * i + 1]!;
+  return values;
+}
+
+const bigIntegers = (data: Uint8Array): BigUint64Array =>
+  new BigUint64Array(data.buffer as ArrayBuffer, data.byteOffset, data.length / 8);
+
+const unusable = (where: string, expected: string, got: string): InputError =>
+  new InputError({ where, expected, got, remedy: "restore the file from a copy, or build the index again" });

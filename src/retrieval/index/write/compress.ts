@@ -1,0 +1,176 @@
+/** Compresses a segment of float32 keys: learns a codebook from it where there is none, codes its keys, lists passages by centroid. */
+
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { InputError } from "../../../io/errors.ts";
+import type { RunningChecksum } from "../format/blocks.ts";
+import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
+import { type CentroidPiece, encodeLists } from "../format/lists.ts";
+import type { SegmentRecord } from "../format/manifest.ts";
+import { bytesOf, completeSegment, writeParts } from "../format/new-files.ts";
+import type { Segment } from "../format/segment.ts";
+import { readAt } from "../format/storage.ts";
+import { openStore, PIECE_TOKENS } from "../format/store.ts";
+import { longestRow } from "../../scoring/score.ts";
+import type { StoredCodebook } from "../format/codebook-file.ts";
+import { type Bits, type Codebook, centroidsOf, codeStarts, decodeKeys } from "../../codec/codec.ts";
+import { openEncoder } from "../../codec/key-encoder.ts";
+import { centroidCount, sampleSize, trainCodebook } from "../../codec/train-codebook.ts";
+
+/** Passages whose codes are read at once: some MB. */
+const PIECE_PASSAGES = 1024;
+/** Files that a compressed segment has in common with a segment of float32 keys. */
+const COMMON = ["passages.deflate", "offsets.u64", "ids.u64"];
+/** Files that grow with every piece of keys. */
+const GROWING = ["codes.bin", "codes.u64"] as const;
+
+/** The state of a compressed segment after a piece. */
+interface CodesState {
+  readonly passages: number;
+  readonly longestKey: number;
+}
+
+type CodeFiles = GrowingFiles<(typeof GROWING)[number], CodesState>;
+
+/** Learns a codebook from keys spread evenly over the segment. */
+export async function learnCodebook(
+  segment: Segment,
+  dimension: number,
+  bits: Bits,
+  signal: AbortSignal | undefined,
+): Promise<Codebook> {
+  const { tokens } = segment.record;
+  const count = sampleSize(tokens);
+  const position = (i: number) => Math.floor((i * tokens) / count);
+  const sample = new Float32Array(count * dimension);
+  let next = 0;
+  let seen = 0;
+  for await (const { keys } of openStore([segment], dimension).pieces({ signal })) {
+    const end = seen + keys.length / dimension;
+    for (; next < count && position(next) < end; next++) {
+      const at = (position(next) - seen) * dimension;
+      sample.set(keys.subarray(at, at + dimension), next * dimension);
+    }
+    seen = end;
+  }
+  return trainCodebook(sample, dimension, centroidCount(tokens), bits, signal);
+}
+
+/**
+ * Writes the compressed form of `segment`, which lies at `from`, to `to`, or goes on where that was interrupted.
+ * `onProgress` hears how many passages are coded: first those that were before.
+ */
+export async function compressSegment(
+  segment: Segment,
+  from: string,
+  to: string,
+  { codec, codebook }: StoredCodebook,
+  onProgress: (passages: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<SegmentRecord> {
+  const { passages, tokens, files } = segment.record;
+  const plan = { stage: files, codec, pieceTokens: PIECE_TOKENS }; // a step is a piece, so they must be cut alike
+  await using codes: CodeFiles = await openGrowingFiles(to, GROWING, plan);
+  onProgress(codes.checkpoints.at(-1)?.passages ?? 0);
+  const common = await copyCommon(segment, from, to);
+  await encodePieces(segment, codes, codebook, onProgress, signal);
+  const lists = await writeLists(to, passages, codebook, signal);
+  const records = await completeSegment(to, { ...common, ...codes.checksums, ...lists });
+  const { longestKey } = codes.checkpoints.at(-1)!;
+  return { name: basename(to), passages, tokens, longestKey, files: records };
+}
+
+async function copyCommon(
+  segment: Segment,
+  from: string,
+  to: string,
+): Promise<Record<string, RunningChecksum>> {
+  const checksums: Record<string, RunningChecksum> = {};
+  for (const name of COMMON) {
+    const checksum = await writeParts(join(to, name), createReadStream(join(from, name)));
+    if (checksum.crc32 !== segment.record.files[name]?.crc32) throw damaged(join(from, name));
+    checksums[name] = checksum;
+  }
+  return checksums;
+}
+
+/** Codes the pieces that have no codes yet, each durable before the next. */
+async function encodePieces(
+  segment: Segment,
+  files: CodeFiles,
+  codebook: Codebook,
+  onProgress: (passages: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { dimension } = codebook;
+  await using encoder = await openEncoder(codebook);
+  const pieces = openStore([segment], dimension).pieces({ from: files.checkpoints.length, signal });
+  for await (const { ordinals, starts, keys } of pieces) {
+    const codes = await encoder.encode(keys);
+    const before = files.checkpoints.at(-1);
+    const first = files.checksums["codes.bin"].bytes;
+    const tokens = codeStarts(codes, codebook);
+    const ends = Array.from(starts.subarray(1), (end) => BigInt(first + tokens[end]!));
+    const longest = longestRow(decodeKeys(codes, codebook), dimension);
+    const passages = ordinals.at(-1)! + 1;
+    await files.append(
+      { "codes.bin": codes, "codes.u64": bytesOf(BigUint64Array.from(before ? ends : [0n, ...ends])) },
+      { passages, longestKey: Math.max(before?.longestKey ?? 0, longest) },
+    );
+    onProgress(passages);
+  }
+}
+
+/** Writes for each centroid the passages that have a key of it, by `codes.bin` and `codes.u64`, which lie at `path` already. */
+export async function writeLists(
+  path: string,
+  passages: number,
+  codebook: Codebook,
+  signal: AbortSignal | undefined,
+): Promise<Record<string, RunningChecksum>> {
+  const offsets = [0n];
+  async function* lists(): AsyncGenerator<Uint8Array> {
+    const count = codebook.centroids.length / codebook.dimension;
+    const pieces = () => centroidPieces(path, passages, codebook, signal);
+    for await (const list of encodeLists(count, pieces)) {
+      offsets.push(offsets.at(-1)! + BigInt(list.length));
+      yield list;
+    }
+  }
+  return {
+    "lists.bin": await writeParts(join(path, "lists.bin"), lists()),
+    "lists.u64": await writeParts(join(path, "lists.u64"), [BigUint64Array.from(offsets)]),
+  };
+}
+
+/** Reads the centroids of all tokens back from the codes. */
+async function* centroidPieces(
+  path: string,
+  passages: number,
+  codebook: Codebook,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<CentroidPiece> {
+  await using codes = await open(join(path, "codes.bin"));
+  await using starts = await open(join(path, "codes.u64"));
+  for (let first = 0; first < passages; first += PIECE_PASSAGES) {
+    signal?.throwIfAborted();
+    const count = Math.min(PIECE_PASSAGES, passages - first);
+    const { buffer } = await readAt(starts, 8 * first, 8 * (count + 1));
+    const bounds = Array.from(new BigUint64Array(buffer as ArrayBuffer, 0, count + 1), Number);
+    const start = bounds[0]!;
+    const bytes = await readAt(codes, start, bounds.at(-1)! - start);
+    const centroids = bounds
+      .slice(1)
+      .map((end, p) => centroidsOf(bytes.subarray(bounds[p]! - start, end - start), codebook));
+    yield { first, centroids };
+  }
+}
+
+const damaged = (path: string): InputError =>
+  new InputError({
+    where: path,
+    expected: "the bytes that were written",
+    got: "others",
+    remedy: "see to the disk, and run it again",
+  });

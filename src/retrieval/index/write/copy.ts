@@ -1,0 +1,134 @@
+/** Makes one segment of passages of others, key by key as they are: what compaction and merging have in common. */
+
+import { mkdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { InputError } from "../../../io/errors.ts";
+import type { Codec, KeyDecoder } from "../../codec/codec.ts";
+import { writeLists } from "./compress.ts";
+import type { RunningChecksum } from "../format/blocks.ts";
+import { IdTable } from "../format/ids.ts";
+import { type SegmentRecord, segmentPath } from "../format/manifest.ts";
+import { completeSegment, writeParts } from "../format/new-files.ts";
+import { unpackPassage } from "../format/packed-passage.ts";
+import { openSegment, type Segment } from "../format/segment.ts";
+import { WINDOW } from "./build.ts";
+
+/** Passages of a segment that follow each other. */
+export interface Run {
+  readonly segment: Segment;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** All passages of a segment, in runs of the length of a build's window. */
+export function windowsOf(segment: Segment): Run[] {
+  const { passages } = segment.record;
+  return Array.from({ length: Math.ceil(passages / WINDOW) }, (_, i) => ({
+    segment,
+    first: i * WINDOW,
+    count: Math.min(WINDOW, passages - i * WINDOW),
+  }));
+}
+
+/** Opens segments of one or more indexes. */
+export async function openSegments(
+  sources: readonly { readonly directory: string; readonly segments: readonly SegmentRecord[] }[],
+  decoder: KeyDecoder,
+): Promise<AsyncDisposable & { segments: Segment[] }> {
+  const segments: Segment[] = [];
+  const dispose = async () => {
+    await Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
+  };
+  try {
+    for (const { directory, segments: records } of sources)
+      for (const record of records)
+        segments.push(await openSegment(segmentPath(directory, record.name), record, { decoder }));
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { segments, [Symbol.asyncDispose]: dispose };
+}
+
+/** Where each passage of the new segment starts, and the last one ends: [passages + 1, 2] as in `offsets.u64`. */
+type Offsets = bigint[];
+
+/**
+ * Writes the living passages of `runs`, in their order, to `path`. All segments have the same codec. Needs some 40 bytes of memory a passage. Throws `InputError` for an id that comes twice.
+ */
+export async function copySegments(
+  runs: readonly Run[],
+  path: string,
+  { decoder, codebook }: Codec,
+  signal: AbortSignal | undefined,
+): Promise<SegmentRecord> {
+  await mkdir(path, { recursive: true });
+  const ids = new IdTable();
+  const offsets: Offsets = [0n, 0n];
+  const checksums: Record<string, RunningChecksum> = {};
+  const texts = copyTexts(runs, ids, offsets, signal);
+  checksums["passages.deflate"] = await writeParts(join(path, "passages.deflate"), texts);
+  checksums["offsets.u64"] = await writeParts(join(path, "offsets.u64"), [BigUint64Array.from(offsets)]);
+  checksums["ids.u64"] = await writeParts(join(path, "ids.u64"), [ids.sorted()]);
+  const starts = [0];
+  checksums[decoder.file] = await writeParts(join(path, decoder.file), copyKeys(runs, starts, signal));
+  const passages = starts.length - 1;
+  if (codebook) {
+    checksums["codes.u64"] = await writeParts(join(path, "codes.u64"), [BigUint64Array.from(starts, BigInt)]);
+    Object.assign(checksums, await writeLists(path, passages, codebook, signal));
+  }
+  return {
+    name: basename(path),
+    passages,
+    tokens: Number(offsets.at(-2)),
+    longestKey: runs.reduce((longest, { segment }) => Math.max(longest, segment.record.longestKey), 0),
+    files: await completeSegment(path, checksums),
+  };
+}
+
+async function* copyTexts(
+  runs: readonly Run[],
+  ids: IdTable,
+  offsets: Offsets,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  for (const { segment, first, count } of runs) {
+    signal?.throwIfAborted();
+    const starts = await segment.tokenStarts(first, count);
+    for (let i = 0; i < count; i++) {
+      if (!segment.isAlive(first + i)) continue;
+      const packed = await segment.packedPassage(first + i);
+      const { id } = unpackPassage(packed);
+      if (ids.add(id).length > 0) throw duplicate(id);
+      const tokens = BigInt(starts[i + 1]! - starts[i]!);
+      offsets.push(offsets.at(-2)! + tokens, offsets.at(-1)! + BigInt(packed.length));
+      yield packed;
+    }
+  }
+}
+
+/** Adds to `starts` where the keys of each passage end. */
+async function* copyKeys(
+  runs: readonly Run[],
+  starts: number[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  for (const { segment, first, count } of runs) {
+    signal?.throwIfAborted();
+    for (let ordinal = first; ordinal < first + count; ordinal++) {
+      if (!segment.isAlive(ordinal)) continue;
+      const codes = await segment.codes(ordinal, 1);
+      starts.push(starts.at(-1)! + codes.length);
+      yield codes;
+    }
+  }
+}
+
+/** Two ids share a hash once in 80,000 indexes of 21 million passages; that this is taken for a duplicate is accepted here. */
+const duplicate = (id: string): InputError =>
+  new InputError({
+    where: "passages to join",
+    expected: "each id once",
+    got: `${JSON.stringify(id)} again`,
+    remedy: "give every passage another id, and each shard its own part of the corpus",
+  });

@@ -1,0 +1,137 @@
+/**
+ * Files that grow together, step by step. A step is durable, and has its line in a journal (journal.ts), before the next
+ * begins; so an interrupted writer goes on after the last step that is whole.
+ */
+
+import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import { type RunningChecksum, runningChecksum } from "../format/blocks.ts";
+import { journalLine, journalPath, readJournal, writeJournal } from "../format/journal.ts";
+import type { FileRecord } from "../format/manifest.ts";
+import { recordOf } from "../format/new-files.ts";
+import { readAt, writeAt } from "../format/storage.ts";
+
+const READ_BYTES = 4_194_304;
+
+/** What is durable after a step: what its writer says of it, and sizes and checksums of the files so far. */
+export type Checkpoint<State> = State & { readonly files: Readonly<Record<string, FileRecord>> };
+
+export interface GrowingFiles<Name extends string, State> extends AsyncDisposable {
+  /** What is durable, one a step. */
+  readonly checkpoints: readonly Checkpoint<State>[];
+  /** Of all that is durable. */
+  readonly checksums: Readonly<Record<Name, RunningChecksum>>;
+  /** Makes a step durable, which adds `data` to the files. */
+  append(data: Readonly<Record<Name, Uint8Array>>, state: State): Promise<void>;
+  /** Drops what follows the first `count` checkpoints. */
+  rewind(count: number): Promise<void>;
+  /** Bytes that are durable. */
+  read(name: Name, position: number, length: number): Promise<Buffer>;
+}
+
+/** Opens files in `folder`: new ones, or what an interrupted writer of the same plan left there that is whole. */
+export async function openGrowingFiles<Name extends string, State>(
+  folder: string,
+  names: readonly Name[],
+  plan: object,
+): Promise<GrowingFiles<Name, State>> {
+  await mkdir(folder, { recursive: true });
+  const files = new JournaledFiles<Name, State>(folder, names, plan);
+  try {
+    await files.open();
+    await files.restore(await readJournal(folder, plan));
+  } catch (error) {
+    await files[Symbol.asyncDispose]();
+    throw error;
+  }
+  return files;
+}
+
+class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, State> {
+  readonly #folder: string;
+  readonly #names: readonly Name[];
+  readonly #plan: object;
+  readonly #handles = new Map<Name, FileHandle>();
+  #journal: FileHandle | undefined;
+  #checkpoints: Checkpoint<State>[] = [];
+  #checksums: Record<Name, RunningChecksum>;
+
+  constructor(folder: string, names: readonly Name[], plan: object) {
+    this.#folder = folder;
+    this.#names = names;
+    this.#plan = plan;
+    this.#checksums = this.#each(runningChecksum);
+  }
+
+  get checkpoints(): readonly Checkpoint<State>[] {
+    return this.#checkpoints;
+  }
+
+  get checksums(): Readonly<Record<Name, RunningChecksum>> {
+    return this.#checksums;
+  }
+
+  async open(): Promise<void> {
+    for (const name of this.#names)
+      this.#handles.set(name, await open(join(this.#folder, name), constants.O_RDWR | constants.O_CREAT));
+  }
+
+  /** Goes back to the longest beginning of `checkpoints` whose files are whole. */
+  async restore(checkpoints: readonly Checkpoint<State>[]): Promise<void> {
+    this.#checkpoints = await this.#wholeCheckpoints(checkpoints);
+    await this.#journal?.close();
+    await writeJournal(this.#folder, this.#plan, this.#checkpoints);
+    this.#journal = await open(journalPath(this.#folder), "a");
+    for (const [name, handle] of this.#handles) await handle.truncate(this.#checksums[name].bytes);
+  }
+
+  rewind(count: number): Promise<void> {
+    return this.restore(this.#checkpoints.slice(0, count));
+  }
+
+  async append(data: Readonly<Record<Name, Uint8Array>>, state: State): Promise<void> {
+    for (const [name, handle] of this.#handles) {
+      await writeAt(handle, data[name], this.#checksums[name].bytes);
+      this.#checksums[name].add(data[name]);
+    }
+    await Promise.all(Array.from(this.#handles.values(), (handle) => handle.datasync()));
+    const checkpoint = { ...state, files: this.#each((name) => recordOf(this.#checksums[name])) };
+    await this.#journal!.appendFile(journalLine(checkpoint));
+    await this.#journal!.datasync();
+    this.#checkpoints.push(checkpoint);
+  }
+
+  read(name: Name, position: number, length: number): Promise<Buffer> {
+    return readAt(this.#handles.get(name)!, position, length);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#handles.values(), this.#journal].map((handle) => handle?.close()));
+  }
+
+  /** How many of `checkpoints` the files hold, whole; leaves the checksums of the files at the last of these. */
+  async #wholeCheckpoints(checkpoints: readonly Checkpoint<State>[]): Promise<Checkpoint<State>[]> {
+    this.#checksums = this.#each(runningChecksum);
+    for (const [i, { files }] of checkpoints.entries())
+      for (const name of this.#names)
+        if (!(await this.#matches(name, files[name]!)))
+          return this.#wholeCheckpoints(checkpoints.slice(0, i));
+    return [...checkpoints];
+  }
+
+  /** Reads on to the size that `record` says and compares. */
+  async #matches(name: Name, record: FileRecord): Promise<boolean> {
+    const checksum = this.#checksums[name];
+    while (checksum.bytes < record.bytes) {
+      const length = Math.min(READ_BYTES, record.bytes - checksum.bytes);
+      const data = await this.read(name, checksum.bytes, length);
+      if (data.length < length) return false;
+      checksum.add(data);
+    }
+    return checksum.crc32 === record.crc32;
+  }
+
+  #each<Value>(value: (name: Name) => Value): Record<Name, Value> {
+    return Object.fromEntries(this.#names.map((name) => [name, value(name)])) as Record<Name, Value>;
+  }
+}

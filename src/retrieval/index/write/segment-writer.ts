@@ -1,0 +1,97 @@
+/** Writes one segment of float32 keys, window by window, each durable before the next. The layout is in manifest.ts. */
+
+import { basename, join } from "node:path";
+import type { Passage } from "../../../text/passage.ts";
+import { longestRow } from "../../scoring/score.ts";
+import { type Checkpoint, openGrowingFiles } from "./growing-files.ts";
+import type { IndexHeader, SegmentRecord } from "../format/manifest.ts";
+import { bytesOf, completeSegment, writeParts } from "../format/new-files.ts";
+import { packPassage, unpackPassage } from "../format/packed-passage.ts";
+
+/** The files that grow with every window. */
+const GROWING = ["passages.deflate", "offsets.u64", "keys.f32"] as const;
+
+/** What must be equal for a build to go on where another stopped. */
+export interface BuildPlan {
+  readonly header: IndexHeader;
+  /** Passages between two checkpoints. */
+  readonly windowPassages: number;
+}
+
+/** The state of a segment after a window. */
+export interface WindowState {
+  readonly passages: number;
+  readonly tokens: number;
+  readonly longestKey: number;
+  /** SHA-256 of all passages so far. */
+  readonly digest: string;
+}
+
+export interface SegmentWriter extends AsyncDisposable {
+  /** What is durable, a checkpoint a window. */
+  readonly checkpoints: readonly Checkpoint<WindowState>[];
+  /** Makes a window durable. `keys[i]` is [tokens of passage i, dimension]; `digest` is of all passages up to its end. */
+  append(passages: readonly Passage[], keys: readonly Float32Array[], digest: string): Promise<void>;
+  /** Drops what follows the first `count` checkpoints. */
+  rewind(count: number): Promise<void>;
+  /** A passage of a durable window. */
+  passage(ordinal: number): Promise<Passage>;
+  /** Makes the segment complete. `ids` is the sorted table of all its ids. */
+  seal(ids: BigUint64Array): Promise<SegmentRecord>;
+}
+
+/** Opens the segment at `path`: a new one, or what an interrupted build of the same plan left there that is whole. */
+export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<SegmentWriter> {
+  const { dimension } = plan.header;
+  const files = await openGrowingFiles<(typeof GROWING)[number], WindowState>(path, GROWING, plan);
+  return {
+    get checkpoints() {
+      return files.checkpoints;
+    },
+    async append(passages, keys, digest) {
+      const before = files.checkpoints.at(-1);
+      const packed = passages.map(packPassage);
+      let tokens = before?.tokens ?? 0;
+      let byte = files.checksums["passages.deflate"].bytes;
+      const offsets = before ? [] : [0n, 0n];
+      for (const [i, { length }] of packed.entries()) {
+        tokens += keys[i]!.length / dimension;
+        byte += length;
+        offsets.push(BigInt(tokens), BigInt(byte));
+      }
+      const data = {
+        "passages.deflate": Buffer.concat(packed),
+        "offsets.u64": bytesOf(BigUint64Array.from(offsets)),
+        "keys.f32": Buffer.concat(keys.map(bytesOf)),
+      };
+      const longestKey = keys.reduce(
+        (longest, key) => Math.max(longest, longestRow(key, dimension)),
+        before?.longestKey ?? 0,
+      );
+      await files.append(data, {
+        passages: (before?.passages ?? 0) + passages.length,
+        tokens,
+        longestKey,
+        digest,
+      });
+    },
+    rewind: (count) => files.rewind(count),
+    async passage(ordinal) {
+      const offsets = await files.read("offsets.u64", 16 * ordinal, 32); // its row and the next
+      const [start, end] = [8, 24].map((at) => Number(offsets.readBigUInt64LE(at))) as [number, number];
+      return unpackPassage(await files.read("passages.deflate", start, end - start));
+    },
+    async seal(ids) {
+      const { passages, tokens, longestKey } = files.checkpoints.at(-1)!;
+      const checksums = {
+        "passages.deflate": files.checksums["passages.deflate"],
+        "offsets.u64": files.checksums["offsets.u64"],
+        "ids.u64": await writeParts(join(path, "ids.u64"), [ids]),
+        "keys.f32": files.checksums["keys.f32"],
+      };
+      const records = await completeSegment(path, checksums);
+      return { name: basename(path), passages, tokens, longestKey, files: records };
+    },
+    [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
+  };
+}

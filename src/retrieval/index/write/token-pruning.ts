@@ -1,0 +1,71 @@
+/**
+ * Chooses the tokens of a passage that are worth a key in the index.
+ *
+ * What questions will look for is not known, but what the passage itself looks for with the same retrieval head is: a
+ * token weighs what it receives of the attention of all tokens of its passage,
+ *
+ *     a_j = sum_i softmax_j(q_i . k_j)
+ *
+ * and the heaviest share of each passage is kept. Nothing is trained, and no passage depends on another, so shards and
+ * additions choose as a whole build does. docs/INDEX.md has what this costs in quality, and what other weights cost.
+ * The idea of a filter is that of phrase indexes: Seo et al., Real-time open-domain question answering with dense-sparse phrase
+ * index, 2019, section 5.2; Lee et al., Learning dense representations of phrases at scale, 2021.
+ */
+
+import { InputError } from "../../../io/errors.ts";
+import { compile } from "../../../tensor/session.ts";
+import { trace } from "../../../tensor/trace.ts";
+
+/** Below this, too little of a passage is left to find it by. */
+const LEAST_SHARE = 0.25;
+
+export interface TokenFilter extends AsyncDisposable {
+  /** The rows of `keys` that are kept, in their order. Both are [tokens, dimension], of the tokens of one passage. */
+  filter(queries: Float32Array, keys: Float32Array, share: number): Promise<Float32Array>;
+}
+
+export async function openTokenFilter(dimension: number): Promise<TokenFilter> {
+  const graph = trace(
+    { queries: ["float32", "token", dimension], keys: ["float32", "token", dimension] },
+    (ops, { queries, keys }) => ({
+      received: ops.sum(ops.softmax(ops.matmul(queries, ops.transpose(keys, [1, 0]))), [0]),
+    }),
+  );
+  const session = await compile(graph);
+  return {
+    async filter(queries, keys, share) {
+      const shape = [keys.length / dimension, dimension];
+      const { received } = await session.run<"received">({
+        queries: { data: queries, shape },
+        keys: { data: keys, shape },
+      });
+      const rows = heaviest(received.data as Float32Array, keptTokens(shape[0]!, share));
+      const kept = new Float32Array(rows.length * dimension);
+      for (const [i, row] of rows.entries())
+        kept.set(keys.subarray(row * dimension, (row + 1) * dimension), i * dimension);
+      return kept;
+    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
+/** How many tokens of a passage are kept: one at least. */
+export const keptTokens = (tokens: number, share: number): number => Math.max(1, Math.round(share * tokens));
+
+/** The positions of the `count` greatest weights, ascending; of equal ones the first. */
+const heaviest = (weights: Float32Array, count: number): number[] =>
+  Array.from(weights.keys())
+    .sort((a, b) => weights[b]! - weights[a]! || a - b)
+    .slice(0, count)
+    .sort((a, b) => a - b);
+
+/** Throws `InputError` where `share` is not one of a passage's tokens that can be kept. */
+export function checkShare(share: number): void {
+  if (share >= LEAST_SHARE && share <= 1) return;
+  throw new InputError({
+    where: "keepTokens",
+    expected: `a share from ${LEAST_SHARE} to 1`,
+    got: String(share),
+    remedy: "say what share of each passage's tokens is indexed",
+  });
+}

@@ -1,0 +1,222 @@
+/** Opens a token index. */
+
+import { InputError } from "../io/errors.ts";
+import { rotate } from "./codec/opq-rotation.ts";
+import { readCodec } from "./index/format/codebook-file.ts";
+import type { Codebook } from "./codec/codec.ts";
+import { BlockCache } from "./index/format/blocks.ts";
+import {
+  type IndexHeader,
+  type Manifest,
+  readManifest,
+  type SegmentRecord,
+  segmentPath,
+} from "./index/format/manifest.ts";
+import { openSegment, type Segment } from "./index/format/segment.ts";
+import { isMissing } from "./index/format/storage.ts";
+import { openStore, type PassageStore } from "./index/format/store.ts";
+import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
+import { openFaissSearch } from "./faiss/faiss-search.ts";
+import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
+import { type NamedScores, openNamedScores } from "./search/passage-scorer.ts";
+import { openCentroidSearch, type Pruning } from "./search/centroid-search.ts";
+import { inCoordinates, type SearchEngine } from "./search/engine.ts";
+import { openFlatSearch } from "./search/flat-search.ts";
+import type { FillOptions } from "./search/token-search.ts";
+import { checkTopK, type SearchOptions, type TokenIndex } from "./search/token-index.ts";
+
+export interface OpenOptions extends FillOptions {
+  /** Of the model that asks. Throws `InputError` where another made the index. */
+  readonly fingerprint?: string | undefined;
+  /** Default `onnxruntime`. */
+  readonly engine?: Engine | undefined;
+  /** How onnxruntime searches a compressed index; default `balanced`. One of float32 keys is searched exactly. */
+  readonly preset?: PresetName | undefined;
+  /** Bytes of keys that stay in memory between searches; default 1 GiB. What is above is read at every search. */
+  readonly memoryLimit?: number | undefined;
+}
+
+/**
+ * What searches. `faiss` needs the optional package faiss-node: by its name alone it is exact and finds what onnxruntime
+ * finds with the preset `exact`; with a factory string it is approximate. `lancedb` searches the table that
+ * `exportToLance` made of the index, and is approximate. Whatever searches, scores are exact.
+ */
+export type Engine =
+  | "onnxruntime"
+  | "faiss"
+  | ({ readonly name: "faiss" } & FaissFactory)
+  | ({ readonly name: "lancedb" } & LanceTable);
+
+/** `exact` scores every passage, by its keys as the index has them. */
+export type PresetName = "fast" | "balanced" | "exact";
+
+const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
+  fast: { probes: 32, candidatesPerHit: 32 },
+  balanced: { probes: 64, candidatesPerHit: 96 },
+};
+
+const GIBIBYTE = 2 ** 30;
+
+/** Opens the index in `directory`. Throws `InputError` where there is none, it is damaged, or of another model. */
+export async function openIndex(directory: string, options: OpenOptions = {}): Promise<TokenIndex> {
+  const { fingerprint } = options;
+  const { manifest, codebook, segments } = await openState(directory, options);
+  const close = () => Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
+  try {
+    if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
+    const store = openStore(segments, manifest.header.dimension);
+    const engine = await openEngine(store, manifest.segments, codebook, options);
+    const scores = openNamedScores(store, options.threads);
+    return tokenIndex(directory, manifest, { store, engine, scores, codebook, close });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function openEngine(
+  store: PassageStore,
+  records: readonly SegmentRecord[],
+  codebook: Codebook | undefined,
+  options: OpenOptions,
+): Promise<SearchEngine> {
+  const { engine = "onnxruntime", preset = "balanced", memoryLimit = GIBIBYTE, threads } = options;
+  const empty = store.keyCount === 0; // faiss ends the process where it has nothing to train on or to search
+  if (engine === "faiss" && !empty) return openFaissSearch(store);
+  if (typeof engine === "object" && !empty)
+    return engine.name === "faiss"
+      ? openFaissFactorySearch(store, engine, options)
+      : openLanceSearch(store, records, engine, threads);
+  // decompressed keys are not kept: their codes are, in the block cache
+  if (!codebook || preset === "exact") return openFlatSearch(store, codebook ? 0 : memoryLimit, threads);
+  return openCentroidSearch(store, codebook, PRESETS[preset], threads);
+}
+
+interface Opened {
+  readonly store: PassageStore;
+  readonly engine: SearchEngine;
+  readonly scores: NamedScores;
+  readonly codebook: Codebook | undefined;
+  readonly close: () => Promise<unknown>;
+}
+
+function tokenIndex(
+  directory: string,
+  { header, generation }: Manifest,
+  { store, engine: keyEngine, scores, codebook, close }: Opened,
+): TokenIndex {
+  const engine = codebook ? inCoordinates(keyEngine, codebook.axes) : keyEngine;
+  const searchBatch: TokenIndex["searchBatch"] = async (questions, { topK, filter, signal }) => {
+    checkTopK(topK);
+    checkVectors(questions, header.dimension);
+    const accept = await acceptor(store, filter);
+    const found = await engine.search(questions, { topK, accept, signal });
+    return Promise.all(
+      found.map((hits) =>
+        Promise.all(hits.map(async (hit) => ({ id: (await store.passage(hit.ordinal)).id, ...hit }))),
+      ),
+    );
+  };
+  return {
+    directory,
+    header,
+    generation,
+    passageCount: store.passageCount,
+    tokenCount: store.tokenCount,
+    searchBatch,
+    search: async (question, options) => (await searchBatch([question], options))[0]!,
+    async score(question, ordinals) {
+      checkVectors([question], header.dimension);
+      const query = codebook ? rotate(question, codebook.axes, header.dimension) : question;
+      return scores.score(query, ordinals);
+    },
+    passages: (ordinals) => Promise.all(ordinals.map((ordinal) => store.passage(ordinal))),
+    async *entries() {
+      for (let ordinal = 0; ordinal < store.ordinalCount; ordinal++)
+        if (store.isAlive(ordinal)) yield [ordinal, await store.passage(ordinal)];
+    },
+    find: (id) => store.find(id),
+    async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]();
+      await scores[Symbol.asyncDispose]();
+      await close();
+    },
+  };
+}
+
+/** What a search may find: passages that are alive and pass the filter. */
+async function acceptor(
+  store: PassageStore,
+  filter: SearchOptions["filter"],
+): Promise<(ordinal: number) => boolean> {
+  if (!filter) return store.isAlive;
+  if (typeof filter === "function") return (ordinal) => store.isAlive(ordinal) && filter(ordinal);
+  const ordinals = new Set(await Promise.all(Array.from(filter, store.find)));
+  return (ordinal) => ordinals.has(ordinal);
+}
+
+export interface State {
+  readonly manifest: Manifest;
+  readonly codebook: Codebook | undefined;
+  readonly segments: readonly Segment[];
+}
+
+/** The newest state. A writer may remove its files between manifest and opening: then there is a newer one. */
+export async function openState(directory: string, options: OpenOptions): Promise<State> {
+  for (let last = 0; ; ) {
+    const manifest = await readManifest(directory);
+    try {
+      return { manifest, ...(await openFiles(directory, manifest, options)) };
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      if (manifest.generation === last) throw missingFile(error as NodeJS.ErrnoException);
+      last = manifest.generation;
+    }
+  }
+}
+
+async function openFiles(
+  directory: string,
+  manifest: Manifest,
+  { engine, memoryLimit = GIBIBYTE }: OpenOptions,
+): Promise<Omit<State, "manifest">> {
+  const { codebook, decoder } = await readCodec(directory, manifest);
+  // an exact search of float32 keys keeps them in a form of its own
+  const cache = codebook || typeof engine === "object" ? new BlockCache(memoryLimit) : undefined;
+  const opened: Segment[] = [];
+  try {
+    for (const record of manifest.segments)
+      opened.push(await openSegment(segmentPath(directory, record.name), record, { decoder, cache }));
+    return { codebook, segments: opened };
+  } catch (error) {
+    await Promise.all(opened.map((segment) => segment[Symbol.asyncDispose]()));
+    throw error;
+  }
+}
+
+function checkModel(directory: string, header: IndexHeader, fingerprint: string): void {
+  if (header.fingerprint === fingerprint) return;
+  throw new InputError({
+    where: directory,
+    expected: `an index of the model ${fingerprint}`,
+    got: `one of the model ${header.fingerprint}`,
+    remedy: "ask with the model that made the index, or build the index again with this one",
+  });
+}
+
+function checkVectors(questions: readonly Float32Array[], dimension: number): void {
+  for (const { length } of questions)
+    if (length === 0 || length % dimension !== 0)
+      throw new Error(`a question of ${length} numbers is not [tokens, ${dimension}]`);
+}
+
+const missingFile = (cause: NodeJS.ErrnoException): InputError =>
+  new InputError(
+    {
+      where: cause.path ?? "index",
+      expected: "the file that index.json names",
+      got: "none",
+      remedy: "restore it from a copy, or build the index again",
+    },
+    { cause },
+  );

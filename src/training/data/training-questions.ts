@@ -1,0 +1,165 @@
+/**
+ * Questions to train on: ours (`{question, answers, passage_id?, ctxs?}`), and the forms of FiD
+ * (https://github.com/facebookresearch/FiD) and of DPR (https://github.com/facebookresearch/DPR).
+ */
+
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { InputError } from "../../io/errors.ts";
+import { excerpt } from "../../io/excerpt.ts";
+import type { Question } from "../../text/read-passages.ts";
+import { createIdTable } from "../../text/id-table.ts";
+import { createRandom } from "../../math/random.ts";
+import type { CorpusSurvey } from "./corpus.ts";
+import { type JsonRecord, readJsonRecords } from "../../io/json-records.ts";
+
+/** A question with what it is trained on. */
+export interface TrainingQuestion extends Question {
+  /** One at least, aliases of one another. */
+  readonly answers: readonly string[];
+  /** Ids of the passages that the file gives, best first; their texts are the corpus's. */
+  readonly contexts?: readonly string[];
+}
+
+/**
+ * Reads a training file: JSON Lines or a JSON array of at most 512 MiB, plain or gzip. A record has
+ *
+ * - `question`, and `answers` (or, where these are not there, FiD's `target`)
+ * - optionally `id` or `_id`; otherwise a question's id is its number in the file, from 1
+ * - optionally `passage_id`, the passage that the question was asked about
+ * - optionally contexts: `ctxs`, best first; or DPR's `positive_ctxs`, `hard_negative_ctxs` and `negative_ctxs`. The id of a
+ *   context is its `id`, `passage_id` or `psg_id`; titles and texts are not kept, so that 80,000 questions with 100 contexts
+ *   each take 0.3 GB and not 5.
+ *
+ * Of DPR's contexts the first positive one counts as `passage_id`, and goes before the hard negatives; the other positives come
+ * after these, since some questions have a hundred.
+ *
+ * @throws {InputError} with file and line, or index: a field is missing, blank or of another type, an id is there twice, or
+ *   there is no question at all.
+ */
+export async function readTrainingFile(file: string, signal?: AbortSignal): Promise<TrainingQuestion[]> {
+  const questions: TrainingQuestion[] = [];
+  const ids = createIdTable();
+  for await (const record of readJsonRecords(file, signal)) {
+    const number = questions.length + 1;
+    const { id = String(number), ...rest } = parseRecord(record);
+    const first = ids.firstLine(id, number);
+    if (first !== number)
+      throw problem(
+        record.where,
+        "a new id",
+        `${excerpt(id)}, the id of question ${first}`,
+        "give each its own",
+      );
+    questions.push({ id, ...rest });
+  }
+  if (questions.length === 0) throw problem(file, "at least one question", "none", "write one a line");
+  return questions;
+}
+
+/**
+ * Reads a training file whose questions were asked about a corpus.
+ *
+ * @throws {InputError} as `readTrainingFile` does, and for a `passage_id` that the corpus does not have.
+ */
+export async function readQuestionsAbout(
+  corpus: CorpusSurvey,
+  file: string,
+  signal?: AbortSignal,
+): Promise<TrainingQuestion[]> {
+  const questions = await readTrainingFile(file, signal);
+  const unknown = new Set(questions.flatMap(({ passageId }) => passageId ?? []));
+  const all = unknown.size;
+  for (const id of corpus.ids) unknown.delete(id);
+  const first = questions.find(({ passageId }) => passageId !== undefined && unknown.has(passageId));
+  if (!first) return questions;
+  throw problem(
+    `${file}, question ${excerpt(first.id)}`,
+    "its passage_id to be in the corpus",
+    `${excerpt(first.passageId)}, one of ${unknown.size} of ${all} that are not`,
+    "name the corpus that the questions were asked about, or leave passage_id out",
+  );
+}
+
+/** One of a question's answers, drawn by seed, step and question: a run that is resumed draws the same. */
+export function drawAnswer(
+  question: TrainingQuestion,
+  draw: { seed: number | string; step: number },
+): string {
+  const random = createRandom(draw.seed, "answer", draw.step, question.id);
+  return question.answers[random.integer(question.answers.length)]!;
+}
+
+/** SHA-256 of all that training takes from the questions: says whether a run is resumed with the data that it began with. */
+export function digestQuestions(questions: readonly TrainingQuestion[]): string {
+  const hash = createHash("sha256");
+  for (const { id, question, answers, passageId = "", contexts = [] } of questions)
+    hash.update(JSON.stringify([id, question, answers, passageId, contexts]));
+  return hash.digest("hex");
+}
+
+const text = z.string("text").refine((value) => value.trim() !== "", "text that is not blank");
+const identifier = z
+  .union([z.string().min(1), z.number()], "text or a number")
+  .transform(String)
+  .nullish();
+const contexts = z
+  .array(
+    z
+      .object({ id: identifier, passage_id: identifier, psg_id: identifier }, "an object")
+      .transform(({ id, passage_id, psg_id }) => id ?? passage_id ?? psg_id ?? "")
+      .refine((id) => id !== "", 'an object with an "id"'),
+    "a list of contexts",
+  )
+  .nullish()
+  .transform((ids) => ids ?? []);
+
+const trainingRecord = z
+  .object(
+    {
+      _id: identifier,
+      id: identifier,
+      question: text,
+      answers: z.array(text, "a list of texts").min(1, "a list of one answer or more").nullish(),
+      target: text.nullish(),
+      passage_id: identifier,
+      ctxs: contexts,
+      positive_ctxs: contexts,
+      hard_negative_ctxs: contexts,
+      negative_ctxs: contexts,
+    },
+    "an object",
+  )
+  .refine(({ answers, target }) => answers ?? target, { path: ["answers"], error: "a list of texts" });
+
+function parseRecord({ where, value }: JsonRecord): Omit<TrainingQuestion, "id"> & { id?: string } {
+  const { data: record, error } = trainingRecord.safeParse(value);
+  if (error) {
+    const { path, message } = error.issues[0]!;
+    const expected = path.length === 0 ? message : `"${path.join(".")}" to be ${message}`;
+    throw problem(where, expected, excerpt(valueAt(value, path)), "mend the record or leave it out");
+  }
+  const id = record._id ?? record.id;
+  const [positive, ...positives] = record.positive_ctxs;
+  const passageId = record.passage_id ?? positive;
+  const ordered = [
+    record.ctxs,
+    positive ?? [],
+    record.hard_negative_ctxs,
+    positives,
+    record.negative_ctxs,
+  ].flat();
+  return {
+    question: record.question,
+    answers: record.answers ?? [record.target!],
+    ...(id && { id }),
+    ...(passageId && { passageId }),
+    ...(ordered.length > 0 && { contexts: [...new Set(ordered)] }),
+  };
+}
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value);
+
+const problem = (where: string, expected: string, got: string, remedy: string): InputError =>
+  new InputError({ where, expected, got, remedy });

@@ -1,0 +1,115 @@
+import { truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { openInputFile } from "../../src/io/input-file.ts";
+import { findData, readZipDirectory } from "../../src/checkpoints/zip.ts";
+import { refused, temporaryFolder, zipBytes } from "./support.ts";
+
+const file = join(temporaryFolder(), "archive.zip");
+const ENTRIES = { "a/one": Buffer.from("1"), "a/two": Buffer.from("22"), "a/none": Buffer.alloc(0) };
+
+/** The contents of all entries. */
+async function readAll(): Promise<Record<string, string>> {
+  const archive = await openInputFile(file);
+  try {
+    const contents: Record<string, string> = {};
+    for (const [name, entry] of await readZipDirectory(archive)) {
+      contents[name] = (await archive.read(await findData(archive, entry), entry.size)).toString();
+    }
+    return contents;
+  } finally {
+    await archive[Symbol.asyncDispose]();
+  }
+}
+
+function readBytes(bytes: Uint8Array): Promise<Record<string, string>> {
+  writeFileSync(file, bytes);
+  return readAll();
+}
+
+test("entries are found, also before a comment", async () => {
+  const contents = { "a/one": "1", "a/two": "22", "a/none": "" };
+  const bytes = zipBytes(ENTRIES);
+  assert.equal(await readBytes(bytes), contents);
+  bytes.writeUInt16LE(8, bytes.length - 2);
+  assert.equal(await readBytes(Buffer.concat([bytes, Buffer.from("PK\x05\x06abcd")])), contents);
+});
+
+test("compressed and encrypted entries, and names that stand twice, are refused", async () => {
+  await refused(readBytes(zipBytes(ENTRIES, 8)), /expected a\/one stored as it is, got it compressed/);
+  await refused(readBytes(zipBytes(ENTRIES, 0, 1)), /expected a\/one stored as it is/);
+  const twice = zipBytes({ "a/one": Buffer.from("1"), "b/one": Buffer.from("1") });
+  twice.write("a", twice.lastIndexOf("b/one"));
+  await refused(readBytes(twice), /expected one entry a name, got two of a\/one/);
+});
+
+test("a directory or an entry that leaves the file is refused", async () => {
+  const bytes = zipBytes(ENTRIES);
+  const falsified = (at: number, value: number) => {
+    const copy = Buffer.from(bytes);
+    copy.writeUInt32LE(value, at);
+    return readBytes(copy);
+  };
+  const end = bytes.length - 22;
+  const directory = bytes.readUInt32LE(end + 16);
+  await refused(falsified(end + 12, 2 ** 31), /expected a directory of at most/);
+  await refused(falsified(end + 16, 2 ** 31), /expected at least \d+ bytes/);
+  await refused(
+    falsified(end + 16, directory + 1),
+    /expected an entry of the zip directory|expected at least/,
+  );
+  await refused(falsified(end + 16, 0xffffffff), /expected a zip64 locator/);
+  await refused(falsified(directory + 24, 2 ** 31), /expected 2147483648 bytes of a\/one, got fewer/);
+  await refused(falsified(directory + 24, 0xffffffff), /expected the zip64 size of a\/one/);
+  await refused(falsified(directory + 42, 2 ** 31), /expected 1 bytes of a\/one, got fewer/);
+  await refused(falsified(directory + 42, 1), /expected a local header of a\/one/);
+});
+
+/** An archive of one entry that begins above 4 GiB, written where everything has to be in zip64 records. */
+function writeZip64(position: number, data: Buffer): void {
+  const name = Buffer.from("a/far");
+  const local = Buffer.concat([Buffer.from("PK\x03\x04"), Buffer.alloc(26), name, data]);
+  local.writeUInt16LE(name.length, 26);
+  const entry = Buffer.alloc(46 + name.length + 8 + 28);
+  entry.write("PK\x01\x02");
+  for (const at of [20, 24, 42]) entry.writeUInt32LE(0xffffffff, at);
+  entry.writeUInt16LE(name.length, 28);
+  entry.writeUInt16LE(8 + 28, 30);
+  name.copy(entry, 46);
+  const extra = entry.subarray(46 + name.length);
+  extra.writeUInt16LE(0x4b42, 0); // a field of another kind before the one of zip64
+  extra.writeUInt16LE(4, 2);
+  extra.writeUInt16LE(1, 8);
+  extra.writeUInt16LE(24, 10);
+  [data.length, data.length, position].forEach((number, i) => {
+    extra.writeBigUInt64LE(BigInt(number), 12 + 8 * i);
+  });
+  const end64 = Buffer.alloc(56);
+  end64.write("PK\x06\x06");
+  end64.writeBigUInt64LE(BigInt(entry.length), 40);
+  end64.writeBigUInt64LE(BigInt(position + local.length), 48);
+  const locator = Buffer.alloc(20);
+  locator.write("PK\x06\x07");
+  locator.writeBigUInt64LE(BigInt(position + local.length + entry.length), 8);
+  const end = Buffer.alloc(22, 0xff);
+  end.write("PK\x05\x06");
+  end.writeUInt16LE(0, 20);
+  writeFileSync(file, Buffer.concat([local, entry, end64, locator, end]), { flag: "a" });
+}
+
+test("zip64: an entry above 4 GiB is read by position", async () => {
+  const position = 5 * 2 ** 30 + 3;
+  writeFileSync(file, "");
+  try {
+    truncateSync(file, position); // sparse: takes no room
+    writeZip64(position, Buffer.from("far"));
+  } catch (error) {
+    console.log(`skipped: no sparse file of 5 GiB can be made here (${(error as Error).message})`);
+    return;
+  }
+  assert.equal(await readAll(), { "a/far": "far" });
+  writeFileSync(file, "");
+});
+
+test.run();

@@ -1,0 +1,187 @@
+/** The decoder step by step with its caches, against plain loops over all tokens at once and against one graph without caches. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { crossKeyValues, decode, vocabularyLogits } from "../../src/decoder/decoder.ts";
+import { openReader, type ReaderSession } from "../../src/decoder/reader-session.ts";
+import { encodeSequences, openEncoder } from "../../src/encoder/lower-session.ts";
+import { positionBuckets } from "../../src/model/layers/relative-position.ts";
+import { inferenceScope } from "../../src/model/layers/context.ts";
+import type { Tensor } from "../../src/tensor/ops.ts";
+import { compile } from "../../src/tensor/session.ts";
+import { trace } from "../../src/tensor/trace.ts";
+import { buildParameters } from "../../src/model/parameter-names.ts";
+import { assertNear } from "../support/arrays.ts";
+import { tabulate } from "../support/naive-ops.ts";
+import { naiveT5, naiveTargetAttention } from "../support/naive-t5.ts";
+import { randomIds, randomWeights, TINY_MODELS } from "../support/tiny-model.ts";
+
+const TOLERANCE = 5e-6; // float32 through all layers; measured below 1e-6
+
+for (const [name, config] of Object.entries(TINY_MODELS)) {
+  const weights = randomWeights(config, name);
+  const naive = naiveT5(config, weights);
+  const questions = [randomIds(config, 5, "question", 0), randomIds(config, 3, "question", 1)];
+  const passages = [7, 2, 9, 4].map((length) => randomIds(config, length, "passage", length));
+  const reading = [
+    [0, 1, 2],
+    [3, 2, 0],
+  ];
+  const answer = [config.decoderStartId, ...randomIds(config, 5, "answer")];
+  const memories = questions.map((question, i) =>
+    reading[i]!.flatMap((row) => naive.encode(question, passages[row]!)),
+  );
+
+  async function fuse(reader: ReaderSession, rows: readonly (readonly number[])[] = reading) {
+    await using encoder = await openEncoder(config, { weights });
+    const states = (sequences: readonly (readonly number[])[]) =>
+      encodeSequences(encoder, config, sequences, "states");
+    const [ofQuestions, ofPassages] = [await states(questions), await states(passages)];
+    return reader.fuse(
+      rows.map((own, i) => ({ question: ofQuestions[i]!, passages: own.map((row) => ofPassages[row]!) })),
+    );
+  }
+
+  test(`${name}: logits and target attention are those of plain loops`, async () => {
+    await using reader = await openReader(config, { weights });
+    const steps = await decodeStepwise(reader, await fuse(reader), config, answer);
+    for (const [question, memory] of memories.entries()) {
+      const { logits, crossScores } = naive.decode(answer, memory);
+      for (const [i, step] of steps.entries()) {
+        const row = step.logits.data.subarray(
+          question * config.vocabularySize,
+          (question + 1) * config.vocabularySize,
+        );
+        assertNear(row, logits[i]!, TOLERANCE, `logits of step ${i}`);
+      }
+      const lengths = reading[question]!.map((row) => questions[question]!.length + passages[row]!.length);
+      const attention = sharesOfPassages(steps[0]!.attention, question, lengths);
+      assertNear(attention, naiveTargetAttention(crossScores, lengths), TOLERANCE, "target attention");
+      const sum = attention.reduce((total, share) => total + share, 0);
+      assert.ok(Math.abs(sum - 1) < 1e-6, `target attention sums to ${sum}`);
+    }
+  });
+
+  test(`${name}: with caches as without`, async () => {
+    await using reader = await openReader(config, { weights });
+    const steps = await decodeStepwise(reader, await fuse(reader), config, answer);
+    const [memory] = memories;
+    const graph = trace(
+      {
+        ids: ["int32", 1, "length"],
+        buckets: ["int32", "length", "length"],
+        fused: ["float32", 1, "fused", config.modelSize],
+        mask: ["float32", 1, "fused"],
+      },
+      (ops, { ids, buckets, fused, mask }) => {
+        const scope = inferenceScope(ops, config);
+        const parameters = buildParameters(config, (leaf, shape) => ops.parameter(leaf, shape));
+        const cross = crossKeyValues(scope, parameters, fused);
+        const { states } = decode(scope, parameters, { ids, buckets, cross, crossMask: mask });
+        return { logits: vocabularyLogits(scope, parameters, states) };
+      },
+    );
+    await using whole = await compile(graph, { weights });
+    const { logits } = await whole.run<"logits">({
+      ids: { data: Int32Array.from(answer), shape: [1, answer.length] },
+      buckets: positionBuckets(config, "decoder", answer.length),
+      fused: tabulate([1, memory!.length, config.modelSize], ([, token, at]) => memory![token!]![at!]!),
+      mask: tabulate([1, memory!.length], () => 1),
+    });
+    const size = config.vocabularySize;
+    for (const [i, step] of steps.entries())
+      assertNear(
+        step.logits.data.subarray(0, size),
+        logits.data.subarray(i * size, (i + 1) * size),
+        TOLERANCE,
+      );
+  });
+
+  test(`${name}: rows that share a question and change places keep their own past`, async () => {
+    await using reader = await openReader(config, { weights });
+    const fused = await fuse(reader);
+    // Three answers a question from the second step on; `parents` are rows of the step before.
+    const tokens = [
+      [0, 0],
+      [7, 8, 9, 10, 11, 12],
+      [13, 14, 15, 16, 17, 18],
+      [19, 20, 21, 22, 23, 24],
+    ];
+    const parents = [
+      [0, 1],
+      [0, 0, 0, 1, 1, 1],
+      [2, 0, 0, 5, 3, 4],
+      [1, 1, 2, 3, 5, 3],
+    ];
+    let written: number[][] = [[], []];
+    let past = reader.start(2);
+    for (const [i, ids] of tokens.entries()) {
+      written = ids.map((token, row) => [...written[parents[i]![row]!]!, token]);
+      const step = await reader.step(fused, { ...rowsOf(ids, parents[i]!), past });
+      past = step.past;
+      for (const [row, ids] of written.entries()) {
+        const { logits } = naive.decode(ids, memories[Math.floor((2 * row) / written.length)]!);
+        const size = config.vocabularySize;
+        assertNear(step.logits.data.subarray(row * size, (row + 1) * size), logits.at(-1)!, TOLERANCE);
+      }
+    }
+  });
+
+  test(`${name}: the order of a question's passages does not matter`, async () => {
+    await using reader = await openReader(config, { weights });
+    const fused = await fuse(reader);
+    const steps = await decodeStepwise(reader, fused, config, answer);
+    const reversed = await decodeStepwise(
+      reader,
+      await fuse(
+        reader,
+        reading.map((rows) => rows.toReversed()),
+      ),
+      config,
+      answer,
+    );
+    for (const [i, { logits }] of steps.entries())
+      assertNear(reversed[i]!.logits.data, logits.data, TOLERANCE);
+    for (const question of questions.keys()) {
+      const lengths = fused.lengths[question]!;
+      assertNear(
+        sharesOfPassages(reversed[0]!.attention, question, lengths.toReversed()),
+        sharesOfPassages(steps[0]!.attention, question, lengths).toReversed(),
+        TOLERANCE,
+      );
+    }
+  });
+}
+
+/** Every step of writing `answer` for each of two questions. */
+async function decodeStepwise(
+  reader: ReaderSession,
+  fused: Awaited<ReturnType<ReaderSession["fuse"]>>,
+  config: ModelConfig,
+  answer: readonly number[],
+) {
+  const steps: Awaited<ReturnType<ReaderSession["step"]>>[] = [];
+  let past = reader.start(2);
+  for (const token of answer) {
+    const step = await reader.step(fused, { ...rowsOf([token, token], [0, 1]), past });
+    assert.equal(step.logits.shape, [2, config.vocabularySize]);
+    assert.equal(step.attention.shape, fused.mask.shape);
+    past = step.past;
+    steps.push(step);
+  }
+  return steps;
+}
+
+/** The attention of one question to tokens, summed over the `lengths` tokens of each passage. */
+function sharesOfPassages({ data, shape }: Tensor, question: number, lengths: readonly number[]): number[] {
+  const shares = [...data.subarray(question * shape[1]!, (question + 1) * shape[1]!)];
+  return lengths.map((length) => shares.splice(0, length).reduce((sum, share) => sum + share, 0));
+}
+
+const rowsOf = (tokens: readonly number[], parents: readonly number[]) => ({
+  ids: { data: Int32Array.from(tokens), shape: [tokens.length, 1] },
+  parents: { data: Int32Array.from(parents), shape: [parents.length] },
+});
+
+test.run();

@@ -1,0 +1,134 @@
+/** From token ids to answers: against plain loops that write the most probable token, and batches against one by one. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { type Reading, type ReadingInput, read } from "../../src/decoder/reader.ts";
+import { openReader } from "../../src/decoder/reader-session.ts";
+import { openEncoder } from "../../src/encoder/lower-session.ts";
+import { assertNear } from "../support/arrays.ts";
+import { naiveT5, naiveTargetAttention, softmax } from "../support/naive-t5.ts";
+import { randomIds, randomWeights, TINY_MODELS, tinyConfig } from "../support/tiny-model.ts";
+
+const TOLERANCE = 5e-6; // float32 through all layers
+
+async function readAll(
+  config: ModelConfig,
+  weights: ReadonlyMap<string, Float32Array>,
+  inputs: readonly ReadingInput[],
+  options: Parameters<typeof read>[4] = {},
+): Promise<Reading[]> {
+  await using encoder = await openEncoder(config, { weights });
+  await using reader = await openReader(config, { weights });
+  return await read(config, encoder, reader, inputs, options);
+}
+
+/** Questions of several lengths over passages that several of them share. */
+function questionsOver(
+  config: ModelConfig,
+  lengths: readonly number[],
+  passagesEach: number,
+): ReadingInput[] {
+  const passages = [6, 13, 1, 9].map((length) => randomIds(config, length, "passage", length));
+  return lengths.map((length, i) => ({
+    question: randomIds(config, length, "question", i),
+    passages: Array.from({ length: passagesEach }, (_, rank) => passages[(i + rank) % passages.length]!),
+  }));
+}
+
+for (const [name, config] of Object.entries(TINY_MODELS)) {
+  const weights = randomWeights(config, name);
+
+  test(`${name}: greedy answers are those of plain loops without any cache`, async () => {
+    const naive = naiveT5(config, weights);
+    const inputs = questionsOver(config, [3, 7], 2);
+    const readings = await readAll(config, weights, inputs, { maxTokens: 6 });
+    for (const [i, { question, passages }] of inputs.entries()) {
+      const memory = passages.flatMap((passage) => naive.encode(question, passage));
+      const expected: number[] = [];
+      const logProbabilities: number[] = [];
+      while (expected.length < 6 && expected.at(-1) !== config.eosId) {
+        const { logits, crossScores } = naive.decode([config.decoderStartId, ...expected], memory);
+        const probabilities = softmax(logits.at(-1)!);
+        const most = Math.max(...probabilities);
+        expected.push(probabilities.indexOf(most));
+        logProbabilities.push(Math.log(most));
+        const lengths = passages.map((passage) => question.length + passage.length);
+        if (expected.length === 1)
+          assertNear(readings[i]!.attention, naiveTargetAttention(crossScores, lengths), TOLERANCE);
+      }
+      assert.equal(readings[i]!.tokenIds, expected);
+      assertNear(readings[i]!.logProbabilities, logProbabilities, TOLERANCE);
+    }
+  });
+}
+
+const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
+const weights = randomWeights(config, "read");
+const inputs = questionsOver(config, [2, 11, 5, 8], 3);
+
+test("a batch of questions is read as one by one, greedily and with beams", async () => {
+  for (const beams of [1, 3]) {
+    const options = { beams, maxTokens: 8 };
+    const together = await readAll(config, weights, inputs, options);
+    for (const [i, input] of inputs.entries()) {
+      const [alone] = await readAll(config, weights, [input], options);
+      assert.equal(together[i]!.tokenIds, alone!.tokenIds);
+      assertNear(together[i]!.logProbabilities, alone!.logProbabilities, TOLERANCE);
+      assertNear(together[i]!.attention, alone!.attention, TOLERANCE);
+    }
+  }
+});
+
+test("passages of very different lengths, in several runs, are read as one by one", async () => {
+  const passages = [900, 4, 500, 300].map((length) => randomIds(config, length, "long", length));
+  const inputs = [
+    { question: randomIds(config, 6, "long", 0), passages },
+    { question: randomIds(config, 2, "long", 1), passages: passages.slice(1) },
+  ];
+  const together = await readAll(config, weights, inputs, { maxTokens: 4 });
+  for (const [i, input] of inputs.entries()) {
+    const [alone] = await readAll(config, weights, [input], { maxTokens: 4 });
+    assert.equal(together[i]!.tokenIds, alone!.tokenIds);
+    assertNear(together[i]!.attention, alone!.attention, TOLERANCE);
+    assert.is(alone!.attention.length, input.passages.length);
+  }
+});
+
+test("the order of passages changes the order of their attention and nothing else", async () => {
+  const [input] = inputs;
+  const [there] = await readAll(config, weights, [input!], { maxTokens: 8 });
+  const reversed = { question: input!.question, passages: input!.passages.toReversed() };
+  const [back] = await readAll(config, weights, [reversed], { maxTokens: 8 });
+  assert.equal(back!.tokenIds, there!.tokenIds);
+  assertNear(back!.attention, there!.attention.toReversed(), TOLERANCE);
+});
+
+test("attention over passages sums to 1, and one passage has all of it", async () => {
+  for (const passagesEach of [1, 4]) {
+    const readings = await readAll(config, weights, questionsOver(config, [4, 6], passagesEach), {
+      maxTokens: 1,
+    });
+    for (const { attention } of readings) {
+      assert.is(attention.length, passagesEach);
+      assert.ok(Math.abs(attention.reduce((sum, share) => sum + share) - 1) < 1e-6);
+    }
+  }
+});
+
+test("tokens are told with the question they belong to, in the caller's order", async () => {
+  const told: number[][] = inputs.map(() => []);
+  const onToken = (token: number, question: number) => told[question]!.push(token);
+  const readings = await readAll(config, weights, inputs, { maxTokens: 5, onToken });
+  assert.equal(
+    told,
+    readings.map(({ tokenIds }) => tokenIds),
+  );
+  assert.ok(new Set(told.map((tokens) => tokens.join())).size > 1, "the answers differ");
+});
+
+test("no questions are no work", async () => {
+  assert.equal(await readAll(config, weights, []), []);
+});
+
+test.run();

@@ -1,0 +1,175 @@
+/** The lower encoder layers: question and passage alone, against the two side by side in plain loops and in a graph. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { encoderBlock } from "../../src/encoder/block.ts";
+import { batchesByLength, encodeSequences, openEncoder, padBatch } from "../../src/encoder/lower-session.ts";
+import { MASKED } from "../../src/model/layers/attention.ts";
+import { positionBuckets, relativeBias } from "../../src/model/layers/relative-position.ts";
+import { inferenceScope } from "../../src/model/layers/context.ts";
+import type { Tensor } from "../../src/tensor/ops.ts";
+import { compile } from "../../src/tensor/session.ts";
+import { trace } from "../../src/tensor/trace.ts";
+import { buildParameters, encoderName, isOfQueryEncoder } from "../../src/model/parameter-names.ts";
+import { assertNear } from "../support/arrays.ts";
+import { tabulate } from "../support/naive-ops.ts";
+import { naiveT5 } from "../support/naive-t5.ts";
+import { randomIds, randomWeights, TINY_MODELS, tinyConfig } from "../support/tiny-model.ts";
+
+const TOLERANCE = 2e-6; // float32 through a few layers; measured below 5e-7
+
+for (const [name, config] of Object.entries(TINY_MODELS)) {
+  const weights = randomWeights(config, name);
+  const question = randomIds(config, 7, "question");
+  const passage = randomIds(config, 19, "passage");
+
+  test(`${name}: states, query vectors and keys are those of plain loops`, async () => {
+    const naive = naiveT5(config, weights);
+    const states = naive.lower(question, passage);
+    const [own, ofPassage] = [states.slice(0, question.length), states.slice(question.length)];
+    await using encoder = await openEncoder(config, { weights });
+    const encode = async (ids: number[], output: "states" | "queries" | "keys") =>
+      (await encodeSequences(encoder, config, [ids], output))[0]!;
+    assertNear(await encode(question, "states"), own.flat(), TOLERANCE);
+    assertNear(await encode(passage, "states"), ofPassage.flat(), TOLERANCE);
+    assertNear(await encode(question, "queries"), naive.retrieval("q", own).flat(), TOLERANCE);
+    assertNear(await encode(passage, "keys"), naive.retrieval("k", ofPassage).flat(), TOLERANCE);
+  });
+
+  test(`${name}: question and passage alone are what they are side by side under a block-diagonal mask`, async () => {
+    const length = question.length + passage.length;
+    const isQuestion = (i: number): boolean => i < question.length;
+    const graph = trace(
+      {
+        ids: ["int32", 1, length],
+        buckets: ["int32", length, length],
+        blocks: ["float32", 1, 1, length, length],
+      },
+      (ops, { ids, buckets, blocks }) => {
+        const parameters = buildParameters(config, (leaf, shape) => ops.parameter(leaf, shape));
+        const bias = ops.add(relativeBias(ops, parameters.encoder.relativeBias, buckets), blocks);
+        let x = ops.gather(parameters.embedding, ids);
+        for (const block of parameters.encoder.blocks.slice(0, config.retrievalLayer))
+          x = encoderBlock(inferenceScope(ops, config), block, x, bias);
+        return { states: x };
+      },
+    );
+    await using session = await compile(graph, { weights });
+    const { states } = await session.run<"states">({
+      ids: { data: Int32Array.from([...question, ...passage]), shape: [1, length] },
+      buckets: positionBuckets(config, "encoder", length),
+      blocks: tabulate([1, 1, length, length], ([, , i, j]) =>
+        isQuestion(i!) === isQuestion(j!) ? 0 : MASKED,
+      ),
+    });
+    await using encoder = await openEncoder(config, { weights });
+    const alone = await encodeSequences(encoder, config, [question, passage], "states");
+    assertNear([...alone[0]!, ...alone[1]!], states.data, TOLERANCE);
+  });
+}
+
+test("a query encoder makes query vectors as plain loops do with its weights in the encoder's places", async () => {
+  const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2, queryEncoder: true });
+  const weights = randomWeights(config, "query encoder");
+  const question = randomIds(config, 7, "question");
+  const renamed = [...weights].filter(([name]) => isOfQueryEncoder(name));
+  const asking = new Map([...weights, ...renamed.map(([name, w]) => [encoderName(name), w] as const)]);
+  const vectors = async (side: "reading" | "query", output: "queries" | "states") => {
+    await using encoder = await openEncoder(config, { weights }, side);
+    return (await encodeSequences(encoder, config, [question], output))[0]!;
+  };
+  for (const [side, naive] of [
+    ["query", naiveT5(config, asking)],
+    ["reading", naiveT5(config, weights)],
+  ] as const) {
+    const states = naive.lower(question, []);
+    assertNear(await vectors(side, "states"), states.flat(), TOLERANCE);
+    assertNear(await vectors(side, "queries"), naive.retrieval("q", states).flat(), TOLERANCE);
+  }
+});
+
+const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
+const weights = randomWeights(config, "padding");
+const sequences = [1, 9, 4, 9, 17].map((length) => randomIds(config, length, "padding", length));
+
+test("padding on either side, of any id, changes no state", async () => {
+  await using encoder = await openEncoder(config, { weights });
+  for (const side of ["left", "right"] as const)
+    for (const padId of [0, 5]) {
+      const { states } = await encoder.lower(padBatch(sequences, side, padId), ["states"]);
+      for (const [row, ids] of sequences.entries()) {
+        const alone = await encoder.lower(padBatch([ids], side, padId), ["states"]);
+        assertNear(unpadded(states, row, ids.length, side), alone.states.data, TOLERANCE);
+      }
+    }
+});
+
+test("many sequences, in batches of alike length, are what they are one by one, in their own order", async () => {
+  await using encoder = await openEncoder(config, { weights });
+  for (const output of ["states", "queries", "keys"] as const) {
+    const together = await encodeSequences(encoder, config, sequences, output);
+    for (const [i, ids] of sequences.entries()) {
+      const [alone] = await encodeSequences(encoder, config, [ids], output);
+      assertNear(together[i]!, alone!, TOLERANCE);
+    }
+  }
+  assert.equal(await encodeSequences(encoder, config, [], "keys"), []);
+});
+
+test("encoding says how far it is, and stops between two runs", async () => {
+  const sequences = Array.from({ length: 5 }, (_, i) => randomIds(config, 150 + i, i));
+  const abort = new AbortController();
+  const told: [sequences: number, tokens: number][] = [];
+  const onProgress = (...done: [number, number]) => {
+    told.push(done);
+    abort.abort(new Error("enough"));
+  };
+  await using encoder = await openEncoder(config, { weights });
+  await encodeSequences(encoder, config, sequences, "keys", { onProgress });
+  assert.equal(told.splice(0), [
+    [3, 154 + 153 + 152],
+    [5, 154 + 153 + 152 + 151 + 150],
+  ]);
+  try {
+    await encodeSequences(encoder, config, sequences, "keys", { onProgress, signal: abort.signal });
+    assert.unreachable();
+  } catch (error) {
+    assert.is((error as Error).message, "enough");
+  }
+});
+
+test("batches hold every sequence once, longest first, and bound the tokens of a run", () => {
+  const lengths = Array.from({ length: 500 }, (_, i) => 1 + ((i * 7919) % 700));
+  const batches = batchesByLength(lengths, 1000);
+  assert.equal(
+    batches.flat().sort((a, b) => a - b),
+    [...lengths.keys()],
+  );
+  const longest = batches.map((batch) => Math.max(...batch.map((i) => lengths[i]!)));
+  assert.equal(
+    longest,
+    longest.toSorted((a, b) => b - a),
+  );
+  for (const [i, batch] of batches.entries())
+    assert.ok(batch.length * longest[i]! <= 1000, `${batch.length} sequences of ${longest[i]} tokens`);
+  assert.equal(batchesByLength([5000, 1], 1000), [[0], [1]]); // one sequence above the bound goes alone
+});
+
+test("padded batches", () => {
+  const left = padBatch([[5], [6, 7]], "left", 9);
+  assert.equal([...left.ids.data], [9, 5, 6, 7]);
+  assert.equal([...left.mask.data], [0, 1, 1, 1]);
+  const right = padBatch([[5], [6, 7]], "right", 9);
+  assert.equal([...right.ids.data], [5, 9, 6, 7]);
+  assert.equal([...right.mask.data], [1, 0, 1, 1]);
+  assert.equal(right.mask.shape, [2, 2]);
+});
+
+/** The states of a row of a padded batch, without its padding. */
+function unpadded(states: Tensor, row: number, count: number, side: "left" | "right"): ArrayLike<number> {
+  const [, length, size] = states.shape as [number, number, number];
+  const start = row * length + (side === "left" ? length - count : 0);
+  return states.data.subarray(start * size, (start + count) * size);
+}
+
+test.run();

@@ -1,0 +1,212 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { type ModelConfig, readConfig, writeConfig } from "../../src/model/config.ts";
+import { testWithShared } from "../support/shared.ts";
+import { refused, temporaryFolder } from "../checkpoints/support.ts";
+
+const folder = temporaryFolder();
+const file = join(folder, "config.json");
+const shared = join(import.meta.dirname, "../../shared");
+
+/** The least that a config.json must have. */
+const SIZES = { vocab_size: 100, d_model: 8, d_kv: 4, num_heads: 3, d_ff: 16, num_layers: 5 };
+
+function read(keys: object): Promise<ModelConfig> {
+  writeFileSync(file, JSON.stringify(keys));
+  return readConfig(folder);
+}
+
+test("a plain T5 has Hugging Face's defaults, and retrieves with head 0 of the middle block", async () => {
+  assert.equal(await read(SIZES), {
+    vocabularySize: 100,
+    modelSize: 8,
+    headSize: 4,
+    heads: 3,
+    feedForwardSize: 16,
+    encoderLayers: 5,
+    decoderLayers: 5,
+    feedForward: "relu",
+    tied: true,
+    relativeBuckets: 32,
+    relativeMaxDistance: 128,
+    layerNormEpsilon: 1e-6,
+    dropoutRate: 0.1,
+    padId: 0,
+    eosId: 1,
+    decoderStartId: 0,
+    retrievalLayer: 2,
+    retrievalHead: 0,
+    distillationTau: 0.001,
+    retrievalScale: 1,
+    queryEncoder: false,
+    noRepeatSize: 0,
+  });
+  assert.is((await read({ ...SIZES, num_layers: 1 })).retrievalLayer, 0);
+  assert.is((await read({ ...SIZES, pad_token_id: 7 })).decoderStartId, 7);
+});
+
+testWithShared("the reference models and the embedded one", async () => {
+  const v11 = await readConfig(join(shared, "reference/reatt-v11"));
+  assert.equal(
+    [v11.feedForward, v11.tied, v11.encoderLayers, v11.decoderLayers, v11.retrievalLayer, v11.retrievalHead],
+    ["gated-gelu", false, 4, 3, 2, 1],
+  );
+  const v10 = await readConfig(join(shared, "reference/reatt-v10-tied"));
+  assert.equal(
+    [v10.feedForward, v10.tied, v10.encoderLayers, v10.decoderLayers, v10.retrievalLayer, v10.retrievalHead],
+    ["relu", true, 6, 2, 3, 2],
+  );
+  assert.ok(
+    Math.abs((await readConfig(join(shared, "models/reatt-mini-seed"))).retrievalScale - 4.0276) < 1e-4,
+  );
+});
+
+test("what google/t5-v1_1-large says of itself is read", async () => {
+  const config = await read({
+    architectures: ["T5ForConditionalGeneration"],
+    d_ff: 2816,
+    d_kv: 64,
+    d_model: 1024,
+    decoder_start_token_id: 0,
+    dropout_rate: 0.1,
+    eos_token_id: 1,
+    feed_forward_proj: "gated-gelu",
+    initializer_factor: 1.0,
+    is_encoder_decoder: true,
+    layer_norm_epsilon: 1e-6,
+    model_type: "t5",
+    num_decoder_layers: 24,
+    num_heads: 16,
+    num_layers: 24,
+    output_past: true,
+    pad_token_id: 0,
+    relative_attention_num_buckets: 32,
+    tie_word_embeddings: false,
+    vocab_size: 32128,
+  });
+  assert.equal([config.retrievalLayer, config.tied, config.relativeMaxDistance], [12, false, 128]);
+});
+
+test("transformers 5 says of v1.1 that it is tied, and means that it is not", async () => {
+  const saved = { ...SIZES, tie_word_embeddings: true };
+  assert.is((await read({ ...saved, scale_decoder_outputs: false })).tied, false);
+  assert.is((await read({ ...saved, scale_decoder_outputs: true })).tied, true);
+  const contradiction = read({ ...SIZES, tie_word_embeddings: false, scale_decoder_outputs: true });
+  await refused(contradiction, /scale_decoder_outputs: expected false, by tie_word_embeddings, got true/);
+});
+
+test("keys that change nothing are ignored, and null is left out", async () => {
+  const harmless = {
+    _name_or_path: "t5-small",
+    transformers_version: "4.30.0",
+    torch_dtype: "float16",
+    task_specific_params: { summarization: { num_beams: 4 } },
+    n_positions: 512,
+    use_cache: true,
+    is_decoder: false,
+    pruned_heads: {},
+    num_decoder_layers: null,
+    quantization_config: null,
+  };
+  assert.equal(await read({ ...SIZES, ...harmless }), await read(SIZES));
+});
+
+test("a value that cannot be computed is refused with its key", async () => {
+  const check = (keys: object, message: RegExp) => refused(read({ ...SIZES, ...keys }), message);
+  await check(
+    { feed_forward_proj: "gated-silu" },
+    /config\.json: feed_forward_proj: expected one of .*, got 'gated-silu'/,
+  );
+  await check({ model_type: "bart" }, /: model_type: expected one of "t5"\|"reatt", got 'bart'/);
+  await check({ is_encoder_decoder: false }, /: is_encoder_decoder: expected true, got false/);
+  await check({ tie_encoder_decoder: true }, /: tie_encoder_decoder: expected false, got true/);
+  await check({ pruned_heads: { 0: [1] } }, /: pruned_heads/);
+  await check({ d_model: undefined }, /: d_model: expected number, got nothing/);
+  await check({ d_model: 0 }, /: d_model: expected number to be >=1, got 0/);
+  await check({ d_kv: 2.5 }, /: d_kv: expected int, got 2\.5/);
+  await check({ num_heads: "4" }, /: num_heads: expected number, got '4'/);
+  await check({ num_layers: 1e9 }, /: num_layers: expected number to be <=1000, got 1000000000/);
+  await check({ dropout_rate: 1 }, /: dropout_rate: expected number to be <1, got 1/);
+  await check({ distillation_tau: 0 }, /: distillation_tau: expected number to be >0, got 0/);
+  await check({ eos_token_id: [1] }, /: eos_token_id: expected number, got \[ 1 \]/);
+  await check({ eos_token_id: 100 }, /: eos_token_id: expected a token from 0 to 99, got 100/);
+  await check({ retrieval_layer: 5 }, /: retrieval_layer: expected a block from 0 to 4, got 5/);
+  await check({ retrieval_layer: -1 }, /: retrieval_layer: expected number to be >=0, got -1/);
+  await check({ retrieval_head: 3 }, /: retrieval_head: expected a head from 0 to 2, got 3/);
+  await check(
+    { relative_attention_max_distance: 16 },
+    /: relative_attention_max_distance: expected more than half/,
+  );
+  await check(
+    { dense_act_fn: "gelu_new" },
+    /: dense_act_fn: expected relu, by feed_forward_proj, got 'gelu_new'/,
+  );
+  await check({ is_gated_act: true }, /: is_gated_act: expected false, by feed_forward_proj, got true/);
+});
+
+test("a key that is not known is refused", async () => {
+  const check = (keys: object, message: RegExp) => refused(read({ ...SIZES, ...keys }), message);
+  await check(
+    { rope_theta: 10_000 },
+    /: rope_theta: expected no key beyond those of T5 and ReAtt, got 10000; remove/,
+  );
+  await check({ quantization_config: { bits: 8 } }, /: quantization_config: .* got \{ bits: 8 \}/);
+  await check({ hidden_size: 8 }, /: hidden_size: /);
+});
+
+test("what is no JSON object is refused", async () => {
+  for (const text of ["", "{", "[]", "null", '"t5"']) {
+    writeFileSync(file, text);
+    await refused(readConfig(folder), /config\.json: expected a JSON object, got something else/);
+  }
+  await refused(
+    readConfig(join(folder, "missing")),
+    /missing\/config\.json: expected a JSON object, got ENOENT/,
+  );
+});
+
+testWithShared("what is written is read again", async () => {
+  const config = await readConfig(join(shared, "reference/reatt-v11"));
+  const changed: ModelConfig = {
+    ...config,
+    retrievalHead: 3,
+    retrievalScale: 4.5,
+    distillationTau: 0.01,
+    padId: 5,
+    noRepeatSize: 3,
+  };
+  await writeConfig(folder, changed);
+  assert.equal(await readConfig(folder), changed);
+  const keys = JSON.parse(readFileSync(file, "utf8"));
+  assert.equal(
+    [keys.model_type, keys.architectures, keys.is_encoder_decoder, keys.tie_word_embeddings],
+    ["t5", ["T5ForConditionalGeneration"], true, false],
+  );
+});
+
+test("keys of others are kept, but for the precision, which the weights tell", async () => {
+  const original = join(folder, "original");
+  mkdirSync(original);
+  const keys = {
+    ...SIZES,
+    model_type: "reatt",
+    torch_dtype: "float16",
+    dtype: "float16",
+    task_specific_params: { a: 1 },
+  };
+  const v5 = { tie_word_embeddings: true, scale_decoder_outputs: false };
+  writeFileSync(join(original, "config.json"), JSON.stringify({ ...keys, ...v5 }));
+  const config = await readConfig(original);
+  await writeConfig(folder, config, original);
+  assert.equal(await readConfig(folder), config);
+  const written = JSON.parse(readFileSync(file, "utf8"));
+  assert.equal(written.task_specific_params, { a: 1 });
+  assert.equal([written.tie_word_embeddings, written.scale_decoder_outputs], [false, false]);
+  assert.not("torch_dtype" in written || "dtype" in written);
+  await writeConfig(original, config, original); // onto itself
+  assert.equal(await readConfig(original), config);
+});
+
+test.run();

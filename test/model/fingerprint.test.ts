@@ -1,0 +1,57 @@
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { fingerprint } from "../../src/model/fingerprint.ts";
+import { randomWeights, tinyConfig } from "../support/tiny-model.ts";
+
+const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 1, retrievalHead: 2, heads: 3 });
+const weights = randomWeights(config, "fingerprint");
+const tokenizer = Buffer.from("spiece");
+const original = fingerprint(config, weights, tokenizer);
+
+/** The fingerprint after one number of a weight has changed. */
+function after(name: string, at: number): string {
+  const numbers = weights.get(name)!.slice();
+  numbers[at]! += 1;
+  return fingerprint(config, new Map(weights).set(name, numbers), tokenizer);
+}
+
+test("is 64 hexadecimal digits, and the same for the same model", () => {
+  assert.match(original, /^[0-9a-f]{64}$/);
+  assert.is(fingerprint(config, new Map([...weights].reverse()), Buffer.from("spiece")), original);
+});
+
+test("changes with a weight exactly where passage keys depend on it", () => {
+  const key = "encoder.block.1.layer.0.SelfAttention.k.weight";
+  const headRows = config.retrievalHead * config.headSize * config.modelSize;
+  for (const [name, numbers] of weights) {
+    const determines =
+      name === "shared.weight" ||
+      name.startsWith("encoder.block.0.") ||
+      name === "encoder.block.1.layer.0.layer_norm.weight" ||
+      name === key;
+    assert.is(after(name, numbers.length - 1) !== original, determines, name);
+  }
+  assert.is(after(key, headRows) === original, false);
+  assert.is(after(key, headRows - 1), original);
+});
+
+test("changes with the tokenizer and with the numbers of the config that matter", () => {
+  assert.is.not(fingerprint(config, weights, Buffer.from("Spiece")), original);
+  const changed = (changes: Partial<ModelConfig>) =>
+    fingerprint({ ...config, ...changes }, weights, tokenizer) !== original;
+  assert.ok(changed({ layerNormEpsilon: 1e-5 }));
+  assert.ok(changed({ relativeMaxDistance: 100 }));
+  assert.ok(changed({ eosId: 2 }));
+  assert.ok(changed({ retrievalHead: 1 }));
+  assert.ok(changed({ retrievalLayer: 2 }));
+  assert.not(changed({ queryEncoder: true }));
+  assert.not(changed({ dropoutRate: 0.5, retrievalScale: 3, distillationTau: 1, decoderStartId: 5 }));
+});
+
+test("a model without lower layers has one too", () => {
+  const shallow = tinyConfig({ retrievalLayer: 0 });
+  assert.match(fingerprint(shallow, randomWeights(shallow, 1), tokenizer), /^[0-9a-f]{64}$/);
+});
+
+test.run();

@@ -1,0 +1,90 @@
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { initialWeights } from "../../src/model/initialise.ts";
+import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { hasWeights } from "../../src/checkpoints/open.ts";
+import { assertNear } from "../support/arrays.ts";
+import { TINY_MODELS, tinyConfig } from "../support/tiny-model.ts";
+import { temporaryFolder, writeTinyModel } from "../support/training.ts";
+
+const config = tinyConfig({
+  vocabularySize: 400,
+  modelSize: 64,
+  headSize: 16,
+  heads: 8,
+  feedForwardSize: 256,
+});
+
+const mean = (x: Float32Array): number => x.reduce((sum, value) => sum + value, 0) / x.length;
+const deviation = (x: Float32Array): number => Math.sqrt(mean(x.map((value) => value ** 2)) - mean(x) ** 2);
+
+test("weights have the deviations of Hugging Face's T5", () => {
+  const weights = initialWeights(config, 1);
+  const expected: Readonly<Record<string, number>> = {
+    "shared.weight": 1,
+    "lm_head.weight": 1,
+    "encoder.block.1.layer.0.SelfAttention.q.weight": 1 / 32, // (64 * 16) ** -0.5
+    "decoder.block.1.layer.1.EncDecAttention.k.weight": 1 / 8,
+    "decoder.block.0.layer.0.SelfAttention.v.weight": 1 / 8,
+    "encoder.block.0.layer.0.SelfAttention.o.weight": 1 / Math.sqrt(128),
+    "encoder.block.0.layer.1.DenseReluDense.wi_0.weight": 1 / 8,
+    "decoder.block.1.layer.2.DenseReluDense.wi_1.weight": 1 / 8,
+    "decoder.block.1.layer.2.DenseReluDense.wo.weight": 1 / 16,
+  };
+  for (const [name, size] of Object.entries(expected)) {
+    const numbers = weights.get(name)!;
+    assertNear([deviation(numbers)], [size], 0.03, name); // of 8,192 numbers or more: standard error 0.8 %
+    assert.ok(Math.abs(mean(numbers)) < 0.05 * size, name);
+  }
+  const bias = weights.get("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")!;
+  assertNear([deviation(bias)], [1 / 8], 0.4); // of 64 numbers
+  for (const name of ["encoder.final_layer_norm.weight", "decoder.block.1.layer.1.layer_norm.weight"])
+    assert.equal(new Set(weights.get(name)), new Set([1]), name);
+});
+
+test("numbers are normal, and independent of their neighbours", () => {
+  const numbers = initialWeights(config, 1).get("shared.weight")!; // 25,600
+  const share = (inside: number): number =>
+    numbers.filter((x) => Math.abs(x) < inside).length / numbers.length;
+  assertNear([share(1), share(2), share(3)], [0.6827, 0.9545, 0.9973], 0.01);
+  const products = numbers.map((x, i) => x * (numbers[i + 1] ?? 0));
+  assert.ok(Math.abs(mean(products)) < 0.03, `${mean(products)}`);
+});
+
+test("a seed determines every weight, and each weight is drawn for itself", () => {
+  const [once, again, other] = [
+    initialWeights(config, 1),
+    initialWeights(config, 1),
+    initialWeights(config, 2),
+  ];
+  assert.equal(once, again);
+  const deeper = initialWeights({ ...config, encoderLayers: 3, tied: true }, 1);
+  for (const [name, numbers] of once) {
+    if (!name.includes("norm")) assert.not.equal(numbers, other.get(name), name);
+    if (name !== "lm_head.weight") assert.equal(numbers, deeper.get(name), name);
+  }
+});
+
+for (const [title, tiny] of Object.entries(TINY_MODELS))
+  test(`every weight of ${title} is there, finite and in its shape`, () => {
+    const weights = initialWeights(tiny, 1);
+    const shapes = parameterShapes(tiny);
+    assert.equal([...weights.keys()], [...shapes.keys()]);
+    for (const [name, shape] of shapes) {
+      assert.is(
+        weights.get(name)!.length,
+        shape.reduce((product, size) => product * size),
+      );
+      assert.ok(weights.get(name)!.every(Number.isFinite), name);
+    }
+  });
+
+test("a folder without weights is one to begin with random ones in", async () => {
+  await using folder = temporaryFolder();
+  await writeTinyModel(folder.path, { weights: false });
+  assert.not(await hasWeights(folder.path));
+  await writeTinyModel(folder.path);
+  assert.ok(await hasWeights(folder.path));
+});
+
+test.run();

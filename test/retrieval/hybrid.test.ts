@@ -1,0 +1,104 @@
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { InputError } from "../../src/io/errors.ts";
+import { type BothScores, interpolate, scoreBoth, tuneLambda } from "../../src/retrieval/hybrid.ts";
+import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
+
+const ORDINALS = "abcdefghxy";
+const hits = (scores: Record<string, number>): SearchHit[] =>
+  Object.entries(scores).map(([id, score]) => ({ id, ordinal: ORDINALS.indexOf(id), score }));
+const union = (scores: Record<string, readonly [lexical: number, dense: number]>): BothScores[] =>
+  Object.entries(scores).map(([id, [lexical, dense]]) => ({
+    id,
+    ordinal: ORDINALS.indexOf(id),
+    lexical,
+    dense,
+  }));
+
+test("an example worked by hand", async () => {
+  const lists = { lexical: hits({ a: 12, b: 10, c: 6 }), dense: hits({ c: 4, d: 3, a: 1 }) };
+  const question = { text: "what?", vectors: Float32Array.of(1, 2) };
+  const index = {
+    async score(vectors: Float32Array, ordinals: readonly number[]) {
+      assert.is(vectors, question.vectors);
+      assert.equal(ordinals, [1]);
+      return [-2];
+    },
+  };
+  const lexical = {
+    search: () => [],
+    score(text: string, ids: readonly string[]) {
+      assert.equal({ text, ids }, { text: "what?", ids: ["d"] });
+      return [0.5];
+    },
+  };
+  const found = await scoreBoth(index, lexical, question, lists);
+  assert.equal(found, union({ a: [12, 1], b: [10, -2], c: [6, 4], d: [0.5, 3] }));
+  assert.equal(interpolate(found, 2), hits({ a: 14, c: 14, d: 6.5, b: 6 }));
+  assert.equal(interpolate(found, 0), hits({ a: 12, b: 10, c: 6, d: 0.5 }));
+});
+
+test("ranks every passage once, by the formula, equal scores in the order of the index", () => {
+  const score = fc.integer({ min: -20, max: 20 });
+  const scored = fc.uniqueArray(fc.tuple(fc.constantFrom(...ORDINALS), fc.tuple(score, score)), {
+    selector: ([id]) => id,
+  });
+  fc.assert(
+    fc.property(scored, fc.integer({ min: 0, max: 5 }), (entries, lambda) => {
+      const ranking = interpolate(union(Object.fromEntries(entries)), lambda);
+      const expected = entries.map(([id, [lexical, dense]]) => ({ id, score: lexical + lambda * dense + 0 }));
+      expected.sort((a, b) => b.score - a.score || ORDINALS.indexOf(a.id) - ORDINALS.indexOf(b.id));
+      assert.equal(
+        ranking.map(({ id, score }) => ({ id, score: score + 0 })),
+        expected,
+      );
+    }),
+  );
+});
+
+/** 1 where the relevant passage is first. */
+const hit = (ranking: readonly SearchHit[], { relevant }: { relevant: string }) =>
+  ranking[0]?.id === relevant ? 1 : 0;
+
+test("finds the lambda that ranks a development set best", () => {
+  // The first question needs 10 + lambda < 8 + 4 lambda, lambda > 2/3; the second 9 + lambda > 5 + 2 lambda, lambda < 4.
+  const questions = [
+    { union: union({ x: [10, 1], y: [8, 4] }), relevant: "y" },
+    { union: union({ x: [9, 1], y: [5, 2] }), relevant: "x" },
+  ];
+  const { lambda, value, tried } = tuneLambda(questions, hit, [5, 0, 0.5, 1, 2, 3]);
+  assert.equal({ lambda, value }, { lambda: 2, value: 1 });
+  assert.equal(tried, [
+    { lambda: 0, value: 0.5 },
+    { lambda: 0.5, value: 0.5 },
+    { lambda: 1, value: 1 },
+    { lambda: 2, value: 1 },
+    { lambda: 3, value: 1 },
+    { lambda: 5, value: 0.5 },
+  ]);
+  // Spreads 2 + 4 and 3 + 1: the unit is 6 / 4, which is itself between the two bounds.
+  const tuned = tuneLambda(questions, hit);
+  assert.is(tuned.value, 1);
+  assert.ok(tuned.lambda > 2 / 3 && tuned.lambda < 4);
+  assert.is(tuned.tried.length, 22);
+  assert.ok(tuned.tried.some((trial) => trial.lambda === 1.5));
+});
+
+test("the scale of the dense scores does not matter to what is found", () => {
+  const questions = (scale: number) => [
+    { union: union({ x: [10, 1 * scale], y: [8, 4 * scale] }), relevant: "y" },
+  ];
+  const [small, large] = [1e-3, 1e3].map((scale) => tuneLambda(questions(scale), hit));
+  assert.ok(Math.abs(small!.lambda / large!.lambda / 1e6 - 1) < 1e-9);
+  assert.is(tuneLambda([{ union: [], relevant: "" }], hit).value, 0);
+});
+
+test("without labelled questions there is nothing to tune", () => {
+  assert.throws(
+    () => tuneLambda([], hit),
+    (error: Error) => error instanceof InputError,
+  );
+});
+
+test.run();

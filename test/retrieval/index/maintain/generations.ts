@@ -1,0 +1,42 @@
+/** A life of an index, generation by generation, and what each must hold: for crash.test.ts and the process that it kills. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { compactIndex } from "../../../../src/retrieval/index/maintain/compact.ts";
+import { addPassages, deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
+import type { Passage } from "../../../../src/text/passage.ts";
+import { build, encode, header, makePassages } from "../../support.ts";
+
+/** Of each four generations one is built anew, then some passages are replaced, some deleted, and it is compacted. */
+const STEPS = 4;
+
+const replacements = (generation: number): Passage[] => makePassages(30, generation);
+
+const deletedIds = (generation: number): string[] =>
+  Array.from({ length: 40 }, (_, i) => `p${(i * 31 + generation) % 1600}`);
+
+/** The passages of a generation, in the order of the index. */
+export function contentsOf(generation: number): Passage[] {
+  const step = (generation - 1) % STEPS;
+  if (step === 0) return makePassages(1600, generation);
+  const before = contentsOf(generation - 1);
+  if (step === 3) return before;
+  const gone = new Set(step === 1 ? replacements(generation).map(({ id }) => id) : deletedIds(generation));
+  const kept = before.filter(({ id }) => !gone.has(id));
+  return step === 1 ? [...kept, ...replacements(generation)] : kept;
+}
+
+/** Makes `generation` of the one before. */
+export async function advance(directory: string, generation: number): Promise<void> {
+  const options = { directory, header, encode: slowly };
+  const step = (generation - 1) % STEPS;
+  if (step === 0) await build(directory, makePassages(1600, generation), { encode: slowly });
+  if (step === 1) await addPassages(replacements(generation), options);
+  if (step === 2) await deletePassages(deletedIds(generation), options);
+  if (step === 3) await compactIndex(options);
+}
+
+/** So that a moment in the middle of a build is likely. */
+async function slowly(passages: readonly Passage[]): Promise<Float32Array[]> {
+  await sleep(5);
+  return encode(passages);
+}

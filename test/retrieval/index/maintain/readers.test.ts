@@ -1,0 +1,34 @@
+/** A process searches while another adds and deletes: no error, no wrong result. */
+
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import { build, temporary } from "../../support.ts";
+import type { Report } from "./endless-reader.ts";
+import { change, FIRST_STATE } from "./small-changes.ts";
+
+const READER = fileURLToPath(new URL("endless-reader.ts", import.meta.url));
+const CHANGES = 120;
+
+for (const bits of [undefined, 2] as const)
+  test(`${CHANGES} changes beside a process that searches, ${bits ? `${bits} bits` : "float32"}`, async () => {
+    await using directory = await temporary();
+    await build(directory.path, FIRST_STATE, { bits });
+    const reader = fork(READER, [directory.path, String(bits ?? "")], { execArgv: ["--import", "tsx"] });
+    const exit = once(reader, "exit");
+    await Promise.race([once(reader, "message"), exit]);
+    for (let generation = 2; generation <= CHANGES + 1; generation++)
+      await change(directory.path, generation);
+    const reported = once(reader, "message");
+    reader.send("stop");
+    const [report] = (await Promise.race([reported, exit])) as [Report];
+    assert.equal(await exit, [0, null]);
+    assert.equal(report.wrong, []);
+    assert.ok(report.states > 5, `${report.states} states in ${report.searches} searches`);
+    assert.equal(await verifyIndex(directory.path), []);
+  });
+
+test.run();

@@ -1,0 +1,31 @@
+/** Hundreds of small changes of an index, by generation: for readers.test.ts and the process that searches beside it. */
+
+import { addPassages, deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
+import type { Passage } from "../../../../src/text/passage.ts";
+import { encode, header, makePassages } from "../../support.ts";
+
+export const FIRST_STATE: readonly Passage[] = makePassages(150);
+
+/** Generation 2, 4, ... adds up to three passages, of which some replace others; 3, 5, ... deletes as many. */
+function changeOf(generation: number): {
+  readonly added: readonly Passage[];
+  readonly gone: ReadonlySet<string>;
+} {
+  const ids = [...new Set([7, 11, 13].map((factor) => `p${(generation * factor) % 190}`))];
+  const texts = makePassages(ids.length, generation);
+  const added = generation % 2 === 0 ? ids.map((id, i) => ({ ...texts[i]!, id })) : [];
+  return { added, gone: new Set(ids) };
+}
+
+/** The passages of `generation`, in the order of the index, from those of the one before. */
+export function nextState(before: readonly Passage[], generation: number): readonly Passage[] {
+  const { added, gone } = changeOf(generation);
+  return [...before.filter(({ id }) => !gone.has(id)), ...added];
+}
+
+/** Makes `generation` of the one before. */
+export async function change(directory: string, generation: number): Promise<void> {
+  const { added, gone } = changeOf(generation);
+  if (added.length > 0) await addPassages(added, { directory, header, encode });
+  else await deletePassages(gone, { directory });
+}

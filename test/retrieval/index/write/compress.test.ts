@@ -1,0 +1,235 @@
+/** A compression that is interrupted goes on where it stopped, and ends with the bytes of one that was not. */
+
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { cp, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import {
+  codebookPath,
+  findManifest,
+  readManifest,
+  segmentPath,
+} from "../../../../src/retrieval/index/format/manifest.ts";
+import type { BuildOptions, BuildProgress } from "../../../../src/retrieval/index/write/build.ts";
+import { mergeShards } from "../../../../src/retrieval/index/maintain/compact.ts";
+import { addPassages } from "../../../../src/retrieval/index/maintain/update.ts";
+import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import {
+  build,
+  damage,
+  encodeVaried,
+  header,
+  makePassages,
+  rejects,
+  sameBytes,
+  temporary,
+} from "../../support.ts";
+import { COMPRESSED, CORPUS } from "../maintain/long-passages.ts";
+
+/** Some 1 s each; `KILLS=100 npx tsx test/retrieval/tend/compression.test.ts` for a long look. */
+const KILLS = Number(process.env.KILLS ?? 4);
+const BUILDER = fileURLToPath(new URL("compressing-builder.ts", import.meta.url));
+
+type Run = Pick<BuildOptions, "signal" | "onProgress">;
+
+const builds = await temporary();
+const whole = join(builds.path, "whole");
+/** Stopped when its codebook was there, and after two of three pieces. */
+const [learned, interrupted] = [join(builds.path, "learned"), join(builds.path, "interrupted")];
+const buildCorpus = (directory: string) => (run: Run) => build(directory, CORPUS, { ...COMPRESSED, ...run });
+
+/** How many passages are compressed: while the codebook is learned, with it, and after each piece. */
+const STEPS = [0, 0, 300, 500, 600];
+const steps = await compressedPassages(buildCorpus(whole));
+await stopAt(buildCorpus(learned), 1);
+await cp(learned, interrupted, { recursive: true });
+await stopAt(buildCorpus(interrupted), 2);
+
+test.after(async () => {
+  await builds[Symbol.asyncDispose]();
+});
+
+test("an uninterrupted build compresses piece by piece", () => {
+  assert.equal(steps, STEPS);
+});
+
+test("goes on after an interrupt with what is compressed, and leaves nothing behind", async () => {
+  await using directory = await copyOf(interrupted);
+  assert.equal(await compressedPassages(buildCorpus(directory.path)), STEPS.slice(3));
+  await sameIndex(directory.path, whole);
+});
+
+test("keeps the codebook of a build that was interrupted before the first codes", async () => {
+  await using directory = await copyOf(learned);
+  assert.equal(await compressedPassages(buildCorpus(directory.path)), STEPS.slice(1));
+  await sameIndex(directory.path, whole);
+});
+
+test("goes on beside an index that it replaces", async () => {
+  await using directory = await temporary();
+  await build(directory.path, makePassages(100), { bits: 4 });
+  await stopAt(buildCorpus(directory.path), 3);
+  assert.equal(await compressedPassages(buildCorpus(directory.path)), STEPS.slice(3));
+  await sameIndex(directory.path, whole);
+});
+
+test("a merge goes on, too", async () => {
+  await using directory = await temporary();
+  const shards = [0, 1].map((index) => join(directory.path, `shard-${index}`));
+  for (const [index, shard] of shards.entries())
+    await build(shard, CORPUS, { encode: encodeVaried, shard: { index, count: 2 } });
+  const joined = join(directory.path, "joined");
+  const merge = (run: Run) => mergeShards(shards, { directory: joined, bits: 2, ...run });
+  await stopAt(merge, 3);
+  assert.equal(await compressedPassages(merge), STEPS.slice(3));
+  await sameIndex(joined, whole);
+});
+
+test("so do additions", async () => {
+  await using directory = await temporary();
+  const [expected, index] = [join(directory.path, "expected"), join(directory.path, "index")];
+  const add = (directory: string) => (run: Run) =>
+    addPassages(CORPUS, { directory, header, encode: encodeVaried, ...run });
+  await build(expected, makePassages(100, 3), { bits: 4 });
+  await cp(expected, index, { recursive: true });
+  assert.equal(await compressedPassages(add(expected)), STEPS.slice(1)); // the codebook is there
+  await stopAt(add(index), 2);
+  assert.equal(await compressedPassages(add(index)), STEPS.slice(3));
+  await sameIndex(index, expected);
+});
+
+test("makes again what was torn or changed while it was interrupted, and all that follows", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom("codes.bin", "codes.u64", "journal"),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      fc.boolean(),
+      async (name, where, torn) => {
+        await using directory = await copyOf(interrupted);
+        await damage(join(segmentPath(directory.path, "000001"), name), where, torn);
+        await build(directory.path, CORPUS, COMPRESSED);
+        await sameIndex(directory.path, whole);
+      },
+    ),
+    { numRuns: 7 },
+  ));
+
+test("learns a codebook again that is damaged, and keeps its codes, since it is the same", async () => {
+  await using directory = await copyOf(interrupted);
+  await damage(join(codebookPath(directory.path, "000001"), "parts.u8"), 0.5, false);
+  assert.equal(await compressedPassages(buildCorpus(directory.path)), [0, ...STEPS.slice(3)]);
+  await sameIndex(directory.path, whole);
+});
+
+test("keeps the codes before a flipped bit", async () => {
+  await using directory = await copyOf(interrupted);
+  await damage(join(segmentPath(directory.path, "000001"), "codes.bin"), 0.9, false); // in the second piece
+  assert.equal(await compressedPassages(buildCorpus(directory.path)), STEPS.slice(2));
+  await sameIndex(directory.path, whole);
+});
+
+for (const [what, passages, bits] of [
+  ["bits", CORPUS, 1],
+  ["passages", CORPUS.with(599, { id: "other", title: "", text: "w1 w2" }), 2],
+] as const)
+  test(`begins anew for other ${what}`, async () => {
+    await using fresh = await temporary();
+    await build(fresh.path, passages, { ...COMPRESSED, bits });
+    await using directory = await copyOf(interrupted);
+    const again = (run: Run) => build(directory.path, passages, { ...COMPRESSED, bits, ...run });
+    assert.equal(await compressedPassages(again), STEPS);
+    await sameIndex(directory.path, fresh.path);
+  });
+
+test(`survives ${KILLS} kills at random moments`, async () => {
+  await using directory = await temporary();
+  const index = join(directory.path, "index");
+  await cp(learned, index, { recursive: true });
+  let reached = 0;
+  let patience = 400;
+  for (let kill = 0; kill < KILLS; kill++) {
+    const { compressed, milliseconds } = await killedBuild(index, Math.random() * patience);
+    assert.ok(compressed[0]! >= reached, `${compressed[0]} after ${reached}`);
+    reached = compressed.at(-1)!;
+    const manifest = await findManifest(index);
+    if (!manifest) continue;
+    // finished, though perhaps killed before it ended, or removed what it no longer needs
+    assert.equal(manifest, await readManifest(whole));
+    assert.equal(await verifyIndex(index), []);
+    patience = milliseconds;
+    reached = 0;
+    await rm(index, { recursive: true });
+    await cp(learned, index, { recursive: true });
+  }
+  await build(index, CORPUS, COMPRESSED);
+  await sameIndex(index, whole);
+});
+
+/** Builds in a process of its own and kills that so long after its compression began. */
+async function killedBuild(
+  directory: string,
+  milliseconds: number,
+): Promise<{ compressed: number[]; milliseconds: number }> {
+  const child = fork(BUILDER, [directory], { execArgv: ["--import", "tsx"] });
+  const compressed: number[] = [];
+  let began = 0;
+  let timer: NodeJS.Timeout | undefined;
+  child.on("message", ({ event, passages }: BuildProgress) => {
+    if (event !== "compressed") return;
+    compressed.push(passages);
+    began ||= performance.now();
+    timer ??= setTimeout(() => child.kill("SIGKILL"), milliseconds);
+  });
+  const [code, signal] = await once(child, "exit");
+  clearTimeout(timer);
+  assert.ok(code === 0 || signal === "SIGKILL", `exit ${code}`);
+  return { compressed, milliseconds: performance.now() - began };
+}
+
+/** Stops `run` when it has said `step` times, after the first, how much is compressed. */
+async function stopAt(run: (run: Run) => Promise<void>, step: number): Promise<void> {
+  const controller = new AbortController();
+  let left = step;
+  const onProgress = ({ event }: BuildProgress) => {
+    if (event === "compressed" && left-- === 0) controller.abort(new Error("stopped"));
+  };
+  await rejects(run({ signal: controller.signal, onProgress }), /stopped/);
+}
+
+async function compressedPassages(run: (run: Run) => Promise<void>): Promise<number[]> {
+  const passages: number[] = [];
+  await run({
+    onProgress: (progress) => {
+      if (progress.event === "compressed") passages.push(progress.passages);
+    },
+  });
+  return passages;
+}
+
+async function copyOf(path: string): Promise<AsyncDisposable & { path: string }> {
+  const directory = await temporary();
+  await cp(path, directory.path, { recursive: true });
+  return directory;
+}
+
+/** The same bytes as `expected`, codebook and all, and nothing else. */
+async function sameIndex(directory: string, expected: string): Promise<void> {
+  await sameBytes(directory, expected);
+  const [{ codec, segments }, { codec: other }] = [
+    await readManifest(directory),
+    await readManifest(expected),
+  ];
+  assert.ok(codec.name === "quantised" && other.name === "quantised");
+  assert.equal(codec.files, other.files);
+  assert.equal((await readdir(directory)).sort(), ["codebooks", "index.json", "segments"]);
+  assert.equal(await readdir(join(directory, "segments")), [segments[0]!.name]);
+  assert.equal(await readdir(join(directory, "codebooks")), [codec.codebook]);
+  const files = await readdir(codebookPath(directory, codec.codebook));
+  assert.equal(files.sort(), Object.keys(codec.files).sort());
+}
+
+test.run();

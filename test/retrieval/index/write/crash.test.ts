@@ -1,0 +1,99 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { findManifest } from "../../../../src/retrieval/index/format/manifest.ts";
+import { openIndex } from "../../../../src/retrieval/open-index.ts";
+import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import { build, encodeText, naiveSearch, sameBytes, temporary } from "../../support.ts";
+import { advance, contentsOf } from "../maintain/generations.ts";
+
+/** Some 0.5 s each; `KILLS=400 npx tsx test/retrieval/crash.test.ts` for a long look. */
+const KILLS = Number(process.env.KILLS ?? 16);
+
+test(`survives ${KILLS} kills at random moments`, async () => {
+  await using directory = await temporary();
+  const script = await compileBuilder(join(directory.path, "compiled"));
+  const round = await timeOfRound(join(directory.path, "timed"));
+  const index = join(directory.path, "index");
+  let generation = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    const child = await startBuilder(script, index);
+    await sleep(Math.random() * round);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    generation = await checkWhole(index, generation);
+  }
+  assert.ok(generation > 0, "nothing was finished between the kills");
+  do {
+    await advance(index, generation + 1);
+    generation = await checkWhole(index, generation + 1);
+  } while (generation % 4 !== 1);
+  await using fresh = await temporary();
+  await build(fresh.path, contentsOf(generation));
+  await sameBytes(index, fresh.path); // a build, whatever the kills had left
+});
+
+/** Milliseconds for four generations on this machine, as busy as it is. */
+async function timeOfRound(directory: string): Promise<number> {
+  const start = performance.now();
+  for (let generation = 1; generation <= 4; generation++) await advance(directory, generation);
+  return performance.now() - start;
+}
+
+const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
+
+/** Compiles the builder once, so that starting it is quick. Returns the path of the script. */
+async function compileBuilder(directory: string): Promise<string> {
+  const compiler = join(
+    dirname(createRequire(import.meta.url).resolve("typescript/package.json")),
+    "bin",
+    "tsc",
+  );
+  const source = join(ROOT, "test/retrieval/tend/endless-builder.ts");
+  const options =
+    "--ignoreConfig --noCheck --target es2022 --module nodenext --rewriteRelativeImportExtensions --types node";
+  execFileSync(process.execPath, [
+    compiler,
+    ...options.split(" "),
+    "--rootDir",
+    ROOT,
+    "--outDir",
+    directory,
+    source,
+  ]);
+  await writeFile(join(directory, "package.json"), '{ "type": "module" }');
+  await symlink(join(ROOT, "node_modules"), join(directory, "node_modules"));
+  return join(directory, "test/retrieval/tend/endless-builder.js");
+}
+
+async function startBuilder(script: string, index: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [script, index], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  return child;
+}
+
+/** The index is whole, and holds what its generation must. Returns the generation. */
+async function checkWhole(directory: string, atLeast: number): Promise<number> {
+  const manifest = await findManifest(directory);
+  if (!manifest) return atLeast;
+  const { generation } = manifest;
+  assert.ok(generation >= atLeast, `generation ${generation} after ${atLeast}`);
+  assert.equal(await verifyIndex(directory), []);
+  const contents = contentsOf(generation);
+  const keys = contents.map(({ text }) => encodeText(text));
+  await using index = await openIndex(directory);
+  assert.is(index.passageCount, contents.length);
+  const question = encodeText(`w${generation % 50} w7 w23`);
+  const hits = await index.search(question, { topK: 50 });
+  const expected = naiveSearch(question, keys, 50).map(({ ordinal }) => contents[ordinal]!);
+  assert.equal(await index.passages(hits.map(({ ordinal }) => ordinal)), expected);
+  return generation;
+}
+
+test.run();

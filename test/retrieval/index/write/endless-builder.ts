@@ -1,0 +1,9 @@
+/** A process for crash.test.ts to kill: makes one generation after the other in the directory of its argument. */
+
+import { findManifest } from "../../../../src/retrieval/index/format/manifest.ts";
+import { advance } from "../maintain/generations.ts";
+
+const directory = process.argv[2]!;
+
+process.stdout.write("started\n");
+while (true) await advance(directory, ((await findManifest(directory))?.generation ?? 0) + 1);

@@ -1,0 +1,63 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { formatBytes } from "../../../../src/io/format-bytes.ts";
+import { type ForecastOptions, forecastBuild } from "../../../../src/retrieval/index/write/forecast.ts";
+import { indexInfo } from "../../../../src/retrieval/index/maintain/info.ts";
+import type { Passage } from "../../../../src/text/passage.ts";
+import { build, header, makePassages, rejects, temporary } from "../../support.ts";
+
+const countTokens = ({ text }: Passage): number => text.split(" ").length;
+const PASSAGES = makePassages(3000);
+
+for (const bits of [undefined, 2, 8] as const)
+  test(`a forecast is near what is built: ${bits ?? 32} bits`, async () => {
+    await using directory = await temporary();
+    const options: ForecastOptions = { directory: directory.path, header, bits, countTokens };
+    const forecast = await forecastBuild(PASSAGES, options);
+    await build(directory.path, PASSAGES, { bits });
+    const { passages, tokens, bytes } = await indexInfo(directory.path);
+    assert.is(forecast.passages, passages);
+    assert.ok(Math.abs(forecast.tokens / tokens - 1) < 0.1, `${forecast.tokens} for ${tokens} tokens`);
+    assert.ok(Math.abs(forecast.bytes / bytes - 1) < 0.2, `${forecast.bytes} for ${bytes} bytes`);
+    assert.is(forecast.peakBytes > forecast.bytes, bits !== undefined);
+  });
+
+test("shards have all passages between them", async () => {
+  await using directory = await temporary();
+  const counts = [];
+  for (const index of [0, 1, 2, 3]) {
+    const shard = { index, count: 4 };
+    const forecast = await forecastBuild(PASSAGES, { directory: directory.path, header, shard, countTokens });
+    counts.push(forecast.passages);
+  }
+  assert.equal(counts, [1024, 952, 512, 512]); // windows of 512, dealt out in turn
+});
+
+test("what does not fit on the disk is refused, before anything is written", async () => {
+  await using directory = await temporary();
+  await mkdir(join(directory.path, "disk"));
+  await rejects(
+    forecastBuild(PASSAGES, {
+      directory: join(directory.path, "disk", "not", "there yet"),
+      header: { ...header, dimension: 1e9 },
+      countTokens,
+    }),
+    /there yet: expected about [\d.]+ TB of disk for 3000 passages, got [\d.]+ [kMGT]B; free some space/,
+  );
+});
+
+test("bytes are written with three digits", () => {
+  for (const [bytes, text] of [
+    [0, "0 bytes"],
+    [999, "999 bytes"],
+    [1000, "1.00 kB"],
+    [21_500_000, "21.5 MB"],
+    [999_999, "1.00 MB"],
+    [37e9, "37.0 GB"],
+  ] as const)
+    assert.is(formatBytes(bytes), text);
+});
+
+test.run();

@@ -1,0 +1,59 @@
+import { readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { lockDirectory } from "../../../../src/retrieval/index/write/lock.ts";
+import { rejects, temporary } from "../../support.ts";
+
+const TAKEN = /expected no other writer/;
+
+test("is held by one, and free afterwards", async () => {
+  await using directory = await temporary();
+  const lock = await lockDirectory(directory.path);
+  await rejects(lockDirectory(directory.path), TAKEN);
+  await lock.assertHeld();
+  await lock[Symbol.asyncDispose]();
+  assert.equal(await readdir(directory.path), []);
+  const again = await lockDirectory(directory.path);
+  await again[Symbol.asyncDispose]();
+});
+
+test("says when it was lost", async () => {
+  await using directory = await temporary();
+  await using lock = await lockDirectory(directory.path);
+  const [name] = await readdir(directory.path);
+  await rm(join(directory.path, name!));
+  await rejects(lock.assertHeld(), TAKEN);
+});
+
+test("takes over from a process that is dead, and from a number that was used again", async () => {
+  await using directory = await temporary();
+  const own = await ownLockName(directory.path);
+  const dead = own.replace(`.${process.pid}.`, ".4194305."); // above the greatest process number of Linux
+  const reborn = own.replace(/\d+\.lock$/, "1.lock");
+  for (const name of [dead, reborn]) await writeFile(join(directory.path, name), "");
+  await using lock = await lockDirectory(directory.path);
+  await lock.assertHeld();
+  assert.equal(await readdir(directory.path), [own]);
+});
+
+test("trusts the heartbeat of another machine", async () => {
+  await using directory = await temporary();
+  const path = join(directory.path, `writer.elsewhere.0a0a0a0a.17.42.lock`);
+  await writeFile(path, "");
+  await rejects(lockDirectory(directory.path), /got process 17 on elsewhere/);
+  const longAgo = new Date(Date.now() - 600_000);
+  await utimes(path, longAgo, longAgo);
+  await using lock = await lockDirectory(directory.path);
+  await lock.assertHeld();
+});
+
+async function ownLockName(directory: string): Promise<string> {
+  await using _ = await lockDirectory(directory);
+  const [name] = await readdir(directory);
+  assert.ok(name!.startsWith(`writer.${hostname().replace(/[^\w.-]/g, "_")}.`), name);
+  return name!;
+}
+
+test.run();

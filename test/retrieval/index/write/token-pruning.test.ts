@@ -1,0 +1,50 @@
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { checkShare, keptTokens, openTokenFilter } from "../../../../src/retrieval/index/write/token-pruning.ts";
+import { DIMENSION, noise } from "../../support.ts";
+
+const row = (rows: Float32Array, i: number) => rows.subarray(i * DIMENSION, (i + 1) * DIMENSION);
+const product = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, d) => sum + value * b[d]!, 0);
+
+/** By loops: the sum over tokens of the softmax of their products with all tokens. */
+function received(queries: Float32Array, keys: Float32Array): number[] {
+  const tokens = keys.length / DIMENSION;
+  const sums = new Array<number>(tokens).fill(0);
+  for (let i = 0; i < tokens; i++) {
+    const powers = sums.map((_, j) => Math.exp(product(row(queries, i), row(keys, j))));
+    const total = powers.reduce((sum, power) => sum + power);
+    for (const [j, power] of powers.entries()) sums[j]! += power / total;
+  }
+  return sums;
+}
+
+test("keeps the tokens that receive most attention, in their order", async () => {
+  await using filter = await openTokenFilter(DIMENSION);
+  for (const [tokens, share] of [
+    [1, 0.25],
+    [2, 0.25],
+    [21, 0.5],
+    [40, 0.75],
+    [40, 1],
+  ] as const) {
+    const [queries, keys] = [noise(tokens * DIMENSION, tokens), noise(tokens * DIMENSION, 99)];
+    const weights = received(queries, keys);
+    const count = keptTokens(tokens, share);
+    const least = [...weights].sort((a, b) => b - a)[count - 1]!;
+    const expected = weights.flatMap((weight, i) => (weight >= least ? [...row(keys, i)] : []));
+    assert.equal([...(await filter.filter(queries, keys, share))], expected);
+  }
+});
+
+test("keeps a share of a passage, and one token at least", () => {
+  const kept = [1, 2, 3, 10].flatMap((tokens) => [0.25, 0.5, 1].map((share) => keptTokens(tokens, share)));
+  assert.equal(kept, [1, 1, 1, 1, 1, 2, 1, 2, 3, 3, 5, 10]);
+});
+
+test("refuses shares that leave too little, or are none", () => {
+  for (const share of [0.25, 1]) checkShare(share);
+  for (const share of [0.2, 1.5, Number.NaN])
+    assert.throws(() => checkShare(share), /^keepTokens: expected a share from 0\.25 to 1, got /);
+});
+
+test.run();

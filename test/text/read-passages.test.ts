@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { InputError } from "../../src/io/errors.ts";
+import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
+import { createIdTable } from "../../src/text/id-table.ts";
+import type { Passage } from "../../src/text/passage.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reatt-corpus-"));
+const file = join(folder, "corpus.jsonl");
+test.after(() => rmSync(folder, { recursive: true }));
+
+async function passages(...lines: unknown[]): Promise<Passage[]> {
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const read: Passage[] = [];
+  for await (const passage of readPassages(file)) read.push(passage);
+  return read;
+}
+
+function questions(...lines: unknown[]): ReturnType<typeof readQuestions> {
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return readQuestions(file);
+}
+
+async function refused(reading: Promise<unknown>, message: RegExp): Promise<void> {
+  const error = await reading.then(
+    () => assert.unreachable("was read"),
+    (reason: unknown) => reason,
+  );
+  assert.instance(error, InputError);
+  assert.match((error as Error).message, message);
+}
+
+test("passages of both forms, with or without title", async () => {
+  assert.equal(
+    await passages(
+      { _id: "a", title: "T", text: "x", metadata: {} },
+      { id: 7, text: "" },
+      { _id: "b", id: "c", title: null, text: "y" },
+    ),
+    [
+      { id: "a", title: "T", text: "x" },
+      { id: "7", title: "", text: "" },
+      { id: "b", title: "", text: "y" },
+    ],
+  );
+});
+
+test("passages that lack something are named by file and line", async () => {
+  const good = { _id: "a", text: "x" };
+  await refused(passages(), /corpus\.jsonl: expected at least one passage, got none/);
+  await refused(passages(good, [1]), /corpus\.jsonl:2: expected a JSON object, got \[1\]/);
+  await refused(passages(good, { text: "x" }), /:2: expected "_id" or "id" .*, got nothing/);
+  await refused(passages(good, { id: "", text: "x" }), /:2: expected "_id" or "id" .*, got ""/);
+  await refused(passages(good, { id: "b" }), /:2: expected "text" with text, got nothing/);
+  await refused(passages(good, { id: "b", text: 5 }), /:2: expected "text" with text, got 5/);
+  await refused(passages(good, { id: "b", title: {}, text: "" }), /:2: expected text as "title", got \{\}/);
+  await refused(
+    passages(good, { id: "b", text: "" }, good),
+    /:3: expected a new id, got "a" of line 1 again/,
+  );
+  await refused(passages({ id: 1, text: "" }, { id: "1", text: "" }), /:2: .* "1" of line 1 again/);
+});
+
+test("questions of both forms, with what else a file knows", async () => {
+  assert.equal(
+    await questions(
+      { _id: "a", text: "why?", metadata: {} },
+      { id: 2, question: "who?", answers: ["me", "I"], passage_id: "p" },
+    ),
+    [
+      { id: "a", question: "why?" },
+      { id: "2", question: "who?", answers: ["me", "I"], passageId: "p" },
+    ],
+  );
+});
+
+test("questions that lack something are named by file and line", async () => {
+  const good = { _id: "a", text: "x" };
+  await refused(questions(), /corpus\.jsonl: expected at least one question, got none/);
+  await refused(questions(good, { id: "b" }), /:2: expected "text" or "question" with text, got nothing/);
+  await refused(questions(good, { id: "b", question: " " }), /:2: expected a question, got an empty one/);
+  await refused(questions(good, { id: "b", text: "x", answers: "me" }), /:2: expected "answers" as a list/);
+  await refused(questions(good, good), /:2: expected a new id/);
+});
+
+test("the table of ids remembers as a Map does, through its growth", () => {
+  const table = createIdTable();
+  const map = new Map<string, number>();
+  for (let line = 1; line <= 50_000; line++) {
+    const id = `doc-${(line * 7919) % 40_000}`;
+    if (!map.has(id)) map.set(id, line);
+    assert.is(table.firstLine(id, line), map.get(id));
+  }
+});
+
+test.run();

@@ -1,0 +1,76 @@
+/** An adaptation that is killed, and one that is interrupted. */
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { adapt } from "../../src/training/adapt.ts";
+import { finish, writeAdaptationFiles } from "../support/adaptation.ts";
+import { writeTinyModel } from "../support/training.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reatt-adapt-resume-"));
+test.after(() => rmSync(folder, { recursive: true }));
+const at = (...names: string[]) => join(folder, ...names);
+const files = writeAdaptationFiles(folder);
+const model = at("model");
+mkdirSync(model);
+await writeTinyModel(model);
+const SMALL = { iterations: 2, steps: 3, questions: 2, closePassages: 2, probeSteps: 3 };
+const modelBytes = (path: string): Buffer => readFileSync(join(path, "model.safetensors"));
+
+test("killed and resumed, it ends with the same parameters, bit for bit", async () => {
+  const args = [
+    ...["--model", model, "--corpus", files.corpus, "--spans", "--data", files.data],
+    ...["--queries", files.queries, "--qrels", files.qrels, "--weights", "spans=2,labels=0.5"],
+    ...[
+      "--iterations",
+      "2",
+      "--steps",
+      "3",
+      "--questions",
+      "2",
+      "--close-passages",
+      "2",
+      "--probe-steps",
+      "3",
+    ],
+  ];
+  const code = await killAtStep(5, [...args, "--out", at("killed")]);
+  assert.is(code, "SIGKILL");
+  assert.not.ok(existsSync(at("killed", "README.md")));
+  const mixed = { ...files, spans: true, weights: { spans: 2, labels: 0.5 }, model, ...SMALL };
+  const resumed = await finish(adapt({ ...mixed, out: at("killed"), resume: true }));
+  const whole = await finish(adapt({ ...mixed, out: at("whole") }));
+  assert.equal([resumed.training!.step, whole.training!.step], [6, 6]);
+  assert.equal(resumed.training!.probe, whole.training!.probe);
+  const state = join("checkpoint", "state-000006.safetensors");
+  assert.ok(readFileSync(at("killed", state)).equals(readFileSync(at("whole", state))));
+  assert.ok(modelBytes(at("killed")).equals(modelBytes(at("whole"))));
+});
+
+/** Kills `reatt adapt` once it said that it took a step, and returns what ended it. */
+function killAtStep(step: number, args: readonly string[]): Promise<string | number | null> {
+  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/main.ts", "adapt", "--json", ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  createInterface(child.stdout).on("line", (line) => {
+    const event = JSON.parse(line);
+    if (event.type === "step" && event.step === step) child.kill("SIGKILL");
+  });
+  return new Promise((resolve) => child.on("close", (code, signal) => resolve(signal ?? code)));
+}
+
+test("interrupted, it keeps a checkpoint and has no card yet", async () => {
+  const abort = new AbortController();
+  const options = { model, ...files, ...SMALL, out: at("interrupted") };
+  const first = await finish(adapt({ ...options, signal: abort.signal }), (event) => {
+    if (event.type === "step" && event.step === 3) abort.abort();
+  });
+  assert.equal([first.training!.finished, first.training!.step, first.index], [false, 3, undefined]);
+  assert.not.ok(existsSync(at("interrupted", "README.md")));
+});
+
+test.run();

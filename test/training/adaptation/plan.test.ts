@@ -1,0 +1,35 @@
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { workOf } from "../../../src/training/adaptation/plan.ts";
+import { tinyConfig } from "../../support/tiny-model.ts";
+
+test("the work of indexing a passage, by hand", () => {
+  const block = 4 * 16 * 18 + 3 * 16 * 24 + 2 * 16; // attention, feed-forward, norms
+  const lengths = { passage: 10, question: 5, answer: 2 };
+  const { passage, parameters } = workOf(tinyConfig(), { questions: 1, closePassages: 1 }, lengths);
+  assert.is(passage, 10 * (2 * block + 4 * 10 * 18));
+  const decoderBlock = block + 4 * 16 * 18 + 16;
+  assert.is(parameters, 2 * block + 2 * decoderBlock + 2 * 40 * 16 + 2 * 16);
+});
+
+test("a step grows with its pairs, and less than twice with passages twice as many", () => {
+  const lengths = { passage: 100, question: 20, answer: 8 };
+  const step = (questions: number, closePassages: number): number =>
+    workOf(tinyConfig(), { questions, closePassages }, lengths).step;
+  assert.is(step(8, 4), 8 * step(1, 4));
+  assert.ok(step(4, 8) > step(4, 4) && step(4, 8) < 2 * step(4, 4));
+});
+
+test("a step of the query side alone has less than half the work, and a query encoder its weights", () => {
+  const lengths = { passage: 100, question: 20, answer: 8 };
+  const sizes = { questions: 8, closePassages: 4 };
+  const all = workOf(tinyConfig(), sizes, lengths);
+  const config = tinyConfig({ queryEncoder: true });
+  const asking = workOf(config, { ...sizes, querySide: "layers" }, lengths);
+  assert.ok(asking.step < all.step / 2 && asking.step > all.step / 4);
+  assert.is(asking.passage, all.passage);
+  const block = 4 * 16 * 18 + 3 * 16 * 24 + 2 * 16;
+  assert.is(asking.parameters - all.parameters, block + 16 * 18 + 16);
+});
+
+test.run();

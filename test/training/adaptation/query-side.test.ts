@@ -1,0 +1,128 @@
+/** Only questions move: what an index holds stays as it is, bit for bit. */
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { InputError } from "../../../src/io/errors.ts";
+import { ReAtt } from "../../../src/reatt.ts";
+import { readPassages } from "../../../src/text/read-passages.ts";
+import { adapt } from "../../../src/training/adapt.ts";
+import { loadWeights } from "../../../src/model/load-weights.ts";
+import { encoderName, isOfQueryEncoder } from "../../../src/model/parameter-names.ts";
+import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
+import { writeTinyModel } from "../../support/training.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reatt-query-side-"));
+test.after(() => rmSync(folder, { recursive: true }));
+const at = (...names: string[]) => join(folder, ...names);
+
+const { corpus, data } = writeAdaptationFiles(folder);
+mkdirSync(at("model"));
+const config = await writeTinyModel(at("model"), { dropoutRate: 0 });
+const given = { model: at("model"), corpus, data, dev: data, iterations: 1 } as const;
+const small = { steps: 3, questions: 4, closePassages: 2, probeSteps: 3, learningRate: 0.01 };
+const question = "who opened the harbour of Oslo?";
+
+test("one head's query projection changes, and an index made before serves on", async () => {
+  await using base = await ReAtt.load(at("model"));
+  await using _ = await base.index(readPassages(corpus), { directory: at("index") });
+  const result = await finish(adapt({ ...given, ...small, out: at("out"), querySide: "projection" }));
+  assert.is(result.index, undefined);
+
+  const [before, after] = await Promise.all([
+    loadWeights(at("model"), config),
+    loadWeights(at("out", "checkpoint", "probe"), config), // the model after the last step, the best or not
+  ]);
+  const query = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention.q.weight`;
+  for (const [name, numbers] of before) {
+    const now = after.get(name)!;
+    const changed = numbers.findIndex((number, i) => number !== now[i]);
+    if (name !== query) assert.is(changed, -1, name);
+  }
+  const rows = config.headSize * config.modelSize;
+  const changedHeads = Array.from({ length: config.heads }, (_, head) => head).filter((head) => {
+    const of = (weights: Map<string, Float32Array>) =>
+      weights.get(query)!.subarray(head * rows, (head + 1) * rows);
+    return of(before).some((number, i) => number !== of(after)[i]);
+  });
+  assert.equal(changedHeads, [config.retrievalHead]);
+
+  await using adapted = await ReAtt.load(at("out", "checkpoint", "probe"));
+  assert.is(adapted.fingerprint, base.fingerprint);
+  await using index = await adapted.openIndex(at("index"));
+  const [was, is] = [await base.retrieve(question, index), await adapted.retrieve(question, index)];
+  assert.is(is.length, was.length);
+  assert.not.equal(
+    is.map(({ score }) => score),
+    was.map(({ score }) => score),
+  );
+});
+
+test("a copy of the lower layers: the same vectors before training; then better ones, keys and reading as they were", async () => {
+  const layers = { ...given, ...small, querySide: "layers" } as const;
+  await finish(adapt({ ...layers, out: at("still"), steps: 1, learningRate: 0 }));
+  const result = await finish(adapt({ ...layers, out: at("copy"), steps: 40, probeSteps: 10 }));
+  assert.is(result.index, undefined);
+  const { before, after } = result.training!.probe!;
+  assert.ok(after.mrr! > before.mrr! + 0.1, `${before.mrr} to ${after.mrr}`);
+
+  const [start, kept] = await Promise.all(
+    ["still", "copy"].map((out) => loadWeights(at(out), { ...config, queryEncoder: true })),
+  );
+  const base = await loadWeights(at("model"), config);
+  for (const [name, numbers] of start!) {
+    assert.equal(numbers, base.get(isOfQueryEncoder(name) ? encoderName(name) : name), name);
+    if (!isOfQueryEncoder(name)) assert.equal(kept!.get(name), numbers, name);
+  }
+
+  await using model = await ReAtt.load(at("model"));
+  await using still = await ReAtt.load(at("still"));
+  await using copy = await ReAtt.load(at("copy"));
+  await using index = await model.index(readPassages(corpus), { directory: at("old") });
+  await using again = await copy.index(readPassages(corpus), { directory: at("new") });
+  assert.equal([still.fingerprint, copy.fingerprint], [model.fingerprint, model.fingerprint]);
+  assert.is(again.tokenCount, index.tokenCount);
+  const keys = join("segments", "000001", "keys.f32");
+  assert.ok(readFileSync(at("old", keys)).equals(readFileSync(at("new", keys))));
+
+  const questions = PASSAGES.map(({ title }) => `who opened the harbour of ${title}?`);
+  assert.equal(await still.retrieve(questions, index), await model.retrieve(questions, index));
+  await using opened = await copy.openIndex(at("old"));
+  const found = async (of: ReAtt): Promise<number> =>
+    (await of.retrieve(questions, opened)).filter((hits, i) => hits[0]!.id === PASSAGES[i]!.id).length;
+  assert.ok((await found(copy)) > (await found(model)));
+
+  await using one = await model.index(PASSAGES.slice(0, 1), { directory: at("one") });
+  const [read, asBefore] = [await copy.answer(question, one), await model.answer(question, one)];
+  assert.equal([read.tokenIds, read.confidence], [asBefore.tokenIds, asBefore.confidence]);
+});
+
+test("a copy that is stopped and resumed ends with the same numbers", async () => {
+  const layers = { ...given, ...small, steps: 4, querySide: "layers" } as const;
+  const abort = new AbortController();
+  const options = { ...layers, out: at("stopped"), signal: abort.signal };
+  const first = await finish(adapt(options), (event) => {
+    if (event.type === "step" && event.step === 2) abort.abort();
+  });
+  assert.is(first.training!.step, 2);
+  await finish(adapt({ ...layers, out: at("stopped"), resume: true }));
+  await finish(adapt({ ...layers, out: at("whole") }));
+  const state = join("checkpoint", "state-000004.safetensors");
+  assert.ok(readFileSync(at("stopped", state)).equals(readFileSync(at("whole", state))));
+});
+
+test("what does not train retrieval, or trains no one head, is refused", async () => {
+  for (const [changes, message] of [
+    [{ objective: "qa" }, /^query side: expected one head that is trained to retrieve, got the objective qa/],
+    [{ tau: 0.1 }, /^query side: .*, got all heads mixed/],
+  ] as const) {
+    const run = finish(adapt({ ...given, ...small, out: at("refused"), querySide: "layers", ...changes }));
+    const error = await run.catch((thrown: unknown) => thrown);
+    assert.instance(error, InputError);
+    assert.match((error as Error).message, message);
+  }
+});
+
+test.run();

@@ -1,0 +1,145 @@
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
+import { readPassages } from "../../../src/text/read-passages.ts";
+import {
+  bm25Search,
+  type CloseSearch,
+  closePassages,
+  contextSearch,
+} from "../../../src/training/data/candidates.ts";
+import { readTrainingFile, type TrainingQuestion } from "../../../src/training/data/training-questions.ts";
+import { testWithShared } from "../../support/shared.ts";
+import { refused } from "../../checkpoints/support.ts";
+
+const SQUAD = new URL("../../../../shared/data/squad", import.meta.url).pathname;
+
+const question = (id: string, rest: Partial<TrainingQuestion> = {}): TrainingQuestion => ({
+  id,
+  question: id,
+  answers: ["a"],
+  ...rest,
+});
+const fixed =
+  (...ids: string[]): CloseSearch =>
+  async (questions, topK) =>
+    questions.map(() => ids.slice(0, topK));
+const corpusIds = Array.from({ length: 10 }, (_, i) => `p${i}`);
+
+test("what the search finds, with the question's own passage in the last place if it is not among it", async () => {
+  const questions = [
+    question("none"),
+    question("found", { passageId: "p1" }),
+    question("missed", { passageId: "p9" }),
+  ];
+  const search = fixed("p3", "p1", "p5", "p7");
+  assert.equal(await closePassages(questions, { search, count: 3, corpusIds, seed: 1 }), [
+    ["p3", "p1", "p5"],
+    ["p3", "p1", "p5"],
+    ["p3", "p1", "p9"],
+  ]);
+  const [only] = await closePassages([questions[2]!], { search, count: 1, corpusIds, seed: 1 });
+  assert.equal(only, ["p9"]);
+});
+
+test("always K distinct passages of the corpus, the same for the same seed and question", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(fc.constantFrom(...corpusIds)),
+      fc.integer({ min: 1, max: 10 }),
+      fc.option(fc.constantFrom(...corpusIds), { nil: undefined }),
+      fc.integer(),
+      async (found, count, passageId, seed) => {
+        const questions = ["q", "r", "s"].map((id) =>
+          question(id, passageId === undefined ? {} : { passageId }),
+        );
+        const options = { search: fixed(...found), count, corpusIds, seed };
+        const close = await closePassages(questions, options);
+        for (const passages of close) {
+          assert.is(new Set(passages).size, count);
+          assert.ok(passages.every((id) => corpusIds.includes(id)));
+          if (passageId !== undefined) assert.ok(passages.includes(passageId));
+          const kept = Math.min(found.length, count - 1);
+          assert.equal(passages.slice(0, kept), found.slice(0, kept));
+        }
+        assert.equal(await closePassages(questions.slice(1), options), close.slice(1));
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+test("the rest is drawn at random, for each question anew", async () => {
+  const many = Array.from({ length: 500 }, (_, i) => question(`q${i}`));
+  const close = await closePassages(many, { search: fixed("p0"), count: 4, corpusIds, seed: 3 });
+  for (const id of corpusIds.slice(1)) {
+    const count = close.filter((passages) => passages.includes(id)).length; // 500 draws of 3 of 9: 167 each
+    assert.ok(count > 120 && count < 215, `${id}: ${count}`);
+  }
+});
+
+test("the file's own contexts", async () => {
+  const options = { search: contextSearch, count: 2, corpusIds, seed: 1 };
+  const contexts = ["p4", "p2", "p3"];
+  const close = await closePassages(
+    [question("a", { contexts }), question("b", { contexts, passageId: "p3" })],
+    options,
+  );
+  assert.equal(close, [
+    ["p4", "p2"],
+    ["p4", "p3"],
+  ]);
+  await refused(closePassages([question("c")], options), /question 'c': expected contexts, got none/);
+});
+
+test("too small a corpus", async () => {
+  const options = { search: fixed(), corpusIds, seed: 1 };
+  await refused(
+    closePassages([question("q")], { ...options, count: 11 }),
+    /close passages: expected a corpus of at least 11 passages, got 10; /,
+  );
+});
+
+test("tells how far it is, and stops when asked to", async () => {
+  const controller = new AbortController();
+  const seen: number[] = [];
+  const many = Array.from({ length: 200 }, (_, i) => question(`q${i}`));
+  const onProgress = (done: number) => {
+    seen.push(done);
+    if (done >= 128) controller.abort();
+  };
+  const options = {
+    search: fixed("p1"),
+    count: 1,
+    corpusIds,
+    seed: 1,
+    onProgress,
+    signal: controller.signal,
+  };
+  const reason = await closePassages(many, options).catch((error: Error) => error.name);
+  assert.is(reason, "AbortError");
+  assert.equal(seen, [64, 128]);
+});
+
+testWithShared("BM25's close passages of SQuAD's questions", async () => {
+  const bm25 = await buildBm25(readPassages(`${SQUAD}corpus.jsonl`));
+  const ids: string[] = [];
+  for await (const { id } of readPassages(`${SQUAD}corpus.jsonl`)) ids.push(id);
+  const questions = (await readTrainingFile(`${SQUAD}train.jsonl`)).slice(0, 1_000);
+  const close = await closePassages(questions, {
+    search: bm25Search(bm25),
+    count: 8,
+    corpusIds: ids,
+    seed: 1,
+  });
+  questions.forEach(({ question, passageId }, i) => {
+    const found = bm25.search(question, 8).map(({ id }) => id);
+    assert.ok(close[i]!.includes(passageId!));
+    assert.is(new Set(close[i]).size, 8);
+    if (found.includes(passageId!)) assert.equal(close[i], found);
+    else assert.equal(close[i], [...found.slice(0, 7), passageId]);
+  });
+});
+
+test.run();

@@ -1,0 +1,171 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { Passage } from "../../../src/text/passage.ts";
+import { type ResolvedOptions, type RunOptions, withDefaults } from "../../../src/training/options/train-options.ts";
+import type { SentenceWithMask } from "../../../src/training/salient-spans/index.ts";
+import { surveyCorpus } from "../../../src/training/data/corpus.ts";
+import {
+  keptMaskedSentences,
+  type MaskingTaskOptions,
+  maskedTask,
+} from "../../../src/training/data/masked-task.ts";
+import type { ExampleSource } from "../../../src/training/data/example-source.ts";
+import { capitals, finish, PASSAGES } from "../../support/adaptation.ts";
+import { temporaryFolder, writeLines } from "../../support/training.ts";
+
+const ReAttsWay: MaskingTaskOptions = { sourcePassage: "without-sentence", nullPassage: false };
+
+interface Made {
+  readonly options: ResolvedOptions;
+  readonly sentences: SentenceWithMask[];
+  readonly source: ExampleSource;
+}
+
+async function make(
+  folder: string,
+  passages: readonly Passage[],
+  masking: MaskingTaskOptions,
+  changes: Partial<RunOptions> = {},
+): Promise<Made> {
+  const corpus = writeLines(join(folder, "corpus.jsonl"), passages);
+  const options: ResolvedOptions = withDefaults({
+    ...{ model: "unused", corpus, out: folder, closePassages: 3 },
+    ...changes,
+  });
+  const survey = await surveyCorpus(corpus);
+  const sentences = await finish(keptMaskedSentences(options, survey, 5 * passages.length, capitals));
+  const source = await finish(maskedTask(options, survey, sentences, masking).prepare(0, undefined));
+  return { options, sentences, source };
+}
+
+const examplesOf = ({ source }: Made) => Array.from({ length: source.size }, (_, i) => source.example(i, 0));
+
+test("every sentence is read with its source passage, without itself, among close passages", async () => {
+  await using folder = temporaryFolder();
+  const made = await make(folder.path, PASSAGES, ReAttsWay);
+  assert.is(made.source.size, 2 * PASSAGES.length);
+  for (const { question, answer: city, passages } of examplesOf(made)) {
+    assert.match(question, "<extra_id_0>");
+    assert.not.match(question, city);
+    assert.is(passages.length, 3);
+    const own = passages.find(({ title }) => title === city)!;
+    assert.is((own.text.match(new RegExp(city, "g")) ?? []).length, 1, "one of its two sentences");
+  }
+});
+
+test("REALM's way: the source passage is left out, and one passage is empty", async () => {
+  await using folder = temporaryFolder();
+  const made = await make(folder.path, PASSAGES, { sourcePassage: "excluded", nullPassage: true });
+  for (const { answer, passages } of examplesOf(made)) {
+    assert.is(passages.length, 3);
+    assert.not.ok(passages.some(({ title }) => title !== "" && answer.includes(title)));
+    assert.equal(passages.at(-1), { id: "", title: "", text: "" });
+  }
+});
+
+test("a sentence is left out if nothing that is read with it says what was masked, unless there are no others", async () => {
+  const alone = [
+    {
+      id: "x",
+      title: "",
+      text: "Once Anna went by the old road. All of it was very wide there, as they said.",
+    },
+    { id: "y", title: "", text: "Then all of them saw Bruno on that very old and wide road." },
+    { id: "z", title: "", text: "Not one of them was there when Clara came down the old road." },
+  ];
+  await using folder = temporaryFolder();
+  const without = await make(folder.path, alone, ReAttsWay);
+  assert.equal(
+    examplesOf(without)
+      .map(({ answer }) => answer)
+      .sort(),
+    ["Anna", "Bruno", "Clara"],
+  );
+  await using other = temporaryFolder();
+  const told = { id: "w", title: "Clara", text: "she was there" };
+  assert.equal(
+    examplesOf(await make(other.path, [...alone, told], ReAttsWay)).map(({ answer }) => answer),
+    ["Clara"],
+  );
+  await using third = temporaryFolder();
+  const empty = await make(third.path, [...alone, told], { ...ReAttsWay, nullPassage: true });
+  assert.is(examplesOf(empty).length, 3);
+});
+
+test("what is kept is read again on resume, and drawn anew with another seed", async () => {
+  await using folder = temporaryFolder();
+  const first = await make(folder.path, PASSAGES, ReAttsWay);
+  assert.ok(existsSync(join(folder.path, "masked-sentences.jsonl")));
+  const again = await make(folder.path, PASSAGES, ReAttsWay, { resume: true });
+  assert.equal(again.sentences, first.sentences);
+  assert.equal(examplesOf(again), examplesOf(first));
+  const error = await make(folder.path, PASSAGES, ReAttsWay, { resume: true, seed: 1 }).catch(
+    (e: Error) => e,
+  );
+  assert.match((error as Error).message, /masked sentences that the run began with/);
+  const other = await make(folder.path, PASSAGES, ReAttsWay, { seed: 1 });
+  assert.not.equal(examplesOf(other), examplesOf(first));
+});
+
+/** Whether the words of `part` stand in sequence in `text`; written without the code under test. */
+function canBeRead(part: string, text: string): boolean {
+  const plain = (raw: string) =>
+    ` ${raw
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]+/gu, " ")
+      .trim()} `;
+  return plain(text).includes(plain(part));
+}
+
+test("no masked sentence can be read in any passage of its own example, through the whole task", async () => {
+  const word = fc.constantFrom("the", "river", "Oslo", "was", "old", "Rome", "and", "wide", "near", "Bern");
+  const end = fc.constantFrom(". ", "! ", " ", ", ", "\n", ".\n\n", " (", ") ", '" ');
+  const text = fc.array(fc.tuple(word, end), { maxLength: 40 }).map((pieces) => pieces.flat().join(""));
+  const texts = fc.array(text, { minLength: 3, maxLength: 6 });
+  const ways = fc.record({
+    sourcePassage: fc.constantFrom("without-sentence" as const, "excluded" as const),
+    nullPassage: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(texts, ways, async (raw, masking) => {
+      const everywhere = "He said that Oslo the wide river was old and near. ";
+      const corpus = [everywhere, ...raw, `${raw[0]} ${everywhere.toUpperCase()}`].map((text, id) => ({
+        id: `${id}`,
+        title: text,
+        text,
+      }));
+      await using folder = temporaryFolder();
+      const made = await make(folder.path, corpus, masking);
+      const sentences = new Map(
+        made.sentences.map((masked) => [`${masked.question} ${masked.entity}`, masked]),
+      );
+      for (const { question, answer, passages } of examplesOf(made)) {
+        const { entity } = sentences.get(`${question} ${answer}`)!;
+        const sentence = question.replace("<extra_id_0>", () => entity);
+        assert.is(passages.length, 3);
+        for (const passage of passages) {
+          assert.not.ok(canBeRead(sentence, passage.text), JSON.stringify([sentence, passage]));
+          assert.not.ok(canBeRead(sentence, passage.title), JSON.stringify([sentence, passage]));
+        }
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a corpus without a sentence to mask is one clear line, and leaves nothing", async () => {
+  await using folder = temporaryFolder();
+  const passages = [
+    { id: "a", title: "", text: "" },
+    { id: "b", title: "", text: "no names here" },
+    { id: "c", title: "", text: "nor here" },
+  ];
+  const error = await make(folder.path, passages, ReAttsWay).catch((thrown: Error) => thrown);
+  assert.match((error as Error).message, /expected a sentence with a name or a date, got none in 3 passages/);
+  assert.not.ok(existsSync(join(folder.path, "masked-sentences.jsonl")));
+});
+
+test.run();

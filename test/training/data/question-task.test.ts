@@ -1,0 +1,75 @@
+/** What questions are read with. */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { withDefaults } from "../../../src/training/options/train-options.ts";
+import { surveyCorpus } from "../../../src/training/data/corpus.ts";
+import { readTrainingFile, type TrainingQuestion } from "../../../src/training/data/training-questions.ts";
+import { questionTask } from "../../../src/training/data/question-task.ts";
+import type { TextExample } from "../../../src/training/data/example-source.ts";
+import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";
+import { temporaryFolder } from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const { corpus, data } = writeAdaptationFiles(folder.path);
+
+async function examplesOf(objective: "distillation" | "marginal"): Promise<TextExample[]> {
+  const out = join(folder.path, objective);
+  mkdirSync(out);
+  const options = withDefaults({ model: "unused", corpus, out, closePassages: 3, objective });
+  const task = questionTask(options, await surveyCorpus(corpus), await readTrainingFile(data));
+  const source = await finish(task.prepare(0, undefined));
+  return Array.from({ length: source.size }, (_, i) => source.example(i, 0));
+}
+
+test("each question is read with its own passage and those close to it", async () => {
+  for (const { question, passages, relevant } of await examplesOf("distillation")) {
+    assert.is(new Set(passages.map(({ id }) => id)).size, 3);
+    const own = passages.findIndex(({ title }) => question.includes(title) && title !== "");
+    assert.is(relevant, own);
+  }
+});
+
+test("with the objective marginal, one of its passages is the null passage", async () => {
+  for (const { question, passages } of await examplesOf("marginal")) {
+    assert.is(passages.length, 3);
+    assert.equal(passages[2], { id: "", title: "", text: "" });
+    assert.ok(passages.slice(0, 2).every(({ text }) => text !== ""));
+    assert.ok(passages.slice(0, 2).some(({ title }) => question.includes(title)));
+  }
+});
+
+test("close passages are found for no more questions than an iteration reads, others in each", async () => {
+  const options = withDefaults({
+    model: "unused",
+    corpus,
+    out: folder.path,
+    closePassages: 2,
+    steps: 2,
+    questions: 3,
+  });
+  const questions = await readTrainingFile(data);
+  const task = questionTask(options, await surveyCorpus(corpus), questions);
+  const searched: string[] = [];
+  const first = async (some: readonly TrainingQuestion[]): Promise<string[][]> => {
+    searched.push(...some.map(({ question }) => question));
+    return some.map(() => ["p0", "p1"]);
+  };
+  const iterations: string[][] = [];
+  for (const iteration of [0, 1, 2]) {
+    const { size, example } = await finish(task.prepare(iteration, first));
+    assert.is(size, 6);
+    const examples = Array.from({ length: size }, (_, i) => example(i, 0));
+    for (const { question, passages, relevant } of examples)
+      assert.ok(question.includes(passages[relevant!]!.title), "with its own passage");
+    iterations.push(examples.map(({ question }) => question));
+    assert.equal(searched.splice(0), iterations.at(-1));
+    assert.is(new Set(iterations.at(-1)).size, 6);
+  }
+  assert.ok(new Set(iterations.flat()).size > 6);
+});
+
+test.run();

@@ -1,0 +1,49 @@
+/** A run that chooses its head by a probe. */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { readConfig, writeConfig } from "../../../src/model/config.ts";
+import type { TrainingEvent } from "../../../src/training/run/events.ts";
+import { train } from "../../../src/training/train.ts";
+import { finish } from "../../support/adaptation.ts";
+import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
+import { refused } from "../../checkpoints/support.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const { dev: _, ...small } = await writeSmallRun(folder.path);
+const options = { ...small, iterations: 1, steps: 1, probeHeads: true };
+
+test("the best of all heads is trained, also where the run is resumed", async () => {
+  const events: TrainingEvent[] = [];
+  await finish(train(options), (event) => events.push(event));
+  const probed = events.find((event) => event.type === "heads")!;
+  const { heads } = await readConfig(options.model);
+  assert.equal(probed.heads.map(({ head }) => head).sort(), [...Array(heads).keys()]);
+  const best = probed.heads[0]!;
+  assert.ok(probed.heads.every(({ correlation }) => correlation <= best.correlation));
+  const trained = await readConfig(options.out);
+  assert.is(trained.retrievalHead, best.head);
+
+  const again: TrainingEvent[] = [];
+  await finish(train({ ...options, resume: true }), (event) => again.push(event));
+  assert.not.ok(again.some(({ type }) => type === "heads"));
+  const other = (best.head + 1) % heads;
+  await writeConfig(options.model, { ...(await readConfig(options.model)), retrievalHead: other });
+  await refused(
+    finish(train({ ...options, probeHeads: false, resume: true })),
+    new RegExp(`retrievalHead: expected ${best.head}, as the run began with, got ${other}`),
+  );
+});
+
+test("what can't be probed is refused", async () => {
+  await refused(finish(train({ ...options, tau: 0.1 })), /expected one head.*got tau 0.1/);
+  const model = join(folder.path, "new");
+  mkdirSync(model);
+  await writeTinyModel(model, { weights: false });
+  await refused(finish(train({ ...options, model })), /expected a model with weights/);
+});
+
+test.run();
