@@ -11,9 +11,11 @@
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { type ModelConfig, readConfig } from "../src/model/config.ts";
+import { loadWeights } from "../src/model/load-weights.ts";
+import { parameterShapes } from "../src/model/parameter-names.ts";
 import type { Graph } from "../src/tensor/trace.ts";
-import { readPassages } from "../src/text/read-passages.ts";
 import { passageIds } from "../src/text/prompts.ts";
+import { readPassages } from "../src/text/read-passages.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
 import { openOnnxBackend } from "../src/training/engine/backend.ts";
 import { chunkQuestions, type EngineOptions, trainingEngine } from "../src/training/engine/engine.ts";
@@ -22,8 +24,6 @@ import { type ParameterState, parameterState } from "../src/training/engine/opti
 import { type Chunk, chunksOf, type TokenExample } from "../src/training/loss/batch.ts";
 import type { ObjectiveName, ObjectiveOptions } from "../src/training/loss/graph-inputs.ts";
 import { LOG_SCALE } from "../src/training/loss/trained-parameters.ts";
-import { loadWeights } from "../src/model/load-weights.ts";
-import { parameterShapes } from "../src/model/parameter-names.ts";
 import { flopsOf, openPlain, type Product, productsOf } from "./bench/products.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 
@@ -83,9 +83,9 @@ function productsOfStep(
   options: EngineOptions & ObjectiveOptions,
   examples: readonly TokenExample[],
 ): { chunks: number; chunk: Product[]; competition: Product[] } {
-  const chunks = chunksOf(config, examples, chunkQuestions(examples), options.candidates);
+  const chunks = chunksOf(config, examples, chunkQuestions(examples), options.inBatchNegatives);
   const [chunk] = chunks as [Chunk, ...Chunk[]];
-  const [whole] = chunksOf(config, examples, examples.length, options.candidates) as [Chunk];
+  const [whole] = chunksOf(config, examples, examples.length, options.inBatchNegatives) as [Chunk];
   const shared = chunks.length > 1 && options.objective === "distillation";
   const products = (graph: Graph, { tensors }: Chunk): Product[] => {
     const [Q, n, m] = [examples.length, tensors.questionMask.shape[1]!, tensors.passageMask.shape[1]!];
@@ -135,7 +135,7 @@ async function measure(): Promise<Report> {
   const examples = await cutExamples(questions, passages, tokens);
   const objective = values.objective as ObjectiveName;
   const dropout = values.dropout === undefined ? config.dropoutRate : Number(values.dropout);
-  const options: EngineOptions & ObjectiveOptions = { objective, alpha: 8, candidates: "batch", dropout };
+  const options: EngineOptions & ObjectiveOptions = { objective, alpha: 8, inBatchNegatives: true, dropout };
   const { chunks, chunk, competition } = productsOfStep(config, parameters, options, examples);
   const backend = await openOnnxBackend(config, parameters, options, {});
   await using engine = trainingEngine(config, parameters, options, backend);

@@ -11,13 +11,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { batchesByLength, encodeSequences, openEncoder, TOKENS_AT_ONCE } from "../src/encoder/lower-session.ts";
+import {
+  batchesByLength,
+  encodeSequences,
+  openEncoder,
+  TOKENS_PER_BATCH,
+} from "../src/encoder/lower-session.ts";
+import { loadWeights } from "../src/model/load-weights.ts";
 import { ReAtt } from "../src/reatt.ts";
 import { buildIndex } from "../src/retrieval/index/write/build.ts";
-import { readPassages } from "../src/text/read-passages.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { passageIds } from "../src/text/prompts.ts";
-import { loadWeights } from "../src/model/load-weights.ts";
+import { readPassages } from "../src/text/read-passages.ts";
 import { type AnswerTimes, timeAnswers } from "./bench/answers.ts";
 import { type Comparison, compareLower, compareUpper } from "./bench/products.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
@@ -110,7 +115,7 @@ async function timeBuild(
 
 /** How many sequences the encoder takes at once, and how long they are: the middle one of its batches. */
 function middleBatch(lengths: readonly number[]): [batch: number, length: number] {
-  const batches = batchesByLength(lengths, TOKENS_AT_ONCE);
+  const batches = batchesByLength(lengths, TOKENS_PER_BATCH);
   const batch = batches[batches.length >> 1]!;
   return [batch.length, lengths[batch[0]!]!];
 }

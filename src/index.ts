@@ -1,7 +1,7 @@
 /** What users import. */
 
-export type { ModelConfig } from "./model/config.ts";
 export { InputError } from "./io/errors.ts";
+export type { ModelConfig } from "./model/config.ts";
 export {
   type AddOptions,
   type AnswerOptions,
@@ -13,24 +13,24 @@ export {
   type Reply,
   type RetrieveOptions,
 } from "./reatt.ts";
+export { type LexicalIndex, openLexicalIndex } from "./retrieval/bm25/lexical-index.ts";
 export type { Bits } from "./retrieval/codec/codec.ts";
+export type { HybridOptions } from "./retrieval/hybrid.ts";
 export type { IndexHeader, ShardRecord } from "./retrieval/index/format/manifest.ts";
-export type { Interpolation } from "./retrieval/hybrid.ts";
+export { compactIndex, type MergeOptions, mergeShards } from "./retrieval/index/maintain/compact.ts";
+export { type IndexInfo, indexInfo } from "./retrieval/index/maintain/info.ts";
+export { deletePassages } from "./retrieval/index/maintain/update.ts";
+export { type Damage, verifyIndex } from "./retrieval/index/maintain/verify.ts";
+export type { BuildProgress } from "./retrieval/index/write/build.ts";
+export type { BuildForecast } from "./retrieval/index/write/forecast.ts";
 export {
   exportToLance,
   type LanceExportOptions,
   type LanceExportProgress,
 } from "./retrieval/lance/lance-export.ts";
-export { type LexicalIndex, openLexicalIndex } from "./retrieval/bm25/lexical-index.ts";
 export type { Engine, OpenOptions, PresetName } from "./retrieval/open-index.ts";
-export type { Unit } from "./retrieval/rank.ts";
-export type { BuildProgress } from "./retrieval/index/write/build.ts";
-export type { BuildForecast } from "./retrieval/index/write/forecast.ts";
-export { type IndexInfo, indexInfo } from "./retrieval/index/maintain/info.ts";
-export { compactIndex, type MergeOptions, mergeShards } from "./retrieval/index/maintain/compact.ts";
-export { deletePassages } from "./retrieval/index/maintain/update.ts";
-export { type Damage, verifyIndex } from "./retrieval/index/maintain/verify.ts";
+export type { Granularity } from "./retrieval/rank.ts";
 export type { SearchHit, SearchOptions, TokenIndex } from "./retrieval/search/token-index.ts";
 export type { Provider } from "./tensor/session.ts";
-export { readPassages, readQuestions } from "./text/read-passages.ts";
 export type { Passage } from "./text/passage.ts";
+export { readPassages, readQuestions } from "./text/read-passages.ts";

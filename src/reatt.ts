@@ -2,7 +2,6 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ModelConfig, readConfig } from "./model/config.ts";
 import { type Reading, read } from "./decoder/reader.ts";
 import { openReader, type ReaderSession } from "./decoder/reader-session.ts";
 import {
@@ -12,14 +11,22 @@ import {
   encodeSequences,
   openEncoder,
 } from "./encoder/lower-session.ts";
+import { type ModelConfig, readConfig } from "./model/config.ts";
+import { fingerprint } from "./model/fingerprint.ts";
+import { loadWeights } from "./model/load-weights.ts";
 import type { Bits } from "./retrieval/codec/codec.ts";
 import { type IndexHeader, readManifest, type ShardRecord } from "./retrieval/index/format/manifest.ts";
-import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
-import { type RankOptions, rank } from "./retrieval/rank.ts";
+import { addPassages } from "./retrieval/index/maintain/update.ts";
 import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/index/write/build.ts";
 import { type BuildForecast, forecastBuild } from "./retrieval/index/write/forecast.ts";
-import { checkShare, keptTokens, openTokenFilter, type TokenFilter } from "./retrieval/index/write/token-pruning.ts";
-import { addPassages } from "./retrieval/index/maintain/update.ts";
+import {
+  checkKeepRatio,
+  keptTokenCount,
+  openTokenPruner,
+  type TokenPruner,
+} from "./retrieval/index/write/token-pruning.ts";
+import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
+import { type RankOptions, rank } from "./retrieval/rank.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import type { CompileOptions, Provider } from "./tensor/session.ts";
 import { findAnswerSpan, type Span } from "./text/answer-span.ts";
@@ -33,8 +40,6 @@ import {
   retrievalQuestionIds,
 } from "./text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
-import { fingerprint } from "./model/fingerprint.ts";
-import { loadWeights } from "./model/load-weights.ts";
 
 export interface LoadOptions {
   /** What computes. Default `cpu`. */
@@ -121,7 +126,7 @@ export interface Reply {
 }
 
 /** Questions answered together: their searches share a pass over the index, and their answers each step of the decoder. */
-const QUESTIONS_AT_ONCE = 16;
+const QUESTIONS_PER_BATCH = 16;
 
 /** A loaded model. Holds native memory: dispose of it (`await using`), and of the indexes it opened. */
 export class ReAtt implements AsyncDisposable {
@@ -135,7 +140,7 @@ export class ReAtt implements AsyncDisposable {
   /** `#encoder` itself, unless the model has a query encoder of its own. */
   readonly #queryEncoder: EncoderSession;
   readonly #reader: ReaderSession;
-  readonly #filter: TokenFilter;
+  readonly #filter: TokenPruner;
 
   private constructor(
     folder: string,
@@ -145,7 +150,7 @@ export class ReAtt implements AsyncDisposable {
     encoder: EncoderSession,
     queryEncoder: EncoderSession,
     reader: ReaderSession,
-    filter: TokenFilter,
+    filter: TokenPruner,
   ) {
     this.folder = folder;
     this.config = config;
@@ -171,7 +176,7 @@ export class ReAtt implements AsyncDisposable {
       openEncoder(config, options),
       config.queryEncoder ? openEncoder(config, options, "query") : undefined,
       openReader(config, options),
-      openTokenFilter(config.headSize),
+      openTokenPruner(config.headSize),
     ]);
     return new ReAtt(
       folder,
@@ -206,7 +211,10 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<BuildForecast> {
     const { header } = this.#keyMaker(options);
     const countTokens = (passage: Passage): number =>
-      keptTokens(passageIds(this.tokenizer, passage, header.maxPassageTokens).length, header.keepTokens ?? 1);
+      keptTokenCount(
+        passageIds(this.tokenizer, passage, header.maxPassageTokens).length,
+        header.keepTokens ?? 1,
+      );
     return forecastBuild(passages, { ...options, header, countTokens });
   }
 
@@ -225,7 +233,7 @@ export class ReAtt implements AsyncDisposable {
     { maxPassageTokens = 512, keepTokens = 1 }: Pick<IndexOptions, "maxPassageTokens" | "keepTokens">,
     signal?: AbortSignal,
   ): Pick<BuildOptions, "header" | "encode"> {
-    checkShare(keepTokens);
+    checkKeepRatio(keepTokens);
     const header: IndexHeader = {
       fingerprint: this.fingerprint,
       dimension: this.config.headSize,
@@ -304,8 +312,8 @@ export class ReAtt implements AsyncDisposable {
     index: TokenIndex,
     options: AnswerOptions,
   ): AsyncGenerator<Reply, void> {
-    for (let first = 0; first < questions.length; first += QUESTIONS_AT_ONCE) {
-      const together = questions.slice(first, first + QUESTIONS_AT_ONCE);
+    for (let first = 0; first < questions.length; first += QUESTIONS_PER_BATCH) {
+      const together = questions.slice(first, first + QUESTIONS_PER_BATCH);
       yield* await this.#answerTogether(together, index, options, first);
     }
   }

@@ -1,8 +1,8 @@
 /** The corpora of the benchmark, and how they are encoded. */
 
 import type { ReAtt } from "../../src/reatt.ts";
-import { readPassages } from "../../src/text/read-passages.ts";
 import type { Passage } from "../../src/text/passage.ts";
+import { readPassages } from "../../src/text/read-passages.ts";
 import { peakMegabytes } from "./apart.ts";
 import { type BuildCost, keep } from "./keep.ts";
 

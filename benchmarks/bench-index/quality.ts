@@ -8,10 +8,10 @@ import { containsAnswer } from "../../src/evaluation/answers.ts";
 import { openBeir } from "../../src/evaluation/beir.ts";
 import { evaluateRun } from "../../src/evaluation/ranking.ts";
 import type { Hit, ReAtt } from "../../src/reatt.ts";
-import type { PresetName } from "../../src/retrieval/open-index.ts";
 import { indexInfo } from "../../src/retrieval/index/maintain/info.ts";
-import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
+import type { PresetName } from "../../src/retrieval/open-index.ts";
 import type { Passage } from "../../src/text/passage.ts";
+import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 import { compress } from "./compress.ts";
 import { encode, firstOf } from "./corpus.ts";
 
@@ -37,15 +37,15 @@ export interface Collection {
 /** `limit` leaves out passages and questions after so many, for a trial: values are then too low, losses uncertain. */
 export async function scifact(folder: string, limit: number): Promise<Collection> {
   const dataset = await openBeir(folder);
-  const judgements = await dataset.judgements("test");
-  const queries = [...judgements.keys()].slice(0, limit);
+  const qrels = await dataset.qrels("test");
+  const queries = [...qrels.keys()].slice(0, limit);
   return {
     passages: () => firstOf(dataset.passages(), limit),
     questions: queries.map((query) => dataset.queries.get(query)!),
     topK: 100,
     measure: (found) => {
       const run = new Map(queries.map((query, i) => [query, [...found[i]!]]));
-      return evaluateRun(run, judgements, [10]).measures["ndcg@10"]!;
+      return evaluateRun(run, qrels, [10]).measures["ndcg@10"]!;
     },
   };
 }
@@ -95,7 +95,7 @@ export async function* qualities(
 }
 
 /** Questions whose vectors are in memory at once. */
-const QUESTIONS_AT_ONCE = 64;
+const QUESTIONS_PER_BATCH = 64;
 
 async function searchAll(
   model: ReAtt,
@@ -105,7 +105,9 @@ async function searchAll(
 ): Promise<number> {
   await using index = await model.openIndex(directory, { preset });
   const found: Hit[][] = [];
-  for (let first = 0; first < questions.length; first += QUESTIONS_AT_ONCE)
-    found.push(...(await model.retrieve(questions.slice(first, first + QUESTIONS_AT_ONCE), index, { topK })));
+  for (let first = 0; first < questions.length; first += QUESTIONS_PER_BATCH)
+    found.push(
+      ...(await model.retrieve(questions.slice(first, first + QUESTIONS_PER_BATCH), index, { topK })),
+    );
   return measure(found);
 }

@@ -4,8 +4,8 @@
  */
 
 import type { ReAtt } from "../../src/reatt.ts";
-import { openIndex } from "../../src/retrieval/open-index.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { openIndex } from "../../src/retrieval/open-index.ts";
 import { ownTask, runApart } from "./apart.ts";
 import { readVectors, TOP_K } from "./search.ts";
 

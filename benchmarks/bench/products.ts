@@ -4,9 +4,9 @@
  * what is lost to the other operations is the difference.
  */
 
-import type { ModelConfig } from "../../src/model/config.ts";
 import { traceUpper } from "../../src/decoder/fusion.ts";
 import { traceLower } from "../../src/encoder/lower-session.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
 import type { Dim, Tensor } from "../../src/tensor/ops.ts";
 import { compile, type Session } from "../../src/tensor/session.ts";

@@ -2,7 +2,7 @@
  * A page to read of what a model has answered: a hundred questions, spread evenly over all that were asked, each with what is right, and the passage
  * that the answer rests on.
  *
- *     npx tsx scripts/answers-page.ts --replies FILE.jsonl --out FILE.md      # of measure-mini.ts --replies
+ *     npx tsx recipes/reatt-mini/answers-page.ts --replies FILE.jsonl --out FILE.md      # of measure-mini.ts --replies
  */
 
 import { readFile } from "node:fs/promises";

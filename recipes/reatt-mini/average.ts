@@ -2,15 +2,16 @@
  * Writes the mean of the weights of two models, of which one was trained on from the other, as a model folder: much of what the second learned stays,
  * and much of what it forgot comes back (Wortsman et al., Robust fine-tuning of zero-shot models, 2022).
  *
- *     npx tsx scripts/average.ts MODEL MODEL OUT
+ *     npx tsx recipes/reatt-mini/average.ts MODEL MODEL OUT
  */
 
 import { readConfig } from "../../src/model/config.ts";
-import { writeModel } from "../../src/training/run/save-model.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
+import { writeModel } from "../../src/training/run/save-model.ts";
 
 const [before, after, out] = process.argv.slice(2);
-if (!before || !after || !out) throw new Error("Usage: npx tsx scripts/average.ts MODEL MODEL OUT");
+if (!before || !after || !out)
+  throw new Error("Usage: npx tsx recipes/reatt-mini/average.ts MODEL MODEL OUT");
 const [one, other] = [await readConfig(before), await readConfig(after)];
 const [weights, others] = [await loadWeights(before, one), await loadWeights(after, other)];
 const mean = (name: string): Float32Array => {

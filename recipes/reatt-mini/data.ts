@@ -1,8 +1,8 @@
 /**
- * What `scripts/train-mini` trains on: passages of Wikipedia, SQuAD's training questions with excerpts of its paragraphs, and questions made
+ * What `recipes/reatt-mini/train` trains on: passages of Wikipedia, SQuAD's training questions with excerpts of its paragraphs, and questions made
  * from sentences of Wikipedia.
  *
- *     npx tsx scripts/train-mini-data.ts --data ../shared/data --out DIR [--passages N] [--hold-out N]
+ *     npx tsx recipes/reatt-mini/data.ts --data ../shared/data --out DIR [--passages N] [--hold-out N]
  *
  * DIR/corpus.jsonl and DIR/questions.jsonl are to train on. DIR/squad has SQuAD alone: `train.jsonl` with the
  * paragraphs of its training articles, and to choose by `held-out.jsonl`, the questions about some of these, which nothing is trained on, and
@@ -13,13 +13,18 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { replaceFile } from "../../src/io/replace-file.ts";
-import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
-import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
-import type { Passage } from "../../src/text/passage.ts";
 import { createRandom } from "../../src/math/random.ts";
-import { sentences } from "../../src/training/salient-spans/sentences.ts";
-import { loadTagger, maskedSentences, type Span, type Tagger } from "../../src/training/salient-spans/index.ts";
+import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
+import type { Passage } from "../../src/text/passage.ts";
+import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
+import {
+  loadTagger,
+  maskedSentences,
+  type Span,
+  type Tagger,
+} from "../../src/training/salient-spans/index.ts";
+import { sentences } from "../../src/training/salient-spans/sentences.ts";
 import { ask, wordsOf } from "./data/ask.ts";
 import { excerpt } from "./data/excerpt.ts";
 

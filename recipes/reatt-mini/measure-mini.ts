@@ -2,7 +2,7 @@
  * Measures a model on SQuAD as the table in models/reatt-mini/README.md has it: R@1, 5, 20 of the gold paragraph, then exact match and F1
  * reading the gold paragraph and 5, 10 and 20 that were retrieved. Prints a JSON object.
  *
- *     npx tsx scripts/measure-mini.ts --model DIR --replies FILE.jsonl [--corpus FILE] [--questions FILE] [--every N]
+ *     npx tsx recipes/reatt-mini/measure-mini.ts --model DIR --replies FILE.jsonl [--corpus FILE] [--questions FILE] [--every N]
  *                                     [--lambda X] [--k1 X] [--b X]
  *
  * `--replies` keeps what was answered, a line for each question; stopped, the same command goes on. `--every N` reads every Nth question alone.
@@ -15,16 +15,16 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startProgress } from "../../src/cli/progress.ts";
 import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
-import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
 import { replaceFile } from "../../src/io/replace-file.ts";
-import { isMissing } from "../../src/retrieval/index/format/storage.ts";
-import type { Interpolation } from "../../src/retrieval/hybrid.ts";
+import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
+import type { HybridOptions } from "../../src/retrieval/hybrid.ts";
+import { isMissing } from "../../src/retrieval/index/format/storage.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
+import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
 import { openAppendFile } from "../../src/training/report/append-file.ts";
 import { recallOf } from "../../src/training/run/evaluate.ts";
-import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
 
 const { values } = parseArgs({
   options: {
@@ -71,7 +71,7 @@ const only = (index: TokenIndex, ids: readonly string[]): TokenIndex => ({
   searchBatch: (questions, options) => index.searchBatch(questions, { ...options, filter: new Set(ids) }),
 });
 
-async function interpolation(index: TokenIndex): Promise<Interpolation | undefined> {
+async function interpolation(index: TokenIndex): Promise<HybridOptions | undefined> {
   const { lambda, k1, b } = values;
   if (lambda === undefined) return undefined;
   return { lexical: await openLexicalIndex(index, { k1: Number(k1), b: Number(b) }), lambda: Number(lambda) };
@@ -147,7 +147,7 @@ async function measure(directory: string): Promise<void> {
     index,
     {
       topK: Math.max(...READINGS.filter((reading) => reading !== "gold")),
-      interpolation: await interpolation(index),
+      hybrid: await interpolation(index),
     },
   );
   const recall = recallOf(questions, found);

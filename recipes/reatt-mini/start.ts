@@ -1,7 +1,7 @@
 /**
- * The model that `scripts/train-mini` begins with: one that has seen no question, with circuits for reading written into its weights.
+ * The model that `recipes/reatt-mini/train` begins with: one that has seen no question, with circuits for reading written into its weights.
  *
- *     npx tsx scripts/train-mini-start.ts --model ../shared/models/reatt-mini-start --out DIR
+ *     npx tsx recipes/reatt-mini/start.ts --model ../shared/models/reatt-mini-start --out DIR
  *
  * `--model` finds passages by equal words: its word vectors are made of MiniLM's, and one head of every upper encoder block, the one that retrieves
  * among them, attends to equal words. It cannot read: all else in it is random, and a random reader did not learn in hours. Here it is told how an
@@ -19,11 +19,11 @@
 
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { readConfig } from "../../src/model/config.ts";
-import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { createRandom } from "../../src/math/random.ts";
-import { writeModel } from "../../src/training/run/save-model.ts";
+import { readConfig } from "../../src/model/config.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
+import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { writeModel } from "../../src/training/run/save-model.ts";
 import { matricesOf, type Projection } from "./weights/matrix.ts";
 
 const { values } = parseArgs({

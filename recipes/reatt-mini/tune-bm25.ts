@@ -2,7 +2,7 @@
  * Finds, on questions whose passage is known, the k1 and b at which BM25 has the passage in first place most often, and the lambda at which BM25 +
  * lambda x the model's score does. Prints them as options of measure-mini.ts. Not for questions that are measured on afterwards.
  *
- *     npx tsx scripts/tune-bm25.ts --model DIR --corpus FILE --questions FILE
+ *     npx tsx recipes/reatt-mini/tune-bm25.ts --model DIR --corpus FILE --questions FILE
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ReAtt } from "../../src/reatt.ts";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
-import { MIN_CANDIDATES, scoreBoth, tuneLambda } from "../../src/retrieval/hybrid.ts";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
+import { hybridScores, MIN_CANDIDATES, tuneLambda } from "../../src/retrieval/hybrid.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
@@ -58,7 +58,7 @@ async function tune(model: ReAtt, index: TokenIndex, questions: readonly Trainin
     const question = { text, vectors: vectors! };
     const search = { topK: MIN_CANDIDATES };
     const lists = { lexical: lexical.search(text, search), dense: await index.search(vectors!, search) };
-    candidates.push({ passageId, union: await scoreBoth(index, lexical, question, lists) });
+    candidates.push({ passageId, union: await hybridScores(index, lexical, question, lists) });
   }
   const { lambda, value } = tuneLambda(candidates, ([first], { passageId }) =>
     Number(first?.id === passageId),

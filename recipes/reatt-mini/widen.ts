@@ -1,7 +1,7 @@
 /**
- * Widens a model by dimensions that say which word a token is, and has retrieval compare them: a stage of `scripts/train-mini`.
+ * Widens a model by dimensions that say which word a token is, and has retrieval compare them: a stage of `recipes/reatt-mini/train`.
  *
- *     npx tsx scripts/train-mini-widen.ts --model DIR --texts ../shared/data/wiki/articles.jsonl.gz --out DIR
+ *     npx tsx recipes/reatt-mini/widen.ts --model DIR --texts ../shared/data/wiki/articles.jsonl.gz --out DIR
  *
  * A retrieval head of 64 dimensions, full of meaning, has little room to tell 32,000 pieces apart, and takes one rare word for another. 32 dimensions
  * come to the state of a token and to every head. In them a piece of the word w has
@@ -17,15 +17,15 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { createRandom } from "../../src/math/random.ts";
 import { readConfig } from "../../src/model/config.ts";
+import { loadWeights } from "../../src/model/load-weights.ts";
 import { analyse } from "../../src/retrieval/bm25/analysis.ts";
 import { inverseDocumentFrequency } from "../../src/retrieval/bm25/bm25.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import { parseSentencePieceModel } from "../../src/text/sentencepiece-model.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
-import { createRandom } from "../../src/math/random.ts";
 import { writeModel } from "../../src/training/run/save-model.ts";
-import { loadWeights } from "../../src/model/load-weights.ts";
 import { matricesOf } from "./weights/matrix.ts";
 import { widen } from "./weights/widen.ts";
 

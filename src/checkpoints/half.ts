@@ -6,7 +6,7 @@
  */
 
 /** Halves that are read or written at once: 4 MB, which stays in the processor's cache. */
-export const HALVES_AT_ONCE: number = 2 ** 21;
+export const VALUES_PER_BATCH: number = 2 ** 21;
 
 /** Exact. `from` holds the bits of fp16 numbers; `to` is as long. */
 export function widenFloat16(from: Uint16Array, to: Float32Array): void {

@@ -11,9 +11,9 @@
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
-import { DTYPE_BYTES, elementCount, isCount, readNumbers } from "./values.ts";
 import { type PickleGlobal, type PickleRules, refused, unpickle } from "./pickle.ts";
 import { gather, isContiguous, spanOf } from "./strides.ts";
+import { DTYPE_BYTES, elementCount, isCount, readNumbers } from "./values.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 import { findData, readZipDirectory, type ZipEntry } from "./zip.ts";
 

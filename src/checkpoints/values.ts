@@ -1,8 +1,8 @@
 /** Tensors' numbers as they stand in a file, and as single precision in memory. */
 
 import { InputError } from "../io/errors.ts";
-import { HALVES_AT_ONCE, widenBfloat16, widenFloat16 } from "./half.ts";
 import type { InputFile } from "../io/input-file.ts";
+import { VALUES_PER_BATCH, widenBfloat16, widenFloat16 } from "./half.ts";
 import type { TensorInfo } from "./weight-file.ts";
 
 /** Bytes of one number, by dtype. */
@@ -48,9 +48,9 @@ export async function readNumbers(
     await file.readInto(bytesOf(numbers), position);
     return numbers;
   }
-  const scratch = new Uint16Array(Math.min(count, HALVES_AT_ONCE));
-  for (let start = 0; start < count; start += HALVES_AT_ONCE) {
-    const halves = scratch.subarray(0, Math.min(HALVES_AT_ONCE, count - start));
+  const scratch = new Uint16Array(Math.min(count, VALUES_PER_BATCH));
+  for (let start = 0; start < count; start += VALUES_PER_BATCH) {
+    const halves = scratch.subarray(0, Math.min(VALUES_PER_BATCH, count - start));
     await file.readInto(bytesOf(halves), position + 2 * start);
     widen(halves, numbers.subarray(start, start + halves.length));
   }

@@ -3,7 +3,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { InputError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
-import { HALVES_AT_ONCE, narrowBfloat16, narrowFloat16 } from "./half.ts";
+import { narrowBfloat16, narrowFloat16, VALUES_PER_BATCH } from "./half.ts";
 import { bytesOf, elementCount } from "./values.ts";
 
 /** What numbers are written as. */
@@ -79,8 +79,8 @@ async function writeHalves(
     const expected = `numbers below ${limit}, which ${dtype} can hold`;
     throw new InputError({ where, expected, got: `${tooLarge}`, remedy: "save as F32" });
   }
-  for (let start = 0; start < numbers.length; start += HALVES_AT_ONCE) {
-    const piece = numbers.subarray(start, start + HALVES_AT_ONCE);
+  for (let start = 0; start < numbers.length; start += VALUES_PER_BATCH) {
+    const piece = numbers.subarray(start, start + VALUES_PER_BATCH);
     const halves = new Uint16Array(piece.length);
     narrow(piece, halves);
     await file.writeFile(bytesOf(halves));

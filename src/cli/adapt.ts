@@ -89,12 +89,12 @@ export const adaptCommand: Command = defineCommand({
       "source-passage": sourcePassage,
       "null-passage": nullPassage,
       "refresh-steps": refreshSteps,
-      "close-passages": closePassages,
+      "close-passages": candidatesPerQuestion,
       "query-side": querySide,
       "learning-rate": learningRate,
       "max-passage-tokens": maxPassageTokens,
       "max-answer-tokens": maxAnswerTokens,
-      "probe-steps": probeSteps,
+      "probe-steps": monitorSteps,
       "dry-run": dryRun,
       ...rest
     } = values;
@@ -104,11 +104,11 @@ export const adaptCommand: Command = defineCommand({
         querySide,
         sourcePassage,
         refreshSteps,
-        closePassages,
+        candidatesPerQuestion,
         learningRate,
         maxPassageTokens,
         maxAnswerTokens,
-        probeSteps,
+        monitorSteps,
       },
       spans: spans || undefined,
       nullPassage: nullPassage || undefined,
@@ -132,8 +132,8 @@ function parseWeights(text: string): NonNullable<AdaptOptions["weights"]> {
 
 function summary({ plan, training, index }: AdaptationResult): string {
   if (!training) return plan.samples.join("\n\n");
-  const { folder, report, step, finished, failure, probe } = training;
-  const reason = failure ? `: ${failure}; kept the model of step ${probe?.step ?? 0}` : "";
+  const { folder, report, step, finished, failure, monitor } = training;
+  const reason = failure ? `: ${failure}; kept the model of step ${monitor?.step ?? 0}` : "";
   return [
     `${finished && !failure ? "Finished" : "Stopped"} after step ${step}${reason}: ${folder}`,
     ...(finished ? [] : ["The same command with --resume goes on"]),

@@ -3,20 +3,20 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InputError } from "../io/errors.ts";
 import { openBeir } from "../evaluation/beir.ts";
 import type { Measures } from "../evaluation/measures.ts";
-import { evaluateRun, type Judgements, measureRanking } from "../evaluation/ranking.ts";
+import { evaluateRun, measureRanking, type Qrels } from "../evaluation/ranking.ts";
+import { InputError } from "../io/errors.ts";
 import { ReAtt } from "../reatt.ts";
+import { type LexicalIndex, openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import {
-  type BothScores,
-  interpolate,
+  combineScores,
+  type HybridScores,
+  hybridScores,
   MIN_CANDIDATES,
-  scoreBoth,
   type TunedLambda,
   tuneLambda,
 } from "../retrieval/hybrid.ts";
-import { type LexicalIndex, openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import type { SearchHit, TokenIndex } from "../retrieval/search/token-index.ts";
 import { indexCommand } from "./build-index.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
@@ -71,7 +71,7 @@ interface Found {
   readonly lexical: readonly SearchHit[];
   readonly dense: readonly SearchHit[];
   /** Of these two lists. */
-  readonly union: readonly BothScores[];
+  readonly union: readonly HybridScores[];
 }
 
 /** Milliseconds of searches, and of the scores that either list lacks. */
@@ -83,7 +83,7 @@ interface Times {
 
 /** What was found for the judged queries of a split. */
 interface Searched {
-  readonly judgements: Judgements;
+  readonly qrels: Qrels;
   readonly queries: readonly Found[];
   /** Means. */
   readonly times: Times;
@@ -126,7 +126,7 @@ const commandFor = (folder: string): Command =>
       tune: {
         kind: "text",
         placeholder: "NAME",
-        help: "measure BM25 + lambda x model too; lambda is chosen on the judgements of this split",
+        help: "measure BM25 + lambda x model too; lambda is chosen on the qrels of this split",
       },
       "top-k": { kind: "integer", help: "passages for a query", default: 100, minimum: 1 },
       json: { kind: "flag", help: "one JSON object" },
@@ -136,9 +136,9 @@ const commandFor = (folder: string): Command =>
       if (values.index !== undefined && values["index-options"] !== undefined)
         throw new UsageError("--index-options with --index: that index is made already");
       const dataset = await openBeir(folder);
-      const judgements = await dataset.judgements(split);
-      const tuning = tune === undefined ? undefined : await dataset.judgements(tune);
-      if (tuning) checkDisjoint(judgements, split, tuning, tune!);
+      const qrels = await dataset.qrels(split);
+      const tuning = tune === undefined ? undefined : await dataset.qrels(tune);
+      if (tuning) checkDisjoint(qrels, split, tuning, tune!);
       await using scratch = await temporaryFolder();
       if (values.index === undefined) {
         const options = values["index-options"]?.split(",").map((option) => `--${option}`) ?? [];
@@ -149,19 +149,19 @@ const commandFor = (folder: string): Command =>
       await using index = await openToSearch(model, values.index ?? scratch.path, values, signal);
       const lexical = await openLexicalIndex(index, { signal });
       const retrievers: Retrievers = { texts: dataset.queries, lexical, model, index, topK };
-      const searched = await searchAll(judgements, retrievers, signal);
+      const searched = await searchAll(qrels, retrievers, signal);
       const development = tuning && (await searchAll(tuning, retrievers, signal));
       const tuned = development && { split: tune!, queries: tuning.size, ...tuneOn(development) };
       const systems = [lexicalSystem(searched, topK), denseSystem(searched, topK)];
       if (tuned) systems.push(interpolatedSystem(searched, tuned.lambda, topK));
-      const summary = { split, queries: judgements.size, passages: index.passageCount, topK, tuned, systems };
+      const summary = { split, queries: qrels.size, passages: index.passageCount, topK, tuned, systems };
       process.stdout.write(`${json ? JSON.stringify(summary) : formatSummary(summary)}\n`);
     },
   });
 
 /** A figure of queries by which lambda was chosen would say nothing. */
-function checkDisjoint(judgements: Judgements, split: string, tuning: Judgements, tune: string): void {
-  const shared = [...tuning.keys()].find((query) => judgements.has(query));
+function checkDisjoint(qrels: Qrels, split: string, tuning: Qrels, tune: string): void {
+  const shared = [...tuning.keys()].find((query) => qrels.has(query));
   if (shared === undefined) return;
   throw new InputError({
     where: `--tune ${tune}`,
@@ -177,12 +177,8 @@ async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: str
 }
 
 /** Both searches for every judged query. A query that is itself a passage is not its own result, as in BEIR. */
-async function searchAll(
-  judgements: Judgements,
-  retrievers: Retrievers,
-  signal: AbortSignal,
-): Promise<Searched> {
-  const queries = [...judgements.keys()];
+async function searchAll(qrels: Qrels, retrievers: Retrievers, signal: AbortSignal): Promise<Searched> {
+  const queries = [...qrels.keys()];
   const found: Found[] = [];
   const times: Times = { lexical: 0, dense: 0, union: 0 };
   const progress = startProgress("queries", queries.length);
@@ -195,7 +191,7 @@ async function searchAll(
   } finally {
     progress.stop();
   }
-  return { judgements, queries: found, times };
+  return { qrels, queries: found, times };
 }
 
 /** Adds what it takes to `times`. */
@@ -220,7 +216,7 @@ async function searchTogether(
   for (const [i, query] of queries.entries()) {
     const lists = { lexical: others(lexical[i]!, query), dense: others(dense[i]!, query) };
     const question = { text: questions[i]!, vectors: vectors[i]! };
-    found.push({ query, ...lists, union: await scoreBoth(index, lexicalIndex, question, lists) });
+    found.push({ query, ...lists, union: await hybridScores(index, lexicalIndex, question, lists) });
   }
   times.lexical += afterLexical - start;
   times.dense += afterDense - afterLexical;
@@ -228,10 +224,10 @@ async function searchTogether(
   return found;
 }
 
-function tuneOn({ queries, judgements }: Searched): Omit<Tuned, "split" | "queries"> {
+function tuneOn({ queries, qrels }: Searched): Omit<Tuned, "split" | "queries"> {
   const { lambda, value, tried } = tuneLambda(
     queries,
-    (ranking, { query }) => measureRanking(ranking, judgements.get(query)!, [10])[TUNED_MEASURE]!,
+    (ranking, { query }) => measureRanking(ranking, qrels.get(query)!, [10])[TUNED_MEASURE]!,
   );
   return { lambda, [TUNED_MEASURE]: value, tried };
 }
@@ -253,16 +249,16 @@ const interpolatedSystem = (searched: Searched, lambda: number, topK: number): S
   lambda,
   milliseconds:
     (searched.times.lexical + searched.times.dense + searched.times.union) / searched.queries.length,
-  measures: measure(searched, topK, ({ union }) => interpolate(union, lambda)),
+  measures: measure(searched, topK, ({ union }) => combineScores(union, lambda)),
 });
 
 function measure(
-  { queries, judgements }: Searched,
+  { queries, qrels }: Searched,
   topK: number,
   rank: (found: Found) => readonly SearchHit[],
 ): Measures {
   const run = new Map(queries.map((found) => [found.query, rank(found).slice(0, topK)]));
-  return evaluateRun(run, judgements).measures;
+  return evaluateRun(run, qrels).measures;
 }
 
 function formatSummary({ split, queries, passages, topK, tuned, systems }: Summary): string {

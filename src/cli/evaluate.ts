@@ -1,10 +1,10 @@
 /** `reatt evaluate`: how good a run or a file of answers is. */
 
-import { InputError } from "../io/errors.ts";
 import { DEFAULT_CUTOFFS, type Measures } from "../evaluation/measures.ts";
 import { evaluateAnswers, readPredictions } from "../evaluation/predictions.ts";
 import { evaluateRun } from "../evaluation/ranking.ts";
-import { readJudgements, readRun } from "../evaluation/trec.ts";
+import { readQrels, readRun } from "../evaluation/trec.ts";
+import { InputError } from "../io/errors.ts";
 import { readQuestions } from "../text/read-passages.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 
@@ -33,7 +33,7 @@ const evaluateRetrieval = defineCommand({
   },
   async run({ run: runFile, qrels, k, json }) {
     const cutoffs = parseCutoffs(k);
-    const { measures, ...counts } = evaluateRun(await readRun(runFile), await readJudgements(qrels), cutoffs);
+    const { measures, ...counts } = evaluateRun(await readRun(runFile), await readQrels(qrels), cutoffs);
     const { queries, unanswered, unjudged } = counts;
     if (unanswered === queries) throw nothingShared(runFile, "queries", qrels);
     if (json) return print(JSON.stringify({ ...counts, ...measures }));

@@ -1,7 +1,7 @@
 /** `reatt index merge`: one index of the shards that were built apart. */
 
-import { indexInfo } from "../retrieval/index/maintain/info.ts";
 import { mergeShards } from "../retrieval/index/maintain/compact.ts";
+import { indexInfo } from "../retrieval/index/maintain/info.ts";
 import { BITS_OPTION, parseBits, startBuildProgress } from "./index-build.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 

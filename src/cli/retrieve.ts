@@ -2,9 +2,9 @@
 
 import { InputError } from "../io/errors.ts";
 import { type Hit, ReAtt, type RetrieveOptions } from "../reatt.ts";
-import { documentOf } from "../retrieval/documents.ts";
 import { type LexicalIndex, openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
-import type { Unit } from "../retrieval/rank.ts";
+import { documentOf } from "../retrieval/documents.ts";
+import type { Granularity } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { Question } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
@@ -16,7 +16,7 @@ import { QUESTION_OPTIONS, questionsOf } from "./questions.ts";
 import { trecRunLines, writeRunFile } from "./trec-run.ts";
 
 /** Questions that share a pass over the index: more, and their passages take too much memory. */
-const QUESTIONS_AT_ONCE = 64;
+const QUESTIONS_PER_BATCH = 64;
 
 interface Result {
   readonly question: Question;
@@ -30,10 +30,10 @@ export const retrieveCommand: Command = defineCommand({
     ...QUESTION_OPTIONS,
     ...ENGINE_OPTIONS,
     "top-k": { kind: "integer", help: "passages, or documents, for a question", default: 100, minimum: 1 },
-    unit: {
+    granularity: {
       kind: "choice",
       help: "document: passages with one title count as one, by the best of them",
-      choices: ["passage", "document"] satisfies Unit[],
+      choices: ["passage", "document"] satisfies Granularity[],
       default: "passage",
     },
     lambda: {
@@ -48,21 +48,22 @@ export const retrieveCommand: Command = defineCommand({
       help: "write a TREC run file, and nothing else without --json",
     },
   },
-  async run({ "top-k": topK, unit, lambda, ids, json, run, ...values }, signal) {
+  async run({ "top-k": topK, granularity, lambda, ids, json, run, ...values }, signal) {
     const questions = await questionsOf(values, signal);
     await using model = await ReAtt.load(values.model);
     await using index = await openToSearch(model, values.index, values, signal);
     const options: RetrieveOptions = {
       topK,
-      unit,
+      granularity,
       filter: ids === undefined ? undefined : await readFilter(index, ids),
-      interpolation: lambda === undefined ? undefined : { lexical: await readTexts(index, signal), lambda },
+      hybrid: lambda === undefined ? undefined : { lexical: await readTexts(index, signal), lambda },
       signal,
     };
     const printed = json || run === undefined;
     const found = retrieveAll(model, index, questions, options);
     const results = withProgress("questions", questions.length, found, printed);
-    const print = (result: Result) => process.stdout.write(json ? toJson(result, unit) : forPeople(result));
+    const print = (result: Result) =>
+      process.stdout.write(json ? toJson(result, granularity) : forPeople(result));
     if (run === undefined) {
       for await (const result of results) print(result);
       return;
@@ -82,8 +83,8 @@ async function* retrieveAll(
   questions: readonly Question[],
   options: RetrieveOptions,
 ): AsyncGenerator<Result, void> {
-  for (let first = 0; first < questions.length; first += QUESTIONS_AT_ONCE) {
-    const together = questions.slice(first, first + QUESTIONS_AT_ONCE);
+  for (let first = 0; first < questions.length; first += QUESTIONS_PER_BATCH) {
+    const together = questions.slice(first, first + QUESTIONS_PER_BATCH);
     const texts = together.map(({ question }) => question);
     const found = await model.retrieve(texts, index, options);
     for (const [i, question] of together.entries()) yield { question, hits: found[i]! };
@@ -111,9 +112,9 @@ async function readTexts(index: TokenIndex, signal: AbortSignal): Promise<Lexica
   return openLexicalIndex(index, { signal, onProgress: progress.update }).finally(progress.stop);
 }
 
-function toJson({ question, hits }: Result, unit: Unit): string {
+function toJson({ question, hits }: Result, granularity: Granularity): string {
   const results = hits.map((hit) => ({
-    ...(unit === "document" && { document: documentOf(hit) }),
+    ...(granularity === "document" && { document: documentOf(hit) }),
     id: hit.id,
     score: hit.score,
   }));

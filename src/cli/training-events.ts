@@ -1,10 +1,10 @@
 /** What a run tells, on the terminal: bars and lines on stderr, or one JSON object a line on stdout. */
 
 import { formatBytes } from "../io/format-bytes.ts";
-import type { AdaptationPlan } from "../training/adaptation/plan.ts";
-import type { HeadProbe } from "../training/run/rank-heads.ts";
 import type { AdaptationEvent } from "../training/adapt.ts";
+import type { AdaptationPlan } from "../training/adaptation/plan.ts";
 import type { TrainingEvent } from "../training/run/events.ts";
+import type { HeadAgreement } from "../training/run/rank-heads.ts";
 import { duration, type Progress, startProgress } from "./progress.ts";
 
 /** Prints every event of a run, and returns its result. */
@@ -64,14 +64,23 @@ const QUERY_SIDE = {
 } as const;
 
 function planLines(plan: AdaptationPlan): string {
-  const { model, parameters, passages, querySide, sources, iterations, steps, questions, closePassages } =
-    plan;
+  const {
+    model,
+    parameters,
+    passages,
+    querySide,
+    sources,
+    iterations,
+    steps,
+    questions,
+    candidatesPerQuestion,
+  } = plan;
   const unknown = Math.round(100 * plan.unknownTokens);
   return [
     `Plan: ${model} (${(parameters / 1e6).toFixed(1)} million parameters) to a corpus of ${passages} passages`,
     `  trains on   ${sources.map(({ name, examples }) => `${name} (up to ${examples})`).join(", ")}`,
     ...(querySide ? [`  trains      ${QUERY_SIDE[querySide]}; an index of the base serves on`] : []),
-    `  for         ${iterations} x ${steps} steps of ${questions} questions with ${closePassages} passages each`,
+    `  for         ${iterations} x ${steps} steps of ${questions} questions with ${candidatesPerQuestion} passages each`,
     `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ${formatBytes(plan.memoryBytes)} of memory, ${formatBytes(plan.diskBytes)} of disk`,
     ...(unknown > 0
       ? [
@@ -87,7 +96,7 @@ function engineLine({ name, failures }: Extract<TrainingEvent, { type: "engine" 
   );
 }
 
-function headLines(heads: readonly HeadProbe[]): string {
+function headLines(heads: readonly HeadAgreement[]): string {
   const lines = heads.map(({ head, correlation }) => `  head ${head}: ${correlation.toFixed(3)}`);
   const taken = `Head ${heads[0]!.head} is trained to retrieve`;
   return ["Correlation of scores with an answer in the passage:", ...lines, taken].join("\n");

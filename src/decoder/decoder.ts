@@ -13,8 +13,8 @@ import {
   maskBias,
   projectToHeads,
 } from "../model/layers/attention.ts";
+import type { LayerContext } from "../model/layers/context.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
-import type { Scope } from "../model/layers/context.ts";
 import type { DecoderBlockParameters, ModelParameters } from "../model/parameters.ts";
 
 /** Keys and values of one attention layer, each [batch, heads, length, headSize]. */
@@ -46,19 +46,23 @@ export interface DecoderOutput<T> {
 }
 
 /** Keys and values of the passages for every block: fused [questions, fused, modelSize]. */
-export function crossKeyValues<T>(scope: Scope<T>, parameters: ModelParameters<T>, fused: T): KeyValue<T>[] {
+export function crossKeyValues<T>(
+  context: LayerContext<T>,
+  parameters: ModelParameters<T>,
+  fused: T,
+): KeyValue<T>[] {
   return parameters.decoder.blocks.map(({ crossAttention }) => ({
-    key: projectToHeads(scope, crossAttention.key, fused),
-    value: projectToHeads(scope, crossAttention.value, fused),
+    key: projectToHeads(context, crossAttention.key, fused),
+    value: projectToHeads(context, crossAttention.value, fused),
   }));
 }
 
 export function decode<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   parameters: ModelParameters<T>,
   input: DecoderInput<T>,
 ): DecoderOutput<T> {
-  const { ops, config, dropout } = scope;
+  const { ops, config, dropout } = context;
   const { blocks, relativeBias: table, finalNorm } = parameters.decoder;
   const selfBias = relativeBias(ops, table, input.buckets);
   const crossBias = maskBias(ops, input.crossMask);
@@ -66,58 +70,62 @@ export function decode<T>(
   let crossScores = crossBias;
   let x = dropout(ops.gather(parameters.embedding, input.ids));
   blocks.forEach((block, i) => {
-    const own = selfAttention(scope, block, x, selfBias, input.past?.[i]);
+    const own = selfAttention(context, block, x, selfBias, input.past?.[i]);
     present.push(own.present);
     x = ops.add(x, dropout(own.output));
-    const cross = crossAttention(scope, block, x, crossBias, input.cross[i]!);
+    const cross = crossAttention(context, block, x, crossBias, input.cross[i]!);
     crossScores = cross.scores;
     x = ops.add(x, dropout(cross.output));
     const inner = ops.rmsNorm(x, block.feedForwardNorm, config.layerNormEpsilon);
-    x = ops.add(x, dropout(feedForward(scope, block.feedForward, inner)));
+    x = ops.add(x, dropout(feedForward(context, block.feedForward, inner)));
   });
   return { states: dropout(ops.rmsNorm(x, finalNorm, config.layerNormEpsilon)), present, crossScores };
 }
 
 function selfAttention<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   block: DecoderBlockParameters<T>,
   x: T,
   bias: T,
   past?: KeyValue<T>,
 ) {
-  const { ops, config } = scope;
+  const { ops, config } = context;
   const normed = ops.rmsNorm(x, block.selfAttentionNorm, config.layerNormEpsilon);
-  const query = projectToHeads(scope, block.selfAttention.query, normed);
+  const query = projectToHeads(context, block.selfAttention.query, normed);
   const newest = {
-    key: projectToHeads(scope, block.selfAttention.key, normed),
-    value: projectToHeads(scope, block.selfAttention.value, normed),
+    key: projectToHeads(context, block.selfAttention.key, normed),
+    value: projectToHeads(context, block.selfAttention.value, normed),
   };
   const present: KeyValue<T> = past
     ? { key: ops.concat([past.key, newest.key], 2), value: ops.concat([past.value, newest.value], 2) }
     : newest;
   const scores = ops.add(attentionScores(ops, query, present.key), bias);
-  return { output: attend(scope, block.selfAttention, scores, present.value), present };
+  return { output: attend(context, block.selfAttention, scores, present.value), present };
 }
 
 /** The rows of a question are one long query, so that its keys and values need no copies. */
 function crossAttention<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   block: DecoderBlockParameters<T>,
   x: T,
   bias: T,
   { key, value }: KeyValue<T>,
 ) {
-  const { ops, config } = scope;
+  const { ops, config } = context;
   const [questions] = ops.shape(key);
   const normed = ops.rmsNorm(x, block.crossAttentionNorm, config.layerNormEpsilon);
   const together = ops.reshape(normed, [questions!, -1, config.modelSize]);
-  const query = projectToHeads(scope, block.crossAttention.query, together);
+  const query = projectToHeads(context, block.crossAttention.query, together);
   const scores = ops.add(attentionScores(ops, query, key), bias);
-  return { output: ops.reshape(attend(scope, block.crossAttention, scores, value), ops.shape(x)), scores };
+  return { output: ops.reshape(attend(context, block.crossAttention, scores, value), ops.shape(x)), scores };
 }
 
 /** Scores over the vocabulary: [rows, length, modelSize] -> [rows, length, vocabularySize]. */
-export function vocabularyLogits<T>({ ops, config }: Scope<T>, parameters: ModelParameters<T>, states: T): T {
+export function vocabularyLogits<T>(
+  { ops, config }: LayerContext<T>,
+  parameters: ModelParameters<T>,
+  states: T,
+): T {
   const scaled = config.tied ? ops.multiply(states, ops.scalar(config.modelSize ** -0.5)) : states;
   return linear(ops, parameters.outputEmbedding, scaled);
 }
@@ -128,14 +136,14 @@ export function vocabularyLogits<T>({ ops, config }: Scope<T>, parameters: Model
  *
  * crossScores [questions, heads, positions, passages * length] -> [questions, passages]
  */
-export function targetAttention<T>(scope: Scope<T>, crossScores: T, passages: number): T {
-  const { ops } = scope;
+export function targetAttention<T>(context: LayerContext<T>, crossScores: T, passages: number): T {
+  const { ops } = context;
   const [questions] = ops.shape(crossScores);
-  return ops.sum(ops.reshape(tokenAttention(scope, crossScores), [questions!, passages, -1]), [2]);
+  return ops.sum(ops.reshape(tokenAttention(context, crossScores), [questions!, passages, -1]), [2]);
 }
 
 /** The target attention before it is summed by passages: [questions, heads, positions, fused] -> [questions, fused]. */
-export function tokenAttention<T>({ ops }: Scope<T>, crossScores: T): T {
+export function tokenAttention<T>({ ops }: LayerContext<T>, crossScores: T): T {
   const first = ops.softmax(ops.slice(crossScores, 2, 0, 1)); // [questions, heads, 1, fused]
   return ops.mean(first, [1, 2]);
 }

@@ -3,15 +3,15 @@
  * all that was read, side by side for the decoder (fusion in the decoder, Izacard and Grave 2021).
  */
 
-import type { ModelConfig } from "../model/config.ts";
-import { batchesByLength, TOKENS_AT_ONCE } from "../encoder/lower-session.ts";
+import { batchesByLength, TOKENS_PER_BATCH } from "../encoder/lower-session.ts";
 import { upperStates } from "../encoder/upper-layers.ts";
+import type { ModelConfig } from "../model/config.ts";
+import { inferenceContext } from "../model/layers/context.ts";
 import { positionBuckets } from "../model/layers/relative-position.ts";
-import { inferenceScope } from "../model/layers/context.ts";
+import { buildParameters } from "../model/parameter-names.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import type { Session } from "../tensor/session.ts";
 import { type Graph, trace } from "../tensor/trace.ts";
-import { buildParameters } from "../model/parameter-names.ts";
 import { crossKeyValues } from "./decoder.ts";
 import { mapBlocks, named } from "./key-values.ts";
 
@@ -50,10 +50,10 @@ export function traceUpper(config: ModelConfig): Graph {
       buckets: ["int32", "length", "length"],
     },
     (ops, input) => {
-      const scope = inferenceScope(ops, config);
+      const context = inferenceContext(ops, config);
       const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-      const states = upperStates(scope, parameters, input);
-      return { states, ...named("cross", crossKeyValues(scope, parameters, states)) };
+      const states = upperStates(context, parameters, input);
+      return { states, ...named("cross", crossKeyValues(context, parameters, states)) };
     },
   );
 }
@@ -75,7 +75,7 @@ export async function fuse(
   const size = shape.reduce((product, dim) => product * dim);
   const cross = mapBlocks(config, "cross", () => ({ data: new Float32Array(size), shape }));
   const lengths = pairs.map(({ length }) => length);
-  for (const batch of batchesByLength(lengths, TOKENS_AT_ONCE)) {
+  for (const batch of batchesByLength(lengths, TOKENS_PER_BATCH)) {
     signal?.throwIfAborted();
     const together = batch.map((i) => pairs[i]!);
     const found = await upper.run(pairInput(config, together), Object.keys(cross));

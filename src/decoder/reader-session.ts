@@ -1,12 +1,12 @@
 /** The reader as it runs: question and passages together (fuse.ts), then the decoder, step by step. */
 
 import type { ModelConfig } from "../model/config.ts";
+import { inferenceContext } from "../model/layers/context.ts";
 import { positionBuckets } from "../model/layers/relative-position.ts";
-import { inferenceScope } from "../model/layers/context.ts";
+import { buildParameters } from "../model/parameter-names.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { type CompileOptions, compile } from "../tensor/session.ts";
 import { type Graph, type Signature, trace, type Value } from "../tensor/trace.ts";
-import { buildParameters } from "../model/parameter-names.ts";
 import { decode, type KeyValue, tokenAttention, vocabularyLogits } from "./decoder.ts";
 import { type FusedPassages, fuse, type ReadingStates, traceUpper } from "./fusion.ts";
 import { mapBlocks, named } from "./key-values.ts";
@@ -69,14 +69,14 @@ export function traceStep(config: ModelConfig): Graph {
     ...mapBlocks(config, "past", () => ["float32", "parentRows", heads, "past", headSize] as const),
   };
   return trace(inputs, (ops, input) => {
-    const scope = inferenceScope(ops, config);
+    const context = inferenceContext(ops, config);
     const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
     const pairs = (kind: string, use: (value: Value) => Value): KeyValue<Value>[] =>
       Array.from({ length: config.decoderLayers }, (_, i) => ({
         key: use(input[`${kind}.${i}.key`]!),
         value: use(input[`${kind}.${i}.value`]!),
       }));
-    const { states, present, crossScores } = decode(scope, parameters, {
+    const { states, present, crossScores } = decode(context, parameters, {
       ids: input.ids!,
       buckets: input.buckets!,
       cross: pairs("cross", (value) => value),
@@ -84,8 +84,8 @@ export function traceStep(config: ModelConfig): Graph {
       past: pairs("past", (value) => ops.gather(value, input.parents!)),
     });
     return {
-      logits: ops.reshape(vocabularyLogits(scope, parameters, states), ["rows", config.vocabularySize]),
-      attention: tokenAttention(scope, crossScores),
+      logits: ops.reshape(vocabularyLogits(context, parameters, states), ["rows", config.vocabularySize]),
+      attention: tokenAttention(context, crossScores),
       ...named("past", present),
     };
   });

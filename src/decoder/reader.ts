@@ -1,7 +1,7 @@
 /** From token ids of questions and their passages to answers, with every sequence encoded once. */
 
-import type { ModelConfig } from "../model/config.ts";
 import { batchesByLength, type EncoderSession, encodeSequences } from "../encoder/lower-session.ts";
+import type { ModelConfig } from "../model/config.ts";
 import { type Generated, type GenerateOptions, generate } from "./generate.ts";
 import type { ReaderSession } from "./reader-session.ts";
 

@@ -7,8 +7,8 @@
  */
 
 import { linear, maskBias, projectToHeads } from "../model/layers/attention.ts";
+import type { LayerContext } from "../model/layers/context.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
-import type { Scope } from "../model/layers/context.ts";
 import type { ModelParameters } from "../model/parameters.ts";
 import { encoderBlock } from "./block.ts";
 
@@ -32,33 +32,37 @@ export interface EncoderInput<T> {
 }
 
 /** States below block B: -> [batch, length, modelSize]. */
-export function lowerStates<T>(scope: Scope<T>, parameters: LowerParameters<T>, input: EncoderInput<T>): T {
-  return lowerBlocks(scope, parameters, embed(scope, parameters, input.ids), input);
+export function lowerStates<T>(
+  context: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  input: EncoderInput<T>,
+): T {
+  return lowerBlocks(context, parameters, embed(context, parameters, input.ids), input);
 }
 
 /** int32 [...] -> [..., modelSize]. */
-export function embed<T>({ ops, dropout }: Scope<T>, parameters: LowerParameters<T>, ids: T): T {
+export function embed<T>({ ops, dropout }: LayerContext<T>, parameters: LowerParameters<T>, ids: T): T {
   return dropout(ops.gather(parameters.embedding, ids));
 }
 
 /** Embedded tokens through the blocks below B: [batch, length, modelSize] -> the same. */
 export function lowerBlocks<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   parameters: LowerParameters<T>,
   embedded: T,
   { mask, buckets }: Omit<EncoderInput<T>, "ids">,
 ): T {
-  const { ops, config } = scope;
+  const { ops, config } = context;
   const { blocks, relativeBias: table } = parameters.encoder;
   const bias = ops.add(relativeBias(ops, table, buckets), maskBias(ops, mask));
   return blocks
     .slice(0, config.retrievalLayer)
-    .reduce((x, block) => encoderBlock(scope, block, x, bias), embedded);
+    .reduce((x, block) => encoderBlock(context, block, x, bias), embedded);
 }
 
 /** The retrieval head's query vectors (of a question) or keys (of a passage): [batch, length, modelSize] -> [batch, length, headSize]. */
 export function retrievalVectors<T>(
-  { ops, config }: Scope<T>,
+  { ops, config }: LayerContext<T>,
   parameters: LowerParameters<T>,
   states: T,
   projection: "query" | "key",
@@ -71,15 +75,15 @@ export function retrievalVectors<T>(
 
 /** The same of all heads of block B: -> [batch, heads, length, headSize]. */
 export function headVectors<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   parameters: LowerParameters<T>,
   states: T,
   projection: "query" | "key",
 ): T {
-  const { ops, config } = scope;
+  const { ops, config } = context;
   const { attentionNorm, attention } = parameters.encoder.blocks[config.retrievalLayer]!;
   return projectToHeads(
-    scope,
+    context,
     attention[projection],
     ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon),
   );

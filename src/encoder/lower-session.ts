@@ -1,12 +1,12 @@
 /** The lower encoder layers as they run: token ids in, states and retrieval vectors out. */
 
 import type { ModelConfig } from "../model/config.ts";
+import { inferenceContext } from "../model/layers/context.ts";
 import { positionBuckets } from "../model/layers/relative-position.ts";
-import { inferenceScope } from "../model/layers/context.ts";
+import { buildParameters } from "../model/parameter-names.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { type CompileOptions, compile } from "../tensor/session.ts";
 import { type Graph, trace } from "../tensor/trace.ts";
-import { buildParameters } from "../model/parameter-names.ts";
 import { lowerStates, querySide, retrievalVectors } from "./lower-layers.ts";
 
 /** What the lower layers can be asked for, each [batch, length, size]. */
@@ -48,14 +48,14 @@ export function traceLower(config: ModelConfig, side: Side = "reading"): Graph {
       buckets: ["int32", "length", "length"],
     },
     (ops, input) => {
-      const scope = inferenceScope(ops, config);
+      const context = inferenceContext(ops, config);
       const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
       const parameters = side === "query" ? querySide(model) : model;
-      const states = lowerStates(scope, parameters, input);
+      const states = lowerStates(context, parameters, input);
       return {
         states,
-        queries: retrievalVectors(scope, parameters, states, "query"),
-        keys: retrievalVectors(scope, parameters, states, "key"),
+        queries: retrievalVectors(context, parameters, states, "query"),
+        keys: retrievalVectors(context, parameters, states, "key"),
       };
     },
   );
@@ -66,7 +66,7 @@ export function traceLower(config: ModelConfig, side: Side = "reading"): Graph {
  * wants it: with 500 to 1,000 tokens a passage takes two thirds of the time that it takes with 5,000. And the fewer, the less
  * padding where few sequences of unlike lengths are read.
  */
-export const TOKENS_AT_ONCE = 512;
+export const TOKENS_PER_BATCH = 512;
 
 /** Positions of `lengths` in groups of alike length, each of at most `tokens` with its padding, or one sequence alone. */
 export function batchesByLength(lengths: readonly number[], tokens: number): number[][] {
@@ -110,7 +110,7 @@ export async function encodeOutputs<Output extends LowerOutput>(
   ) as Record<Output, Float32Array[]>;
   const lengths = sequences.map((sequence) => sequence.length);
   const done = { sequences: 0, tokens: 0 };
-  for (const batch of batchesByLength(lengths, TOKENS_AT_ONCE)) {
+  for (const batch of batchesByLength(lengths, TOKENS_PER_BATCH)) {
     signal?.throwIfAborted();
     const padded = padBatch(
       batch.map((i) => sequences[i]!),

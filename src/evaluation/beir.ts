@@ -6,10 +6,10 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../io/errors.ts";
-import { type Question, readPassages, readQuestions } from "../text/read-passages.ts";
 import type { Passage } from "../text/passage.ts";
-import type { Judgements } from "./ranking.ts";
-import { readJudgements } from "./trec.ts";
+import { type Question, readPassages, readQuestions } from "../text/read-passages.ts";
+import type { Qrels } from "./ranking.ts";
+import { readQrels } from "./trec.ts";
 
 export interface BeirDataset {
   /** The file of the passages. */
@@ -18,10 +18,10 @@ export interface BeirDataset {
   readonly passages: (signal?: AbortSignal) => AsyncGenerator<Passage, void>;
   /** Query -> its text. */
   readonly queries: ReadonlyMap<string, string>;
-  /** The splits that have judgements, in alphabetical order. */
+  /** The splits that have qrels, in alphabetical order. */
   readonly splits: readonly string[];
-  /** The judgements of a split. Each query that is judged is in `queries`. */
-  readonly judgements: (split: string) => Promise<Judgements>;
+  /** The qrels of a split. Each query that is judged is in `queries`. */
+  readonly qrels: (split: string) => Promise<Qrels>;
 }
 
 /**
@@ -40,7 +40,7 @@ export async function openBeir(folder: string): Promise<BeirDataset> {
       remedy: "name the folder of a BEIR dataset",
     });
   }
-  const { queries, splits, judgements } = queriesFile
+  const { queries, splits, qrels } = queriesFile
     ? await openQrels(folder, queriesFile)
     : await openQuestions(splitFiles);
   return {
@@ -48,8 +48,8 @@ export async function openBeir(folder: string): Promise<BeirDataset> {
     passages: (signal) => readPassages(corpus, signal),
     queries,
     splits,
-    async judgements(split) {
-      if (splits.includes(split)) return judgements(split);
+    async qrels(split) {
+      if (splits.includes(split)) return qrels(split);
       const expected = splits.join(" or ") || `queries.jsonl and qrels/${split}.tsv, or ${split}.jsonl`;
       const remedy = "name one that is there";
       throw new InputError({ where: `split of ${folder}`, expected, got: split, remedy });
@@ -57,18 +57,18 @@ export async function openBeir(folder: string): Promise<BeirDataset> {
   };
 }
 
-type Judged = Pick<BeirDataset, "queries" | "splits" | "judgements">;
+type Judged = Pick<BeirDataset, "queries" | "splits" | "qrels">;
 
 async function openQrels(folder: string, queriesFile: string): Promise<Judged> {
   const queries = textsOf(await readQuestions(queriesFile));
   return {
     queries,
     splits: await listNames(join(folder, "qrels"), ".tsv"),
-    async judgements(split) {
+    async qrels(split) {
       const file = join(folder, "qrels", `${split}.tsv`);
-      const judgements = await readJudgements(file);
-      const unknown = [...judgements.keys()].find((query) => !queries.has(query));
-      if (unknown === undefined) return judgements;
+      const qrels = await readQrels(file);
+      const unknown = [...qrels.keys()].find((query) => !queries.has(query));
+      if (unknown === undefined) return qrels;
       throw new InputError({
         where: file,
         expected: "queries of queries.jsonl",
@@ -86,13 +86,13 @@ async function openQuestions(files: Readonly<Record<string, string>>): Promise<J
   return {
     queries: textsOf([...splits.values()].flat()),
     splits: [...splits.keys()].sort(),
-    async judgements(split) {
-      const judgements = new Map(
+    async qrels(split) {
+      const qrels = new Map(
         splits
           .get(split)!
           .flatMap(({ id, passageId }) => (passageId ? [[id, new Map([[passageId, 1]])]] : [])),
       );
-      if (judgements.size > 0) return judgements;
+      if (qrels.size > 0) return qrels;
       throw new InputError({
         where: files[split]!,
         expected: '"passage_id" of questions',

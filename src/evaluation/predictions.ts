@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
-import type { Question } from "../text/read-passages.ts";
 import { readJsonLines } from "../io/json-lines.ts";
+import type { Question } from "../text/read-passages.ts";
 import { containsAnswer, exactMatch, f1 } from "./answers.ts";
 import { DEFAULT_CUTOFFS, type Measures, mean } from "./measures.ts";
 

@@ -7,7 +7,7 @@ import type { ScoredId } from "../retrieval/bm25/bm25.ts";
 import { DEFAULT_CUTOFFS, type Measures, mean } from "./measures.ts";
 
 /** Query -> passage -> how relevant it is. 1 and more is relevant; what is not there is not relevant. */
-export type Judgements = ReadonlyMap<string, ReadonlyMap<string, number>>;
+export type Qrels = ReadonlyMap<string, ReadonlyMap<string, number>>;
 /** Query -> what was retrieved for it, in any order: scores decide. */
 export type Run = ReadonlyMap<string, readonly ScoredId[]>;
 
@@ -25,20 +25,18 @@ export interface RankingEvaluation {
   readonly unjudged: number;
 }
 
-/** Evaluates a run against judgements. */
+/** Evaluates a run against qrels. */
 export function evaluateRun(
   run: Run,
-  judgements: Judgements,
+  qrels: Qrels,
   cutoffs: readonly number[] = DEFAULT_CUTOFFS,
 ): RankingEvaluation {
-  const each = [...judgements].map(([query, labels]) =>
-    measureRanking(run.get(query) ?? [], labels, cutoffs),
-  );
-  const answered = [...judgements.keys()].filter((query) => run.has(query)).length;
+  const each = [...qrels].map(([query, labels]) => measureRanking(run.get(query) ?? [], labels, cutoffs));
+  const answered = [...qrels.keys()].filter((query) => run.has(query)).length;
   return {
     measures: mean(each, each.length),
-    queries: judgements.size,
-    unanswered: judgements.size - answered,
+    queries: qrels.size,
+    unanswered: qrels.size - answered,
     unjudged: run.size - answered,
   };
 }

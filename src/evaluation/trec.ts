@@ -1,22 +1,22 @@
 /**
- * Runs and relevance judgements as files: TREC's (https://github.com/usnistgov/trec_eval, README) and BEIR's
+ * Runs and relevance qrels as files: TREC's (https://github.com/usnistgov/trec_eval, README) and BEIR's
  * (https://github.com/beir-cellar/beir). Columns are separated by blanks or tabs.
  */
 
 import { open } from "node:fs/promises";
 import { InputError } from "../io/errors.ts";
-import type { Judgements, Run } from "./ranking.ts";
+import type { Qrels, Run } from "./ranking.ts";
 
 /**
- * Judgements: `query 0 passage label` (TREC) or `query passage label` (BEIR, whose first line may be a header). Labels are whole
+ * Qrels: `query 0 passage label` (TREC) or `query passage label` (BEIR, whose first line may be a header). Labels are whole
  * numbers. A judgement may be repeated, not contradicted.
  *
  * @throws {InputError} with file and line.
  */
-export async function readJudgements(file: string): Promise<Judgements> {
-  const judgements = new Map<string, Map<string, number>>();
+export async function readQrels(file: string): Promise<Qrels> {
+  const qrels = new Map<string, Map<string, number>>();
   let columns = 0;
-  for await (const { line, fields } of readRows(file, "relevance judgements")) {
+  for await (const { line, fields } of readRows(file, "relevance qrels")) {
     const where = `${file}:${line}`;
     const [query, label] = [fields[0]!, fields.at(-1)!];
     const passage = fields.at(-2)!;
@@ -34,7 +34,7 @@ export async function readJudgements(file: string): Promise<Judgements> {
         `"${label}"`,
         "write 0 for not relevant, 1 or more for relevant",
       );
-    const labels = entry(judgements, query);
+    const labels = entry(qrels, query);
     const known = labels.get(passage);
     if (known !== undefined && known !== Number(label)) {
       throw problem(
@@ -46,9 +46,8 @@ export async function readJudgements(file: string): Promise<Judgements> {
     }
     labels.set(passage, Number(label));
   }
-  if (judgements.size === 0)
-    throw problem(file, "relevance judgements", "none", `write ${TREC_COLUMNS} a line`);
-  return judgements;
+  if (qrels.size === 0) throw problem(file, "relevance qrels", "none", `write ${TREC_COLUMNS} a line`);
+  return qrels;
 }
 
 /**

@@ -1,9 +1,9 @@
 /** What an index depends on, in one line of hex: passage keys made by one model must not meet questions of another. */
 
 import { createHash } from "node:crypto";
+import { bytesOf } from "../checkpoints/values.ts";
 import type { ModelConfig } from "./config.ts";
 import { buildParameters } from "./parameter-names.ts";
-import { bytesOf } from "../checkpoints/values.ts";
 
 /**
  * SHA-256 over all that determines the keys of passages: the embedding, the encoder below `retrievalLayer` and its relative

@@ -6,9 +6,9 @@
  * by that much instead.
  */
 
+import { createRandom } from "../math/random.ts";
 import type { ModelConfig } from "./config.ts";
 import { parameterShapes } from "./parameter-names.ts";
-import { createRandom } from "../math/random.ts";
 
 /** The standard deviation of a weight, by the last part of its name that is not `weight`. Norms, which are not here, are 1. */
 const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => number>> = {

@@ -1,11 +1,11 @@
 /** Loads the weights that a config.json asks for, and refuses a checkpoint that does not fit it. */
 
-import type { ModelConfig } from "./config.ts";
-import { InputError } from "../io/errors.ts";
-import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
-import { bytesOf } from "../checkpoints/values.ts";
 import { openWeights } from "../checkpoints/open.ts";
+import { bytesOf } from "../checkpoints/values.ts";
 import type { WeightFile } from "../checkpoints/weight-file.ts";
+import { InputError } from "../io/errors.ts";
+import type { ModelConfig } from "./config.ts";
+import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
 
 /** Where else a checkpoint may hold the embedding: in place of `shared.weight`, or as copies of it. */
 const EMBEDDING_COPIES: readonly string[] = ["encoder.embed_tokens.weight", "decoder.embed_tokens.weight"];

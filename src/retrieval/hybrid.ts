@@ -18,7 +18,7 @@ export interface Question {
   readonly vectors: Float32Array;
 }
 
-export interface Interpolation {
+export interface HybridOptions {
   /** Of the state of the index that is searched. */
   readonly lexical: LexicalIndex;
   /** What the score of the model counts beside that of BM25: 0 or more. DPR has 1.1; `tuneLambda` finds it. */
@@ -26,7 +26,7 @@ export interface Interpolation {
 }
 
 /** A passage and what both say of it. */
-export interface BothScores {
+export interface HybridScores {
   readonly id: string;
   readonly ordinal: number;
   readonly lexical: number;
@@ -34,9 +34,9 @@ export interface BothScores {
 }
 
 /** For each question the `topK` best of the union of the 100 best passages of both, or of the `topK` best if that is more. */
-export async function searchBoth(
+export async function hybridSearch(
   index: TokenIndex,
-  { lexical, lambda }: Interpolation,
+  { lexical, lambda }: HybridOptions,
   questions: readonly Question[],
   options: SearchOptions,
 ): Promise<SearchHit[][]> {
@@ -49,18 +49,21 @@ export async function searchBoth(
   return Promise.all(
     questions.map(async (question, i) => {
       const lists = { lexical: lexical.search(question.text, search), dense: dense[i]! };
-      return interpolate(await scoreBoth(index, lexical, question, lists), lambda).slice(0, options.topK);
+      return combineScores(await hybridScores(index, lexical, question, lists), lambda).slice(
+        0,
+        options.topK,
+      );
     }),
   );
 }
 
 /** The union of what two searches found for a question. Either score of each passage is exact, whichever search found it. */
-export async function scoreBoth(
+export async function hybridScores(
   index: Pick<TokenIndex, "score">,
   lexicalIndex: LexicalIndex,
   { text, vectors }: Question,
   { lexical, dense }: { readonly lexical: readonly SearchHit[]; readonly dense: readonly SearchHit[] },
-): Promise<BothScores[]> {
+): Promise<HybridScores[]> {
   const known = { lexical: scores(lexical), dense: scores(dense) };
   const onlyLexical = lexical.filter(({ ordinal }) => !known.dense.has(ordinal));
   const onlyDense = dense.filter(({ ordinal }) => !known.lexical.has(ordinal));
@@ -86,7 +89,7 @@ const scores = (hits: readonly SearchHit[]): Map<number, number> =>
   new Map(hits.map(({ ordinal, score }) => [ordinal, score]));
 
 /** Ranks passages by `lexical + lambda * dense`, best first; equal scores in the order of the index. */
-export const interpolate = (union: readonly BothScores[], lambda: number): SearchHit[] =>
+export const combineScores = (union: readonly HybridScores[], lambda: number): SearchHit[] =>
   union
     .map(({ id, ordinal, lexical, dense }) => ({ id, ordinal, score: lexical + lambda * dense }))
     .sort(byScore);
@@ -99,9 +102,9 @@ export interface TunedLambda {
   readonly tried: readonly { readonly lambda: number; readonly value: number }[];
 }
 
-/** A question with its candidates: what `scoreBoth` gives. */
+/** A question with its candidates: what `hybridScores` gives. */
 interface Candidates {
-  readonly union: readonly BothScores[];
+  readonly union: readonly HybridScores[];
 }
 
 /**
@@ -118,13 +121,13 @@ export function tuneLambda<Q extends Candidates>(
   lambdas: readonly number[] = defaultLambdas(questions),
 ): TunedLambda {
   if (questions.length === 0) {
-    const remedy = "name a development set with judgements";
+    const remedy = "name a development set with qrels";
     throw new InputError({ where: "tuning of lambda", expected: "labelled questions", got: "none", remedy });
   }
   const tried = [...lambdas]
     .sort((a, b) => a - b)
     .map((lambda) => {
-      const sum = questions.reduce((total, q) => total + measure(interpolate(q.union, lambda), q), 0);
+      const sum = questions.reduce((total, q) => total + measure(combineScores(q.union, lambda), q), 0);
       return { lambda, value: sum / questions.length };
     });
   const value = Math.max(...tried.map((trial) => trial.value));
@@ -133,7 +136,7 @@ export function tuneLambda<Q extends Candidates>(
 }
 
 function defaultLambdas(questions: readonly Candidates[]): number[] {
-  const spread = (score: (passage: BothScores) => number): number =>
+  const spread = (score: (passage: HybridScores) => number): number =>
     questions.reduce((sum, { union }) => sum + range(union.map(score)), 0);
   const lexical = spread((passage) => passage.lexical);
   const dense = spread((passage) => passage.dense);

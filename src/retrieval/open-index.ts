@@ -1,10 +1,12 @@
 /** Opens a token index. */
 
 import { InputError } from "../io/errors.ts";
-import { rotate } from "./codec/opq-rotation.ts";
-import { readCodec } from "./index/format/codebook-file.ts";
 import type { Codebook } from "./codec/codec.ts";
+import { rotate } from "./codec/opq-rotation.ts";
+import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
+import { openFaissSearch } from "./faiss/faiss-search.ts";
 import { BlockCache } from "./index/format/blocks.ts";
+import { readCodec } from "./index/format/codebook-file.ts";
 import {
   type IndexHeader,
   type Manifest,
@@ -15,15 +17,13 @@ import {
 import { openSegment, type Segment } from "./index/format/segment.ts";
 import { isMissing } from "./index/format/storage.ts";
 import { openStore, type PassageStore } from "./index/format/store.ts";
-import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
-import { openFaissSearch } from "./faiss/faiss-search.ts";
 import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
-import { type NamedScores, openNamedScores } from "./search/passage-scorer.ts";
 import { openCentroidSearch, type Pruning } from "./search/centroid-search.ts";
 import { inCoordinates, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
-import type { FillOptions } from "./search/token-search.ts";
+import { openPassageScorer, type PassageScorer } from "./search/passage-scorer.ts";
 import { checkTopK, type SearchOptions, type TokenIndex } from "./search/token-index.ts";
+import type { FillOptions } from "./search/token-search.ts";
 
 export interface OpenOptions extends FillOptions {
   /** Of the model that asks. Throws `InputError` where another made the index. */
@@ -66,7 +66,7 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
     const store = openStore(segments, manifest.header.dimension);
     const engine = await openEngine(store, manifest.segments, codebook, options);
-    const scores = openNamedScores(store, options.threads);
+    const scores = openPassageScorer(store, options.threads);
     return tokenIndex(directory, manifest, { store, engine, scores, codebook, close });
   } catch (error) {
     await close();
@@ -95,7 +95,7 @@ function openEngine(
 interface Opened {
   readonly store: PassageStore;
   readonly engine: SearchEngine;
-  readonly scores: NamedScores;
+  readonly scores: PassageScorer;
   readonly codebook: Codebook | undefined;
   readonly close: () => Promise<unknown>;
 }

@@ -1,8 +1,8 @@
 /** Corpora and question files in the BEIR form (https://github.com/beir-cellar/beir), and close relatives of it. */
 
 import { InputError } from "../io/errors.ts";
-import { createIdTable } from "./id-table.ts";
 import { type JsonLine, readJsonLines } from "../io/json-lines.ts";
+import { createIdTable } from "./id-table.ts";
 import type { Passage } from "./passage.ts";
 
 /** A question of a file, with what a training or evaluation file also knows about it. */

@@ -2,22 +2,27 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type ModelConfig, readConfig } from "../model/config.ts";
 import { InputError } from "../io/errors.ts";
+import { type ProgressEvent, reporting } from "../io/progress.ts";
+import { type ModelConfig, readConfig } from "../model/config.ts";
 import { ReAtt } from "../reatt.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
+import { writeModelCard } from "./adaptation/card.ts";
+import { readInputs } from "./adaptation/inputs.ts";
+import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
+import { adaptationTask, availableExamples } from "./adaptation/task.ts";
+import { type CorpusSurvey, readUnchanged, surveyCorpus } from "./data/corpus.ts";
+import {
+  type AdaptOptions,
+  type ResolvedAdaptOptions,
+  sourcesOf,
+  withAdaptDefaults,
+} from "./options/adapt-options.ts";
 import { findRun } from "./run/checkpoint.ts";
-import { type ProgressEvent, reporting } from "../io/progress.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { saveModel } from "./run/save-model.ts";
 import { startingParameters } from "./run/starting-parameters.ts";
-import { type CorpusSurvey, readUnchanged, surveyCorpus } from "./data/corpus.ts";
 import { runTraining } from "./train.ts";
-import { writeModelCard } from "./adaptation/card.ts";
-import { readInputs } from "./adaptation/inputs.ts";
-import { type AdaptOptions, type ResolvedAdaptOptions, sourcesOf, withAdaptDefaults } from "./options/adapt-options.ts";
-import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
-import { adaptationTask, availableExamples } from "./adaptation/task.ts";
 
 /** What an adaptation tells while it runs: first its plan. */
 export type AdaptationEvent = TrainingEvent | { readonly type: "plan"; readonly plan: AdaptationPlan };
@@ -57,7 +62,7 @@ export async function* adapt(given: AdaptOptions): AsyncGenerator<AdaptationEven
   const { dev: _, tagger: __, weights: ___, ...run } = options; // all three are part of the task by now
   const training = yield* runTraining(run, config, task, corpus);
   if (!training.finished) return { plan, training };
-  if (training.failure && !training.probe)
+  if (training.failure && !training.monitor)
     await saveModel(run.out, config, await startingParameters(run, config), run.model);
   options.signal?.throwIfAborted(); // the last step may be where it was stopped
   await writeModelCard(options, { plan, training, corpus, data: task.digest });

@@ -2,48 +2,48 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type ModelConfig, readConfig } from "../model/config.ts";
-import { InputError } from "../io/errors.ts";
-import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
 import { hasWeights } from "../checkpoints/open.ts";
+import { InputError } from "../io/errors.ts";
+import { reporting } from "../io/progress.ts";
+import { type ModelConfig, readConfig } from "../model/config.ts";
+import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
+import { type CorpusSurvey, surveyCorpus } from "./data/corpus.ts";
+import { questionTask } from "./data/question-task.ts";
+import type { TrainingTask } from "./data/task.ts";
+import { readQuestionsAbout } from "./data/training-questions.ts";
 import type { TrainingEngine } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import type { ParameterState } from "./engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "./loss/trained-parameters.ts";
+import { type ResolvedOptions, type TrainOptions, withDefaults } from "./options/train-options.ts";
 import {
   type BackgroundRefresh,
   type FoundExamples,
   openBackgroundRefresh,
 } from "./run/background-refresh.ts";
-import { bestHead } from "./run/select-head.ts";
 import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./run/checkpoint.ts";
 import { modelSearch, withCurrentModel } from "./run/current-model.ts";
 import { type DevSet, openDevSet } from "./run/dev.ts";
 import { divergedLoss, divergedParameter } from "./run/divergence.ts";
 import { evaluateOnDev } from "./run/evaluate.ts";
-import { reporting } from "../io/progress.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
-import { type ResolvedOptions, type TrainOptions, withDefaults } from "./options/train-options.ts";
 import {
   bestOf,
   hasCollapsed,
-  measureProbe,
+  type MonitorRecord,
+  measureRetrieval,
   measuresOf,
   outcomeOf,
-  type ProbeRecord,
-  readProbeRecords,
-  writeProbeRecords,
+  readMonitorRecords,
+  writeMonitorRecords,
 } from "./run/retrieval-monitor.ts";
 import { atLeastAsGood, bestEvaluation, openRunLog, type RunLog } from "./run/run-log.ts";
 import { planOf } from "./run/run-plan.ts";
 import { saveModel } from "./run/save-model.ts";
 import { learningRateAt } from "./run/schedule.ts";
+import { selectHead } from "./run/select-head.ts";
 import { iterationStage, type Stage, unsupervisedStage } from "./run/stages.ts";
 import { startingParameters } from "./run/starting-parameters.ts";
-import { type CorpusSurvey, surveyCorpus } from "./data/corpus.ts";
-import { readQuestionsAbout } from "./data/training-questions.ts";
-import { questionTask } from "./data/question-task.ts";
-import type { TrainingTask } from "./data/task.ts";
 
 /** Seconds between checkpoints: what a crash costs at most. */
 const CHECKPOINT_SECONDS = 300;
@@ -62,8 +62,8 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const corpus = await surveyCorpus(options.corpus, options.signal);
   const questions = await readQuestionsAbout(corpus, options.data, options.signal);
   const config = await readConfig(options.model);
-  const retrievalHead = options.probeHeads
-    ? yield* bestHead(options, config, corpus, questions)
+  const retrievalHead = options.selectHead
+    ? yield* selectHead(options, config, corpus, questions)
     : config.retrievalHead;
   const task = questionTask(options, corpus, questions);
   const result = yield* runTraining(options, { ...config, retrievalHead }, task, corpus);
@@ -96,8 +96,8 @@ interface Run {
   step: number;
   /** The step of the last checkpoint. */
   saved: number | undefined;
-  /** What the task's probe said up to now. */
-  readonly probes: ProbeRecord[];
+  /** What the task's monitor said up to now. */
+  readonly monitorRecords: MonitorRecord[];
   /** What is read with the questions; none before the first iteration. */
   found: FoundExamples | undefined;
   /** What ended the run, where that was a loss or a weight. */
@@ -106,7 +106,7 @@ interface Run {
 
 /**
  * Trains on what `task` gives, iteration by iteration; a model without weights first on the texts of the corpus. Ends early where
- * the task's probe says that retrieval fell away, or a loss is not finite, with the best model that was measured.
+ * the task's monitor says that retrieval fell away, or a loss is not finite, with the best model that was measured.
  */
 export async function* runTraining(
   given: ResolvedOptions,
@@ -129,7 +129,7 @@ export async function* runTraining(
   const run: Run = {
     ...{ options, config, tokenizer, corpus, task, plan, engine, log, dev },
     ...{ step, saved: checkpoint?.step },
-    probes: checkpoint && task.probe ? await readProbeRecords(options.out, step) : [],
+    monitorRecords: checkpoint && task.monitor ? await readMonitorRecords(options.out, step) : [],
     found: undefined,
     diverged: undefined,
   };
@@ -137,15 +137,15 @@ export async function* runTraining(
     options.refresh === "background" ? await openRefresh(run, checkpoint !== undefined) : undefined;
 
   yield* evaluate(run);
-  if (!checkpoint) yield* watch(run);
+  if (!checkpoint) yield* monitorRetrieval(run);
   while (run.step < stepsOf(options) && !isStopped(run) && !failureOf(run)) {
     yield* trainStage(run, yield* nextStage(run), refresh);
     if (run.diverged !== undefined) break; // the last checkpoint is of a model that worked
     yield await save(run);
     if (!isStopped(run) && !failureOf(run)) yield* evaluate(run);
   }
-  if (run.step === stepsOf(options) && !isStopped(run)) yield* watch(run);
-  return await conclude(run);
+  if (run.step === stepsOf(options) && !isStopped(run)) yield* monitorRetrieval(run);
+  return await finalise(run);
 }
 
 /** Steps of all stages. */
@@ -154,8 +154,8 @@ const stepsOf = ({ unsupervisedSteps, iterations, steps }: ResolvedOptions): num
 
 const isStopped = ({ options }: Run): boolean => options.signal?.aborted === true;
 
-const failureOf = ({ diverged, probes }: Run): string | undefined =>
-  diverged ?? (hasCollapsed(probes) ? "retrieval fell away" : undefined);
+const failureOf = ({ diverged, monitorRecords }: Run): string | undefined =>
+  diverged ?? (hasCollapsed(monitorRecords) ? "retrieval fell away" : undefined);
 
 /** Its snapshots are checkpoints too: whenever the run stops, it goes on from the last one or later, and remembers it. */
 function openRefresh(run: Run, resumed: boolean): Promise<BackgroundRefresh> {
@@ -210,12 +210,12 @@ async function* trainStage(
     const questionsPerSecond = (1000 * options.questions) / (performance.now() - start);
     await log.step({
       ...{ step: run.step, losses, learningRate, questionsPerSecond, staleness: stalenessOf(run) },
-      ...learned(await engine.ownParameters(), options),
+      ...learnedScalars(await engine.ownParameters(), options),
     });
     const progress = { step: run.step, steps: stepsOf(options), questionsPerSecond };
     yield { type: "step", ...progress, losses, learningRate };
-    const measured = run.step % (run.task.probe?.every ?? Infinity) === 0;
-    if (measured) yield* watch(run);
+    const measured = run.step % (run.task.monitor?.every ?? Infinity) === 0;
+    if (measured) yield* monitorRetrieval(run);
     if (run.diverged !== undefined) return;
     if (!measured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
     yield await save(run);
@@ -228,20 +228,20 @@ async function* trainStage(
 const stalenessOf = ({ found, step }: Run): number | undefined =>
   found?.snapshot === undefined ? undefined : step - 1 - found.snapshot;
 
-/** Measures retrieval with the task's probe, unless that is done, and keeps the model if it is the best. */
-async function* watch(run: Run): AsyncGenerator<TrainingEvent> {
-  const { options, config, task, step, probes, log } = run;
-  if (!task.probe || probes.at(-1)?.step === step) return;
+/** Measures retrieval with the task's monitor, unless that is done, and keeps the model if it is the best. */
+async function* monitorRetrieval(run: Run): AsyncGenerator<TrainingEvent> {
+  const { options, config, task, step, monitorRecords, log } = run;
+  if (!task.monitor || monitorRecords.at(-1)?.step === step) return;
   const parameters = await usableParameters(run);
   if (!parameters) return;
-  const reciprocalRanks = yield* measureProbe(options, config, parameters, task.probe);
+  const reciprocalRanks = yield* measureRetrieval(options, config, parameters, task.monitor);
   const record = { step, reciprocalRanks };
-  probes.push(record);
-  const best = bestOf(probes) === record;
+  monitorRecords.push(record);
+  const best = bestOf(monitorRecords) === record;
   if (best) await saveModel(options.out, config, parameters, options.model);
-  await writeProbeRecords(options.out, probes);
+  await writeMonitorRecords(options.out, monitorRecords);
   const measures = measuresOf(record);
-  await log.evaluation(step, { measures, replies: [] }, [], bestOf(probes).step);
+  await log.evaluation(step, { measures, replies: [] }, [], bestOf(monitorRecords).step);
   yield { type: "evaluation", step, measures, best };
 }
 
@@ -289,11 +289,11 @@ async function save(run: Run): Promise<TrainingEvent> {
 }
 
 /** What became of the run, as far as it went. */
-async function conclude(run: Run): Promise<TrainingResult> {
-  const { options, config, engine, task, dev, step, probes, log } = run;
+async function finalise(run: Run): Promise<TrainingResult> {
+  const { options, config, engine, task, dev, step, monitorRecords, log } = run;
   const failure = failureOf(run);
   const complete = !failure && step === stepsOf(options);
-  if (complete && !dev && !task.probe)
+  if (complete && !dev && !task.monitor)
     await saveModel(options.out, config, await engine.parameters(), options.model);
   const reason = failure ? `: ${failure}` : "";
   const report = await log.report(`${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`);
@@ -304,7 +304,7 @@ async function conclude(run: Run): Promise<TrainingResult> {
     checkpoint: run.saved,
     before: evaluations.find((evaluation) => evaluation.step === start)?.measures,
     after: bestEvaluation(evaluations, start)?.measures,
-    probe: probes.length > 0 ? outcomeOf(probes) : undefined,
+    monitor: monitorRecords.length > 0 ? outcomeOf(monitorRecords) : undefined,
   };
 }
 
@@ -322,8 +322,8 @@ async function resume(
   return checkpoint;
 }
 
-/** What the objective learned: exp(s), and the shares of the heads where they are mixed. */
-function learned(
+/** What the objective learnedScalars: exp(s), and the shares of the heads where they are mixed. */
+function learnedScalars(
   own: ReadonlyMap<string, ParameterState>,
   { tau }: ResolvedOptions,
 ): { scale: number; headWeights: number[] | undefined } {

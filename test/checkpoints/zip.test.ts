@@ -2,8 +2,8 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { openInputFile } from "../../src/io/input-file.ts";
 import { findData, readZipDirectory } from "../../src/checkpoints/zip.ts";
+import { openInputFile } from "../../src/io/input-file.ts";
 import { refused, temporaryFolder, zipBytes } from "./support.ts";
 
 const file = join(temporaryFolder(), "archive.zip");

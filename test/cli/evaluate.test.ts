@@ -49,7 +49,7 @@ async function refused(
   assert.match((error as Error).message, words);
 }
 
-test("a run against judgements", async ({ file }) => {
+test("a run against qrels", async ({ file }) => {
   const run = await file("run.trec", "q Q0 a 1 2 t\nq Q0 b 2 1 t\nother Q0 a 1 1 t\n");
   const qrels = await file("qrels.tsv", "query-id\tcorpus-id\tscore\nq\tb\t1\nr\tb\t1\n");
   // Of q the relevant passage is second: 1/2 and 1/log2(3); r has no results.

@@ -2,16 +2,16 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { ModelConfig } from "../../src/model/config.ts";
 import { crossKeyValues, decode, vocabularyLogits } from "../../src/decoder/decoder.ts";
 import { openReader, type ReaderSession } from "../../src/decoder/reader-session.ts";
 import { encodeSequences, openEncoder } from "../../src/encoder/lower-session.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { inferenceContext } from "../../src/model/layers/context.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
-import { inferenceScope } from "../../src/model/layers/context.ts";
+import { buildParameters } from "../../src/model/parameter-names.ts";
 import type { Tensor } from "../../src/tensor/ops.ts";
 import { compile } from "../../src/tensor/session.ts";
 import { trace } from "../../src/tensor/trace.ts";
-import { buildParameters } from "../../src/model/parameter-names.ts";
 import { assertNear } from "../support/arrays.ts";
 import { tabulate } from "../support/naive-ops.ts";
 import { naiveT5, naiveTargetAttention } from "../support/naive-t5.ts";
@@ -75,11 +75,11 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
         mask: ["float32", 1, "fused"],
       },
       (ops, { ids, buckets, fused, mask }) => {
-        const scope = inferenceScope(ops, config);
+        const context = inferenceContext(ops, config);
         const parameters = buildParameters(config, (leaf, shape) => ops.parameter(leaf, shape));
-        const cross = crossKeyValues(scope, parameters, fused);
-        const { states } = decode(scope, parameters, { ids, buckets, cross, crossMask: mask });
-        return { logits: vocabularyLogits(scope, parameters, states) };
+        const cross = crossKeyValues(context, parameters, fused);
+        const { states } = decode(context, parameters, { ids, buckets, cross, crossMask: mask });
+        return { logits: vocabularyLogits(context, parameters, states) };
       },
     );
     await using whole = await compile(graph, { weights });

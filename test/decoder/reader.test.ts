@@ -2,10 +2,10 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { ModelConfig } from "../../src/model/config.ts";
 import { type Reading, type ReadingInput, read } from "../../src/decoder/reader.ts";
 import { openReader } from "../../src/decoder/reader-session.ts";
 import { openEncoder } from "../../src/encoder/lower-session.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
 import { assertNear } from "../support/arrays.ts";
 import { naiveT5, naiveTargetAttention, softmax } from "../support/naive-t5.ts";
 import { randomIds, randomWeights, TINY_MODELS, tinyConfig } from "../support/tiny-model.ts";

@@ -5,12 +5,12 @@ import * as assert from "uvu/assert";
 import { encoderBlock } from "../../src/encoder/block.ts";
 import { batchesByLength, encodeSequences, openEncoder, padBatch } from "../../src/encoder/lower-session.ts";
 import { MASKED } from "../../src/model/layers/attention.ts";
+import { inferenceContext } from "../../src/model/layers/context.ts";
 import { positionBuckets, relativeBias } from "../../src/model/layers/relative-position.ts";
-import { inferenceScope } from "../../src/model/layers/context.ts";
+import { buildParameters, encoderName, isOfQueryEncoder } from "../../src/model/parameter-names.ts";
 import type { Tensor } from "../../src/tensor/ops.ts";
 import { compile } from "../../src/tensor/session.ts";
 import { trace } from "../../src/tensor/trace.ts";
-import { buildParameters, encoderName, isOfQueryEncoder } from "../../src/model/parameter-names.ts";
 import { assertNear } from "../support/arrays.ts";
 import { tabulate } from "../support/naive-ops.ts";
 import { naiveT5 } from "../support/naive-t5.ts";
@@ -50,7 +50,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
         const bias = ops.add(relativeBias(ops, parameters.encoder.relativeBias, buckets), blocks);
         let x = ops.gather(parameters.embedding, ids);
         for (const block of parameters.encoder.blocks.slice(0, config.retrievalLayer))
-          x = encoderBlock(inferenceScope(ops, config), block, x, bias);
+          x = encoderBlock(inferenceContext(ops, config), block, x, bias);
         return { states: x };
       },
     );

@@ -2,11 +2,11 @@
 
 import { test } from "uvu";
 import { upperStates } from "../../src/encoder/upper-layers.ts";
+import { inferenceContext } from "../../src/model/layers/context.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
-import { inferenceScope } from "../../src/model/layers/context.ts";
+import { buildParameters } from "../../src/model/parameter-names.ts";
 import { compile } from "../../src/tensor/session.ts";
 import { trace } from "../../src/tensor/trace.ts";
-import { buildParameters } from "../../src/model/parameter-names.ts";
 import { assertNear } from "../support/arrays.ts";
 import { tabulate } from "../support/naive-ops.ts";
 import { naiveT5 } from "../support/naive-t5.ts";
@@ -45,7 +45,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       },
       (ops, input) => {
         const parameters = buildParameters(config, (leaf, shape) => ops.parameter(leaf, shape));
-        return { states: upperStates(inferenceScope(ops, config), parameters, input) };
+        return { states: upperStates(inferenceContext(ops, config), parameters, input) };
       },
     );
     await using session = await compile(graph, { weights });

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../src/io/errors.ts";
 import { openBeir } from "../../src/evaluation/beir.ts";
 import { evaluateRun } from "../../src/evaluation/ranking.ts";
+import { InputError } from "../../src/io/errors.ts";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import { needsShared } from "../support/shared.ts";
 
@@ -30,11 +30,11 @@ async function refused(action: Promise<unknown>, words: RegExp): Promise<void> {
   assert.match((error as Error).message, words);
 }
 
-test("reads corpus, queries and judgements, compressed or not", async ({ folder }) => {
+test("reads corpus, queries and qrels, compressed or not", async ({ folder }) => {
   const dataset = await openBeir(folder);
   assert.equal([...dataset.queries], [["q", "what?"]]);
   assert.equal(dataset.splits, ["dev", "test"]);
-  assert.equal([...(await dataset.judgements("test"))], [["q", new Map([["d", 1]])]]);
+  assert.equal([...(await dataset.qrels("test"))], [["q", new Map([["d", 1]])]]);
   for (let time = 0; time < 2; time++) {
     for await (const passage of dataset.passages()) assert.equal(passage, { id: "d", title: "t", text: "x" });
   }
@@ -55,23 +55,20 @@ test("a split of questions names the passage that each was asked about", async (
   const dataset = await openBeir(data);
   assert.equal(dataset.splits, ["dev", "train"]);
   assert.equal(Object.fromEntries(dataset.queries), { a: "what?", b: "who?", c: "why?" });
-  assert.equal([...(await dataset.judgements("dev"))], [["a", new Map([["d", 1]])]]);
-  await refused(
-    dataset.judgements("train"),
-    /train\.jsonl\.gz: expected "passage_id" of questions, got none/,
-  );
-  await refused(dataset.judgements("test"), /expected dev or train, got test/);
+  assert.equal([...(await dataset.qrels("dev"))], [["a", new Map([["d", 1]])]]);
+  await refused(dataset.qrels("train"), /train\.jsonl\.gz: expected "passage_id" of questions, got none/);
+  await refused(dataset.qrels("test"), /expected dev or train, got test/);
 });
 
 test("says what is missing", async ({ folder }) => {
   const dataset = await openBeir(folder);
-  await refused(dataset.judgements("train"), /expected dev or test, got train/);
-  await refused(dataset.judgements("dev"), /dev\.tsv: expected queries of queries\.jsonl, got query "other"/);
+  await refused(dataset.qrels("train"), /expected dev or test, got train/);
+  await refused(dataset.qrels("dev"), /dev\.tsv: expected queries of queries\.jsonl, got query "other"/);
   const empty = join(folder, "empty");
   await mkdir(empty);
   await writeFile(join(empty, "corpus.jsonl"), "");
-  const { judgements } = await openBeir(empty);
-  await refused(judgements("dev"), /expected queries\.jsonl and qrels\/dev\.tsv, or dev\.jsonl, got dev/);
+  const { qrels } = await openBeir(empty);
+  await refused(qrels("dev"), /expected queries\.jsonl and qrels\/dev\.tsv, or dev\.jsonl, got dev/);
   await refused(openBeir(join(folder, "qrels")), /expected corpus\.jsonl or corpus\.jsonl\.gz in it/);
 });
 
@@ -81,12 +78,12 @@ test("says what is missing", async ({ folder }) => {
  */
 needsShared(test)("BM25 on SciFact is where it was published", async () => {
   const dataset = await openBeir(SCIFACT);
-  const judgements = await dataset.judgements("test");
+  const qrels = await dataset.qrels("test");
   const bm25 = await buildBm25(dataset.passages());
   const run = new Map(
-    [...judgements.keys()].map((query) => [query, bm25.search(dataset.queries.get(query)!, 100)]),
+    [...qrels.keys()].map((query) => [query, bm25.search(dataset.queries.get(query)!, 100)]),
   );
-  const { measures, queries } = evaluateRun(run, judgements);
+  const { measures, queries } = evaluateRun(run, qrels);
   assert.is(queries, 300);
   assert.ok(Math.abs(measures["ndcg@10"]! - 0.679) < 0.005, `${measures["ndcg@10"]}`);
 });

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError } from "../../src/io/errors.ts";
 import { evaluateAnswers, readPredictions } from "../../src/evaluation/predictions.ts";
+import { InputError } from "../../src/io/errors.ts";
 
 const test = suite<{ file: string }>("predictions");
 test.before(async (context) => {

@@ -100,12 +100,12 @@ test("missing queries and queries without relevant passages count 0; queries tha
     ["nothing relevant", scored({ a: 1 })],
     ["not judged", scored({ a: 1 })],
   ]);
-  const judgements = new Map([
+  const qrels = new Map([
     ["found", labels({ a: 1 })],
     ["nothing relevant", labels({ a: 0 })],
     ["missing", labels({ a: 1 })],
   ]);
-  const { measures, ...counts } = evaluateRun(run, judgements, [1]);
+  const { measures, ...counts } = evaluateRun(run, qrels, [1]);
   assert.equal(counts, { queries: 3, unanswered: 1, unjudged: 1 });
   assert.equal(measures, { "ndcg@1": 1 / 3, "p@1": 1 / 3, "recall@1": 1 / 3, map: 1 / 3, mrr: 1 / 3 });
 });

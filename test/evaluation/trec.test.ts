@@ -4,8 +4,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { readQrels, readRun } from "../../src/evaluation/trec.ts";
 import { InputError } from "../../src/io/errors.ts";
-import { readJudgements, readRun } from "../../src/evaluation/trec.ts";
 
 const test = suite<{ folder: string }>("trec");
 test.before(async (context) => {
@@ -25,21 +25,21 @@ async function refused(reading: Promise<unknown>, words: RegExp): Promise<void> 
   assert.match((error as Error).message, words);
 }
 
-test("reads TREC's judgements", async ({ folder }) => {
+test("reads TREC's qrels", async ({ folder }) => {
   const file = join(folder, "qrels.txt");
   await writeFile(file, "301 0 FR940202-2-00150 1\n301\t0\tFT1  0\r\n\n302 Q0 FT1 -1\n301 0 FT1 0");
-  assert.equal(plain(await readJudgements(file)), {
+  assert.equal(plain(await readQrels(file)), {
     "301": { "FR940202-2-00150": 1, FT1: 0 },
     "302": { FT1: -1 },
   });
 });
 
-test("reads BEIR's judgements, with a header or without, and a byte order mark", async ({ folder }) => {
+test("reads BEIR's qrels, with a header or without, and a byte order mark", async ({ folder }) => {
   const file = join(folder, "test.tsv");
   const expected = { q1: { d1: 2, d2: 1 }, q2: { d1: 0 } };
   for (const header of ["query-id\tcorpus-id\tscore\n", "\ufeffquery-id\tcorpus-id\tscore\r\n", ""]) {
     await writeFile(file, `${header}q1\td1\t2\nq1\td2\t1\nq2\td1\t0\n`);
-    assert.equal(plain(await readJudgements(file)), expected);
+    assert.equal(plain(await readQrels(file)), expected);
   }
 });
 
@@ -60,17 +60,17 @@ test("reads a run by its scores", async ({ folder }) => {
 
 test("names file and line of what it cannot read", async ({ folder }) => {
   const file = join(folder, "bad");
-  const judgements = async (text: string, words: RegExp) => {
+  const qrels = async (text: string, words: RegExp) => {
     await writeFile(file, text);
-    await refused(readJudgements(file), words);
+    await refused(readQrels(file), words);
   };
-  await judgements("301 0 a 1\n\n301 0 b yes\n", /bad:3: expected a whole number as label, got "yes"/);
-  await judgements("301 0 a 1.5\n", /bad:1: expected a whole number/);
-  await judgements("301 0 a 1\n301 b 1\n", /bad:2: expected "query 0 passage label", got 3 columns/);
-  await judgements("q d 1\nq 0 d 1\n", /bad:2: expected "query passage label", got 4 columns/);
-  await judgements("301 0 a 1\n301 0 a 0\n", /bad:2: expected label 1 for 301 and a, as above, got 0/);
-  await judgements("query-id\tcorpus-id\tscore\n", /bad: expected relevance judgements, got none/);
-  await judgements("word\n", /bad:1: .* got 1 column;/);
+  await qrels("301 0 a 1\n\n301 0 b yes\n", /bad:3: expected a whole number as label, got "yes"/);
+  await qrels("301 0 a 1.5\n", /bad:1: expected a whole number/);
+  await qrels("301 0 a 1\n301 b 1\n", /bad:2: expected "query 0 passage label", got 3 columns/);
+  await qrels("q d 1\nq 0 d 1\n", /bad:2: expected "query passage label", got 4 columns/);
+  await qrels("301 0 a 1\n301 0 a 0\n", /bad:2: expected label 1 for 301 and a, as above, got 0/);
+  await qrels("query-id\tcorpus-id\tscore\n", /bad: expected relevance qrels, got none/);
+  await qrels("word\n", /bad:1: .* got 1 column;/);
 
   const run = async (text: string, words: RegExp) => {
     await writeFile(file, text);
@@ -88,7 +88,7 @@ test("names file and line of what it cannot read", async ({ folder }) => {
 test("says which file is not there", async ({ folder }) => {
   await mkdir(join(folder, "directory"));
   await refused(readRun(join(folder, "none")), /none: expected a file of a TREC run, got no such file/);
-  await refused(readJudgements(join(folder, "directory")), /directory: .* got a directory/);
+  await refused(readQrels(join(folder, "directory")), /directory: .* got a directory/);
 });
 
 test("whatever is in a file, it is read or refused", async ({ folder }) => {
@@ -97,7 +97,7 @@ test("whatever is in a file, it is read or refused", async ({ folder }) => {
   await fc.assert(
     fc.asyncProperty(fc.array(cell), async (cells) => {
       await writeFile(file, cells.join(" "));
-      for (const read of [readRun, readJudgements]) {
+      for (const read of [readRun, readQrels]) {
         await read(file).catch((error) => assert.instance(error, InputError));
       }
     }),

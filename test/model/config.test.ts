@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type ModelConfig, readConfig, writeConfig } from "../../src/model/config.ts";
-import { testWithShared } from "../support/shared.ts";
 import { refused, temporaryFolder } from "../checkpoints/support.ts";
+import { testWithShared } from "../support/shared.ts";
 
 const folder = temporaryFolder();
 const file = join(folder, "config.json");

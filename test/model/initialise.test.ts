@@ -1,8 +1,8 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { hasWeights } from "../../src/checkpoints/open.ts";
 import { initialWeights } from "../../src/model/initialise.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
-import { hasWeights } from "../../src/checkpoints/open.ts";
 import { assertNear } from "../support/arrays.ts";
 import { TINY_MODELS, tinyConfig } from "../support/tiny-model.ts";
 import { temporaryFolder, writeTinyModel } from "../support/training.ts";

@@ -2,14 +2,14 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { openTorch } from "../../src/checkpoints/torch.ts";
+import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { type ModelConfig, readConfig } from "../../src/model/config.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
-import { openTorch } from "../../src/checkpoints/torch.ts";
-import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
+import { refused, temporaryFolder } from "../checkpoints/support.ts";
 import { testWithShared } from "../support/shared.ts";
 import { randomWeights, tinyConfig } from "../support/tiny-model.ts";
-import { refused, temporaryFolder } from "../checkpoints/support.ts";
 
 const shared = join(import.meta.dirname, "../../../shared");
 const parent = temporaryFolder();

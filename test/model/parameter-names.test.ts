@@ -1,9 +1,14 @@
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../src/model/config.ts";
-import { buildParameters, encoderName, isOfQueryEncoder, parameterShapes } from "../../src/model/parameter-names.ts";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
+import { readConfig } from "../../src/model/config.ts";
+import {
+  buildParameters,
+  encoderName,
+  isOfQueryEncoder,
+  parameterShapes,
+} from "../../src/model/parameter-names.ts";
 import { testWithShared } from "../support/shared.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 

@@ -1,4 +1,4 @@
-/** scripts/average.ts: each weight is the mean of two, and so is the logarithm of the scale. */
+/** recipes/reatt-mini/average.ts: each weight is the mean of two, and so is the logarithm of the scale. */
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readConfig } from "../../src/model/config.ts";
-import { writeModel } from "../../src/training/run/save-model.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
+import { writeModel } from "../../src/training/run/save-model.ts";
 import { assertNear } from "../support/arrays.ts";
 import { randomWeights } from "../support/tiny-model.ts";
 import { temporaryFolder, writeTinyModel } from "../support/training.ts";
@@ -26,7 +26,7 @@ test("the mean of two models is a model folder", async () => {
     original: one,
     dtype: "F32",
   });
-  execFileSync(process.execPath, ["--import", "tsx", "scripts/average.ts", one, other, out]);
+  execFileSync(process.execPath, ["--import", "tsx", "recipes/reatt-mini/average.ts", one, other, out]);
   const averaged = await readConfig(out);
   assert.ok(Math.abs(averaged.retrievalScale - 4) < 1e-12);
   const [first, mean] = [await loadWeights(one, config), await loadWeights(out, averaged)];

@@ -8,23 +8,23 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../src/model/config.ts";
+import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { type ReadingStates, traceUpper } from "../../src/decoder/fusion.ts";
 import { openReader } from "../../src/decoder/reader-session.ts";
 import { encodeSequences, openEncoder } from "../../src/encoder/lower-session.ts";
+import { readConfig } from "../../src/model/config.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
+import { loadWeights } from "../../src/model/load-weights.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { compile } from "../../src/tensor/session.ts";
-import { readPassages } from "../../src/text/read-passages.ts";
 import {
   cutForReading,
   passageIds,
   readingQuestionIds,
   retrievalQuestionIds,
 } from "../../src/text/prompts.ts";
+import { readPassages } from "../../src/text/read-passages.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
-import { loadWeights } from "../../src/model/load-weights.ts";
-import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { assertNear } from "../support/arrays.ts";
 
 const REFERENCE = resolve("../shared/reference");

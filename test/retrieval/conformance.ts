@@ -4,16 +4,16 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import type { Test } from "uvu";
 import * as assert from "uvu/assert";
+import type { Bits } from "../../src/retrieval/codec/codec.ts";
 import { rotate } from "../../src/retrieval/codec/opq-rotation.ts";
 import { readCodec } from "../../src/retrieval/index/format/codebook-file.ts";
-import type { Bits } from "../../src/retrieval/codec/codec.ts";
 import { readManifest, segmentPath } from "../../src/retrieval/index/format/manifest.ts";
 import { openSegment } from "../../src/retrieval/index/format/segment.ts";
+import { addPassages, deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { buildIndex } from "../../src/retrieval/index/write/build.ts";
 import { type OpenOptions, openIndex } from "../../src/retrieval/open-index.ts";
 import { rank } from "../../src/retrieval/rank.ts";
 import { byScore } from "../../src/retrieval/scoring/top-k.ts";
-import { buildIndex } from "../../src/retrieval/index/write/build.ts";
-import { addPassages, deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import {
   build,
@@ -190,7 +190,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     for (const filter of [undefined, (ordinal: number) => ordinal % 3 === 1])
       for (const topK of [3, 40]) {
         const questions = QUESTIONS.map((vectors) => ({ text: "", vectors }));
-        const found = await rank(index, questions, { topK, unit: "document", filter });
+        const found = await rank(index, questions, { topK, granularity: "document", filter });
         for (const [i, hits] of found.entries()) {
           const all = naive(QUESTIONS[i]!).filter(({ ordinal }) => filter?.(ordinal) ?? true);
           const titles = all.map(({ ordinal }) => title(ordinal));

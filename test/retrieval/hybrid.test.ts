@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
-import { type BothScores, interpolate, scoreBoth, tuneLambda } from "../../src/retrieval/hybrid.ts";
+import { combineScores, type HybridScores, hybridScores, tuneLambda } from "../../src/retrieval/hybrid.ts";
 import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
 
 const ORDINALS = "abcdefghxy";
 const hits = (scores: Record<string, number>): SearchHit[] =>
   Object.entries(scores).map(([id, score]) => ({ id, ordinal: ORDINALS.indexOf(id), score }));
-const union = (scores: Record<string, readonly [lexical: number, dense: number]>): BothScores[] =>
+const union = (scores: Record<string, readonly [lexical: number, dense: number]>): HybridScores[] =>
   Object.entries(scores).map(([id, [lexical, dense]]) => ({
     id,
     ordinal: ORDINALS.indexOf(id),
@@ -33,10 +33,10 @@ test("an example worked by hand", async () => {
       return [0.5];
     },
   };
-  const found = await scoreBoth(index, lexical, question, lists);
+  const found = await hybridScores(index, lexical, question, lists);
   assert.equal(found, union({ a: [12, 1], b: [10, -2], c: [6, 4], d: [0.5, 3] }));
-  assert.equal(interpolate(found, 2), hits({ a: 14, c: 14, d: 6.5, b: 6 }));
-  assert.equal(interpolate(found, 0), hits({ a: 12, b: 10, c: 6, d: 0.5 }));
+  assert.equal(combineScores(found, 2), hits({ a: 14, c: 14, d: 6.5, b: 6 }));
+  assert.equal(combineScores(found, 0), hits({ a: 12, b: 10, c: 6, d: 0.5 }));
 });
 
 test("ranks every passage once, by the formula, equal scores in the order of the index", () => {
@@ -46,7 +46,7 @@ test("ranks every passage once, by the formula, equal scores in the order of the
   });
   fc.assert(
     fc.property(scored, fc.integer({ min: 0, max: 5 }), (entries, lambda) => {
-      const ranking = interpolate(union(Object.fromEntries(entries)), lambda);
+      const ranking = combineScores(union(Object.fromEntries(entries)), lambda);
       const expected = entries.map(([id, [lexical, dense]]) => ({ id, score: lexical + lambda * dense + 0 }));
       expected.sort((a, b) => b.score - a.score || ORDINALS.indexOf(a.id) - ORDINALS.indexOf(b.id));
       assert.equal(

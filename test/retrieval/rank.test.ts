@@ -2,12 +2,12 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import { rankDocuments } from "../../src/retrieval/documents.ts";
 import { MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
-import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
-import { openIndex } from "../../src/retrieval/open-index.ts";
-import { rank, type Unit } from "../../src/retrieval/rank.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { openIndex } from "../../src/retrieval/open-index.ts";
+import { type Granularity, rank } from "../../src/retrieval/rank.ts";
 import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { naiveScores } from "./bm25/naive.ts";
@@ -107,8 +107,9 @@ for (const { name, filter, accept } of FILTERS)
     const lexical = await openLexicalIndex(index);
     for (const topK of [1, 5, 120, 1000])
       for (const lambda of [undefined, 0.05]) {
-        const interpolation = lambda === undefined ? undefined : { lexical, lambda };
-        const ranked = (unit: Unit) => rank(index, QUESTIONS, { topK, unit, filter, interpolation });
+        const hybrid = lambda === undefined ? undefined : { lexical, lambda };
+        const ranked = (granularity: Granularity) =>
+          rank(index, QUESTIONS, { topK, granularity, filter, hybrid });
         const [passages, documents] = [await ranked("passage"), await ranked("document")];
         for (const [i, { text }] of QUESTIONS.entries()) {
           const naive = (depth: number) =>
@@ -165,18 +166,17 @@ test("nothing to find, and what is refused", async () => {
   await using index = await openIndex(directory.path);
   const lexical = await openLexicalIndex(index);
   const none = { topK: 3, filter: () => false } as const;
-  assert.equal(await rank(index, QUESTIONS, { ...none, unit: "document" }), [[], [], []]);
-  assert.equal(await rank(index, QUESTIONS, { ...none, interpolation: { lexical, lambda: 1 } }), [
-    [],
-    [],
-    [],
-  ]);
-  assert.equal(await rank(index, [], { topK: 3, unit: "document" }), []);
+  assert.equal(await rank(index, QUESTIONS, { ...none, granularity: "document" }), [[], [], []]);
+  assert.equal(await rank(index, QUESTIONS, { ...none, hybrid: { lexical, lambda: 1 } }), [[], [], []]);
+  assert.equal(await rank(index, [], { topK: 3, granularity: "document" }), []);
   for (const topK of [0, 1.5, Number.NaN])
-    await rejects(rank(index, QUESTIONS, { topK, unit: "document" }), /^topK: expected a whole number/);
+    await rejects(
+      rank(index, QUESTIONS, { topK, granularity: "document" }),
+      /^topK: expected a whole number/,
+    );
   for (const lambda of [-1, Number.NaN, Infinity])
     await rejects(
-      rank(index, QUESTIONS, { topK: 1, interpolation: { lexical, lambda } }),
+      rank(index, QUESTIONS, { topK: 1, hybrid: { lexical, lambda } }),
       /^lambda: expected a number from 0 on/,
     );
   await deletePassages(
@@ -184,8 +184,8 @@ test("nothing to find, and what is refused", async () => {
     { directory: directory.path },
   );
   await using empty = await openIndex(directory.path);
-  const interpolation = { lexical: await openLexicalIndex(empty), lambda: 1 };
-  assert.equal(await rank(empty, QUESTIONS, { topK: 3, unit: "document", interpolation }), [[], [], []]);
+  const hybrid = { lexical: await openLexicalIndex(empty), lambda: 1 };
+  assert.equal(await rank(empty, QUESTIONS, { topK: 3, granularity: "document", hybrid }), [[], [], []]);
 });
 
 for (const bits of [undefined, 4] as const)

@@ -3,7 +3,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Passage } from "../../src/text/passage.ts";
-import type { AdaptationEvent } from "../../src/training/adapt.ts";
 import type { Tagger } from "../../src/training/salient-spans/index.ts";
 import { writeLines } from "./training.ts";
 
@@ -75,9 +74,9 @@ function writeLabels(file: string): string {
 }
 
 /** Runs to the end. */
-export async function finish<Result>(
-  run: AsyncGenerator<AdaptationEvent, Result>,
-  onEvent: (event: AdaptationEvent) => void = () => {},
+export async function finish<Event, Result>(
+  run: AsyncGenerator<Event, Result>,
+  onEvent: (event: Event) => void = () => {},
 ): Promise<Result> {
   for (;;) {
     const { done, value } = await run.next();

@@ -1,8 +1,8 @@
 /** Tensors and shapes to try the tensor language with. */
 
 import fc from "fast-check";
-import type { Tensor } from "../../src/tensor/ops.ts";
 import { createRandom } from "../../src/math/random.ts";
+import type { Tensor } from "../../src/tensor/ops.ts";
 import { tabulate } from "./naive-ops.ts";
 
 /** Uniform numbers between `low` and `high`. */

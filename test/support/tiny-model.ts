@@ -1,7 +1,7 @@
 /** Models that are small enough for tests of their arithmetic, with random weights. */
 
-import type { ModelConfig } from "../../src/model/config.ts";
 import { createRandom } from "../../src/math/random.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
 
 /** A model of 2 + 2 layers whose heads together are wider than its states; `changes` go on top. */

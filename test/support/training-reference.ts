@@ -4,13 +4,13 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import * as assert from "uvu/assert";
+import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import type {
   LossAndGradients,
   LossOptions,
   TextBatch,
 } from "../../src/training/engine/loss-and-gradients.ts";
-import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { assertNear } from "./arrays.ts";
 
 export const REFERENCE_MODELS = ["reatt-v11", "reatt-v10-tied"] as const;

@@ -4,14 +4,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
+import { createRandom } from "../../src/math/random.ts";
 import { type ModelConfig, writeConfig } from "../../src/model/config.ts";
+import { parameterShapes } from "../../src/model/parameter-names.ts";
 import { type ParameterState, parameterState } from "../../src/training/engine/optimizer.ts";
 import type { TokenExample } from "../../src/training/loss/batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/loss/trained-parameters.ts";
-import { createRandom } from "../../src/math/random.ts";
 import type { TrainOptions } from "../../src/training/options/train-options.ts";
-import { parameterShapes } from "../../src/model/parameter-names.ts";
-import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { randomIds, randomWeights, tinyConfig } from "./tiny-model.ts";
 
 /** One thread: the graphs are too small for more, and the machine has other tests to run. */
@@ -96,7 +96,7 @@ export async function writeSmallRun(folder: string): Promise<TrainOptions> {
     passage_id: id,
   }));
   return {
-    ...{ model, out: join(folder, "out"), iterations: 2, steps: 2, questions: 3, closePassages: 3 },
+    ...{ model, out: join(folder, "out"), iterations: 2, steps: 2, questions: 3, candidatesPerQuestion: 3 },
     ...{ learningRate: 0.01, seed: 5 },
     corpus: writeLines(join(folder, "corpus.jsonl"), passages),
     data: writeLines(join(folder, "train.jsonl"), questions.slice(2)),

@@ -4,10 +4,10 @@
  */
 
 import { test } from "uvu";
-import type { ModelConfig } from "../../src/model/config.ts";
 import { openReader } from "../../src/decoder/reader-session.ts";
 import { openEncoder, padBatch } from "../../src/encoder/lower-session.ts";
 import { InputError } from "../../src/io/errors.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
 import type { Tensor } from "../../src/tensor/ops.ts";
 import { type CompileOptions, compile } from "../../src/tensor/session.ts";
 import { trace } from "../../src/tensor/trace.ts";

@@ -4,7 +4,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
-import { readPassages } from "../../src/text/read-passages.ts";
 import {
   cutForReading,
   MAX_QUESTION_TOKENS,
@@ -12,6 +11,7 @@ import {
   readingQuestionIds,
   retrievalQuestionIds,
 } from "../../src/text/prompts.ts";
+import { readPassages } from "../../src/text/read-passages.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 
 const tokenizer = await loadTokenizer("models/reatt-mini/spiece.model");

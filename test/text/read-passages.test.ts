@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
-import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 import { createIdTable } from "../../src/text/id-table.ts";
 import type { Passage } from "../../src/text/passage.ts";
+import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-corpus-"));
 const file = join(folder, "corpus.jsonl");

@@ -18,7 +18,7 @@ const files = writeAdaptationFiles(folder);
 const model = at("model");
 mkdirSync(model);
 await writeTinyModel(model);
-const SMALL = { iterations: 2, steps: 3, questions: 2, closePassages: 2, probeSteps: 3 };
+const SMALL = { iterations: 2, steps: 3, questions: 2, candidatesPerQuestion: 2, monitorSteps: 3 };
 const modelBytes = (path: string): Buffer => readFileSync(join(path, "model.safetensors"));
 
 test("killed and resumed, it ends with the same parameters, bit for bit", async () => {
@@ -45,7 +45,7 @@ test("killed and resumed, it ends with the same parameters, bit for bit", async 
   const resumed = await finish(adapt({ ...mixed, out: at("killed"), resume: true }));
   const whole = await finish(adapt({ ...mixed, out: at("whole") }));
   assert.equal([resumed.training!.step, whole.training!.step], [6, 6]);
-  assert.equal(resumed.training!.probe, whole.training!.probe);
+  assert.equal(resumed.training!.monitor, whole.training!.monitor);
   const state = join("checkpoint", "state-000006.safetensors");
   assert.ok(readFileSync(at("killed", state)).equals(readFileSync(at("whole", state))));
   assert.ok(modelBytes(at("killed")).equals(modelBytes(at("whole"))));

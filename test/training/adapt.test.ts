@@ -11,15 +11,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { writeConfig } from "../../src/model/config.ts";
+import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { InputError } from "../../src/io/errors.ts";
-import { ReAtt } from "../../src/reatt.ts";
-import { type AdaptationResult, adapt } from "../../src/training/adapt.ts";
-import type { AdaptOptions } from "../../src/training/options/adapt-options.ts";
-import type { TrainingEvent } from "../../src/training/run/events.ts";
+import { writeConfig } from "../../src/model/config.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
-import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
+import { ReAtt } from "../../src/reatt.ts";
+import type { AdaptationEvent } from "../../src/training/adapt.ts";
+import { type AdaptationResult, adapt } from "../../src/training/adapt.ts";
+import type { AdaptOptions } from "../../src/training/options/adapt-options.ts";
 import { finish, writeAdaptationFiles } from "../support/adaptation.ts";
 import { writeLines, writeTinyModel } from "../support/training.ts";
 
@@ -28,7 +28,7 @@ test.after(() => rmSync(folder, { recursive: true }));
 const at = (...names: string[]) => join(folder, ...names);
 const files = writeAdaptationFiles(folder);
 const { corpus } = files;
-const SMALL = { steps: 6, questions: 2, closePassages: 2, probeSteps: 2 };
+const SMALL = { steps: 6, questions: 2, candidatesPerQuestion: 2, monitorSteps: 2 };
 const model = at("model");
 await writeLexicalModel(model);
 
@@ -60,7 +60,7 @@ async function refusal(options: Partial<AdaptOptions>): Promise<string> {
 }
 
 test("a dry run says what would be done and writes nothing", async () => {
-  const events: TrainingEvent[] = [];
+  const events: AdaptationEvent[] = [];
   const before = readdirSync(folder).sort();
   const options = { model, corpus, out: at("dry"), dryRun: true };
   const result = await finish(adapt(options), (event) => events.push(event));
@@ -78,11 +78,11 @@ test("retrieval that falls away stops the run, and the start is kept", async () 
   const options = { model, corpus, out: at("collapsed"), data: files.data, dev: files.data };
   const result = await finish(adapt({ ...options, ...SMALL, steps: 20, learningRate: 3 }));
   const { training } = result as AdaptationResult;
-  const { probe, step, finished } = training!;
-  assert.ok(probe!.before.mrr! > 0.5);
-  assert.ok(probe!.collapsed && finished && step < 20);
-  assert.is(probe!.step, 0);
-  assert.equal(probe!.after, probe!.before);
+  const { monitor, step, finished } = training!;
+  assert.ok(monitor!.before.mrr! > 0.5);
+  assert.ok(monitor!.collapsed && finished && step < 20);
+  assert.is(monitor!.step, 0);
+  assert.equal(monitor!.after, monitor!.before);
   assert.ok(modelBytes(at("collapsed")).equals(modelBytes(model)), "bit for bit");
   assert.match(
     readFileSync(at("collapsed", "README.md"), "utf8"),
@@ -98,8 +98,8 @@ test("a loss that is not finite ends the run with the best model, its card and i
     data: writeLines(at("few.jsonl"), [{ question: "where?", answers: ["Oslo"] }]),
   };
   const cases: readonly [out: string, options: typeof diverging & { dev?: string }][] = [
-    ["between two looks", { ...diverging, dev: files.data, probeSteps: 5 }],
-    ["at a look", { ...diverging, dev: files.data, probeSteps: 1 }],
+    ["between two looks", { ...diverging, dev: files.data, monitorSteps: 5 }],
+    ["at a look", { ...diverging, dev: files.data, monitorSteps: 1 }],
     ["without a look", few],
   ];
   for (const [out, options] of cases) {

@@ -8,13 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readConfig } from "../../src/model/config.ts";
+import { loadWeights } from "../../src/model/load-weights.ts";
+import type { TrainOptions } from "../../src/training/options/train-options.ts";
 import { readMetrics } from "../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../src/training/run/events.ts";
-import type { TrainOptions } from "../../src/training/options/train-options.ts";
 import { train } from "../../src/training/train.ts";
-import { loadWeights } from "../../src/model/load-weights.ts";
-import { temporaryFolder, writeSmallRun } from "../support/training.ts";
 import { refused } from "../checkpoints/support.ts";
+import { temporaryFolder, writeSmallRun } from "../support/training.ts";
 
 /** Some seconds each; `KILLS=50 npx tsx test/training/train.test.ts` for a long look. */
 const KILLS = Number(process.env.KILLS ?? 2);
@@ -58,7 +58,7 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
     finished: true,
     failure: undefined,
     checkpoint: 4,
-    probe: undefined,
+    monitor: undefined,
   });
   const evaluated = expected.metrics.filter((record) => "exactMatch" in record);
   assert.equal(

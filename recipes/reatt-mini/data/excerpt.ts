@@ -1,7 +1,7 @@
 /** Shorter passages from long ones: cheaper to read, and a question that is asked again is asked of other words around its answer. */
 
-import type { Passage } from "../../../src/text/passage.ts";
 import type { Random } from "../../../src/math/random.ts";
+import type { Passage } from "../../../src/text/passage.ts";
 import { sentences } from "../../../src/training/salient-spans/sentences.ts";
 import { wordsOf } from "./ask.ts";
 

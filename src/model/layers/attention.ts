@@ -6,7 +6,7 @@
 
 import type { Ops } from "../../tensor/ops.ts";
 import type { AttentionParameters, FeedForwardParameters } from "../parameters.ts";
-import type { Scope } from "./context.ts";
+import type { LayerContext } from "./context.ts";
 
 /** What is added to attention scores in place of minus infinity: its exponential is exactly 0 in float32. */
 export const MASKED = -1e9;
@@ -17,7 +17,7 @@ export function linear<T>(ops: Ops<T>, weight: T, x: T): T {
 }
 
 /** Applies `weight` and gives every head its part: [batch, length, modelSize] -> [batch, heads, length, headSize]. */
-export function projectToHeads<T>({ ops, config }: Scope<T>, weight: T, x: T): T {
+export function projectToHeads<T>({ ops, config }: LayerContext<T>, weight: T, x: T): T {
   const [batch, length] = ops.shape(x);
   const heads = ops.reshape(linear(ops, weight, x), [batch!, length!, config.heads, config.headSize]);
   return ops.transpose(heads, [0, 2, 1, 3]);
@@ -29,7 +29,12 @@ export function attentionScores<T>(ops: Ops<T>, query: T, key: T): T {
 }
 
 /** `softmax(scores) value`, the heads joined and projected: -> [batch, query, modelSize]. */
-export function attend<T>({ ops, config }: Scope<T>, layer: AttentionParameters<T>, scores: T, value: T): T {
+export function attend<T>(
+  { ops, config }: LayerContext<T>,
+  layer: AttentionParameters<T>,
+  scores: T,
+  value: T,
+): T {
   const context = ops.matmul(ops.softmax(scores), value); // [batch, heads, query, headSize]
   const [batch, , length] = ops.shape(context);
   const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), [
@@ -48,7 +53,7 @@ export function maskBias<T>(ops: Ops<T>, mask: T): T {
 }
 
 /** [..., modelSize] -> [..., modelSize]. */
-export function feedForward<T>({ ops, dropout }: Scope<T>, layer: FeedForwardParameters<T>, x: T): T {
+export function feedForward<T>({ ops, dropout }: LayerContext<T>, layer: FeedForwardParameters<T>, x: T): T {
   const inner = linear(ops, layer.inner, x);
   const activated =
     layer.kind === "relu" ? ops.relu(inner) : ops.multiply(ops.geluTanh(linear(ops, layer.gate, x)), inner);

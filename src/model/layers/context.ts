@@ -1,8 +1,8 @@
-import type { ModelConfig } from "../config.ts";
 import type { Ops } from "../../tensor/ops.ts";
+import type { ModelConfig } from "../config.ts";
 
 /** What every layer needs besides its weights and its input. */
-export interface Scope<T> {
+export interface LayerContext<T> {
   readonly ops: Ops<T>;
   readonly config: ModelConfig;
   /**
@@ -12,8 +12,8 @@ export interface Scope<T> {
   readonly dropout: (x: T) => T;
 }
 
-/** A scope in which nothing is dropped. */
-export const inferenceScope = <T>(ops: Ops<T>, config: ModelConfig): Scope<T> => ({
+/** A context in which nothing is dropped. */
+export const inferenceContext = <T>(ops: Ops<T>, config: ModelConfig): LayerContext<T> => ({
   ops,
   config,
   dropout: (x) => x,

@@ -3,8 +3,8 @@
  * added to attention scores. Near distances have a bucket each, far ones share buckets that widen logarithmically.
  */
 
-import type { ModelConfig } from "../config.ts";
 import type { Ops, Tensor } from "../../tensor/ops.ts";
+import type { ModelConfig } from "../config.ts";
 import { MASKED } from "./attention.ts";
 
 /**

@@ -5,7 +5,7 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
-import { Best } from "../scoring/top-k.ts";
+import { TopK } from "../scoring/top-k.ts";
 import { analyse } from "./analysis.ts";
 import {
   buildInvertedIndex,
@@ -72,7 +72,7 @@ export async function buildBm25(
   return {
     size: index.ids.length,
     search(query, topK, { accept, ...parameters } = {}) {
-      const best = new Best(topK);
+      const best = new TopK(topK);
       forEachScored(index, scores, query, checkedParameters(parameters, defaults), (first, length) => {
         for (let place = 0; place < length; place++) {
           if (scores[place]! > 0 && (accept?.(index.ids[first + place]!) ?? true))

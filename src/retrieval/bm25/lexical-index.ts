@@ -1,9 +1,9 @@
 /** BM25 over the passages of a token index. */
 
 import type { Passage } from "../../text/passage.ts";
+import type { SearchHit, SearchOptions, TokenIndex } from "../search/token-index.ts";
 import { type Bm25Parameters, buildBm25 } from "./bm25.ts";
 import type { InvertedIndexOptions } from "./inverted-index.ts";
-import type { SearchHit, SearchOptions, TokenIndex } from "../search/token-index.ts";
 
 /** Searches the state of the token index that it was made from. */
 export interface LexicalIndex {

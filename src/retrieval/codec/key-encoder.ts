@@ -1,8 +1,8 @@
 /** Codes token keys with a codebook (codec.ts has the form of a code). */
 
-import { openRotation } from "./opq-rotation.ts";
 import { type Codebook, centroidBytes, decodeKeys, ENTRIES, partStarts } from "./codec.ts";
 import { type NearestFinder, openNearestFinder } from "./nearest.ts";
+import { openRotation } from "./opq-rotation.ts";
 
 /** Ratios that leave what is decoded as long as centroid and residual are. */
 export const NO_RATIOS: Float32Array = new Float32Array(ENTRIES).fill(1);

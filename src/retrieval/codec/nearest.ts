@@ -5,7 +5,7 @@ import { trace } from "../../tensor/trace.ts";
 
 /** Rows of the table whose best product onnxruntime returns as one number; the best of them is found here. */
 const GROUP = 16;
-/** Products held at once: 64 MB. */
+/** MatMul held at once: 64 MB. */
 const PRODUCTS = 2 ** 24;
 
 export interface NearestFinder extends AsyncDisposable {

@@ -1,10 +1,10 @@
 /** Learns a codebook (codec.ts) from a sample of keys. */
 
-import { balancedAxes, rotate } from "./opq-rotation.ts";
 import { type Bits, type Codebook, decodeKeys, ENTRIES, partCounts, partStarts } from "./codec.ts";
 import { columnsOf, lengthRatios, NO_RATIOS, openEncoder, subtractCentroids } from "./key-encoder.ts";
 import { kMeans } from "./kmeans.ts";
 import { openNearestFinder } from "./nearest.ts";
+import { balancedAxes, rotate } from "./opq-rotation.ts";
 
 /** Keys that teach axes, tables and ratios: 256 an entry. */
 const TABLE_ROWS = 65_536;

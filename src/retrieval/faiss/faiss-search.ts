@@ -15,9 +15,9 @@
  */
 
 import type { KeyStore } from "../index/format/store.ts";
+import { avgMax } from "../scoring/score.ts";
 import { byScore, type ScoredPassage } from "../scoring/top-k.ts";
 import { float32Error, type Search, type SearchEngine } from "../search/engine.ts";
-import { avgMax } from "../scoring/score.ts";
 import { FIRST_TOKENS, scoreByHits } from "../search/token-hits.ts";
 import { type FilledIndex, fillIndex, findTokens, loadFaiss } from "./faiss.ts";
 

@@ -1,14 +1,14 @@
-/** Products of question tokens and keys, on onnxruntime. */
+/** MatMul of question tokens and keys, on onnxruntime. */
 
 import { compile } from "../../tensor/session.ts";
 import { trace } from "../../tensor/trace.ts";
 
-export interface Products extends AsyncDisposable {
+export interface MatMul extends AsyncDisposable {
   /** `queries` [n, dimension] times `keys` [tokens, dimension], transposed: [n, tokens]. */
   multiply(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
 }
 
-export async function openProducts(dimension: number, threads: number | undefined): Promise<Products> {
+export async function openMatMul(dimension: number, threads: number | undefined): Promise<MatMul> {
   // Keys stand left in the product, where onnxruntime reads them as they are; on the right it would copy them first.
   const graph = trace(
     { queries: ["float32", "question", dimension], keys: ["float32", "token", dimension] },

@@ -6,7 +6,7 @@
  *     score = (1/n) * sum_i max_j q_i . k_j
  *
  * where q is `question` [n, dimension], k is `passage` [tokens, dimension], and the product is raw: no normalisation,
- * no scaling. Products are summed in float64, so the score of a pair is the same number whoever computes it.
+ * no scaling. MatMul are summed in float64, so the score of a pair is the same number whoever computes it.
  */
 export function avgMax(question: Float32Array, passage: Float32Array, dimension: number): number {
   let sum = 0;

@@ -16,7 +16,7 @@ export const byScore = (a: ScoredPassage, b: ScoredPassage): number =>
  *
  * Memory is twice what is kept; a push costs O(1) on average.
  */
-export class Best {
+export class TopK {
   readonly #count: number;
   readonly #margin: number;
   #kept: ScoredPassage[] = [];

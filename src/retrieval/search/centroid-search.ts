@@ -12,10 +12,10 @@
 
 import type { Codebook } from "../codec/codec.ts";
 import type { PassageStore } from "../index/format/store.ts";
-import { Best, type ScoredPassage } from "../scoring/top-k.ts";
+import { openMatMul } from "../scoring/matmul.ts";
+import { type ScoredPassage, TopK } from "../scoring/top-k.ts";
 import { CodeScorer } from "./code-scores.ts";
 import { rescore, type Search, type SearchEngine } from "./engine.ts";
-import { openProducts } from "../scoring/matmul.ts";
 
 export interface Pruning {
   /** Centroids whose lists a question token reads. */
@@ -36,7 +36,7 @@ export async function openCentroidSearch(
   { probes, candidatesPerHit }: Pruning,
   threads: number | undefined,
 ): Promise<SearchEngine> {
-  const products = await openProducts(store.dimension, threads);
+  const products = await openMatMul(store.dimension, threads);
   const idle: CodeScorer[] = []; // searches may overlap, and each has a question of its own
   const searchOne = async (question: Float32Array, search: Search): Promise<ScoredPassage[]> => {
     const centroidProducts = await products.multiply(question, codebook.centroids);
@@ -73,7 +73,7 @@ async function bestOf(
   scorer: CodeScorer,
 ): Promise<Uint32Array> {
   if (passages.length <= count) return passages;
-  const best = new Best(count);
+  const best = new TopK(count);
   for (let first = 0; first < passages.length; first += READ_AT_ONCE) {
     const ordinals = passages.subarray(first, first + READ_AT_ONCE);
     for (const [i, codes] of (await store.codes(ordinals)).entries())
@@ -83,7 +83,7 @@ async function bestOf(
   return Uint32Array.from(kept, ({ ordinal }) => ordinal).sort();
 }
 
-/** Products of a question with the centroids. */
+/** MatMul of a question with the centroids. */
 interface CentroidScores {
   /** [question tokens, centroids] */
   readonly data: Float32Array;

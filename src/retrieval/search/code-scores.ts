@@ -13,8 +13,8 @@
  */
 
 import { type Codebook, centroidBytes, ENTRIES, partStarts } from "../codec/codec.ts";
-import { CODE_SCORES } from "./code-scores.wasm.ts";
 import { dotProduct } from "../scoring/score.ts";
+import { CODE_SCORES } from "./code-scores.wasm.ts";
 
 /** Question tokens of a group: their products with one vector are a row. */
 const LANES = 16;
@@ -34,7 +34,7 @@ type SumOfMaxima = (
   centroids: number,
 ) => number;
 
-/** Products of one question token. */
+/** MatMul of one question token. */
 interface TokenProducts {
   /** [centroids] */
   readonly centroids: Float32Array;

@@ -2,9 +2,9 @@
 
 import { rotate } from "../codec/opq-rotation.ts";
 import { type KeyPiece, type KeyStore, PIECE_TOKENS } from "../index/format/store.ts";
-import { Best, type ScoredPassage } from "../scoring/top-k.ts";
-import type { Products } from "../scoring/matmul.ts";
+import type { MatMul } from "../scoring/matmul.ts";
 import { dotProduct } from "../scoring/score.ts";
+import { type ScoredPassage, TopK } from "../scoring/top-k.ts";
 
 export interface Search {
   readonly topK: number;
@@ -39,12 +39,12 @@ export const inCoordinates = (engine: SearchEngine, axes: Float32Array): SearchE
  */
 export async function rescore(
   store: Pick<KeyStore, "dimension" | "longestKey" | "keys">,
-  products: Products,
+  products: MatMul,
   question: Float32Array,
   ordinals: Uint32Array,
   topK: number,
 ): Promise<ScoredPassage[]> {
-  const best = new Best(topK);
+  const best = new TopK(topK);
   for await (const piece of gatherPieces(store, ordinals)) {
     const scores = exactScores(question, piece, await products.multiply(question, piece.keys), store);
     for (const [p, ordinal] of piece.ordinals.entries()) best.push(ordinal, scores[p]!);

@@ -8,10 +8,10 @@
 import { compile } from "../../tensor/session.ts";
 import { trace } from "../../tensor/trace.ts";
 import type { KeyPiece, KeyStore } from "../index/format/store.ts";
+import { openMatMul } from "../scoring/matmul.ts";
+import { TopK } from "../scoring/top-k.ts";
 import { openAlignedKeys, RUN_TOKENS } from "./aligned-keys.ts";
-import { Best } from "../scoring/top-k.ts";
 import { float32Error, rescore, type SearchEngine } from "./engine.ts";
-import { openProducts } from "../scoring/matmul.ts";
 
 /** Question tokens that are multiplied at once: 16 MB of products with a piece of keys. */
 const GROUP_TOKENS = 256;
@@ -19,7 +19,7 @@ const GROUP_TOKENS = 256;
 /** A question that is searched. */
 interface Asked {
   readonly tokens: number;
-  readonly best: Best;
+  readonly best: TopK;
 }
 
 /** Questions side by side: one product with the keys serves all of them. */
@@ -35,12 +35,12 @@ export async function openFlatSearch(
   memoryLimit: number,
   threads: number | undefined,
 ): Promise<SearchEngine> {
-  const products = await openProducts(store.dimension, threads);
+  const products = await openMatMul(store.dimension, threads);
   const maxima = await openMaxima(store.dimension, threads);
   const aligned = openAlignedKeys(store, memoryLimit);
   return {
     async search(questions, { topK, accept, signal }) {
-      const bests = questions.map((question) => new Best(topK, 2 * float32Error(question, store)));
+      const bests = questions.map((question) => new TopK(topK, 2 * float32Error(question, store)));
       const groups = groupQuestions(questions, bests, store.dimension);
       for await (const piece of aligned.pieces(signal))
         for (const { queries, members } of groups)
@@ -62,7 +62,7 @@ export async function openFlatSearch(
 
 function groupQuestions(
   questions: readonly Float32Array[],
-  bests: readonly Best[],
+  bests: readonly TopK[],
   dimension: number,
 ): Group[] {
   const groups: number[][] = [];

@@ -1,20 +1,20 @@
 /** The scores of passages that are named: what a search would give them, whatever their rank. */
 
 import type { KeyStore } from "../index/format/store.ts";
+import { type MatMul, openMatMul } from "../scoring/matmul.ts";
 import { rescore } from "./engine.ts";
-import { openProducts, type Products } from "../scoring/matmul.ts";
 
-export interface NamedScores extends AsyncDisposable {
+export interface PassageScorer extends AsyncDisposable {
   /** The avg-max of each of `ordinals`, which are all different, for `question`, [tokens, dimension], in the coordinates of the store. */
   score(question: Float32Array, ordinals: readonly number[]): Promise<number[]>;
 }
 
 /** Holds nothing before it is asked for the first time. */
-export function openNamedScores(store: KeyStore, threads: number | undefined): NamedScores {
-  let opened: Promise<Products> | undefined;
+export function openPassageScorer(store: KeyStore, threads: number | undefined): PassageScorer {
+  let opened: Promise<MatMul> | undefined;
   return {
     async score(question, ordinals) {
-      opened ??= openProducts(store.dimension, threads);
+      opened ??= openMatMul(store.dimension, threads);
       const scored = await rescore(
         store,
         await opened,

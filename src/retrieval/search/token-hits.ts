@@ -9,7 +9,7 @@ export const FIRST_TOKENS = 2048;
 export interface TokenHits {
   /** The passage of each token. */
   readonly ordinals: Uint32Array;
-  /** Products with the question token; they may be approximate. */
+  /** MatMul with the question token; they may be approximate. */
   readonly scores: Float32Array;
 }
 

@@ -9,9 +9,9 @@
  */
 
 import type { KeyStore } from "../index/format/store.ts";
+import { openMatMul } from "../scoring/matmul.ts";
 import type { ScoredPassage } from "../scoring/top-k.ts";
 import { rescore, type Search, type SearchEngine } from "./engine.ts";
-import { openProducts } from "../scoring/matmul.ts";
 import { FIRST_TOKENS, scoreByHits, type TokenHits } from "./token-hits.ts";
 
 /** Tokens that are asked for at most: above this, ranking the hits costs more than scoring passages. */
@@ -45,7 +45,7 @@ export async function openTokenSearch(
   finder: TokenFinder,
   threads: number | undefined,
 ): Promise<SearchEngine> {
-  const products = await openProducts(store.dimension, threads);
+  const products = await openMatMul(store.dimension, threads);
   return {
     async search(questions, search) {
       const found: ScoredPassage[][] = [];

@@ -3,9 +3,9 @@
 import { basename, join, resolve } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { replaceFile } from "../../io/replace-file.ts";
-import type { TrainingResult } from "../run/events.ts";
 import type { CorpusSurvey } from "../data/corpus.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import type { TrainingResult } from "../run/events.ts";
 import type { AdaptationPlan } from "./plan.ts";
 
 export interface CardContent {
@@ -63,12 +63,12 @@ ${table(
   await replaceFile(join(options.out, "README.md"), (handle) => handle.writeFile(text));
 }
 
-const ending = ({ step, failure, probe }: TrainingResult): string =>
-  `after step ${step}${failure ? `: ${failure}` : ""}; this is the model of step ${probe?.step ?? (failure ? 0 : step)}`;
+const ending = ({ step, failure, monitor }: TrainingResult): string =>
+  `after step ${step}${failure ? `: ${failure}` : ""}; this is the model of step ${monitor?.step ?? (failure ? 0 : step)}`;
 
-function figures({ probe }: TrainingResult): string {
-  if (!probe) return "There were too few examples to keep some apart for measuring.";
-  const { before, after } = probe;
+function figures({ monitor }: TrainingResult): string {
+  if (!monitor) return "There were too few examples to keep some apart for measuring.";
+  const { before, after } = monitor;
   const percent = (measures: Measures, name: string): string => (100 * measures[name]!).toFixed(1);
   return `Retrieval of the right passage among a sample of the corpus, for examples that were not trained on. The best of several
 measurements was kept, so "after" flatters a little.

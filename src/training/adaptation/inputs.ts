@@ -1,11 +1,11 @@
 /** What an adaptation trains on, as its files have it: read and checked before work starts. */
 
-import { readJudgements } from "../../evaluation/trec.ts";
-import { readQuestions } from "../../text/read-passages.ts";
+import { readQrels } from "../../evaluation/trec.ts";
 import { createRandom } from "../../math/random.ts";
+import { readQuestions } from "../../text/read-passages.ts";
 import type { CorpusSurvey } from "../data/corpus.ts";
-import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
 import { type LabelledQuery, labelledQueries } from "../data/labelled-queries.ts";
+import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
 import type { AdaptOptions, SourceName } from "../options/adapt-options.ts";
 
 /** What is trained on, and what retrieval is watched with. */
@@ -46,7 +46,7 @@ export async function readInputs(
 
 async function readLabels(queries: string, qrels: string, corpus: CorpusSurvey): Promise<LabelledQuery[]> {
   const texts = new Map((await readQuestions(queries)).map(({ id, question }) => [id, question]));
-  return labelledQueries(texts, await readJudgements(qrels), new Set(corpus.ids));
+  return labelledQueries(texts, await readQrels(qrels), new Set(corpus.ids));
 }
 
 /** A tenth of the examples at random, at most 200; both parts in the order that they had. */

@@ -1,20 +1,20 @@
 /** What an adaptation is going to do, and about what it takes. */
 
+import { createRandom } from "../../math/random.ts";
 import type { ModelConfig } from "../../model/config.ts";
-import { readPassages } from "../../text/read-passages.ts";
-import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
-import type { Tokenizer } from "../../text/tokenizer.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
+import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
+import { readPassages } from "../../text/read-passages.ts";
+import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { CorpusSurvey } from "../data/corpus.ts";
+import { MAX_PER_PASSAGE } from "../data/masked-task.ts";
 import { CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureProductRate } from "../engine/product-rate.ts";
 import type { QuerySide } from "../loss/trained-parameters.ts";
-import { createRandom } from "../../math/random.ts";
-import type { CorpusSurvey } from "../data/corpus.ts";
-import { MAX_PER_PASSAGE } from "../data/masked-task.ts";
-import type { AdaptationInputs } from "./inputs.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
+import type { AdaptationInputs } from "./inputs.ts";
 import { type AdaptationSample, adaptationSamples } from "./samples.ts";
-import { PROBE_PASSAGES, wantedSentences } from "./task.ts";
+import { MONITOR_PASSAGES, wantedSentences } from "./task.ts";
 
 export interface AdaptationPlan {
   readonly model: string;
@@ -29,7 +29,7 @@ export interface AdaptationPlan {
   readonly iterations: number;
   readonly steps: number;
   readonly questions: number;
-  readonly closePassages: number;
+  readonly candidatesPerQuestion: number;
   /** Estimates: training and indexing, from a matrix product measured now; what is held at most; what is written at most. */
   readonly seconds: number;
   readonly memoryBytes: number;
@@ -63,10 +63,11 @@ export async function planAdaptation(
   const samples = await adaptationSamples(options, corpus, inputs);
   const lengths = await meanLengths(options, corpus, tokenizer, samples);
   const work = workOf(config, options, lengths);
-  const { iterations, steps, questions, closePassages, probeSteps } = options;
+  const { iterations, steps, questions, candidatesPerQuestion, monitorSteps } = options;
   const passages = corpus.ids.length;
   const indexed = indexesOf(options) * passages;
-  const watched = (2 + Math.floor((iterations * steps) / probeSteps)) * Math.min(passages, PROBE_PASSAGES);
+  const watched =
+    (2 + Math.floor((iterations * steps) / monitorSteps)) * Math.min(passages, MONITOR_PASSAGES);
   const sentences = inputs.sources.includes("spans") ? wantedSentences(options, inputs.sources) : 0;
   const rate = EFFICIENCY * (await measureProductRate(config.modelSize, options));
   const examples: Record<SourceName, number> = {
@@ -81,7 +82,7 @@ export async function planAdaptation(
     unknownTokens: lengths.unknown,
     querySide: options.querySide,
     sources: inputs.sources.map((name) => ({ name, examples: examples[name] })),
-    ...{ iterations, steps, questions, closePassages },
+    ...{ iterations, steps, questions, candidatesPerQuestion },
     seconds:
       (iterations * steps * work.step + (indexed + watched) * work.passage) / rate +
       sentences / SENTENCES_PER_SECOND,
@@ -146,9 +147,9 @@ export function workOf(
   config: ModelConfig,
   {
     questions,
-    closePassages,
+    candidatesPerQuestion,
     querySide,
-  }: Pick<ResolvedAdaptOptions, "questions" | "closePassages" | "querySide">,
+  }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide">,
   lengths: Pick<Lengths, "passage" | "question" | "answer">,
 ): { step: number; passage: number; parameters: number } {
   const { encoderLayers, retrievalLayer, decoderLayers, heads, headSize, modelSize, vocabularySize } = config;
@@ -161,13 +162,13 @@ export function workOf(
   const cross = 2 * modelSize * heads * headSize; // keys and values of one decoder layer
   const attention = (length: number): number => 4 * length * heads * headSize;
   const pair = lengths.question + lengths.passage;
-  const pairs = questions * closePassages;
+  const pairs = questions * candidatesPerQuestion;
   const lower = (length: number): number => retrievalLayer * length * (2 * block + attention(length));
   const upper = (encoderLayers - retrievalLayer) * pair * (2 * block + attention(pair));
   const reading = decoderLayers * pair * 2 * cross;
   const written = sizeOf("decoder.block.") - decoderLayers * cross + vocabularySize * modelSize;
   const writing =
-    questions * lengths.answer * (2 * written + decoderLayers * attention(closePassages * pair));
+    questions * lengths.answer * (2 * written + decoderLayers * attention(candidatesPerQuestion * pair));
   const asked = questions * lower(lengths.question);
   const lowerAll = pairs * lower(lengths.passage) + 2 * asked;
   const forward = lowerAll + pairs * (upper + reading) + writing;
@@ -186,10 +187,10 @@ function sizesOf(
   lengths: Lengths,
   parameters: number,
 ): { memoryBytes: number; diskBytes: number } {
-  const { refresh, steps, questions, closePassages } = options;
+  const { refresh, steps, questions, candidatesPerQuestion } = options;
   const model = parameters * FLOAT_BYTES;
   const layers = config.encoderLayers + config.decoderLayers;
-  const held = Math.min(passages, steps * questions * closePassages) * lengths.characters;
+  const held = Math.min(passages, steps * questions * candidatesPerQuestion) * lengths.characters;
   const states = CHUNK_TOKENS * layers * NUMBERS_PER_TOKEN * config.modelSize * FLOAT_BYTES;
   const index = passages * (lengths.passage * config.headSize * FLOAT_BYTES + lengths.characters);
   const searched = Math.min(1, refreshesOf(options));

@@ -1,12 +1,12 @@
 /** Some examples of what an adaptation trains on, before hours are spent on it. */
 
 import { readPassages } from "../../text/read-passages.ts";
-import { formatMaskedSentence } from "../salient-spans/index.ts";
 import { type CorpusSurvey, pickPassages } from "../data/corpus.ts";
-import { sampledSentences } from "../data/masked-task.ts";
 import { retrievalExample } from "../data/labelled-queries.ts";
-import type { AdaptationInputs } from "./inputs.ts";
+import { sampledSentences } from "../data/masked-task.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import { formatMaskedSentence } from "../salient-spans/index.ts";
+import type { AdaptationInputs } from "./inputs.ts";
 
 export interface AdaptationSample {
   readonly question: string;

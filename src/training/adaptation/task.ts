@@ -1,31 +1,31 @@
-/** The task of an adaptation: its sources, mixed, and the probe that watches retrieval. */
+/** The task of an adaptation: its sources, mixed, and the monitor that watches retrieval. */
 
 import { createHash } from "node:crypto";
 import { containsAnswer } from "../../evaluation/answers.ts";
+import type { ProgressEvent } from "../../io/progress.ts";
+import { createRandom } from "../../math/random.ts";
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/read-passages.ts";
-import { createRandom } from "../../math/random.ts";
-import type { ProgressEvent } from "../../io/progress.ts";
-import { removeMaskedSentence, type SentenceWithMask } from "../salient-spans/index.ts";
 import { type CorpusSurvey, pickPassages } from "../data/corpus.ts";
-import type { TrainingQuestion } from "../data/training-questions.ts";
 import { labelTask } from "../data/label-task.ts";
 import { keptMaskedSentences, LOOKED_AT, MAX_PER_PASSAGE, maskedTask } from "../data/masked-task.ts";
 import { type MixedPart, mixedTask } from "../data/mixed-task.ts";
 import { questionTask } from "../data/question-task.ts";
-import type { Probe, ProbeQuestion, TrainingTask } from "../data/task.ts";
-import { type AdaptationInputs, holdOut } from "./inputs.ts";
+import type { MonitoredQuestion, RetrievalMonitor, TrainingTask } from "../data/task.ts";
+import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
+import { removeMaskedSentence, type SentenceWithMask } from "../salient-spans/index.ts";
+import { type AdaptationInputs, holdOut } from "./inputs.ts";
 
 /** The most that the papers take. */
 const MAX_SENTENCES = 100_000;
 /** A tenth of these is enough to watch retrieval. */
-const MIN_FOR_PROBE = 1_000;
+const MIN_MONITOR_SENTENCES = 1_000;
 
 /** Random passages that the right ones are to be told from. */
-export const PROBE_PASSAGES = 400;
+export const MONITOR_PASSAGES = 400;
 /** Passages in which an answer is looked for, where nobody said which one is right. */
-const PROBE_DEPTH = 20;
+const MONITOR_DEPTH = 20;
 
 /** How many examples there are to train on: five sentences of each passage, and all that files give. */
 export function availableExamples(
@@ -49,7 +49,10 @@ function drawn(
 
 /** How many masked sentences are made for a run. */
 export function wantedSentences(options: ResolvedAdaptOptions, sources: readonly SourceName[]): number {
-  return Math.max(MIN_FOR_PROBE, Math.min(MAX_SENTENCES, LOOKED_AT * drawn(options, sources, "spans")));
+  return Math.max(
+    MIN_MONITOR_SENTENCES,
+    Math.min(MAX_SENTENCES, LOOKED_AT * drawn(options, sources, "spans")),
+  );
 }
 
 /** @throws {InputError} for a corpus without a sentence to mask, where that is asked for. */
@@ -71,7 +74,7 @@ export async function* adaptationTask(
   const parts = sources.map((name): MixedPart => ({ name, weight: weights[name] ?? 1, task: tasks[name]() }));
   const task = mixedTask(parts, { examples: steps * perStep, seed });
   yield { type: "stage", name: "choosing what retrieval is watched with" };
-  const probe = await probeOf(options, corpus, {
+  const monitor = await retrievalMonitor(options, corpus, {
     sentences: sentences.heldOut,
     known: [
       ...labelled.heldOut.map(({ question, relevant }) => ({
@@ -81,11 +84,11 @@ export async function* adaptationTask(
       ...(await withRelevant(options, corpus, questions.heldOut)),
     ],
   });
-  const digest = createHash("sha256").update(JSON.stringify([task.digest, probe.questions, probe.every]));
+  const digest = createHash("sha256").update(JSON.stringify([task.digest, monitor.questions, monitor.every]));
   return {
     ...task,
     digest: digest.digest("hex"),
-    probe: probe.questions.length > 0 ? probe : undefined,
+    monitor: monitor.questions.length > 0 ? monitor : undefined,
   };
 }
 
@@ -93,15 +96,15 @@ export async function* adaptationTask(
  * The passages of masked sentences take part without these: to find them with the sentence would be no feat. Where documents are
  * of one sentence and nothing is left of any, they do so as they are: that shows at least whether retrieval falls away.
  */
-async function probeOf(
+async function retrievalMonitor(
   options: ResolvedAdaptOptions,
   corpus: CorpusSurvey,
-  { sentences, known }: { sentences: readonly SentenceWithMask[]; known: readonly ProbeQuestion[] },
-): Promise<Probe> {
+  { sentences, known }: { sentences: readonly SentenceWithMask[]; known: readonly MonitoredQuestion[] },
+): Promise<RetrievalMonitor> {
   const ofPassage = new Map(sentences.map((masked) => [masked.passageId, masked]));
   const random = createRandom(options.seed, "probe");
   const ids = new Set([...known.flatMap(({ relevant }) => relevant), ...ofPassage.keys()]);
-  const count = Math.min(corpus.ids.length, ids.size + PROBE_PASSAGES);
+  const count = Math.min(corpus.ids.length, ids.size + MONITOR_PASSAGES);
   while (ids.size < count) ids.add(corpus.ids[random.integer(corpus.ids.length)]!);
   const passages = await pickPassages(options.corpus, ids, corpus.digest, options.signal);
   const questions = [...known];
@@ -111,7 +114,7 @@ async function probeOf(
   for (const passage of left) passages.set(passage.id, passage);
   for (const id of left.length > 0 ? left.map((passage) => passage.id) : ofPassage.keys())
     questions.push({ question: ofPassage.get(id)!.question, relevant: [id] });
-  return { questions, passages: [...passages.values()], every: options.probeSteps };
+  return { questions, passages: [...passages.values()], every: options.monitorSteps };
 }
 
 /** A question's relevant passage is the one that it was asked about, or those of BM25's first 20 that hold an answer. */
@@ -119,14 +122,14 @@ async function withRelevant(
   options: ResolvedAdaptOptions,
   corpus: CorpusSurvey,
   questions: readonly TrainingQuestion[],
-): Promise<ProbeQuestion[]> {
+): Promise<MonitoredQuestion[]> {
   const asked = questions.flatMap(({ question, passageId }) =>
     passageId === undefined ? [] : { question, relevant: [passageId] },
   );
   const others = questions.filter(({ passageId }) => passageId === undefined);
   if (others.length === 0) return asked;
   const bm25 = await buildBm25(readPassages(options.corpus), options);
-  const found = others.map(({ question }) => bm25.search(question, PROBE_DEPTH).map(({ id }) => id));
+  const found = others.map(({ question }) => bm25.search(question, MONITOR_DEPTH).map(({ id }) => id));
   const passages = await pickPassages(options.corpus, found.flat(), corpus.digest, options.signal);
   const searched = others.map(({ question, answers }, i) => ({
     question,

@@ -2,36 +2,36 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { reporting, type ProgressEvent } from "../../io/progress.ts";
+import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import { type CloseSearch, closePassages } from "./candidates.ts";
-import { readClosePassages, writeClosePassages } from "./candidates-file.ts";
+import { type CandidateRetriever, findCandidates } from "./candidates.ts";
+import { readCandidates, writeCandidates } from "./candidates-file.ts";
 import type { CorpusSurvey } from "./corpus.ts";
 import type { TrainingQuestion } from "./training-questions.ts";
 
-export interface CloseRequest {
+export interface CandidateRequest {
   /** Name of the file in the run's folder. */
   readonly name: string;
   readonly questions: readonly TrainingQuestion[];
   /** Close passages of a question. */
   readonly count: number;
   /** Called if they have to be found. */
-  readonly search: () => Promise<CloseSearch>;
+  readonly search: () => Promise<CandidateRetriever>;
 }
 
-/** The ids of the close passages, [questions][count]. @throws {InputError} as `closePassages` and `readClosePassages` do. */
-export async function* keptClosePassages(
+/** The ids of the close passages, [questions][count]. @throws {InputError} as `findCandidates` and `readCandidates` do. */
+export async function* cachedCandidates(
   { out, resume, seed, signal }: ResolvedOptions,
   corpus: CorpusSurvey,
-  { name, questions, count, search }: CloseRequest,
+  { name, questions, count, search }: CandidateRequest,
 ): AsyncGenerator<ProgressEvent, string[][]> {
   const file = join(out, name);
   const source = { questions, count, corpus: corpus.digest };
-  if (resume && existsSync(file)) return readClosePassages(file, source);
+  if (resume && existsSync(file)) return readCandidates(file, source);
   yield { type: "stage", name: "close passages", total: questions.length };
   const finder = await search();
   const close = yield* reporting<ProgressEvent, string[][]>((report) =>
-    closePassages(questions, {
+    findCandidates(questions, {
       search: finder,
       count,
       corpusIds: corpus.ids,
@@ -40,6 +40,6 @@ export async function* keptClosePassages(
       onProgress: (done) => report({ type: "progress", done }),
     }),
   );
-  await writeClosePassages(file, source, close);
+  await writeCandidates(file, source, close);
   return close;
 }

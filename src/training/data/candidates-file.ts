@@ -5,11 +5,11 @@
 
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
-import { replaceFile } from "../../io/replace-file.ts";
 import { readJsonLines } from "../../io/json-lines.ts";
+import { replaceFile } from "../../io/replace-file.ts";
 import { digestQuestions, type TrainingQuestion } from "./training-questions.ts";
 
-export interface ClosePassagesSource {
+export interface CandidatesSource {
   readonly questions: readonly TrainingQuestion[];
   /** Close passages of a question. */
   readonly count: number;
@@ -17,18 +17,18 @@ export interface ClosePassagesSource {
   readonly corpus: string;
 }
 
-const LINES_AT_ONCE = 1_000;
+const LINES_PER_WRITE = 1_000;
 
 /** Writes the ids of the close passages, [questions][count], in one step. @throws {InputError} where the disk refuses. */
-export async function writeClosePassages(
+export async function writeCandidates(
   file: string,
-  source: ClosePassagesSource,
+  source: CandidatesSource,
   close: readonly (readonly string[])[],
 ): Promise<void> {
   await replaceFile(file, async (handle) => {
     await handle.appendFile(`${JSON.stringify(headerOf(source))}\n`);
-    for (let first = 0; first < close.length; first += LINES_AT_ONCE) {
-      const some = close.slice(first, first + LINES_AT_ONCE);
+    for (let first = 0; first < close.length; first += LINES_PER_WRITE) {
+      const some = close.slice(first, first + LINES_PER_WRITE);
       const lines = some.map((passages, i) =>
         JSON.stringify({ id: source.questions[first + i]!.id, passages }),
       );
@@ -38,7 +38,7 @@ export async function writeClosePassages(
 }
 
 /** Reads them again. @throws {InputError} where the file is damaged, or of other questions, another count or another corpus. */
-export async function readClosePassages(file: string, source: ClosePassagesSource): Promise<string[][]> {
+export async function readCandidates(file: string, source: CandidatesSource): Promise<string[][]> {
   const line = z.object({ id: z.string(), passages: z.array(z.string()).length(source.count) });
   const close: string[][] = [];
   let header: unknown;
@@ -56,7 +56,7 @@ export async function readClosePassages(file: string, source: ClosePassagesSourc
   return close;
 }
 
-const headerOf = ({ questions, count, corpus }: ClosePassagesSource): Record<string, string | number> => ({
+const headerOf = ({ questions, count, corpus }: CandidatesSource): Record<string, string | number> => ({
   format: "reatt-close-passages",
   version: 1,
   count,
@@ -70,7 +70,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   questions: "training data",
 };
 
-function checkHeader(file: string, header: unknown, source: ClosePassagesSource): void {
+function checkHeader(file: string, header: unknown, source: CandidatesSource): void {
   const found = (header ?? {}) as Record<string, unknown>;
   const other = Object.entries(headerOf(source)).find(([name, value]) => found[name] !== value);
   if (!other) return;

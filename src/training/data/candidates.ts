@@ -6,18 +6,18 @@
 import { setImmediate } from "node:timers/promises";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
-import type { Bm25 } from "../../retrieval/bm25/bm25.ts";
 import { createRandom, type Random } from "../../math/random.ts";
+import type { Bm25 } from "../../retrieval/bm25/bm25.ts";
 import type { TrainingQuestion } from "./training-questions.ts";
 
 /** Finds the ids of at most `topK` passages for each question, best first. */
-export type CloseSearch = (
+export type CandidateRetriever = (
   questions: readonly TrainingQuestion[],
   topK: number,
 ) => Promise<readonly (readonly string[])[]>;
 
-export interface CloseOptions {
-  readonly search: CloseSearch;
+export interface CandidateOptions {
+  readonly search: CandidateRetriever;
   /** How many passages each question gets: K. */
   readonly count: number;
   /** The ids of all passages. */
@@ -29,7 +29,7 @@ export interface CloseOptions {
 }
 
 /** Questions that are searched for together: a search of the token index shares its pass over the keys among them. */
-const SEARCHED_TOGETHER = 64;
+const QUESTIONS_PER_SEARCH = 64;
 
 /**
  * The ids of the close passages of each question, [questions][count]: what the search finds, best first. The passage that a
@@ -38,15 +38,15 @@ const SEARCHED_TOGETHER = 64;
  *
  * @throws {InputError} where the corpus has fewer passages than `count`.
  */
-export async function closePassages(
+export async function findCandidates(
   questions: readonly TrainingQuestion[],
-  { search, count, corpusIds, seed, onProgress, signal }: CloseOptions,
+  { search, count, corpusIds, seed, onProgress, signal }: CandidateOptions,
 ): Promise<string[][]> {
-  checkCount(count, corpusIds.length);
+  checkCandidateCount(count, corpusIds.length);
   const close: string[][] = [];
-  for (let first = 0; first < questions.length; first += SEARCHED_TOGETHER) {
+  for (let first = 0; first < questions.length; first += QUESTIONS_PER_SEARCH) {
     signal?.throwIfAborted();
-    const together = questions.slice(first, first + SEARCHED_TOGETHER);
+    const together = questions.slice(first, first + QUESTIONS_PER_SEARCH);
     const found = await search(together, count);
     together.forEach((question, i) => {
       const random = createRandom(seed, "close passages", question.id);
@@ -59,13 +59,13 @@ export async function closePassages(
 }
 
 /** Close passages as BM25 finds them. */
-export const bm25Search =
-  (bm25: Bm25): CloseSearch =>
+export const bm25Candidates =
+  (bm25: Bm25): CandidateRetriever =>
   async (questions, topK) =>
     questions.map(({ question }) => bm25.search(question, topK).map(({ id }) => id));
 
 /** Close passages as the training file gives them. */
-export const contextSearch: CloseSearch = async (questions, topK) =>
+export const givenCandidates: CandidateRetriever = async (questions, topK) =>
   questions.map(({ id, contexts }) => {
     if (contexts) return contexts.slice(0, topK);
     const where = `question ${excerpt(id)}`;
@@ -84,7 +84,7 @@ function complete(found: readonly string[], count: number, ids: readonly string[
 }
 
 /** @throws {InputError} where there are fewer passages than `count`. */
-export function checkCount(count: number, passages: number): void {
+export function checkCandidateCount(count: number, passages: number): void {
   if (passages >= count) return;
   throw new InputError({
     where: "close passages",

@@ -3,8 +3,8 @@
 import { createHash, type Hash } from "node:crypto";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
-import { readPassages } from "../../text/read-passages.ts";
 import type { Passage } from "../../text/passage.ts";
+import { readPassages } from "../../text/read-passages.ts";
 
 export interface CorpusSurvey {
   /** In the order of the file. */

@@ -1,10 +1,10 @@
 /** Where training examples come from. */
 
+import { createRandom } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { TokenExample } from "../loss/batch.ts";
-import { createRandom } from "../../math/random.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 
 /** A question, an answer to write, and the close passages to find it in. */
@@ -64,7 +64,7 @@ export function examplesOfStep(
   },
 ): TokenExample[] {
   const { seed, step, questions, maxPassageTokens, maxAnswerTokens } = options;
-  const examples = drawOfLength(source, { seed, step, count: questions }).map((index) => {
+  const examples = lengthBucketedSample(source, { seed, step, count: questions }).map((index) => {
     const { question, answer, passages, relevant } = source.example(index, step);
     return {
       relevant,
@@ -80,7 +80,7 @@ export function examplesOfStep(
  * The places of a step's examples in `source`, which are of like length, so that they are padded little: what `drawIndexes` draws for some steps
  * together, cut by length into as many parts, which the steps take in random order.
  */
-export function drawOfLength(
+export function lengthBucketedSample(
   source: ExampleSource,
   { seed, step, count }: { readonly seed: string; readonly step: number; readonly count: number },
 ): number[] {
@@ -89,7 +89,7 @@ export function drawOfLength(
 }
 
 /** For each step of a pool the places of its examples. */
-const partsOfPool = keepLast(
+const partsOfPool = memoise(
   (source: ExampleSource, seed: string, pool: number, steps: number, count: number): number[][] => {
     const drawn = drawIndexes(source.size, { seed, step: pool, count: steps * count });
     const lengths = drawn.map((index) => characters(source.example(index, pool * steps)));
@@ -122,12 +122,12 @@ export function longestFirst(examples: readonly TokenExample[]): TokenExample[] 
   return examples.toSorted((a, b) => longest(b) - longest(a));
 }
 
-const orderOfEpoch = keepLast((size: number, seed: string, epoch: number): readonly number[] =>
+const orderOfEpoch = memoise((size: number, seed: string, epoch: number): readonly number[] =>
   createRandom(seed, "order", epoch).shuffle(Array.from({ length: size }, (_, i) => i)),
 );
 
 /** `compute`, with its last result kept for the next call: the steps of a pool, and of an epoch, ask for the same. */
-function keepLast<Arguments extends readonly unknown[], Result>(
+function memoise<Arguments extends readonly unknown[], Result>(
   compute: (...of: Arguments) => Result,
 ): (...of: Arguments) => Result {
   let last: { readonly of: Arguments; readonly result: Result } | undefined;

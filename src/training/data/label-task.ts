@@ -4,11 +4,11 @@ import { createHash } from "node:crypto";
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/read-passages.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import { bm25Search } from "./candidates.ts";
+import { cachedCandidates } from "./cached-candidates.ts";
+import { bm25Candidates } from "./candidates.ts";
 import { type CorpusSurvey, pickPassages } from "./corpus.ts";
-import { keptClosePassages } from "./cached-candidates.ts";
-import { type LabelledQuery, retrievalExample } from "./labelled-queries.ts";
 import { itemsOfIteration, withNullPassages } from "./example-source.ts";
+import { type LabelledQuery, retrievalExample } from "./labelled-queries.ts";
 import type { TrainingTask } from "./task.ts";
 
 /** Reads each query with its close passages, the one drawn among them, and writes that one behind its label. */
@@ -17,13 +17,13 @@ export function labelTask(
   corpus: CorpusSurvey,
   queries: readonly LabelledQuery[],
 ): TrainingTask {
-  const { closePassages, nullPassage, signal } = options;
-  const count = nullPassage ? closePassages - 1 : closePassages;
+  const { candidatesPerQuestion, nullPassage, signal } = options;
+  const count = nullPassage ? candidatesPerQuestion - 1 : candidatesPerQuestion;
   return {
     digest: createHash("sha256").update(JSON.stringify(queries)).digest("hex"),
     async *prepare(iteration, search) {
       const asked = itemsOfIteration(queries, iteration, options);
-      const close = yield* keptClosePassages(options, corpus, {
+      const close = yield* cachedCandidates(options, corpus, {
         name: `close-passages-labels-${iteration}.jsonl`,
         questions: asked.map(({ id, question, relevant }) => ({
           id,
@@ -31,7 +31,7 @@ export function labelTask(
           answers: relevant.map(({ passageId, label }) => `${label} ${passageId}`),
         })),
         count,
-        search: async () => search ?? bm25Search(await buildBm25(readPassages(options.corpus), options)),
+        search: async () => search ?? bm25Candidates(await buildBm25(readPassages(options.corpus), options)),
       });
       const relevant = asked.flatMap((query) => query.relevant.map(({ passageId }) => passageId));
       const needed = [...close.flat(), ...relevant];
@@ -46,7 +46,7 @@ export function labelTask(
           const { question, answer } = drawn;
           const found = read.map((id) => passages.get(id)!);
           const relevant = read.indexOf(drawn.passageId);
-          return { question, answer, relevant, passages: withNullPassages(found, closePassages) };
+          return { question, answer, relevant, passages: withNullPassages(found, candidatesPerQuestion) };
         },
       };
     },

@@ -5,10 +5,10 @@
  * Source: ReAtt (Jiang et al. 2022), section 3.3.
  */
 
+import type { Qrels } from "../../evaluation/ranking.ts";
 import { InputError } from "../../io/errors.ts";
-import type { Judgements } from "../../evaluation/ranking.ts";
-import type { Passage } from "../../text/passage.ts";
 import { createRandom } from "../../math/random.ts";
+import type { Passage } from "../../text/passage.ts";
 
 /** A query that has at least one relevant passage. */
 export interface LabelledQuery {
@@ -41,7 +41,7 @@ export function relevanceTarget(label: number, passage: Passage): string {
  */
 export function labelledQueries(
   queries: ReadonlyMap<string, string>,
-  labels: Judgements,
+  labels: Qrels,
   passages: { has(passageId: string): boolean },
 ): LabelledQuery[] {
   refuseUnknown("query", labels.keys(), queries);

@@ -5,8 +5,8 @@
 
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
-import { replaceFile } from "../../io/replace-file.ts";
 import { readJsonLines } from "../../io/json-lines.ts";
+import { replaceFile } from "../../io/replace-file.ts";
 import type { Passage } from "../../text/passage.ts";
 import { maskSpan, type SentenceWithMask, spanOf } from "../salient-spans/index.ts";
 

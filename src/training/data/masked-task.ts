@@ -8,11 +8,11 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { containsAnswer } from "../../evaluation/answers.ts";
-import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
-import { readPassages } from "../../text/read-passages.ts";
-import type { Passage } from "../../text/passage.ts";
+import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { createRandom } from "../../math/random.ts";
-import { reporting, type ProgressEvent } from "../../io/progress.ts";
+import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
+import type { Passage } from "../../text/passage.ts";
+import { readPassages } from "../../text/read-passages.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import {
   MASK,
@@ -22,13 +22,13 @@ import {
   type SourcePassage,
   type Tagger,
 } from "../salient-spans/index.ts";
-import { bm25Search, type CloseSearch } from "./candidates.ts";
+import { cachedCandidates } from "./cached-candidates.ts";
+import { bm25Candidates, type CandidateRetriever } from "./candidates.ts";
 import { type CorpusSurvey, pickPassages } from "./corpus.ts";
-import type { TrainingQuestion } from "./training-questions.ts";
-import { keptClosePassages } from "./cached-candidates.ts";
-import { readMaskedSentences, writeMaskedSentences } from "./masked-sentences-file.ts";
 import { withNullPassages } from "./example-source.ts";
+import { readMaskedSentences, writeMaskedSentences } from "./masked-sentences-file.ts";
 import type { TrainingTask } from "./task.ts";
+import type { TrainingQuestion } from "./training-questions.ts";
 
 /** How sentences are masked, and what is read with them. */
 export interface MaskingTaskOptions {
@@ -97,26 +97,26 @@ export function maskedTask(
   sentences: readonly SentenceWithMask[],
   masking: MaskingTaskOptions,
 ): TrainingTask {
-  const { closePassages, seed, steps, questions: perStep, signal } = options;
-  const count = Math.max(closePassages, Math.min(closePassages + SPARE, corpus.ids.length));
+  const { candidatesPerQuestion, seed, steps, questions: perStep, signal } = options;
+  const count = Math.max(candidatesPerQuestion, Math.min(candidatesPerQuestion + SPARE, corpus.ids.length));
   return {
     digest: digestSentences(sentences, masking),
     async *prepare(iteration, search) {
       const order = createRandom(seed, "sentences", iteration).shuffle(sentences);
       const chosen = order.slice(0, LOOKED_AT * steps * perStep);
-      const close = yield* keptClosePassages(options, corpus, {
+      const close = yield* cachedCandidates(options, corpus, {
         name: `close-passages-spans-${iteration}.jsonl`,
         questions: chosen.map((masked) => asQuestion(masked, masking.sourcePassage)),
         count,
         search: async () =>
-          search ?? withoutMask(bm25Search(await buildBm25(readPassages(options.corpus), options))),
+          search ?? withoutMask(bm25Candidates(await buildBm25(readPassages(options.corpus), options))),
       });
       const passages = await pickPassages(options.corpus, close.flat(), corpus.digest, signal);
       const readWith = (index: number): Passage[] =>
         readable(
           chosen[index]!,
           close[index]!.map((id) => passages.get(id)!),
-          closePassages,
+          candidatesPerQuestion,
           masking,
         );
       const all = [...chosen.keys()];
@@ -166,7 +166,7 @@ function asQuestion(
 
 /** BM25 would look for the words of the mask. */
 const withoutMask =
-  (search: CloseSearch): CloseSearch =>
+  (search: CandidateRetriever): CandidateRetriever =>
   (questions, topK) =>
     search(
       questions.map((question) => ({ ...question, question: question.question.replace(MASK, " ") })),

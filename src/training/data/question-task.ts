@@ -3,12 +3,17 @@
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/read-passages.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import { bm25Search, type CloseSearch, checkCount, contextSearch } from "./candidates.ts";
+import { cachedCandidates } from "./cached-candidates.ts";
+import {
+  bm25Candidates,
+  type CandidateRetriever,
+  checkCandidateCount,
+  givenCandidates,
+} from "./candidates.ts";
 import { type CorpusSurvey, pickPassages } from "./corpus.ts";
-import { digestQuestions, drawAnswer, type TrainingQuestion } from "./training-questions.ts";
-import { keptClosePassages } from "./cached-candidates.ts";
 import { itemsOfIteration, withNullPassages } from "./example-source.ts";
 import type { TrainingTask } from "./task.ts";
+import { digestQuestions, drawAnswer, type TrainingQuestion } from "./training-questions.ts";
 
 /**
  * Reads each question with its close passages, of which one may be the null passage, and writes one of its answers.
@@ -20,14 +25,14 @@ export function questionTask(
   corpus: CorpusSurvey,
   questions: readonly TrainingQuestion[],
 ): TrainingTask {
-  const { closePassages, nullPassage, signal } = options;
-  const count = nullPassage ? closePassages - 1 : closePassages;
-  checkCount(count, corpus.ids.length); // now, and not when the model has been measured
+  const { candidatesPerQuestion, nullPassage, signal } = options;
+  const count = nullPassage ? candidatesPerQuestion - 1 : candidatesPerQuestion;
+  checkCandidateCount(count, corpus.ids.length); // now, and not when the model has been measured
   return {
     digest: digestQuestions(questions),
     async *prepare(iteration, search) {
       const asked = itemsOfIteration(questions, iteration, options);
-      const close = yield* keptClosePassages(options, corpus, {
+      const close = yield* cachedCandidates(options, corpus, {
         name: `close-passages-${iteration}.jsonl`,
         questions: asked,
         count,
@@ -43,7 +48,7 @@ export function questionTask(
           return {
             question,
             answer: drawAnswer(asked[index]!, { seed, step }),
-            passages: withNullPassages(found, closePassages),
+            passages: withNullPassages(found, candidatesPerQuestion),
             ...(passageId !== undefined && { relevant: close[index]!.indexOf(passageId) }),
           };
         },
@@ -57,7 +62,7 @@ async function firstSearch(
   options: ResolvedOptions,
   questions: readonly TrainingQuestion[],
   count: number,
-): Promise<CloseSearch> {
+): Promise<CandidateRetriever> {
   const given = questions.every(({ contexts = [] }) => contexts.length >= count);
-  return given ? contextSearch : bm25Search(await buildBm25(readPassages(options.corpus), options));
+  return given ? givenCandidates : bm25Candidates(await buildBm25(readPassages(options.corpus), options));
 }

@@ -7,11 +7,11 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
-import type { Question } from "../../text/read-passages.ts";
-import { createIdTable } from "../../text/id-table.ts";
-import { createRandom } from "../../math/random.ts";
-import type { CorpusSurvey } from "./corpus.ts";
 import { type JsonRecord, readJsonRecords } from "../../io/json-records.ts";
+import { createRandom } from "../../math/random.ts";
+import { createIdTable } from "../../text/id-table.ts";
+import type { Question } from "../../text/read-passages.ts";
+import type { CorpusSurvey } from "./corpus.ts";
 
 /** A question with what it is trained on. */
 export interface TrainingQuestion extends Question {

@@ -2,8 +2,8 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import type { CompileOptions } from "../../tensor/session.ts";
-import { trainedOf } from "../loss/trained-parameters.ts";
 import type { GradientSteps, StepOptions } from "../gradient-cache/gradient-steps.ts";
+import { trainedOf } from "../loss/trained-parameters.ts";
 import { openOnnxOptimizer } from "./onnx-optimizer.ts";
 import { openOnnxSteps } from "./onnx-steps.ts";
 import type { Optimizer, OptimizerOptions, ParameterState } from "./optimizer.ts";

@@ -1,15 +1,15 @@
 /** What trains: one step at a time, over parameters that it holds. */
 
 import type { ModelConfig } from "../../model/config.ts";
-import type { Candidates, TokenExample } from "../loss/batch.ts";
+import { type BatchLosses, gradientAccumulator } from "../gradient-cache/gradient-accumulator.ts";
+import type { TokenExample } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/graph-inputs.ts";
 import { ownOf } from "../loss/trained-parameters.ts";
 import type { Backend, BackendOptions } from "./backend.ts";
-import { type BatchLosses, gradientAccumulator } from "../gradient-cache/gradient-accumulator.ts";
 import type { ParameterState } from "./optimizer.ts";
 
 export interface EngineOptions extends BackendOptions {
-  readonly candidates: Candidates;
+  readonly inBatchNegatives: boolean;
 }
 
 export interface StepLosses extends BatchLosses {

@@ -2,15 +2,15 @@
 
 import { join } from "node:path";
 import { readConfig } from "../../model/config.ts";
+import { loadWeights } from "../../model/load-weights.ts";
+import { parameterShapes } from "../../model/parameter-names.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
-import { loadWeights } from "../../model/load-weights.ts";
-import { parameterShapes } from "../../model/parameter-names.ts";
 import { gradientAccumulator } from "../gradient-cache/gradient-accumulator.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 import { openOnnxSteps } from "./onnx-steps.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 
 /** Questions, the answer of each, and the close passages of each, equally many. */
 export interface TextBatch {
@@ -79,7 +79,7 @@ export async function lossAndGradients(
     passages: batch.passages[i]!.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
   }));
   const tau = headWeights && (options.tau ?? config.distillationTau);
-  const stepOptions = { alpha, tau, dropout, candidates: "batch" } as const;
+  const stepOptions = { alpha, tau, dropout, inBatchNegatives: true } as const;
   await using steps = openOnnxSteps(config, parameters, stepOptions, {});
   const { nll, loss, retrieval, distillation } = await gradientAccumulator(
     config,

@@ -5,22 +5,17 @@ import { gradients } from "../../tensor/gradients.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { type CompileOptions, compile, type Session } from "../../tensor/session.ts";
 import { type Graph, type Signature, type Tracer, trace, type Value } from "../../tensor/trace.ts";
+import type { GradientSteps, StepOptions, Tensors } from "../gradient-cache/gradient-steps.ts";
 import type { Chunk } from "../loss/batch.ts";
 import { tracedDropout } from "../loss/dropout.ts";
-import { chunkObjective, chunkVectors, competition, lossesByName } from "../loss/loss-graph.ts";
 import {
   cacheSignature,
   chunkSignature,
   competitionSignature,
   type ObjectiveName,
 } from "../loss/graph-inputs.ts";
-import {
-  ownOf,
-  type TrainedParameters,
-  trainedOf,
-  trainedParameters,
-} from "../loss/trained-parameters.ts";
-import type { GradientSteps, StepOptions, Tensors } from "../gradient-cache/gradient-steps.ts";
+import { chunkObjective, chunkVectors, competition, lossesByName } from "../loss/loss-graph.ts";
+import { ownOf, type TrainedParameters, trainedOf, trainedParameters } from "../loss/trained-parameters.ts";
 import type { ParameterState } from "./optimizer.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;
@@ -94,9 +89,9 @@ export function traceChunk(
 ): Graph {
   return trace(chunkSignature(questions, passages), (tracer, input) => {
     const cache = cached ? inputsOf(tracer, cacheSignature(config, questions, options)) : undefined;
-    const scope = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
+    const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
     const trained = tracedParameters(tracer, config, options);
-    const { objective, ...losses } = chunkObjective(scope, trained, input, options, cache);
+    const { objective, ...losses } = chunkObjective(context, trained, input, options, cache);
     const sums = addedGradients(tracer, objective, trainedOf(config, options, parameters));
     return { ...lossesByName(losses), ...sums };
   });
@@ -109,8 +104,8 @@ export function traceVectors(
   { questions, passages }: Chunk,
 ): Graph {
   return trace(chunkSignature(questions, passages), (tracer, input) => {
-    const scope = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
-    return chunkVectors(scope, tracedParameters(tracer, config, options), input, options);
+    const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
+    return chunkVectors(context, tracedParameters(tracer, config, options), input, options);
   });
 }
 

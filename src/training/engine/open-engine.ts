@@ -24,9 +24,25 @@ export async function* openEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
-  const { alpha, pointer, tau, candidates, querySide, dropout = config.dropoutRate, provider } = options;
+  const {
+    alpha,
+    copyAttention,
+    tau,
+    inBatchNegatives,
+    querySide,
+    dropout = config.dropoutRate,
+    provider,
+  } = options;
   const weightDecay = querySide === "projection" ? 0 : undefined; // or the rows of other heads would decay
-  const engineOptions: EngineOptions = { alpha, pointer, tau, candidates, querySide, dropout, weightDecay };
+  const engineOptions: EngineOptions = {
+    alpha,
+    copyAttention,
+    tau,
+    inBatchNegatives,
+    querySide,
+    dropout,
+    weightDecay,
+  };
   if (options.engine === "onnxruntime") {
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });
     return trainingEngine(config, parameters, engineOptions, backend);

@@ -9,16 +9,11 @@ import type { Tensor } from "../../tensor/ops.ts";
 import { outputsAndGradients } from "../../tensor/tensorflow/gradients.ts";
 import type { TensorFlow } from "../../tensor/tensorflow/load.ts";
 import { tensorFlowOps } from "../../tensor/tensorflow/ops.ts";
-import { fedDropout } from "../loss/dropout.ts";
-import { chunkObjective, chunkVectors, competition, lossesByName } from "../loss/loss-graph.ts";
-import type { CacheInput, ChunkInput, CompetitionInput } from "../loss/graph-inputs.ts";
-import {
-  ownOf,
-  type TrainedParameters,
-  trainedOf,
-  trainedParameters,
-} from "../loss/trained-parameters.ts";
 import type { GradientSteps, StepOptions, Tensors } from "../gradient-cache/gradient-steps.ts";
+import { fedDropout } from "../loss/dropout.ts";
+import type { CacheInput, ChunkInput, CompetitionInput } from "../loss/graph-inputs.ts";
+import { chunkObjective, chunkVectors, competition, lossesByName } from "../loss/loss-graph.ts";
+import { ownOf, type TrainedParameters, trainedOf, trainedParameters } from "../loss/trained-parameters.ts";
 
 /** A parameter and the sum of its gradients. They stay where TensorFlow.js computes, and belong to the caller. */
 export interface TensorFlowParameter {

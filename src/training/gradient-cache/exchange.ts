@@ -30,7 +30,7 @@ export function joinChunks(parts: readonly Chunk[], vectors: readonly Tensors[])
       "right",
     ),
     passageOf: joinPositions(chunks),
-    candidates: candidateMask(questions, parts[0]!.passages, "batch"),
+    candidates: candidateMask(questions, parts[0]!.passages, true),
     questionsOfBatch: chunks[0]!.questionsOfBatch!,
   };
 }

@@ -3,16 +3,16 @@
 import type { ModelConfig } from "../../model/config.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { type Graph, trace } from "../../tensor/trace.ts";
-import { type Candidates, type Chunk, chunksOf, type TokenExample } from "../loss/batch.ts";
+import { type Chunk, chunksOf, type TokenExample } from "../loss/batch.ts";
 import { dropoutPools, dropoutRows, tracedDropout } from "../loss/dropout.ts";
-import { divideCompetition, joinChunks } from "./exchange.ts";
-import { chunkObjective } from "../loss/loss-graph.ts";
 import { chunkSignature, type ObjectiveName } from "../loss/graph-inputs.ts";
+import { chunkObjective } from "../loss/loss-graph.ts";
 import { trainedParameters } from "../loss/trained-parameters.ts";
+import { divideCompetition, joinChunks } from "./exchange.ts";
 import type { GradientSteps, StepOptions, Tensors } from "./gradient-steps.ts";
 
 export interface AccumulatorOptions extends StepOptions {
-  readonly candidates: Candidates;
+  readonly inBatchNegatives: boolean;
 }
 
 /** Losses of a batch; what concerns retrieval is there if it is trained. */
@@ -20,7 +20,7 @@ export interface BatchLosses {
   /** Negative log likelihood of the answers, for each of their tokens. */
   readonly nll: number;
   /** Minus the log of the attention's share that falls on the answer, for each of its tokens; there if it has a weight. */
-  readonly pointer?: number;
+  readonly copyAttention?: number;
   /** What is minimised. */
   readonly loss: number;
   readonly retrieval?: {
@@ -66,11 +66,11 @@ export function gradientAccumulator(
   };
 
   return async ({ examples, chunkQuestions, objective, key }) => {
-    const { candidates } = options;
-    const chunks = chunksOf(config, examples, chunkQuestions, candidates);
+    const { inBatchNegatives } = options;
+    const chunks = chunksOf(config, examples, chunkQuestions, inBatchNegatives);
     const dropout = drawDropout(chunks, objective, key);
     const competing = objective === "distillation" || objective === "supervised";
-    const shared = chunks.length > 1 && competing && candidates === "batch";
+    const shared = chunks.length > 1 && competing && inBatchNegatives;
     const caches = shared ? await compete(chunks, dropout) : [];
     const losses: Tensors[] = [];
     for (const [i, chunk] of chunks.entries())
@@ -107,11 +107,11 @@ function traceObjective(
   { questions, passages }: Chunk,
 ): Graph {
   return trace(chunkSignature(questions, passages), (tracer, input) => {
-    const scope = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
+    const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
     const trained = trainedParameters(tracer, config, options, (name, shape) =>
       tracer.parameter(name, shape),
     );
-    const { objective } = chunkObjective(scope, trained, input, options);
+    const { objective } = chunkObjective(context, trained, input, options);
     return { objective };
   });
 }
@@ -120,8 +120,12 @@ function sumLosses(chunks: readonly Tensors[], objective: ObjectiveName, options
   const total = (name: string): number => chunks.reduce((sum, chunk) => sum + chunk[name]!.data[0]!, 0);
   const rows = (name: string): number[][] => chunks.flatMap((chunk) => rowsOf(chunk[name]!));
   const nll = total("nll");
-  const pointer = chunks[0]!.pointer ? { pointer: total("pointer") } : undefined;
-  const reading = { nll, ...pointer, loss: nll + (pointer ? options.pointer! * pointer.pointer : 0) };
+  const copyAttention = chunks[0]!.copyAttention ? { copyAttention: total("pointer") } : undefined;
+  const reading = {
+    nll,
+    ...copyAttention,
+    loss: nll + (copyAttention ? options.copyAttention! * copyAttention.copyAttention : 0),
+  };
   if (objective === "qa") return reading;
   const retrieval = { scores: rows("scores"), ownLogProbabilities: rows("ownLogProbabilities") };
   if (objective === "marginal") return { ...reading, retrieval };

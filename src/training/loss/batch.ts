@@ -1,7 +1,7 @@
 /** Examples made of token ids, put into the tensors that the loss graph is fed with. */
 
-import type { ModelConfig } from "../../model/config.ts";
 import { padBatch } from "../../encoder/lower-session.ts";
+import type { ModelConfig } from "../../model/config.ts";
 import { positionBuckets } from "../../model/layers/relative-position.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { readingQuestionIds } from "../../text/prompts.ts";
@@ -20,7 +20,6 @@ export interface TokenExample {
 }
 
 /** Which passages compete in the retrieval distribution of a question: those of the whole batch, or its own. */
-export type Candidates = "batch" | "own";
 
 /** Some examples of a batch that are computed together. */
 export interface Chunk {
@@ -37,14 +36,14 @@ export function chunksOf(
   config: ModelConfig,
   examples: readonly TokenExample[],
   size: number,
-  candidates: Candidates,
+  inBatchNegatives: boolean,
 ): Chunk[] {
   const labels = examples.reduce((sum, { answer }) => sum + answer.length, 0);
   const totals = { questionsOfBatch: scalar(examples.length), labelsOfBatch: scalar(labels) };
   const count = Math.ceil(examples.length / size);
   return Array.from({ length: count }, (_, i) => {
     const first = i * size;
-    return chunkOf(config, examples.slice(first, first + size), first, totals, candidates);
+    return chunkOf(config, examples.slice(first, first + size), first, totals, inBatchNegatives);
   });
 }
 
@@ -54,7 +53,7 @@ function chunkOf(
   examples: readonly TokenExample[],
   first: number,
   totals: Record<"questionsOfBatch" | "labelsOfBatch", Tensor>,
-  candidates: Candidates,
+  inBatchNegatives: boolean,
 ): Chunk {
   const questions = examples.map(({ question }) => question);
   const question = padBatch([...questions, ...questions.map(readingQuestionIds)], "left", config.padId);
@@ -80,7 +79,7 @@ function chunkOf(
       pairBuckets: positionBuckets(config, "encoder", n + m),
       ...answer,
       answerTokens: answerTokens(examples, n, m, answer.answerIds.shape[1]!),
-      candidates: candidateMask(examples.length, passages, candidates),
+      candidates: candidateMask(examples.length, passages, inBatchNegatives),
       own: ownPositions(examples.length, passages),
       relevance: relevance(examples, passages),
       ...totals,
@@ -150,8 +149,8 @@ function occurrences(part: readonly number[], whole: readonly number[]): number[
 }
 
 /** 1 for each passage [Q, Q * each] that competes for a question. */
-export function candidateMask(questions: number, each: number, candidates: Candidates): Tensor {
-  const data = new Float32Array(questions * questions * each).fill(candidates === "batch" ? 1 : 0);
+export function candidateMask(questions: number, each: number, inBatchNegatives: boolean): Tensor {
+  const data = new Float32Array(questions * questions * each).fill(inBatchNegatives ? 1 : 0);
   for (const position of ownPositions(questions, each).data) data[position] = 1;
   return { data, shape: [questions, questions * each] };
 }

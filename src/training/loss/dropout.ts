@@ -6,9 +6,9 @@
  * number is drawn for each row of a tensor instead of for each number. Two rows share a mask once in `POOL_ROWS` pairs.
  */
 
+import { createRandom } from "../../math/random.ts";
 import type { Dim, Ops, Shape, Tensor } from "../../tensor/ops.ts";
 import type { Graph, Signature, Tracer, Value } from "../../tensor/trace.ts";
-import { createRandom } from "../../math/random.ts";
 
 const POOL_ROWS = 4096;
 const POOL = "dropout.pool.";

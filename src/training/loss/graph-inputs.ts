@@ -23,8 +23,8 @@ export interface RetrievalOptions {
 
 export interface ObjectiveOptions extends RetrievalOptions {
   readonly objective: ObjectiveName;
-  /** Weight of the pointer loss (`answerShares` in objective.ts), in all objectives but `marginal`. Default 0. */
-  readonly pointer?: number | undefined;
+  /** Weight of the copyAttention loss (`answerShares` in objective.ts), in all objectives but `marginal`. Default 0. */
+  readonly copyAttention?: number | undefined;
 }
 
 /** What a chunk is fed with; the sizes are of this chunk alone. */

@@ -21,9 +21,16 @@ import {
   retrievalVectors,
 } from "../../encoder/lower-layers.ts";
 import { upperStates } from "../../encoder/upper-layers.ts";
-import type { Scope } from "../../model/layers/context.ts";
-import type { Ops } from "../../tensor/ops.ts";
+import type { LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
+import type { Ops } from "../../tensor/ops.ts";
+import type {
+  CacheInput,
+  ChunkInput,
+  CompetitionInput,
+  ObjectiveOptions,
+  RetrievalOptions,
+} from "./graph-inputs.ts";
 import {
   answerShares,
   distillation,
@@ -35,13 +42,6 @@ import {
   type RetrievalInput,
   scoresOfBatch,
 } from "./loss.ts";
-import type {
-  CacheInput,
-  ChunkInput,
-  CompetitionInput,
-  ObjectiveOptions,
-  RetrievalOptions,
-} from "./graph-inputs.ts";
 import type { TrainedParameters } from "./trained-parameters.ts";
 
 /** The losses are of no axes, and the chunk's share of those of the batch; what concerns retrieval is there if it is trained. */
@@ -51,7 +51,7 @@ export interface ChunkObjective<T> {
   /** Negative log likelihood of the answers, for each of their tokens. */
   readonly nll: T;
   /** Minus the log of the attention's share that falls on the answer, for each of its tokens; there if it has a weight. */
-  readonly pointer?: T;
+  readonly copyAttention?: T;
   readonly retrieval?: {
     /** [Q, Q K]: scores of the chunk's passages, before `exp(logScale)` */
     readonly scores: T;
@@ -67,23 +67,27 @@ export interface ChunkObjective<T> {
 
 /** The objective of a chunk, which is the whole batch unless there is a `cache`. */
 export function chunkObjective<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   trained: TrainedParameters<T>,
   input: Record<ChunkInput, T>,
   options: ObjectiveOptions,
   cache?: Record<CacheInput, T>,
 ): ChunkObjective<T> {
-  const lower = lowerChunk(scope, trained, input, options);
-  if (options.objective === "marginal") return marginalObjective(scope, trained, input, lower, options);
-  const { ops } = scope;
-  const { written, crossScores, attention } = readChunk(scope, trained.model, input, lower);
-  const logits = vocabularyLogits(scope, trained.model, written);
+  const lower = lowerChunk(context, trained, input, options);
+  if (options.objective === "marginal") return marginalObjective(context, trained, input, lower, options);
+  const { ops } = context;
+  const { written, crossScores, attention } = readChunk(context, trained.model, input, lower);
+  const logits = vocabularyLogits(context, trained.model, written);
   const nll = perLabel(ops, labelLogProbabilities(ops, { logits, ...input }), input);
-  const pointer = options.pointer
+  const copyAttention = options.copyAttention
     ? perLabel(ops, answerShares(ops, { crossScores, ...input }), input)
     : undefined;
-  const reading = pointer
-    ? { nll, pointer, objective: ops.add(nll, ops.multiply(pointer, ops.scalar(options.pointer!))) }
+  const reading = copyAttention
+    ? {
+        nll,
+        copyAttention,
+        objective: ops.add(nll, ops.multiply(copyAttention, ops.scalar(options.copyAttention!))),
+      }
     : { nll, objective: nll };
   if (options.objective === "qa") return reading;
 
@@ -109,8 +113,8 @@ export function chunkObjective<T>(
 
 /** What a chunk computes besides its gradients, by name. */
 export function lossesByName<T>(chunk: Omit<ChunkObjective<T>, "objective">): Record<string, T> {
-  const { nll, pointer, retrieval, distillation } = chunk;
-  return { nll, ...(pointer && { pointer }), ...retrieval, ...distillation };
+  const { nll, copyAttention, retrieval, distillation } = chunk;
+  return { nll, ...(copyAttention && { copyAttention }), ...retrieval, ...distillation };
 }
 
 /** [Q, K]: what is known to be relevant; the attention of the questions for which nothing is. */
@@ -121,16 +125,16 @@ function knownOr<T>(ops: Ops<T>, relevance: T, attention: T): T {
 
 /** Retrieval and reading by one likelihood; a question's own passages are all that compete. */
 function marginalObjective<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   trained: TrainedParameters<T>,
   input: Record<ChunkInput, T>,
   lower: LowerChunk<T>,
   options: ObjectiveOptions,
 ): ChunkObjective<T> {
-  const { ops } = scope;
+  const { ops } = context;
   const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
   const ownLogProbabilities = ops.logSoftmax(ops.multiply(ownScores, ops.exp(trained.logScale)));
-  const ofPairs = labelLogProbabilities(ops, readPairs(scope, trained.model, input, lower)); // [Q K, T]
+  const ofPairs = labelLogProbabilities(ops, readPairs(context, trained.model, input, lower)); // [Q K, T]
   const answers = ops.reshape(ops.sum(ofPairs, [1]), ops.shape(ownScores));
   const likelihood = marginalLogLikelihood(ops, { answers, passages: ownLogProbabilities });
   const nll = perLabel(ops, likelihood, input);
@@ -145,12 +149,12 @@ function perLabel<T>(ops: Ops<T>, logProbabilities: T, { labelsOfBatch }: Record
 
 /** Step 1: what the chunks of a batch show each other. */
 export function chunkVectors<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   trained: TrainedParameters<T>,
   input: Record<ChunkInput, T>,
   options: RetrievalOptions,
 ): { queries: T; keys: T } {
-  const { queries, keys } = lowerChunk(scope, trained, input, options);
+  const { queries, keys } = lowerChunk(context, trained, input, options);
   return { queries, keys };
 }
 
@@ -174,22 +178,22 @@ interface LowerChunk<T> extends RetrievalInput<T> {
 }
 
 function lowerChunk<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   { model }: TrainedParameters<T>,
   input: Record<ChunkInput, T>,
   { tau }: RetrievalOptions,
 ): LowerChunk<T> {
-  const { retrieved, questionMask, read } = lowerQuestions(scope, model, input);
-  const passageStates = lowerStates(scope, model, {
+  const { retrieved, questionMask, read } = lowerQuestions(context, model, input);
+  const passageStates = lowerStates(context, model, {
     ids: input.passageIds,
     mask: input.passageMask,
     buckets: input.passageBuckets,
   });
   const vectors = tau === undefined ? oneHead<T> : headVectors<T>;
   return {
-    queries: vectors(scope, querySide(model), retrieved, "query"),
+    queries: vectors(context, querySide(model), retrieved, "query"),
     questionMask,
-    keys: vectors(scope, model, passageStates, "key"),
+    keys: vectors(context, model, passageStates, "key"),
     passageMask: input.passageMask,
     questionStates: read,
     passageStates,
@@ -198,92 +202,96 @@ function lowerChunk<T>(
 
 /** States of the questions as they are retrieved, of which `questionMask` is the mask, and as they are read: [Q, n, modelSize]. */
 function lowerQuestions<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   model: ModelParameters<T>,
   { questionIds, questionMask, questionBuckets: buckets, labels }: Record<ChunkInput, T>,
 ): { retrieved: T; questionMask: T; read: T } {
-  const { ops, config } = scope;
+  const { ops, config } = context;
   const [questions] = ops.shape(labels);
   const halves = (x: T): [T, T] => ops.split(x, 0, [questions!, questions!]) as [T, T];
   const masks = halves(questionMask);
   if (!config.queryEncoder) {
-    const states = lowerStates(scope, model, { ids: questionIds, mask: questionMask, buckets });
+    const states = lowerStates(context, model, { ids: questionIds, mask: questionMask, buckets });
     const [retrieved, read] = halves(states);
     return { retrieved, questionMask: masks[0], read };
   }
   const ids = halves(questionIds);
   return {
-    retrieved: lowerStates(scope, querySide(model), { ids: ids[0], mask: masks[0], buckets }),
+    retrieved: lowerStates(context, querySide(model), { ids: ids[0], mask: masks[0], buckets }),
     questionMask: masks[0],
-    read: lowerStates(scope, model, { ids: ids[1], mask: masks[1], buckets }),
+    read: lowerStates(context, model, { ids: ids[1], mask: masks[1], buckets }),
   };
 }
 
 /** What the configured head compares: [batch, length, modelSize] -> [batch, 1, length, headSize]. */
 function oneHead<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   parameters: LowerParameters<T>,
   states: T,
   projection: "query" | "key",
 ): T {
-  const { ops, config } = scope;
+  const { ops, config } = context;
   const [batch, length] = ops.shape(states);
-  const vectors = retrievalVectors(scope, parameters, states, projection);
+  const vectors = retrievalVectors(context, parameters, states, projection);
   return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
 }
 
 /** All passages of a question at once: -> `written` [Q, T, modelSize], `crossScores` as of `decode`, `attention` [Q, K]. */
 function readChunk<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   model: ModelParameters<T>,
   input: Record<ChunkInput, T>,
   lower: LowerChunk<T>,
 ): { written: T; crossScores: T; attention: T } {
-  const { ops, config } = scope;
-  const { states, owners } = pairStates(scope, model, input, lower);
+  const { ops, config } = context;
+  const { states, owners } = pairStates(context, model, input, lower);
   const [questions] = ops.shape(input.labels) as [number];
-  const { states: written, crossScores } = decode(scope, model, {
+  const { states: written, crossScores } = decode(context, model, {
     ids: input.answerIds,
     buckets: input.answerBuckets,
-    cross: crossKeyValues(scope, model, ops.reshape(states, [questions, -1, config.modelSize])),
+    cross: crossKeyValues(context, model, ops.reshape(states, [questions, -1, config.modelSize])),
     crossMask: ops.reshape(input.pairMask, [questions, -1]),
   });
-  return { written, crossScores, attention: targetAttention(scope, crossScores, owners.length / questions) };
+  return {
+    written,
+    crossScores,
+    attention: targetAttention(context, crossScores, owners.length / questions),
+  };
 }
 
 /** Each passage of a question alone: -> `logits` [Q K, T, vocabulary], with the labels of each pair. */
 function readPairs<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   model: ModelParameters<T>,
   input: Record<ChunkInput, T>,
   lower: LowerChunk<T>,
 ): { logits: T; labels: T; labelMask: T } {
-  const { ops } = scope;
-  const { states, owners } = pairStates(scope, model, input, lower);
+  const { ops } = context;
+  const { states, owners } = pairStates(context, model, input, lower);
   const ofPairs = (x: T): T => ops.gather(x, ops.constant({ data: owners, shape: [owners.length] }));
-  const { states: written } = decode(scope, model, {
+  const { states: written } = decode(context, model, {
     ids: ofPairs(input.answerIds),
     buckets: input.answerBuckets,
-    cross: crossKeyValues(scope, model, states),
+    cross: crossKeyValues(context, model, states),
     crossMask: input.pairMask,
   });
-  const logits = vocabularyLogits(scope, model, written);
+  const logits = vocabularyLogits(context, model, written);
   return { logits, labels: ofPairs(input.labels), labelMask: ofPairs(input.labelMask) };
 }
 
 /** Questions with their passages through the upper layers: `states` [Q K, n + m, modelSize], and the question of each pair. */
 function pairStates<T>(
-  scope: Scope<T>,
+  context: LayerContext<T>,
   model: ModelParameters<T>,
   input: Record<ChunkInput, T>,
   { questionStates, passageStates }: LowerChunk<T>,
 ): { states: T; owners: Int32Array } {
-  const { ops } = scope;
+  const { ops } = context;
   const [questions] = ops.shape(input.labels) as [number];
   const [pairs] = ops.shape(input.passageOf) as [number];
   const owners = Int32Array.from({ length: pairs }, (_, pair) => Math.floor(pair / (pairs / questions)));
   const asked = ops.gather(questionStates, ops.constant({ data: owners, shape: [pairs] })); // padded on the left
-  const states = upperStates(scope, model, {
+  const states = upperStates(context, model, {
     states: ops.concat([asked, ops.gather(passageStates, input.passageOf)], 1),
     mask: input.pairMask,
     buckets: input.pairBuckets,

@@ -104,7 +104,7 @@ export function labelLogProbabilities<T>(ops: Ops<T>, input: { logits: T; labels
 
 /**
  * How much of the decoder's attention falls on the answer: at each of its tokens, the share of the last block's
- * cross-attention, mean over heads, that goes to where the token stands in the passages. The pointer loss is minus its
+ * cross-attention, mean over heads, that goes to where the token stands in the passages. The copyAttention loss is minus its
  * logarithm; a model that has to copy answers learns much sooner where to look (See et al. 2017; Mi et al. 2016 supervise attention so).
  *
  * crossScores [Q, heads, T, tokens of all passages]; answerTokens float32 [Q, T, tokens of all passages] is 1 where the

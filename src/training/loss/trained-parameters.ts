@@ -1,9 +1,9 @@
 /** What is trained: the model's parameters and the objective's own, or the query side alone. */
 
 import type { ModelConfig } from "../../model/config.ts";
-import type { Ops } from "../../tensor/ops.ts";
 import { buildParameters, isOfQueryEncoder, type Leaf } from "../../model/parameter-names.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
+import type { Ops } from "../../tensor/ops.ts";
 import type { RetrievalOptions } from "./graph-inputs.ts";
 
 export interface TrainedParameters<T> {

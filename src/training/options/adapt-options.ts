@@ -2,14 +2,14 @@
 
 import { resolve } from "node:path";
 import { InputError } from "../../io/errors.ts";
-import { type ResolvedOptions, type RunOptions, withDefaults } from "./train-options.ts";
 import type { SourcePassage, Tagger } from "../salient-spans/index.ts";
+import { type ResolvedOptions, type RunOptions, withDefaults } from "./train-options.ts";
 
 /** What a model is adapted with: masked sentences of the corpus, questions and answers, relevance labels. */
 export type SourceName = "spans" | "questions" | "labels";
 
 /**
- * Of those that are not said, `iterations` is 1, `steps` once through the examples (50 to 1,000), `closePassages` 4 or those that
+ * Of those that are not said, `iterations` is 1, `steps` once through the examples (50 to 1,000), `candidatesPerQuestion` 4 or those that
  * the corpus has, `alpha` 1, and `objective` `supervised`: a labelled passage, the passage that a question was asked about, and the one that a
  * masked sentence is from are known to be relevant.
  */
@@ -18,7 +18,7 @@ export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsuper
   readonly data?: string | undefined;
   /** Queries that `qrels` labels: see `readQuestions`. */
   readonly queries?: string | undefined;
-  /** Relevance labels: see `readJudgements`. */
+  /** Relevance labels: see `readQrels`. */
   readonly qrels?: string | undefined;
   /** Train on masked sentences. Default: if there is nothing else to train on. */
   readonly spans?: boolean | undefined;
@@ -31,12 +31,12 @@ export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsuper
   /** Finds the spans to mask. Default: names and dates in English. */
   readonly tagger?: Tagger | undefined;
   /** Steps between two looks at retrieval. Default: a tenth of all steps, but 10 to 200. */
-  readonly probeSteps?: number | undefined;
+  readonly monitorSteps?: number | undefined;
   /** Say what would be done, and show samples. */
   readonly dryRun?: boolean | undefined;
 }
 
-type Defaulted = "sourcePassage" | "probeSteps";
+type Defaulted = "sourcePassage" | "monitorSteps";
 
 export type ResolvedAdaptOptions = ResolvedOptions &
   AdaptOptions & { readonly [Name in Defaulted]-?: NonNullable<AdaptOptions[Name]> };
@@ -89,12 +89,12 @@ export function withAdaptDefaults(
   }
   const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, Math.ceil(examples / questions)));
   const all = steps * (options.iterations ?? 1);
-  const closePassages = options.closePassages ?? Math.min(CLOSE_PASSAGES, passages);
+  const candidatesPerQuestion = options.candidatesPerQuestion ?? Math.min(CLOSE_PASSAGES, passages);
   const alpha = options.alpha ?? 1;
   return {
-    ...withDefaults({ ...options, unsupervisedSteps: 0, steps, closePassages, alpha, objective }),
+    ...withDefaults({ ...options, unsupervisedSteps: 0, steps, candidatesPerQuestion, alpha, objective }),
     sourcePassage: options.sourcePassage ?? "without-sentence",
-    probeSteps: options.probeSteps ?? Math.max(10, Math.min(200, Math.round(all / 10))),
+    monitorSteps: options.monitorSteps ?? Math.max(10, Math.min(200, Math.round(all / 10))),
   };
 }
 

@@ -2,7 +2,6 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { Provider } from "../../tensor/session.ts";
-import type { Candidates } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/graph-inputs.ts";
 import type { QuerySide } from "../loss/trained-parameters.ts";
 
@@ -46,24 +45,24 @@ export interface TrainOptions {
   /** Questions of a step. Default 16. */
   readonly questions?: number | undefined;
   /** Close passages of a question. Default 8. */
-  readonly closePassages?: number | undefined;
+  readonly candidatesPerQuestion?: number | undefined;
   /** Whether one of the close passages is empty (REALM): `withNullPassages`. Default: with the objective `marginal`. */
   readonly nullPassage?: boolean | undefined;
   /** Default `distillation`. */
   readonly objective?: ObjectiveName | undefined;
   /** Weight of the distillation loss. Default 8, as in the paper. */
   readonly alpha?: number | undefined;
-  /** Weight of the pointer loss, which draws the decoder's attention to the answer where it stands in a passage. Default 0. */
-  readonly pointer?: number | undefined;
+  /** Weight of the copyAttention loss, which draws the decoder's attention to the answer where it stands in a passage. Default 0. */
+  readonly copyAttention?: number | undefined;
   /** Whether the passages of other questions compete as well (`batch`) or a question's own alone. Default `batch`. */
-  readonly candidates?: Candidates | undefined;
+  readonly inBatchNegatives?: boolean | undefined;
   /** Learn which head retrieves, at this temperature; default: the head of the configuration is the one. */
   readonly tau?: number | undefined;
   /**
    * Have the head retrieve whose scores agree best with whether a passage contains an answer, before training (section 2.3),
    * instead of that of the configuration. Default false.
    */
-  readonly probeHeads?: boolean | undefined;
+  readonly selectHead?: boolean | undefined;
   /** Peak learning rate. Default 5e-5, as in the paper. */
   readonly learningRate?: number | undefined;
   /** Train this and nothing else: an index that was made before serves on. Default: everything is trained. */
@@ -97,11 +96,11 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
     steps: 500,
     qaSteps: 0,
     questions: 16,
-    closePassages: 8,
+    candidatesPerQuestion: 8,
     nullPassage: options.objective === "marginal",
     objective: "distillation" as ObjectiveName,
     alpha: 8,
-    candidates: "batch" as Candidates,
+    inBatchNegatives: true,
     learningRate: 5e-5,
     engine: "onnxruntime" as EngineName,
     maxPassageTokens: 512,
@@ -110,18 +109,18 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
     resume: false,
     ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
   } as Given & ResolvedOptions;
-  if (resolved.nullPassage && resolved.closePassages < 2)
+  if (resolved.nullPassage && resolved.candidatesPerQuestion < 2)
     throw new InputError({
-      where: "closePassages",
+      where: "candidatesPerQuestion",
       expected: "2 or more, one of them the null passage",
-      got: `${resolved.closePassages}`,
+      got: `${resolved.candidatesPerQuestion}`,
       remedy: "give another value",
     });
-  if (resolved.pointer && resolved.objective === "marginal")
+  if (resolved.copyAttention && resolved.objective === "marginal")
     throw new InputError({
       where: "pointer",
       expected: "0 with the objective marginal, which reads passages one by one",
-      got: `${resolved.pointer}`,
+      got: `${resolved.copyAttention}`,
       remedy: "leave it out or take another objective",
     });
   return resolved;
@@ -131,10 +130,16 @@ function checkNumbers(options: RunOptions): void {
   const count: Range = [(value) => Number.isInteger(value) && value >= 1, "a whole number from 1 on"];
   const countOrNone: Range = [(value) => Number.isInteger(value) && value >= 0, "a whole number from 0 on"];
   const ranges: Partial<Record<keyof RunOptions, Range>> = {
-    ...{ devQuestions: count, iterations: count, steps: count, questions: count, closePassages: count },
+    ...{
+      devQuestions: count,
+      iterations: count,
+      steps: count,
+      questions: count,
+      candidatesPerQuestion: count,
+    },
     ...{ refreshSteps: count, unsupervisedSteps: countOrNone, qaSteps: countOrNone },
     alpha: [(value) => value >= 0, "a number from 0 on"],
-    pointer: [(value) => value >= 0, "a number from 0 on"],
+    copyAttention: [(value) => value >= 0, "a number from 0 on"],
     tau: [(value) => value > 0, "a number above 0"],
     learningRate: [(value) => value >= 0, "a number from 0 on"],
     dropout: [(value) => value >= 0 && value < 1, "a share from 0 to below 1"],
@@ -157,11 +162,11 @@ type Defaulted =
   | "steps"
   | "qaSteps"
   | "questions"
-  | "closePassages"
+  | "candidatesPerQuestion"
   | "nullPassage"
   | "objective"
   | "alpha"
-  | "candidates"
+  | "inBatchNegatives"
   | "learningRate"
   | "engine"
   | "maxPassageTokens"

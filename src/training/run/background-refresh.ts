@@ -15,15 +15,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
+import { finished } from "../../io/progress.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { CorpusSurvey } from "../data/corpus.ts";
 import type { ExampleSource } from "../data/example-source.ts";
 import type { TrainingTask } from "../data/task.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 import { startBackgroundSearch } from "./background-search.ts";
 import { type IndexingSettings, indexingSettings } from "./current-model.ts";
-import { finished } from "../../io/progress.ts";
 import type { TrainingEvent } from "./events.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 
 /** Examples, and how many steps the model had done that found their close passages; undefined where no model did. */
 export interface FoundExamples {

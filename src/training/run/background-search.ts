@@ -1,21 +1,23 @@
-/** Close passages as the model of a snapshot finds them, in a process of its own: `close-search-process.ts`. */
+/** Close passages as the model of a snapshot finds them, in a process of its own: `candidate-search-process.ts`. */
 
 import { fork } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InputError } from "../../io/errors.ts";
-import type { CloseSearch } from "../data/candidates.ts";
+import type { CandidateRetriever } from "../data/candidates.ts";
 import type { IndexingSettings } from "./current-model.ts";
 
-/** What the process is told: the arguments of a `CloseSearch`. */
-export type SearchRequest = Readonly<Parameters<CloseSearch>>;
+/** What the process is told: the arguments of a `CandidateRetriever`. */
+export type SearchRequest = Readonly<Parameters<CandidateRetriever>>;
 
 /** What it answers to each request. */
-export type SearchReply = { readonly found: Awaited<ReturnType<CloseSearch>> } | { readonly error: string };
+export type SearchReply =
+  | { readonly found: Awaited<ReturnType<CandidateRetriever>> }
+  | { readonly error: string };
 
 /** This file's extension is the program's: `.ts` in a checkout, `.js` in the package. */
-const PROGRAM: URL = new URL(`close-search-process${extname(import.meta.url)}`, import.meta.url);
+const PROGRAM: URL = new URL(`candidate-search-process${extname(import.meta.url)}`, import.meta.url);
 
 /**
  * Starts the process, at the lowest priority. Until the corpus is indexed its first answer is waited for. It ends with
@@ -23,7 +25,7 @@ const PROGRAM: URL = new URL(`close-search-process${extname(import.meta.url)}`, 
  *
  * @returns a search for one request at a time. @throws {InputError} by the search, where the process fails or is killed.
  */
-export function startBackgroundSearch(settings: IndexingSettings, signal: AbortSignal): CloseSearch {
+export function startBackgroundSearch(settings: IndexingSettings, signal: AbortSignal): CandidateRetriever {
   const child = fork(fileURLToPath(PROGRAM), [JSON.stringify(settings)], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     signal,

@@ -4,10 +4,10 @@
  */
 
 import { on } from "node:events";
-import type { CloseSearch } from "../data/candidates.ts";
+import { finished, reporting } from "../../io/progress.ts";
+import type { CandidateRetriever } from "../data/candidates.ts";
 import type { SearchReply, SearchRequest } from "./background-search.ts";
 import { type IndexingSettings, modelSearch, withIndexedModel } from "./current-model.ts";
-import { finished, reporting } from "../../io/progress.ts";
 
 process.on("disconnect", () => process.exit());
 process.on("SIGINT", () => {}); // Ctrl-C reaches both: the run saves, and then ends this one
@@ -15,7 +15,7 @@ process.on("SIGINT", () => {}); // Ctrl-C reaches both: the run saves, and then 
 const requests = on(process, "message") as AsyncIterable<[SearchRequest]>; // from now on: none is missed while indexing
 const settings: IndexingSettings = JSON.parse(process.argv[2]!);
 
-async function answer(search: CloseSearch): Promise<void> {
+async function answer(search: CandidateRetriever): Promise<void> {
   for await (const [request] of requests) await reply({ found: await search(...request) });
 }
 

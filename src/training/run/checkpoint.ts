@@ -12,10 +12,10 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { InputError, systemProblem } from "../../io/errors.ts";
-import { replaceFile } from "../../io/replace-file.ts";
 import { openSafetensors } from "../../checkpoints/safetensors.ts";
 import { writeSafetensors } from "../../checkpoints/write-safetensors.ts";
+import { InputError, systemProblem } from "../../io/errors.ts";
+import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 
 export interface Checkpoint {

@@ -2,17 +2,17 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ModelConfig } from "../../model/config.ts";
 import { InputError } from "../../io/errors.ts";
+import { reporting } from "../../io/progress.ts";
+import type { ModelConfig } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Provider } from "../../tensor/session.ts";
-import type { ParameterState } from "../engine/optimizer.ts";
-import type { CloseSearch } from "../data/candidates.ts";
+import type { CandidateRetriever } from "../data/candidates.ts";
 import { type CorpusSurvey, readUnchanged } from "../data/corpus.ts";
-import { reporting } from "../../io/progress.ts";
-import type { TrainingEvent } from "./events.ts";
+import type { ParameterState } from "../engine/optimizer.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
+import type { TrainingEvent } from "./events.ts";
 import { saveModel } from "./save-model.ts";
 
 /** Where a model lies, and what it is to index. */
@@ -83,7 +83,7 @@ async function* indexCorpus(
 
 /** Close passages as the model finds them. */
 export const modelSearch =
-  (model: ReAtt, index: TokenIndex): CloseSearch =>
+  (model: ReAtt, index: TokenIndex): CandidateRetriever =>
   async (questions, topK) => {
     const hits = await model.retrieve(
       questions.map(({ question }) => question),

@@ -1,11 +1,11 @@
 /** The questions that a run is measured on, and how BM25 does on them. */
 
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
-import type { Baseline } from "../report/report.ts";
 import { type CorpusSurvey, pickPassages, readUnchanged } from "../data/corpus.ts";
 import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
-import { CUTOFFS, recallOf } from "./evaluate.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
+import type { Baseline } from "../report/report.ts";
+import { CUTOFFS, recallOf } from "./evaluate.ts";
 
 export interface DevSet {
   readonly questions: readonly TrainingQuestion[];

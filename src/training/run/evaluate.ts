@@ -5,8 +5,8 @@ import type { Measures } from "../../evaluation/measures.ts";
 import type { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Passage } from "../../text/passage.ts";
-import type { SampleReply } from "../report/report.ts";
 import type { TrainingQuestion } from "../data/training-questions.ts";
+import type { SampleReply } from "../report/report.ts";
 
 export const CUTOFFS: readonly number[] = [1, 5, 20];
 const PASSAGES_READ = 10;

@@ -4,14 +4,14 @@ import type { Measures } from "../../evaluation/measures.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import type { EngineEvent } from "../engine/open-engine.ts";
-import type { HeadProbe } from "./rank-heads.ts";
-import type { ProbeOutcome } from "./retrieval-monitor.ts";
+import type { HeadAgreement } from "./rank-heads.ts";
+import type { MonitorOutcome } from "./retrieval-monitor.ts";
 
 export type TrainingEvent =
   | ProgressEvent
   | EngineEvent
   /** How well each head of the retrieval layer retrieves before training; the first one is taken. */
-  | { readonly type: "heads"; readonly heads: readonly HeadProbe[] }
+  | { readonly type: "heads"; readonly heads: readonly HeadAgreement[] }
   | {
       readonly type: "step";
       /** Steps done, and of how many in all stages. */
@@ -47,6 +47,6 @@ export interface TrainingResult {
   /** On dev, where there is one: before training, and of the model in `folder`. */
   readonly before?: Measures | undefined;
   readonly after?: Measures | undefined;
-  /** What the task's probe said, where it has one. */
-  readonly probe?: ProbeOutcome | undefined;
+  /** What the task's monitor said, where it has one. */
+  readonly monitor?: MonitorOutcome | undefined;
 }

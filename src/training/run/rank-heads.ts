@@ -4,7 +4,6 @@
  */
 
 import { join } from "node:path";
-import { type ModelConfig, readConfig } from "../../model/config.ts";
 import {
   type EncoderInput,
   headVectors,
@@ -14,25 +13,26 @@ import {
 } from "../../encoder/lower-layers.ts";
 import { padBatch } from "../../encoder/lower-session.ts";
 import { containsAnswer } from "../../evaluation/answers.ts";
+import { type ModelConfig, readConfig } from "../../model/config.ts";
+import { inferenceContext } from "../../model/layers/context.ts";
 import { positionBuckets } from "../../model/layers/relative-position.ts";
-import { inferenceScope } from "../../model/layers/context.ts";
+import { loadWeights } from "../../model/load-weights.ts";
+import { buildParameters } from "../../model/parameter-names.ts";
 import { compile } from "../../tensor/session.ts";
 import { type Graph, trace, type Value } from "../../tensor/trace.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
-import { loadWeights } from "../../model/load-weights.ts";
-import { buildParameters } from "../../model/parameter-names.ts";
 import { headScores } from "../loss/loss.ts";
 
-export interface HeadProbe {
+export interface HeadAgreement {
   readonly head: number;
   /** Pearson's correlation of the head's scores with "contains an answer", averaged over questions. */
   readonly correlation: number;
 }
 
 /** A question with passages, of which some contain an answer and some do not. */
-export interface HeadProbeQuestion {
+export interface HeadSelectionQuestion {
   readonly question: string;
   readonly answers: readonly string[];
   readonly passages: readonly Passage[];
@@ -41,10 +41,10 @@ export interface HeadProbeQuestion {
 const MAX_PASSAGE_TOKENS = 512;
 
 /** All heads of the retrieval layer, the best first. Questions whose passages are all alike tell nothing and are left out. */
-export async function probeHeads(
+export async function rankHeads(
   folder: string,
-  questions: readonly HeadProbeQuestion[],
-): Promise<HeadProbe[]> {
+  questions: readonly HeadSelectionQuestion[],
+): Promise<HeadAgreement[]> {
   const config = await readConfig(folder);
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
   await using session = await compile(traceHeads(config), { weights: await loadWeights(folder, config) });
@@ -90,13 +90,13 @@ function traceHeads(config: ModelConfig): Graph {
       passageBuckets: ["int32", "m", "m"],
     },
     (ops, { questionIds, questionMask, questionBuckets, passageIds: ids, passageMask, passageBuckets }) => {
-      const scope = inferenceScope(ops, config);
+      const context = inferenceContext(ops, config);
       const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
       const vectors = (
         lower: LowerParameters<Value>,
         input: EncoderInput<Value>,
         projection: "query" | "key",
-      ): Value => headVectors(scope, lower, lowerStates(scope, lower, input), projection);
+      ): Value => headVectors(context, lower, lowerStates(context, lower, input), projection);
       const asked = { ids: questionIds, mask: questionMask, buckets: questionBuckets };
       const read = { ids, mask: passageMask, buckets: passageBuckets };
       const queries = vectors(querySide(parameters), asked, "query");

@@ -6,14 +6,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { ModelConfig } from "../../model/config.ts";
 import type { Measures } from "../../evaluation/measures.ts";
-import { ReAtt } from "../../reatt.ts";
 import { replaceFile } from "../../io/replace-file.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { ReAtt } from "../../reatt.ts";
+import type { RetrievalMonitor } from "../data/task.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import type { Probe } from "../data/task.ts";
-import type { TrainingEvent } from "./events.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
+import type { TrainingEvent } from "./events.ts";
 import { saveModel } from "./save-model.ts";
 
 /** How far down a relevant passage is looked for. */
@@ -26,13 +26,13 @@ const TOLERATED_LOSS = 0.1;
 const CHANCE = 2;
 
 /** One measurement: for each question, 1 / the rank of the first relevant passage; 0 if there is none. */
-export interface ProbeRecord {
+export interface MonitorRecord {
   readonly step: number;
   readonly reciprocalRanks: readonly number[];
 }
 
-/** What the probe said of a run. */
-export interface ProbeOutcome {
+/** What the monitor said of a run. */
+export interface MonitorOutcome {
   readonly before: Measures;
   /** Of the model that was kept, which is that of `step`. */
   readonly after: Measures;
@@ -42,11 +42,11 @@ export interface ProbeOutcome {
 }
 
 /** Measures `parameters`, as a model with an index of the probe's passages. */
-export async function* measureProbe(
+export async function* measureRetrieval(
   options: ResolvedOptions,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  { questions, passages }: Probe,
+  { questions, passages }: RetrievalMonitor,
 ): AsyncGenerator<TrainingEvent, number[]> {
   yield { type: "stage", name: "measuring retrieval" };
   const folder = join(options.out, "checkpoint", "probe");
@@ -66,7 +66,7 @@ export async function* measureProbe(
 }
 
 /** `mrr`, and `recall@k`: the share of questions with a relevant passage among the first k. */
-export function measuresOf({ reciprocalRanks }: ProbeRecord): Measures {
+export function measuresOf({ reciprocalRanks }: MonitorRecord): Measures {
   const recall = CUTOFFS.map((k) => [
     `recall@${k}`,
     average(reciprocalRanks.map((value) => Number(value >= 1 / k))),
@@ -75,7 +75,7 @@ export function measuresOf({ reciprocalRanks }: ProbeRecord): Measures {
 }
 
 /** The measurement of highest mean reciprocal rank; the later of two equal ones. */
-export function bestOf(records: readonly ProbeRecord[]): ProbeRecord {
+export function bestOf(records: readonly MonitorRecord[]): MonitorRecord {
   return records.reduce((best, record) => (mrr(record) >= mrr(best) ? record : best));
 }
 
@@ -84,7 +84,7 @@ export function bestOf(records: readonly ProbeRecord[]): ProbeRecord {
  *
  *     mean(d) > 0.1 mrr(first)   and   mean(d) > 2 sd(d) / sqrt(n)
  */
-export function hasCollapsed(records: readonly ProbeRecord[]): boolean {
+export function hasCollapsed(records: readonly MonitorRecord[]): boolean {
   const [first, last] = [records[0], records.at(-1)];
   if (!first || !last) return false;
   const losses = first.reciprocalRanks.map((value, i) => value - last.reciprocalRanks[i]!);
@@ -94,7 +94,7 @@ export function hasCollapsed(records: readonly ProbeRecord[]): boolean {
   return loss > TOLERATED_LOSS * mrr(first) && loss > chance;
 }
 
-export function outcomeOf(records: readonly ProbeRecord[]): ProbeOutcome {
+export function outcomeOf(records: readonly MonitorRecord[]): MonitorOutcome {
   const best = bestOf(records);
   return {
     before: measuresOf(records[0]!),
@@ -108,17 +108,17 @@ const recordsFile = (out: string): string => join(out, "checkpoint", "probe.json
 const description = z.array(z.object({ step: z.int(), reciprocalRanks: z.array(z.number()) }));
 
 /** Keeps the measurements for a run that is resumed. */
-export async function writeProbeRecords(out: string, records: readonly ProbeRecord[]): Promise<void> {
+export async function writeMonitorRecords(out: string, records: readonly MonitorRecord[]): Promise<void> {
   await replaceFile(recordsFile(out), (handle) => handle.writeFile(JSON.stringify(records)));
 }
 
 /** Those up to the step that the run goes on from. */
-export async function readProbeRecords(out: string, step: number): Promise<ProbeRecord[]> {
+export async function readMonitorRecords(out: string, step: number): Promise<MonitorRecord[]> {
   const records = description.parse(JSON.parse(await readFile(recordsFile(out), "utf8")));
   return records.filter((record) => record.step <= step);
 }
 
-const mrr = ({ reciprocalRanks }: ProbeRecord): number => average(reciprocalRanks);
+const mrr = ({ reciprocalRanks }: MonitorRecord): number => average(reciprocalRanks);
 
 const average = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -5,14 +5,14 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { replaceFile } from "../../io/replace-file.ts";
+import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { StepLosses } from "../engine/engine.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
 import { type Baseline, type Sample, type SampleReply, writeReport } from "../report/report.ts";
 import { openTensorBoard } from "../report/tensorboard.ts";
-import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { DevResult } from "./evaluate.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 
 /** Questions shown in the report. */
 const SAMPLES = 20;
@@ -178,7 +178,7 @@ function scalarsOf({ step, ...metrics }: MetricsRecord): Record<string, number> 
 
 function lossRecord({
   nll,
-  pointer,
+  copyAttention,
   loss,
   gradientNorm,
   retrieval,
@@ -186,7 +186,7 @@ function lossRecord({
 }: StepLosses): Record<string, number> {
   return {
     nll,
-    ...(pointer === undefined ? {} : { pointer }),
+    ...(copyAttention === undefined ? {} : { copyAttention }),
     loss,
     gradientNorm,
     ...(retrieval ? { ownProbability: average(retrieval.ownLogProbabilities.map(probability)) } : {}),

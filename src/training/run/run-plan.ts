@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import type { ModelConfig } from "../../model/config.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import type { Checkpoint } from "./checkpoint.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
+import type { Checkpoint } from "./checkpoint.ts";
 
 const TRAINED = { all: "all", projection: "query side", layers: "query encoder" } as const;
 
@@ -18,15 +18,24 @@ export function planOf(
   data: string,
   corpus: string,
 ): Checkpoint["plan"] {
-  const { unsupervisedSteps, qaSteps, iterations, steps, questions, closePassages, nullPassage } = options;
-  const { objective, alpha, pointer, candidates, tau = "fixed head", querySide } = options;
+  const { unsupervisedSteps, qaSteps, iterations, steps, questions, candidatesPerQuestion, nullPassage } =
+    options;
+  const { objective, alpha, copyAttention, inBatchNegatives, tau = "fixed head", querySide } = options;
   const { refresh, refreshSteps } = options;
   const { learningRate, dropout = "of the model", maxPassageTokens, maxAnswerTokens, engine, seed } = options;
   return {
-    ...{ unsupervisedSteps, iterations, steps, qaSteps, questions, closePassages },
+    ...{ unsupervisedSteps, iterations, steps, qaSteps, questions },
+    closePassages: candidatesPerQuestion,
     nullPassage: nullPassage ? "one" : "none",
-    ...(pointer ? { pointer } : {}),
-    ...{ objective, alpha, candidates, retrievalHead, tau, trained: TRAINED[querySide ?? "all"] },
+    ...(copyAttention ? { pointer: copyAttention } : {}),
+    ...{
+      objective,
+      alpha,
+      candidates: inBatchNegatives ? "batch" : "own",
+      retrievalHead,
+      tau,
+      trained: TRAINED[querySide ?? "all"],
+    },
     // a run that says nothing of it waited between iterations, as all did before there was a choice
     ...(refresh === "iterations" ? {} : { refresh }),
     ...(refresh === "background" ? { refreshSteps } : {}),

@@ -2,9 +2,9 @@
 
 import { copyFile, mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { type FloatType, writeSafetensors } from "../../checkpoints/write-safetensors.ts";
 import { type ModelConfig, writeConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
-import { type FloatType, writeSafetensors } from "../../checkpoints/write-safetensors.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 

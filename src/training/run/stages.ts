@@ -1,15 +1,15 @@
 /** The stages of a run. In each of them the learning rate rises and falls once. */
 
+import { createRandom, type Random } from "../../math/random.ts";
 import { passageIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { TokenExample } from "../loss/batch.ts";
-import type { ObjectiveName } from "../loss/graph-inputs.ts";
-import { createRandom, type Random } from "../../math/random.ts";
 import { type CorpusSurvey, pickPassages } from "../data/corpus.ts";
 import { drawIndexes, type ExampleSource, examplesOfStep, longestFirst } from "../data/example-source.ts";
 import { corrupt, noiseSpans } from "../data/span-corruption.ts";
-import type { TrainingEvent } from "./events.ts";
+import type { TokenExample } from "../loss/batch.ts";
+import type { ObjectiveName } from "../loss/graph-inputs.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
+import type { TrainingEvent } from "./events.ts";
 
 const SENTINELS = 100; // of T5's vocabulary
 

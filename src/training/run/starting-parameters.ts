@@ -1,12 +1,12 @@
 /** What a run begins with: the parameters of its model, or random ones, and the objective's own. */
 
+import { hasWeights } from "../../checkpoints/open.ts";
 import { type ModelConfig, readConfig } from "../../model/config.ts";
+import { initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
-import { hasWeights } from "../../checkpoints/open.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
-import { initialWeights } from "../../model/initialise.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 
 /**

@@ -6,8 +6,8 @@
  */
 
 import { InputError } from "../../io/errors.ts";
-import type { Passage } from "../../text/passage.ts";
 import { createRandom, type Random } from "../../math/random.ts";
+import type { Passage } from "../../text/passage.ts";
 import { MIN_WORDS, removeCopies } from "./copies.ts";
 import { type Extent, sentences } from "./sentences.ts";
 import type { Span, Tagger } from "./spans.ts";

@@ -17,7 +17,7 @@ interface Table {
 }
 
 const { tables }: { tables: Table[] } = JSON.parse(
-  readFileSync("test/layers/relative-position-buckets.json", "utf8"),
+  readFileSync("test/model/layers/relative-position-buckets.json", "utf8"),
 );
 
 for (const { stack, buckets, maxDistance, first } of tables) {

@@ -4,8 +4,8 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
 import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
 import { SEGMENT_PASSAGES } from "../../../src/retrieval/bm25/inverted-index.ts";
-import { readPassages, readQuestions } from "../../../src/text/read-passages.ts";
 import type { Passage } from "../../../src/text/passage.ts";
+import { readPassages, readQuestions } from "../../../src/text/read-passages.ts";
 import { testWithShared } from "../../support/shared.ts";
 import { naiveScores } from "./naive.ts";
 

@@ -6,8 +6,8 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { BLOCK_BYTES, checkedFile, runningChecksum } from "../../../src/retrieval/index/format/blocks.ts";
 import { findOrdinals, IdTable } from "../../../src/retrieval/index/format/ids.ts";
-import { Best } from "../../../src/retrieval/scoring/top-k.ts";
 import { avgMax } from "../../../src/retrieval/scoring/score.ts";
+import { TopK } from "../../../src/retrieval/scoring/top-k.ts";
 import { naiveSearch, temporary } from "../support.ts";
 
 test("avg-max of a case worked by hand", () => {
@@ -32,7 +32,7 @@ test("the best of a stream are those of a sorted list, with all within the margi
       fc.integer({ min: 1, max: 20 }),
       fc.integer({ min: 0, max: 3 }),
       (scores, count, margin) => {
-        const best = new Best(count, margin);
+        const best = new TopK(count, margin);
         for (const [ordinal, score] of scores.entries()) best.push(ordinal, score);
         const sorted = scores
           .map((score, ordinal) => ({ ordinal, score }))

@@ -2,10 +2,10 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { exportToLance, type LanceExportProgress } from "../../../src/retrieval/lance/lance-export.ts";
-import { type OpenOptions, openIndex } from "../../../src/retrieval/open-index.ts";
 import { compactIndex } from "../../../src/retrieval/index/maintain/compact.ts";
 import { addPassages, deletePassages } from "../../../src/retrieval/index/maintain/update.ts";
+import { exportToLance, type LanceExportProgress } from "../../../src/retrieval/lance/lance-export.ts";
+import { type OpenOptions, openIndex } from "../../../src/retrieval/open-index.ts";
 import { conformance } from "../conformance.ts";
 import {
   build,

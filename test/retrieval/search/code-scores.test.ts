@@ -5,8 +5,8 @@ import { COMPILED, compileKernel } from "../../../scripts/build-wasm.ts";
 import { type Codebook, codeStarts, decodeKeys } from "../../../src/retrieval/codec/codec.ts";
 import { openEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
 import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
-import { CodeScorer } from "../../../src/retrieval/search/code-scores.ts";
 import { avgMax } from "../../../src/retrieval/scoring/score.ts";
+import { CodeScorer } from "../../../src/retrieval/search/code-scores.ts";
 import { DIMENSION, noise } from "../support.ts";
 
 /** [question tokens, centroids] */

@@ -4,7 +4,6 @@ import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
-import { rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
 import {
   type Bits,
   type Codebook,
@@ -16,6 +15,7 @@ import {
 import { openEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
 import { kMeans } from "../../../src/retrieval/codec/kmeans.ts";
 import { openNearestFinder } from "../../../src/retrieval/codec/nearest.ts";
+import { rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
 import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
 import { decodeLists, encodeList, encodeLists } from "../../../src/retrieval/index/format/lists.ts";
 import {
@@ -25,8 +25,8 @@ import {
   segmentPath,
   writeManifest,
 } from "../../../src/retrieval/index/format/manifest.ts";
-import { openIndex } from "../../../src/retrieval/open-index.ts";
 import { verifyIndex } from "../../../src/retrieval/index/maintain/verify.ts";
+import { openIndex } from "../../../src/retrieval/open-index.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import {
   build,

@@ -6,7 +6,7 @@ import { tinyConfig } from "../../support/tiny-model.ts";
 test("the work of indexing a passage, by hand", () => {
   const block = 4 * 16 * 18 + 3 * 16 * 24 + 2 * 16; // attention, feed-forward, norms
   const lengths = { passage: 10, question: 5, answer: 2 };
-  const { passage, parameters } = workOf(tinyConfig(), { questions: 1, closePassages: 1 }, lengths);
+  const { passage, parameters } = workOf(tinyConfig(), { questions: 1, candidatesPerQuestion: 1 }, lengths);
   assert.is(passage, 10 * (2 * block + 4 * 10 * 18));
   const decoderBlock = block + 4 * 16 * 18 + 16;
   assert.is(parameters, 2 * block + 2 * decoderBlock + 2 * 40 * 16 + 2 * 16);
@@ -14,15 +14,15 @@ test("the work of indexing a passage, by hand", () => {
 
 test("a step grows with its pairs, and less than twice with passages twice as many", () => {
   const lengths = { passage: 100, question: 20, answer: 8 };
-  const step = (questions: number, closePassages: number): number =>
-    workOf(tinyConfig(), { questions, closePassages }, lengths).step;
+  const step = (questions: number, candidatesPerQuestion: number): number =>
+    workOf(tinyConfig(), { questions, candidatesPerQuestion }, lengths).step;
   assert.is(step(8, 4), 8 * step(1, 4));
   assert.ok(step(4, 8) > step(4, 4) && step(4, 8) < 2 * step(4, 4));
 });
 
 test("a step of the query side alone has less than half the work, and a query encoder its weights", () => {
   const lengths = { passage: 100, question: 20, answer: 8 };
-  const sizes = { questions: 8, closePassages: 4 };
+  const sizes = { questions: 8, candidatesPerQuestion: 4 };
   const all = workOf(tinyConfig(), sizes, lengths);
   const config = tinyConfig({ queryEncoder: true });
   const asking = workOf(config, { ...sizes, querySide: "layers" }, lengths);

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
+import { loadWeights } from "../../../src/model/load-weights.ts";
+import { encoderName, isOfQueryEncoder } from "../../../src/model/parameter-names.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
 import { adapt } from "../../../src/training/adapt.ts";
-import { loadWeights } from "../../../src/model/load-weights.ts";
-import { encoderName, isOfQueryEncoder } from "../../../src/model/parameter-names.ts";
 import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { writeTinyModel } from "../../support/training.ts";
 
@@ -22,7 +22,7 @@ const { corpus, data } = writeAdaptationFiles(folder);
 mkdirSync(at("model"));
 const config = await writeTinyModel(at("model"), { dropoutRate: 0 });
 const given = { model: at("model"), corpus, data, dev: data, iterations: 1 } as const;
-const small = { steps: 3, questions: 4, closePassages: 2, probeSteps: 3, learningRate: 0.01 };
+const small = { steps: 3, questions: 4, candidatesPerQuestion: 2, monitorSteps: 3, learningRate: 0.01 };
 const question = "who opened the harbour of Oslo?";
 
 test("one head's query projection changes, and an index made before serves on", async () => {
@@ -63,9 +63,9 @@ test("one head's query projection changes, and an index made before serves on", 
 test("a copy of the lower layers: the same vectors before training; then better ones, keys and reading as they were", async () => {
   const layers = { ...given, ...small, querySide: "layers" } as const;
   await finish(adapt({ ...layers, out: at("still"), steps: 1, learningRate: 0 }));
-  const result = await finish(adapt({ ...layers, out: at("copy"), steps: 40, probeSteps: 10 }));
+  const result = await finish(adapt({ ...layers, out: at("copy"), steps: 40, monitorSteps: 10 }));
   assert.is(result.index, undefined);
-  const { before, after } = result.training!.probe!;
+  const { before, after } = result.training!.monitor!;
   assert.ok(after.mrr! > before.mrr! + 0.1, `${before.mrr} to ${after.mrr}`);
 
   const [start, kept] = await Promise.all(

@@ -4,27 +4,27 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
-  type ClosePassagesSource,
-  readClosePassages,
-  writeClosePassages,
+  type CandidatesSource,
+  readCandidates,
+  writeCandidates,
 } from "../../../src/training/data/candidates-file.ts";
 import { acceptedOrRefused, refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "close-passages.jsonl");
 const questions = Array.from({ length: 2_500 }, (_, i) => ({ id: `q"${i}`, question: "?", answers: ["é"] }));
 const close = questions.map((_, i) => [`p${i}`, `\u2028${i}\n`]);
-const source: ClosePassagesSource = { questions, count: 2, corpus: "abc" };
+const source: CandidatesSource = { questions, count: 2, corpus: "abc" };
 
 test("what was written is read", async () => {
-  await writeClosePassages(file, source, close);
-  assert.equal(await readClosePassages(file, source), close);
+  await writeCandidates(file, source, close);
+  assert.equal(await readCandidates(file, source), close);
 });
 
 test("a file of another run is refused, and what is other is named", async () => {
-  await writeClosePassages(file, source, close);
-  const refuse = (other: Partial<ClosePassagesSource>, noun: string) =>
+  await writeCandidates(file, source, close);
+  const refuse = (other: Partial<CandidatesSource>, noun: string) =>
     refused(
-      readClosePassages(file, { ...source, ...other }),
+      readCandidates(file, { ...source, ...other }),
       new RegExp(
         `close-passages.jsonl: expected the ${noun} that the run began with, got another; resume with`,
       ),
@@ -39,13 +39,13 @@ test("a file of another run is refused, and what is other is named", async () =>
 });
 
 test("a damaged file is refused, never read as another", async () => {
-  const few: ClosePassagesSource = { ...source, questions: questions.slice(0, 3) };
-  await writeClosePassages(file, few, close.slice(0, 3));
+  const few: CandidatesSource = { ...source, questions: questions.slice(0, 3) };
+  await writeCandidates(file, few, close.slice(0, 3));
   const text = readFileSync(file, "utf8");
   const lines = text.split("\n");
   const refuse = async (content: string, message: RegExp) => {
     writeFileSync(file, content);
-    await refused(readClosePassages(file, few), message);
+    await refused(readCandidates(file, few), message);
   };
   await refuse("", /close-passages.jsonl: expected close passages, a question a line/);
   await refuse("null\n", /expected close passages/);
@@ -57,7 +57,7 @@ test("a damaged file is refused, never read as another", async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(text.length - 1), fc.string({ maxLength: 2 }), async (at, put) => {
       writeFileSync(file, text.slice(0, at) + put + text.slice(at + 1));
-      const read = await acceptedOrRefused(readClosePassages(file, few));
+      const read = await acceptedOrRefused(readCandidates(file, few));
       assert.ok(read === undefined || (read.length === 3 && read.every(({ length }) => length === 2)));
     }),
     { numRuns: 300 },

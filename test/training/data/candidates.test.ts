@@ -4,14 +4,14 @@ import * as assert from "uvu/assert";
 import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
 import {
-  bm25Search,
-  type CloseSearch,
-  closePassages,
-  contextSearch,
+  bm25Candidates,
+  type CandidateRetriever,
+  findCandidates,
+  givenCandidates,
 } from "../../../src/training/data/candidates.ts";
 import { readTrainingFile, type TrainingQuestion } from "../../../src/training/data/training-questions.ts";
-import { testWithShared } from "../../support/shared.ts";
 import { refused } from "../../checkpoints/support.ts";
+import { testWithShared } from "../../support/shared.ts";
 
 const SQUAD = new URL("../../../../shared/data/squad", import.meta.url).pathname;
 
@@ -22,7 +22,7 @@ const question = (id: string, rest: Partial<TrainingQuestion> = {}): TrainingQue
   ...rest,
 });
 const fixed =
-  (...ids: string[]): CloseSearch =>
+  (...ids: string[]): CandidateRetriever =>
   async (questions, topK) =>
     questions.map(() => ids.slice(0, topK));
 const corpusIds = Array.from({ length: 10 }, (_, i) => `p${i}`);
@@ -34,12 +34,12 @@ test("what the search finds, with the question's own passage in the last place i
     question("missed", { passageId: "p9" }),
   ];
   const search = fixed("p3", "p1", "p5", "p7");
-  assert.equal(await closePassages(questions, { search, count: 3, corpusIds, seed: 1 }), [
+  assert.equal(await findCandidates(questions, { search, count: 3, corpusIds, seed: 1 }), [
     ["p3", "p1", "p5"],
     ["p3", "p1", "p5"],
     ["p3", "p1", "p9"],
   ]);
-  const [only] = await closePassages([questions[2]!], { search, count: 1, corpusIds, seed: 1 });
+  const [only] = await findCandidates([questions[2]!], { search, count: 1, corpusIds, seed: 1 });
   assert.equal(only, ["p9"]);
 });
 
@@ -55,7 +55,7 @@ test("always K distinct passages of the corpus, the same for the same seed and q
           question(id, passageId === undefined ? {} : { passageId }),
         );
         const options = { search: fixed(...found), count, corpusIds, seed };
-        const close = await closePassages(questions, options);
+        const close = await findCandidates(questions, options);
         for (const passages of close) {
           assert.is(new Set(passages).size, count);
           assert.ok(passages.every((id) => corpusIds.includes(id)));
@@ -63,7 +63,7 @@ test("always K distinct passages of the corpus, the same for the same seed and q
           const kept = Math.min(found.length, count - 1);
           assert.equal(passages.slice(0, kept), found.slice(0, kept));
         }
-        assert.equal(await closePassages(questions.slice(1), options), close.slice(1));
+        assert.equal(await findCandidates(questions.slice(1), options), close.slice(1));
       },
     ),
     { numRuns: 100 },
@@ -72,7 +72,7 @@ test("always K distinct passages of the corpus, the same for the same seed and q
 
 test("the rest is drawn at random, for each question anew", async () => {
   const many = Array.from({ length: 500 }, (_, i) => question(`q${i}`));
-  const close = await closePassages(many, { search: fixed("p0"), count: 4, corpusIds, seed: 3 });
+  const close = await findCandidates(many, { search: fixed("p0"), count: 4, corpusIds, seed: 3 });
   for (const id of corpusIds.slice(1)) {
     const count = close.filter((passages) => passages.includes(id)).length; // 500 draws of 3 of 9: 167 each
     assert.ok(count > 120 && count < 215, `${id}: ${count}`);
@@ -80,9 +80,9 @@ test("the rest is drawn at random, for each question anew", async () => {
 });
 
 test("the file's own contexts", async () => {
-  const options = { search: contextSearch, count: 2, corpusIds, seed: 1 };
+  const options = { search: givenCandidates, count: 2, corpusIds, seed: 1 };
   const contexts = ["p4", "p2", "p3"];
-  const close = await closePassages(
+  const close = await findCandidates(
     [question("a", { contexts }), question("b", { contexts, passageId: "p3" })],
     options,
   );
@@ -90,13 +90,13 @@ test("the file's own contexts", async () => {
     ["p4", "p2"],
     ["p4", "p3"],
   ]);
-  await refused(closePassages([question("c")], options), /question 'c': expected contexts, got none/);
+  await refused(findCandidates([question("c")], options), /question 'c': expected contexts, got none/);
 });
 
 test("too small a corpus", async () => {
   const options = { search: fixed(), corpusIds, seed: 1 };
   await refused(
-    closePassages([question("q")], { ...options, count: 11 }),
+    findCandidates([question("q")], { ...options, count: 11 }),
     /close passages: expected a corpus of at least 11 passages, got 10; /,
   );
 });
@@ -117,7 +117,7 @@ test("tells how far it is, and stops when asked to", async () => {
     onProgress,
     signal: controller.signal,
   };
-  const reason = await closePassages(many, options).catch((error: Error) => error.name);
+  const reason = await findCandidates(many, options).catch((error: Error) => error.name);
   assert.is(reason, "AbortError");
   assert.equal(seen, [64, 128]);
 });
@@ -127,8 +127,8 @@ testWithShared("BM25's close passages of SQuAD's questions", async () => {
   const ids: string[] = [];
   for await (const { id } of readPassages(`${SQUAD}corpus.jsonl`)) ids.push(id);
   const questions = (await readTrainingFile(`${SQUAD}train.jsonl`)).slice(0, 1_000);
-  const close = await closePassages(questions, {
-    search: bm25Search(bm25),
+  const close = await findCandidates(questions, {
+    search: bm25Candidates(bm25),
     count: 8,
     corpusIds: ids,
     seed: 1,

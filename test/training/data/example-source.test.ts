@@ -2,7 +2,11 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { drawIndexes, drawOfLength, type ExampleSource } from "../../../src/training/data/example-source.ts";
+import {
+  drawIndexes,
+  type ExampleSource,
+  lengthBucketedSample,
+} from "../../../src/training/data/example-source.ts";
 
 /** Example `i` has a passage of 7 i mod `size` characters, all different where `size` is no multiple of 7. */
 const ofLengths = (size: number): ExampleSource => ({
@@ -22,7 +26,9 @@ const ascending = (numbers: readonly number[]): number[] => [...numbers].sort((a
 test("steps of a pool share out what is drawn for all of them, each a range of lengths", () => {
   const size = 100; // four pools an epoch: 6 steps of 4 questions each
   for (const seed of ["a", "b", "c"]) {
-    const steps = [0, 1, 2, 3, 4, 5].map((step) => drawOfLength(ofLengths(size), { seed, step, count: 4 }));
+    const steps = [0, 1, 2, 3, 4, 5].map((step) =>
+      lengthBucketedSample(ofLengths(size), { seed, step, count: 4 }),
+    );
     assert.equal(ascending(steps.flat()), ascending(drawIndexes(size, { seed, step: 0, count: 24 })));
     const lengths = steps.map((drawn) => ascending(drawn.map((index) => (7 * index) % size)));
     const byShortest = lengths.toSorted((a, b) => a[0]! - b[0]!);
@@ -33,7 +39,7 @@ test("steps of a pool share out what is drawn for all of them, each a range of l
 test("short examples come at any time of training", () => {
   const shortestFirst = Array.from({ length: 60 }, (_, pool) => {
     const [first, second] = [0, 1].map((i) =>
-      drawOfLength(ofLengths(100), { seed: "a", step: 6 * pool + i, count: 4 }).map(
+      lengthBucketedSample(ofLengths(100), { seed: "a", step: 6 * pool + i, count: 4 }).map(
         (index) => (7 * index) % 100,
       ),
     );
@@ -45,7 +51,7 @@ test("short examples come at any time of training", () => {
 
 test("an epoch takes every example once", () => {
   const drawn = Array.from({ length: 24 }, (_, step) =>
-    drawOfLength(ofLengths(96), { seed: "a", step, count: 4 }),
+    lengthBucketedSample(ofLengths(96), { seed: "a", step, count: 4 }),
   ).flat();
   assert.equal(ascending(drawn), [...Array(96).keys()]);
 });
@@ -60,12 +66,12 @@ test("the steps of a pool look at each of its examples once", () => {
       return source.example(index, step);
     },
   };
-  for (let step = 0; step < 6; step++) drawOfLength(watched, { seed: "a", step, count: 4 });
+  for (let step = 0; step < 6; step++) lengthBucketedSample(watched, { seed: "a", step, count: 4 });
   assert.is(looks, 24);
 });
 
 test("few examples are drawn step by step", () => {
-  const drawn = drawOfLength(ofLengths(15), { seed: "a", step: 2, count: 5 });
+  const drawn = lengthBucketedSample(ofLengths(15), { seed: "a", step: 2, count: 5 });
   assert.equal(ascending(drawn), ascending(drawIndexes(15, { seed: "a", step: 2, count: 5 })));
 });
 

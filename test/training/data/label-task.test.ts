@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
-import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { surveyCorpus } from "../../../src/training/data/corpus.ts";
-import { labelTask } from "../../../src/training/data/label-task.ts";
 import { examplesOfStep } from "../../../src/training/data/example-source.ts";
+import { labelTask } from "../../../src/training/data/label-task.ts";
+import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { finish, PASSAGES } from "../../support/adaptation.ts";
 import { TOKENIZER, temporaryFolder, writeLines } from "../../support/training.ts";
 
@@ -24,7 +24,7 @@ const queries = [
 test("a relevant passage is drawn at each step, read among the close ones, and written behind its label", async () => {
   await using folder = temporaryFolder();
   const corpus = writeLines(join(folder.path, "corpus.jsonl"), PASSAGES);
-  const options = withDefaults({ model: "unused", corpus, out: folder.path, closePassages: 3 });
+  const options = withDefaults({ model: "unused", corpus, out: folder.path, candidatesPerQuestion: 3 });
   const task = labelTask(options, await surveyCorpus(corpus), queries);
   const source = await finish(task.prepare(0, undefined));
   assert.is(source.size, 2);
@@ -58,7 +58,7 @@ test("an iteration of fewer examples than queries reads some of them, each with 
     model: "unused",
     corpus,
     out: folder.path,
-    closePassages: 3,
+    candidatesPerQuestion: 3,
     steps: 1,
     questions: 1,
   });

@@ -4,15 +4,19 @@ import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Passage } from "../../../src/text/passage.ts";
-import { type ResolvedOptions, type RunOptions, withDefaults } from "../../../src/training/options/train-options.ts";
-import type { SentenceWithMask } from "../../../src/training/salient-spans/index.ts";
 import { surveyCorpus } from "../../../src/training/data/corpus.ts";
+import type { ExampleSource } from "../../../src/training/data/example-source.ts";
 import {
   keptMaskedSentences,
   type MaskingTaskOptions,
   maskedTask,
 } from "../../../src/training/data/masked-task.ts";
-import type { ExampleSource } from "../../../src/training/data/example-source.ts";
+import {
+  type ResolvedOptions,
+  type RunOptions,
+  withDefaults,
+} from "../../../src/training/options/train-options.ts";
+import type { SentenceWithMask } from "../../../src/training/salient-spans/index.ts";
 import { capitals, finish, PASSAGES } from "../../support/adaptation.ts";
 import { temporaryFolder, writeLines } from "../../support/training.ts";
 
@@ -32,7 +36,7 @@ async function make(
 ): Promise<Made> {
   const corpus = writeLines(join(folder, "corpus.jsonl"), passages);
   const options: ResolvedOptions = withDefaults({
-    ...{ model: "unused", corpus, out: folder, closePassages: 3 },
+    ...{ model: "unused", corpus, out: folder, candidatesPerQuestion: 3 },
     ...changes,
   });
   const survey = await surveyCorpus(corpus);

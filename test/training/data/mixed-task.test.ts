@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { apportion, mixedTask } from "../../../src/training/data/mixed-task.ts";
 import type { ExampleSource } from "../../../src/training/data/example-source.ts";
+import { apportion, mixedTask } from "../../../src/training/data/mixed-task.ts";
 import type { TrainingTask } from "../../../src/training/data/task.ts";
 import { finish } from "../../support/adaptation.ts";
 

@@ -4,11 +4,11 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { surveyCorpus } from "../../../src/training/data/corpus.ts";
-import { readTrainingFile, type TrainingQuestion } from "../../../src/training/data/training-questions.ts";
-import { questionTask } from "../../../src/training/data/question-task.ts";
 import type { TextExample } from "../../../src/training/data/example-source.ts";
+import { questionTask } from "../../../src/training/data/question-task.ts";
+import { readTrainingFile, type TrainingQuestion } from "../../../src/training/data/training-questions.ts";
+import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { temporaryFolder } from "../../support/training.ts";
 
@@ -19,7 +19,7 @@ const { corpus, data } = writeAdaptationFiles(folder.path);
 async function examplesOf(objective: "distillation" | "marginal"): Promise<TextExample[]> {
   const out = join(folder.path, objective);
   mkdirSync(out);
-  const options = withDefaults({ model: "unused", corpus, out, closePassages: 3, objective });
+  const options = withDefaults({ model: "unused", corpus, out, candidatesPerQuestion: 3, objective });
   const task = questionTask(options, await surveyCorpus(corpus), await readTrainingFile(data));
   const source = await finish(task.prepare(0, undefined));
   return Array.from({ length: source.size }, (_, i) => source.example(i, 0));
@@ -47,7 +47,7 @@ test("close passages are found for no more questions than an iteration reads, ot
     model: "unused",
     corpus,
     out: folder.path,
-    closePassages: 2,
+    candidatesPerQuestion: 2,
     steps: 2,
     questions: 3,
   });

@@ -3,8 +3,8 @@
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { createRandom } from "../../../src/math/random.ts";
+import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { corrupt, noiseSpans } from "../../../src/training/data/span-corruption.ts";
 import { TOKENIZER } from "../../support/training.ts";
 

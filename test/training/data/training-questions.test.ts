@@ -12,8 +12,8 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../../src/training/data/training-questions.ts";
-import { testWithShared } from "../../support/shared.ts";
 import { acceptedOrRefused, refused, temporaryFolder } from "../../checkpoints/support.ts";
+import { testWithShared } from "../../support/shared.ts";
 
 const SQUAD = new URL("../../../../shared/data/squad", import.meta.url).pathname;
 const file = join(temporaryFolder(), "train");

@@ -26,13 +26,13 @@ interface Trained {
 const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial<EngineOptions>>> = {
   "distillation into all heads": { objective: "distillation", tau: 0.5 },
   "distillation into one head": { objective: "distillation" },
-  "distillation without passages of others": { objective: "distillation", candidates: "own" },
+  "distillation without passages of others": { objective: "distillation", inBatchNegatives: false },
   "relevance into one head": { objective: "supervised" },
   "the query projection alone": { objective: "distillation", querySide: "projection", weightDecay: 0 },
   "the query encoder alone": { objective: "distillation", querySide: "layers" },
   "marginal likelihood": { objective: "marginal" },
   "answers alone": { objective: "qa" },
-  "answers and the pointer": { objective: "qa", pointer: 0.5 },
+  "answers and the pointer": { objective: "qa", copyAttention: 0.5 },
 };
 
 /** Steps with dropout. */
@@ -42,7 +42,7 @@ async function trainOn(
   { objective, ...changes }: (typeof OBJECTIVES)[string],
 ): Promise<Trained> {
   const states = trainedStates(config, { mixed: changes.tau !== undefined });
-  const options: EngineOptions = { alpha: 2, candidates: "batch", dropout: 0.1, ...changes };
+  const options: EngineOptions = { alpha: 2, inBatchNegatives: true, dropout: 0.1, ...changes };
   const backend = await BACKENDS[engine](config, states, options);
   await using training = trainingEngine(config, states, options, backend);
   const losses: StepLosses[] = [];

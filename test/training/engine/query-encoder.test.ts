@@ -3,11 +3,14 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
-import { openOnnxBackend } from "../../../src/training/engine/backend.ts";
-import { type BatchLosses, gradientAccumulator } from "../../../src/training/gradient-cache/gradient-accumulator.ts";
-import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
-import type { TrainedOptions } from "../../../src/training/loss/trained-parameters.ts";
 import { encoderName, isOfQueryEncoder } from "../../../src/model/parameter-names.ts";
+import { openOnnxBackend } from "../../../src/training/engine/backend.ts";
+import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
+import {
+  type BatchLosses,
+  gradientAccumulator,
+} from "../../../src/training/gradient-cache/gradient-accumulator.ts";
+import type { TrainedOptions } from "../../../src/training/loss/trained-parameters.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
 import { ONE_THREAD, randomExamples, trainedStates } from "../../support/training.ts";
@@ -37,7 +40,7 @@ async function compute(
   states: ReadonlyMap<string, ParameterState>,
   { dropout = 0, chunkQuestions = QUESTIONS, ...trained }: Setting = {},
 ): Promise<{ losses: BatchLosses; gradients: Map<string, Float32Array> }> {
-  const options = { alpha: 2, candidates: "batch", dropout, ...trained } as const;
+  const options = { alpha: 2, inBatchNegatives: true, dropout, ...trained } as const;
   await using backend = await openOnnxBackend(model, states, options, ONE_THREAD);
   backend.clearGradients();
   const accumulate = gradientAccumulator(model, backend.steps, options);

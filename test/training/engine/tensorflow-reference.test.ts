@@ -4,13 +4,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import { readConfig } from "../../../src/model/config.ts";
-import { passageIds, retrievalQuestionIds } from "../../../src/text/prompts.ts";
-import { loadTokenizer } from "../../../src/text/tokenizer.ts";
-import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-accumulator.ts";
-import { parameterState } from "../../../src/training/engine/optimizer.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../../../src/training/loss/trained-parameters.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
 import { parameterShapes } from "../../../src/model/parameter-names.ts";
+import { passageIds, retrievalQuestionIds } from "../../../src/text/prompts.ts";
+import { loadTokenizer } from "../../../src/text/tokenizer.ts";
+import { parameterState } from "../../../src/training/engine/optimizer.ts";
+import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-accumulator.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../../../src/training/loss/trained-parameters.ts";
 import { BACKENDS } from "../../support/backends.ts";
 import {
   assertLikeReference,
@@ -41,7 +41,7 @@ for (const model of REFERENCE_MODELS) {
     );
     states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale!)));
     states.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights!)));
-    const stepOptions = { alpha, tau, dropout: 0, candidates: "batch" } as const;
+    const stepOptions = { alpha, tau, dropout: 0, inBatchNegatives: true } as const;
     await using backend = await BACKENDS.tensorflow(config, states, stepOptions);
     const { nll, loss, distillation } = await gradientAccumulator(
       config,

@@ -2,8 +2,10 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type BatchLosses, gradientAccumulator } from "../../../src/training/gradient-cache/gradient-accumulator.ts";
-import type { Candidates } from "../../../src/training/loss/batch.ts";
+import {
+  type BatchLosses,
+  gradientAccumulator,
+} from "../../../src/training/gradient-cache/gradient-accumulator.ts";
 import type { ObjectiveName } from "../../../src/training/loss/graph-inputs.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { BACKENDS } from "../../support/backends.ts";
@@ -25,8 +27,8 @@ const examples = randomExamples(config, QUESTIONS, EACH).map((example, i) => ({
 
 interface Setting {
   readonly objective?: ObjectiveName;
-  readonly pointer?: number;
-  readonly candidates?: Candidates;
+  readonly copyAttention?: number;
+  readonly inBatchNegatives?: boolean;
   readonly tau?: number;
   readonly dropout?: number;
 }
@@ -39,11 +41,11 @@ interface Computed {
 /** The batch of `examples` in chunks of each of some sizes; gradients are of that batch, or with those before it. */
 async function compute(
   open: (typeof BACKENDS)["onnxruntime"],
-  { objective = "distillation", candidates = "batch", tau, pointer, dropout = 0.2 }: Setting,
+  { objective = "distillation", inBatchNegatives = true, tau, copyAttention, dropout = 0.2 }: Setting,
   runs: readonly { chunkQuestions: number; key?: string; added?: boolean }[],
 ): Promise<Computed[]> {
   const states = trainedStates(config, { mixed: tau !== undefined });
-  const options = { alpha: 2, pointer, candidates, tau, dropout };
+  const options = { alpha: 2, copyAttention, inBatchNegatives, tau, dropout };
   await using backend = await open(config, states, options);
   const accumulate = gradientAccumulator(config, backend.steps, options);
   const computed: Computed[] = [];
@@ -62,20 +64,25 @@ const TOLERANCE = 1e-4;
 
 const SETTINGS: Readonly<Record<string, Setting>> = {
   "one head, passages of the batch": {},
-  "one head, own passages": { candidates: "own" },
+  "one head, own passages": { inBatchNegatives: false },
   "all heads, passages of the batch": { tau: 0.5 },
-  "all heads, own passages": { tau: 0.5, candidates: "own" },
+  "all heads, own passages": { tau: 0.5, inBatchNegatives: false },
   "relevance, passages of the batch": { objective: "supervised" },
-  "relevance, own passages": { objective: "supervised", candidates: "own" },
+  "relevance, own passages": { objective: "supervised", inBatchNegatives: false },
   "marginal likelihood": { objective: "marginal" },
   "answers alone": { objective: "qa" },
-  "relevance and the pointer": { objective: "supervised", pointer: 0.5 },
+  "relevance and the pointer": { objective: "supervised", copyAttention: 0.5 },
 };
 
 function sameAs(whole: Computed, part: Computed, what: string): void {
-  const { nll, pointer = 0, loss, retrieval, distillation } = part.losses;
+  const { nll, copyAttention = 0, loss, retrieval, distillation } = part.losses;
   const expected = whole.losses;
-  assertNear([nll, pointer, loss], [expected.nll, expected.pointer ?? 0, expected.loss], TOLERANCE, what);
+  assertNear(
+    [nll, copyAttention, loss],
+    [expected.nll, expected.copyAttention ?? 0, expected.loss],
+    TOLERANCE,
+    what,
+  );
   // The scores of a chunk are of its own passages; those of a question with itself are in all of them.
   if (expected.retrieval)
     assertNear(

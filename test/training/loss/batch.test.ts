@@ -35,7 +35,7 @@ test("the answer is marked wherever a passage has all of it", () => {
       ],
     },
   ];
-  const [chunk] = chunksOf(tinyConfig(), examples, 3, "batch");
+  const [chunk] = chunksOf(tinyConfig(), examples, 3, true);
   const { passageIds, questionIds, answerTokens } = chunk!.tensors;
   const [n, m] = [questionIds.shape[1]!, passageIds.shape[1]!];
   const [T, fused] = [3, 3 * (n + m)];

@@ -66,9 +66,9 @@ const target = ops.softmax(drawn([Q, K], -1, 1, "target"));
 const ownScores = tabulate([Q, K], ([q, k]) => at(batchScores, [q!, q! * K + k!]));
 const logScale = { data: Float32Array.of(0.4), shape: [] };
 
-for (const candidates of ["batch", "own"] as const)
-  test(`KL(target || retrieval) over the passages of the question's ${candidates}`, () => {
-    const competes = (q: number, p: number): boolean => candidates === "batch" || Math.floor(p / K) === q;
+for (const inBatchNegatives of [true, false])
+  test(`KL(target || retrieval) ${inBatchNegatives ? "with" : "without"} in-batch negatives`, () => {
+    const competes = (q: number, p: number): boolean => inBatchNegatives || Math.floor(p / K) === q;
     const mask = tabulate([Q, Q * K], ([q, p]) => Number(competes(q!, p!)));
     const logNormaliser = logNormalisers(ops, { scores: batchScores, candidates: mask, logScale });
     const { kl, ownLogProbabilities } = distillation(ops, { ownScores, target, logNormaliser, logScale });

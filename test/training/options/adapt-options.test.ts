@@ -5,9 +5,9 @@ import { withAdaptDefaults } from "../../../src/training/options/adapt-options.t
 const FILES = { model: "model", corpus: "corpus.jsonl", out: "out" };
 
 test("what is not said follows from the corpus and the examples", () => {
-  const { steps, closePassages, probeSteps } = withAdaptDefaults(FILES, 3_200, 500);
-  assert.equal([steps, closePassages, probeSteps], [200, 4, 20]);
-  assert.is(withAdaptDefaults(FILES, 10, 3).closePassages, 3);
+  const { steps, candidatesPerQuestion, monitorSteps } = withAdaptDefaults(FILES, 3_200, 500);
+  assert.equal([steps, candidatesPerQuestion, monitorSteps], [200, 4, 20]);
+  assert.is(withAdaptDefaults(FILES, 10, 3).candidatesPerQuestion, 3);
   assert.is(withAdaptDefaults(FILES, 10, 3).steps, 50);
   assert.is(withAdaptDefaults(FILES, 1e6, 2e5).steps, 1_000);
 });

@@ -11,9 +11,9 @@ import {
   restoreCheckpoint,
   writeCheckpoint,
 } from "../../../src/training/run/checkpoint.ts";
+import { refused } from "../../checkpoints/support.ts";
 import { drawn } from "../../support/draws.ts";
 import { temporaryFolder } from "../../support/training.ts";
-import { refused } from "../../checkpoints/support.ts";
 
 const SHAPES: Readonly<Record<string, readonly number[]>> = { "a.weight": [3, 2], log_scale: [] };
 

@@ -10,11 +10,11 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { ReAtt } from "../../../src/reatt.ts";
-import { readPassages } from "../../../src/text/read-passages.ts";
-import type { Passage } from "../../../src/text/passage.ts";
-import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { createRandom } from "../../../src/math/random.ts";
+import { ReAtt } from "../../../src/reatt.ts";
+import type { Passage } from "../../../src/text/passage.ts";
+import { readPassages } from "../../../src/text/read-passages.ts";
+import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { train } from "../../../src/training/train.ts";
 import { finish } from "../../support/adaptation.ts";
 import { TOKENIZER, temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
@@ -65,7 +65,14 @@ test("a random model of 2 + 2 layers comes to find the right passage first", asy
   const corpus = writeLines(at("corpus.jsonl"), passages);
   const options = {
     ...{ model: at("model"), corpus, data: writeLines(at("train.jsonl"), questions), out: at("out") },
-    ...{ unsupervisedSteps: 0, questions: 64, closePassages: 2, alpha: 1, learningRate: 0.003, seed: 1 },
+    ...{
+      unsupervisedSteps: 0,
+      questions: 64,
+      candidatesPerQuestion: 2,
+      alpha: 1,
+      learningRate: 0.003,
+      seed: 1,
+    },
   };
   await finish(train({ ...options, out: at("untrained"), steps: 1, learningRate: 0 }));
   assert.ok((await recallAt1(at("untrained"), corpus, names)) < 0.3);

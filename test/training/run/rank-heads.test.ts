@@ -1,9 +1,9 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { loadWeights } from "../../../src/model/load-weights.ts";
 import { passageIds, retrievalQuestionIds } from "../../../src/text/prompts.ts";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
-import { correlation, probeHeads } from "../../../src/training/run/rank-heads.ts";
-import { loadWeights } from "../../../src/model/load-weights.ts";
+import { correlation, rankHeads } from "../../../src/training/run/rank-heads.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { naiveT5 } from "../../support/naive-t5.ts";
 import { TOKENIZER, temporaryFolder, writeTinyModel } from "../../support/training.ts";
@@ -26,7 +26,7 @@ test("each head's scores are those of the model with that head, the best head fi
   }));
   const question = { question: "Which colour?", answers: ["red"], passages };
   const none = { ...question, answers: ["violet"] }; // tells nothing
-  const probes = await probeHeads(folder.path, [question, none]);
+  const probes = await rankHeads(folder.path, [question, none]);
 
   const expected = Array.from({ length: config.heads }, (_, head) => {
     const model = naiveT5({ ...config, retrievalHead: head }, weights);

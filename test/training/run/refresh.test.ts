@@ -9,13 +9,13 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { ReAtt } from "../../../src/reatt.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
+import { readTrainingFile } from "../../../src/training/data/training-questions.ts";
+import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { type MetricsRecord, readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
-import type { TrainOptions } from "../../../src/training/options/train-options.ts";
-import { readTrainingFile } from "../../../src/training/data/training-questions.ts";
 import { train } from "../../../src/training/train.ts";
-import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
 import { refused } from "../../checkpoints/support.ts";
+import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -36,7 +36,7 @@ async function follow(
   }
 }
 
-const closePassages = (out: string, name: number): string[][] =>
+const candidatesOf = (out: string, name: number): string[][] =>
   readFileSync(join(out, `close-passages-${name}.jsonl`), "utf8")
     .trim()
     .split("\n")
@@ -69,7 +69,7 @@ async function foundBy(model: string, count: number): Promise<string[][]> {
 test("none: close passages stay as they were, and no model is indexed", async () => {
   const out = at("none");
   await follow({ ...small, out, refresh: "none" }, async () => false);
-  assert.equal(closePassages(out, 1), closePassages(out, 0));
+  assert.equal(candidatesOf(out, 1), candidatesOf(out, 0));
   assert.not.ok(existsSync(join(out, "checkpoint", "index")));
   assert.equal(await staleness(out), [undefined, undefined, undefined, undefined]);
 });
@@ -77,8 +77,8 @@ test("none: close passages stay as they were, and no model is indexed", async ()
 test("iterations: those of the second are of the model after the first", async () => {
   const out = at("iterations");
   await follow({ ...small, out }, async () => false);
-  assert.equal(closePassages(out, 1), await foundBy(join(out, "checkpoint", "model"), 3));
-  assert.not.equal(closePassages(out, 1), closePassages(out, 0));
+  assert.equal(candidatesOf(out, 1), await foundBy(join(out, "checkpoint", "model"), 3));
+  assert.not.equal(candidatesOf(out, 1), candidatesOf(out, 0));
   assert.equal(await staleness(out), [undefined, undefined, 0, 1]);
 });
 
@@ -115,7 +115,7 @@ test("background: what the snapshot's model finds is read once it is there; a ru
   );
   const { step: swapped } = swaps[0]!;
   assert.ok(swapped > SNAPSHOT && swapped < 60, `${swapped}`);
-  assert.equal(closePassages(out, SNAPSHOT), await foundBy(join(out, "checkpoint", "refresh", "model"), 3));
+  assert.equal(candidatesOf(out, SNAPSHOT), await foundBy(join(out, "checkpoint", "refresh", "model"), 3));
   const before = await steps(out);
   assert.is(before.at(-1)!.step, swapped + 3);
   const checkpoint = JSON.parse(readFileSync(join(out, "checkpoint", "checkpoint.json"), "utf8"));

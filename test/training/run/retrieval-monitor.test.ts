@@ -3,12 +3,15 @@ import * as assert from "uvu/assert";
 import {
   bestOf,
   hasCollapsed,
+  type MonitorRecord,
   measuresOf,
   outcomeOf,
-  type ProbeRecord,
 } from "../../../src/training/run/retrieval-monitor.ts";
 
-const record = (step: number, reciprocalRanks: readonly number[]): ProbeRecord => ({ step, reciprocalRanks });
+const record = (step: number, reciprocalRanks: readonly number[]): MonitorRecord => ({
+  step,
+  reciprocalRanks,
+});
 const all = (value: number, count = 20) => Array<number>(count).fill(value);
 
 test("measures are those of ranks", () => {

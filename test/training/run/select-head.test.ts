@@ -1,4 +1,4 @@
-/** A run that chooses its head by a probe. */
+/** A run that chooses its head by a monitor. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -7,14 +7,14 @@ import * as assert from "uvu/assert";
 import { readConfig, writeConfig } from "../../../src/model/config.ts";
 import type { TrainingEvent } from "../../../src/training/run/events.ts";
 import { train } from "../../../src/training/train.ts";
+import { refused } from "../../checkpoints/support.ts";
 import { finish } from "../../support/adaptation.ts";
 import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
-import { refused } from "../../checkpoints/support.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
 const { dev: _, ...small } = await writeSmallRun(folder.path);
-const options = { ...small, iterations: 1, steps: 1, probeHeads: true };
+const options = { ...small, iterations: 1, steps: 1, selectHead: true };
 
 test("the best of all heads is trained, also where the run is resumed", async () => {
   const events: TrainingEvent[] = [];
@@ -33,7 +33,7 @@ test("the best of all heads is trained, also where the run is resumed", async ()
   const other = (best.head + 1) % heads;
   await writeConfig(options.model, { ...(await readConfig(options.model)), retrievalHead: other });
   await refused(
-    finish(train({ ...options, probeHeads: false, resume: true })),
+    finish(train({ ...options, selectHead: false, resume: true })),
     new RegExp(`retrievalHead: expected ${best.head}, as the run began with, got ${other}`),
   );
 });

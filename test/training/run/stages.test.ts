@@ -3,10 +3,10 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
-import { withDefaults } from "../../../src/training/options/train-options.ts";
-import { iterationStage, unsupervisedStage } from "../../../src/training/run/stages.ts";
 import { surveyCorpus } from "../../../src/training/data/corpus.ts";
 import type { ExampleSource } from "../../../src/training/data/example-source.ts";
+import { withDefaults } from "../../../src/training/options/train-options.ts";
+import { iterationStage, unsupervisedStage } from "../../../src/training/run/stages.ts";
 import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { TOKENIZER, temporaryFolder } from "../../support/training.ts";
 

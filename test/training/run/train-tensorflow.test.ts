@@ -4,14 +4,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { openSafetensors } from "../../../src/checkpoints/safetensors.ts";
 import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
 import type { TrainingEvent } from "../../../src/training/run/events.ts";
 import { train } from "../../../src/training/train.ts";
-import { openSafetensors } from "../../../src/checkpoints/safetensors.ts";
+import { refused } from "../../checkpoints/support.ts";
 import { finish } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
-import { refused } from "../../checkpoints/support.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());

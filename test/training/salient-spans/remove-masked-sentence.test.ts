@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { Passage } from "../../../src/text/passage.ts";
 import { createRandom } from "../../../src/math/random.ts";
+import type { Passage } from "../../../src/text/passage.ts";
 import {
   type MaskedSentence,
   maskedSentences,

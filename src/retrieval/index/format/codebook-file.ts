@@ -4,6 +4,14 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { InputError } from "../../../io/errors.ts";
+import {
+  type Bits,
+  type Codebook,
+  type Codec,
+  float32Decoder,
+  partCounts,
+  residualDecoder,
+} from "../../codec/codec.ts";
 import { readJournal, writeJournal } from "./journal.ts";
 import {
   type CodecRecord,
@@ -14,14 +22,6 @@ import {
 } from "./manifest.ts";
 import { recordOf, writeParts } from "./new-files.ts";
 import { isMissing } from "./storage.ts";
-import {
-  type Bits,
-  type Codebook,
-  type Codec,
-  float32Decoder,
-  partCounts,
-  residualDecoder,
-} from "../../codec/codec.ts";
 
 /** A codebook, and what a manifest says of it. */
 export interface StoredCodebook {

@@ -1,13 +1,13 @@
 /** Tends an index as a whole: compaction, and joining shards that were built apart. */
 
 import { InputError } from "../../../io/errors.ts";
-import { readCodec } from "../format/codebook-file.ts";
 import { type Bits, checkBits, float32Decoder } from "../../codec/codec.ts";
+import { readCodec } from "../format/codebook-file.ts";
 import { type Manifest, readManifest, segmentPath } from "../format/manifest.ts";
 import { writing } from "../format/storage.ts";
 import { type BuildProgress, compressWhole } from "../write/build.ts";
-import { changeIndex, stageName } from "../write/transaction.ts";
 import { copySegments, openSegments, windowsOf } from "../write/copy.ts";
+import { changeIndex, stageName } from "../write/transaction.ts";
 import { checkHeader, existing } from "./update.ts";
 
 /**

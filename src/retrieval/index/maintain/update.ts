@@ -3,16 +3,16 @@
 import { join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
-import { readCodec, type StoredCodebook } from "../format/codebook-file.ts";
 import type { KeyDecoder } from "../../codec/codec.ts";
 import { BlockCache } from "../format/blocks.ts";
+import { readCodec, type StoredCodebook } from "../format/codebook-file.ts";
 import { type IndexHeader, type Manifest, type SegmentRecord, segmentPath } from "../format/manifest.ts";
 import { recordOf, writeParts } from "../format/new-files.ts";
 import { openSegment, readDeleted, type Segment } from "../format/segment.ts";
 import { writing } from "../format/storage.ts";
 import { type BuildOptions, compressStage, openStage, writeSegment } from "../write/build.ts";
-import { addedName, changeIndex, stageName } from "../write/transaction.ts";
 import { copySegments, openSegments, windowsOf } from "../write/copy.ts";
+import { addedName, changeIndex, stageName } from "../write/transaction.ts";
 
 /** Bytes of id tables that are kept while ids are looked up. */
 const CACHE_BYTES = 67_108_864;

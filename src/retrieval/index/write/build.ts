@@ -3,14 +3,14 @@
 import { createHash } from "node:crypto";
 import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
-import { findCodebook, type StoredCodebook, writeCodebook } from "../format/codebook-file.ts";
 import { type Bits, checkBits, float32Decoder } from "../../codec/codec.ts";
-import { compressSegment, learnCodebook } from "./compress.ts";
+import { findCodebook, type StoredCodebook, writeCodebook } from "../format/codebook-file.ts";
 import { IdTable } from "../format/ids.ts";
 import { type IndexHeader, type SegmentRecord, type ShardRecord, segmentPath } from "../format/manifest.ts";
 import { openSegment, type Segment } from "../format/segment.ts";
-import { type BuildPlan, openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
 import { writing } from "../format/storage.ts";
+import { compressSegment, learnCodebook } from "./compress.ts";
+import { type BuildPlan, openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
 import { changeIndex, type NextState, stageName } from "./transaction.ts";
 
 /** Passages that are encoded together and made durable together: some seconds of work, some 20 MB of keys. */

@@ -4,19 +4,19 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
+import { type Bits, type Codebook, centroidsOf, codeStarts, decodeKeys } from "../../codec/codec.ts";
+import { openEncoder } from "../../codec/key-encoder.ts";
+import { centroidCount, sampleSize, trainCodebook } from "../../codec/train-codebook.ts";
+import { longestRow } from "../../scoring/score.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
-import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
+import type { StoredCodebook } from "../format/codebook-file.ts";
 import { type CentroidPiece, encodeLists } from "../format/lists.ts";
 import type { SegmentRecord } from "../format/manifest.ts";
 import { bytesOf, completeSegment, writeParts } from "../format/new-files.ts";
 import type { Segment } from "../format/segment.ts";
 import { readAt } from "../format/storage.ts";
 import { openStore, PIECE_TOKENS } from "../format/store.ts";
-import { longestRow } from "../../scoring/score.ts";
-import type { StoredCodebook } from "../format/codebook-file.ts";
-import { type Bits, type Codebook, centroidsOf, codeStarts, decodeKeys } from "../../codec/codec.ts";
-import { openEncoder } from "../../codec/key-encoder.ts";
-import { centroidCount, sampleSize, trainCodebook } from "../../codec/train-codebook.ts";
+import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
 
 /** Passages whose codes are read at once: some MB. */
 const PIECE_PASSAGES = 1024;

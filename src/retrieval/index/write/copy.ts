@@ -4,7 +4,6 @@ import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
 import type { Codec, KeyDecoder } from "../../codec/codec.ts";
-import { writeLists } from "./compress.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
 import { IdTable } from "../format/ids.ts";
 import { type SegmentRecord, segmentPath } from "../format/manifest.ts";
@@ -12,6 +11,7 @@ import { completeSegment, writeParts } from "../format/new-files.ts";
 import { unpackPassage } from "../format/packed-passage.ts";
 import { openSegment, type Segment } from "../format/segment.ts";
 import { WINDOW } from "./build.ts";
+import { writeLists } from "./compress.ts";
 
 /** Passages of a segment that follow each other. */
 export interface Run {

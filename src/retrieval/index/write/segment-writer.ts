@@ -3,10 +3,10 @@
 import { basename, join } from "node:path";
 import type { Passage } from "../../../text/passage.ts";
 import { longestRow } from "../../scoring/score.ts";
-import { type Checkpoint, openGrowingFiles } from "./growing-files.ts";
 import type { IndexHeader, SegmentRecord } from "../format/manifest.ts";
 import { bytesOf, completeSegment, writeParts } from "../format/new-files.ts";
 import { packPassage, unpackPassage } from "../format/packed-passage.ts";
+import { type Checkpoint, openGrowingFiles } from "./growing-files.ts";
 
 /** The files that grow with every window. */
 const GROWING = ["passages.deflate", "offsets.u64", "keys.f32"] as const;

@@ -19,12 +19,12 @@ import { trace } from "../../../tensor/trace.ts";
 /** Below this, too little of a passage is left to find it by. */
 const LEAST_SHARE = 0.25;
 
-export interface TokenFilter extends AsyncDisposable {
+export interface TokenPruner extends AsyncDisposable {
   /** The rows of `keys` that are kept, in their order. Both are [tokens, dimension], of the tokens of one passage. */
   filter(queries: Float32Array, keys: Float32Array, share: number): Promise<Float32Array>;
 }
 
-export async function openTokenFilter(dimension: number): Promise<TokenFilter> {
+export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
   const graph = trace(
     { queries: ["float32", "token", dimension], keys: ["float32", "token", dimension] },
     (ops, { queries, keys }) => ({
@@ -39,7 +39,7 @@ export async function openTokenFilter(dimension: number): Promise<TokenFilter> {
         queries: { data: queries, shape },
         keys: { data: keys, shape },
       });
-      const rows = heaviest(received.data as Float32Array, keptTokens(shape[0]!, share));
+      const rows = heaviest(received.data as Float32Array, keptTokenCount(shape[0]!, share));
       const kept = new Float32Array(rows.length * dimension);
       for (const [i, row] of rows.entries())
         kept.set(keys.subarray(row * dimension, (row + 1) * dimension), i * dimension);
@@ -50,7 +50,8 @@ export async function openTokenFilter(dimension: number): Promise<TokenFilter> {
 }
 
 /** How many tokens of a passage are kept: one at least. */
-export const keptTokens = (tokens: number, share: number): number => Math.max(1, Math.round(share * tokens));
+export const keptTokenCount = (tokens: number, share: number): number =>
+  Math.max(1, Math.round(share * tokens));
 
 /** The positions of the `count` greatest weights, ascending; of equal ones the first. */
 const heaviest = (weights: Float32Array, count: number): number[] =>
@@ -60,7 +61,7 @@ const heaviest = (weights: Float32Array, count: number): number[] =>
     .sort((a, b) => a - b);
 
 /** Throws `InputError` where `share` is not one of a passage's tokens that can be kept. */
-export function checkShare(share: number): void {
+export function checkKeepRatio(share: number): void {
   if (share >= LEAST_SHARE && share <= 1) return;
   throw new InputError({
     where: "keepTokens",

@@ -4,7 +4,6 @@ import { access, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
 import { journalPath } from "../format/journal.ts";
-import { lockDirectory } from "./lock.ts";
 import {
   codebookPath,
   type FileRecord,
@@ -15,6 +14,7 @@ import {
   writeManifest,
 } from "../format/manifest.ts";
 import { isInUse, writing } from "../format/storage.ts";
+import { lockDirectory } from "./lock.ts";
 
 /** What a change decides about the next state. */
 export type NextState = Pick<Manifest, "header" | "codec" | "shard" | "segments">;

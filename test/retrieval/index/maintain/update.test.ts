@@ -7,10 +7,10 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Bits } from "../../../../src/retrieval/codec/codec.ts";
 import { readManifest } from "../../../../src/retrieval/index/format/manifest.ts";
-import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import { compactIndex, mergeShards } from "../../../../src/retrieval/index/maintain/compact.ts";
 import { addPassages, deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
 import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
 import {
   build,

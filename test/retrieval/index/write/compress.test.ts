@@ -14,10 +14,10 @@ import {
   readManifest,
   segmentPath,
 } from "../../../../src/retrieval/index/format/manifest.ts";
-import type { BuildOptions, BuildProgress } from "../../../../src/retrieval/index/write/build.ts";
 import { mergeShards } from "../../../../src/retrieval/index/maintain/compact.ts";
 import { addPassages } from "../../../../src/retrieval/index/maintain/update.ts";
 import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import type { BuildOptions, BuildProgress } from "../../../../src/retrieval/index/write/build.ts";
 import {
   build,
   damage,
@@ -30,7 +30,7 @@ import {
 } from "../../support.ts";
 import { COMPRESSED, CORPUS } from "../maintain/long-passages.ts";
 
-/** Some 1 s each; `KILLS=100 npx tsx test/retrieval/tend/compression.test.ts` for a long look. */
+/** Some 1 s each; `KILLS=100 npx tsx test/retrieval/index/write/compress.test.ts` for a long look. */
 const KILLS = Number(process.env.KILLS ?? 4);
 const BUILDER = fileURLToPath(new URL("compressing-builder.ts", import.meta.url));
 

@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { findManifest } from "../../../../src/retrieval/index/format/manifest.ts";
-import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import { build, encodeText, naiveSearch, sameBytes, temporary } from "../../support.ts";
 import { advance, contentsOf } from "../maintain/generations.ts";
 
@@ -55,7 +55,7 @@ async function compileBuilder(directory: string): Promise<string> {
     "bin",
     "tsc",
   );
-  const source = join(ROOT, "test/retrieval/tend/endless-builder.ts");
+  const source = join(ROOT, "test/retrieval/index/write/endless-builder.ts");
   const options =
     "--ignoreConfig --noCheck --target es2022 --module nodenext --rewriteRelativeImportExtensions --types node";
   execFileSync(process.execPath, [
@@ -69,7 +69,7 @@ async function compileBuilder(directory: string): Promise<string> {
   ]);
   await writeFile(join(directory, "package.json"), '{ "type": "module" }');
   await symlink(join(ROOT, "node_modules"), join(directory, "node_modules"));
-  return join(directory, "test/retrieval/tend/endless-builder.js");
+  return join(directory, "test/retrieval/index/write/endless-builder.js");
 }
 
 async function startBuilder(script: string, index: string): Promise<ChildProcess> {

@@ -1,6 +1,10 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { checkShare, keptTokens, openTokenFilter } from "../../../../src/retrieval/index/write/token-pruning.ts";
+import {
+  checkKeepRatio,
+  keptTokenCount,
+  openTokenPruner,
+} from "../../../../src/retrieval/index/write/token-pruning.ts";
 import { DIMENSION, noise } from "../../support.ts";
 
 const row = (rows: Float32Array, i: number) => rows.subarray(i * DIMENSION, (i + 1) * DIMENSION);
@@ -19,7 +23,7 @@ function received(queries: Float32Array, keys: Float32Array): number[] {
 }
 
 test("keeps the tokens that receive most attention, in their order", async () => {
-  await using filter = await openTokenFilter(DIMENSION);
+  await using filter = await openTokenPruner(DIMENSION);
   for (const [tokens, share] of [
     [1, 0.25],
     [2, 0.25],
@@ -29,7 +33,7 @@ test("keeps the tokens that receive most attention, in their order", async () =>
   ] as const) {
     const [queries, keys] = [noise(tokens * DIMENSION, tokens), noise(tokens * DIMENSION, 99)];
     const weights = received(queries, keys);
-    const count = keptTokens(tokens, share);
+    const count = keptTokenCount(tokens, share);
     const least = [...weights].sort((a, b) => b - a)[count - 1]!;
     const expected = weights.flatMap((weight, i) => (weight >= least ? [...row(keys, i)] : []));
     assert.equal([...(await filter.filter(queries, keys, share))], expected);
@@ -37,14 +41,16 @@ test("keeps the tokens that receive most attention, in their order", async () =>
 });
 
 test("keeps a share of a passage, and one token at least", () => {
-  const kept = [1, 2, 3, 10].flatMap((tokens) => [0.25, 0.5, 1].map((share) => keptTokens(tokens, share)));
+  const kept = [1, 2, 3, 10].flatMap((tokens) =>
+    [0.25, 0.5, 1].map((share) => keptTokenCount(tokens, share)),
+  );
   assert.equal(kept, [1, 1, 1, 1, 1, 2, 1, 2, 3, 3, 5, 10]);
 });
 
 test("refuses shares that leave too little, or are none", () => {
-  for (const share of [0.25, 1]) checkShare(share);
+  for (const share of [0.25, 1]) checkKeepRatio(share);
   for (const share of [0.2, 1.5, Number.NaN])
-    assert.throws(() => checkShare(share), /^keepTokens: expected a share from 0\.25 to 1, got /);
+    assert.throws(() => checkKeepRatio(share), /^keepTokens: expected a share from 0\.25 to 1, got /);
 });
 
 test.run();
