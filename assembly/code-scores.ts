@@ -70,7 +70,10 @@ export function sumOfMaxima(
     greatest0 = i16x8.max_s(greatest0, i16x8.q15mulr_sat_s(sum0, ratio));
     greatest1 = i16x8.max_s(greatest1, i16x8.q15mulr_sat_s(sum1, ratio));
   }
-  const pairs = i32x4.add(i32x4.extadd_pairwise_i16x8_s(greatest0), i32x4.extadd_pairwise_i16x8_s(greatest1));
+  const pairs = i32x4.add(
+    i32x4.extadd_pairwise_i16x8_s(greatest0),
+    i32x4.extadd_pairwise_i16x8_s(greatest1),
+  );
   return (
     i32x4.extract_lane(pairs, 0) +
     i32x4.extract_lane(pairs, 1) +

@@ -18,7 +18,13 @@ import { compress } from "./bench-index/compress.ts";
 import { encode, wikiPassages } from "./bench-index/corpus.ts";
 import type { BuildCost } from "./bench-index/keep.ts";
 import { qualities, scifact, squad } from "./bench-index/quality.ts";
-import { overlap, quantile, type SearchTimes, timeSearches, writeVectors } from "./bench-index/search.ts";
+import {
+  overlap,
+  quantile,
+  type SearchTimes,
+  timeSearches,
+  writeVectors,
+} from "./bench-index/search.ts";
 import { timeUpdates } from "./bench-index/updates.ts";
 
 const { values } = parseArgs({
@@ -90,7 +96,13 @@ async function searchCompressed(
   reference?: ExactSearches,
 ): Promise<void> {
   const counts = { searched: JUDGED, timed: TIMED_EXACT };
-  const exact = await timeSearches({ directory, questions, preset: "exact", threads: 2, ...counts });
+  const exact = await timeSearches({
+    directory,
+    questions,
+    preset: "exact",
+    threads: 2,
+    ...counts,
+  });
   await noteSearch(directory, "exact", 2, exact, exact, reference);
   const all = { searched: SEARCHES, timed: SEARCHES };
   for (const threads of THREADS)
@@ -131,7 +143,9 @@ async function noteSearch(
 async function encodeQuestions(model: ReAtt): Promise<Float32Array[]> {
   const questions = await readQuestions(join(values.data, "squad", "dev.jsonl"));
   const spread = (i: number): number => Math.floor((i * questions.length) / SEARCHES);
-  return model.encodeQuestions(Array.from({ length: SEARCHES }, (_, i) => questions[spread(i)]!.question));
+  return model.encodeQuestions(
+    Array.from({ length: SEARCHES }, (_, i) => questions[spread(i)]!.question),
+  );
 }
 
 async function update(model: ReAtt, directory: string, questions: string): Promise<void> {
@@ -184,7 +198,11 @@ async function benchmark(folder: string): Promise<void> {
   const compressed = async (share: number): Promise<string> => {
     const directory = join(folder, `bits 2, ${share} of the corpus`);
     const passages = Math.round(share * cost.passages);
-    await noteBuild("compression", directory, await compress({ exact, directory, bits: 2, passages }));
+    await noteBuild(
+      "compression",
+      directory,
+      await compress({ exact, directory, bits: 2, passages }),
+    );
     return directory;
   };
   const reference = await searchExactly(exact, questions);

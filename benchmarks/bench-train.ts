@@ -18,7 +18,11 @@ import { passageIds } from "../src/text/prompts.ts";
 import { readPassages } from "../src/text/read-passages.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
 import { openOnnxBackend } from "../src/training/engine/backend.ts";
-import { chunkQuestions, type EngineOptions, trainingEngine } from "../src/training/engine/engine.ts";
+import {
+  chunkQuestions,
+  type EngineOptions,
+  trainingEngine,
+} from "../src/training/engine/engine.ts";
 import { traceChunk, traceCompetition, traceVectors } from "../src/training/engine/onnx-steps.ts";
 import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
 import { type Chunk, chunksOf, type TokenExample } from "../src/training/loss/batch.ts";
@@ -47,7 +51,11 @@ const { values } = parseArgs({
 });
 
 /** Examples of the sizes asked for, cut from the corpus: what the tokens are makes no difference to the time. */
-async function cutExamples(questions: number, passages: number, tokens: number): Promise<TokenExample[]> {
+async function cutExamples(
+  questions: number,
+  passages: number,
+  tokens: number,
+): Promise<TokenExample[]> {
   const tokenizer = await loadTokenizer(`${MODEL}/spiece.model`);
   const ids: number[] = [];
   const wanted = questions * (QUESTION_TOKENS + ANSWER_TOKENS + passages * tokens);
@@ -88,8 +96,16 @@ function productsOfStep(
   const [whole] = chunksOf(config, examples, examples.length, options.inBatchNegatives) as [Chunk];
   const shared = chunks.length > 1 && options.objective === "distillation";
   const products = (graph: Graph, { tensors }: Chunk): Product[] => {
-    const [Q, n, m] = [examples.length, tensors.questionMask.shape[1]!, tensors.passageMask.shape[1]!];
-    const [U, P, T] = [tensors.passageMask.shape[0]!, tensors.passageOf.shape[0]!, tensors.labels.shape[1]!];
+    const [Q, n, m] = [
+      examples.length,
+      tensors.questionMask.shape[1]!,
+      tensors.passageMask.shape[1]!,
+    ];
+    const [U, P, T] = [
+      tensors.passageMask.shape[0]!,
+      tensors.passageOf.shape[0]!,
+      tensors.labels.shape[1]!,
+    ];
     // no weight is packed beforehand: they change with every step
     return productsOf(graph, { Q, n, m, "n+m": n + m, U, P, T }).map((product) => ({
       ...product,
@@ -135,7 +151,12 @@ async function measure(): Promise<Report> {
   const examples = await cutExamples(questions, passages, tokens);
   const objective = values.objective as ObjectiveName;
   const dropout = values.dropout === undefined ? config.dropoutRate : Number(values.dropout);
-  const options: EngineOptions & ObjectiveOptions = { objective, alpha: 8, inBatchNegatives: true, dropout };
+  const options: EngineOptions & ObjectiveOptions = {
+    objective,
+    alpha: 8,
+    inBatchNegatives: true,
+    dropout,
+  };
   const { chunks, chunk, competition } = productsOfStep(config, parameters, options, examples);
   const backend = await openOnnxBackend(config, parameters, options, {});
   await using engine = trainingEngine(config, parameters, options, backend);
@@ -148,7 +169,8 @@ async function measure(): Promise<Report> {
     const megabytes = process.memoryUsage.rss() / 2 ** 20;
     if (step === Math.ceil(steps / 10)) memory.early = megabytes;
     memory.late = megabytes;
-    if (step % 50 === 0) process.stderr.write(`step ${step} of ${steps}: ${megabytes.toFixed(0)} MB\n`);
+    if (step % 50 === 0)
+      process.stderr.write(`step ${step} of ${steps}: ${megabytes.toFixed(0)} MB\n`);
   }
   memory.peak = process.resourceUsage().maxRSS / 2 ** 10;
 
@@ -188,7 +210,10 @@ function format(report: Report): string {
       "processor",
       `${cpus()[0]!.model}, ${cpus().length} cores, load ${load.map((one) => one.toFixed(1)).join(" to ")}`,
     ],
-    ["step", `${questions} questions x ${passages} passages x ${tokens} tokens in ${chunks} chunks`],
+    [
+      "step",
+      `${questions} questions x ${passages} passages x ${tokens} tokens in ${chunks} chunks`,
+    ],
     [
       "  time",
       `${report.step.toFixed(2)} s: ${report.questionsPerSecond.toFixed(2)} questions/s, ` +

@@ -134,14 +134,23 @@ async function measure(folder: string): Promise<Report> {
   say("building the index");
   const build = await timeBuild(model, weights, passages, folder);
   say("comparing with plain products");
-  const lengths = passages.map((passage) => passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS).length);
+  const lengths = passages.map(
+    (passage) => passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS).length,
+  );
   const [batch, length] = middleBatch(lengths);
   const lower = await compareLower(config, weights, batch, length);
   const upper = await compareUpper(config, weights, batch, length);
   say("answering");
   await using index = await model.openIndex(folder);
   const topK = Number(values["top-k"]);
-  const answers = await timeAnswers(model, index, weights, QUESTIONS, topK, Number(values.repetitions));
+  const answers = await timeAnswers(
+    model,
+    index,
+    weights,
+    QUESTIONS,
+    topK,
+    Number(values.repetitions),
+  );
   return {
     processor: cpus()[0]!.model,
     cores: cpus().length,
@@ -160,7 +169,10 @@ function format({ processor, cores, load, loading, build, lower, upper, answers 
   const ms = (value: number): string => `${value.toFixed(1)} ms`;
   const { seconds, tokenising, encoding } = build;
   const rows: [name: string, value: string][] = [
-    ["processor", `${processor}, ${cores} cores, load ${load.map((value) => value.toFixed(1)).join(" to ")}`],
+    [
+      "processor",
+      `${processor}, ${cores} cores, load ${load.map((value) => value.toFixed(1)).join(" to ")}`,
+    ],
     ["load", `${loading.toFixed(2)} s`],
     [
       "index",
@@ -172,8 +184,14 @@ function format({ processor, cores, load, loading, build, lower, upper, answers 
     ["  writing", `${(seconds - tokenising - encoding).toFixed(1)} s`],
     ["lower layers", ofProducts(lower)],
     ["upper layers", ofProducts(upper)],
-    ["answer", `${ms(answers.total)}, reading ${answers.topK} passages, ${answers.tokens.toFixed(0)} tokens`],
-    ...Object.entries(answers.stages).map(([stage, time]): [string, string] => [`  ${stage}`, ms(time)]),
+    [
+      "answer",
+      `${ms(answers.total)}, reading ${answers.topK} passages, ${answers.tokens.toFixed(0)} tokens`,
+    ],
+    ...Object.entries(answers.stages).map(([stage, time]): [string, string] => [
+      `  ${stage}`,
+      ms(time),
+    ]),
     ["    a step", `${ms(answers.step)}, ${answers.steps.toFixed(1)} steps an answer`],
   ];
   return rows.map(([name, value]) => `${name.padEnd(24)}${value}`).join("\n");

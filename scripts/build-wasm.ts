@@ -35,6 +35,10 @@ export async function compileKernel(): Promise<string> {
   return `/** assembly/code-scores.ts, compiled by \`npm run build:wasm\`. */\nexport const CODE_SCORES: string =\n  "${Buffer.from(module).toString("base64")}";\n`;
 }
 
-export const COMPILED: URL = new URL("../src/retrieval/search/code-scores.wasm.ts", import.meta.url);
+export const COMPILED: URL = new URL(
+  "../src/retrieval/search/code-scores.wasm.ts",
+  import.meta.url,
+);
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(COMPILED, await compileKernel());
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  await writeFile(COMPILED, await compileKernel());

@@ -11,7 +11,9 @@ import { readFileSync } from "node:fs";
 const MARKED_BLOCK = /^<!-- ci -->\n```sh\n(.*?)^```$/gms;
 
 const readme = process.argv[2] ?? "README.md";
-const blocks = [...readFileSync(readme, "utf8").matchAll(MARKED_BLOCK)].map(([, commands]) => commands!);
+const blocks = [...readFileSync(readme, "utf8").matchAll(MARKED_BLOCK)].map(
+  ([, commands]) => commands!,
+);
 let passed = 0;
 for (const commands of blocks) {
   console.log(`\n${commands.trimEnd().replace(/^/gm, "$ ")}`);

@@ -71,15 +71,21 @@ async function runFile(file: string, logPath: string): Promise<Outcome> {
     timeout: timeLimitMs,
     killSignal: "SIGKILL",
   });
-  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
-    child.once("error", reject).once("exit", (...status) => resolve(status));
-  });
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>(
+    (resolve, reject) => {
+      child.once("error", reject).once("exit", (...status) => resolve(status));
+    },
+  );
   closeSync(log);
   const output = readFileSync(logPath, "utf8");
   return { file, output, ...judge(output, code, signal) };
 }
 
-function judge(output: string, code: number | null, signal: string | null): Counts & Pick<Outcome, "fault"> {
+function judge(
+  output: string,
+  code: number | null,
+  signal: string | null,
+): Counts & Pick<Outcome, "fault"> {
   const total = summaryNumber(output, "Total");
   const passed = summaryNumber(output, "Passed");
   const skipped = summaryNumber(output, "Skipped");
@@ -104,7 +110,8 @@ function print({ file, output, fault }: Outcome): void {
 }
 
 function summarize(outcomes: readonly Outcome[]): void {
-  const sum = (key: keyof Counts): number => outcomes.reduce((total, outcome) => total + outcome[key], 0);
+  const sum = (key: keyof Counts): number =>
+    outcomes.reduce((total, outcome) => total + outcome[key], 0);
   const bad = outcomes.filter(({ failed }) => failed > 0);
   if (outcomes.length === 0) console.log(`no test file matches "${positionals[0] ?? ""}"`);
   if (bad.length > 0) console.log(`\nFailed:\n${bad.map(({ file }) => `  ${file}`).join("\n")}`);

@@ -17,7 +17,11 @@ export { type LexicalIndex, openLexicalIndex } from "./retrieval/bm25/lexical-in
 export type { Bits } from "./retrieval/codec/codec.ts";
 export type { HybridOptions } from "./retrieval/hybrid.ts";
 export type { IndexHeader, ShardRecord } from "./retrieval/index/format/manifest.ts";
-export { compactIndex, type MergeOptions, mergeShards } from "./retrieval/index/maintain/compact.ts";
+export {
+  compactIndex,
+  type MergeOptions,
+  mergeShards,
+} from "./retrieval/index/maintain/compact.ts";
 export { type IndexInfo, indexInfo } from "./retrieval/index/maintain/info.ts";
 export { deletePassages } from "./retrieval/index/maintain/update.ts";
 export { type Damage, verifyIndex } from "./retrieval/index/maintain/verify.ts";

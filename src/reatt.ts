@@ -15,9 +15,17 @@ import { type ModelConfig, readConfig } from "./model/config.ts";
 import { fingerprint } from "./model/fingerprint.ts";
 import { loadWeights } from "./model/load-weights.ts";
 import type { Bits } from "./retrieval/codec/codec.ts";
-import { type IndexHeader, readManifest, type ShardRecord } from "./retrieval/index/format/manifest.ts";
+import {
+  type IndexHeader,
+  readManifest,
+  type ShardRecord,
+} from "./retrieval/index/format/manifest.ts";
 import { addPassages } from "./retrieval/index/maintain/update.ts";
-import { type BuildOptions, type BuildProgress, buildIndex } from "./retrieval/index/write/build.ts";
+import {
+  type BuildOptions,
+  type BuildProgress,
+  buildIndex,
+} from "./retrieval/index/write/build.ts";
 import { type BuildForecast, forecastBuild } from "./retrieval/index/write/forecast.ts";
 import {
   checkKeepRatio,
@@ -222,7 +230,10 @@ export class ReAtt implements AsyncDisposable {
    * Adds passages to an index of this model; one whose id is there already takes the place of the old one. Indexes that
    * are open stay as they are; what is returned has the change. Throws `InputError` as `index` does.
    */
-  async add(passages: AsyncIterable<Passage> | Iterable<Passage>, options: AddOptions): Promise<TokenIndex> {
+  async add(
+    passages: AsyncIterable<Passage> | Iterable<Passage>,
+    options: AddOptions,
+  ): Promise<TokenIndex> {
     const { header } = await readManifest(options.directory);
     await addPassages(passages, { ...options, ...this.#keyMaker(header, options.signal) });
     return this.openIndex(options.directory);
@@ -230,7 +241,10 @@ export class ReAtt implements AsyncDisposable {
 
   /** How this model makes keys of passages, and what an index says of that. */
   #keyMaker(
-    { maxPassageTokens = 512, keepTokens = 1 }: Pick<IndexOptions, "maxPassageTokens" | "keepTokens">,
+    {
+      maxPassageTokens = 512,
+      keepTokens = 1,
+    }: Pick<IndexOptions, "maxPassageTokens" | "keepTokens">,
     signal?: AbortSignal,
   ): Pick<BuildOptions, "header" | "encode"> {
     checkKeepRatio(keepTokens);
@@ -269,7 +283,11 @@ export class ReAtt implements AsyncDisposable {
 
   /** The best passages (or documents) for a question, or for each of many, best first. */
   retrieve(question: string, index: TokenIndex, options?: RetrieveOptions): Promise<Hit[]>;
-  retrieve(questions: readonly string[], index: TokenIndex, options?: RetrieveOptions): Promise<Hit[][]>;
+  retrieve(
+    questions: readonly string[],
+    index: TokenIndex,
+    options?: RetrieveOptions,
+  ): Promise<Hit[][]>;
   async retrieve(
     question: string | readonly string[],
     index: TokenIndex,
@@ -325,7 +343,10 @@ export class ReAtt implements AsyncDisposable {
     first: number,
   ): Promise<Reply[]> {
     const start = performance.now();
-    const found = await this.retrieve(questions, index, { topK: options.topK ?? 10, signal: options.signal });
+    const found = await this.retrieve(questions, index, {
+      topK: options.topK ?? 10,
+      signal: options.signal,
+    });
     const retrieved = performance.now();
     const inputs = questions.map((question, i) =>
       this.#readingInput(question, found[i]!, index, options.maxInputTokens),
@@ -352,7 +373,9 @@ export class ReAtt implements AsyncDisposable {
     maxInputTokens: number | undefined,
   ) {
     const ids = readingQuestionIds(retrievalQuestionIds(this.tokenizer, question));
-    const passages = hits.map((hit) => passageIds(this.tokenizer, hit, index.header.maxPassageTokens));
+    const passages = hits.map((hit) =>
+      passageIds(this.tokenizer, hit, index.header.maxPassageTokens),
+    );
     if (maxInputTokens === undefined) return { question: ids, passages };
     const cut = passages.map((passage) => cutForReading(ids, passage, maxInputTokens));
     return { question: cut[0]!.question, passages: cut.map(({ passage }) => passage) };
@@ -361,7 +384,9 @@ export class ReAtt implements AsyncDisposable {
   #reply(reading: Reading, hits: readonly Hit[], minimumConfidence: number): Omit<Reply, "times"> {
     const { tokenIds, logProbabilities, attention } = reading;
     const answer = this.tokenizer.decode(tokenIds);
-    const confidence = Math.exp(logProbabilities.reduce((sum, p) => sum + p, 0) / logProbabilities.length);
+    const confidence = Math.exp(
+      logProbabilities.reduce((sum, p) => sum + p, 0) / logProbabilities.length,
+    );
     const abstained = confidence < minimumConfidence;
     const passages = hits.map((hit, i) => ({
       ...hit,
@@ -390,9 +415,16 @@ export class ReAtt implements AsyncDisposable {
     options: EncodeOptions,
   ): Promise<Float32Array[]> {
     const outputs = ["queries", "keys"] as const;
-    const { queries, keys } = await encodeOutputs(this.#encoder, this.config, sequences, outputs, options);
+    const { queries, keys } = await encodeOutputs(
+      this.#encoder,
+      this.config,
+      sequences,
+      outputs,
+      options,
+    );
     const kept: Float32Array[] = [];
-    for (const [i, all] of keys.entries()) kept.push(await this.#filter.filter(queries[i]!, all, share));
+    for (const [i, all] of keys.entries())
+      kept.push(await this.#filter.filter(queries[i]!, all, share));
     return kept;
   }
 

@@ -3,7 +3,14 @@
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compactIndex, deletePassages, indexInfo, type Passage, ReAtt, verifyIndex } from "../src/index.ts";
+import {
+  compactIndex,
+  deletePassages,
+  indexInfo,
+  type Passage,
+  ReAtt,
+  verifyIndex,
+} from "../src/index.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
 
 const PASSAGES: Passage[] = [
@@ -22,11 +29,16 @@ test("an index is built compressed, searched with a filter, and changed", async 
   await using index = await model.index(PASSAGES, options);
   const question = "Where does the lion live?";
   const filter = new Set(["bark", "rhine"]);
-  assert.equal(ids(await model.retrieve(question, index, { topK: 2, filter })).sort(), ["bark", "rhine"]);
+  assert.equal(ids(await model.retrieve(question, index, { topK: 2, filter })).sort(), [
+    "bark",
+    "rhine",
+  ]);
   const first = await model.retrieve([question], index, { filter: (ordinal) => ordinal === 0 });
   assert.equal(first.map(ids), [["lion"]]);
 
-  await using larger = await model.add([{ id: "cat", title: "Cat", text: "Cats purr." }], { directory });
+  await using larger = await model.add([{ id: "cat", title: "Cat", text: "Cats purr." }], {
+    directory,
+  });
   assert.equal([index.passageCount, larger.passageCount], [3, 4]);
   assert.is(await deletePassages(["lion"], { directory }), 1);
   await compactIndex({ directory });
@@ -49,13 +61,19 @@ test("an index of some of the tokens says so, and is added to in the same way", 
     assert.is(index.header.keepTokens, 0.5);
     assert.ok(Math.abs(index.tokenCount - whole.tokenCount / 2) <= 1.5, `${index.tokenCount}`);
     const question = "Where does the lion live?";
-    const [all, some] = [await model.retrieve(question, whole), await model.retrieve(question, index)];
+    const [all, some] = [
+      await model.retrieve(question, whole),
+      await model.retrieve(question, index),
+    ];
     assert.is(some[0]!.id, "lion");
     assert.ok(bits || some[0]!.score <= all[0]!.score); // a maximum over fewer tokens
     await using larger = await model.add([PASSAGES[1]!], { directory });
     assert.is(larger.tokenCount, index.tokenCount);
   }
-  await rejects(model.index(PASSAGES, { directory, keepTokens: 0.1 }), /^keepTokens: expected a share/);
+  await rejects(
+    model.index(PASSAGES, { directory, keepTokens: 0.1 }),
+    /^keepTokens: expected a share/,
+  );
 });
 
 test("a shard is not compressed, and keys are coded in whole bytes", async () => {

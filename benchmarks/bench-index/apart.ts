@@ -7,9 +7,13 @@ import { fileURLToPath } from "node:url";
 
 /** Starts `module` with a task, which it finds with `ownTask`, and returns the JSON that it prints. */
 export async function runApart<Report>(module: string, task: object): Promise<Report> {
-  const child = spawn(process.execPath, ["--import", "tsx", fileURLToPath(module), JSON.stringify(task)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    ["--import", "tsx", fileURLToPath(module), JSON.stringify(task)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   let output = "";
   child.stdout.on("data", (data) => {
     output += data;

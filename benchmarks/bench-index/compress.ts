@@ -21,7 +21,12 @@ interface CompressTask {
 export const compress = (task: CompressTask): Promise<BuildCost> =>
   keep(task.directory, () => runApart<BuildCost>(import.meta.url, task));
 
-async function compressHere({ exact, directory, bits, passages }: CompressTask): Promise<BuildCost> {
+async function compressHere({
+  exact,
+  directory,
+  bits,
+  passages,
+}: CompressTask): Promise<BuildCost> {
   const { header, segments } = await readManifest(exact);
   const decoder = float32Decoder(header.dimension);
   await using opened = await openSegments([{ directory: exact, segments }], decoder);
@@ -41,7 +46,12 @@ async function compressHere({ exact, directory, bits, passages }: CompressTask):
     },
   });
   const seconds = (performance.now() - start) / 1000;
-  return { passages: count, tokens, passagesPerSecond: count / seconds, peakMegabytes: peakMegabytes() };
+  return {
+    passages: count,
+    tokens,
+    passagesPerSecond: count / seconds,
+    peakMegabytes: peakMegabytes(),
+  };
 }
 
 async function* storedPassages(

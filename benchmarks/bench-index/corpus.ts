@@ -19,7 +19,11 @@ export async function* wikiPassages(file: string, limit: number): AsyncGenerator
     const words = text.split(/\s+/);
     for (let first = 0; first < words.length; first += WORDS) {
       if (count++ === limit) return;
-      yield { id: `${id}-${first / WORDS}`, title, text: words.slice(first, first + WORDS).join(" ") };
+      yield {
+        id: `${id}-${first / WORDS}`,
+        title,
+        text: words.slice(first, first + WORDS).join(" "),
+      };
     }
   }
 }

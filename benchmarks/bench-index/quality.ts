@@ -76,13 +76,20 @@ export async function* qualities(
   const measure = async (directory: string, preset: PresetName): Promise<Quality> => {
     const { bits, bytes, header } = await indexInfo(directory);
     const value = await searchAll(model, collection, directory, preset);
-    return { bits, keepTokens: header.keepTokens ?? 1, preset, bytesPerToken: bytes / tokens, value };
+    return {
+      bits,
+      keepTokens: header.keepTokens ?? 1,
+      preset,
+      bytesPerToken: bytes / tokens,
+      value,
+    };
   };
   yield await measure(exact, "exact");
   for (const bits of [1, 2, 4, 8] as const) {
     const directory = join(folder, `bits ${bits}`);
     await compress({ exact, directory, bits });
-    for (const preset of ["fast", "balanced", "exact"] as const) yield await measure(directory, preset);
+    for (const preset of ["fast", "balanced", "exact"] as const)
+      yield await measure(directory, preset);
   }
   for (const share of [0.75, 0.5, 0.25]) {
     const filtered = join(folder, `exact, ${share} of the tokens`);
@@ -107,7 +114,9 @@ async function searchAll(
   const found: Hit[][] = [];
   for (let first = 0; first < questions.length; first += QUESTIONS_PER_BATCH)
     found.push(
-      ...(await model.retrieve(questions.slice(first, first + QUESTIONS_PER_BATCH), index, { topK })),
+      ...(await model.retrieve(questions.slice(first, first + QUESTIONS_PER_BATCH), index, {
+        topK,
+      })),
     );
   return measure(found);
 }

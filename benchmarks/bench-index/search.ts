@@ -34,7 +34,8 @@ export interface SearchTimes {
   readonly found: readonly (readonly string[])[];
 }
 
-export const timeSearches = (task: SearchTask): Promise<SearchTimes> => runApart(import.meta.url, task);
+export const timeSearches = (task: SearchTask): Promise<SearchTimes> =>
+  runApart(import.meta.url, task);
 
 async function timeHere(task: SearchTask): Promise<SearchTimes> {
   const { directory, searched, timed, ...options } = task;

@@ -30,7 +30,11 @@ interface ReaderTask {
 type ReaderReport = Pick<UpdateTimes, "searches" | "wrong">;
 
 /** `changes` 0 measures the searches alone. */
-export async function timeUpdates(model: ReAtt, task: ReaderTask, changes: number): Promise<UpdateTimes> {
+export async function timeUpdates(
+  model: ReAtt,
+  task: ReaderTask,
+  changes: number,
+): Promise<UpdateTimes> {
   const { directory } = task;
   const reader = runApart<ReaderReport>(import.meta.url, task);
   const times: number[] = [];
@@ -38,7 +42,11 @@ export async function timeUpdates(model: ReAtt, task: ReaderTask, changes: numbe
     const start = performance.now();
     if (i % 2 === 1) await deletePassages([`added-${i - 1}`], { directory });
     else {
-      const passage = { id: `added-${i}`, title: "", text: `The ship ${i} sailed to port ${i % 97}.` };
+      const passage = {
+        id: `added-${i}`,
+        title: "",
+        text: `The ship ${i} sailed to port ${i % 97}.`,
+      };
       await (await model.add([passage], { directory }))[Symbol.asyncDispose]();
     }
     times.push(performance.now() - start);

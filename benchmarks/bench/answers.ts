@@ -2,7 +2,11 @@
 
 import { type Reading, read } from "../../src/decoder/reader.ts";
 import { openReader, type ReaderSession } from "../../src/decoder/reader-session.ts";
-import { type EncoderSession, encodeSequences, openEncoder } from "../../src/encoder/lower-session.ts";
+import {
+  type EncoderSession,
+  encodeSequences,
+  openEncoder,
+} from "../../src/encoder/lower-session.ts";
 import type { ReAtt } from "../../src/reatt.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
@@ -19,7 +23,13 @@ export interface AnswerTimes {
   readonly tokens: number;
 }
 
-const STAGES = ["question to vectors", "search", "lower layers", "upper layers", "decoder"] as const;
+const STAGES = [
+  "question to vectors",
+  "search",
+  "lower layers",
+  "upper layers",
+  "decoder",
+] as const;
 
 /** Answers every question `repetitions` times. The stages are timed apart from the total, in turn with it. */
 export async function timeAnswers(
@@ -75,7 +85,9 @@ async function answerInStages(
     const hits = await index.search(vectors!, { topK });
     return index.passages(hits.map(({ ordinal }) => ordinal));
   });
-  const passages = found.map((passage) => passageIds(tokenizer, passage, index.header.maxPassageTokens));
+  const passages = found.map((passage) =>
+    passageIds(tokenizer, passage, index.header.maxPassageTokens),
+  );
   const question = readingQuestionIds(ids);
   const watched: [EncoderSession, ReaderSession] = [
     { ...encoder, lower: (...input) => watch.time("lower layers", () => encoder.lower(...input)) },

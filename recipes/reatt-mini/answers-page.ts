@@ -28,7 +28,10 @@ function evidence({ passages, passageId }: Answered): string {
   const best = byAttention.find(({ span }) => span) ?? byAttention[0]!;
   const { id, title, text, attention, span } = best;
   const { start, end } = span ?? { start: 0, end: 0 };
-  const [before, after] = [text.slice(Math.max(0, start - AROUND), start), text.slice(end, end + AROUND)];
+  const [before, after] = [
+    text.slice(Math.max(0, start - AROUND), start),
+    text.slice(end, end + AROUND),
+  ];
   const marked = span ? `**${text.slice(start, end)}**` : "";
   const place = passages.findIndex((passage) => passage.id === passageId) + 1;
   const asked = id === passageId ? "the paragraph asked about" : "another paragraph";

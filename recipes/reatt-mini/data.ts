@@ -17,7 +17,10 @@ import { createRandom } from "../../src/math/random.ts";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
-import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
+import {
+  readTrainingFile,
+  type TrainingQuestion,
+} from "../../src/training/data/training-questions.ts";
 import {
   loadTagger,
   maskedSentences,
@@ -59,9 +62,12 @@ function answerTagger(names: Tagger): Tagger {
     const spans: Span[] = [...(await names(sentence))];
     const add = (kind: string, start: number, text: string): void => {
       const end = start + text.length;
-      if (spans.every((span) => span.end <= start || end <= span.start)) spans.push({ start, end, kind });
+      if (spans.every((span) => span.end <= start || end <= span.start))
+        spans.push({ start, end, kind });
     };
-    for (const { index, 0: number } of sentence.matchAll(/(?<![\p{L}\d.,])\d[\d,.]*\d(?![\p{L}\d])/gu))
+    for (const { index, 0: number } of sentence.matchAll(
+      /(?<![\p{L}\d.,])\d[\d,.]*\d(?![\p{L}\d])/gu,
+    ))
       add("number", index, number);
     for (const { index, 0: all, 1: phrase } of sentence.matchAll(
       /\b(?:the|a|an|its|their|his|her) ((?:\p{Ll}{3,} ){0,2}\p{Ll}{4,})(?= (?:of|in|for|to|and|from|by|with|on|that|was|is)\b|[,.;])/gu,
@@ -113,7 +119,10 @@ async function madeUp(passages: readonly Passage[]): Promise<TrainingQuestion[]>
   const tagger = answerTagger(await loadTagger());
   const random = createRandom(SEED, "made up");
   const options = { tagger, perPassage: MADE_UP_PER_PASSAGE, seed: SEED };
-  for await (const { question: masked, entity, kind, passageId } of maskedSentences(passages, options)) {
+  for await (const { question: masked, entity, kind, passageId } of maskedSentences(
+    passages,
+    options,
+  )) {
     const title = titles.get(passageId)!;
     const named = random.next() < TITLED && !title.includes(entity);
     const question = ask({ masked, answer: entity, kind, title: named ? title : "" }, random);
@@ -146,7 +155,8 @@ async function main(): Promise<void> {
   const heldOut = new Set(
     createRandom(SEED, "hold out").shuffle(articles).slice(0, Number(values["hold-out"])),
   );
-  const isHeldOut = ({ passageId }: TrainingQuestion): boolean => heldOut.has(titles.get(passageId!)!);
+  const isHeldOut = ({ passageId }: TrainingQuestion): boolean =>
+    heldOut.has(titles.get(passageId!)!);
   const devArticles = new Set(dev.map(({ passageId }) => titles.get(passageId!)));
   const wiki = await wikiPassages(join(data, "wiki", "articles.jsonl.gz"), Number(values.passages));
   const own = paragraphs.filter(({ title }) => !devArticles.has(title));

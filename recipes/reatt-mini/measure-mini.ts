@@ -22,7 +22,10 @@ import type { HybridOptions } from "../../src/retrieval/hybrid.ts";
 import { isMissing } from "../../src/retrieval/index/format/storage.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
-import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
+import {
+  readTrainingFile,
+  type TrainingQuestion,
+} from "../../src/training/data/training-questions.ts";
 import { openAppendFile } from "../../src/training/report/append-file.ts";
 import { recallOf } from "../../src/training/run/evaluate.ts";
 
@@ -57,7 +60,8 @@ export interface Answered {
 }
 
 const percent = (share: number): number => Number((100 * share).toFixed(1));
-const mean = (numbers: readonly number[]): number => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
+const mean = (numbers: readonly number[]): number =>
+  numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
 
 function quality(lines: readonly Answered[], reading: (typeof READINGS)[number]): object {
   const of = (measure: (answer: string, gold: readonly string[]) => number): number =>
@@ -68,13 +72,17 @@ function quality(lines: readonly Answered[], reading: (typeof READINGS)[number])
 /** `index` in which nothing is found but these passages. */
 const only = (index: TokenIndex, ids: readonly string[]): TokenIndex => ({
   ...index,
-  searchBatch: (questions, options) => index.searchBatch(questions, { ...options, filter: new Set(ids) }),
+  searchBatch: (questions, options) =>
+    index.searchBatch(questions, { ...options, filter: new Set(ids) }),
 });
 
 async function interpolation(index: TokenIndex): Promise<HybridOptions | undefined> {
   const { lambda, k1, b } = values;
   if (lambda === undefined) return undefined;
-  return { lexical: await openLexicalIndex(index, { k1: Number(k1), b: Number(b) }), lambda: Number(lambda) };
+  return {
+    lexical: await openLexicalIndex(index, { k1: Number(k1), b: Number(b) }),
+    lambda: Number(lambda),
+  };
 }
 
 async function answerFrom(
@@ -89,7 +97,9 @@ async function answerFrom(
     const ids = reading === "gold" ? [passageId!] : found.slice(0, reading);
     replies.set(reading, await model.answer(question, only(index, ids), { topK: ids.length }));
   }
-  const answer = Object.fromEntries(READINGS.map((reading) => [reading, replies.get(reading)!.answer]));
+  const answer = Object.fromEntries(
+    READINGS.map((reading) => [reading, replies.get(reading)!.answer]),
+  );
   const { confidence, passages } = replies.get(10)!;
   const of = { model: values.model, found };
   return {

@@ -49,7 +49,8 @@ const CONTENT = 250;
 const NO_REPEAT_SIZE = 2;
 
 const config = await readConfig(values.model);
-const { modelSize, headSize, heads, retrievalLayer, retrievalHead, encoderLayers, decoderLayers } = config;
+const { modelSize, headSize, heads, retrievalLayer, retrievalHead, encoderLayers, decoderLayers } =
+  config;
 const tokenizer = await loadTokenizer(join(values.model, "spiece.model"), config.vocabularySize);
 const weights = await loadWeights(values.model, config);
 const { matrix, encoderAttention } = matricesOf(config, weights);
@@ -189,8 +190,14 @@ function pointAndCopy(): void {
   crossAttention("v").scale(3);
   weights.get("decoder.final_layer_norm.weight")!.fill(1.5);
   for (let block = 0; block < decoderLayers; block++) {
-    const parts = ["layer.0.SelfAttention.o", "layer.1.EncDecAttention.o", "layer.2.DenseReluDense.wo"];
-    for (const part of block === decoderLayers - 1 ? parts.filter((name) => !name.includes("EncDec")) : parts)
+    const parts = [
+      "layer.0.SelfAttention.o",
+      "layer.1.EncDecAttention.o",
+      "layer.2.DenseReluDense.wo",
+    ];
+    for (const part of block === decoderLayers - 1
+      ? parts.filter((name) => !name.includes("EncDec"))
+      : parts)
       matrix(`decoder.block.${block}.${part}.weight`).scale(0.4);
   }
 }
@@ -202,7 +209,12 @@ tellNeighbours();
 tellPredecessors();
 pointAndCopy();
 
-await writeModel(values.out, { ...config, noRepeatSize: NO_REPEAT_SIZE }, (name) => weights.get(name)!, {
-  original: values.model,
-  dtype: "F32",
-});
+await writeModel(
+  values.out,
+  { ...config, noRepeatSize: NO_REPEAT_SIZE },
+  (name) => weights.get(name)!,
+  {
+    original: values.model,
+    dtype: "F32",
+  },
+);

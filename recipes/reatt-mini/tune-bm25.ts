@@ -15,7 +15,10 @@ import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import { hybridScores, MIN_CANDIDATES, tuneLambda } from "../../src/retrieval/hybrid.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
-import { readTrainingFile, type TrainingQuestion } from "../../src/training/data/training-questions.ts";
+import {
+  readTrainingFile,
+  type TrainingQuestion,
+} from "../../src/training/data/training-questions.ts";
 
 const { values } = parseArgs({
   options: {
@@ -42,13 +45,19 @@ async function tuneParameters(questions: readonly TrainingQuestion[]): Promise<P
       const isRight = ({ question, passageId }: TrainingQuestion): boolean =>
         bm25.search(question, 1, { k1, b })[0]?.id === passageId;
       const right = questions.filter(isRight).length;
-      process.stdout.write(`k1 ${k1} b ${b}: R@1 ${((100 * right) / questions.length).toFixed(2)}\n`);
+      process.stdout.write(
+        `k1 ${k1} b ${b}: R@1 ${((100 * right) / questions.length).toFixed(2)}\n`,
+      );
       if (right > best.right) best = { k1, b, right };
     }
   return best;
 }
 
-async function tune(model: ReAtt, index: TokenIndex, questions: readonly TrainingQuestion[]): Promise<void> {
+async function tune(
+  model: ReAtt,
+  index: TokenIndex,
+  questions: readonly TrainingQuestion[],
+): Promise<void> {
   const parameters = await tuneParameters(questions);
   const lexical = await openLexicalIndex(index, parameters);
   const spread = questions.filter((_, i) => i % Math.ceil(questions.length / INTERPOLATED) === 0);
@@ -57,13 +66,18 @@ async function tune(model: ReAtt, index: TokenIndex, questions: readonly Trainin
     const [vectors] = await model.encodeQuestions([text]);
     const question = { text, vectors: vectors! };
     const search = { topK: MIN_CANDIDATES };
-    const lists = { lexical: lexical.search(text, search), dense: await index.search(vectors!, search) };
+    const lists = {
+      lexical: lexical.search(text, search),
+      dense: await index.search(vectors!, search),
+    };
     candidates.push({ passageId, union: await hybridScores(index, lexical, question, lists) });
   }
   const { lambda, value } = tuneLambda(candidates, ([first], { passageId }) =>
     Number(first?.id === passageId),
   );
-  process.stdout.write(`R@1 of both ${(100 * value).toFixed(2)} (${candidates.length} questions)\n`);
+  process.stdout.write(
+    `R@1 of both ${(100 * value).toFixed(2)} (${candidates.length} questions)\n`,
+  );
   process.stdout.write(`--k1 ${parameters.k1} --b ${parameters.b} --lambda ${lambda}\n`);
 }
 

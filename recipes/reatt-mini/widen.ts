@@ -72,7 +72,9 @@ async function wordsOfPieces(): Promise<string[]> {
   });
 }
 
-async function inverseDocumentFrequencies(wordOf: readonly string[]): Promise<(word: string) => number> {
+async function inverseDocumentFrequencies(
+  wordOf: readonly string[],
+): Promise<(word: string) => number> {
   const tokenizer = await loadTokenizer(spieceModel);
   const frequencies = new Map<string, number>();
   let texts = 0;
@@ -130,4 +132,7 @@ await tellWords();
 tellWordsBefore();
 compareWords();
 const scaled = { ...config, retrievalScale: config.retrievalScale / SPREAD };
-await writeModel(values.out, scaled, (name) => weights.get(name)!, { original: values.model, dtype: "F32" });
+await writeModel(values.out, scaled, (name) => weights.get(name)!, {
+  original: values.model,
+  dtype: "F32",
+});

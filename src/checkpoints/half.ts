@@ -32,7 +32,9 @@ export function narrowBfloat16(from: Float32Array, to: Uint16Array): void {
   for (let i = 0; i < bits.length; i++) to[i] = roundToBfloat16(bits[i]!);
 }
 
-const FLOAT16_TO_FLOAT32: Uint32Array = Uint32Array.from({ length: 65_536 }, (_, half) => widen(half));
+const FLOAT16_TO_FLOAT32: Uint32Array = Uint32Array.from({ length: 65_536 }, (_, half) =>
+  widen(half),
+);
 
 function bitsOf(numbers: Float32Array): Uint32Array {
   return new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);

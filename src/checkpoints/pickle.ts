@@ -46,7 +46,10 @@ export function unpickle(bytes: Buffer, rules: PickleRules): unknown {
     if (opcode === STOP) return pop(machine);
     const run = OPCODES.get(opcode);
     if (run === undefined)
-      throw refused(machine.where, `opcode ${REFUSED_OPCODES.get(opcode) ?? `0x${opcode.toString(16)}`}`);
+      throw refused(
+        machine.where,
+        `opcode ${REFUSED_OPCODES.get(opcode) ?? `0x${opcode.toString(16)}`}`,
+      );
     run(machine);
   }
 }
@@ -155,7 +158,8 @@ function setItems(machine: Machine, keysAndValues: readonly unknown[]): void {
   const dict = top(machine);
   if (!(dict instanceof Map) || keysAndValues.length % 2 !== 0)
     throw damaged(machine, "a dict and pairs to set");
-  for (let i = 0; i < keysAndValues.length; i += 2) dict.set(keysAndValues[i], keysAndValues[i + 1]);
+  for (let i = 0; i < keysAndValues.length; i += 2)
+    dict.set(keysAndValues[i], keysAndValues[i + 1]);
 }
 
 function recall(machine: Machine, slot: number): unknown {
@@ -169,7 +173,8 @@ function top(machine: Machine): unknown {
 }
 
 function pop(machine: Machine): unknown {
-  if (machine.stack.length <= (machine.marks.at(-1) ?? 0)) throw damaged(machine, "something on the stack");
+  if (machine.stack.length <= (machine.marks.at(-1) ?? 0))
+    throw damaged(machine, "something on the stack");
   return machine.stack.pop();
 }
 
@@ -206,7 +211,10 @@ function twosComplement(bytes: Buffer): number {
   return Number(BigInt.asIntN(8 * bytes.length, unsigned));
 }
 
-function damaged({ where, position }: Pick<Machine, "where" | "position">, expected: string): InputError {
+function damaged(
+  { where, position }: Pick<Machine, "where" | "position">,
+  expected: string,
+): InputError {
   return new InputError({
     where,
     expected: `${expected} at byte ${position} of the pickle`,

@@ -47,7 +47,8 @@ export async function openSafetensors(path: string): Promise<WeightFile> {
 async function readHeaderLength(file: InputFile): Promise<number> {
   const length = Number((await file.read(0, LENGTH_BYTES)).readBigUInt64LE());
   const limit = Math.min(MAX_HEADER_BYTES, file.size - LENGTH_BYTES);
-  if (length > limit) throw damaged(file.path, `a header of at most ${limit} bytes`, `a length of ${length}`);
+  if (length > limit)
+    throw damaged(file.path, `a header of at most ${limit} bytes`, `a length of ${length}`);
   return length;
 }
 
@@ -108,7 +109,11 @@ function checkLayout(path: string, tensors: readonly StoredTensor[], dataBytes: 
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
     if (tensor.begin !== end) {
-      throw damaged(`${path}: ${tensor.name}`, `data that begin at ${end}`, `data at ${tensor.begin}`);
+      throw damaged(
+        `${path}: ${tensor.name}`,
+        `data that begin at ${end}`,
+        `data at ${tensor.begin}`,
+      );
     }
     end = tensor.end;
   }

@@ -12,7 +12,9 @@ export function spanOf(shape: readonly number[], strides: readonly number[]): nu
 
 /** Whether the numbers of a view stand in row-major order without gaps. */
 export function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
-  return shape.every((size, axis) => size === 1 || strides[axis] === elementCount(shape.slice(axis + 1)));
+  return shape.every(
+    (size, axis) => size === 1 || strides[axis] === elementCount(shape.slice(axis + 1)),
+  );
 }
 
 /** The numbers of a view in row-major order; `from` begins with its first. */

@@ -116,7 +116,8 @@ function findStorage(
   const name = `${folder}data/${key}`;
   const entry = entries.get(name);
   const bytes = length * DTYPE_BYTES.get(dtype)!;
-  if (entry?.size !== bytes) throw damaged(`${path}: ${name}`, `${bytes} bytes`, `${entry?.size ?? "none"}`);
+  if (entry?.size !== bytes)
+    throw damaged(`${path}: ${name}`, `${bytes} bytes`, `${entry?.size ?? "none"}`);
   return { type: "storage", dtype, entry, length };
 }
 
@@ -125,7 +126,12 @@ function rebuildTensor(args: readonly unknown[], path: string): TensorView {
   const [storage, offset, shape, strides] = args;
   const bad = (expected: string) => damaged(path, expected, excerpt(args));
   if (args.length !== 6 || !isStorage(storage)) throw bad("the 6 arguments of a plain tensor");
-  if (!isCount(offset) || !isCounts(shape) || !isCounts(strides) || shape.length !== strides.length) {
+  if (
+    !isCount(offset) ||
+    !isCounts(shape) ||
+    !isCounts(strides) ||
+    shape.length !== strides.length
+  ) {
     throw bad("an offset, a shape and strides in whole numbers");
   }
   const count = elementCount(shape);

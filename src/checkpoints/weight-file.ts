@@ -26,9 +26,18 @@ export interface WeightFile extends AsyncDisposable {
 }
 
 /** The tensor called `name`, or an error that names it and the file. */
-export function findTensor<Tensor>(tensors: ReadonlyMap<string, Tensor>, name: string, file: string): Tensor {
+export function findTensor<Tensor>(
+  tensors: ReadonlyMap<string, Tensor>,
+  name: string,
+  file: string,
+): Tensor {
   const tensor = tensors.get(name);
   if (tensor !== undefined) return tensor;
   const remedy = "use a checkpoint of this model";
-  throw new InputError({ where: file, expected: `a tensor ${name}`, got: "none of that name", remedy });
+  throw new InputError({
+    where: file,
+    expected: `a tensor ${name}`,
+    got: "none of that name",
+    remedy,
+  });
 }

@@ -72,14 +72,21 @@ async function findDirectory(file: InputFile): Promise<{ position: number; size:
 
 /** The record ends with a comment that ends with the file. */
 function isEnd(bytes: Buffer): boolean {
-  return bytes.readUInt32LE(0) === END_SIGNATURE && END_BYTES + bytes.readUInt16LE(20) === bytes.length;
+  return (
+    bytes.readUInt32LE(0) === END_SIGNATURE && END_BYTES + bytes.readUInt16LE(20) === bytes.length
+  );
 }
 
-async function findZip64Directory(file: InputFile, end: number): Promise<{ position: number; size: number }> {
+async function findZip64Directory(
+  file: InputFile,
+  end: number,
+): Promise<{ position: number; size: number }> {
   const locator = await file.read(Math.max(0, end - ZIP64_LOCATOR_BYTES), ZIP64_LOCATOR_BYTES);
-  if (locator.readUInt32LE(0) !== ZIP64_LOCATOR_SIGNATURE) throw damaged(file, "a zip64 locator", "none");
+  if (locator.readUInt32LE(0) !== ZIP64_LOCATOR_SIGNATURE)
+    throw damaged(file, "a zip64 locator", "none");
   const record = await file.read(readUInt64(locator, 8), ZIP64_END_BYTES);
-  if (record.readUInt32LE(0) !== ZIP64_END_SIGNATURE) throw damaged(file, "a zip64 end record", "none");
+  if (record.readUInt32LE(0) !== ZIP64_END_SIGNATURE)
+    throw damaged(file, "a zip64 end record", "none");
   return { size: readUInt64(record, 40), position: readUInt64(record, 48) };
 }
 
@@ -90,7 +97,8 @@ function parseEntry(file: InputFile, bytes: Buffer): { entry: ZipEntry; bytes: n
   const extraStart = ENTRY_BYTES + bytes.readUInt16LE(28);
   const extraEnd = extraStart + bytes.readUInt16LE(30);
   const end = extraEnd + bytes.readUInt16LE(32);
-  if (end > bytes.length) throw damaged(file, "a whole entry in the zip directory", "the beginning of one");
+  if (end > bytes.length)
+    throw damaged(file, "a whole entry in the zip directory", "the beginning of one");
   const name = bytes.toString("utf8", ENTRY_BYTES, extraStart);
   if (bytes.readUInt16LE(10) !== STORED || (bytes.readUInt16LE(8) & ENCRYPTED) !== 0) {
     throw damaged(file, `${name} stored as it is`, "it compressed or encrypted");

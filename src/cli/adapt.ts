@@ -4,14 +4,29 @@ import { type AdaptationResult, adapt } from "../training/adapt.ts";
 import type { AdaptOptions } from "../training/options/adapt-options.ts";
 import { type Command, defineCommand, UsageError } from "./options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
-import { ITERATION_OPTIONS, MACHINE_OPTIONS, OBJECTIVES, OPTIMISER_OPTIONS } from "./training-options.ts";
+import {
+  ITERATION_OPTIONS,
+  MACHINE_OPTIONS,
+  OBJECTIVES,
+  OPTIMISER_OPTIONS,
+} from "./training-options.ts";
 
 export const adaptCommand: Command = defineCommand({
   name: "adapt",
   summary: "Adapts a model to a corpus. Interrupted, it saves; --resume goes on.",
   options: {
-    model: { kind: "text", placeholder: "DIR", help: "folder of the model to begin with", required: true },
-    corpus: { kind: "text", placeholder: "FILE.jsonl[.gz]", help: "passages, one a line", required: true },
+    model: {
+      kind: "text",
+      placeholder: "DIR",
+      help: "folder of the model to begin with",
+      required: true,
+    },
+    corpus: {
+      kind: "text",
+      placeholder: "FILE.jsonl[.gz]",
+      help: "passages, one a line",
+      required: true,
+    },
     out: {
       kind: "text",
       placeholder: "DIR",
@@ -23,7 +38,11 @@ export const adaptCommand: Command = defineCommand({
       placeholder: "FILE.jsonl",
       help: "train on questions and answers, in the forms that reatt train reads",
     },
-    queries: { kind: "text", placeholder: "FILE.jsonl", help: "train on the queries that --qrels labels" },
+    queries: {
+      kind: "text",
+      placeholder: "FILE.jsonl",
+      help: "train on the queries that --qrels labels",
+    },
     qrels: { kind: "text", placeholder: "FILE.tsv", help: "relevance labels, of TREC or BEIR" },
     spans: {
       kind: "flag",
@@ -50,7 +69,11 @@ export const adaptCommand: Command = defineCommand({
       help: "one of the close passages is empty (always with the objective marginal)",
     },
     ...ITERATION_OPTIONS,
-    steps: { kind: "integer", help: "steps of an iteration (default: once through, 50 to 1000)", minimum: 1 },
+    steps: {
+      kind: "integer",
+      help: "steps of an iteration (default: once through, 50 to 1000)",
+      minimum: 1,
+    },
     questions: { kind: "integer", help: "questions of a step", default: 16, minimum: 1 },
     "close-passages": {
       kind: "integer",
@@ -71,7 +94,12 @@ export const adaptCommand: Command = defineCommand({
       help: "train the query projection alone, or a copy of the lower layers for questions: an index made before serves on, none is built",
     },
     ...OPTIMISER_OPTIONS,
-    "max-answer-tokens": { kind: "integer", help: "longer answers are cut", default: 64, minimum: 1 },
+    "max-answer-tokens": {
+      kind: "integer",
+      help: "longer answers are cut",
+      default: 64,
+      minimum: 1,
+    },
     "probe-steps": {
       kind: "integer",
       help: "steps between two looks at retrieval (default: a tenth of all, 10 to 200)",

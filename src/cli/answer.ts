@@ -13,7 +13,12 @@ export const answerCommand: Command = defineCommand({
     ...QUESTION_OPTIONS,
     "top-k": { kind: "integer", help: "passages that are read", default: 10, minimum: 1 },
     beams: { kind: "integer", help: "beams of the search; 1 is greedy", default: 1, minimum: 1 },
-    "max-answer-tokens": { kind: "integer", help: "longer answers are cut", default: 50, minimum: 1 },
+    "max-answer-tokens": {
+      kind: "integer",
+      help: "longer answers are cut",
+      default: 50,
+      minimum: 1,
+    },
     "max-input-tokens": {
       kind: "integer",
       help: "cut question and passage together; without it, a passage is read as it was indexed",
@@ -36,7 +41,9 @@ export const answerCommand: Command = defineCommand({
     let position = 0;
     for await (const reply of withProgress("questions", questions.length, replies, true)) {
       const { id, question } = questions[position++]!;
-      process.stdout.write(`${values.json ? toJson(id, reply) : formatReply(question, reply, hasBold())}\n`);
+      process.stdout.write(
+        `${values.json ? toJson(id, reply) : formatReply(question, reply, hasBold())}\n`,
+      );
     }
   },
 });

@@ -154,7 +154,14 @@ const commandFor = (folder: string): Command =>
       const tuned = development && { split: tune!, queries: tuning.size, ...tuneOn(development) };
       const systems = [lexicalSystem(searched, topK), denseSystem(searched, topK)];
       if (tuned) systems.push(interpolatedSystem(searched, tuned.lambda, topK));
-      const summary = { split, queries: qrels.size, passages: index.passageCount, topK, tuned, systems };
+      const summary = {
+        split,
+        queries: qrels.size,
+        passages: index.passageCount,
+        topK,
+        tuned,
+        systems,
+      };
       process.stdout.write(`${json ? JSON.stringify(summary) : formatSummary(summary)}\n`);
     },
   });
@@ -177,7 +184,11 @@ async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: str
 }
 
 /** Both searches for every judged query. A query that is itself a passage is not its own result, as in BEIR. */
-async function searchAll(qrels: Qrels, retrievers: Retrievers, signal: AbortSignal): Promise<Searched> {
+async function searchAll(
+  qrels: Qrels,
+  retrievers: Retrievers,
+  signal: AbortSignal,
+): Promise<Searched> {
   const queries = [...qrels.keys()];
   const found: Found[] = [];
   const times: Times = { lexical: 0, dense: 0, union: 0 };
@@ -216,7 +227,11 @@ async function searchTogether(
   for (const [i, query] of queries.entries()) {
     const lists = { lexical: others(lexical[i]!, query), dense: others(dense[i]!, query) };
     const question = { text: questions[i]!, vectors: vectors[i]! };
-    found.push({ query, ...lists, union: await hybridScores(index, lexicalIndex, question, lists) });
+    found.push({
+      query,
+      ...lists,
+      union: await hybridScores(index, lexicalIndex, question, lists),
+    });
   }
   times.lexical += afterLexical - start;
   times.dense += afterDense - afterLexical;
@@ -248,7 +263,8 @@ const interpolatedSystem = (searched: Searched, lambda: number, topK: number): S
   name: `BM25 + ${lambda} x ReAtt`,
   lambda,
   milliseconds:
-    (searched.times.lexical + searched.times.dense + searched.times.union) / searched.queries.length,
+    (searched.times.lexical + searched.times.dense + searched.times.union) /
+    searched.queries.length,
   measures: measure(searched, topK, ({ union }) => combineScores(union, lambda)),
 });
 
@@ -270,12 +286,15 @@ function formatSummary({ split, queries, passages, topK, tuned, systems }: Summa
   const table = [["", ...COLUMNS, "ms/query"], ...rows];
   const width = Math.max(...table.map(([name]) => name!.length));
   const lines = table.map(
-    ([name, ...cells]) => `${name!.padEnd(width)}${cells.map((cell) => cell.padStart(12)).join("")}`,
+    ([name, ...cells]) =>
+      `${name!.padEnd(width)}${cells.map((cell) => cell.padStart(12)).join("")}`,
   );
   if (tuned)
     lines.push(
       `lambda ${tuned.lambda}: best ${TUNED_MEASURE} on ${tuned.split} (${tuned.queries} queries), ` +
         `${tuned[TUNED_MEASURE].toFixed(4)}; reatt retrieve --lambda ${tuned.lambda} ranks so`,
     );
-  return [`${split}: ${queries} queries, ${passages} passages, ${topK} retrieved`, ...lines].join("\n");
+  return [`${split}: ${queries} queries, ${passages} passages, ${topK} retrieved`, ...lines].join(
+    "\n",
+  );
 }

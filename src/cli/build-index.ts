@@ -31,7 +31,12 @@ export const indexCommand: Command = defineCommand({
       help: "share of each passage's tokens that are indexed, 0.25 to 1",
       default: 1,
     },
-    "max-passage-tokens": { kind: "integer", help: "longer passages are cut", default: 512, minimum: 2 },
+    "max-passage-tokens": {
+      kind: "integer",
+      help: "longer passages are cut",
+      default: 512,
+      minimum: 2,
+    },
   },
   async run({ model: folder, corpus, out, bits, shard, ...values }, signal) {
     if (bits !== undefined && shard !== undefined)
@@ -55,7 +60,9 @@ export const indexCommand: Command = defineCommand({
       .finally(progress.stop);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     const { passageCount, tokenCount } = index;
-    process.stderr.write(`Indexed ${passageCount} passages, ${tokenCount} tokens, in ${seconds} s: ${out}\n`);
+    process.stderr.write(
+      `Indexed ${passageCount} passages, ${tokenCount} tokens, in ${seconds} s: ${out}\n`,
+    );
   },
 });
 

@@ -24,8 +24,16 @@ export const ENGINE_OPTIONS = {
     placeholder: "STRING",
     help: "an approximate index of faiss, such as IVF1024,PQ16np; without it, faiss is exact",
   },
-  "faiss-nprobe": { kind: "integer", help: "lists of it that a question token reads (16)", minimum: 1 },
-  "lancedb-uri": { kind: "text", placeholder: "URI", help: "the table that reatt index export made" },
+  "faiss-nprobe": {
+    kind: "integer",
+    help: "lists of it that a question token reads (16)",
+    minimum: 1,
+  },
+  "lancedb-uri": {
+    kind: "text",
+    placeholder: "URI",
+    help: "the table that reatt index export made",
+  },
   "lancedb-nprobe": {
     kind: "integer",
     help: "partitions of it that a question token reads (16)",
@@ -66,7 +74,8 @@ export function parseEngine(values: Omit<EngineValues, "preset">): Engine {
     if (uri === undefined) throw new UsageError("--engine lancedb needs --lancedb-uri URI");
     return { name, uri, nprobe: values["lancedb-nprobe"] };
   }
-  if (name === "faiss" && factory !== undefined) return { name, factory, nprobe: values["faiss-nprobe"] };
+  if (name === "faiss" && factory !== undefined)
+    return { name, factory, nprobe: values["faiss-nprobe"] };
   if (values["faiss-nprobe"] !== undefined)
     throw new UsageError("--faiss-nprobe is for an index that --faiss-factory describes");
   return name;

@@ -33,11 +33,17 @@ const evaluateRetrieval = defineCommand({
   },
   async run({ run: runFile, qrels, k, json }) {
     const cutoffs = parseCutoffs(k);
-    const { measures, ...counts } = evaluateRun(await readRun(runFile), await readQrels(qrels), cutoffs);
+    const { measures, ...counts } = evaluateRun(
+      await readRun(runFile),
+      await readQrels(qrels),
+      cutoffs,
+    );
     const { queries, unanswered, unjudged } = counts;
     if (unanswered === queries) throw nothingShared(runFile, "queries", qrels);
     if (json) return print(JSON.stringify({ ...counts, ...measures }));
-    print(`${queries} queries, ${unanswered} of them without results; ${unjudged} more that nobody judged`);
+    print(
+      `${queries} queries, ${unanswered} of them without results; ${unjudged} more that nobody judged`,
+    );
     print(formatMeasures(measures));
   },
 });
@@ -64,7 +70,12 @@ const evaluateAnswersCommand = defineCommand({
     const questions = await readQuestions(data, signal);
     if (!questions.some(({ answers }) => answers?.length)) {
       const remedy = "name the file with the accepted answers";
-      throw new InputError({ where: data, expected: '"answers" of the questions', got: "none", remedy });
+      throw new InputError({
+        where: data,
+        expected: '"answers" of the questions',
+        got: "none",
+        remedy,
+      });
     }
     const { measures, ...counts } = evaluateAnswers(await readPredictions(predictions), questions);
     if (counts.unanswered === counts.questions) throw nothingShared(predictions, "questions", data);
@@ -96,9 +107,10 @@ export function formatMeasures(measures: Measures): string {
     rows.set(name, [...(rows.get(name) ?? []), cell.padEnd(11)]);
   }
   const width = Math.max(...Array.from(rows.keys(), (name) => name.length));
-  return Array.from(rows, ([name, cells]) => `${name.padEnd(width)}  ${cells.join("  ").trimEnd()}`).join(
-    "\n",
-  );
+  return Array.from(
+    rows,
+    ([name, cells]) => `${name.padEnd(width)}  ${cells.join("  ").trimEnd()}`,
+  ).join("\n");
 }
 
 /** "1,5,10" -> [1, 5, 10]. */
@@ -107,7 +119,9 @@ function parseCutoffs(given: string | undefined): readonly number[] {
   const cutoffs = given.split(",").map((text) => (/^\s*\d+\s*$/.test(text) ? Number(text) : 0));
   if (cutoffs.every((k) => k >= 1 && Number.isSafeInteger(k)))
     return [...new Set(cutoffs)].sort((a, b) => a - b);
-  throw new UsageError(`--k: expected whole numbers from 1 on with commas between them, got "${given}"`);
+  throw new UsageError(
+    `--k: expected whole numbers from 1 on with commas between them, got "${given}"`,
+  );
 }
 
 function nothingShared(where: string, what: string, other: string): InputError {

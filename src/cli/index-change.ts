@@ -17,9 +17,15 @@ const INDEX_OPTION = {
 
 export const addCommand: Command = defineCommand({
   name: "index add",
-  summary: "Adds passages to an index; one whose id is there already takes the place of the old one.",
+  summary:
+    "Adds passages to an index; one whose id is there already takes the place of the old one.",
   options: {
-    model: { kind: "text", placeholder: "DIR", help: "folder of the model that made it", required: true },
+    model: {
+      kind: "text",
+      placeholder: "DIR",
+      help: "folder of the model that made it",
+      required: true,
+    },
     index: INDEX_OPTION,
     corpus: {
       kind: "text",
@@ -36,7 +42,9 @@ export const addCommand: Command = defineCommand({
     await using index = await model
       .add(readPassages(corpus, signal), { directory, onProgress: progress.report, signal })
       .finally(progress.stop);
-    process.stderr.write(`Added ${total} passages, there are ${index.passageCount} now: ${directory}\n`);
+    process.stderr.write(
+      `Added ${total} passages, there are ${index.passageCount} now: ${directory}\n`,
+    );
   },
 });
 
@@ -54,7 +62,9 @@ export const deleteCommand: Command = defineCommand({
       throw new UsageError("either ids or --ids FILE is needed");
     const ids = file === undefined ? operands : await readIds(file);
     const deleted = await deletePassages(ids, { directory });
-    process.stdout.write(json ? `${JSON.stringify({ deleted })}\n` : `${deleted} passages deleted\n`);
+    process.stdout.write(
+      json ? `${JSON.stringify({ deleted })}\n` : `${deleted} passages deleted\n`,
+    );
   },
 });
 

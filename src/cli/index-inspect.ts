@@ -23,7 +23,8 @@ export const infoCommand: Command = defineCommand({
 
 export const verifyCommand: Command = defineCommand({
   name: "index verify",
-  summary: "Reads every byte of an index and compares checksums. Ends with 1 where a file is damaged.",
+  summary:
+    "Reads every byte of an index and compares checksums. Ends with 1 where a file is damaged.",
   options: OPTIONS,
   async run({ index: directory, json }, signal) {
     const damages = await verifyIndex(directory, { signal });
@@ -41,13 +42,26 @@ export const verifyCommand: Command = defineCommand({
 });
 
 function formatInfo(info: IndexInfo): string {
-  const { passages, tokens, bytes, bits, centroids, segments, deletedPassages, shard, generation, header } =
-    info;
+  const {
+    passages,
+    tokens,
+    bytes,
+    bits,
+    centroids,
+    segments,
+    deletedPassages,
+    shard,
+    generation,
+    header,
+  } = info;
   const rows: [name: string, value: string | number][] = [
     ["passages", passages],
     ["tokens", tokens],
     ["size", `${formatBytes(bytes)}, ${(bytes / Math.max(1, tokens)).toFixed(1)} bytes a token`],
-    ["keys", `${header.dimension} dimensions of ${bits} bits${centroids ? `, ${centroids} centroids` : ""}`],
+    [
+      "keys",
+      `${header.dimension} dimensions of ${bits} bits${centroids ? `, ${centroids} centroids` : ""}`,
+    ],
     ["segments", segments],
     ["deleted", deletedPassages],
     ["generation", generation],

@@ -24,6 +24,8 @@ export const mergeCommand: Command = defineCommand({
       signal,
     }).finally(progress.stop);
     const { passages, tokens } = await indexInfo(out);
-    process.stderr.write(`Merged ${shards.length} shards, ${passages} passages, ${tokens} tokens: ${out}\n`);
+    process.stderr.write(
+      `Merged ${shards.length} shards, ${passages} passages, ${tokens} tokens: ${out}\n`,
+    );
   },
 });

@@ -94,7 +94,10 @@ export function defineCommand<const T extends Options>(definition: {
 }
 
 function resolveAll<T extends Options>(given: Record<string, unknown>, options: T): Values<T> {
-  const values = Object.entries(options).map(([name, option]) => [name, resolve(name, option, given[name])]);
+  const values = Object.entries(options).map(([name, option]) => [
+    name,
+    resolve(name, option, given[name]),
+  ]);
   return Object.fromEntries(values) as Values<T>;
 }
 
@@ -124,11 +127,16 @@ function withChoices(args: readonly string[], options: Options): string[] {
   });
 }
 
-function resolve(name: string, option: Option, given: unknown): string | number | boolean | undefined {
+function resolve(
+  name: string,
+  option: Option,
+  given: unknown,
+): string | number | boolean | undefined {
   if (option.kind === "flag") return given === true;
   if (option.kind === "integer")
     return given === undefined ? option.default : integer(name, option, String(given));
-  if (option.kind === "number") return given === undefined ? option.default : number(name, String(given));
+  if (option.kind === "number")
+    return given === undefined ? option.default : number(name, String(given));
   if (option.kind === "choice")
     return given === undefined ? option.default : choice(name, option, String(given));
   if (given === undefined && option.required)
@@ -157,7 +165,11 @@ function describe(options: Options, operands: Operands | undefined): string {
   const rows = Object.entries(options).map(([name, option]) => [
     `--${name}${placeholder(option)}`,
     option.help +
-      ("default" in option ? ` (default ${option.default})` : "required" in option ? " (required)" : ""),
+      ("default" in option
+        ? ` (default ${option.default})`
+        : "required" in option
+          ? " (required)"
+          : ""),
   ]);
   if (operands) rows.push([operands.placeholder, operands.help]);
   const width = Math.max(...rows.map(([left]) => left!.length));

@@ -19,7 +19,10 @@ export const QUESTION_OPTIONS = {
 const SINGLE_QUESTION_ID = "1";
 
 export function questionsOf(
-  { question, queries }: { readonly question: string | undefined; readonly queries: string | undefined },
+  {
+    question,
+    queries,
+  }: { readonly question: string | undefined; readonly queries: string | undefined },
   signal: AbortSignal,
 ): Promise<readonly Question[]> | readonly Question[] {
   if (queries !== undefined && question === undefined) return readQuestions(queries, signal);

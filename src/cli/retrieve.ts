@@ -29,7 +29,12 @@ export const retrieveCommand: Command = defineCommand({
   options: {
     ...QUESTION_OPTIONS,
     ...ENGINE_OPTIONS,
-    "top-k": { kind: "integer", help: "passages, or documents, for a question", default: 100, minimum: 1 },
+    "top-k": {
+      kind: "integer",
+      help: "passages, or documents, for a question",
+      default: 100,
+      minimum: 1,
+    },
     granularity: {
       kind: "choice",
       help: "document: passages with one title count as one, by the best of them",
@@ -40,7 +45,11 @@ export const retrieveCommand: Command = defineCommand({
       kind: "number",
       help: "rank by BM25 + X x the model's score; reatt benchmark DIR --tune finds X",
     },
-    ids: { kind: "text", placeholder: "FILE", help: "find only these passages: their ids, one a line" },
+    ids: {
+      kind: "text",
+      placeholder: "FILE",
+      help: "find only these passages: their ids, one a line",
+    },
     json: { kind: "flag", help: "one JSON object for a question on each line" },
     run: {
       kind: "text",
@@ -56,7 +65,8 @@ export const retrieveCommand: Command = defineCommand({
       topK,
       granularity,
       filter: ids === undefined ? undefined : await readFilter(index, ids),
-      hybrid: lambda === undefined ? undefined : { lexical: await readTexts(index, signal), lambda },
+      hybrid:
+        lambda === undefined ? undefined : { lexical: await readTexts(index, signal), lambda },
       signal,
     };
     const printed = json || run === undefined;

@@ -45,7 +45,9 @@ function findCommand(commands: readonly Command[], line: readonly string[]): Com
 
 function help(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
-  const summaries = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join("");
+  const summaries = commands
+    .map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`)
+    .join("");
   return `Retrieval as Attention: one model indexes, retrieves and answers.\n
 Usage: reatt COMMAND [options]\n
 Commands:\n${summaries}
@@ -64,16 +66,22 @@ function print(text: string): void {
 export function report(error: unknown, signal: AbortSignal): number {
   const [line, code] = explain(error, signal);
   process.stderr.write(`reatt: ${line.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
-  if (process.env.REATT_DEBUG === "1" && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+  if (process.env.REATT_DEBUG === "1" && error instanceof Error)
+    process.stderr.write(`${error.stack}\n`);
   return code;
 }
 
 function explain(error: unknown, signal: AbortSignal): [line: string, code: number] {
   if (signal.aborted)
-    return ["interrupted; the same command goes on, train and adapt with --resume", EXIT.interrupted];
-  if (error instanceof UsageError) return [`${error.message}; reatt --help shows the usage`, EXIT.wrongUsage];
+    return [
+      "interrupted; the same command goes on, train and adapt with --resume",
+      EXIT.interrupted,
+    ];
+  if (error instanceof UsageError)
+    return [`${error.message}; reatt --help shows the usage`, EXIT.wrongUsage];
   const message = error instanceof Error ? error.message : String(error);
   // Errors of the operating system, such as a full disk, say what is wrong by themselves.
-  const expected = error instanceof InputError || (error as NodeJS.ErrnoException)?.syscall !== undefined;
+  const expected =
+    error instanceof InputError || (error as NodeJS.ErrnoException)?.syscall !== undefined;
   return [expected ? message : `defect: ${message}; REATT_DEBUG=1 shows where`, EXIT.badInput];
 }

@@ -30,7 +30,10 @@ function scheduled(environment: Environment, total: number | undefined): ShardRe
     const first = Number(environment.SLURM_ARRAY_TASK_MIN ?? 0);
     const step = Number(environment.SLURM_ARRAY_TASK_STEP ?? 1);
     const count = total ?? Number(environment.SLURM_ARRAY_TASK_COUNT);
-    return checked({ index: (Number(id) - first) / step, count }, "SLURM_ARRAY_TASK_ID, _MIN, _STEP, _COUNT");
+    return checked(
+      { index: (Number(id) - first) / step, count },
+      "SLURM_ARRAY_TASK_ID, _MIN, _STEP, _COUNT",
+    );
   }
   const index = environment.JOB_COMPLETION_INDEX;
   if (index === undefined)
@@ -52,7 +55,8 @@ function scheduled(environment: Environment, total: number | undefined): ShardRe
 
 function checked(shard: ShardRecord, where: string): ShardRecord {
   const { index, count } = shard;
-  if (Number.isSafeInteger(count) && Number.isInteger(index) && index >= 0 && index < count) return shard;
+  if (Number.isSafeInteger(count) && Number.isInteger(index) && index >= 0 && index < count)
+    return shard;
   throw unusable(
     where,
     "one of N shards, without a gap in their numbers",

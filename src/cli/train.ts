@@ -3,14 +3,29 @@
 import { train } from "../training/train.ts";
 import { type Command, defineCommand } from "./options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
-import { ITERATION_OPTIONS, MACHINE_OPTIONS, OBJECTIVES, OPTIMISER_OPTIONS } from "./training-options.ts";
+import {
+  ITERATION_OPTIONS,
+  MACHINE_OPTIONS,
+  OBJECTIVES,
+  OPTIMISER_OPTIONS,
+} from "./training-options.ts";
 
 export const trainCommand: Command = defineCommand({
   name: "train",
   summary: "Trains a model on questions and answers. Interrupted, it saves; --resume goes on.",
   options: {
-    model: { kind: "text", placeholder: "DIR", help: "folder of the model to begin with", required: true },
-    corpus: { kind: "text", placeholder: "FILE.jsonl[.gz]", help: "passages, one a line", required: true },
+    model: {
+      kind: "text",
+      placeholder: "DIR",
+      help: "folder of the model to begin with",
+      required: true,
+    },
+    corpus: {
+      kind: "text",
+      placeholder: "FILE.jsonl[.gz]",
+      help: "passages, one a line",
+      required: true,
+    },
     data: {
       kind: "text",
       placeholder: "FILE.jsonl",
@@ -23,7 +38,11 @@ export const trainCommand: Command = defineCommand({
       help: "folder of the trained model, its log and report",
       required: true,
     },
-    dev: { kind: "text", placeholder: "FILE.jsonl", help: "questions that choose the best checkpoint" },
+    dev: {
+      kind: "text",
+      placeholder: "FILE.jsonl",
+      help: "questions that choose the best checkpoint",
+    },
     "dev-questions": { kind: "integer", help: "of these, use so many", default: 200, minimum: 1 },
     "unsupervised-steps": {
       kind: "integer",

@@ -8,7 +8,9 @@ import type { HeadAgreement } from "../training/run/rank-heads.ts";
 import { duration, type Progress, startProgress } from "./progress.ts";
 
 /** Prints every event of a run, and returns its result. */
-export async function printEvents<Result>(run: AsyncGenerator<AdaptationEvent, Result>): Promise<Result> {
+export async function printEvents<Result>(
+  run: AsyncGenerator<AdaptationEvent, Result>,
+): Promise<Result> {
   for (;;) {
     const { done, value } = await run.next();
     if (done) return value;
@@ -17,7 +19,9 @@ export async function printEvents<Result>(run: AsyncGenerator<AdaptationEvent, R
 }
 
 /** A bar for each stage and one for all steps, and a line for each evaluation. */
-export async function showEvents<Result>(run: AsyncGenerator<AdaptationEvent, Result>): Promise<Result> {
+export async function showEvents<Result>(
+  run: AsyncGenerator<AdaptationEvent, Result>,
+): Promise<Result> {
   let progress: Progress | undefined;
   let stepsShown = false;
   const stop = (): void => {
@@ -49,9 +53,13 @@ export async function showEvents<Result>(run: AsyncGenerator<AdaptationEvent, Re
         }
         progress?.update(event.step, lossLine(event));
       } else if (event.type === "refresh")
-        say(`step ${event.step}: close passages are now those of the model of step ${event.snapshot}`);
+        say(
+          `step ${event.step}: close passages are now those of the model of step ${event.snapshot}`,
+        );
       else if (event.type === "evaluation")
-        say(`step ${event.step}: ${measuresLine(event.measures)}${event.best ? ", the best so far" : ""}`);
+        say(
+          `step ${event.step}: ${measuresLine(event.measures)}${event.best ? ", the best so far" : ""}`,
+        );
     }
   } finally {
     stop();
@@ -79,7 +87,9 @@ function planLines(plan: AdaptationPlan): string {
   return [
     `Plan: ${model} (${(parameters / 1e6).toFixed(1)} million parameters) to a corpus of ${passages} passages`,
     `  trains on   ${sources.map(({ name, examples }) => `${name} (up to ${examples})`).join(", ")}`,
-    ...(querySide ? [`  trains      ${QUERY_SIDE[querySide]}; an index of the base serves on`] : []),
+    ...(querySide
+      ? [`  trains      ${QUERY_SIDE[querySide]}; an index of the base serves on`]
+      : []),
     `  for         ${iterations} x ${steps} steps of ${questions} questions with ${candidatesPerQuestion} passages each`,
     `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ${formatBytes(plan.memoryBytes)} of memory, ${formatBytes(plan.diskBytes)} of disk`,
     ...(unknown > 0
@@ -91,9 +101,10 @@ function planLines(plan: AdaptationPlan): string {
 }
 
 function engineLine({ name, failures }: Extract<TrainingEvent, { type: "engine" }>): string {
-  return [`Training steps are computed by ${name}`, ...failures.map((failure) => `not by ${failure}`)].join(
-    "; ",
-  );
+  return [
+    `Training steps are computed by ${name}`,
+    ...failures.map((failure) => `not by ${failure}`),
+  ].join("; ");
 }
 
 function headLines(heads: readonly HeadAgreement[]): string {
@@ -102,7 +113,10 @@ function headLines(heads: readonly HeadAgreement[]): string {
   return ["Correlation of scores with an answer in the passage:", ...lines, taken].join("\n");
 }
 
-function lossLine({ losses, questionsPerSecond }: Extract<TrainingEvent, { type: "step" }>): string {
+function lossLine({
+  losses,
+  questionsPerSecond,
+}: Extract<TrainingEvent, { type: "step" }>): string {
   const kl = losses.distillation ? `, kl ${losses.distillation.kl.toFixed(3)}` : "";
   return `nll ${losses.nll.toFixed(3)}${kl}, ${questionsPerSecond.toFixed(1)} questions/s`;
 }

@@ -29,7 +29,12 @@ export const OBJECTIVES = ["distillation", "supervised", "marginal", "qa"] as co
 export const OPTIMISER_OPTIONS = {
   "learning-rate": { kind: "number", help: "peak learning rate", default: 5e-5 },
   dropout: { kind: "number", help: "share of numbers dropped (default: as config.json says)" },
-  "max-passage-tokens": { kind: "integer", help: "longer passages are cut", default: 512, minimum: 2 },
+  "max-passage-tokens": {
+    kind: "integer",
+    help: "longer passages are cut",
+    default: 512,
+    minimum: 2,
+  },
 } as const;
 
 /** What computes it, from which random numbers, and from where on. */

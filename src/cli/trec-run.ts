@@ -7,7 +7,10 @@ import { replaceFile } from "../io/replace-file.ts";
 const TAG = "reatt";
 
 /** A file is replaced once the new one is whole; into a device, a pipe or a link (/dev/stdout) is written as it is. */
-export async function writeRunFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+export async function writeRunFile(
+  path: string,
+  write: (file: FileHandle) => Promise<void>,
+): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there === undefined || there.isFile()) return replaceFile(path, write);
   const file = await open(path, "w");
@@ -24,7 +27,10 @@ export function trecRunLines(
   hits: readonly { readonly id: string; readonly score: number }[],
 ): string {
   return hits
-    .map(({ id, score }, index) => `${field(questionId)} Q0 ${field(id)} ${index + 1} ${score} ${TAG}\n`)
+    .map(
+      ({ id, score }, index) =>
+        `${field(questionId)} Q0 ${field(id)} ${index + 1} ${score} ${TAG}\n`,
+    )
     .join("");
 }
 

@@ -79,7 +79,11 @@ export function decode<T>(
     const inner = ops.rmsNorm(x, block.feedForwardNorm, config.layerNormEpsilon);
     x = ops.add(x, dropout(feedForward(context, block.feedForward, inner)));
   });
-  return { states: dropout(ops.rmsNorm(x, finalNorm, config.layerNormEpsilon)), present, crossScores };
+  return {
+    states: dropout(ops.rmsNorm(x, finalNorm, config.layerNormEpsilon)),
+    present,
+    crossScores,
+  };
 }
 
 function selfAttention<T>(
@@ -97,7 +101,10 @@ function selfAttention<T>(
     value: projectToHeads(context, block.selfAttention.value, normed),
   };
   const present: KeyValue<T> = past
-    ? { key: ops.concat([past.key, newest.key], 2), value: ops.concat([past.value, newest.value], 2) }
+    ? {
+        key: ops.concat([past.key, newest.key], 2),
+        value: ops.concat([past.value, newest.value], 2),
+      }
     : newest;
   const scores = ops.add(attentionScores(ops, query, present.key), bias);
   return { output: attend(context, block.selfAttention, scores, present.value), present };
@@ -117,7 +124,10 @@ function crossAttention<T>(
   const together = ops.reshape(normed, [questions!, -1, config.modelSize]);
   const query = projectToHeads(context, block.crossAttention.query, together);
   const scores = ops.add(attentionScores(ops, query, key), bias);
-  return { output: ops.reshape(attend(context, block.crossAttention, scores, value), ops.shape(x)), scores };
+  return {
+    output: ops.reshape(attend(context, block.crossAttention, scores, value), ops.shape(x)),
+    scores,
+  };
 }
 
 /** Scores over the vocabulary: [rows, length, modelSize] -> [rows, length, vocabularySize]. */
@@ -139,7 +149,10 @@ export function vocabularyLogits<T>(
 export function targetAttention<T>(context: LayerContext<T>, crossScores: T, passages: number): T {
   const { ops } = context;
   const [questions] = ops.shape(crossScores);
-  return ops.sum(ops.reshape(tokenAttention(context, crossScores), [questions!, passages, -1]), [2]);
+  return ops.sum(
+    ops.reshape(tokenAttention(context, crossScores), [questions!, passages, -1]),
+    [2],
+  );
 }
 
 /** The target attention before it is summed by passages: [questions, heads, positions, fused] -> [questions, fused]. */

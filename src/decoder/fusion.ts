@@ -79,10 +79,12 @@ export async function fuse(
     signal?.throwIfAborted();
     const together = batch.map((i) => pairs[i]!);
     const found = await upper.run(pairInput(config, together), Object.keys(cross));
-    for (const [name, { data }] of Object.entries(found)) place(data as Float32Array, together, cross[name]!);
+    for (const [name, { data }] of Object.entries(found))
+      place(data as Float32Array, together, cross[name]!);
   }
   const mask = new Float32Array(inputs.length * fused);
-  for (const { row, start, length } of pairs) mask.fill(1, row * fused + start, row * fused + start + length);
+  for (const { row, start, length } of pairs)
+    mask.fill(1, row * fused + start, row * fused + start + length);
   return {
     cross,
     mask: { data: mask, shape: [inputs.length, fused] },

@@ -66,7 +66,8 @@ export async function generate(
 ): Promise<Generated[]> {
   const { beams = 1, maxTokens = 50, lengthPenalty = 1, earlyStopping = true } = options;
   const { noRepeatSize = 0, onToken, signal } = options;
-  const score = ({ total, tokenIds }: Hypothesis): number => total / tokenIds.length ** lengthPenalty;
+  const score = ({ total, tokenIds }: Hypothesis): number =>
+    total / tokenIds.length ** lengthPenalty;
   const byScore = (a: Hypothesis, b: Hypothesis): number => score(b) - score(a);
   const hasEnded = ({ tokenIds }: Hypothesis): boolean => tokenIds.at(-1) === vocabulary.endId;
   /** The best score that a continuation of `hypothesis` can reach: every further token has probability 1. */
@@ -81,7 +82,8 @@ export async function generate(
     const best = search.running[0];
     const full = search.ended.length === beams;
     search.done =
-      !best || (full && (earlyStopping || beams === 1 || bestPossible(best) <= score(search.ended.at(-1)!)));
+      !best ||
+      (full && (earlyStopping || beams === 1 || bestPossible(best) <= score(search.ended.at(-1)!)));
     if (search.done) search.running = [];
     if (beams === 1) onToken?.(candidates[0]!.tokenIds.at(-1)!, question);
   };
@@ -150,7 +152,8 @@ function repeating(tokenIds: readonly number[], size: number): Set<number> {
   const last = tokenIds.length - size + 1; // where the `size` tokens begin that the next one completes
   const begun = tokenIds.slice(last);
   for (let first = 0; size > 0 && first < last; first++)
-    if (begun.every((token, i) => token === tokenIds[first + i])) barred.add(tokenIds[first + size - 1]!);
+    if (begun.every((token, i) => token === tokenIds[first + i]))
+      barred.add(tokenIds[first + size - 1]!);
   return barred;
 }
 

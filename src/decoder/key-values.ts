@@ -12,7 +12,10 @@ export function mapBlocks<V>(
   kind: Attended,
   make: () => V,
 ): Record<string, V> {
-  const blocks = Array.from({ length: decoderLayers }, (_, i) => [`${kind}.${i}.key`, `${kind}.${i}.value`]);
+  const blocks = Array.from({ length: decoderLayers }, (_, i) => [
+    `${kind}.${i}.key`,
+    `${kind}.${i}.value`,
+  ]);
   return Object.fromEntries(blocks.flat().map((name) => [name, make()]));
 }
 

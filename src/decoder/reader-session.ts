@@ -27,10 +27,16 @@ export interface ReaderSession extends AsyncDisposable {
   /** The empty past of a first step. */
   start(rows: number): Rows["past"];
   /** `logits` [rows, vocabularySize]; `attention` [questions, fused]: at a first step, the target attention of each token. */
-  step(fused: FusedPassages, rows: Rows): Promise<{ logits: Tensor; attention: Tensor; past: Rows["past"] }>;
+  step(
+    fused: FusedPassages,
+    rows: Rows,
+  ): Promise<{ logits: Tensor; attention: Tensor; past: Rows["past"] }>;
 }
 
-export async function openReader(config: ModelConfig, options: CompileOptions): Promise<ReaderSession> {
+export async function openReader(
+  config: ModelConfig,
+  options: CompileOptions,
+): Promise<ReaderSession> {
   const [upper, step] = await Promise.all([
     compile(traceUpper(config), options),
     compile(traceStep(config), options),
@@ -65,7 +71,11 @@ export function traceStep(config: ModelConfig): Graph {
     parents: ["int32", "rows"],
     buckets: ["int32", 1, "past+1"],
     mask: ["float32", "questions", "fused"],
-    ...mapBlocks(config, "cross", () => ["float32", "questions", heads, "fused", headSize] as const),
+    ...mapBlocks(
+      config,
+      "cross",
+      () => ["float32", "questions", heads, "fused", headSize] as const,
+    ),
     ...mapBlocks(config, "past", () => ["float32", "parentRows", heads, "past", headSize] as const),
   };
   return trace(inputs, (ops, input) => {
@@ -84,7 +94,10 @@ export function traceStep(config: ModelConfig): Graph {
       past: pairs("past", (value) => ops.gather(value, input.parents!)),
     });
     return {
-      logits: ops.reshape(vocabularyLogits(context, parameters, states), ["rows", config.vocabularySize]),
+      logits: ops.reshape(vocabularyLogits(context, parameters, states), [
+        "rows",
+        config.vocabularySize,
+      ]),
       attention: tokenAttention(context, crossScores),
       ...named("past", present),
     };

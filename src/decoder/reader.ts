@@ -76,7 +76,11 @@ async function readTogether(
   let attention: Float32Array | undefined;
   const step = async (tokens: Int32Array, parents: Int32Array): Promise<Float32Array> => {
     const ids = { data: tokens, shape: [tokens.length, 1] };
-    const next = await reader.step(fused, { ids, parents: { data: parents, shape: [parents.length] }, past });
+    const next = await reader.step(fused, {
+      ids,
+      parents: { data: parents, shape: [parents.length] },
+      past,
+    });
     past = next.past;
     attention ??= next.attention.data as Float32Array;
     return next.logits.data as Float32Array;

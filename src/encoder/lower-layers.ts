@@ -16,7 +16,10 @@ import { encoderBlock } from "./block.ts";
 export type LowerParameters<T> = Pick<ModelParameters<T>, "embedding" | "encoder">;
 
 /** What makes query vectors. */
-export const querySide = <T>({ embedding, queryEncoder }: ModelParameters<T>): LowerParameters<T> => ({
+export const querySide = <T>({
+  embedding,
+  queryEncoder,
+}: ModelParameters<T>): LowerParameters<T> => ({
   embedding,
   encoder: queryEncoder,
 });
@@ -41,7 +44,11 @@ export function lowerStates<T>(
 }
 
 /** int32 [...] -> [..., modelSize]. */
-export function embed<T>({ ops, dropout }: LayerContext<T>, parameters: LowerParameters<T>, ids: T): T {
+export function embed<T>(
+  { ops, dropout }: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  ids: T,
+): T {
   return dropout(ops.gather(parameters.embedding, ids));
 }
 

@@ -148,7 +148,10 @@ export async function openEncoder(
   const session = await compile(traceLower(config, side), options);
   return {
     lower: ({ ids, mask }, outputs) =>
-      session.run({ ids, mask, buckets: positionBuckets(config, "encoder", ids.shape[1]!) }, outputs),
+      session.run(
+        { ids, mask, buckets: positionBuckets(config, "encoder", ids.shape[1]!) },
+        outputs,
+      ),
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };
 }

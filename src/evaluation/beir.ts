@@ -30,7 +30,11 @@ export interface BeirDataset {
  * @throws {InputError} where a file is missing or not in its form.
  */
 export async function openBeir(folder: string): Promise<BeirDataset> {
-  const { corpus, queries: queriesFile, ...splitFiles } = Object.fromEntries(await listJsonLines(folder));
+  const {
+    corpus,
+    queries: queriesFile,
+    ...splitFiles
+  } = Object.fromEntries(await listJsonLines(folder));
   if (corpus === undefined) {
     const expected = "corpus.jsonl or corpus.jsonl.gz in it";
     throw new InputError({
@@ -50,7 +54,8 @@ export async function openBeir(folder: string): Promise<BeirDataset> {
     splits,
     async qrels(split) {
       if (splits.includes(split)) return qrels(split);
-      const expected = splits.join(" or ") || `queries.jsonl and qrels/${split}.tsv, or ${split}.jsonl`;
+      const expected =
+        splits.join(" or ") || `queries.jsonl and qrels/${split}.tsv, or ${split}.jsonl`;
       const remedy = "name one that is there";
       throw new InputError({ where: `split of ${folder}`, expected, got: split, remedy });
     },
@@ -110,7 +115,8 @@ const textsOf = (questions: readonly Question[]): Map<string, string> =>
 async function listJsonLines(folder: string): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for (const ending of [".jsonl.gz", ".jsonl"])
-    for (const name of await listNames(folder, ending)) files.set(name, join(folder, `${name}${ending}`));
+    for (const name of await listNames(folder, ending))
+      files.set(name, join(folder, `${name}${ending}`));
   return files;
 }
 

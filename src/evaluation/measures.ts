@@ -10,7 +10,8 @@ export const DEFAULT_CUTOFFS: readonly number[] = [1, 5, 10, 20, 100];
 export function mean(each: readonly Measures[], count: number): Measures {
   const sums = new Map<string, number>();
   for (const measures of each) {
-    for (const [name, value] of Object.entries(measures)) sums.set(name, (sums.get(name) ?? 0) + value);
+    for (const [name, value] of Object.entries(measures))
+      sums.set(name, (sums.get(name) ?? 0) + value);
   }
   return Object.fromEntries(Array.from(sums, ([name, sum]) => [name, sum / count]));
 }

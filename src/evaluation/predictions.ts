@@ -56,7 +56,10 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
         remedy: "keep one of them",
       });
     }
-    predictions.set(data.id, { answer: data.answer, passages: data.passages.map(({ text }) => text) });
+    predictions.set(data.id, {
+      answer: data.answer,
+      passages: data.passages.map(({ text }) => text),
+    });
   }
   return predictions;
 }

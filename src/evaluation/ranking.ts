@@ -31,7 +31,9 @@ export function evaluateRun(
   qrels: Qrels,
   cutoffs: readonly number[] = DEFAULT_CUTOFFS,
 ): RankingEvaluation {
-  const each = [...qrels].map(([query, labels]) => measureRanking(run.get(query) ?? [], labels, cutoffs));
+  const each = [...qrels].map(([query, labels]) =>
+    measureRanking(run.get(query) ?? [], labels, cutoffs),
+  );
   const answered = [...qrels.keys()].filter((query) => run.has(query)).length;
   return {
     measures: mean(each, each.length),
@@ -74,7 +76,10 @@ export function measureRanking(
 
 /** Score descending as float32, then id descending by bytes: trec_eval keeps no more of a run, and never looks at its ranks. */
 function byRank(a: ScoredId, b: ScoredId): number {
-  return Math.fround(b.score) - Math.fround(a.score) || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
+  return (
+    Math.fround(b.score) - Math.fround(a.score) ||
+    Buffer.compare(Buffer.from(b.id), Buffer.from(a.id))
+  );
 }
 
 function discountedGain(gains: readonly number[], k: number): number {

@@ -46,7 +46,8 @@ export async function readQrels(file: string): Promise<Qrels> {
     }
     labels.set(passage, Number(label));
   }
-  if (qrels.size === 0) throw problem(file, "relevance qrels", "none", `write ${TREC_COLUMNS} a line`);
+  if (qrels.size === 0)
+    throw problem(file, "relevance qrels", "none", `write ${TREC_COLUMNS} a line`);
   return qrels;
 }
 
@@ -66,12 +67,20 @@ export async function readRun(file: string): Promise<Run> {
       throw problem(where, "a number as score", `"${text}"`, "write a finite number");
     const scores = entry(run, query);
     if (scores.has(passage))
-      throw problem(where, `a passage once for ${query}`, `${passage} again`, "leave one of them out");
+      throw problem(
+        where,
+        `a passage once for ${query}`,
+        `${passage} again`,
+        "leave one of them out",
+      );
     scores.set(passage, score);
   }
   if (run.size === 0) throw problem(file, "a TREC run", "no line", `write ${RUN_COLUMNS} a line`);
   return new Map(
-    [...run].map(([query, scores]) => [query, Array.from(scores, ([id, score]) => ({ id, score }))]),
+    [...run].map(([query, scores]) => [
+      query,
+      Array.from(scores, ([id, score]) => ({ id, score })),
+    ]),
   );
 }
 
@@ -98,7 +107,11 @@ async function* readRows(
   } catch (error) {
     if (error instanceof InputError || !(error as NodeJS.ErrnoException).syscall) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    const got = { ENOENT: "no such file", EISDIR: "a directory", EACCES: "no permission to read it" }[code!];
+    const got = {
+      ENOENT: "no such file",
+      EISDIR: "a directory",
+      EACCES: "no permission to read it",
+    }[code!];
     throw new InputError(
       { where: file, expected: `a file of ${what}`, got: got ?? message, remedy: "check the path" },
       { cause: error },

@@ -13,7 +13,10 @@ export class InputError extends Error {
     options?: ErrorOptions,
   ) {
     const { where, expected, got, remedy } = problem;
-    super(`${where}: expected ${expected}, got ${got}; ${remedy}`.replace(/\s*\p{Cc}\s*/gu, " "), options);
+    super(
+      `${where}: expected ${expected}, got ${got}; ${remedy}`.replace(/\s*\p{Cc}\s*/gu, " "),
+      options,
+    );
   }
 }
 

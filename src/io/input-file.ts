@@ -35,9 +35,11 @@ function inputFile(path: string, size: number, handle: FileHandle): InputFile {
   const readInto = async (bytes: Uint8Array, position: number): Promise<void> => {
     for (let done = 0; done < bytes.length; ) {
       const length = Math.min(BYTES_AT_ONCE, bytes.length - done);
-      const { bytesRead } = await handle.read(bytes, done, length, position + done).catch((error) => {
-        throw cannotRead(path, error);
-      });
+      const { bytesRead } = await handle
+        .read(bytes, done, length, position + done)
+        .catch((error) => {
+          throw cannotRead(path, error);
+        });
       if (bytesRead === 0) throw endsEarly(path, position + bytes.length, position + done);
       done += bytesRead;
     }

@@ -26,7 +26,10 @@ export interface JsonLine {
  *
  * @throws {InputError} with file and line: no such file, damaged gzip, not UTF-8, not JSON, a line over 64 MiB.
  */
-export async function* readJsonLines(file: string, signal?: AbortSignal): AsyncGenerator<JsonLine, void> {
+export async function* readJsonLines(
+  file: string,
+  signal?: AbortSignal,
+): AsyncGenerator<JsonLine, void> {
   let line = 0;
   for await (const bytes of readLines(file, signal)) {
     line++;
@@ -73,7 +76,12 @@ async function decompressed(handle: FileHandle, signal?: AbortSignal): Promise<R
 function decodeLine(bytes: Buffer, where: string): string {
   if (!isUtf8(bytes)) {
     const got = "bytes that are not UTF-8";
-    throw new InputError({ where, expected: "UTF-8 text", got, remedy: "convert the file to UTF-8" });
+    throw new InputError({
+      where,
+      expected: "UTF-8 text",
+      got,
+      remedy: "convert the file to UTF-8",
+    });
   }
   return bytes.toString("utf8").replace(/^\ufeff/, "");
 }
@@ -105,12 +113,19 @@ function explainReadError(error: unknown, file: string, line: number): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code?.startsWith("Z_")) {
     return new InputError(
-      { where: `${file}:${line}`, expected: "a whole gzip file", got: message, remedy: "fetch it again" },
+      {
+        where: `${file}:${line}`,
+        expected: "a whole gzip file",
+        got: message,
+        remedy: "fetch it again",
+      },
       { cause: error },
     );
   }
   if (code === undefined || syscall === undefined) return error;
-  const got = { ENOENT: "no such file", EISDIR: "a directory", EACCES: "no permission to read it" }[code];
+  const got = { ENOENT: "no such file", EISDIR: "a directory", EACCES: "no permission to read it" }[
+    code
+  ];
   return new InputError(
     { where: file, expected: "a JSON Lines file", got: got ?? message, remedy: "check the path" },
     { cause: error },

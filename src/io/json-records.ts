@@ -23,7 +23,10 @@ export interface JsonRecord {
  *
  * @throws {InputError} as `readJsonLines` does, and for an array that is not whole, not UTF-8 or over 512 MiB.
  */
-export async function* readJsonRecords(file: string, signal?: AbortSignal): AsyncGenerator<JsonRecord, void> {
+export async function* readJsonRecords(
+  file: string,
+  signal?: AbortSignal,
+): AsyncGenerator<JsonRecord, void> {
   if (await isArray(file)) {
     for (const [index, value] of (await readArray(file, signal)).entries())
       yield { where: `${file}[${index}]`, value };
@@ -62,7 +65,8 @@ async function readArray(file: string, signal?: AbortSignal): Promise<unknown[]>
     const plain = isGzip(bytes)
       ? await promisify(gunzip)(bytes, { maxOutputLength: MAX_ARRAY_BYTES })
       : bytes;
-    if (!isUtf8(plain)) throw unreadable(file, "bytes that are not UTF-8", "convert the file to UTF-8");
+    if (!isUtf8(plain))
+      throw unreadable(file, "bytes that are not UTF-8", "convert the file to UTF-8");
     return JSON.parse(plain.toString("utf8").replace(/^\ufeff/, ""));
   } catch (error) {
     throw explain(error as NodeJS.ErrnoException, file);
@@ -73,10 +77,21 @@ const isGzip = (bytes: Buffer): boolean => bytes.subarray(0, GZIP_MAGIC.length).
 
 function explain(error: NodeJS.ErrnoException, file: string): Error {
   const { code, message } = error;
-  if (error instanceof SyntaxError) return unreadable(file, message, "see that the file is whole", error);
-  if (code?.startsWith("Z_")) return unreadable(file, `damaged gzip: ${message}`, "fetch it again", error);
-  if (code === "ERR_STRING_TOO_LONG" || code === "ERR_BUFFER_TOO_LARGE" || code === "ERR_FS_FILE_TOO_LARGE")
-    return unreadable(file, "more than 512 MiB of it", "write one record a line: jq -c '.[]'", error);
+  if (error instanceof SyntaxError)
+    return unreadable(file, message, "see that the file is whole", error);
+  if (code?.startsWith("Z_"))
+    return unreadable(file, `damaged gzip: ${message}`, "fetch it again", error);
+  if (
+    code === "ERR_STRING_TOO_LONG" ||
+    code === "ERR_BUFFER_TOO_LARGE" ||
+    code === "ERR_FS_FILE_TOO_LARGE"
+  )
+    return unreadable(
+      file,
+      "more than 512 MiB of it",
+      "write one record a line: jq -c '.[]'",
+      error,
+    );
   return error;
 }
 

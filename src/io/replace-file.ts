@@ -9,7 +9,10 @@ import { InputError, systemProblem } from "./errors.ts";
  *
  * @throws {InputError} where the system refuses (a full disk, no permission); `path` is then as it was.
  */
-export async function replaceFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+export async function replaceFile(
+  path: string,
+  write: (file: FileHandle) => Promise<void>,
+): Promise<void> {
   const temporary = `${path}.new`; // always the same, so that what a killed process left is written over
   try {
     const file = await open(temporary, "w");
@@ -23,7 +26,9 @@ export async function replaceFile(path: string, write: (file: FileHandle) => Pro
     await syncDirectory(dirname(path));
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {}); // the first error is the one to tell
-    throw (error as NodeJS.ErrnoException).syscall === undefined ? error : cannotWrite(path, error as Error);
+    throw (error as NodeJS.ErrnoException).syscall === undefined
+      ? error
+      : cannotWrite(path, error as Error);
   }
 }
 

@@ -136,7 +136,11 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
  * @param original the folder of the model that `config` came from; what else its config.json says is kept
  * @throws {InputError} where the file cannot be written; the old one, if any, is then as it was.
  */
-export async function writeConfig(folder: string, config: ModelConfig, original?: string): Promise<void> {
+export async function writeConfig(
+  folder: string,
+  config: ModelConfig,
+  original?: string,
+): Promise<void> {
   const { torch_dtype, dtype, ...kept } =
     original === undefined ? {} : await readObject(join(original, FILE)); // the weights say it
   const scaled = "scale_decoder_outputs" in kept ? { scale_decoder_outputs: config.tied } : {};
@@ -223,9 +227,17 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
       config.relativeMaxDistance > config.relativeBuckets / 2,
       "more than half the buckets",
     ],
-    ["dense_act_fn", (file.dense_act_fn ?? activation) === activation, `${activation}, by feed_forward_proj`],
+    [
+      "dense_act_fn",
+      (file.dense_act_fn ?? activation) === activation,
+      `${activation}, by feed_forward_proj`,
+    ],
     ["is_gated_act", (file.is_gated_act ?? gated) === gated, `${gated}, by feed_forward_proj`],
-    ["scale_decoder_outputs", file.tie_word_embeddings || !config.tied, "false, by tie_word_embeddings"],
+    [
+      "scale_decoder_outputs",
+      file.tie_word_embeddings || !config.tied,
+      "false, by tie_word_embeddings",
+    ],
   ];
   const contradiction = agreements.find(([, agrees]) => !agrees);
   if (contradiction !== undefined)
@@ -248,7 +260,13 @@ function explain(file: string, issue: z.core.$ZodIssue): InputError {
   return unusable(file, String(issue.path[0]), expected, issue.input);
 }
 
-function unusable(file: string, key: string, expected: string, value: unknown, remedy?: string): InputError {
+function unusable(
+  file: string,
+  key: string,
+  expected: string,
+  value: unknown,
+  remedy?: string,
+): InputError {
   return new InputError({
     where: `${file}: ${key}`,
     expected,
@@ -264,7 +282,12 @@ async function readObject(file: string): Promise<Record<string, unknown>> {
     const unreadable = (cause as NodeJS.ErrnoException).code !== undefined;
     const got = unreadable ? systemProblem(cause) : "something else";
     throw new InputError(
-      { where: file, expected: "a JSON object", got, remedy: "give the folder of a Hugging Face model" },
+      {
+        where: file,
+        expected: "a JSON object",
+        got,
+        remedy: "give the folder of a Hugging Face model",
+      },
       { cause },
     );
   }

@@ -26,12 +26,18 @@ const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => numb
 };
 
 /** Every weight of the model, by its name in a checkpoint. Each is drawn from a stream that `seed` and its name determine. */
-export function initialWeights(config: ModelConfig, seed: number | string): Map<string, Float32Array> {
+export function initialWeights(
+  config: ModelConfig,
+  seed: number | string,
+): Map<string, Float32Array> {
   const weights = new Map<string, Float32Array>();
   for (const [name, shape] of parameterShapes(config)) {
     const numbers = new Float32Array(shape.reduce((product, size) => product * size, 1));
     const deviation = STANDARD_DEVIATIONS[name.split(".").at(-2)!];
-    weights.set(name, deviation ? drawNormal(numbers, deviation(config), seed, name) : numbers.fill(1));
+    weights.set(
+      name,
+      deviation ? drawNormal(numbers, deviation(config), seed, name) : numbers.fill(1),
+    );
   }
   return weights;
 }

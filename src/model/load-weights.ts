@@ -8,11 +8,15 @@ import type { ModelConfig } from "./config.ts";
 import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
 
 /** Where else a checkpoint may hold the embedding: in place of `shared.weight`, or as copies of it. */
-const EMBEDDING_COPIES: readonly string[] = ["encoder.embed_tokens.weight", "decoder.embed_tokens.weight"];
+const EMBEDDING_COPIES: readonly string[] = [
+  "encoder.embed_tokens.weight",
+  "decoder.embed_tokens.weight",
+];
 const TIED_EMBEDDING_COPIES: readonly string[] = [...EMBEDDING_COPIES, "lm_head.weight"];
 
 /** Left in checkpoints by older code: copies of block 0's table, and one for cross-attention, which T5 does not bias. */
-const UNUSED_BIAS = /^(encoder|decoder)\.block\.\d+\.layer\.\d\.\w+\.relative_attention_bias\.weight$/;
+const UNUSED_BIAS =
+  /^(encoder|decoder)\.block\.\d+\.layer\.\d\.\w+\.relative_attention_bias\.weight$/;
 
 /**
  * Every weight of the model, fp32, by its name in the checkpoint (see `parameterShapes`).
@@ -23,7 +27,10 @@ const UNUSED_BIAS = /^(encoder|decoder)\.block\.\d+\.layer\.\d\.\w+\.relative_at
  *
  * @throws {InputError} with file and tensor: missing, of another shape than config.json says, or one of those above.
  */
-export async function loadWeights(folder: string, config: ModelConfig): Promise<Map<string, Float32Array>> {
+export async function loadWeights(
+  folder: string,
+  config: ModelConfig,
+): Promise<Map<string, Float32Array>> {
   const checkpoint = await openWeights(folder);
   try {
     const shapes = parameterShapes(config);
@@ -54,9 +61,12 @@ function checkMissing(
   config: ModelConfig,
   shapes: ReadonlyMap<string, unknown>,
 ): void {
-  const missing = [...shapes.keys()].filter((name) => storedNames(checkpoint, config, name).length === 0);
+  const missing = [...shapes.keys()].filter(
+    (name) => storedNames(checkpoint, config, name).length === 0,
+  );
   if (missing.length === 0) return;
-  const others = missing.length === 1 ? "" : ` and ${missing.length - 1} other tensors of config.json`;
+  const others =
+    missing.length === 1 ? "" : ` and ${missing.length - 1} other tensors of config.json`;
   throw misfit(checkpoint.path, `${missing[0]}${others}`, "none of that name");
 }
 
@@ -70,12 +80,15 @@ function checkExtras(
   const blocks = { encoder: config.encoderLayers, decoder: config.decoderLayers };
   for (const name of checkpoint.tensors.keys()) {
     if (known.has(name) || UNUSED_BIAS.test(name)) continue;
-    if (isOfQueryEncoder(name)) throw misfit(checkpoint.path, "no query encoder by config.json", name);
+    if (isOfQueryEncoder(name))
+      throw misfit(checkpoint.path, "no query encoder by config.json", name);
     const [, stack, block] = /^(encoder|decoder)\.block\.(\d+)\./.exec(name) ?? [];
     const count = blocks[stack as keyof typeof blocks];
-    if (Number(block) >= count) throw misfit(checkpoint.path, `${count} blocks in the ${stack}`, name);
+    if (Number(block) >= count)
+      throw misfit(checkpoint.path, `${count} blocks in the ${stack}`, name);
     const layer = layers.find((prefix) => name.startsWith(prefix));
-    if (layer !== undefined) throw misfit(checkpoint.path, `${layer}weight alone`, `${name} as well`);
+    if (layer !== undefined)
+      throw misfit(checkpoint.path, `${layer}weight alone`, `${name} as well`);
   }
 }
 
@@ -100,7 +113,11 @@ async function readCopies(
 function checkShape(checkpoint: WeightFile, name: string, shape: readonly number[]): void {
   const tensor = checkpoint.tensors.get(name)!;
   if (tensor.shape.join() === shape.join()) return;
-  throw misfit(`${tensor.file}: ${name}`, `shape [${shape}] as config.json has it`, `[${tensor.shape}]`);
+  throw misfit(
+    `${tensor.file}: ${name}`,
+    `shape [${shape}] as config.json has it`,
+    `[${tensor.shape}]`,
+  );
 }
 
 function misfit(where: string, expected: string, got: string, remedy?: string): InputError {

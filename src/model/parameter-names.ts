@@ -69,7 +69,9 @@ function queryEncoder<T>(
 ): EncoderParameters<T> {
   const { retrievalLayer, relativeBuckets, modelSize, heads, headSize } = config;
   const block = (n: number): string => `${QUERY_ENCODER}.block.${n}`;
-  const lower = Array.from({ length: retrievalLayer }, (_, n) => encoderBlock(config, leaf, block(n)));
+  const lower = Array.from({ length: retrievalLayer }, (_, n) =>
+    encoderBlock(config, leaf, block(n)),
+  );
   const bias = `${block(0)}.layer.0.SelfAttention.relative_attention_bias.weight`;
   const retrieval = `${block(retrievalLayer)}.layer.0`;
   const common = encoder.blocks[retrievalLayer]!;
@@ -86,7 +88,11 @@ function queryEncoder<T>(
   };
 }
 
-function encoderBlock<T>(config: ModelConfig, leaf: Leaf<T>, block: string): EncoderBlockParameters<T> {
+function encoderBlock<T>(
+  config: ModelConfig,
+  leaf: Leaf<T>,
+  block: string,
+): EncoderBlockParameters<T> {
   return {
     attentionNorm: leaf(`${block}.layer.0.layer_norm.weight`, [config.modelSize]),
     attention: attention(config, leaf, `${block}.layer.0.SelfAttention`),
@@ -95,7 +101,11 @@ function encoderBlock<T>(config: ModelConfig, leaf: Leaf<T>, block: string): Enc
   };
 }
 
-function decoderBlock<T>(config: ModelConfig, leaf: Leaf<T>, block: string): DecoderBlockParameters<T> {
+function decoderBlock<T>(
+  config: ModelConfig,
+  leaf: Leaf<T>,
+  block: string,
+): DecoderBlockParameters<T> {
   return {
     selfAttentionNorm: leaf(`${block}.layer.0.layer_norm.weight`, [config.modelSize]),
     selfAttention: attention(config, leaf, `${block}.layer.0.SelfAttention`),
@@ -117,7 +127,11 @@ function attention<T>(config: ModelConfig, leaf: Leaf<T>, layer: string): Attent
   };
 }
 
-function feedForward<T>(config: ModelConfig, leaf: Leaf<T>, layer: string): FeedForwardParameters<T> {
+function feedForward<T>(
+  config: ModelConfig,
+  leaf: Leaf<T>,
+  layer: string,
+): FeedForwardParameters<T> {
   const widen = [config.feedForwardSize, config.modelSize];
   const narrow = [config.modelSize, config.feedForwardSize];
   if (config.feedForward === "relu") {

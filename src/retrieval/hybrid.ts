@@ -62,7 +62,10 @@ export async function hybridScores(
   index: Pick<TokenIndex, "score">,
   lexicalIndex: LexicalIndex,
   { text, vectors }: Question,
-  { lexical, dense }: { readonly lexical: readonly SearchHit[]; readonly dense: readonly SearchHit[] },
+  {
+    lexical,
+    dense,
+  }: { readonly lexical: readonly SearchHit[]; readonly dense: readonly SearchHit[] },
 ): Promise<HybridScores[]> {
   const known = { lexical: scores(lexical), dense: scores(dense) };
   const onlyLexical = lexical.filter(({ ordinal }) => !known.dense.has(ordinal));
@@ -122,12 +125,20 @@ export function tuneLambda<Q extends Candidates>(
 ): TunedLambda {
   if (questions.length === 0) {
     const remedy = "name a development set with qrels";
-    throw new InputError({ where: "tuning of lambda", expected: "labelled questions", got: "none", remedy });
+    throw new InputError({
+      where: "tuning of lambda",
+      expected: "labelled questions",
+      got: "none",
+      remedy,
+    });
   }
   const tried = [...lambdas]
     .sort((a, b) => a - b)
     .map((lambda) => {
-      const sum = questions.reduce((total, q) => total + measure(combineScores(q.union, lambda), q), 0);
+      const sum = questions.reduce(
+        (total, q) => total + measure(combineScores(q.union, lambda), q),
+        0,
+      );
       return { lambda, value: sum / questions.length };
     });
   const value = Math.max(...tried.map((trial) => trial.value));
@@ -141,7 +152,10 @@ function defaultLambdas(questions: readonly Candidates[]): number[] {
   const lexical = spread((passage) => passage.lexical);
   const dense = spread((passage) => passage.dense);
   const unit = lexical > 0 && dense > 0 ? lexical / dense : 1;
-  return [0, ...Array.from({ length: 21 }, (_, i) => Number((unit * 2 ** ((i - 10) / 2)).toPrecision(3)))];
+  return [
+    0,
+    ...Array.from({ length: 21 }, (_, i) => Number((unit * 2 ** ((i - 10) / 2)).toPrecision(3))),
+  ];
 }
 
 const range = (values: readonly number[]): number =>

@@ -88,7 +88,8 @@ function openEngine(
       ? openFaissFactorySearch(store, engine, options)
       : openLanceSearch(store, records, engine, threads);
   // decompressed keys are not kept: their codes are, in the block cache
-  if (!codebook || preset === "exact") return openFlatSearch(store, codebook ? 0 : memoryLimit, threads);
+  if (!codebook || preset === "exact")
+    return openFlatSearch(store, codebook ? 0 : memoryLimit, threads);
   return openCentroidSearch(store, codebook, PRESETS[preset], threads);
 }
 
@@ -113,7 +114,9 @@ function tokenIndex(
     const found = await engine.search(questions, { topK, accept, signal });
     return Promise.all(
       found.map((hits) =>
-        Promise.all(hits.map(async (hit) => ({ id: (await store.passage(hit.ordinal)).id, ...hit }))),
+        Promise.all(
+          hits.map(async (hit) => ({ id: (await store.passage(hit.ordinal)).id, ...hit })),
+        ),
       ),
     );
   };
@@ -186,7 +189,9 @@ async function openFiles(
   const opened: Segment[] = [];
   try {
     for (const record of manifest.segments)
-      opened.push(await openSegment(segmentPath(directory, record.name), record, { decoder, cache }));
+      opened.push(
+        await openSegment(segmentPath(directory, record.name), record, { decoder, cache }),
+      );
     return { codebook, segments: opened };
   } catch (error) {
     await Promise.all(opened.map((segment) => segment[Symbol.asyncDispose]()));

@@ -2,7 +2,12 @@
 
 import { type RankPassages, rankDocuments } from "./documents.ts";
 import { type HybridOptions, hybridSearch, type Question } from "./hybrid.ts";
-import { checkTopK, type SearchHit, type SearchOptions, type TokenIndex } from "./search/token-index.ts";
+import {
+  checkTopK,
+  type SearchHit,
+  type SearchOptions,
+  type TokenIndex,
+} from "./search/token-index.ts";
 
 /** What is counted and returned: passages, or documents, each as its best passage (documents.ts). */
 export type Granularity = "passage" | "document";

@@ -32,7 +32,9 @@ export function gradients(
   for (const [i, sum] of known?.entries() ?? []) sums.set(variables[i]!, sum);
   for (const node of recorded.reverse()) {
     if (!node.outputs.some((output) => sums.has(output) && dependent.has(output))) continue;
-    const [first, ...more] = node.outputs.map((output) => sums.get(output) ?? zeros(tracer, output.shape));
+    const [first, ...more] = node.outputs.map(
+      (output) => sums.get(output) ?? zeros(tracer, output.shape),
+    );
     const parts = rules[node.operation](tracer, node, first!, ...more);
     for (const [i, input] of node.inputs.entries()) {
       if (!dependent.has(input)) continue;
@@ -49,8 +51,14 @@ interface RowGradient {
 }
 
 /** A sum of gradients of `shape` with one more. Rows are added in place: tables are large, and few of their rows are used. */
-function sumOf(ops: Ops<Value>, sum: Value | undefined, part: Value | RowGradient, shape: Shape): Value {
-  if ("updates" in part) return ops.scatterAdd(sum ?? zeros(ops, shape), part.updates, part.indices);
+function sumOf(
+  ops: Ops<Value>,
+  sum: Value | undefined,
+  part: Value | RowGradient,
+  shape: Shape,
+): Value {
+  if ("updates" in part)
+    return ops.scatterAdd(sum ?? zeros(ops, shape), part.updates, part.indices);
   return sum ? ops.add(sum, part) : part;
 }
 
@@ -72,7 +80,10 @@ const rules: Record<Operation, Rule> = {
   equal: none,
   oneHot: none,
   stopGradient: none,
-  add: (ops, { inputs: [a, b] }, g) => [() => sumTo(ops, g, a!.shape), () => sumTo(ops, g, b!.shape)],
+  add: (ops, { inputs: [a, b] }, g) => [
+    () => sumTo(ops, g, a!.shape),
+    () => sumTo(ops, g, b!.shape),
+  ],
   subtract: (ops, { inputs: [a, b] }, g) => [
     () => sumTo(ops, g, a!.shape),
     () => sumTo(ops, ops.multiply(g, ops.scalar(-1)), b!.shape),
@@ -83,7 +94,12 @@ const rules: Record<Operation, Rule> = {
   ],
   divide: (ops, { inputs: [a, b], outputs: [quotient] }, g) => [
     () => sumTo(ops, ops.divide(g, b!), a!.shape),
-    () => sumTo(ops, ops.multiply(ops.divide(ops.multiply(g, quotient!), b!), ops.scalar(-1)), b!.shape),
+    () =>
+      sumTo(
+        ops,
+        ops.multiply(ops.divide(ops.multiply(g, quotient!), b!), ops.scalar(-1)),
+        b!.shape,
+      ),
   ],
   exp: (ops, { outputs: [y] }, g) => [() => ops.multiply(g, y!)],
   log: (ops, { inputs: [x] }, g) => [() => ops.divide(g, x!)],
@@ -92,7 +108,9 @@ const rules: Record<Operation, Rule> = {
     () => ops.multiply(g, ops.multiply(y!, ops.subtract(ops.scalar(1), y!))),
   ],
   relu: (ops, { inputs: [x] }, g) => [() => ops.multiply(g, ops.greater(x!, ops.scalar(0)))],
-  geluTanh: (ops, { inputs: [x], outputs: [y] }, g) => [() => ops.multiply(g, geluSlope(ops, x!, y!))],
+  geluTanh: (ops, { inputs: [x], outputs: [y] }, g) => [
+    () => ops.multiply(g, geluSlope(ops, x!, y!)),
+  ],
   matmul: (ops, { inputs: [a, b] }, g) => [
     () => ops.matmul(g, swapLast(ops, b!)),
     () => {
@@ -219,6 +237,7 @@ function zeros(ops: Ops<Value>, shape: Shape): Value {
 
 function knownSize(shape: Shape, axis: number): number {
   const size = shape[axis];
-  if (typeof size !== "number") throw new Error(`the gradient needs to know the size of axis "${size}"`);
+  if (typeof size !== "number")
+    throw new Error(`the gradient needs to know the size of axis "${size}"`);
   return size;
 }

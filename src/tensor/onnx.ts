@@ -38,7 +38,8 @@ export function encodeOnnx(graph: Graph, fixed: ReadonlySet<string>): Uint8Array
       node,
       node.inputs.map((input) => input.name),
     );
-  for (const [name, value] of graph.outputs) writer.emit("Identity", [value.name], {}, [outputName(name)]);
+  for (const [name, value] of graph.outputs)
+    writer.emit("Identity", [value.name], {}, [outputName(name)]);
 
   const fed = [...graph.inputs.values(), ...parameters.filter((value) => !fixed.has(value.name))];
   const model = create(ModelProtoSchema, {
@@ -77,7 +78,8 @@ class Writer {
   constructor(values: readonly Value[]) {
     for (const value of values)
       value.shape.forEach((dim, axis) => {
-        if (typeof dim === "string" && !this.#origins.has(dim)) this.#origins.set(dim, { value, axis });
+        if (typeof dim === "string" && !this.#origins.has(dim))
+          this.#origins.set(dim, { value, axis });
       });
   }
 
@@ -113,7 +115,10 @@ class Writer {
   }
 
   /** An int64 constant, as ONNX wants its axes, positions and sizes. */
-  integers(values: readonly (number | bigint)[], shape: readonly number[] = [values.length]): string {
+  integers(
+    values: readonly (number | bigint)[],
+    shape: readonly number[] = [values.length],
+  ): string {
     const key = `${values.join()};${shape.join()}`;
     const known = this.#integers.get(key);
     if (known) return known;
@@ -159,15 +164,20 @@ const operator =
 const comparison =
   (opType: string): Translation =>
   (writer, node, inputs) =>
-    writer.emit("Cast", [writer.emit(opType, inputs)], { to: ElementType.FLOAT }, [node.outputs[0]!.name]);
+    writer.emit("Cast", [writer.emit(opType, inputs)], { to: ElementType.FLOAT }, [
+      node.outputs[0]!.name,
+    ]);
 
 const reduction =
   (opType: string): Translation =>
   (writer, { attributes: { axes, keep }, outputs }, inputs) =>
-    writer.emit(opType, [...inputs, writer.integers(axes!)], { keepdims: keep ? 1 : 0 }, [outputs[0]!.name]);
+    writer.emit(opType, [...inputs, writer.integers(axes!)], { keepdims: keep ? 1 : 0 }, [
+      outputs[0]!.name,
+    ]);
 
 const translate: Record<Operation, Translation> = {
-  constant: (writer, { attributes, outputs }) => writer.constant(attributes.tensor!, outputs[0]!.name),
+  constant: (writer, { attributes, outputs }) =>
+    writer.constant(attributes.tensor!, outputs[0]!.name),
   add: operator("Add"),
   subtract: operator("Sub"),
   multiply: operator("Mul"),
@@ -209,7 +219,10 @@ const translate: Record<Operation, Translation> = {
     const column = writer.emit("Reshape", [indices!, writer.integers([-1, 1])]);
     const everywhere = writer.emit("Expand", [column, writer.emit("Shape", [rows])]);
     const flat = writer.emit("Flatten", [table!], { axis: 1 });
-    const sums = writer.emit("ScatterElements", [flat, everywhere, rows], { axis: 0, reduction: "add" });
+    const sums = writer.emit("ScatterElements", [flat, everywhere, rows], {
+      axis: 0,
+      reduction: "add",
+    });
     writer.emit("Reshape", [sums, writer.shape(outputs[0]!.shape)], {}, [outputs[0]!.name]);
   },
   oneHot: (writer, { attributes, outputs }, inputs) => {
@@ -234,10 +247,14 @@ const translate: Record<Operation, Translation> = {
 
 /** ONNX's Reshape takes over an axis of its input by 0 and finds one by -1, which spares most look-ups of sizes. */
 function reshapeTarget(writer: Writer, from: Shape, to: Shape): string {
-  const target: Dim[] = to.map((dim, axis) => (typeof dim === "string" && from[axis] === dim ? 0 : dim));
+  const target: Dim[] = to.map((dim, axis) =>
+    typeof dim === "string" && from[axis] === dim ? 0 : dim,
+  );
   const named = target.filter((dim) => typeof dim === "string");
   const inferred = named.length === 1 && !target.includes(-1);
-  return writer.shape(inferred ? target.map((dim) => (typeof dim === "string" ? -1 : dim)) : target);
+  return writer.shape(
+    inferred ? target.map((dim) => (typeof dim === "string" ? -1 : dim)) : target,
+  );
 }
 
 function attribute(name: string, value: Attribute): MessageInitShape<typeof AttributeProtoSchema> {
@@ -248,7 +265,10 @@ function attribute(name: string, value: Attribute): MessageInitShape<typeof Attr
   return { name, type: AttributeType.INTS, ints: value.map(BigInt) };
 }
 
-const ELEMENT_TYPES: Record<DataType, ElementType> = { float32: ElementType.FLOAT, int32: ElementType.INT32 };
+const ELEMENT_TYPES: Record<DataType, ElementType> = {
+  float32: ElementType.FLOAT,
+  int32: ElementType.INT32,
+};
 
 function externalTensor({ name, type, shape }: Value): MessageInitShape<typeof TensorProtoSchema> {
   return {
@@ -260,7 +280,10 @@ function externalTensor({ name, type, shape }: Value): MessageInitShape<typeof T
   };
 }
 
-function valueInfo(name: string, { type, shape }: Value): MessageInitShape<typeof ValueInfoProtoSchema> {
+function valueInfo(
+  name: string,
+  { type, shape }: Value,
+): MessageInitShape<typeof ValueInfoProtoSchema> {
   const dim = shape.map((size) =>
     typeof size === "number"
       ? ({ value: { case: "dimValue", value: BigInt(size) } } as const)
@@ -268,6 +291,8 @@ function valueInfo(name: string, { type, shape }: Value): MessageInitShape<typeo
   );
   return {
     name,
-    type: { value: { case: "tensorType", value: { elemType: ELEMENT_TYPES[type], shape: { dim } } } },
+    type: {
+      value: { case: "tensorType", value: { elemType: ELEMENT_TYPES[type], shape: { dim } } },
+    },
   };
 }

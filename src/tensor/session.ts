@@ -55,18 +55,20 @@ export async function compile(
     extra: { session: { intra_op: { spin_duration_us: String(IDLE_SPIN_US) } } },
     ...(threads === undefined ? {} : { intraOpNumThreads: threads }),
   };
-  const session = await InferenceSession.create(encodeOnnx(graph, fixed), options).catch((cause: Error) => {
-    if (provider === "cpu") throw cause;
-    throw new InputError(
-      {
-        where: `provider ${provider}`,
-        expected: "a device that onnxruntime can use",
-        got: cause.message.split("\n")[0]!,
-        remedy: "use the cpu provider, or install the device's driver",
-      },
-      { cause },
-    );
-  });
+  const session = await InferenceSession.create(encodeOnnx(graph, fixed), options).catch(
+    (cause: Error) => {
+      if (provider === "cpu") throw cause;
+      throw new InputError(
+        {
+          where: `provider ${provider}`,
+          expected: "a device that onnxruntime can use",
+          got: cause.message.split("\n")[0]!,
+          remedy: "use the cpu provider, or install the device's driver",
+        },
+        { cause },
+      );
+    },
+  );
   const outputs = [...graph.outputs.keys()];
   return {
     async run<Output extends string>(
@@ -76,7 +78,9 @@ export async function compile(
     ) {
       const results = await session.run(
         Object.fromEntries(Object.entries(feeds).map(([name, tensor]) => [name, toOrt(tensor)])),
-        Object.fromEntries(fetch.map((name) => [outputName(name), into[name] ? toOrt(into[name]) : null])),
+        Object.fromEntries(
+          fetch.map((name) => [outputName(name), into[name] ? toOrt(into[name]) : null]),
+        ),
       );
       return Object.fromEntries(
         fetch.map((name) => [name, into[name] ?? fromOrt(results[outputName(name)]!)]),
@@ -90,7 +94,9 @@ const bytesOf = (data: Float32Array): Uint8Array =>
   new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 const toOrt = ({ data, shape }: Tensor): OrtTensor =>
-  data instanceof Float32Array ? new OrtTensor("float32", data, shape) : new OrtTensor("int32", data, shape);
+  data instanceof Float32Array
+    ? new OrtTensor("float32", data, shape)
+    : new OrtTensor("int32", data, shape);
 
 const fromOrt = (tensor: OrtTensor): Tensor => ({
   data: tensor.data as Float32Array | Int32Array,

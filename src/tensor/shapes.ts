@@ -4,7 +4,8 @@ import type { Dim, Shape } from "./ops.ts";
 
 export function axisOf(axis: number, rank: number): number {
   const positive = axis < 0 ? axis + rank : axis;
-  if (positive < 0 || positive >= rank) throw new RangeError(`axis ${axis} of a tensor with ${rank} axes`);
+  if (positive < 0 || positive >= rank)
+    throw new RangeError(`axis ${axis} of a tensor with ${rank} axes`);
   return positive;
 }
 
@@ -33,7 +34,10 @@ export function matmulShape(a: Shape, b: Shape): Shape {
 export function concatShape(parts: readonly Shape[], along: number): Shape {
   const first = parts[0]!;
   for (const part of parts)
-    if (part.length !== first.length || part.some((dim, i) => i !== along && differ(dim, first[i]!)))
+    if (
+      part.length !== first.length ||
+      part.some((dim, i) => i !== along && differ(dim, first[i]!))
+    )
       throw new RangeError(`concat of [${first}] and [${part}] along axis ${along}`);
   return first.with(along, addDims(parts.map((part) => part[along]!)));
 }
@@ -53,7 +57,9 @@ export function slicedShape(shape: Shape, along: number, start: number, end?: nu
   if (typeof from === "string" || typeof to === "string")
     return shape.with(along, from === 0 ? to : `(${to})-(${from})`);
   if (from < 0 || to < from || (typeof size === "number" && to > size))
-    throw new RangeError(`slice of [${shape}] along axis ${along} from ${start} to ${end ?? "its end"}`);
+    throw new RangeError(
+      `slice of [${shape}] along axis ${along} from ${start} to ${end ?? "its end"}`,
+    );
   return shape.with(along, to - from);
 }
 
@@ -71,7 +77,8 @@ export function expandedShape(from: Shape, to: Shape): Shape {
   return to;
 }
 
-const differ = (a: Dim, b: Dim): boolean => typeof a === "number" && typeof b === "number" && a !== b;
+const differ = (a: Dim, b: Dim): boolean =>
+  typeof a === "number" && typeof b === "number" && a !== b;
 
 /** A sum of axes, as a number if all are known, else as a name such as `question+passage`. */
 export function addDims(dims: readonly Dim[]): Dim {

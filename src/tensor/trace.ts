@@ -77,7 +77,9 @@ export function trace<Name extends string>(
   const needed = new Set(Object.values(outputs));
   const nodes = neededNodes(tracer.nodes, needed);
   return {
-    inputs: new Map([...tracer.inputs].filter(([, value]) => needed.has(value) || hasNamedAxis(value))),
+    inputs: new Map(
+      [...tracer.inputs].filter(([, value]) => needed.has(value) || hasNamedAxis(value)),
+    ),
     parameters: new Map([...tracer.parameters].filter(([, value]) => needed.has(value))),
     nodes,
     outputs: new Map(Object.entries(outputs)),
@@ -208,7 +210,12 @@ export class Tracer implements Ops<Value> {
   split(x: Value, axis: number, sizes: readonly Dim[]): Value[] {
     const along = axisOf(axis, x.shape.length);
     const outputs = splitShapes(x.shape, along, sizes).map((shape) => this.#value(x.type, shape));
-    this.nodes.push({ operation: "split", inputs: [x], attributes: { axis: along, shape: sizes }, outputs });
+    this.nodes.push({
+      operation: "split",
+      inputs: [x],
+      attributes: { axis: along, shape: sizes },
+      outputs,
+    });
     return outputs;
   }
 
@@ -264,9 +271,17 @@ export class Tracer implements Ops<Value> {
     return this.#record("stopGradient", [x], x.shape);
   }
 
-  #reduce(operation: "sum" | "mean" | "max", x: Value, axes: readonly number[], keep: boolean): Value {
+  #reduce(
+    operation: "sum" | "mean" | "max",
+    x: Value,
+    axes: readonly number[],
+    keep: boolean,
+  ): Value {
     const positive = axes.map((axis) => axisOf(axis, x.shape.length));
-    return this.#record(operation, [x], reducedShape(x.shape, positive, keep), { axes: positive, keep });
+    return this.#record(operation, [x], reducedShape(x.shape, positive, keep), {
+      axes: positive,
+      keep,
+    });
   }
 
   #record(

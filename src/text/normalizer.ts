@@ -14,7 +14,10 @@ export interface NormalizedText {
 }
 
 /** Finds the longest rule that applies at a byte of UTF-8 text. */
-type RuleFinder = (utf8: Uint8Array, at: number) => { bytes: number; replacement: string } | undefined;
+type RuleFinder = (
+  utf8: Uint8Array,
+  at: number,
+) => { bytes: number; replacement: string } | undefined;
 
 const SPACE_SYMBOL = "▁"; // U+2581, how pieces write a space
 

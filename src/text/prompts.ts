@@ -28,7 +28,12 @@ export function passagePrompt(passage: Pick<Passage, "title" | "text">): string 
  */
 export function retrievalQuestionIds(tokenizer: Tokenizer, question: string): number[] {
   if (tokenizer.encode(question).length === 0) {
-    throw new InputError({ where: "question", expected: "a question", got: "no text", remedy: "write one" });
+    throw new InputError({
+      where: "question",
+      expected: "a question",
+      got: "no text",
+      remedy: "write one",
+    });
   }
   const ids = [...tokenizer.encode(questionPrompt(question)), tokenizer.eosId];
   if (ids.length > MAX_QUESTION_TOKENS) {

@@ -21,9 +21,16 @@ export interface Question {
  *
  * @throws {InputError} with file and line: a field is missing or no text, an id is there twice, or there is no passage at all.
  */
-export async function* readPassages(file: string, signal?: AbortSignal): AsyncGenerator<Passage, void> {
+export async function* readPassages(
+  file: string,
+  signal?: AbortSignal,
+): AsyncGenerator<Passage, void> {
   for await (const { record, where, id } of readRecords(file, "passage", signal)) {
-    yield { id, title: optional(record, "title", where) ?? "", text: required(record, ["text"], where) };
+    yield {
+      id,
+      title: optional(record, "title", where) ?? "",
+      text: required(record, ["text"], where),
+    };
   }
 }
 
@@ -82,7 +89,8 @@ async function* readRecords(
 }
 
 function asObject(value: JsonLine["value"], where: string): JsonObject {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as JsonObject;
   throw problem(where, "a JSON object", excerpt(value), "write one JSON object a line");
 }
 
@@ -109,7 +117,12 @@ function optionalAnswers(record: JsonObject, where: string): readonly string[] |
   const value = record.answers ?? undefined;
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.every((answer) => typeof answer === "string")) return value;
-  throw problem(where, '"answers" as a list of texts', excerpt(value), "write a list or leave it out");
+  throw problem(
+    where,
+    '"answers" as a list of texts',
+    excerpt(value),
+    "write a list or leave it out",
+  );
 }
 
 function excerpt(value: unknown): string {

@@ -16,7 +16,12 @@ export interface SentencePieceModel {
 // Field numbers of the schema.
 const MODEL = { pieces: 1, normalizerSpec: 3 };
 const PIECE = { piece: 1 };
-const NORMALIZER = { charsmap: 2, addDummyPrefix: 3, removeExtraWhitespaces: 4, escapeWhitespaces: 5 };
+const NORMALIZER = {
+  charsmap: 2,
+  addDummyPrefix: 3,
+  removeExtraWhitespaces: 4,
+  escapeWhitespaces: 5,
+};
 
 /** @throws {Error} when the bytes are no whole SentencePiece model, or one whose normaliser is not set as T5's. */
 export function parseSentencePieceModel(bytes: Uint8Array): SentencePieceModel {
@@ -24,7 +29,9 @@ export function parseSentencePieceModel(bytes: Uint8Array): SentencePieceModel {
   let charsmap: Uint8Array | undefined;
   readFields(new BinaryReader(bytes), {
     [MODEL.pieces]: (reader) => {
-      readFields(new BinaryReader(reader.bytes()), { [PIECE.piece]: (piece) => pieces.push(piece.string()) });
+      readFields(new BinaryReader(reader.bytes()), {
+        [PIECE.piece]: (piece) => pieces.push(piece.string()),
+      });
     },
     [MODEL.normalizerSpec]: (reader) => {
       charsmap = parseNormalizerSpec(reader.bytes());
@@ -52,7 +59,10 @@ function parseNormalizerSpec(bytes: Uint8Array): Uint8Array {
 }
 
 /** Hands each field that has a reader to it and skips the others. */
-function readFields(reader: BinaryReader, fields: Record<number, (reader: BinaryReader) => void>): void {
+function readFields(
+  reader: BinaryReader,
+  fields: Record<number, (reader: BinaryReader) => void>,
+): void {
   while (reader.pos < reader.len) {
     const [number, wireType] = reader.tag();
     const read = fields[number];

@@ -45,7 +45,10 @@ export interface Tokenizer {
  *
  * @throws {InputError} when the file is not there or is no whole SentencePiece model of T5's kind.
  */
-export async function loadTokenizer(spieceModelFile: string, rows: number = Infinity): Promise<Tokenizer> {
+export async function loadTokenizer(
+  spieceModelFile: string,
+  rows: number = Infinity,
+): Promise<Tokenizer> {
   const model = await readModel(spieceModelFile);
   const processor = await loadProcessor(spieceModelFile);
   const normalize = createNormalizer(model.charsmap);
@@ -169,7 +172,12 @@ function removeEmscriptenHandlers(): void {
 
 function notAModel(where: string, got: string, cause?: unknown): InputError {
   return new InputError(
-    { where, expected: "T5's SentencePiece model", got, remedy: "fetch spiece.model of the model again" },
+    {
+      where,
+      expected: "T5's SentencePiece model",
+      got,
+      remedy: "fetch spiece.model of the model again",
+    },
     { cause },
   );
 }

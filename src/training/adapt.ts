@@ -25,7 +25,9 @@ import { startingParameters } from "./run/starting-parameters.ts";
 import { runTraining } from "./train.ts";
 
 /** What an adaptation tells while it runs: first its plan. */
-export type AdaptationEvent = TrainingEvent | { readonly type: "plan"; readonly plan: AdaptationPlan };
+export type AdaptationEvent =
+  | TrainingEvent
+  | { readonly type: "plan"; readonly plan: AdaptationPlan };
 
 export interface AdaptationResult {
   readonly plan: AdaptationPlan;
@@ -44,7 +46,9 @@ export interface AdaptationResult {
  *
  * @throws {InputError} for files and options that can't be used, a corpus without a sentence to mask, labels of another set.
  */
-export async function* adapt(given: AdaptOptions): AsyncGenerator<AdaptationEvent, AdaptationResult> {
+export async function* adapt(
+  given: AdaptOptions,
+): AsyncGenerator<AdaptationEvent, AdaptationResult> {
   const sources = sourcesOf(given);
   yield { type: "stage", name: "reading the corpus" };
   const corpus = await surveyCorpus(given.corpus, given.signal);

@@ -21,7 +21,13 @@ import {
   type FoundExamples,
   openBackgroundRefresh,
 } from "./run/background-refresh.ts";
-import { type Checkpoint, checkPlan, findRun, restoreCheckpoint, writeCheckpoint } from "./run/checkpoint.ts";
+import {
+  type Checkpoint,
+  checkPlan,
+  findRun,
+  restoreCheckpoint,
+  writeCheckpoint,
+} from "./run/checkpoint.ts";
 import { modelSearch, withCurrentModel } from "./run/current-model.ts";
 import { type DevSet, openDevSet } from "./run/dev.ts";
 import { divergedLoss, divergedParameter } from "./run/divergence.ts";
@@ -116,7 +122,8 @@ export async function* runTraining(
 ): AsyncGenerator<TrainingEvent, TrainingResult> {
   const tokenizer = await loadTokenizer(join(given.model, "spiece.model"), config.vocabularySize);
   const scratch = !(await hasWeights(given.model));
-  if (scratch) yield { type: "stage", name: `${given.model} has no weights: beginning with random ones` };
+  if (scratch)
+    yield { type: "stage", name: `${given.model} has no weights: beginning with random ones` };
   const options = scratch ? given : { ...given, unsupervisedSteps: 0 };
   const parameters = await startingParameters(options, config);
   const plan = planOf(options, config, parameters, task.digest, corpus.digest);
@@ -177,12 +184,19 @@ async function* nextStage(run: Run): AsyncGenerator<TrainingEvent, Stage> {
 }
 
 /** After the first iteration on passages found with the model as it is now, if that is asked for. */
-async function* findExamples(run: Run, iteration: number): AsyncGenerator<TrainingEvent, FoundExamples> {
+async function* findExamples(
+  run: Run,
+  iteration: number,
+): AsyncGenerator<TrainingEvent, FoundExamples> {
   const { options, config, engine, corpus, task } = run;
   if (iteration === 0 || options.refresh === "none")
     return { source: yield* task.prepare(iteration, undefined), snapshot: undefined };
-  const source = yield* withCurrentModel(options, config, await engine.parameters(), corpus, (model, index) =>
-    task.prepare(iteration, modelSearch(model, index)),
+  const source = yield* withCurrentModel(
+    options,
+    config,
+    await engine.parameters(),
+    corpus,
+    (model, index) => task.prepare(iteration, modelSearch(model, index)),
   );
   return { source, snapshot: options.unsupervisedSteps + iteration * options.steps };
 }
@@ -196,7 +210,8 @@ async function* trainStage(
   const { options, engine, log } = run;
   let saved = performance.now();
   while (run.step < stage.first + stage.steps && !isStopped(run)) {
-    if (refresh && run.step >= options.unsupervisedSteps) run.found = yield* refresh.examples(run.step);
+    if (refresh && run.step >= options.unsupervisedSteps)
+      run.found = yield* refresh.examples(run.step);
     const start = performance.now();
     const step = run.step - stage.first;
     const learningRate = learningRateAt(step + 1, stage.steps, options.learningRate);
@@ -255,15 +270,21 @@ async function* evaluate(run: Run): AsyncGenerator<TrainingEvent> {
   const parameters = await usableParameters(run);
   if (!parameters) return;
   const { questions } = dev;
-  const result = yield* withCurrentModel(options, config, parameters, corpus, async function* (model, index) {
-    yield { type: "stage", name: "answering dev questions", total: questions.length };
-    return yield* reporting((report) =>
-      evaluateOnDev(model, index, questions, {
-        signal: options.signal,
-        onProgress: (done) => report({ type: "progress", done }),
-      }),
-    );
-  });
+  const result = yield* withCurrentModel(
+    options,
+    config,
+    parameters,
+    corpus,
+    async function* (model, index) {
+      yield { type: "stage", name: "answering dev questions", total: questions.length };
+      return yield* reporting((report) =>
+        evaluateOnDev(model, index, questions, {
+          signal: options.signal,
+          onProgress: (done) => report({ type: "progress", done }),
+        }),
+      );
+    },
+  );
   const before = bestEvaluation(log.evaluations(), start);
   const best = step > start && (!before || atLeastAsGood(result.measures, before.measures));
   if (best) await saveModel(options.out, config, parameters, options.model);
@@ -272,7 +293,9 @@ async function* evaluate(run: Run): AsyncGenerator<TrainingEvent> {
 }
 
 /** The parameters to measure; undefined where they have become too large for that, which ends the run. */
-async function usableParameters(run: Run): Promise<ReadonlyMap<string, ParameterState> | undefined> {
+async function usableParameters(
+  run: Run,
+): Promise<ReadonlyMap<string, ParameterState> | undefined> {
   const parameters = await run.engine.parameters();
   run.diverged = divergedParameter(parameters, run.step);
   return run.diverged === undefined ? parameters : undefined;
@@ -296,7 +319,9 @@ async function finalise(run: Run): Promise<TrainingResult> {
   if (complete && !dev && !task.monitor)
     await saveModel(options.out, config, await engine.parameters(), options.model);
   const reason = failure ? `: ${failure}` : "";
-  const report = await log.report(`${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`);
+  const report = await log.report(
+    `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`,
+  );
   const evaluations = log.evaluations();
   const { unsupervisedSteps: start } = options;
   return {

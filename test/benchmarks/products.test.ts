@@ -18,12 +18,19 @@ test("the lower layers have the FLOPs of their formula", () => {
     const products = productsOf(traceLower(config), { batch, length });
     const flops = products.reduce((sum, product) => sum + flopsOf(product), 0);
     assert.is(flops, batch * (2 * (attention + dense) + vectors));
-    assert.is(products.filter(({ weight }) => !weight).length, 2 * 2, "scores and contexts of two blocks");
+    assert.is(
+      products.filter(({ weight }) => !weight).length,
+      2 * 2,
+      "scores and contexts of two blocks",
+    );
   }
 });
 
 test("a size that nobody gave is an error", () => {
-  assert.throws(() => productsOf(traceLower(tinyConfig()), { batch: 1 }), /the size of axis "length"/);
+  assert.throws(
+    () => productsOf(traceLower(tinyConfig()), { batch: 1 }),
+    /the size of axis "length"/,
+  );
 });
 
 test.run();

@@ -1,6 +1,11 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { narrowBfloat16, narrowFloat16, widenBfloat16, widenFloat16 } from "../../src/checkpoints/half.ts";
+import {
+  narrowBfloat16,
+  narrowFloat16,
+  widenBfloat16,
+  widenFloat16,
+} from "../../src/checkpoints/half.ts";
 
 /** The value of a half by the definition of IEEE 754, in doubles. */
 function numberOf(bits: number, exponentBits: number, fractionBits: number): number {
@@ -49,8 +54,16 @@ for (const { name, exponentBits, fractionBits, widen, narrow } of FORMATS) {
         const middle = Float32Array.of((low + high) / 2); // exact: singles have more than one bit more
         const even = bits % 2 === 0 ? bits : bits + 1;
         assert.equal(rounded(middle, sign), sign + even, `halfway above ${bits}`);
-        assert.equal(rounded(beside(middle, -1), sign), sign + bits, `just below halfway above ${bits}`);
-        assert.equal(rounded(beside(middle, 1), sign), sign + bits + 1, `just above halfway above ${bits}`);
+        assert.equal(
+          rounded(beside(middle, -1), sign),
+          sign + bits,
+          `just below halfway above ${bits}`,
+        );
+        assert.equal(
+          rounded(beside(middle, 1), sign),
+          sign + bits + 1,
+          `just above halfway above ${bits}`,
+        );
       }
     }
   });

@@ -44,7 +44,10 @@ test("files are taken in the order safetensors, its shards, torch, its shards", 
   writeFileSync(join(folder, "config.json"), "{}");
   await refused(found(), /got none of them; give the folder of a Hugging Face model/);
   copyFileSync(join(fixtures, "views.bin"), join(folder, "shard.bin"));
-  writeFileSync(join(folder, "pytorch_model.bin.index.json"), '{"weight_map":{"matrix":"shard.bin"}}');
+  writeFileSync(
+    join(folder, "pytorch_model.bin.index.json"),
+    '{"weight_map":{"matrix":"shard.bin"}}',
+  );
   assert.is(await found(), "pytorch_model.bin.index.json");
   copyFileSync(join(fixtures, "views.bin"), join(folder, "pytorch_model.bin"));
   assert.is(await found(), "pytorch_model.bin");

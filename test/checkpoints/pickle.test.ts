@@ -48,7 +48,8 @@ test("values as Python's pickle.dumps(value, 2) writes them", async () => {
     ["K\x07Q.", { id: 7 }],
     ["cm\ndict\n)R}K\x01K\x02sb.", new Map()], // attributes of a dict are dropped
   ];
-  for (const [pickle, value] of written) assert.equal(await load(pickle), value, JSON.stringify(pickle));
+  for (const [pickle, value] of written)
+    assert.equal(await load(pickle), value, JSON.stringify(pickle));
 });
 
 test("a name outside the table, or a call of what only has a name, is refused", async () => {

@@ -72,7 +72,10 @@ test("halves are read in pieces", async () => {
   for (const i of [0, 1, 2 ** 21 - 1, 2 ** 21, count - 1]) {
     const exponent = (i % 0x7c00) >> 10;
     const fraction = ((i % 0x7c00) % 1024) / 1024;
-    assert.is(numbers[i], exponent === 0 ? fraction * 2 ** -14 : (1 + fraction) * 2 ** (exponent - 15));
+    assert.is(
+      numbers[i],
+      exponent === 0 ? fraction * 2 ** -14 : (1 + fraction) * 2 ** (exponent - 15),
+    );
   }
 });
 
@@ -82,11 +85,23 @@ test("what contradicts itself or the file is refused, naming the tensor", async 
     refused(readAll(safetensorsBytes(header, data)), message);
   await check({ ...HEADER, a: { ...a, dtype: "F7" } }, /safetensors: a: expected a dtype of F64, /);
   await check({ ...HEADER, a: { ...a, shape: [2, -2] } }, /: a: expected a shape of whole numbers/);
-  await check({ ...HEADER, a: { ...a, shape: [2, 1.5] } }, /: a: expected a shape of whole numbers/);
+  await check(
+    { ...HEADER, a: { ...a, shape: [2, 1.5] } },
+    /: a: expected a shape of whole numbers/,
+  );
   await check({ ...HEADER, a: { ...a, shape: "4" } }, /: a: expected a shape of whole numbers/);
-  await check({ ...HEADER, a: { ...a, shape: [2, 3] } }, /: a: expected data_offsets 24 bytes apart/);
-  await check({ ...HEADER, a: { ...a, data_offsets: [0] } }, /: a: expected data_offsets 16 bytes apart/);
-  await check({ ...HEADER, a: { ...a, data_offsets: [16, 0] } }, /: a: expected data_offsets 16 bytes apart/);
+  await check(
+    { ...HEADER, a: { ...a, shape: [2, 3] } },
+    /: a: expected data_offsets 24 bytes apart/,
+  );
+  await check(
+    { ...HEADER, a: { ...a, data_offsets: [0] } },
+    /: a: expected data_offsets 16 bytes apart/,
+  );
+  await check(
+    { ...HEADER, a: { ...a, data_offsets: [16, 0] } },
+    /: a: expected data_offsets 16 bytes apart/,
+  );
   await check({ ...HEADER, a: { ...a, shape: [2 ** 40, 2 ** 40] } }, /: a: expected data_offsets/);
   await check({ ...HEADER, a: null }, /: a: expected a dtype/);
   await check({ ...HEADER, a: [] }, /: a: expected a dtype/);
@@ -104,7 +119,8 @@ test("a name that stands twice is refused, however it is written", async () => {
   const entry = '{"dtype":"F32","shape":[4],"data_offsets":[0,16]}';
   const other = '{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}';
   const data = DATA.subarray(0, 16);
-  const twice = (key: string) => readAll(safetensorsBytes(`{"a\\"b":${entry},${key}:${other}}`, data));
+  const twice = (key: string) =>
+    readAll(safetensorsBytes(`{"a\\"b":${entry},${key}:${other}}`, data));
   await refused(twice('"a\\"b"'), /expected one entry a tensor, got two for a"b/);
   await refused(twice('"\\u0061\\"b"'), /expected one entry a tensor, got two for a"b/);
 });
@@ -122,7 +138,10 @@ test("a header longer than the file, or than any header, is refused before it is
 });
 
 test("no such file, and no file at all", async () => {
-  await refused(openSafetensors(`${file}.missing`), /model\.safetensors\.missing: expected a file .*ENOENT/);
+  await refused(
+    openSafetensors(`${file}.missing`),
+    /model\.safetensors\.missing: expected a file .*ENOENT/,
+  );
   await refused(openSafetensors(join(file, "..")), /expected a file that can be read/);
 });
 
@@ -160,26 +179,36 @@ test("with any bytes changed, what is read is what stands there", async () => {
   const bytes = safetensorsBytes(header, DATA);
   const dataStart = bytes.length - DATA.length;
   const change = fc.record({ at: fc.nat(bytes.length - 1), to: fc.nat(255) });
-  const property = fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
-    const changed = Buffer.from(bytes);
-    for (const { at, to } of changes) changed[at] = to;
-    const numbers = await acceptedOrRefused(readAll(changed));
-    if (changes.some(({ at }) => at < dataStart) || numbers === undefined) return;
-    const singles = [0, 4, 8, 12].map((at) => changed.readFloatLE(dataStart + at));
-    assert.equal(numbers.get("a"), singles);
-  });
+  const property = fc.asyncProperty(
+    fc.array(change, { minLength: 1, maxLength: 4 }),
+    async (changes) => {
+      const changed = Buffer.from(bytes);
+      for (const { at, to } of changes) changed[at] = to;
+      const numbers = await acceptedOrRefused(readAll(changed));
+      if (changes.some(({ at }) => at < dataStart) || numbers === undefined) return;
+      const singles = [0, 4, 8, 12].map((at) => changed.readFloatLE(dataStart + at));
+      assert.equal(numbers.get("a"), singles);
+    },
+  );
   await fc.assert(property, { numRuns: 1_000 });
 });
 
 test("any header is read or refused", async () => {
-  const property = fc.asyncProperty(fc.json(), fc.uint8Array({ maxLength: 40 }), async (json, data) => {
-    await acceptedOrRefused(readAll(safetensorsBytes(json, data)));
-  });
+  const property = fc.asyncProperty(
+    fc.json(),
+    fc.uint8Array({ maxLength: 40 }),
+    async (json, data) => {
+      await acceptedOrRefused(readAll(safetensorsBytes(json, data)));
+    },
+  );
   await fc.assert(property, { numRuns: 500 });
 });
 
 testWithShared("the reference models are read whole", async () => {
-  const reference = join(import.meta.dirname, "../../../shared/reference/reatt-v11/model.safetensors");
+  const reference = join(
+    import.meta.dirname,
+    "../../../shared/reference/reatt-v11/model.safetensors",
+  );
   const weights = await openSafetensors(reference);
   const { shape } = weights.tensors.get("shared.weight")!;
   assert.equal(shape, [32_128, 48]);
@@ -193,7 +222,10 @@ testWithShared("the reference models are read whole", async () => {
   ] of Object.entries<{ data_offsets: number[] }>(header)) {
     const start = 8 + Number(bytes.readBigUInt64LE()) + begin!;
     const numbers = await weights.read(name);
-    assert.ok(Buffer.from(numbers.buffer).equals(bytes.subarray(start, start + end! - begin!)), name);
+    assert.ok(
+      Buffer.from(numbers.buffer).equals(bytes.subarray(start, start + end! - begin!)),
+      name,
+    );
   }
   await weights[Symbol.asyncDispose]();
 });

@@ -27,7 +27,9 @@ export async function refused(work: Promise<unknown>, message: RegExp): Promise<
 }
 
 /** The result, or undefined where the input was refused; any other error is thrown. */
-export async function acceptedOrRefused<Result>(work: Promise<Result>): Promise<Result | undefined> {
+export async function acceptedOrRefused<Result>(
+  work: Promise<Result>,
+): Promise<Result | undefined> {
   return work.catch((error) => {
     if (error instanceof InputError) return undefined;
     throw error;
@@ -47,7 +49,9 @@ export function writeTensors(
   path: string,
   tensors: Record<string, { shape: readonly number[]; numbers: number[] }>,
 ): void {
-  const data = Object.values(tensors).map(({ numbers }) => Buffer.from(Float32Array.from(numbers).buffer));
+  const data = Object.values(tensors).map(({ numbers }) =>
+    Buffer.from(Float32Array.from(numbers).buffer),
+  );
   let end = 0;
   const header = Object.entries(tensors).map(([name, { shape, numbers }]) => {
     const begin = end;
@@ -72,7 +76,13 @@ export function zipBytes(entries: Record<string, Uint8Array>, method = 0, flags 
     const start = Buffer.alloc(4);
     start.writeUInt32LE(position, 0);
     const local = Buffer.concat([Buffer.from("PK\x03\x04"), common, Buffer.from(name), data]);
-    directory.push(Buffer.from("PK\x01\x02\0\0"), common, Buffer.alloc(10), start, Buffer.from(name));
+    directory.push(
+      Buffer.from("PK\x01\x02\0\0"),
+      common,
+      Buffer.alloc(10),
+      start,
+      Buffer.from(name),
+    );
     parts.push(local);
     position += local.length;
   }

@@ -13,7 +13,9 @@ const matrix = [-1, -0.5, 0, 0.5, 1, 1.5];
 const tenths = [0, 0.0999755859375, 0.199951171875, 0.300048828125, 0.39990234375]; // as fp16 has them
 
 /** Shape and numbers of every tensor that is not of another kind than F32, F16 and BF16. */
-async function readAll(path: string): Promise<Map<string, { shape: readonly number[]; numbers: number[] }>> {
+async function readAll(
+  path: string,
+): Promise<Map<string, { shape: readonly number[]; numbers: number[] }>> {
   const weights = await openTorch(path);
   try {
     const tensors = new Map();
@@ -123,13 +125,22 @@ const archive = (pickle: Uint8Array, others: Record<string, Uint8Array> = {}) =>
 test("a reference that does not fit its storage is refused", async () => {
   const bytes = archive(tensorPickle());
   assert.equal((await readBytes(bytes)).get("a"), { shape: [2, 3], numbers: matrix });
-  await refused(readBytes(archive(tensorPickle({ key: "1" }))), /m\/data\/1: expected 24 bytes, got none/);
-  await refused(readBytes(archive(tensorPickle({ length: 7 }))), /m\/data\/0: expected 28 bytes, got 24/);
+  await refused(
+    readBytes(archive(tensorPickle({ key: "1" }))),
+    /m\/data\/1: expected 24 bytes, got none/,
+  );
+  await refused(
+    readBytes(archive(tensorPickle({ length: 7 }))),
+    /m\/data\/0: expected 28 bytes, got 24/,
+  );
   await refused(
     readBytes(archive(tensorPickle({ storage: "HalfStorage" }))),
     /m\/data\/0: expected 12 bytes, got 24/,
   );
-  await refused(readBytes(archive(tensorPickle({ offset: 1 }))), /expected a view inside 6 numbers/);
+  await refused(
+    readBytes(archive(tensorPickle({ offset: 1 }))),
+    /expected a view inside 6 numbers/,
+  );
   await refused(
     readBytes(archive(tensorPickle({ storage: "QInt8Storage" }))),
     /a request for 'torch\.QInt8Storage'/,

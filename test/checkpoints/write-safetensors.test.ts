@@ -30,7 +30,11 @@ test("F32 comes back exactly, F16 and BF16 rounded to the nearest", async () => 
   await writeSafetensors(file, tensors, { dtype: "F16" });
   assert.equal(await readAll(), { b: [1, -0.0999755859375, 65_504, 0], none: [], a: [3.140625] });
   await writeSafetensors(file, tensors, { dtype: "BF16" });
-  assert.equal(await readAll(), { b: [1, -0.10009765625, 65_536, 2 ** -30], none: [], a: [3.140625] });
+  assert.equal(await readAll(), {
+    b: [1, -0.10009765625, 65_536, 2 ** -30],
+    none: [],
+    a: [3.140625],
+  });
 });
 
 test("the bytes are what the format asks for", async () => {
@@ -50,7 +54,9 @@ test("the bytes are what the format asks for", async () => {
 
 test("halves are written in pieces", async () => {
   const numbers = Float32Array.from({ length: 2 ** 21 + 5 }, (_, i) => i % 2048);
-  await writeSafetensors(file, new Map([["a", { shape: [numbers.length], numbers }]]), { dtype: "F16" });
+  await writeSafetensors(file, new Map([["a", { shape: [numbers.length], numbers }]]), {
+    dtype: "F16",
+  });
   const weights = await openSafetensors(file);
   assert.ok(Buffer.from((await weights.read("a")).buffer).equals(Buffer.from(numbers.buffer)));
   await weights[Symbol.asyncDispose]();
@@ -58,7 +64,9 @@ test("halves are written in pieces", async () => {
 
 test("a number that would become infinite is refused, and the old file stays", async () => {
   const write = (number: number, dtype: "F16" | "BF16") =>
-    writeSafetensors(file, new Map([["a", { shape: [2], numbers: Float32Array.of(0, number) }]]), { dtype });
+    writeSafetensors(file, new Map([["a", { shape: [2], numbers: Float32Array.of(0, number) }]]), {
+      dtype,
+    });
   writeFileSync(file, "old");
   await refused(
     write(-65_520, "F16"),

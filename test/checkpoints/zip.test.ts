@@ -7,7 +7,11 @@ import { openInputFile } from "../../src/io/input-file.ts";
 import { refused, temporaryFolder, zipBytes } from "./support.ts";
 
 const file = join(temporaryFolder(), "archive.zip");
-const ENTRIES = { "a/one": Buffer.from("1"), "a/two": Buffer.from("22"), "a/none": Buffer.alloc(0) };
+const ENTRIES = {
+  "a/one": Buffer.from("1"),
+  "a/two": Buffer.from("22"),
+  "a/none": Buffer.alloc(0),
+};
 
 /** The contents of all entries. */
 async function readAll(): Promise<Record<string, string>> {
@@ -37,7 +41,10 @@ test("entries are found, also before a comment", async () => {
 });
 
 test("compressed and encrypted entries, and names that stand twice, are refused", async () => {
-  await refused(readBytes(zipBytes(ENTRIES, 8)), /expected a\/one stored as it is, got it compressed/);
+  await refused(
+    readBytes(zipBytes(ENTRIES, 8)),
+    /expected a\/one stored as it is, got it compressed/,
+  );
   await refused(readBytes(zipBytes(ENTRIES, 0, 1)), /expected a\/one stored as it is/);
   const twice = zipBytes({ "a/one": Buffer.from("1"), "b/one": Buffer.from("1") });
   twice.write("a", twice.lastIndexOf("b/one"));
@@ -60,7 +67,10 @@ test("a directory or an entry that leaves the file is refused", async () => {
     /expected an entry of the zip directory|expected at least/,
   );
   await refused(falsified(end + 16, 0xffffffff), /expected a zip64 locator/);
-  await refused(falsified(directory + 24, 2 ** 31), /expected 2147483648 bytes of a\/one, got fewer/);
+  await refused(
+    falsified(directory + 24, 2 ** 31),
+    /expected 2147483648 bytes of a\/one, got fewer/,
+  );
   await refused(falsified(directory + 24, 0xffffffff), /expected the zip64 size of a\/one/);
   await refused(falsified(directory + 42, 2 ** 31), /expected 1 bytes of a\/one, got fewer/);
   await refused(falsified(directory + 42, 1), /expected a local header of a\/one/);

@@ -30,7 +30,16 @@ const JOBS: Readonly<Record<string, string[]>> = {
   "spans, with marginal": ["--objective", "marginal", "--source-passage", "excluded"],
   questions: ["--data", data],
   labels: ["--queries", queries, "--qrels", qrels],
-  mixture: ["--data", data, "--queries", queries, "--qrels", qrels, "--weights", "questions=3,labels=1"],
+  mixture: [
+    "--data",
+    data,
+    "--queries",
+    queries,
+    "--qrels",
+    qrels,
+    "--weights",
+    "questions=3,labels=1",
+  ],
 };
 
 for (const [job, args] of Object.entries(JOBS)) {
@@ -46,7 +55,10 @@ for (const [job, args] of Object.entries(JOBS)) {
     await using model = await ReAtt.load(at(job));
     await using index = await model.openIndex(at(job, "index"));
     assert.is(index.passageCount, PASSAGES.length);
-    assert.is((await model.answer("who opened the harbour of Oslo?", index, { topK: 2 })).passages.length, 2);
+    assert.is(
+      (await model.answer("who opened the harbour of Oslo?", index, { topK: 2 })).passages.length,
+      2,
+    );
     const card = readFileSync(at(job, "README.md"), "utf8");
     assert.match(card, `| base | ${at("model")} |`);
     assert.match(card, /\| seed \| 0 \|/);

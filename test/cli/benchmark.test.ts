@@ -13,7 +13,8 @@ const test = suite<{ folder: string }>("benchmark");
 test.before(async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "reatt-dataset-"));
   context.folder = folder;
-  const lines = (...objects: object[]) => objects.map((object) => `${JSON.stringify(object)}\n`).join("");
+  const lines = (...objects: object[]) =>
+    objects.map((object) => `${JSON.stringify(object)}\n`).join("");
   await mkdir(join(folder, "qrels"));
   await writeFile(
     join(folder, "corpus.jsonl"),
@@ -61,7 +62,10 @@ test("the model beside BM25 and with it, and nothing left behind", async ({ fold
     await benchmark(folder, "--model", MODEL, "--tune", "dev", "--top-k", "2", "--json"),
   );
   const { split, queries, passages, topK, tuned, systems } = report;
-  assert.equal({ split, queries, passages, topK }, { split: "test", queries: 2, passages: 3, topK: 2 });
+  assert.equal(
+    { split, queries, passages, topK },
+    { split: "test", queries: 2, passages: 3, topK: 2 },
+  );
   const [lexical, dense, both] = systems;
   assert.equal(
     systems.map(({ name }: { name: string }) => name),
@@ -69,7 +73,8 @@ test("the model beside BM25 and with it, and nothing left behind", async ({ fold
   );
   // Passage q3 says what query q3 asks, word for word, and is left out because it is the query.
   assert.is(lexical.measures.mrr, 1);
-  for (const { measures } of [dense, both]) assert.ok(measures["ndcg@10"] > 0 && measures["ndcg@10"] <= 1);
+  for (const { measures } of [dense, both])
+    assert.ok(measures["ndcg@10"] > 0 && measures["ndcg@10"] <= 1);
   assert.is(both.lambda, tuned.lambda);
   assert.equal([tuned.split, tuned.queries], ["dev", 1]);
   const values = tuned.tried.map(({ value }: { value: number }) => value);
@@ -103,11 +108,17 @@ test("with --tune a third line, and how to search so", async ({ folder }) => {
 test("lambda is not tuned on what is measured", async ({ folder }) => {
   await writeFile(join(folder, "qrels", "more.tsv"), "q1\tparis\t1\nq2\trome\t1\n");
   const refused = async (words: RegExp, ...args: string[]) => {
-    const error: unknown = await benchmark(folder, "--model", MODEL, ...args).catch((reason) => reason);
+    const error: unknown = await benchmark(folder, "--model", MODEL, ...args).catch(
+      (reason) => reason,
+    );
     assert.instance(error, InputError);
     assert.match((error as Error).message, words);
   };
-  await refused(/^--tune test: expected queries .* got the same split; choose lambda/, "--tune", "test");
+  await refused(
+    /^--tune test: expected queries .* got the same split; choose lambda/,
+    "--tune",
+    "test",
+  );
   await refused(/not measured on dev, got query "q2" of both/, "--tune", "more", "--split", "dev");
   await rm(join(folder, "qrels", "more.tsv"));
 });
@@ -128,7 +139,11 @@ test("the index is made as --index-options say, and searched as the engine's opt
 });
 
 test("wrong usage and what is not there", async ({ folder }) => {
-  const refused = async (args: string[], kind: typeof InputError | typeof UsageError, words: RegExp) => {
+  const refused = async (
+    args: string[],
+    kind: typeof InputError | typeof UsageError,
+    words: RegExp,
+  ) => {
     const error: unknown = await benchmark(...args).catch((reason) => reason);
     assert.instance(error, kind);
     assert.match((error as Error).message, words);

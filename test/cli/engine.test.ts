@@ -36,12 +36,21 @@ test("options name an engine", () => {
     nprobe: undefined,
   });
   for (const [refused, message] of [
-    [() => parse("onnxruntime", factory), /^--faiss-factory is for another engine than onnxruntime$/],
-    [() => parse("faiss", { "lancedb-nprobe": 4 }), /^--lancedb-nprobe is for another engine than faiss$/],
+    [
+      () => parse("onnxruntime", factory),
+      /^--faiss-factory is for another engine than onnxruntime$/,
+    ],
+    [
+      () => parse("faiss", { "lancedb-nprobe": 4 }),
+      /^--lancedb-nprobe is for another engine than faiss$/,
+    ],
     [() => parse("faiss", { "faiss-nprobe": 4 }), /--faiss-factory describes$/],
     [() => parse("lancedb"), /needs --lancedb-uri URI$/],
   ] as const)
-    assert.throws(refused, (error: Error) => error instanceof UsageError && message.test(error.message));
+    assert.throws(
+      refused,
+      (error: Error) => error instanceof UsageError && message.test(error.message),
+    );
 });
 
 const index = join(folder, "index");
@@ -79,12 +88,26 @@ if (isInstalled("@lancedb/lancedb"))
     const lancedb = ["--engine", "lancedb", "--lancedb-uri", join(folder, "table")];
     const refused = await retrieve(...lancedb);
     assert.is(refused.code, 1);
-    assert.match(refused.stderr, /^reatt: \S+table: expected a table [^\n]+ reatt index export [^\n]+\n$/);
-    const exported = await reatt("index", "export", "--index", index, "--lancedb", join(folder, "table"));
+    assert.match(
+      refused.stderr,
+      /^reatt: \S+table: expected a table [^\n]+ reatt index export [^\n]+\n$/,
+    );
+    const exported = await reatt(
+      "index",
+      "export",
+      "--index",
+      index,
+      "--lancedb",
+      join(folder, "table"),
+    );
     assert.equal([exported.code, exported.stdout], [0, ""]);
-    assert.match(exported.stderr, /^(\d+)\/\1 tokens.*\nSorting them into partitions\n\S+ is up to date\n$/);
+    assert.match(
+      exported.stderr,
+      /^(\d+)\/\1 tokens.*\nSorting them into partitions\n\S+ is up to date\n$/,
+    );
     assert.is((await retrieve(...lancedb)).stdout, (await retrieve()).stdout);
   });
-else test("lancedb on the command line: SKIPPED, the package @lancedb/lancedb is not installed", () => {});
+else
+  test("lancedb on the command line: SKIPPED, the package @lancedb/lancedb is not installed", () => {});
 
 test.run();

@@ -99,7 +99,11 @@ test("wrong usage and files that do not belong together", async ({ file }) => {
   await refused(evaluate("everything"), UsageError, /retrieval or answers/);
   await refused(evaluate("retrieval", "--run", "x"), UsageError, /--qrels FILE is missing/);
   for (const k of ["0", "1,,2", "a", "1.5"]) {
-    await refused(evaluate("retrieval", "--run", "x", "--qrels", "y", "--k", k), UsageError, /--k: expected/);
+    await refused(
+      evaluate("retrieval", "--run", "x", "--qrels", "y", "--k", k),
+      UsageError,
+      /--k: expected/,
+    );
   }
   const run = await file("run.trec", "q Q0 a 1 2 t\n");
   const qrels = await file("qrels.txt", "other 0 a 1\n");
@@ -107,8 +111,15 @@ test("wrong usage and files that do not belong together", async ({ file }) => {
   const data = await file("data.jsonl", '{"id": "1", "question": "Who?"}\n');
   const predictions = await file("p.jsonl", '{"id": "2", "answer": "Ada"}\n');
   const args = ["answers", "--predictions", predictions, "--data"];
-  await refused(evaluate(...args, data), InputError, /expected "answers" of the questions, got none/);
-  const answered = await file("answered.jsonl", '{"id": "1", "question": "Who?", "answers": ["Ada"]}\n');
+  await refused(
+    evaluate(...args, data),
+    InputError,
+    /expected "answers" of the questions, got none/,
+  );
+  const answered = await file(
+    "answered.jsonl",
+    '{"id": "1", "question": "Who?", "answers": ["Ada"]}\n',
+  );
   await refused(evaluate(...args, answered), InputError, /none of them/);
 });
 

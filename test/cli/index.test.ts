@@ -86,14 +86,24 @@ test("a compressed index is built after a forecast that is near, and searched by
 test("an index of some of the tokens says how many", async () => {
   await build("half", "--keep-tokens", "0.5");
   assert.is((await info("half")).header.keepTokens, 0.5);
-  assert.match(await prints("index", "info", "--index", at("half")), /^kept +50 % of a passage's tokens$/m);
+  assert.match(
+    await prints("index", "info", "--index", at("half")),
+    /^kept +50 % of a passage's tokens$/m,
+  );
   assert.ok((await info("half")).tokens < 0.6 * (await info("exact")).tokens);
   const options = ["--corpus", CORPUS, "--out", at("none"), "--keep-tokens", "0.1"];
-  await fails(1, /keepTokens: expected a share from 0\.25 to 1, got 0\.1/, "index", ...MODEL, ...options);
+  await fails(
+    1,
+    /keepTokens: expected a share from 0\.25 to 1, got 0\.1/,
+    "index",
+    ...MODEL,
+    ...options,
+  );
 });
 
 test("shards are merged to the index that one build makes, in any order", async () => {
-  for (const shard of ["1/2", "2/2"]) assert.is((await build(`shard ${shard[0]}`, "--shard", shard)).code, 0);
+  for (const shard of ["1/2", "2/2"])
+    assert.is((await build(`shard ${shard[0]}`, "--shard", shard)).code, 0);
   assert.equal((await info("shard 2")).shard, { index: 1, count: 2 });
   const shards = [at("shard 2"), at("shard 1")];
   await prints("index", "merge", "--out", at("merged"), ...shards);
@@ -122,15 +132,24 @@ test("passages are added, replaced, deleted, and compacted", async () => {
   await prints("index", "add", ...MODEL, ...index, "--corpus", news);
   assert.is((await found("small", "Where is the tower in Berlin?"))[0], "new");
   assert.is((await info("small")).passages, 601);
-  assert.is(await prints("index", "delete", ...index, "new", "p5", "unknown"), "2 passages deleted\n");
+  assert.is(
+    await prints("index", "delete", ...index, "new", "p5", "unknown"),
+    "2 passages deleted\n",
+  );
   await writeFile(at("ids"), "p6\r\np7\n");
-  assert.is(await prints("index", "delete", ...index, "--ids", at("ids"), "--json"), '{"deleted":2}\n');
+  assert.is(
+    await prints("index", "delete", ...index, "--ids", at("ids"), "--json"),
+    '{"deleted":2}\n',
+  );
   assert.not((await found("small", "Where is the tower in Berlin?")).includes("new"));
   assert.is((await info("small")).deletedPassages, 5);
   await prints("index", "compact", ...index);
   const { passages, deletedPassages, segments, generation } = await info("small");
   assert.equal([passages, deletedPassages, segments, generation], [597, 0, 1, 5]);
-  assert.match(await prints("index", "info", ...index), /^passages {4}597\n.*\nsize .* bytes a token\n/s);
+  assert.match(
+    await prints("index", "info", ...index),
+    /^passages {4}597\n.*\nsize .* bytes a token\n/s,
+  );
 });
 
 test("verify names what is damaged and ends with 1", async () => {
@@ -170,10 +189,36 @@ test("wrong usage and bad input end in one line", async () => {
     "best",
   );
   await fails(2, /either ids or --ids/, "index", "delete", "--index", at("small"));
-  await fails(1, /ids: .*no such file/, "index", "delete", "--index", at("small"), "--ids", at("no ids"));
+  await fails(
+    1,
+    /ids: .*no such file/,
+    "index",
+    "delete",
+    "--index",
+    at("small"),
+    "--ids",
+    at("no ids"),
+  );
   for (const name of ["info", "verify", "compact"])
-    await fails(1, /none: expected an index, got no index\.json/, "index", name, "--index", at("none"));
-  await fails(1, /no index\.json/, "index", "add", ...MODEL, "--index", at("none"), "--corpus", CORPUS);
+    await fails(
+      1,
+      /none: expected an index, got no index\.json/,
+      "index",
+      name,
+      "--index",
+      at("none"),
+    );
+  await fails(
+    1,
+    /no index\.json/,
+    "index",
+    "add",
+    ...MODEL,
+    "--index",
+    at("none"),
+    "--corpus",
+    CORPUS,
+  );
 });
 
 test("help shows what a command takes", async () => {

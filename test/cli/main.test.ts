@@ -20,7 +20,10 @@ function start(...args: string[]): {
   child.stderr.on("data", (data) => {
     stderr += data;
   });
-  return { child, ended: new Promise((done) => child.on("close", (code) => done({ code, stderr }))) };
+  return {
+    child,
+    ended: new Promise((done) => child.on("close", (code) => done({ code, stderr }))),
+  };
 }
 
 test("a reader that has enough ends the command quietly", async () => {
@@ -32,7 +35,10 @@ test("a reader that has enough ends the command quietly", async () => {
 test("an interrupted index is finished by the same command", async () => {
   const corpus = join(folder, "corpus.jsonl");
   const index = join(folder, "index");
-  const passages = Array.from({ length: 600 }, (_, i) => `{"id":${i},"text":"Number ${i} is here."}\n`);
+  const passages = Array.from(
+    { length: 600 },
+    (_, i) => `{"id":${i},"text":"Number ${i} is here."}\n`,
+  );
   writeFileSync(corpus, passages.join(""));
   const args = ["index", "--model", "models/reatt-mini", "--corpus", corpus, "--out", index];
 

@@ -56,7 +56,12 @@ test("options are parsed, and defaults filled in", async () => {
 test("a choice that may stand alone does, wherever it stands", async () => {
   const chosen = async (...args: string[]): Promise<unknown> => {
     let got: unknown;
-    const choice = { kind: "choice", choices: ["head", "layers"], alone: "head", help: "which" } as const;
+    const choice = {
+      kind: "choice",
+      choices: ["head", "layers"],
+      alone: "head",
+      help: "which",
+    } as const;
     const flag = { kind: "flag", help: "as JSON" } as const;
     const command = defineCommand({
       name: "test",
@@ -96,7 +101,10 @@ test("numbers are whole and in their range", async () => {
       `--top-k: expected a whole number from 1 on, got "${value}"`,
     );
   }
-  await refused(["--model", "m", "--limit", "3"], '--limit: expected a whole number from 4 on, got "3"');
+  await refused(
+    ["--model", "m", "--limit", "3"],
+    '--limit: expected a whole number from 4 on, got "3"',
+  );
 });
 
 test("help is made from the table", () => {
@@ -129,7 +137,10 @@ test("a command may take operands, before, between and after its options", async
   });
   await joins.run(["a", "--out", "b", "c", "--", "--d"], signal);
   assert.equal(got, ["b", ["a", "c", "--d"]]);
-  assert.match(joins.help(), /Usage: reatt join \[options\] PART\.\.\.\n.*\n {2}PART\.\.\. +what\n/s);
+  assert.match(
+    joins.help(),
+    /Usage: reatt join \[options\] PART\.\.\.\n.*\n {2}PART\.\.\. +what\n/s,
+  );
   await refused(["--model", "m", "more"], /Unexpected argument 'more'/);
 });
 

@@ -24,7 +24,8 @@ const folder = mkdtempSync(join(tmpdir(), "reatt-run-"));
 const at = (...names: string[]) => join(folder, ...names);
 test.after(() => rmSync(folder, { recursive: true }));
 
-const reatt = (...args: string[]) => runCaptured([indexCommand, retrieveCommand, answerCommand], args);
+const reatt = (...args: string[]) =>
+  runCaptured([indexCommand, retrieveCommand, answerCommand], args);
 
 /** One line on stderr, nothing on stdout, no stack. */
 async function fails(code: number, message: RegExp, ...args: string[]): Promise<void> {
@@ -43,7 +44,11 @@ const parseLines = (text: string) =>
     .map((line) => JSON.parse(line));
 
 const PASSAGES = [
-  { _id: "lion", title: "Lion", text: "The lion is a large cat that lives in Africa and in India." },
+  {
+    _id: "lion",
+    title: "Lion",
+    text: "The lion is a large cat that lives in Africa and in India.",
+  },
   { _id: "bark", title: "Dog", text: "Dogs bark at night. They sleep by day." },
   { _id: "7", title: "", text: "The Rhine flows from the Alps to the North Sea." },
 ];
@@ -85,7 +90,15 @@ test("wrong usage ends with 2", async () => {
   await fails(2, /no command "fly"/, "fly");
   await fails(2, /--corpus .* is missing/, "index", "--model", MODEL, "--out", at("x"));
   await fails(2, /one of --question TEXT and --queries/, "answer", ...ask);
-  await fails(2, /one of --question/, "retrieve", ...ask, ...lion, "--queries", at("questions.jsonl"));
+  await fails(
+    2,
+    /one of --question/,
+    "retrieve",
+    ...ask,
+    ...lion,
+    "--queries",
+    at("questions.jsonl"),
+  );
   await fails(2, /--top-k/, "retrieve", ...ask, ...lion, "--top-k", "0");
 });
 
@@ -98,7 +111,14 @@ test("a corpus is indexed, with nothing on stdout", async () => {
 
 test("retrieve prints JSON lines and writes a run file", async () => {
   const questions = ["--queries", at("questions.jsonl"), "--top-k", "2"];
-  const { code, stdout } = await reatt("retrieve", ...ask, ...questions, "--json", "--run", at("out.trec"));
+  const { code, stdout } = await reatt(
+    "retrieve",
+    ...ask,
+    ...questions,
+    "--json",
+    "--run",
+    at("out.trec"),
+  );
   assert.is(code, 0);
   const results = parseLines(stdout);
   assert.equal(
@@ -119,9 +139,20 @@ test("retrieve prints JSON lines and writes a run file", async () => {
 });
 
 test("retrieve ranks documents, with BM25, and within a list of ids", async () => {
-  const passages = [...PASSAGES, { _id: "cub", title: "Lion", text: "A lion's young are called cubs." }];
+  const passages = [
+    ...PASSAGES,
+    { _id: "cub", title: "Lion", text: "A lion's young are called cubs." },
+  ];
   writeFileSync(at("titles.jsonl"), jsonLines(passages));
-  const made = await reatt("index", "--model", MODEL, "--corpus", at("titles.jsonl"), "--out", at("titles"));
+  const made = await reatt(
+    "index",
+    "--model",
+    MODEL,
+    "--corpus",
+    at("titles.jsonl"),
+    "--out",
+    at("titles"),
+  );
   assert.is(made.code, 0);
   const results = async (...args: string[]) => {
     const { stdout, code } = await reatt(
@@ -137,10 +168,15 @@ test("retrieve ranks documents, with BM25, and within a list of ids", async () =
     assert.is(code, 0);
     return parseLines(stdout)[0].results;
   };
-  const ids = async (...args: string[]) => (await results(...args)).map(({ id }: { id: string }) => id);
+  const ids = async (...args: string[]) =>
+    (await results(...args)).map(({ id }: { id: string }) => id);
 
   const documents = await results("--unit", "document", "--top-k", "9");
-  assert.equal(documents.map(({ document }: { document: string }) => document).sort(), ["7", "Dog", "Lion"]);
+  assert.equal(documents.map(({ document }: { document: string }) => document).sort(), [
+    "7",
+    "Dog",
+    "Lion",
+  ]);
   assert.is(documents[0].id, "lion");
   assert.equal(
     documents,
@@ -149,18 +185,26 @@ test("retrieve ranks documents, with BM25, and within a list of ids", async () =
     ),
   );
 
-  const dense = new Map((await results()).map(({ id, score }: { id: string; score: number }) => [id, score]));
+  const dense = new Map(
+    (await results()).map(({ id, score }: { id: string; score: number }) => [id, score]),
+  );
   const [lexical, both] = [await results("--lambda", "0"), await results("--lambda", "2")];
   const bm25 = new Map<string, number>(
     lexical.map(({ id, score }: { id: string; score: number }) => [id, score]),
   );
-  assert.equal([bm25.get("lion")! > bm25.get("cub")!, bm25.get("cub")! > 0, bm25.get("7")], [true, true, 0]);
+  assert.equal(
+    [bm25.get("lion")! > bm25.get("cub")!, bm25.get("cub")! > 0, bm25.get("7")],
+    [true, true, 0],
+  );
   assert.is(both.length, 4);
   for (const { id, score } of both) assert.is(score, bm25.get(id)! + 2 * (dense.get(id) as number));
 
   writeFileSync(at("ids.txt"), "bark\nunknown\r\ncub\n");
   assert.equal((await ids("--ids", at("ids.txt"))).sort(), ["bark", "cub"]);
-  assert.equal(await ids("--ids", at("ids.txt"), "--lambda", "0.1", "--unit", "document"), ["cub", "bark"]);
+  assert.equal(await ids("--ids", at("ids.txt"), "--lambda", "0.1", "--unit", "document"), [
+    "cub",
+    "bark",
+  ]);
   writeFileSync(at("unknown.txt"), "unknown\n");
   const ask = ["--model", MODEL, "--index", at("titles"), ...lion];
   await fails(
@@ -179,7 +223,14 @@ test("answer prints JSON lines", async () => {
   const { code, stdout } = await reatt("answer", ...ask, ...lion, "--top-k", "2", "--json");
   assert.is(code, 0);
   const [reply] = parseLines(stdout);
-  assert.equal(Object.keys(reply), ["id", "answer", "tokenIds", "confidence", "abstained", "passages"]);
+  assert.equal(Object.keys(reply), [
+    "id",
+    "answer",
+    "tokenIds",
+    "confidence",
+    "abstained",
+    "passages",
+  ]);
   assert.type(reply.answer, "string");
   assert.ok(reply.tokenIds.every(Number.isInteger));
   assert.ok(reply.confidence > 0 && reply.confidence <= 1);
@@ -208,7 +259,15 @@ test("without --json the output is for people", async () => {
 test("bad input ends with 1 and one line", async () => {
   writeFileSync(at("bad.jsonl"), '{"_id":"a","text":"x"}\n{"_id":"b"}\n');
   writeFileSync(at("twice.jsonl"), jsonLines([PASSAGES[0], PASSAGES[0]]));
-  const index = (corpus: string) => ["index", "--model", MODEL, "--corpus", corpus, "--out", at("none")];
+  const index = (corpus: string) => [
+    "index",
+    "--model",
+    MODEL,
+    "--corpus",
+    corpus,
+    "--out",
+    at("none"),
+  ];
   await fails(1, /bad\.jsonl:2: expected "text"/, ...index(at("bad.jsonl")));
   await fails(1, /twice\.jsonl:2: .*"lion" of line 1/, ...index(at("twice.jsonl")));
   await fails(1, /missing\.jsonl: .*no such file/, ...index(at("missing.jsonl")));
@@ -242,7 +301,10 @@ for (const name of ["reatt-v11", "reatt-v10-tied"]) {
     const expected = JSON.parse(readFileSync(join(reference, "expected.json"), "utf8"));
     const length = String(expected.max_length);
     const index = ["--model", model, "--max-passage-tokens", length, "--out", join(model, "index")];
-    assert.is((await reatt("index", ...index, "--corpus", join(reference, "corpus.jsonl"))).code, 0);
+    assert.is(
+      (await reatt("index", ...index, "--corpus", join(reference, "corpus.jsonl"))).code,
+      0,
+    );
     const queries = ["--queries", join(reference, "queries.jsonl"), "--json"];
     const asking = ["--model", model, "--index", join(model, "index"), ...queries];
     const reading = ["--max-input-tokens", length, "--top-k", `${expected.doc_topk}`];

@@ -12,7 +12,8 @@ const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
 const { model, corpus, data, out } = await writeSmallRun(folder.path);
 const question = { question: "Where is it?", answers: ["there"] };
-const lines = (name: string, ...records: unknown[]): string => writeLines(join(folder.path, name), records);
+const lines = (name: string, ...records: unknown[]): string =>
+  writeLines(join(folder.path, name), records);
 
 const WRONG: Readonly<Record<string, [args: readonly string[], code: number, message: RegExp]>> = {
   "more close passages than the corpus has": [
@@ -45,9 +46,21 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
     1,
     /empty\.jsonl:1: expected "answers" to be a list of one answer or more/,
   ],
-  "no data": [["--data", join(folder.path, "none.jsonl")], 1, /none\.jsonl: expected .*no such file/],
-  "no corpus": [["--corpus", join(folder.path, "none.jsonl")], 1, /none\.jsonl: expected .*no such file/],
-  "no model": [["--model", join(folder.path, "none")], 1, /none\/config\.json: expected a JSON object/],
+  "no data": [
+    ["--data", join(folder.path, "none.jsonl")],
+    1,
+    /none\.jsonl: expected .*no such file/,
+  ],
+  "no corpus": [
+    ["--corpus", join(folder.path, "none.jsonl")],
+    1,
+    /none\.jsonl: expected .*no such file/,
+  ],
+  "no model": [
+    ["--model", join(folder.path, "none")],
+    1,
+    /none\/config\.json: expected a JSON object/,
+  ],
   "all dropped": [["--dropout", "1"], 1, /dropout: expected .*, got 1;/],
   "a temperature of 0": [["--tau", "0"], 1, /tau: expected .*, got 0;/],
   "no steps": [["--steps", "0"], 2, /--steps: expected a whole number from 1 on, got "0"/],
@@ -60,7 +73,18 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
 
 for (const [title, [args, code, message]] of Object.entries(WRONG))
   test(`${title}: one line`, async () => {
-    const given = ["--model", model, "--corpus", corpus, "--data", data, "--out", out, "--json", ...args];
+    const given = [
+      "--model",
+      model,
+      "--corpus",
+      corpus,
+      "--data",
+      data,
+      "--out",
+      out,
+      "--json",
+      ...args,
+    ];
     const { code: actual, stderr } = await runCaptured([trainCommand], ["train", ...given]);
     rmSync(out, { recursive: true, force: true });
     assert.match(stderr, message);

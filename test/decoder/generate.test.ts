@@ -25,13 +25,18 @@ function randomToy(seed: number, size: number, patience: number | readonly numbe
   return (question, prefix) => {
     const random = createRandom("toy", seed, question, ...prefix);
     const logits = Array.from({ length: size }, () => Math.fround(6 * random.next()));
-    logits[END] = Math.fround(logits[END]! - (typeof patience === "number" ? patience : patience[question]!));
+    logits[END] = Math.fround(
+      logits[END]! - (typeof patience === "number" ? patience : patience[question]!),
+    );
     return logits;
   };
 }
 
 /** A decoder that knows what each row has written only by `parents`, as the real one does by its cache. */
-function decoderOf(toy: Toy, questions: readonly number[]): { step: DecoderStep; written: () => number[][] } {
+function decoderOf(
+  toy: Toy,
+  questions: readonly number[],
+): { step: DecoderStep; written: () => number[][] } {
   let rows = questions.map((question) => ({ question, written: [] as number[] }));
   const step: DecoderStep = async (tokens, parents) => {
     assert.is(tokens.length, parents.length);
@@ -45,12 +50,18 @@ function decoderOf(toy: Toy, questions: readonly number[]): { step: DecoderStep;
       questions.flatMap((question) => new Array<number>(each).fill(question)),
       "the rows of a question stand together, equally many for each",
     );
-    return Float32Array.from(rows.flatMap(({ question, written }) => toy(question, written.slice(1))));
+    return Float32Array.from(
+      rows.flatMap(({ question, written }) => toy(question, written.slice(1))),
+    );
   };
   return { step, written: () => rows.map(({ written }) => written) };
 }
 
-const answer = (toy: Toy, questions: readonly number[], options: GenerateOptions): Promise<Generated[]> =>
+const answer = (
+  toy: Toy,
+  questions: readonly number[],
+  options: GenerateOptions,
+): Promise<Generated[]> =>
   generate(decoderOf(toy, questions).step, questions.length, VOCABULARY, options);
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, x) => total + x, 0);
@@ -135,7 +146,9 @@ test("one beam writes the most probable token at every step", () =>
 
 /** Whether `size` tokens in a row stand in `tokens` twice. */
 const repeats = (tokens: readonly number[], size: number): boolean => {
-  const rows = tokens.slice(size - 1).map((_, first) => tokens.slice(first, first + size).join(" "));
+  const rows = tokens
+    .slice(size - 1)
+    .map((_, first) => tokens.slice(first, first + size).join(" "));
   return new Set(rows).size < rows.length;
 };
 
@@ -165,9 +178,17 @@ test("nor by several: the best of all answers without a repetition is found", ()
       fc.constantFrom(...PENALTIES),
       async (seed, noRepeatSize, lengthPenalty) => {
         const toy = randomToy(seed, 3, 2);
-        const options = { beams: 3 ** 4, maxTokens: 4, lengthPenalty, earlyStopping: false, noRepeatSize };
+        const options = {
+          beams: 3 ** 4,
+          maxTokens: 4,
+          lengthPenalty,
+          earlyStopping: false,
+          noRepeatSize,
+        };
         const [found] = await answer(toy, [0], options);
-        const allowed = everyAnswer(toy, 4).filter(({ tokenIds }) => !repeats(tokenIds, noRepeatSize));
+        const allowed = everyAnswer(toy, 4).filter(
+          ({ tokenIds }) => !repeats(tokenIds, noRepeatSize),
+        );
         assertSame(found!, bestOf(allowed, lengthPenalty));
       },
     ),
@@ -204,7 +225,8 @@ function naiveBeamSearch(
   options: { beams: number; maxTokens: number; lengthPenalty: number; earlyStopping: boolean },
 ): Generated {
   const { beams, maxTokens, lengthPenalty, earlyStopping } = options;
-  const byScore = (a: Generated, b: Generated) => scored(b, lengthPenalty) - scored(a, lengthPenalty);
+  const byScore = (a: Generated, b: Generated) =>
+    scored(b, lengthPenalty) - scored(a, lengthPenalty);
   let running = [NOTHING];
   let ended: Generated[] = [];
   for (let length = 1; length <= maxTokens; length++) {
@@ -301,7 +323,10 @@ test("tokens are told as they are written with one beam, and when the answer is 
       told,
       answers.map(({ tokenIds }) => tokenIds),
     );
-    assert.ok(new Set(told.map(({ length }) => length)).size > 1, "the answers end at different steps");
+    assert.ok(
+      new Set(told.map(({ length }) => length)).size > 1,
+      "the answers end at different steps",
+    );
   }
 });
 

@@ -39,7 +39,10 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       encodeSequences(encoder, config, sequences, "states");
     const [ofQuestions, ofPassages] = [await states(questions), await states(passages)];
     return reader.fuse(
-      rows.map((own, i) => ({ question: ofQuestions[i]!, passages: own.map((row) => ofPassages[row]!) })),
+      rows.map((own, i) => ({
+        question: ofQuestions[i]!,
+        passages: own.map((row) => ofPassages[row]!),
+      })),
     );
   }
 
@@ -55,9 +58,16 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
         );
         assertNear(row, logits[i]!, TOLERANCE, `logits of step ${i}`);
       }
-      const lengths = reading[question]!.map((row) => questions[question]!.length + passages[row]!.length);
+      const lengths = reading[question]!.map(
+        (row) => questions[question]!.length + passages[row]!.length,
+      );
       const attention = sharesOfPassages(steps[0]!.attention, question, lengths);
-      assertNear(attention, naiveTargetAttention(crossScores, lengths), TOLERANCE, "target attention");
+      assertNear(
+        attention,
+        naiveTargetAttention(crossScores, lengths),
+        TOLERANCE,
+        "target attention",
+      );
       const sum = attention.reduce((total, share) => total + share, 0);
       assert.ok(Math.abs(sum - 1) < 1e-6, `target attention sums to ${sum}`);
     }
@@ -86,7 +96,10 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     const { logits } = await whole.run<"logits">({
       ids: { data: Int32Array.from(answer), shape: [1, answer.length] },
       buckets: positionBuckets(config, "decoder", answer.length),
-      fused: tabulate([1, memory!.length, config.modelSize], ([, token, at]) => memory![token!]![at!]!),
+      fused: tabulate(
+        [1, memory!.length, config.modelSize],
+        ([, token, at]) => memory![token!]![at!]!,
+      ),
       mask: tabulate([1, memory!.length], () => 1),
     });
     const size = config.vocabularySize;
@@ -123,7 +136,11 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       for (const [row, ids] of written.entries()) {
         const { logits } = naive.decode(ids, memories[Math.floor((2 * row) / written.length)]!);
         const size = config.vocabularySize;
-        assertNear(step.logits.data.subarray(row * size, (row + 1) * size), logits.at(-1)!, TOLERANCE);
+        assertNear(
+          step.logits.data.subarray(row * size, (row + 1) * size),
+          logits.at(-1)!,
+          TOLERANCE,
+        );
       }
     }
   });
@@ -174,7 +191,11 @@ async function decodeStepwise(
 }
 
 /** The attention of one question to tokens, summed over the `lengths` tokens of each passage. */
-function sharesOfPassages({ data, shape }: Tensor, question: number, lengths: readonly number[]): number[] {
+function sharesOfPassages(
+  { data, shape }: Tensor,
+  question: number,
+  lengths: readonly number[],
+): number[] {
   const shares = [...data.subarray(question * shape[1]!, (question + 1) * shape[1]!)];
   return lengths.map((length) => shares.splice(0, length).reduce((sum, share) => sum + share, 0));
 }

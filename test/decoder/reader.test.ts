@@ -32,7 +32,10 @@ function questionsOver(
   const passages = [6, 13, 1, 9].map((length) => randomIds(config, length, "passage", length));
   return lengths.map((length, i) => ({
     question: randomIds(config, length, "question", i),
-    passages: Array.from({ length: passagesEach }, (_, rank) => passages[(i + rank) % passages.length]!),
+    passages: Array.from(
+      { length: passagesEach },
+      (_, rank) => passages[(i + rank) % passages.length]!,
+    ),
   }));
 }
 

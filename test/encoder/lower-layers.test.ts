@@ -3,7 +3,12 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { encoderBlock } from "../../src/encoder/block.ts";
-import { batchesByLength, encodeSequences, openEncoder, padBatch } from "../../src/encoder/lower-session.ts";
+import {
+  batchesByLength,
+  encodeSequences,
+  openEncoder,
+  padBatch,
+} from "../../src/encoder/lower-session.ts";
 import { MASKED } from "../../src/model/layers/attention.ts";
 import { inferenceContext } from "../../src/model/layers/context.ts";
 import { positionBuckets, relativeBias } from "../../src/model/layers/relative-position.ts";
@@ -73,7 +78,10 @@ test("a query encoder makes query vectors as plain loops do with its weights in 
   const weights = randomWeights(config, "query encoder");
   const question = randomIds(config, 7, "question");
   const renamed = [...weights].filter(([name]) => isOfQueryEncoder(name));
-  const asking = new Map([...weights, ...renamed.map(([name, w]) => [encoderName(name), w] as const)]);
+  const asking = new Map([
+    ...weights,
+    ...renamed.map(([name, w]) => [encoderName(name), w] as const),
+  ]);
   const vectors = async (side: "reading" | "query", output: "queries" | "states") => {
     await using encoder = await openEncoder(config, { weights }, side);
     return (await encodeSequences(encoder, config, [question], output))[0]!;
@@ -151,7 +159,10 @@ test("batches hold every sequence once, longest first, and bound the tokens of a
     longest.toSorted((a, b) => b - a),
   );
   for (const [i, batch] of batches.entries())
-    assert.ok(batch.length * longest[i]! <= 1000, `${batch.length} sequences of ${longest[i]} tokens`);
+    assert.ok(
+      batch.length * longest[i]! <= 1000,
+      `${batch.length} sequences of ${longest[i]} tokens`,
+    );
   assert.equal(batchesByLength([5000, 1], 1000), [[0], [1]]); // one sequence above the bound goes alone
 });
 
@@ -166,7 +177,12 @@ test("padded batches", () => {
 });
 
 /** The states of a row of a padded batch, without its padding. */
-function unpadded(states: Tensor, row: number, count: number, side: "left" | "right"): ArrayLike<number> {
+function unpadded(
+  states: Tensor,
+  row: number,
+  count: number,
+  side: "left" | "right",
+): ArrayLike<number> {
   const [, length, size] = states.shape as [number, number, number];
   const start = row * length + (side === "left" ? length - count : 0);
   return states.data.subarray(start * size, (start + count) * size);

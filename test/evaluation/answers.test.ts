@@ -16,7 +16,8 @@ test("normalises as SQuAD's script does", () => {
     "$1,000.00": "100000",
     "": "",
   };
-  for (const [answer, expected] of Object.entries(cases)) assert.is(normalizeAnswer(answer), expected);
+  for (const [answer, expected] of Object.entries(cases))
+    assert.is(normalizeAnswer(answer), expected);
 });
 
 test("exact match is the best over the accepted answers", () => {
@@ -30,7 +31,10 @@ test("exact match is the best over the accepted answers", () => {
 
 test("F1, worked by hand", () => {
   // santa clara | santa clara california: 2 common of 2 + 3.
-  assert.is(f1("in the Santa Clara", ["Levi's Stadium", "Santa Clara, California"]), (2 * 2) / (3 + 3));
+  assert.is(
+    f1("in the Santa Clara", ["Levi's Stadium", "Santa Clara, California"]),
+    (2 * 2) / (3 + 3),
+  );
   assert.is(f1("Santa Clara", ["Santa Clara, California"]), (2 * 2) / (2 + 3));
   // Repeated words count as often as both have them: "to be or not to be" has "to" twice, the other once.
   assert.is(f1("to be or not to be", ["to be"]), (2 * 2) / (6 + 2));

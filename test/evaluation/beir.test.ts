@@ -10,14 +10,17 @@ import { InputError } from "../../src/io/errors.ts";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import { needsShared } from "../support/shared.ts";
 
-const SCIFACT = new URL("../../../shared/data/scifact", import.meta.url).pathname;
+const SCIFACT = new URL("../../../shared/data/scifact/", import.meta.url).pathname;
 
 const test = suite<{ folder: string }>("beir");
 test.before(async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "reatt-beir-"));
   context.folder = folder;
   await mkdir(join(folder, "qrels"));
-  await writeFile(join(folder, "corpus.jsonl.gz"), gzipSync('{"_id": "d", "title": "t", "text": "x"}\n'));
+  await writeFile(
+    join(folder, "corpus.jsonl.gz"),
+    gzipSync('{"_id": "d", "title": "t", "text": "x"}\n'),
+  );
   await writeFile(join(folder, "queries.jsonl"), '{"_id": "q", "text": "what?"}\n');
   await writeFile(join(folder, "qrels", "test.tsv"), "query-id\tcorpus-id\tscore\nq\td\t1\n");
   await writeFile(join(folder, "qrels", "dev.tsv"), "query-id\tcorpus-id\tscore\nother\td\t1\n");
@@ -36,7 +39,8 @@ test("reads corpus, queries and qrels, compressed or not", async ({ folder }) =>
   assert.equal(dataset.splits, ["dev", "test"]);
   assert.equal([...(await dataset.qrels("test"))], [["q", new Map([["d", 1]])]]);
   for (let time = 0; time < 2; time++) {
-    for await (const passage of dataset.passages()) assert.equal(passage, { id: "d", title: "t", text: "x" });
+    for await (const passage of dataset.passages())
+      assert.equal(passage, { id: "d", title: "t", text: "x" });
   }
 });
 
@@ -56,20 +60,32 @@ test("a split of questions names the passage that each was asked about", async (
   assert.equal(dataset.splits, ["dev", "train"]);
   assert.equal(Object.fromEntries(dataset.queries), { a: "what?", b: "who?", c: "why?" });
   assert.equal([...(await dataset.qrels("dev"))], [["a", new Map([["d", 1]])]]);
-  await refused(dataset.qrels("train"), /train\.jsonl\.gz: expected "passage_id" of questions, got none/);
+  await refused(
+    dataset.qrels("train"),
+    /train\.jsonl\.gz: expected "passage_id" of questions, got none/,
+  );
   await refused(dataset.qrels("test"), /expected dev or train, got test/);
 });
 
 test("says what is missing", async ({ folder }) => {
   const dataset = await openBeir(folder);
   await refused(dataset.qrels("train"), /expected dev or test, got train/);
-  await refused(dataset.qrels("dev"), /dev\.tsv: expected queries of queries\.jsonl, got query "other"/);
+  await refused(
+    dataset.qrels("dev"),
+    /dev\.tsv: expected queries of queries\.jsonl, got query "other"/,
+  );
   const empty = join(folder, "empty");
   await mkdir(empty);
   await writeFile(join(empty, "corpus.jsonl"), "");
   const { qrels } = await openBeir(empty);
-  await refused(qrels("dev"), /expected queries\.jsonl and qrels\/dev\.tsv, or dev\.jsonl, got dev/);
-  await refused(openBeir(join(folder, "qrels")), /expected corpus\.jsonl or corpus\.jsonl\.gz in it/);
+  await refused(
+    qrels("dev"),
+    /expected queries\.jsonl and qrels\/dev\.tsv, or dev\.jsonl, got dev/,
+  );
+  await refused(
+    openBeir(join(folder, "qrels")),
+    /expected corpus\.jsonl or corpus\.jsonl\.gz in it/,
+  );
 });
 
 /**

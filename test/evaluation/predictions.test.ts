@@ -60,7 +60,10 @@ test("reads what the answer command prints", async ({ file }) => {
 test("names file and line of what it cannot read", async ({ file }) => {
   for (const [text, words] of [
     ['{"id": "1"}', /:1: .* got answer: /],
-    ['{"id": "1", "answer": "x"}\n{"id": 1, "answer": "y"}', /:2: expected one prediction .* got "1" again/],
+    [
+      '{"id": "1", "answer": "x"}\n{"id": 1, "answer": "y"}',
+      /:2: expected one prediction .* got "1" again/,
+    ],
     ['{"id": "1", "answer": "x", "passages": ["p"]}', /:1: .* got passages\.0: /],
     ["3", /:1: .* got the line: /],
   ] as const) {

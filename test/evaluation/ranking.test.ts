@@ -12,8 +12,9 @@ const labels = (of: Record<string, number>) => new Map(Object.entries(of));
 
 /** Ranks of the 50 relevant documents of 77 that the run of trec_eval's own test has among 500 for topic 302. */
 const TOPIC_302 = [
-  1, 2, 4, 5, 6, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 24, 27, 28, 30, 31, 34, 36, 37, 39, 42, 43,
-  44, 47, 48, 49, 50, 51, 53, 56, 58, 72, 79, 82, 84, 116, 154, 289, 301, 331, 353, 394, 458,
+  1, 2, 4, 5, 6, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 24, 27, 28, 30, 31, 34, 36, 37,
+  39, 42, 43, 44, 47, 48, 49, 50, 51, 53, 56, 58, 72, 79, 82, 84, 116, 154, 289, 301, 331, 353, 394,
+  458,
 ];
 
 test("gives what trec_eval's own test expects of topic 302 (test/out.test.aq)", () => {
@@ -48,7 +49,8 @@ test("gives what trec_eval's own test expects of topic 302 (test/out.test.aq)", 
     "recall@100": 0.5455,
     "recall@1000": 0.6494,
   };
-  for (const [name, value] of Object.entries(expected)) close(measures[name], value, 0.00005 + 1e-9);
+  for (const [name, value] of Object.entries(expected))
+    close(measures[name], value, 0.00005 + 1e-9);
 });
 
 test("graded labels, worked by hand", () => {
@@ -67,7 +69,10 @@ test("graded labels, worked by hand", () => {
     [measures["p@1"], measures["p@2"], measures["p@4"], measures["p@10"]],
     [0, 1 / 2, 2 / 4, 2 / 10],
   );
-  assert.equal([measures["recall@1"], measures["recall@2"], measures["recall@4"]], [0, 1 / 3, 2 / 3]);
+  assert.equal(
+    [measures["recall@1"], measures["recall@2"], measures["recall@4"]],
+    [0, 1 / 3, 2 / 3],
+  );
   close(measures.map, (1 / 2 + 2 / 4) / 3);
   close(measures.mrr, 1 / 2);
 });
@@ -80,7 +85,10 @@ test("pytrec_eval's examples", () => {
     [0, 0, 0.5, 0.5],
   );
   assert.is(measureRanking(scored({ d1: 1, d2: 2, d3: 1.5 }), judged, [1])["ndcg@1"], 1);
-  close(measureRanking(scored({ d1: 4, d2: 2, d3: 1.5 }), judged, [3])["ndcg@3"], 0.6309297535714575);
+  close(
+    measureRanking(scored({ d1: 4, d2: 2, d3: 1.5 }), judged, [3])["ndcg@3"],
+    0.6309297535714575,
+  );
 });
 
 test("equal scores rank the greater id first, by bytes, and scores are float32", () => {
@@ -107,7 +115,13 @@ test("missing queries and queries without relevant passages count 0; queries tha
   ]);
   const { measures, ...counts } = evaluateRun(run, qrels, [1]);
   assert.equal(counts, { queries: 3, unanswered: 1, unjudged: 1 });
-  assert.equal(measures, { "ndcg@1": 1 / 3, "p@1": 1 / 3, "recall@1": 1 / 3, map: 1 / 3, mrr: 1 / 3 });
+  assert.equal(measures, {
+    "ndcg@1": 1 / 3,
+    "p@1": 1 / 3,
+    "recall@1": 1 / 3,
+    map: 1 / 3,
+    mrr: 1 / 3,
+  });
 });
 
 test("measures are shares, and a perfect ranking has all of them", () => {

@@ -37,7 +37,11 @@ test("reads TREC's qrels", async ({ folder }) => {
 test("reads BEIR's qrels, with a header or without, and a byte order mark", async ({ folder }) => {
   const file = join(folder, "test.tsv");
   const expected = { q1: { d1: 2, d2: 1 }, q2: { d1: 0 } };
-  for (const header of ["query-id\tcorpus-id\tscore\n", "\ufeffquery-id\tcorpus-id\tscore\r\n", ""]) {
+  for (const header of [
+    "query-id\tcorpus-id\tscore\n",
+    "\ufeffquery-id\tcorpus-id\tscore\r\n",
+    "",
+  ]) {
     await writeFile(file, `${header}q1\td1\t2\nq1\td2\t1\nq2\td1\t0\n`);
     assert.equal(plain(await readQrels(file)), expected);
   }
@@ -87,13 +91,19 @@ test("names file and line of what it cannot read", async ({ folder }) => {
 
 test("says which file is not there", async ({ folder }) => {
   await mkdir(join(folder, "directory"));
-  await refused(readRun(join(folder, "none")), /none: expected a file of a TREC run, got no such file/);
+  await refused(
+    readRun(join(folder, "none")),
+    /none: expected a file of a TREC run, got no such file/,
+  );
   await refused(readQrels(join(folder, "directory")), /directory: .* got a directory/);
 });
 
 test("whatever is in a file, it is read or refused", async ({ folder }) => {
   const file = join(folder, "fuzz");
-  const cell = fc.oneof(fc.constantFrom("q", "d", "0", "1", "-2", "1e999", "Q0", "\t", "\n"), fc.string());
+  const cell = fc.oneof(
+    fc.constantFrom("q", "d", "0", "1", "-2", "1e999", "Q0", "\t", "\n"),
+    fc.string(),
+  );
   await fc.assert(
     fc.asyncProperty(fc.array(cell), async (cells) => {
       await writeFile(file, cells.join(" "));

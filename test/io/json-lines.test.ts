@@ -61,7 +61,10 @@ test("what is written is read, plain and gzip, wherever chunks end", async () =>
       ),
       async (values) => {
         const content = values.map((value) => `${JSON.stringify(value)}\n`).join("");
-        const expected = values.map((value, index) => [index + 1, JSON.parse(JSON.stringify(value))]);
+        const expected = values.map((value, index) => [
+          index + 1,
+          JSON.parse(JSON.stringify(value)),
+        ]);
         assert.equal(await read(content), expected);
         assert.equal(await read(gzipSync(content)), expected);
       },
@@ -90,7 +93,9 @@ test("bad lines are named", async () => {
 });
 
 test("damaged gzip is named", async () => {
-  const whole = gzipSync(Array.from({ length: 20_000 }, (_, index) => `{"id":${index}}\n`).join(""));
+  const whole = gzipSync(
+    Array.from({ length: 20_000 }, (_, index) => `{"id":${index}}\n`).join(""),
+  );
   await refused(whole.subarray(0, whole.length - 1000), /lines:\d{4,}: expected a whole gzip file/);
   const damaged = Buffer.from(whole);
   damaged.fill(0xff, 5000, 5050);

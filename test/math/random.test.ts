@@ -5,7 +5,8 @@ import { createRandom, randomFrom } from "../../src/math/random.ts";
 test("the generator is xoshiro128**: outputs of the authors' C program from state 1, 2, 3, 4", () => {
   const random = randomFrom([1, 2, 3, 4]);
   const expected = [
-    11520, 0, 5927040, 70819200, 2031721883, 1637235492, 1287239034, 3734860849, 3729100597, 4258142804,
+    11520, 0, 5927040, 70819200, 2031721883, 1637235492, 1287239034, 3734860849, 3729100597,
+    4258142804,
   ];
   assert.equal(
     expected.map(() => random.uint32()),
@@ -16,7 +17,15 @@ test("the generator is xoshiro128**: outputs of the authors' C program from stat
 test("equal names give equal streams, other names other streams", () => {
   const draw = (...name: Parameters<typeof createRandom>) => createRandom(...name).uint32();
   assert.is(draw(7, "a", 1), draw(7, "a", 1));
-  const names = [draw(7), draw(8), draw("7"), draw(7, "a"), draw(7, "b"), draw(7, "a", "b"), draw(7, "ab")];
+  const names = [
+    draw(7),
+    draw(8),
+    draw("7"),
+    draw(7, "a"),
+    draw(7, "b"),
+    draw(7, "a", "b"),
+    draw(7, "ab"),
+  ];
   assert.is(new Set(names).size, names.length);
 });
 
@@ -62,7 +71,8 @@ test("a shuffle keeps every item, leaves its argument alone and makes all orders
 
 test("an impossible range is refused", () => {
   const random = createRandom(1);
-  for (const n of [0, -1, 1.5, 2 ** 33, Number.NaN]) assert.throws(() => random.integer(n), RangeError);
+  for (const n of [0, -1, 1.5, 2 ** 33, Number.NaN])
+    assert.throws(() => random.integer(n), RangeError);
 });
 
 test.run();

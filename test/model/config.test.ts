@@ -8,7 +8,7 @@ import { testWithShared } from "../support/shared.ts";
 
 const folder = temporaryFolder();
 const file = join(folder, "config.json");
-const shared = join(import.meta.dirname, "../../shared");
+const shared = join(import.meta.dirname, "../../../shared");
 
 /** The least that a config.json must have. */
 const SIZES = { vocab_size: 100, d_model: 8, d_kv: 4, num_heads: 3, d_ff: 16, num_layers: 5 };
@@ -50,16 +50,31 @@ test("a plain T5 has Hugging Face's defaults, and retrieves with head 0 of the m
 testWithShared("the reference models and the embedded one", async () => {
   const v11 = await readConfig(join(shared, "reference/reatt-v11"));
   assert.equal(
-    [v11.feedForward, v11.tied, v11.encoderLayers, v11.decoderLayers, v11.retrievalLayer, v11.retrievalHead],
+    [
+      v11.feedForward,
+      v11.tied,
+      v11.encoderLayers,
+      v11.decoderLayers,
+      v11.retrievalLayer,
+      v11.retrievalHead,
+    ],
     ["gated-gelu", false, 4, 3, 2, 1],
   );
   const v10 = await readConfig(join(shared, "reference/reatt-v10-tied"));
   assert.equal(
-    [v10.feedForward, v10.tied, v10.encoderLayers, v10.decoderLayers, v10.retrievalLayer, v10.retrievalHead],
+    [
+      v10.feedForward,
+      v10.tied,
+      v10.encoderLayers,
+      v10.decoderLayers,
+      v10.retrievalLayer,
+      v10.retrievalHead,
+    ],
     ["relu", true, 6, 2, 3, 2],
   );
   assert.ok(
-    Math.abs((await readConfig(join(shared, "models/reatt-mini-seed"))).retrievalScale - 4.0276) < 1e-4,
+    Math.abs((await readConfig(join(shared, "models/reatt-mini-seed"))).retrievalScale - 4.0276) <
+      1e-4,
   );
 });
 
@@ -94,7 +109,10 @@ test("transformers 5 says of v1.1 that it is tied, and means that it is not", as
   assert.is((await read({ ...saved, scale_decoder_outputs: false })).tied, false);
   assert.is((await read({ ...saved, scale_decoder_outputs: true })).tied, true);
   const contradiction = read({ ...SIZES, tie_word_embeddings: false, scale_decoder_outputs: true });
-  await refused(contradiction, /scale_decoder_outputs: expected false, by tie_word_embeddings, got true/);
+  await refused(
+    contradiction,
+    /scale_decoder_outputs: expected false, by tie_word_embeddings, got true/,
+  );
 });
 
 test("keys that change nothing are ignored, and null is left out", async () => {
@@ -143,7 +161,10 @@ test("a value that cannot be computed is refused with its key", async () => {
     { dense_act_fn: "gelu_new" },
     /: dense_act_fn: expected relu, by feed_forward_proj, got 'gelu_new'/,
   );
-  await check({ is_gated_act: true }, /: is_gated_act: expected false, by feed_forward_proj, got true/);
+  await check(
+    { is_gated_act: true },
+    /: is_gated_act: expected false, by feed_forward_proj, got true/,
+  );
 });
 
 test("a key that is not known is refused", async () => {

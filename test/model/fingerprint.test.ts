@@ -46,7 +46,9 @@ test("changes with the tokenizer and with the numbers of the config that matter"
   assert.ok(changed({ retrievalHead: 1 }));
   assert.ok(changed({ retrievalLayer: 2 }));
   assert.not(changed({ queryEncoder: true }));
-  assert.not(changed({ dropoutRate: 0.5, retrievalScale: 3, distillationTau: 1, decoderStartId: 5 }));
+  assert.not(
+    changed({ dropoutRate: 0.5, retrievalScale: 3, distillationTau: 1, decoderStartId: 5 }),
+  );
 });
 
 test("a model without lower layers has one too", () => {

@@ -16,7 +16,8 @@ const config = tinyConfig({
 });
 
 const mean = (x: Float32Array): number => x.reduce((sum, value) => sum + value, 0) / x.length;
-const deviation = (x: Float32Array): number => Math.sqrt(mean(x.map((value) => value ** 2)) - mean(x) ** 2);
+const deviation = (x: Float32Array): number =>
+  Math.sqrt(mean(x.map((value) => value ** 2)) - mean(x) ** 2);
 
 test("weights have the deviations of Hugging Face's T5", () => {
   const weights = initialWeights(config, 1);
@@ -38,7 +39,10 @@ test("weights have the deviations of Hugging Face's T5", () => {
   }
   const bias = weights.get("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")!;
   assertNear([deviation(bias)], [1 / 8], 0.4); // of 64 numbers
-  for (const name of ["encoder.final_layer_norm.weight", "decoder.block.1.layer.1.layer_norm.weight"])
+  for (const name of [
+    "encoder.final_layer_norm.weight",
+    "decoder.block.1.layer.1.layer_norm.weight",
+  ])
     assert.equal(new Set(weights.get(name)), new Set([1]), name);
 });
 

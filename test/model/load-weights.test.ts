@@ -36,7 +36,10 @@ async function saved(config: ModelConfig, changes: Changes = {}): Promise<string
   return folder;
 }
 
-const vector = (...numbers: number[]) => ({ shape: [numbers.length], numbers: Float32Array.from(numbers) });
+const vector = (...numbers: number[]) => ({
+  shape: [numbers.length],
+  numbers: Float32Array.from(numbers),
+});
 
 const untied = tinyConfig();
 const tied = tinyConfig({ tied: true });
@@ -61,7 +64,10 @@ test("a query encoder is loaded where config.json mentions it, and refused where
     loadWeights(folder, untied),
     /expected no query encoder by config\.json, got query_encoder\./,
   );
-  await refused(loadWeights(await saved(untied), config), /expected query_encoder\..* and \d+ other/);
+  await refused(
+    loadWeights(await saved(untied), config),
+    /expected query_encoder\..* and \d+ other/,
+  );
 });
 
 testWithShared("the reference model is the same from both formats", async () => {
@@ -77,7 +83,9 @@ testWithShared("fp16 weights are loaded", async () => {
   const folder = join(shared, "models/reatt-mini-seed");
   const weights = await loadWeights(folder, await readConfig(folder));
   assert.is(weights.get("shared.weight")!.length, 32_128 * 256);
-  assert.ok(weights.get("encoder.final_layer_norm.weight")!.every((number) => number > 0 && number < 100));
+  assert.ok(
+    weights.get("encoder.final_layer_norm.weight")!.every((number) => number > 0 && number < 100),
+  );
 });
 
 test("missing tensors are named", async () => {
@@ -101,7 +109,10 @@ test("a shape that contradicts config.json is named with both shapes", async () 
 
 test("the embedding may have other names, and copies that are equal", async () => {
   const copy = embedding(tied);
-  const renamed = await saved(tied, { "shared.weight": undefined, "decoder.embed_tokens.weight": copy });
+  const renamed = await saved(tied, {
+    "shared.weight": undefined,
+    "decoder.embed_tokens.weight": copy,
+  });
   assert.equal((await loadWeights(renamed, tied)).get("shared.weight"), copy.numbers);
   const copies = {
     "encoder.embed_tokens.weight": copy,
@@ -119,7 +130,10 @@ test("a copy of the embedding that differs is refused", async () => {
   await refused(loadWeights(untiedHead, tied), message);
   assert.equal((await loadWeights(untiedHead, untied)).get("lm_head.weight"), other.numbers);
   const input = await saved(tied, { "encoder.embed_tokens.weight": other });
-  await refused(loadWeights(input, tied), /encoder\.embed_tokens\.weight: expected a copy of shared\.weight/);
+  await refused(
+    loadWeights(input, tied),
+    /encoder\.embed_tokens\.weight: expected a copy of shared\.weight/,
+  );
 });
 
 test("tensors that would have changed the result are refused", async () => {
@@ -137,7 +151,10 @@ test("tensors that would have changed the result are refused", async () => {
     "encoder.block.0.layer.0.SelfAttention.q.bias",
     /expected .*\.q\.weight alone, got .*\.q\.bias as well/,
   );
-  await check("encoder.block.0.layer.0.SelfAttention.q.lora_A.weight", /got .*\.q\.lora_A\.weight as well/);
+  await check(
+    "encoder.block.0.layer.0.SelfAttention.q.lora_A.weight",
+    /got .*\.q\.lora_A\.weight as well/,
+  );
   await check("lm_head.bias", /expected lm_head\.weight alone, got lm_head\.bias as well/);
 });
 

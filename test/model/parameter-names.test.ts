@@ -18,13 +18,16 @@ for (const model of ["reatt-v11", "reatt-v10-tied"]) {
   testWithShared(`${model}: names and shapes are those of the checkpoint`, async () => {
     const folder = join(reference, model);
     const weights = await openSafetensors(join(folder, "model.safetensors"));
-    const stored = [...weights.tensors.values()].map(({ name, shape }): [string, readonly number[]] => [
-      name,
-      shape,
-    ]);
+    const stored = [...weights.tensors.values()].map(
+      ({ name, shape }): [string, readonly number[]] => [name, shape],
+    );
     const wanted = [...parameterShapes(await readConfig(folder))];
-    const isCopy = ([name]: [string, unknown]) => /block\.[1-9]\d*\..*relative_attention_bias/.test(name);
-    assert.equal(new Map(wanted.toSorted()), new Map(stored.filter((tensor) => !isCopy(tensor)).toSorted()));
+    const isCopy = ([name]: [string, unknown]) =>
+      /block\.[1-9]\d*\..*relative_attention_bias/.test(name);
+    assert.equal(
+      new Map(wanted.toSorted()),
+      new Map(stored.filter((tensor) => !isCopy(tensor)).toSorted()),
+    );
     await weights[Symbol.asyncDispose]();
   });
 }
@@ -54,7 +57,10 @@ test("places in the tree, names and shapes, by hand", () => {
     inner: "encoder.block.1.layer.1.DenseReluDense.wi_1.weight",
     outer: "encoder.block.1.layer.1.DenseReluDense.wo.weight",
   });
-  assert.is(tree.decoder.blocks[0]!.crossAttention.key, "decoder.block.0.layer.1.EncDecAttention.k.weight");
+  assert.is(
+    tree.decoder.blocks[0]!.crossAttention.key,
+    "decoder.block.0.layer.1.EncDecAttention.k.weight",
+  );
   assert.is(tree.decoder.blocks[0]!.feedForwardNorm, "decoder.block.0.layer.2.layer_norm.weight");
   assert.is(
     tree.decoder.relativeBias,

@@ -38,7 +38,8 @@ test.before(() => {
   // A copy, so that the build does not pull `dist` from under the feet of other tests.
   const source = join(folder, "source");
   const built = ["package.json", "tsconfig.json", "tsconfig.build.json", "src", ...manifest.files];
-  for (const name of built) if (name !== "dist") cpSync(name, join(source, name), { recursive: true });
+  for (const name of built)
+    if (name !== "dist") cpSync(name, join(source, name), { recursive: true });
   symlinkSync(resolve("node_modules"), join(source, "node_modules"));
   run(source, "npm", "pack", "--loglevel=error");
 
@@ -71,14 +72,19 @@ test("holds the model and the licence, and no sources or tests", () => {
   for (const path of ["models/reatt-mini/model.safetensors", "LICENSE", "README.md"]) {
     assert.ok(existsSync(join(installed, path)), path);
   }
-  for (const path of ["src", "test", "scripts"]) assert.not.ok(existsSync(join(installed, path)), path);
+  for (const path of ["src", "test", "scripts"])
+    assert.not.ok(existsSync(join(installed, path)), path);
 });
 
 test("every entry point can be imported", () => {
   for (const [entry, target] of Object.entries(manifest.exports)) {
     if (typeof target === "string") continue; // package.json
     const program = `import * as entry from "${join("reatt", entry)}"; console.log(Object.keys(entry).length > 0);`;
-    assert.is(run(consumer, process.execPath, "--input-type=module", "--eval", program), "true", entry);
+    assert.is(
+      run(consumer, process.execPath, "--input-type=module", "--eval", program),
+      "true",
+      entry,
+    );
   }
 });
 
@@ -103,7 +109,10 @@ test("its types are found, and checked", () => {
     typeRoots: [resolve("node_modules/@types")],
   };
   writeFileSync(join(consumer, "package.json"), `{ "type": "module" }`);
-  writeFileSync(join(consumer, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
+  writeFileSync(
+    join(consumer, "tsconfig.json"),
+    JSON.stringify({ compilerOptions, files: ["use.ts"] }),
+  );
   writeFileSync(join(consumer, "use.ts"), program);
   run(consumer, resolve("node_modules/.bin/tsc"), "-p", ".");
 });

@@ -46,9 +46,14 @@ test("say no more than the clause about what was masked, with an auxiliary verb 
     title: "",
   });
   for (const auxiliary of [/ (?:did|does) /, /^(?!.* (?:did|does) )/]) {
-    const some = questions.filter((question) => auxiliary.test(question) && /\bsign\b/.test(question));
+    const some = questions.filter(
+      (question) => auxiliary.test(question) && /\bsign\b/.test(question),
+    );
     const short = some.filter((question) => !/regretted|several|terrible|matches/.test(question));
-    assert.ok(some.length > 10 && short.length > some.length / 2, `${short.length} of ${some.length}`);
+    assert.ok(
+      some.length > 10 && short.length > some.length / 2,
+      `${short.length} of ${some.length}`,
+    );
   }
 });
 

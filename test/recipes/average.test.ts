@@ -26,7 +26,14 @@ test("the mean of two models is a model folder", async () => {
     original: one,
     dtype: "F32",
   });
-  execFileSync(process.execPath, ["--import", "tsx", "recipes/reatt-mini/average.ts", one, other, out]);
+  execFileSync(process.execPath, [
+    "--import",
+    "tsx",
+    "recipes/reatt-mini/average.ts",
+    one,
+    other,
+    out,
+  ]);
   const averaged = await readConfig(out);
   assert.ok(Math.abs(averaged.retrievalScale - 4) < 1e-12);
   const [first, mean] = [await loadWeights(one, config), await loadWeights(out, averaged)];

@@ -18,12 +18,16 @@ const TOWER = { id: "tower", title: "Eiffel Tower", text: SENTENCES.join(" ") };
 const excerpts = (question: string, answer: string, words: number): string[] =>
   Array.from(
     { length: 40 },
-    (_, seed) => excerpt(TOWER, { question, answers: ["nothing", answer], words }, createRandom(seed)).text,
+    (_, seed) =>
+      excerpt(TOWER, { question, answers: ["nothing", answer], words }, createRandom(seed)).text,
   );
 
 test("a single sentence: of those with the answer, the one that is most like the question", () => {
   assert.equal([...new Set(excerpts("When did it open for a fair?", "1889", 1))], [SENTENCES[1]]);
-  assert.equal([...new Set(excerpts("When was it the tallest building?", "1889", 1))], [SENTENCES[3]]);
+  assert.equal(
+    [...new Set(excerpts("When was it the tallest building?", "1889", 1))],
+    [SENTENCES[3]],
+  );
 });
 
 test("neighbouring sentences until there are enough words, on either side", () => {

@@ -17,7 +17,10 @@ for (const [name, config] of Object.entries(TINY_MODELS))
       const states = model.lower(question, passage);
       const vectors = [...model.retrieval("q", states), ...model.retrieval("k", states)];
       const { logits } = model.decode(answer, model.encode(question, passage));
-      return { logits: logits.flat(), vectors: vectors.flatMap((row) => row.slice(0, config.headSize)) };
+      return {
+        logits: logits.flat(),
+        vectors: vectors.flatMap((row) => row.slice(0, config.headSize)),
+      };
     });
     assertNear(computed[1]!.logits, computed[0]!.logits, 1e-5);
     assertNear(computed[1]!.vectors, computed[0]!.vectors, 1e-5);

@@ -64,7 +64,8 @@ async function compare(name: string, source: string, weightsFile: string): Promi
   const folder = join(workspace, "model");
   mkdirSync(folder);
   symlinkSync(TOKENIZER, join(folder, "spiece.model"));
-  for (const file of ["config.json", weightsFile]) symlinkSync(join(source, file), join(folder, file));
+  for (const file of ["config.json", weightsFile])
+    symlinkSync(join(source, file), join(folder, file));
 
   const expected: Expected = JSON.parse(readFileSync(join(source, "expected.json"), "utf8"));
   await using numbers = await openSafetensors(join(source, "expected.safetensors"));
@@ -106,7 +107,12 @@ async function compare(name: string, source: string, weightsFile: string): Promi
     const cut = query.read_doc_ids.map(
       (id) => cutForReading(question, passages.get(id)!, expected.max_length).passage,
     );
-    const [ofQuestion, ...ofPassages] = await encodeSequences(encoder, config, [question, ...cut], "states");
+    const [ofQuestion, ...ofPassages] = await encodeSequences(
+      encoder,
+      config,
+      [question, ...cut],
+      "states",
+    );
     return { question: ofQuestion!, passages: ofPassages };
   }
 
@@ -120,7 +126,10 @@ async function compare(name: string, source: string, weightsFile: string): Promi
         const length = (question.length + passage.length) / config.modelSize;
         const { states } = await upper.run(
           {
-            states: { data: Float32Array.of(...question, ...passage), shape: [1, length, config.modelSize] },
+            states: {
+              data: Float32Array.of(...question, ...passage),
+              shape: [1, length, config.modelSize],
+            },
             mask: { data: new Float32Array(length).fill(1), shape: [1, length] },
             buckets: positionBuckets(config, "encoder", length),
           },

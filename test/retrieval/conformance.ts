@@ -28,7 +28,9 @@ import {
   temporary,
 } from "./support.ts";
 
-const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11 w12 w13", "unknown words here"].map(encodeText);
+const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11 w12 w13", "unknown words here"].map(
+  encodeText,
+);
 
 /** A way to keep keys and to search them. */
 export interface Variant {
@@ -64,39 +66,48 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
   if (exact)
     suite(name("equals a naive loop on random keys"), () =>
       fc.assert(
-        fc.asyncProperty(randomCase(bits ? 8 : 1), async ({ dimension, passages, question, topK }) => {
-          await using directory = await temporary();
-          const texts = passages.map((_, i) => ({ id: `${i}`, title: "", text: "" }));
-          await buildIndex(texts, {
-            directory: directory.path,
-            header: { ...header, dimension },
-            encode: async () => passages,
-            bits,
-          });
-          await using index = await open(directory.path);
-          const hits = await index.search(question, { topK });
-          const naive = await openNaive(directory.path);
-          const expected = naive(question);
-          const scores = new Map(expected.map(({ ordinal, score }) => [ordinal, score]));
-          assert.is(new Set(hits.map(({ ordinal }) => ordinal)).size, Math.min(topK, passages.length));
-          for (const [i, { ordinal, score }] of hits.entries()) {
-            closeTo(score, scores.get(ordinal)!);
-            closeTo(score, expected[i]!.score);
-          }
-        }),
+        fc.asyncProperty(
+          randomCase(bits ? 8 : 1),
+          async ({ dimension, passages, question, topK }) => {
+            await using directory = await temporary();
+            const texts = passages.map((_, i) => ({ id: `${i}`, title: "", text: "" }));
+            await buildIndex(texts, {
+              directory: directory.path,
+              header: { ...header, dimension },
+              encode: async () => passages,
+              bits,
+            });
+            await using index = await open(directory.path);
+            const hits = await index.search(question, { topK });
+            const naive = await openNaive(directory.path);
+            const expected = naive(question);
+            const scores = new Map(expected.map(({ ordinal, score }) => [ordinal, score]));
+            assert.is(
+              new Set(hits.map(({ ordinal }) => ordinal)).size,
+              Math.min(topK, passages.length),
+            );
+            for (const [i, { ordinal, score }] of hits.entries()) {
+              closeTo(score, scores.get(ordinal)!);
+              closeTo(score, expected[i]!.score);
+            }
+          },
+        ),
         { numRuns: 20 },
       ),
     );
 
-  suite(name("scores as a naive loop does, best first, equal scores in the order of the index"), async () => {
-    await using directory = await temporary();
-    await build(directory.path, makePassages(800), options);
-    await using index = await open(directory.path);
-    const naive = await openNaive(directory.path);
-    for (const question of QUESTIONS)
-      for (const topK of [1, 10, 700])
-        conforms(await index.search(question, { topK }), naive(question), topK);
-  });
+  suite(
+    name("scores as a naive loop does, best first, equal scores in the order of the index"),
+    async () => {
+      await using directory = await temporary();
+      await build(directory.path, makePassages(800), options);
+      await using index = await open(directory.path);
+      const naive = await openNaive(directory.path);
+      for (const question of QUESTIONS)
+        for (const topK of [1, 10, 700])
+          conforms(await index.search(question, { topK }), naive(question), topK);
+    },
+  );
 
   if (!exact)
     suite(name(`finds ${recall} of the best passages`), async () => {
@@ -130,7 +141,11 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
 
   suite(name("finds passages of one token"), async () => {
     await using directory = await temporary();
-    const passages = Array.from({ length: 300 }, (_, i) => ({ id: `${i}`, title: "", text: `w${i}` }));
+    const passages = Array.from({ length: 300 }, (_, i) => ({
+      id: `${i}`,
+      title: "",
+      text: `w${i}`,
+    }));
     await build(directory.path, passages, options);
     await using index = await open(directory.path);
     const expected = (await openNaive(directory.path))(QUESTIONS[0]!);
@@ -141,7 +156,9 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     await using directory = await temporary();
     await build(directory.path, makePassages(800), options);
     await using index = await open(directory.path);
-    const questions = Array.from({ length: 20 }, (_, i) => encodeText(`w${i} w${i + 1} w${(7 * i) % 50}`));
+    const questions = Array.from({ length: 20 }, (_, i) =>
+      encodeText(`w${i} w${i + 1} w${(7 * i) % 50}`),
+    );
     const together = await index.searchBatch(questions, { topK: 7 });
     for (const [i, question] of questions.entries())
       assert.equal(together[i], await index.search(question, { topK: 7 }));
@@ -180,54 +197,60 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     }
   });
 
-  suite(name("finds the best documents, each by its best passage, as many as are wanted"), async () => {
-    await using directory = await temporary();
-    const title = (ordinal: number) => (ordinal % 4 ? "large" : `small ${ordinal % 100}`);
-    const passages = makePassages(900).map((passage, i) => ({ ...passage, title: title(i) }));
-    await build(directory.path, passages, options);
-    await using index = await open(directory.path);
-    const naive = await openNaive(directory.path);
-    for (const filter of [undefined, (ordinal: number) => ordinal % 3 === 1])
-      for (const topK of [3, 40]) {
-        const questions = QUESTIONS.map((vectors) => ({ text: "", vectors }));
-        const found = await rank(index, questions, { topK, granularity: "document", filter });
-        for (const [i, hits] of found.entries()) {
-          const all = naive(QUESTIONS[i]!).filter(({ ordinal }) => filter?.(ordinal) ?? true);
-          const titles = all.map(({ ordinal }) => title(ordinal));
-          const documents = all.filter((_, rank) => titles.indexOf(titles[rank]!) === rank);
-          if (exact) same(hits, documents.slice(0, topK));
-          else conforms(hits, all, Math.min(topK, documents.length));
-          assert.is(new Set(hits.map(({ ordinal }) => title(ordinal))).size, hits.length);
+  suite(
+    name("finds the best documents, each by its best passage, as many as are wanted"),
+    async () => {
+      await using directory = await temporary();
+      const title = (ordinal: number) => (ordinal % 4 ? "large" : `small ${ordinal % 100}`);
+      const passages = makePassages(900).map((passage, i) => ({ ...passage, title: title(i) }));
+      await build(directory.path, passages, options);
+      await using index = await open(directory.path);
+      const naive = await openNaive(directory.path);
+      for (const filter of [undefined, (ordinal: number) => ordinal % 3 === 1])
+        for (const topK of [3, 40]) {
+          const questions = QUESTIONS.map((vectors) => ({ text: "", vectors }));
+          const found = await rank(index, questions, { topK, granularity: "document", filter });
+          for (const [i, hits] of found.entries()) {
+            const all = naive(QUESTIONS[i]!).filter(({ ordinal }) => filter?.(ordinal) ?? true);
+            const titles = all.map(({ ordinal }) => title(ordinal));
+            const documents = all.filter((_, rank) => titles.indexOf(titles[rank]!) === rank);
+            if (exact) same(hits, documents.slice(0, topK));
+            else conforms(hits, all, Math.min(topK, documents.length));
+            assert.is(new Set(hits.map(({ ordinal }) => title(ordinal))).size, hits.length);
+          }
+        }
+    },
+  );
+
+  suite(
+    name("finds what was added and not what was deleted; an open index stays as it was"),
+    async () => {
+      await using directory = await temporary();
+      await build(directory.path, makePassages(900), options);
+      await using before = await open(directory.path);
+      const old = await searchAll(before);
+      await deletePassages(
+        Array.from({ length: 300 }, (_, i) => `p${3 * i}`),
+        { directory: directory.path },
+      );
+      const added = makePassages(100, 2).map((passage, i) => ({ ...passage, id: `q${i}` }));
+      await addPassages(added, { directory: directory.path, header, encode: options.encode });
+      assert.equal(await searchAll(before), old);
+      await using index = await open(directory.path);
+      assert.is(index.generation, before.generation + 2);
+      const naive = await openNaive(directory.path);
+      const id = (ordinal: number) => (ordinal < 900 ? `p${ordinal}` : `q${ordinal - 900}`);
+      for (const question of QUESTIONS) {
+        const all = naive(question);
+        const alive = all.filter(({ ordinal }) => ordinal >= 900 || ordinal % 3 !== 0);
+        for (const topK of [10, 800]) {
+          const hits = await index.search(question, { topK });
+          conforms(hits, alive, topK);
+          for (const hit of hits) assert.is(hit.id, id(hit.ordinal));
         }
       }
-  });
-
-  suite(name("finds what was added and not what was deleted; an open index stays as it was"), async () => {
-    await using directory = await temporary();
-    await build(directory.path, makePassages(900), options);
-    await using before = await open(directory.path);
-    const old = await searchAll(before);
-    await deletePassages(
-      Array.from({ length: 300 }, (_, i) => `p${3 * i}`),
-      { directory: directory.path },
-    );
-    const added = makePassages(100, 2).map((passage, i) => ({ ...passage, id: `q${i}` }));
-    await addPassages(added, { directory: directory.path, header, encode: options.encode });
-    assert.equal(await searchAll(before), old);
-    await using index = await open(directory.path);
-    assert.is(index.generation, before.generation + 2);
-    const naive = await openNaive(directory.path);
-    const id = (ordinal: number) => (ordinal < 900 ? `p${ordinal}` : `q${ordinal - 900}`);
-    for (const question of QUESTIONS) {
-      const all = naive(question);
-      const alive = all.filter(({ ordinal }) => ordinal >= 900 || ordinal % 3 !== 0);
-      for (const topK of [10, 800]) {
-        const hits = await index.search(question, { topK });
-        conforms(hits, alive, topK);
-        for (const hit of hits) assert.is(hit.id, id(hit.ordinal));
-      }
-    }
-  });
+    },
+  );
 
   suite(name("finds nothing where nothing is left"), async () => {
     await using directory = await temporary();
@@ -249,16 +272,19 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     assert.is((await index.search(QUESTIONS[0]!, { topK: 1 })).length, 1);
   });
 
-  suite(name("refuses a number of passages that is none, and an index that is not there"), async () => {
-    await using directory = await temporary();
-    await build(directory.path, makePassages(100), options);
-    await using index = await open(directory.path);
-    await rejects(
-      index.search(QUESTIONS[0]!, { topK: 0 }),
-      /^topK: expected a whole number from 1 on, got 0/,
-    );
-    await rejects(open(join(directory.path, "none")), /expected an index, got no index\.json/);
-  });
+  suite(
+    name("refuses a number of passages that is none, and an index that is not there"),
+    async () => {
+      await using directory = await temporary();
+      await build(directory.path, makePassages(100), options);
+      await using index = await open(directory.path);
+      await rejects(
+        index.search(QUESTIONS[0]!, { topK: 0 }),
+        /^topK: expected a whole number from 1 on, got 0/,
+      );
+      await rejects(open(join(directory.path, "none")), /expected an index, got no index\.json/);
+    },
+  );
 }
 
 /** Codes take whole bytes: `multiple` is what the dimension must be a multiple of. */
@@ -286,7 +312,9 @@ async function openNaive(directory: string): Promise<(question: Float32Array) =>
   const { decoder, codebook } = await readCodec(directory, manifest);
   const keys: Float32Array[] = [];
   for (const record of manifest.segments) {
-    await using segment = await openSegment(segmentPath(directory, record.name), record, { decoder });
+    await using segment = await openSegment(segmentPath(directory, record.name), record, {
+      decoder,
+    });
     for (let p = 0; p < record.passages; p++) keys.push(await segment.keys(p, 1));
   }
   return (question) => {
@@ -306,5 +334,8 @@ function same(hits: readonly NaiveHit[], expected: readonly NaiveHit[]): void {
 
 /** The loop sums in another order: equal up to the rounding of float64. */
 function closeTo(score: number, expected: number): void {
-  assert.ok(Math.abs(score - expected) <= 1e-12 * (1 + Math.abs(expected)), `${score} is not ${expected}`);
+  assert.ok(
+    Math.abs(score - expected) <= 1e-12 * (1 + Math.abs(expected)),
+    `${score} is not ${expected}`,
+  );
 }

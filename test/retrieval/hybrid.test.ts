@@ -2,7 +2,12 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
-import { combineScores, type HybridScores, hybridScores, tuneLambda } from "../../src/retrieval/hybrid.ts";
+import {
+  combineScores,
+  type HybridScores,
+  hybridScores,
+  tuneLambda,
+} from "../../src/retrieval/hybrid.ts";
 import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
 
 const ORDINALS = "abcdefghxy";
@@ -47,7 +52,10 @@ test("ranks every passage once, by the formula, equal scores in the order of the
   fc.assert(
     fc.property(scored, fc.integer({ min: 0, max: 5 }), (entries, lambda) => {
       const ranking = combineScores(union(Object.fromEntries(entries)), lambda);
-      const expected = entries.map(([id, [lexical, dense]]) => ({ id, score: lexical + lambda * dense + 0 }));
+      const expected = entries.map(([id, [lexical, dense]]) => ({
+        id,
+        score: lexical + lambda * dense + 0,
+      }));
       expected.sort((a, b) => b.score - a.score || ORDINALS.indexOf(a.id) - ORDINALS.indexOf(b.id));
       assert.equal(
         ranking.map(({ id, score }) => ({ id, score: score + 0 })),

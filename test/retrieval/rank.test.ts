@@ -11,9 +11,20 @@ import { type Granularity, rank } from "../../src/retrieval/rank.ts";
 import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { naiveScores } from "./bm25/naive.ts";
-import { build, encodeText, encodeVaried, makePassages, naiveSearch, rejects, temporary } from "./support.ts";
+import {
+  build,
+  encodeText,
+  encodeVaried,
+  makePassages,
+  naiveSearch,
+  rejects,
+  temporary,
+} from "./support.ts";
 
-const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11"].map((text) => ({ text, vectors: encodeText(text) }));
+const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11"].map((text) => ({
+  text,
+  vectors: encodeText(text),
+}));
 
 /** Half of the passages are one document, others are of three or four passages or, without a title, by themselves. */
 const PASSAGES: Passage[] = makePassages(500).map((passage, i) => ({
@@ -49,7 +60,9 @@ const NAIVE = new Map(
 /** Every passage that is accepted, by the score of the model. */
 function naiveDense(text: string, accept: (passage: Ranked) => boolean): Ranked[] {
   const { dense } = NAIVE.get(text)!;
-  return best(ALIVE.map((passage) => ({ ...passage, score: dense.get(passage.ordinal)! })).filter(accept));
+  return best(
+    ALIVE.map((passage) => ({ ...passage, score: dense.get(passage.ordinal)! })).filter(accept),
+  );
 }
 
 /** The union of the best by either score, by both. */
@@ -60,14 +73,19 @@ function naiveBoth(
 ): Ranked[] {
   const { lexical } = NAIVE.get(text)!;
   const dense = naiveDense(text, accept);
-  const byBm25 = best(dense.map((passage) => ({ ...passage, score: lexical.get(passage.id) ?? 0 })));
+  const byBm25 = best(
+    dense.map((passage) => ({ ...passage, score: lexical.get(passage.id) ?? 0 })),
+  );
   const depth = Math.max(MIN_CANDIDATES, topK);
   const matched = byBm25.filter(({ score }) => score > 0).slice(0, depth);
   const union = new Set([...matched, ...dense.slice(0, depth)].map(({ id }) => id));
   return best(
     dense
       .filter(({ id }) => union.has(id))
-      .map((passage) => ({ ...passage, score: (lexical.get(passage.id) ?? 0) + lambda * passage.score })),
+      .map((passage) => ({
+        ...passage,
+        score: (lexical.get(passage.id) ?? 0) + lambda * passage.score,
+      })),
   );
 }
 
@@ -150,7 +168,10 @@ test("a document of thousands of passages does not hide the others, and no more 
     ordinal,
     score,
   }));
-  same((await rankDocuments(index, search, [question], 10))[0]!, naiveDocuments(ranking).slice(0, 10));
+  same(
+    (await rankDocuments(index, search, [question], 10))[0]!,
+    naiveDocuments(ranking).slice(0, 10),
+  );
   assert.equal(counts, [20, 40, 80, 160, 320, 640, 1280, 2560, 3000]);
   counts.length = 0;
   same((await rankDocuments(index, search, [question], 500))[0]!, naiveDocuments(ranking));
@@ -167,7 +188,11 @@ test("nothing to find, and what is refused", async () => {
   const lexical = await openLexicalIndex(index);
   const none = { topK: 3, filter: () => false } as const;
   assert.equal(await rank(index, QUESTIONS, { ...none, granularity: "document" }), [[], [], []]);
-  assert.equal(await rank(index, QUESTIONS, { ...none, hybrid: { lexical, lambda: 1 } }), [[], [], []]);
+  assert.equal(await rank(index, QUESTIONS, { ...none, hybrid: { lexical, lambda: 1 } }), [
+    [],
+    [],
+    [],
+  ]);
   assert.equal(await rank(index, [], { topK: 3, granularity: "document" }), []);
   for (const topK of [0, 1.5, Number.NaN])
     await rejects(
@@ -185,7 +210,11 @@ test("nothing to find, and what is refused", async () => {
   );
   await using empty = await openIndex(directory.path);
   const hybrid = { lexical: await openLexicalIndex(empty), lambda: 1 };
-  assert.equal(await rank(empty, QUESTIONS, { topK: 3, granularity: "document", hybrid }), [[], [], []]);
+  assert.equal(await rank(empty, QUESTIONS, { topK: 3, granularity: "document", hybrid }), [
+    [],
+    [],
+    [],
+  ]);
 });
 
 for (const bits of [undefined, 4] as const)

@@ -5,7 +5,11 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as assert from "uvu/assert";
-import { type IndexHeader, readManifest, segmentPath } from "../../src/retrieval/index/format/manifest.ts";
+import {
+  type IndexHeader,
+  readManifest,
+  segmentPath,
+} from "../../src/retrieval/index/format/manifest.ts";
 import { type BuildOptions, buildIndex } from "../../src/retrieval/index/write/build.ts";
 import type { Passage } from "../../src/text/passage.ts";
 

@@ -22,7 +22,8 @@ const block = (commands: string, mark = "<!-- ci -->\n"): string =>
   `Text.\n\n${mark}\`\`\`sh\n${commands}\n\`\`\`\n\n`;
 
 test("runs the marked blocks, whole and only those", () => {
-  const readme = block("echo 'one line'\necho \"$((1 + 1)) lines\"") + block("exit 1", "") + block("true");
+  const readme =
+    block("echo 'one line'\necho \"$((1 + 1)) lines\"") + block("exit 1", "") + block("true");
   const { status, lines } = runCommands(readme);
   assert.is(status, 0);
   assert.is(lines.at(-1), "2 passed, 0 failed");
@@ -30,7 +31,9 @@ test("runs the marked blocks, whole and only those", () => {
 });
 
 test("fails with a block that fails anywhere", () => {
-  const { status, lines } = runCommands(block("true") + block("false\ntrue") + block("false | true"));
+  const { status, lines } = runCommands(
+    block("true") + block("false\ntrue") + block("false | true"),
+  );
   assert.is(status, 1);
   assert.is(lines.at(-1), "1 passed, 2 failed");
 });

@@ -20,7 +20,8 @@ function runTests(
   try {
     symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
     mkdirSync(join(folder, "test", "deep"), { recursive: true });
-    for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, "test", path), text);
+    for (const [path, text] of Object.entries(files))
+      writeFileSync(join(folder, "test", path), text);
     const argv = ["--import", "tsx", resolve("scripts/run-tests.ts"), ...args];
     const { status, stdout } = spawnSync(process.execPath, argv, { cwd: folder, encoding: "utf8" });
     return { status, lines: stdout.trimEnd().split("\n") };
@@ -48,7 +49,10 @@ test("fails with a failing test, and shows its output", () => {
 });
 
 test("fails with a file that never calls run()", () => {
-  const { status, lines } = runTests({ "a.test.ts": `${IMPORTS}test("a", () => {});`, "b.test.ts": PASSES });
+  const { status, lines } = runTests({
+    "a.test.ts": `${IMPORTS}test("a", () => {});`,
+    "b.test.ts": PASSES,
+  });
   assert.is(lines.at(-1), "2 passed, 1 failed");
   assert.is(status, 1);
   assert.match(lines.join("\n"), /a\.test\.ts ran no test/);
@@ -93,7 +97,9 @@ test("prints whole outputs in the order of the files", () => {
     files[`${name}.test.ts`] = `${IMPORTS}test("${name}", async () => { ${body} }); test.run();`;
   }
   const { lines } = runTests(files);
-  const printed = lines.map((line) => line.match(/[a-d] [12]$/)?.[0]).filter((line) => line !== undefined);
+  const printed = lines
+    .map((line) => line.match(/[a-d] [12]$/)?.[0])
+    .filter((line) => line !== undefined);
   assert.equal(printed, ["a 1", "a 2", "b 1", "b 2", "c 1", "c 2", "d 1", "d 2"]);
 });
 

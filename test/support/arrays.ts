@@ -24,5 +24,8 @@ export function assertNear(
   what = "numbers",
 ): void {
   const difference = relativeDifference(actual, expected);
-  assert.ok(difference <= tolerance, `${what}: relative difference ${difference} is above ${tolerance}`);
+  assert.ok(
+    difference <= tolerance,
+    `${what}: relative difference ${difference} is above ${tolerance}`,
+  );
 }

@@ -2,7 +2,11 @@
 
 import type { ModelConfig } from "../../src/model/config.ts";
 import { loadTensorFlow } from "../../src/tensor/tensorflow/load.ts";
-import { type Backend, type BackendOptions, openOnnxBackend } from "../../src/training/engine/backend.ts";
+import {
+  type Backend,
+  type BackendOptions,
+  openOnnxBackend,
+} from "../../src/training/engine/backend.ts";
 import type { ParameterState } from "../../src/training/engine/optimizer.ts";
 import { openTensorFlowBackend } from "../../src/training/engine/tensorflow-backend.ts";
 import { ONE_THREAD } from "./training.ts";

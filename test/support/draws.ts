@@ -6,7 +6,12 @@ import type { Tensor } from "../../src/tensor/ops.ts";
 import { tabulate } from "./naive-ops.ts";
 
 /** Uniform numbers between `low` and `high`. */
-export function drawn(shape: readonly number[], low = -3, high = 3, seed: number | string = "x"): Tensor {
+export function drawn(
+  shape: readonly number[],
+  low = -3,
+  high = 3,
+  seed: number | string = "x",
+): Tensor {
   const random = createRandom("drawn", seed, ...shape);
   return tabulate(shape, () => low + (high - low) * random.next());
 }
@@ -31,7 +36,12 @@ export const permutationOf = (length: number): fc.Arbitrary<number[]> =>
 /** Two shapes of one shape's axes: each axis in both, or 1 in one of them, or left away at the front. */
 export const broadcastable: fc.Arbitrary<[number[], number[]]> = shapeOf(0, 4).chain((shape) => {
   const side = fc
-    .tuple(fc.array(fc.boolean(), { minLength: shape.length, maxLength: shape.length }), fc.nat(shape.length))
-    .map(([single, dropped]) => shape.map((size, axis) => (single[axis] ? 1 : size)).slice(dropped));
+    .tuple(
+      fc.array(fc.boolean(), { minLength: shape.length, maxLength: shape.length }),
+      fc.nat(shape.length),
+    )
+    .map(([single, dropped]) =>
+      shape.map((size, axis) => (single[axis] ? 1 : size)).slice(dropped),
+    );
   return fc.tuple(side, side);
 });

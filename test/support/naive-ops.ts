@@ -31,7 +31,9 @@ export const naiveOps: Ops<NaiveTensor> = {
   sqrt: each(Math.sqrt),
   sigmoid: each((x) => 1 / (1 + Math.exp(-x))),
   relu: each((x) => (x > 0 ? x : 0)),
-  geluTanh: each((x) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+  geluTanh: each(
+    (x) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  ),
   greater: elementwise((a, b) => (a > b ? 1 : 0), "float32"),
   equal: elementwise((a, b) => (a === b ? 1 : 0), "float32"),
 
@@ -140,7 +142,11 @@ export const naiveOps: Ops<NaiveTensor> = {
 };
 
 /** The tensor of `shape` whose number at every index is `value(index)`. */
-export function tabulate(shape: readonly number[], value: (index: Index) => number, type?: DataType): Tensor;
+export function tabulate(
+  shape: readonly number[],
+  value: (index: Index) => number,
+  type?: DataType,
+): Tensor;
 export function tabulate(
   shape: readonly number[],
   value: (index: Index) => number,
@@ -178,7 +184,10 @@ const stretched = (x: NaiveTensor, index: Index): number[] =>
 function elementwise(f: (a: number, b: number) => number, type?: DataType) {
   return (a: NaiveTensor, b: NaiveTensor): NaiveTensor => {
     const rank = Math.max(a.shape.length, b.shape.length);
-    const [left, right] = [a, b].map(({ shape }) => [...Array(rank - shape.length).fill(1), ...shape]);
+    const [left, right] = [a, b].map(({ shape }) => [
+      ...Array(rank - shape.length).fill(1),
+      ...shape,
+    ]);
     const shape = left!.map((size, axis) => (size === 1 ? right![axis]! : size));
     return tabulate(
       shape,
@@ -227,9 +236,11 @@ const typeOf = (...tensors: NaiveTensor[]): NaiveType =>
   (["float64", "float32", "int32"] as const).find((type) =>
     tensors.some(({ data }) => data instanceof ARRAYS[type]),
   )!;
-const fromStart = (axis: number, { shape }: NaiveTensor): number => (axis < 0 ? axis + shape.length : axis);
+const fromStart = (axis: number, { shape }: NaiveTensor): number =>
+  axis < 0 ? axis + shape.length : axis;
 const sizes = (shape: Shape): readonly number[] => shape as readonly number[];
-const count = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
+const count = (shape: readonly number[]): number =>
+  shape.reduce((product, size) => product * size, 1);
 const inverse = (permutation: readonly number[], index: Index): number[] =>
   permutation.map((_, axis) => index[permutation.indexOf(axis)]!);
 

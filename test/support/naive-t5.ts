@@ -16,7 +16,10 @@ export interface NaiveT5 {
   /** The retrieval head's query vectors or keys of states below block B. */
   retrieval(projection: "q" | "k", states: Matrix): Matrix;
   /** Logits after each of `ids`, and the last block's cross-attention scores [head][position][token of `memory`]. */
-  decode(ids: readonly number[], memory: Matrix): { logits: Matrix; crossScores: readonly Matrix[] };
+  decode(
+    ids: readonly number[],
+    memory: Matrix,
+  ): { logits: Matrix; crossScores: readonly Matrix[] };
 }
 
 export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float32Array>): NaiveT5 {
@@ -53,9 +56,15 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
     memory: Matrix,
     bias: (head: number, query: number, key: number) => number,
   ) {
-    const [q, k, v] = [linear(`${layer}.q`, x), linear(`${layer}.k`, memory), linear(`${layer}.v`, memory)];
+    const [q, k, v] = [
+      linear(`${layer}.q`, x),
+      linear(`${layer}.k`, memory),
+      linear(`${layer}.v`, memory),
+    ];
     const scores = range(heads).map((head) =>
-      q.map((query, i) => k.map((key, j) => dot(part(query, head), part(key, head)) + bias(head, i, j))),
+      q.map((query, i) =>
+        k.map((key, j) => dot(part(query, head), part(key, head)) + bias(head, i, j)),
+      ),
     );
     const contexts = x.map((_, i) =>
       range(heads).flatMap((head) => {
@@ -71,7 +80,8 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
     return { output: linear(`${layer}.o`, contexts), scores };
   }
 
-  const part = (row: readonly number[], head: number) => row.slice(head * headSize, (head + 1) * headSize);
+  const part = (row: readonly number[], head: number) =>
+    row.slice(head * headSize, (head + 1) * headSize);
 
   function feedForward(layer: string, x: Matrix): Matrix {
     if (config.feedForward === "relu")
@@ -93,7 +103,11 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
   }
 
   /** States after `blocks` encoder blocks. */
-  function encoderStates(question: readonly number[], passage: readonly number[], blocks: number): Matrix {
+  function encoderStates(
+    question: readonly number[],
+    passage: readonly number[],
+    blocks: number,
+  ): Matrix {
     const position = positionBias("encoder");
     const isQuestion = (i: number): boolean => i < question.length;
     let x: Matrix = [...question, ...passage].map((id) => embedding[id]!);
@@ -106,7 +120,10 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
           : Number.NEGATIVE_INFINITY,
       );
       x = add(x, own.output);
-      x = add(x, feedForward(`${block}.layer.1.DenseReluDense`, norm(`${block}.layer.1.layer_norm`, x)));
+      x = add(
+        x,
+        feedForward(`${block}.layer.1.DenseReluDense`, norm(`${block}.layer.1.layer_norm`, x)),
+      );
     }
     return x;
   }
@@ -117,7 +134,10 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
       norm("encoder.final_layer_norm", encoderStates(question, passage, config.encoderLayers)),
     retrieval(projection, states) {
       const layer = `encoder.block.${config.retrievalLayer}.layer.0`;
-      const vectors = linear(`${layer}.SelfAttention.${projection}`, norm(`${layer}.layer_norm`, states));
+      const vectors = linear(
+        `${layer}.SelfAttention.${projection}`,
+        norm(`${layer}.layer_norm`, states),
+      );
       return vectors.map((row) => part(row, config.retrievalHead));
     },
     decode(ids, memory) {
@@ -135,17 +155,26 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
         const cross = attention(`${block}.layer.1.EncDecAttention`, crossNormed, memory, () => 0);
         crossScores = cross.scores;
         x = add(x, cross.output);
-        x = add(x, feedForward(`${block}.layer.2.DenseReluDense`, norm(`${block}.layer.2.layer_norm`, x)));
+        x = add(
+          x,
+          feedForward(`${block}.layer.2.DenseReluDense`, norm(`${block}.layer.2.layer_norm`, x)),
+        );
       }
       const scale = config.tied ? 1 / Math.sqrt(config.modelSize) : 1;
       const states = norm("decoder.final_layer_norm", x);
-      return { logits: states.map((row) => output.map((token) => scale * dot(token, row))), crossScores };
+      return {
+        logits: states.map((row) => output.map((token) => scale * dot(token, row))),
+        crossScores,
+      };
     },
   };
 }
 
 /** The target attention (ReAtt, section 3.1) of passages that have `lengths` tokens in memory, question copies included. */
-export function naiveTargetAttention(crossScores: readonly Matrix[], lengths: readonly number[]): number[] {
+export function naiveTargetAttention(
+  crossScores: readonly Matrix[],
+  lengths: readonly number[],
+): number[] {
   const shares = crossScores.map(([first]) => softmax(first!));
   let start = 0;
   return lengths.map((length) => {
@@ -177,4 +206,5 @@ const range = (length: number): number[] => Array.from({ length }, (_, i) => i);
 const sum = (row: readonly number[]): number => row.reduce((total, value) => total + value, 0);
 const dot = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((total, value, i) => total + value * b[i]!, 0);
-const add = (a: Matrix, b: Matrix): Matrix => a.map((row, i) => row.map((value, j) => value + b[i]![j]!));
+const add = (a: Matrix, b: Matrix): Matrix =>
+  a.map((row, i) => row.map((value, j) => value + b[i]![j]!));

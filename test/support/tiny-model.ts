@@ -45,7 +45,10 @@ export const TINY_MODELS: Readonly<Record<string, ModelConfig>> = {
  * Uniform, of variance 1 / inputs for linear layers, so that activations neither vanish nor explode; attention is far from
  * even and far from one-hot.
  */
-export function randomWeights(config: ModelConfig, seed: number | string): Map<string, Float32Array> {
+export function randomWeights(
+  config: ModelConfig,
+  seed: number | string,
+): Map<string, Float32Array> {
   const draw = (name: string, [rows, columns]: readonly number[]): Float32Array => {
     const random = createRandom(seed, name);
     const uniform = (width: number): number => width * (2 * random.next() - 1);

@@ -37,10 +37,12 @@ export async function readTrainingReference(model: string): Promise<TrainingRefe
   const source = referenceFolder(model);
   const training = JSON.parse(readFileSync(join(source, "training.json"), "utf8"));
   const passages = new Map<string, TextBatch["passages"][number][number]>();
-  for await (const passage of readPassages(join(source, "corpus.jsonl"))) passages.set(passage.id, passage);
+  for await (const passage of readPassages(join(source, "corpus.jsonl")))
+    passages.set(passage.id, passage);
   await using file = await openSafetensors(join(source, "gradients.safetensors"));
   const gradients = new Map<string, Float32Array>();
-  for (const name of file.tensors.keys()) gradients.set(name.replace(/^grad\./, ""), await file.read(name));
+  for (const name of file.tensors.keys())
+    gradients.set(name.replace(/^grad\./, ""), await file.read(name));
 
   const folder = mkdtempSync(join(tmpdir(), "reatt-reference-"));
   symlinkSync(resolve("models/reatt-mini/spiece.model"), join(folder, "spiece.model"));
@@ -106,5 +108,7 @@ export function assertLikeReference(
 /** Some rows of a table; `length` is the numbers of all of them. */
 function rowsOf(table: Float32Array, length: number, rows: readonly number[]): Float32Array {
   const width = length / rows.length;
-  return Float32Array.from(rows.flatMap((row) => [...table.subarray(row * width, (row + 1) * width)]));
+  return Float32Array.from(
+    rows.flatMap((row) => [...table.subarray(row * width, (row + 1) * width)]),
+  );
 }

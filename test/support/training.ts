@@ -18,7 +18,11 @@ import { randomIds, randomWeights, tinyConfig } from "./tiny-model.ts";
 export const ONE_THREAD = { threads: 1 } as const;
 
 /** `questions` examples of `each` passages, all of different lengths; some passages belong to several questions. */
-export function randomExamples(config: ModelConfig, questions: number, each: number): TokenExample[] {
+export function randomExamples(
+  config: ModelConfig,
+  questions: number,
+  each: number,
+): TokenExample[] {
   const random = createRandom("examples", questions, each);
   const ids = (low: number, ...seed: (number | string)[]): number[] =>
     randomIds(config, low + random.integer(4), ...seed);
@@ -37,7 +41,10 @@ export function trainedStates(
 ): Map<string, ParameterState> {
   const weights = randomWeights(config, "training");
   const states = new Map(
-    [...parameterShapes(config)].map(([name, shape]) => [name, parameterState(shape, weights.get(name)!)]),
+    [...parameterShapes(config)].map(([name, shape]) => [
+      name,
+      parameterState(shape, weights.get(name)!),
+    ]),
   );
   states.set(LOG_SCALE, parameterState([], Float32Array.of(-0.7)));
   if (mixed) {
@@ -50,7 +57,10 @@ export function trainedStates(
 /** A folder that goes away with `await using`. */
 export function temporaryFolder(): { readonly path: string } & AsyncDisposable {
   const path = mkdtempSync(join(tmpdir(), "reatt-training-"));
-  return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }) };
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }),
+  };
 }
 
 /** The tokenizer of all models here. */
@@ -92,11 +102,22 @@ export async function writeSmallRun(folder: string): Promise<TrainOptions> {
     text: `The number of ${title} is ${i + 10}.`,
   }));
   const questions = passages.map(({ id, title }, i) => ({
-    ...{ id, question: `What is the number of ${title}?`, answers: [`${i + 10}`, `number ${i + 10}`] },
+    ...{
+      id,
+      question: `What is the number of ${title}?`,
+      answers: [`${i + 10}`, `number ${i + 10}`],
+    },
     passage_id: id,
   }));
   return {
-    ...{ model, out: join(folder, "out"), iterations: 2, steps: 2, questions: 3, candidatesPerQuestion: 3 },
+    ...{
+      model,
+      out: join(folder, "out"),
+      iterations: 2,
+      steps: 2,
+      questions: 3,
+      candidatesPerQuestion: 3,
+    },
     ...{ learningRate: 0.01, seed: 5 },
     corpus: writeLines(join(folder, "corpus.jsonl"), passages),
     data: writeLines(join(folder, "train.jsonl"), questions.slice(2)),

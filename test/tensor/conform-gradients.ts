@@ -24,7 +24,8 @@ const TOLERANCE = 2e-6; // float32 against float64: gradients are sums of some t
 export function conformGradients(name: string, differentiate: Differentiate): void {
   async function agree(program: Program, ...inputs: readonly Tensor[]): Promise<void> {
     const weights = drawn(program(naiveOps, ...inputs).shape, 0.5, 2, "weights");
-    const loss: Program = (ops, ...all) => total(ops, ops.multiply(program(ops, ...all.slice(1)), all[0]!));
+    const loss: Program = (ops, ...all) =>
+      total(ops, ops.multiply(program(ops, ...all.slice(1)), all[0]!));
     const actual = await differentiate(loss, [weights, ...inputs]);
     const differences = centralDifferences(loss, [weights, ...inputs]);
     const floats = [weights, ...inputs].filter(({ data }) => data instanceof Float32Array);
@@ -60,7 +61,11 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
         fc.constantFrom("add", "subtract", "multiply", "divide"),
         broadcastable,
         (operation, [left, right]) =>
-          agree((ops, a, b) => ops[operation](a, b), drawn(left, -4, 4, "left"), drawn(right, 1, 4, "right")),
+          agree(
+            (ops, a, b) => ops[operation](a, b),
+            drawn(left, -4, 4, "left"),
+            drawn(right, 1, 4, "right"),
+          ),
       ),
     ));
 
@@ -121,20 +126,26 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
 
   test(`${name}: split along any axis, of which some parts are not used`, () =>
     holds(
-      fc.asyncProperty(axisOf(shapeOf(1, 3)), shapeOf(1, 3), fc.nat(), ([shape, axis], sizes, unused) =>
-        agree(
-          (ops, x) => {
-            const parts = ops.split(x, axis, sizes);
-            const used = parts.filter((_, i) => parts.length === 1 || i !== unused % parts.length);
-            return ops.concat(used.toReversed(), axis);
-          },
-          drawn(
-            shape.with(
-              axis,
-              sizes.reduce((sum, size) => sum + size),
+      fc.asyncProperty(
+        axisOf(shapeOf(1, 3)),
+        shapeOf(1, 3),
+        fc.nat(),
+        ([shape, axis], sizes, unused) =>
+          agree(
+            (ops, x) => {
+              const parts = ops.split(x, axis, sizes);
+              const used = parts.filter(
+                (_, i) => parts.length === 1 || i !== unused % parts.length,
+              );
+              return ops.concat(used.toReversed(), axis);
+            },
+            drawn(
+              shape.with(
+                axis,
+                sizes.reduce((sum, size) => sum + size),
+              ),
             ),
           ),
-        ),
       ),
     ));
 
@@ -150,7 +161,12 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
           return agree(
             (ops, x) =>
               fromEnd
-                ? ops.slice(x, axis, from - KNOWN_SIZE, to === KNOWN_SIZE ? undefined : to - KNOWN_SIZE)
+                ? ops.slice(
+                    x,
+                    axis,
+                    from - KNOWN_SIZE,
+                    to === KNOWN_SIZE ? undefined : to - KNOWN_SIZE,
+                  )
                 : ops.slice(x, axis, from, to),
             drawn(shape.with(axis, KNOWN_SIZE)),
           );
@@ -168,7 +184,12 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
           const indices = whole(places, rows, "int32", "indices");
           await agree((ops, table, i) => ops.gather(table, i), drawn([rows, ...row]), indices);
           const updates = drawn([...places, ...row]);
-          await agree((ops, t, x, i) => ops.scatterAdd(t, x, i), drawn([rows, ...row]), updates, indices);
+          await agree(
+            (ops, t, x, i) => ops.scatterAdd(t, x, i),
+            drawn([rows, ...row]),
+            updates,
+            indices,
+          );
         },
       ),
     ));
@@ -212,7 +233,11 @@ const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
     x,
   ],
   rmsNorm: [(ops, a, weight) => ops.rmsNorm(a, weight, 1e-6), x, drawn([KNOWN_SIZE])],
-  "rmsNorm whose epsilon matters": [(ops, a, weight) => ops.rmsNorm(a, weight, 0.5), x, drawn([KNOWN_SIZE])],
+  "rmsNorm whose epsilon matters": [
+    (ops, a, weight) => ops.rmsNorm(a, weight, 0.5),
+    x,
+    drawn([KNOWN_SIZE]),
+  ],
   "rmsNorm of a row": [
     (ops, a, weight) => ops.rmsNorm(a, weight, 0.5),
     drawn([KNOWN_SIZE]),
@@ -243,7 +268,11 @@ const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
     positive,
   ],
   "one input on both sides": [(ops, a) => ops.matmul(a, ops.transpose(a, [1, 0])), drawn([2, 3])],
-  "an input that the result does not depend on": [(ops, a) => ops.exp(a), x, drawn([2, 3], -3, 3, "unused")],
+  "an input that the result does not depend on": [
+    (ops, a) => ops.exp(a),
+    x,
+    drawn([2, 3], -3, 3, "unused"),
+  ],
   "a result that is an input": [(_, a) => a, x],
 };
 

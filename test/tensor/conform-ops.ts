@@ -44,14 +44,18 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
 
   test(`${name}: elementwise operations broadcast`, () =>
     holds(
-      fc.asyncProperty(fc.constantFrom(...ELEMENTWISE), broadcastable, (operation, [left, right]) => {
-        const divisor = operation === "divide" ? [1, 4] : [-4, 4];
-        return agree(
-          (ops, a, b) => ops[operation](a, b),
-          drawn(left, -4, 4, "left"),
-          drawn(right, divisor[0]!, divisor[1]!, "right"),
-        );
-      }),
+      fc.asyncProperty(
+        fc.constantFrom(...ELEMENTWISE),
+        broadcastable,
+        (operation, [left, right]) => {
+          const divisor = operation === "divide" ? [1, 4] : [-4, 4];
+          return agree(
+            (ops, a, b) => ops[operation](a, b),
+            drawn(left, -4, 4, "left"),
+            drawn(right, divisor[0]!, divisor[1]!, "right"),
+          );
+        },
+      ),
     ));
 
   test(`${name}: comparisons broadcast, of equal numbers too`, () =>
@@ -101,7 +105,9 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
           const axes = fromEnd ? positive.map((axis) => axis - shape.length) : positive;
           return agree(
             (ops, x) =>
-              operation === "max" ? ops.max(x, axes[0]!, { keep }) : ops[operation](x, axes, { keep }),
+              operation === "max"
+                ? ops.max(x, axes[0]!, { keep })
+                : ops[operation](x, axes, { keep }),
             drawn(shape),
           );
         },
@@ -152,7 +158,11 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
                 x,
                 axis - (endFrom === "missing" ? shape.length : 0),
                 startFromEnd ? start - size : start,
-                endFrom === "missing" || end === size ? undefined : endFrom === "end" ? end - size : end,
+                endFrom === "missing" || end === size
+                  ? undefined
+                  : endFrom === "end"
+                    ? end - size
+                    : end,
               ),
             drawn(shape),
           );
@@ -169,10 +179,19 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
         async (places, row, rows) => {
           const indices = whole(places, rows, "int32", "indices");
           await agree((ops, table, i) => ops.gather(table, i), drawn([rows, ...row]), indices);
-          await agree((ops, table, i) => ops.gather(table, i), whole([rows, ...row], 9, "int32"), indices);
+          await agree(
+            (ops, table, i) => ops.gather(table, i),
+            whole([rows, ...row], 9, "int32"),
+            indices,
+          );
           await agree((ops, i) => ops.oneHot(i, rows), indices);
           const updates = drawn([...places, ...row]);
-          await agree((ops, t, x, i) => ops.scatterAdd(t, x, i), drawn([rows, ...row]), updates, indices);
+          await agree(
+            (ops, t, x, i) => ops.scatterAdd(t, x, i),
+            drawn([rows, ...row]),
+            updates,
+            indices,
+          );
         },
       ),
     ));
@@ -233,7 +252,11 @@ const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
     x,
   ],
   "expand to known sizes": [(ops, a) => ops.expand(a, [5, 2, 3]), drawn([2, 1])],
-  "expand to the axes of another tensor": [(ops, a, b) => ops.expand(a, ops.shape(b)), drawn([1, 4]), x],
+  "expand to the axes of another tensor": [
+    (ops, a, b) => ops.expand(a, ops.shape(b)),
+    drawn([1, 4]),
+    x,
+  ],
   "expand int32": [(ops, a) => ops.expand(a, [2, 3]), whole([3], 9, "int32")],
   "slice int32": [(ops, a) => ops.slice(a, -1, 1), whole([2, 3], 9, "int32")],
   "gather by one index": [
@@ -243,7 +266,10 @@ const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
   "the result of one operation in several others": [
     (ops, a) => {
       const shifted = ops.subtract(a, ops.mean(a, [-1], { keep: true }));
-      return ops.divide(shifted, ops.sqrt(ops.mean(ops.multiply(shifted, shifted), [-1], { keep: true })));
+      return ops.divide(
+        shifted,
+        ops.sqrt(ops.mean(ops.multiply(shifted, shifted), [-1], { keep: true })),
+      );
     },
     x,
   ],

@@ -15,7 +15,9 @@ export const onOnnxruntime =
   (dim: (size: number) => Dim, options: CompileOptions): Evaluate =>
   async (program, inputs) => {
     const names = inputs.map((_, i) => `x${i}`);
-    const signatures = Object.fromEntries(inputs.map((input, i) => [names[i]!, signature(input, dim)]));
+    const signatures = Object.fromEntries(
+      inputs.map((input, i) => [names[i]!, signature(input, dim)]),
+    );
     const graph = trace(signatures, (ops, given) => ({
       result: program(ops, ...names.map((name) => given[name]!)),
     }));

@@ -11,7 +11,11 @@ import type { Program } from "./conform-ops.ts";
 import { knownSize, namedSize, signature } from "./evaluate.ts";
 
 /** -> `0`, `1`, ...: the gradients with respect to each float32 input, `x0`, `x1`, ... */
-function traceGradients(program: Program, inputs: readonly Tensor[], dim: (size: number) => Dim): Graph {
+function traceGradients(
+  program: Program,
+  inputs: readonly Tensor[],
+  dim: (size: number) => Dim,
+): Graph {
   const signatures = Object.fromEntries(inputs.map((input, i) => [`x${i}`, signature(input, dim)]));
   return trace(signatures, (ops, given) => {
     const values = inputs.map((_, i) => given[`x${i}`]!);
@@ -44,7 +48,8 @@ const x: Tensor = { data: Float32Array.of(1, 2), shape: [2] };
 test("a comparison of what is differentiated has no gradient, and says so", () => {
   for (const operation of ["greater", "equal"] as const)
     assert.throws(
-      () => traceGradients((ops, a) => ops.sum(ops[operation](a, ops.scalar(0)), [0]), [x], knownSize),
+      () =>
+        traceGradients((ops, a) => ops.sum(ops[operation](a, ops.scalar(0)), [0]), [x], knownSize),
       new RegExp(`"${operation}" has no gradient`),
     );
 });

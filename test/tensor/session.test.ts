@@ -37,7 +37,9 @@ test("only what is fetched is computed and returned", async () => {
   const graph = trace({ x: ["float32", 1] }, (ops, { x }) => ({ twice: ops.add(x, x), same: x }));
   await using session = await compile(graph);
   const x = { data: Float32Array.of(3), shape: [1] };
-  assert.equal(await session.run({ x }, ["twice"]), { twice: { data: Float32Array.of(6), shape: [1] } });
+  assert.equal(await session.run({ x }, ["twice"]), {
+    twice: { data: Float32Array.of(6), shape: [1] },
+  });
   assert.equal(Object.keys(await session.run({ x })), ["twice", "same"]);
 });
 
@@ -75,7 +77,9 @@ test("a parameter is the same fixed in a session, fed at each run, or given a pa
     [{ weight, bias: { data: part } }, {}],
     [{}, { weight, bias }],
   ] as const) {
-    const fixed = new Map(Object.entries(weights).map(([name, { data }]) => [name, data as Float32Array]));
+    const fixed = new Map(
+      Object.entries(weights).map(([name, { data }]) => [name, data as Float32Array]),
+    );
     await using session = await compile(mixed, { weights: fixed });
     assert.equal((await session.run({ x, ...fed })).y!.data, y);
   }

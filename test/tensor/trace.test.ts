@@ -23,11 +23,17 @@ test("shapes follow through names", () => {
   const sum = (...shapes: Shape[]) => tracedShape((ops, a, b) => ops.add(a!, b!), ...shapes);
   assert.equal(sum(["batch", 1, 4], ["length", 1]), ["batch", "length", 4]);
   assert.equal(sum(["batch", 4], [3, 4]), [3, 4]);
-  const concat = (...shapes: Shape[]) => tracedShape((ops, ...parts) => ops.concat(parts, -1), ...shapes);
+  const concat = (...shapes: Shape[]) =>
+    tracedShape((ops, ...parts) => ops.concat(parts, -1), ...shapes);
   assert.equal(concat([2, "question"], [2, "passage"]), [2, "question+passage"]);
   assert.equal(concat([2, "past"], [2, 1]), [2, "past+1"]);
   const reshape = (from: Shape, to: Shape) => tracedShape((ops, x) => ops.reshape(x!, to), from);
-  assert.equal(reshape(["batch", "length", 8], ["batch", "length", 2, -1]), ["batch", "length", 2, 4]);
+  assert.equal(reshape(["batch", "length", 8], ["batch", "length", 2, -1]), [
+    "batch",
+    "length",
+    2,
+    4,
+  ]);
   assert.equal(reshape(["batch", 6], [-1, 3]), ["batch*2", 3]);
   assert.equal(reshape([2, 6], [4, -1]), [4, 3]);
   const slice = (end?: number) => tracedShape((ops, x) => ops.slice(x!, 0, 0, end), ["length", 2]);
@@ -36,22 +42,30 @@ test("shapes follow through names", () => {
 });
 
 const REFUSED: Readonly<Record<string, () => void>> = {
-  "add of sizes that do not broadcast": () => tracedShape((ops, a, b) => ops.add(a!, b!), [2, 3], [2, 4]),
-  "matmul of inner sizes that differ": () => tracedShape((ops, a, b) => ops.matmul(a!, b!), [2, 3], [4, 5]),
+  "add of sizes that do not broadcast": () =>
+    tracedShape((ops, a, b) => ops.add(a!, b!), [2, 3], [2, 4]),
+  "matmul of inner sizes that differ": () =>
+    tracedShape((ops, a, b) => ops.matmul(a!, b!), [2, 3], [4, 5]),
   "matmul of leading sizes that differ": () =>
     tracedShape((ops, a, b) => ops.matmul(a!, b!), [2, 3, 4], [3, 4, 5]),
-  "a reduction over an axis that is not there": () => tracedShape((ops, x) => ops.sum(x!, [2]), [2, 3]),
-  "a slice of an axis that is not there": () => tracedShape((ops, x) => ops.slice(x!, -3, 0), [2, 3]),
+  "a reduction over an axis that is not there": () =>
+    tracedShape((ops, x) => ops.sum(x!, [2]), [2, 3]),
+  "a slice of an axis that is not there": () =>
+    tracedShape((ops, x) => ops.slice(x!, -3, 0), [2, 3]),
   "a slice beyond the end": () => tracedShape((ops, x) => ops.slice(x!, 1, 2, 4), [2, 3]),
-  "a slice that ends before it starts": () => tracedShape((ops, x) => ops.slice(x!, 1, 2, -2), [2, 3]),
+  "a slice that ends before it starts": () =>
+    tracedShape((ops, x) => ops.slice(x!, 1, 2, -2), [2, 3]),
   "a reshape to another count": () => tracedShape((ops, x) => ops.reshape(x!, [7]), [2, 3]),
   "a reshape to no whole count": () => tracedShape((ops, x) => ops.reshape(x!, [4, -1]), [2, 3]),
   "a reshape with two free sizes": () => tracedShape((ops, x) => ops.reshape(x!, [-1, -1]), [2, 3]),
   "an expand of a size other than 1": () => tracedShape((ops, x) => ops.expand(x!, [2, 4]), [2, 3]),
   "an expand to fewer axes": () => tracedShape((ops, x) => ops.expand(x!, [3]), [2, 3]),
-  "a transpose that lacks an axis": () => tracedShape((ops, x) => ops.transpose(x!, [1, 0]), [2, 3, 4]),
-  "a transpose that has an axis twice": () => tracedShape((ops, x) => ops.transpose(x!, [1, 1]), [2, 3]),
-  "a concat of sizes that differ": () => tracedShape((ops, ...x) => ops.concat(x, 0), [2, 3], [2, 4]),
+  "a transpose that lacks an axis": () =>
+    tracedShape((ops, x) => ops.transpose(x!, [1, 0]), [2, 3, 4]),
+  "a transpose that has an axis twice": () =>
+    tracedShape((ops, x) => ops.transpose(x!, [1, 1]), [2, 3]),
+  "a concat of sizes that differ": () =>
+    tracedShape((ops, ...x) => ops.concat(x, 0), [2, 3], [2, 4]),
   "a concat of ranks that differ": () => tracedShape((ops, ...x) => ops.concat(x, 0), [2, 3], [2]),
   "a split whose parts are not the whole": () =>
     tracedShape((ops, x) => ops.split(x!, 1, [1, 1])[0]!, [2, 3]),

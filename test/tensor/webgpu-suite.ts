@@ -26,13 +26,17 @@ async function hasDevice(): Promise<boolean> {
     await using _ = await compile(graph, { provider: "webgpu" });
     return true;
   } catch (error) {
-    if (error instanceof InputError && error.message.includes("Failed to get a WebGPU adapter")) return false;
+    if (error instanceof InputError && error.message.includes("Failed to get a WebGPU adapter"))
+      return false;
     throw error;
   }
 }
 
 /** Everything a model computes for two questions over the same two passages, the second one's in the other order. */
-async function compute(config: ModelConfig, options: CompileOptions): Promise<Record<string, number[]>> {
+async function compute(
+  config: ModelConfig,
+  options: CompileOptions,
+): Promise<Record<string, number[]>> {
   await using encoder = await openEncoder(config, options);
   await using reader = await openReader(config, options);
   const questions = padBatch([randomIds(config, 5, "a"), randomIds(config, 3, "b")], "right", 0);
@@ -53,7 +57,11 @@ async function compute(config: ModelConfig, options: CompileOptions): Promise<Re
   let past = reader.start(2);
   for (const token of [config.decoderStartId, 5, 6, 7]) {
     const ids = { data: Int32Array.of(token, token), shape: [2, 1] };
-    const step = await reader.step(fused, { ids, parents: { data: Int32Array.of(0, 1), shape: [2] }, past });
+    const step = await reader.step(fused, {
+      ids,
+      parents: { data: Int32Array.of(0, 1), shape: [2] },
+      past,
+    });
     past = step.past;
     logits.push(...step.logits.data);
     attention.push(...step.attention.data);
@@ -70,7 +78,10 @@ async function compute(config: ModelConfig, options: CompileOptions): Promise<Re
 if (!(await hasDevice())) process.exit(NO_DEVICE);
 
 // On graphics cards equal indices are added in whatever order, so that sums may differ in their last bit.
-conformOps("webgpu", onOnnxruntime(namedSize, { provider: "webgpu" }), { runs: 4, repeatable: false });
+conformOps("webgpu", onOnnxruntime(namedSize, { provider: "webgpu" }), {
+  runs: 4,
+  repeatable: false,
+});
 
 for (const [name, config] of Object.entries(TINY_MODELS))
   test(`${name}: states, keys, query vectors, logits and attention as on cpu`, async () => {

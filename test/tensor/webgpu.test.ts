@@ -15,7 +15,9 @@ const NO_DEVICE = 3; // exit code of webgpu-suite.ts
 const environment = { ...process.env };
 if (existsSync(`${SWIFTSHADER}/vk_swiftshader_icd.json`)) {
   environment.VK_ICD_FILENAMES = `${SWIFTSHADER}/vk_swiftshader_icd.json`;
-  environment.LD_LIBRARY_PATH = [SWIFTSHADER, process.env.LD_LIBRARY_PATH].filter(Boolean).join(delimiter);
+  environment.LD_LIBRARY_PATH = [SWIFTSHADER, process.env.LD_LIBRARY_PATH]
+    .filter(Boolean)
+    .join(delimiter);
 }
 const { status, signal, stdout, stderr } = spawnSync(
   process.execPath,

@@ -68,7 +68,10 @@ test("question and passage share the length they are given", () => {
   const passage = [21, 22, 23, 24, 1];
   assert.equal(cutForReading(question, passage, 11), { question, passage });
   assert.equal(cutForReading(question, passage, 9), { question, passage: [21, 22, 1] });
-  assert.equal(cutForReading(question, passage, 7), { question: [11, 12, 13, 14], passage: [21, 22, 1] });
+  assert.equal(cutForReading(question, passage, 7), {
+    question: [11, 12, 13, 14],
+    passage: [21, 22, 1],
+  });
   assert.equal(cutForReading(question, passage, 4), { question: [11], passage: [21, 22, 1] });
   assert.throws(
     () => cutForReading(question, passage, 3),

@@ -56,7 +56,10 @@ test("passages that lack something are named by file and line", async () => {
   await refused(passages(good, { id: "", text: "x" }), /:2: expected "_id" or "id" .*, got ""/);
   await refused(passages(good, { id: "b" }), /:2: expected "text" with text, got nothing/);
   await refused(passages(good, { id: "b", text: 5 }), /:2: expected "text" with text, got 5/);
-  await refused(passages(good, { id: "b", title: {}, text: "" }), /:2: expected text as "title", got \{\}/);
+  await refused(
+    passages(good, { id: "b", title: {}, text: "" }),
+    /:2: expected text as "title", got \{\}/,
+  );
   await refused(
     passages(good, { id: "b", text: "" }, good),
     /:3: expected a new id, got "a" of line 1 again/,
@@ -80,9 +83,18 @@ test("questions of both forms, with what else a file knows", async () => {
 test("questions that lack something are named by file and line", async () => {
   const good = { _id: "a", text: "x" };
   await refused(questions(), /corpus\.jsonl: expected at least one question, got none/);
-  await refused(questions(good, { id: "b" }), /:2: expected "text" or "question" with text, got nothing/);
-  await refused(questions(good, { id: "b", question: " " }), /:2: expected a question, got an empty one/);
-  await refused(questions(good, { id: "b", text: "x", answers: "me" }), /:2: expected "answers" as a list/);
+  await refused(
+    questions(good, { id: "b" }),
+    /:2: expected "text" or "question" with text, got nothing/,
+  );
+  await refused(
+    questions(good, { id: "b", question: " " }),
+    /:2: expected a question, got an empty one/,
+  );
+  await refused(
+    questions(good, { id: "b", text: "x", answers: "me" }),
+    /:2: expected "answers" as a list/,
+  );
   await refused(questions(good, good), /:2: expected a new id/);
 });
 

@@ -22,13 +22,24 @@ await processor.load(FILE);
 const text = fc.string({
   unit: fc.oneof(
     fc.constantFrom(..." \t\n\r\u3000\u200b\ufeff\u0000\u0001\u0301\u0327▁½ﬁＡ가가\ufffd¨xyz.,"),
-    fc.constantFrom("😀", "👩‍👩‍👧", "e\u0301", "<extra_id_7>", "</s>", "\ud800", "the ", "Ångström"),
+    fc.constantFrom(
+      "😀",
+      "👩‍👩‍👧",
+      "e\u0301",
+      "<extra_id_7>",
+      "</s>",
+      "\ud800",
+      "the ",
+      "Ångström",
+    ),
     fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
   ),
   maxLength: 40,
 });
 
-const wellFormed = text.map((value) => value.replace(/\p{Surrogate}/gu, "\ufffd").replaceAll("extra", "e"));
+const wellFormed = text.map((value) =>
+  value.replace(/\p{Surrogate}/gu, "\ufffd").replaceAll("extra", "e"),
+);
 
 test("text is normalised as SentencePiece does it", () => {
   fc.assert(
@@ -64,7 +75,9 @@ test("ids are those of encode, and offsets never decrease and lie in the text", 
       assert.is(offsets.length, ids.length);
       let previous: [number, number] = [0, 0];
       for (const [start, end] of offsets) {
-        assert.ok(previous[0] <= start && previous[1] <= end && start <= end && end <= value.length);
+        assert.ok(
+          previous[0] <= start && previous[1] <= end && start <= end && end <= value.length,
+        );
         previous = [start, end];
       }
     }),
@@ -96,7 +109,11 @@ test("sentinels are the last ids, and the text beside them is encoded by itself"
   assert.is(tokenizer.eosId, 1);
   assert.equal(tokenizer.encode("<extra_id_0><extra_id_99>"), [32_099, 32_000]);
   const [paris, is] = [tokenizer.encode("Paris"), tokenizer.encode("is.")];
-  for (const value of ["Paris <extra_id_12> is.", "Paris<extra_id_12>is.", "Paris\n <extra_id_12>  is."]) {
+  for (const value of [
+    "Paris <extra_id_12> is.",
+    "Paris<extra_id_12>is.",
+    "Paris\n <extra_id_12>  is.",
+  ]) {
     assert.equal(tokenizer.encode(value), [...paris, 32_087, ...is]);
   }
   assert.ok(tokenizer.encode("<extra_id_100> <extra_id_07>").every((id) => id < 32_000));

@@ -53,9 +53,13 @@ test("killed and resumed, it ends with the same parameters, bit for bit", async 
 
 /** Kills `reatt adapt` once it said that it took a step, and returns what ended it. */
 function killAtStep(step: number, args: readonly string[]): Promise<string | number | null> {
-  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/main.ts", "adapt", "--json", ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    ["--import", "tsx", "src/cli/main.ts", "adapt", "--json", ...args],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   createInterface(child.stdout).on("line", (line) => {
     const event = JSON.parse(line);
     if (event.type === "step" && event.step === step) child.kill("SIGKILL");
@@ -69,7 +73,10 @@ test("interrupted, it keeps a checkpoint and has no card yet", async () => {
   const first = await finish(adapt({ ...options, signal: abort.signal }), (event) => {
     if (event.type === "step" && event.step === 3) abort.abort();
   });
-  assert.equal([first.training!.finished, first.training!.step, first.index], [false, 3, undefined]);
+  assert.equal(
+    [first.training!.finished, first.training!.step, first.index],
+    [false, 3, undefined],
+  );
   assert.not.ok(existsSync(at("interrupted", "README.md")));
 });
 

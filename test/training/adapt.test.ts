@@ -121,7 +121,10 @@ test("what can't be used is one clear line", async () => {
   const foreign = at("foreign.tsv");
   const lines = (records: object[]) => writeLines(at("other.jsonl"), records);
   writeFileSync(foreign, "query-id\tcorpus-id\tscore\nq0\tp999\t1\n");
-  assert.match(await refusal({ queries, qrels: foreign }), /passage ids of this set, got 1 of 1 unknown/);
+  assert.match(
+    await refusal({ queries, qrels: foreign }),
+    /passage ids of this set, got 1 of 1 unknown/,
+  );
   writeFileSync(foreign, "query-id\tcorpus-id\tscore\nx7\tp1\t1\n");
   assert.match(await refusal({ queries, qrels: foreign }), /query ids of this set/);
   assert.match(await refusal({ queries }), /expected queries and qrels, got only queries/);
@@ -135,7 +138,10 @@ test("what can't be used is one clear line", async () => {
     /a folder without a run, got one that stopped after step 1/,
   );
   const empty = lines(["a", "b", "c"].map((_id) => ({ _id, text: "" })));
-  assert.match(await refusal({ corpus: empty }), /a sentence with a name or a date, got none in 3 passages/);
+  assert.match(
+    await refusal({ corpus: empty }),
+    /a sentence with a name or a date, got none in 3 passages/,
+  );
   assert.not.ok(existsSync(at("refused")), "nothing is written");
 });
 

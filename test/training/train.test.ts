@@ -72,7 +72,8 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
     [1, 2, 3, 4],
   );
   const untrained = await loadWeights(options.model, await readConfig(options.model));
-  for (const [name, numbers] of expected.model) assert.not.equal(numbers, untrained.get(name), name);
+  for (const [name, numbers] of expected.model)
+    assert.not.equal(numbers, untrained.get(name), name);
   assert.match(readFileSync(whole.report, "utf8"), /^<!doctype html>/i);
 });
 
@@ -105,9 +106,17 @@ test(`a run that is killed ${KILLS} times at random moments ends as if it had no
 });
 
 function startProcess({ signal: _, resume, ...rest }: TrainOptions) {
-  const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const dashed = (name: string): string =>
+    name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const given = Object.entries(rest).flatMap(([name, value]) => [`--${dashed(name)}`, `${value}`]);
-  const args = ["--import", "tsx", "src/cli/main.ts", "train", ...given, ...(resume ? ["--resume"] : [])];
+  const args = [
+    "--import",
+    "tsx",
+    "src/cli/main.ts",
+    "train",
+    ...given,
+    ...(resume ? ["--resume"] : []),
+  ];
   return spawn(process.execPath, args, { stdio: "ignore" });
 }
 
@@ -153,16 +162,31 @@ test("a corpus that changes under a run stops it; put back, the run goes on", as
   const corpus = join(folder.path, "changing.jsonl");
   const text = readFileSync(options.corpus);
   writeFileSync(corpus, text);
-  const changing = { ...options, corpus, out: join(folder.path, "changing"), dev: undefined, steps: 1 };
+  const changing = {
+    ...options,
+    corpus,
+    out: join(folder.path, "changing"),
+    dev: undefined,
+    steps: 1,
+  };
   const run = finish(changing, (event) => {
     if (event.type === "step") appendFileSync(corpus, '{"id":"new","title":"","text":"New."}\n');
   });
-  await refused(run, /changing\.jsonl: expected the corpus that the run began with, got another one/);
+  await refused(
+    run,
+    /changing\.jsonl: expected the corpus that the run began with, got another one/,
+  );
   writeFileSync(corpus, text);
   assert.is((await finish({ ...changing, resume: true })).step, 2);
 });
 
-for (const [name, value] of Object.entries({ steps: 3, questions: 2, seed: 6, alpha: 1, learningRate: 0.5 }))
+for (const [name, value] of Object.entries({
+  steps: 3,
+  questions: 2,
+  seed: 6,
+  alpha: 1,
+  learningRate: 0.5,
+}))
   test(`resuming with other ${name} is refused`, () =>
     refused(
       finish({ ...options, [name]: value, resume: true }),

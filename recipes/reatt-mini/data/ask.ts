@@ -48,7 +48,8 @@ const SAY_LITTLE = new Set(
   ).split(" "),
 );
 /** What leads to a name or a date, and not to a question about it: "was born in". */
-const LEADING = /(?:\b(?:in|on|at|by|since|until|during|from|to|of|near|as|with|for|the|a|an)\s*)+$/i;
+const LEADING =
+  /(?:\b(?:in|on|at|by|since|until|during|from|to|of|near|as|with|for|the|a|an)\s*)+$/i;
 
 export const wordsOf = (text: string): string[] =>
   text.match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*/gu) ?? [];
@@ -59,8 +60,10 @@ export function ask(
   random: Random,
 ): string {
   const pick = <T>(list: readonly T[]): T => list[random.integer(list.length)]!;
-  const clause = (text: string, nearest: (clauses: readonly string[]) => readonly string[]): string =>
-    random.next() < CLAUSE ? nearest(text.split(/(?<=[,;:()])\s+/)).join(" ") : text;
+  const clause = (
+    text: string,
+    nearest: (clauses: readonly string[]) => readonly string[],
+  ): string => (random.next() < CLAUSE ? nearest(text.split(/(?<=[,;:()])\s+/)).join(" ") : text);
   const [left = "", right = ""] = masked.split(MASK);
   const counted = countedNoun(right);
   const before = clause(left, (clauses) => longEnough(clauses.slice(-1), clauses.slice(-2)));

@@ -19,7 +19,9 @@ export function excerpt(
   const shared = extents.map(({ start, end }) => {
     const text = passage.text.slice(start, end);
     const answered = answers.some((answer) => text.includes(answer));
-    return answered ? new Set(wordsOf(text.toLowerCase()).filter((word) => asked.has(word))).size : -1;
+    return answered
+      ? new Set(wordsOf(text.toLowerCase()).filter((word) => asked.has(word))).size
+      : -1;
   });
   const most = Math.max(...shared);
   if (most < 0) return passage;

@@ -42,6 +42,7 @@ export function matricesOf(
 
   return {
     matrix,
-    encoderAttention: (block, part) => matrix(`encoder.block.${block}.layer.0.SelfAttention.${part}.weight`),
+    encoderAttention: (block, part) =>
+      matrix(`encoder.block.${block}.layer.0.SelfAttention.${part}.weight`),
   };
 }

@@ -27,7 +27,11 @@ export function widen(
     return numbers;
   }
 
-  function matrix(name: string, old: Float32Array, [rows, columns]: readonly number[]): Float32Array {
+  function matrix(
+    name: string,
+    old: Float32Array,
+    [rows, columns]: readonly number[],
+  ): Float32Array {
     const numbers = new Float32Array(rows! * columns!);
     const [oldRows, oldColumns] = oldShapes.get(name) as [number, number];
     const ofHead = (i: number): number =>

@@ -19,7 +19,12 @@ export function linear<T>(ops: Ops<T>, weight: T, x: T): T {
 /** Applies `weight` and gives every head its part: [batch, length, modelSize] -> [batch, heads, length, headSize]. */
 export function projectToHeads<T>({ ops, config }: LayerContext<T>, weight: T, x: T): T {
   const [batch, length] = ops.shape(x);
-  const heads = ops.reshape(linear(ops, weight, x), [batch!, length!, config.heads, config.headSize]);
+  const heads = ops.reshape(linear(ops, weight, x), [
+    batch!,
+    length!,
+    config.heads,
+    config.headSize,
+  ]);
   return ops.transpose(heads, [0, 2, 1, 3]);
 }
 
@@ -53,9 +58,15 @@ export function maskBias<T>(ops: Ops<T>, mask: T): T {
 }
 
 /** [..., modelSize] -> [..., modelSize]. */
-export function feedForward<T>({ ops, dropout }: LayerContext<T>, layer: FeedForwardParameters<T>, x: T): T {
+export function feedForward<T>(
+  { ops, dropout }: LayerContext<T>,
+  layer: FeedForwardParameters<T>,
+  x: T,
+): T {
   const inner = linear(ops, layer.inner, x);
   const activated =
-    layer.kind === "relu" ? ops.relu(inner) : ops.multiply(ops.geluTanh(linear(ops, layer.gate, x)), inner);
+    layer.kind === "relu"
+      ? ops.relu(inner)
+      : ops.multiply(ops.geluTanh(linear(ops, layer.gate, x)), inner);
   return linear(ops, layer.outer, dropout(activated));
 }

@@ -38,7 +38,9 @@ function bucketOf(config: ModelConfig, stack: "encoder" | "decoder", distance: n
       ? config.relativeBuckets
       : bucketOfLength(config.relativeBuckets, config.relativeMaxDistance, -distance);
   const half = config.relativeBuckets / 2;
-  return (distance > 0 ? half : 0) + bucketOfLength(half, config.relativeMaxDistance, Math.abs(distance));
+  return (
+    (distance > 0 ? half : 0) + bucketOfLength(half, config.relativeMaxDistance, Math.abs(distance))
+  );
 }
 
 function bucketOfLength(buckets: number, maxDistance: number, length: number): number {
@@ -55,7 +57,10 @@ function bucketOfLength(buckets: number, maxDistance: number, length: number): n
 export function relativeBias<T>(ops: Ops<T>, table: T, buckets: T): T {
   const [query, key] = ops.shape(buckets);
   const [, heads] = ops.shape(table);
-  const unseen = ops.expand(ops.constant({ data: Float32Array.of(MASKED), shape: [1, 1] }), [1, heads!]);
+  const unseen = ops.expand(ops.constant({ data: Float32Array.of(MASKED), shape: [1, 1] }), [
+    1,
+    heads!,
+  ]);
   const bias = ops.gather(ops.concat([table, unseen], 0), buckets); // [query, key, heads]
   return ops.reshape(ops.transpose(bias, [2, 0, 1]), [1, heads!, query!, key!]);
 }

@@ -73,12 +73,18 @@ export async function buildBm25(
     size: index.ids.length,
     search(query, topK, { accept, ...parameters } = {}) {
       const best = new TopK(topK);
-      forEachScored(index, scores, query, checkedParameters(parameters, defaults), (first, length) => {
-        for (let place = 0; place < length; place++) {
-          if (scores[place]! > 0 && (accept?.(index.ids[first + place]!) ?? true))
-            best.push(first + place, scores[place]!);
-        }
-      });
+      forEachScored(
+        index,
+        scores,
+        query,
+        checkedParameters(parameters, defaults),
+        (first, length) => {
+          for (let place = 0; place < length; place++) {
+            if (scores[place]! > 0 && (accept?.(index.ids[first + place]!) ?? true))
+              best.push(first + place, scores[place]!);
+          }
+        },
+      );
       return best
         .take()
         .slice(0, topK)
@@ -88,11 +94,17 @@ export async function buildBm25(
       ordinals ??= new Map(index.ids.map((id, ordinal) => [id, ordinal]));
       const wanted = ids.map((id) => ordinals!.get(id) ?? -1);
       const found = new Array<number>(ids.length).fill(0);
-      forEachScored(index, scores, query, checkedParameters(parameters, defaults), (first, length) => {
-        wanted.forEach((ordinal, i) => {
-          if (ordinal >= first && ordinal < first + length) found[i] = scores[ordinal - first]!;
-        });
-      });
+      forEachScored(
+        index,
+        scores,
+        query,
+        checkedParameters(parameters, defaults),
+        (first, length) => {
+          wanted.forEach((ordinal, i) => {
+            if (ordinal >= first && ordinal < first + length) found[i] = scores[ordinal - first]!;
+          });
+        },
+      );
       return found;
     },
   };
@@ -125,7 +137,10 @@ export function inverseDocumentFrequency(passages: number, frequency: number): n
 }
 
 /** Query terms that the index knows -> idf times occurrences in the query. */
-function termWeights({ ids, segments, vocabulary }: InvertedIndex, query: string): Map<number, number> {
+function termWeights(
+  { ids, segments, vocabulary }: InvertedIndex,
+  query: string,
+): Map<number, number> {
   const occurrences = new Map<number, number>();
   for (const term of analyse(query)) {
     const number = vocabulary.get(term);

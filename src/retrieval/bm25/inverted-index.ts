@@ -113,7 +113,13 @@ function invert(passages: readonly Uint32Array[], vocabularySize: number): Segme
       frequencies[posting] = Math.min(length, MAX_FREQUENCY);
     });
   });
-  return { lengths: Uint32Array.from(passages, ({ length }) => length), terms, starts, places, frequencies };
+  return {
+    lengths: Uint32Array.from(passages, ({ length }) => length),
+    terms,
+    starts,
+    places,
+    frequencies,
+  };
 }
 
 /** Calls `visit` for each run of equal terms. */

@@ -29,7 +29,9 @@ export async function openLexicalIndex(
   return {
     search(question, { topK, filter }) {
       const accept =
-        typeof filter === "function" ? (id: string) => filter(ordinals.get(id)!) : filter?.has.bind(filter);
+        typeof filter === "function"
+          ? (id: string) => filter(ordinals.get(id)!)
+          : filter?.has.bind(filter);
       return bm25
         .search(question, topK, { accept })
         .map(({ id, score }) => ({ id, ordinal: ordinals.get(id)!, score }));

@@ -17,7 +17,8 @@ export interface KeyDecoder {
 export const float32Decoder = (dimension: number): KeyDecoder => ({
   file: "keys.f32",
   tokenBytes: 4 * dimension,
-  decode: (bytes) => new Float32Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length / 4),
+  decode: (bytes) =>
+    new Float32Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length / 4),
 });
 
 /**
@@ -108,7 +109,10 @@ export function decodeKeys(
 ): Float32Array {
   const { dimension, centroids, parts, tables } = codebook;
   const layouts = new Map(
-    Array.from(tables, ([count, table]) => [count, { table, starts: partStarts(dimension, count) }]),
+    Array.from(tables, ([count, table]) => [
+      count,
+      { table, starts: partStarts(dimension, count) },
+    ]),
   );
   const idBytes = centroidBytes(codebook);
   const tokens = codeStarts(codes, codebook);

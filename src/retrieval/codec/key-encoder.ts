@@ -17,7 +17,11 @@ export async function openEncoder(codebook: Codebook): Promise<KeyEncoder> {
   const idBytes = centroidBytes(codebook);
   const rotation = await openRotation(axes, dimension);
   const finders = new Map<number, NearestFinder>();
-  const findNearest = async (rows: Float32Array, table: Float32Array, size: number): Promise<Uint32Array> => {
+  const findNearest = async (
+    rows: Float32Array,
+    table: Float32Array,
+    size: number,
+  ): Promise<Uint32Array> => {
     if (!finders.has(size)) finders.set(size, await openNearestFinder(size));
     return finders.get(size)!.nearest(rows, table);
   };
@@ -93,7 +97,11 @@ export function columnsOf(
 }
 
 /** By how much each row of `decoded`, [n, dimension], must be longer to be as long as that of `keys`: [n]. */
-export function lengthRatios(keys: Float32Array, decoded: Float32Array, dimension: number): Float32Array {
+export function lengthRatios(
+  keys: Float32Array,
+  decoded: Float32Array,
+  dimension: number,
+): Float32Array {
   return Float32Array.from({ length: keys.length / dimension }, (_, row) => {
     let [wanted, got] = [0, 0];
     for (let i = row * dimension; i < (row + 1) * dimension; i++) {

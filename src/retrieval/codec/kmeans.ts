@@ -17,7 +17,8 @@ export async function kMeans(
 ): Promise<Float32Array> {
   await using finder = await openNearestFinder(size);
   const rows = sample.length / size;
-  const spread = (c: number) => sample.subarray(Math.floor((c * rows) / count) * size).subarray(0, size);
+  const spread = (c: number) =>
+    sample.subarray(Math.floor((c * rows) / count) * size).subarray(0, size);
   const centroids = new Float32Array(count * size);
   for (let c = 0; c < count; c++) centroids.set(spread(c), c * size);
   for (let iteration = 0; iteration < ITERATIONS; iteration++) {
@@ -26,7 +27,8 @@ export async function kMeans(
     const { sums, members } = sumMembers(sample, size, nearest, count);
     for (let c = 0; c < count; c++)
       if (members[c] === 0) centroids.set(spread((c + iteration + 0.5) % count), c * size);
-      else for (let d = 0; d < size; d++) centroids[c * size + d] = sums[c * size + d]! / members[c]!;
+      else
+        for (let d = 0; d < size; d++) centroids[c * size + d] = sums[c * size + d]! / members[c]!;
   }
   return centroids;
 }

@@ -37,7 +37,13 @@ export async function openNearestFinder(size: number): Promise<NearestFinder> {
           rows: { data: withOnes(part, size), shape: [part.length / size, size + 1] },
           table: { data: columns, shape: [size + 1, groups * GROUP] },
         });
-        nearestOfGroups(found.subarray(first, first + step), part, table, size, maxima.data as Float32Array);
+        nearestOfGroups(
+          found.subarray(first, first + step),
+          part,
+          table,
+          size,
+          maxima.data as Float32Array,
+        );
       }
       return found;
     },

@@ -74,7 +74,10 @@ function secondMoments(rows: Float32Array, dimension: number): Float64Array[] {
  * Eigenvalues and orthonormal eigenvectors (rows) of a symmetric matrix, which is destroyed.
  * Source: Golub and Van Loan, Matrix Computations, section 8.5 (cyclic Jacobi).
  */
-function eigen(matrix: Float64Array[], size: number): { values: number[]; vectors: Float64Array[] } {
+function eigen(
+  matrix: Float64Array[],
+  size: number,
+): { values: number[]; vectors: Float64Array[] } {
   const vectors = Array.from({ length: size }, (_, i) => new Float64Array(size).fill(1, i, i + 1));
   for (let sweep = 0; sweep < SWEEPS; sweep++)
     for (let p = 0; p < size; p++)
@@ -94,7 +97,14 @@ function eigen(matrix: Float64Array[], size: number): { values: number[]; vector
   return { values: matrix.map((row, i) => row[i]!), vectors };
 }
 
-function turn(a: Float64Array, i: number, b: Float64Array, j: number, cosine: number, sine: number): void {
+function turn(
+  a: Float64Array,
+  i: number,
+  b: Float64Array,
+  j: number,
+  cosine: number,
+  sine: number,
+): void {
   const [x, y] = [a[i]!, b[j]!];
   a[i] = cosine * x - sine * y;
   b[j] = sine * x + cosine * y;

@@ -1,7 +1,13 @@
 /** Learns a codebook (codec.ts) from a sample of keys. */
 
 import { type Bits, type Codebook, decodeKeys, ENTRIES, partCounts, partStarts } from "./codec.ts";
-import { columnsOf, lengthRatios, NO_RATIOS, openEncoder, subtractCentroids } from "./key-encoder.ts";
+import {
+  columnsOf,
+  lengthRatios,
+  NO_RATIOS,
+  openEncoder,
+  subtractCentroids,
+} from "./key-encoder.ts";
 import { kMeans } from "./kmeans.ts";
 import { openNearestFinder } from "./nearest.ts";
 import { balancedAxes, rotate } from "./opq-rotation.ts";
@@ -41,9 +47,19 @@ export async function trainCodebook(
     const rows = Array.from(chosen.keys()).filter((i) => parts[nearest[chosen[i]!]!] === width);
     tables.set(width, await trainTable(rotated, rows, dimension, width, signal));
   }
-  const codebook = { bits, dimension, axes, centroids: rotate(centroids, axes, dimension), parts, tables };
+  const codebook = {
+    bits,
+    dimension,
+    axes,
+    centroids: rotate(centroids, axes, dimension),
+    parts,
+    tables,
+  };
   const keys = columnsOf(sample, chosen, dimension, 0, dimension);
-  return { ...codebook, ratios: await trainRatios(keys, { ...codebook, ratios: NO_RATIOS }, signal) };
+  return {
+    ...codebook,
+    ratios: await trainRatios(keys, { ...codebook, ratios: NO_RATIOS }, signal),
+  };
 }
 
 async function nearestCentroids(
@@ -68,7 +84,8 @@ function chooseParts(
   const squares = new Float64Array(count);
   for (const [row, centroid] of nearest.entries()) {
     members[centroid]!++;
-    for (let i = row * dimension; i < (row + 1) * dimension; i++) squares[centroid]! += left[i]! * left[i]!;
+    for (let i = row * dimension; i < (row + 1) * dimension; i++)
+      squares[centroid]! += left[i]! * left[i]!;
   }
   const means = squares.map((square, centroid) => square / Math.max(1, members[centroid]!));
   const longestFirst = Array.from(means.keys()).sort((a, b) => means[b]! - means[a]!);
@@ -114,7 +131,12 @@ async function trainRatios(
 ): Promise<Float32Array> {
   await using encoder = await openEncoder(codebook);
   const decoded = decodeKeys(await encoder.encode(keys), codebook);
-  return await kMeans(repeated(lengthRatios(keys, decoded, codebook.dimension), 1), 1, ENTRIES, signal);
+  return await kMeans(
+    repeated(lengthRatios(keys, decoded, codebook.dimension), 1),
+    1,
+    ENTRIES,
+    signal,
+  );
 }
 
 /** k-means wants a row for each of its 256 centroids: a tiny sample is repeated. */

@@ -87,7 +87,8 @@ async function trainingKeys(
   const numbers: number[] = [];
   for (let p = 0; p < passages; p++) {
     signal?.throwIfAborted();
-    for (const number of await store.keys(Math.floor((p * ordinalCount) / passages))) numbers.push(number);
+    for (const number of await store.keys(Math.floor((p * ordinalCount) / passages)))
+      numbers.push(number);
   }
   const keys = numbers.length / dimension;
   if (keys >= centroids) return numbers;
@@ -118,7 +119,11 @@ const NPROBE_AT = 45;
  */
 function withProbes(Index: Faiss["Index"], empty: FaissIndex, nprobe: number): FaissIndex {
   const bytes = empty.toBuffer();
-  for (let mark = bytes.indexOf(HEADER_MARK); mark >= 0; mark = bytes.indexOf(HEADER_MARK, mark + 1)) {
+  for (
+    let mark = bytes.indexOf(HEADER_MARK);
+    mark >= 0;
+    mark = bytes.indexOf(HEADER_MARK, mark + 1)
+  ) {
     const start = mark - MARK_AT;
     if (bytes.toString("latin1", start, start + 2) === "Iw")
       bytes.writeBigUInt64LE(BigInt(nprobe), start + NPROBE_AT);

@@ -58,14 +58,21 @@ async function searchOne(
       if (isOut(bound)) break;
       if (!accept(ordinal)) continue;
       if (!scored.has(ordinal))
-        scored.set(ordinal, { ordinal, score: avgMax(question, await store.keys(ordinal), store.dimension) });
+        scored.set(ordinal, {
+          ordinal,
+          score: avgMax(question, await store.keys(ordinal), store.dimension),
+        });
       best = insert(best, scored.get(ordinal)!, topK);
     }
     if (all || isOut(unseen)) return best;
   }
 }
 
-function insert(best: readonly ScoredPassage[], passage: ScoredPassage, topK: number): ScoredPassage[] {
+function insert(
+  best: readonly ScoredPassage[],
+  passage: ScoredPassage,
+  topK: number,
+): ScoredPassage[] {
   const at = best.findLastIndex((other) => byScore(other, passage) < 0) + 1;
   return at < topK ? best.toSpliced(at, 0, passage).slice(0, topK) : [...best];
 }

@@ -56,7 +56,10 @@ export async function loadFaiss(): Promise<Faiss> {
 export async function fillIndex(
   index: FaissIndex,
   store: KeyStore,
-  { onTokens, signal }: { onTokens?: (tokens: number) => void; signal?: AbortSignal | undefined } = {},
+  {
+    onTokens,
+    signal,
+  }: { onTokens?: (tokens: number) => void; signal?: AbortSignal | undefined } = {},
 ): Promise<FilledIndex> {
   const passageOf = new Uint32Array(store.keyCount);
   let token = 0;

@@ -7,7 +7,15 @@ import type { IndexHeader, Manifest } from "../index/format/manifest.ts";
 import type { Segment } from "../index/format/segment.ts";
 import { type KeyPiece, openStore } from "../index/format/store.ts";
 import { openState } from "../open-index.ts";
-import { connect, type Lance, lanceError, loadLance, segmentNumber, stateTag, TABLE } from "./lance.ts";
+import {
+  connect,
+  type Lance,
+  lanceError,
+  loadLance,
+  segmentNumber,
+  stateTag,
+  TABLE,
+} from "./lance.ts";
 
 export interface LanceExportOptions {
   /** Where the table is or will be: a folder, or a place in an object store, such as `s3://bucket/folder`. */
@@ -88,7 +96,11 @@ async function exportSegments(
 }
 
 /** The table at `uri`; a new one where there is none. */
-async function openTable(lance: Lance, { fingerprint, dimension }: IndexHeader, uri: string): Promise<Table> {
+async function openTable(
+  lance: Lance,
+  { fingerprint, dimension }: IndexHeader,
+  uri: string,
+): Promise<Table> {
   const connection = await connect(lance, uri);
   const table = (await connection.tableNames()).includes(TABLE)
     ? await connection.openTable(TABLE)
@@ -168,7 +180,11 @@ function rowsOf(
   for (const [p, ordinal] of ordinals.entries()) passages.fill(ordinal, starts[p]!, starts[p + 1]!);
   const integers = (data: Uint32Array) => arrow.makeData({ type: new arrow.Uint32(), data });
   const numbers = arrow.makeData({ type: new arrow.Float32(), data: keys });
-  const lists = arrow.makeData({ type: schema.fields[2]!.type as FixedSizeList, length, child: numbers });
+  const lists = arrow.makeData({
+    type: schema.fields[2]!.type as FixedSizeList,
+    length,
+    child: numbers,
+  });
   const children = [integers(new Uint32Array(length).fill(segment)), integers(passages), lists];
   return new arrow.RecordBatch(
     schema,
@@ -186,7 +202,9 @@ async function partition({ lancedb }: Lance, table: Table, dimension: number): P
     await table.optimize({ cleanupOlderThan: new Date(0) }); // versions with a tag may not be removed
   } else if ((await table.countRows()) >= FEWEST_INDEXED) {
     const numSubVectors = dimension % 4 === 0 ? dimension / 4 : dimension;
-    await table.createIndex("key", { config: lancedb.Index.ivfPq({ distanceType: "dot", numSubVectors }) });
+    await table.createIndex("key", {
+      config: lancedb.Index.ivfPq({ distanceType: "dot", numSubVectors }),
+    });
   }
 }
 

@@ -80,7 +80,11 @@ async function findTokens(
 ): Promise<TokenHits[]> {
   const found = await query.toArrow();
   const column = (name: string) => found.getChild(name)?.toArray() as ArrayLike<number> | undefined;
-  const [tokens, segments, passages] = [column("query_index"), column("segment")!, column("passage")!];
+  const [tokens, segments, passages] = [
+    column("query_index"),
+    column("segment")!,
+    column("passage")!,
+  ];
   const distances = column("_distance")!; // 1 - product
   const hits = Array.from({ length: questionTokens }, () => ({
     ordinals: [] as number[],

@@ -20,7 +20,13 @@ export function avgMax(question: Float32Array, passage: Float32Array, dimension:
 }
 
 /** The product of `size` numbers of `a` from `i` on with those of `b` from `j` on, summed in float64 from first to last. */
-export function dotProduct(a: Float32Array, i: number, b: Float32Array, j: number, size: number): number {
+export function dotProduct(
+  a: Float32Array,
+  i: number,
+  b: Float32Array,
+  j: number,
+  size: number,
+): number {
   let sum = 0;
   for (let d = 0; d < size; d++) sum += a[i + d]! * b[j + d]!;
   return sum;

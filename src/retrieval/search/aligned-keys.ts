@@ -45,7 +45,10 @@ export function openAlignedKeys(store: KeyStore, memoryLimit: number): AlignedKe
       const piece = keptOf[ordinal];
       if (!piece) return store.keys(ordinal);
       const row = ordinal - piece.ordinals[0]!;
-      return piece.keys.subarray(piece.starts[row]! * dimension, piece.starts[row + 1]! * dimension);
+      return piece.keys.subarray(
+        piece.starts[row]! * dimension,
+        piece.starts[row + 1]! * dimension,
+      );
     },
   };
 }

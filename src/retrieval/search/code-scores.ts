@@ -75,7 +75,9 @@ export class CodeScorer {
     const { exports } = new WebAssembly.Instance(kernel, { env: { memory: this.#memory } });
     this.#sumOfMaxima = exports.sumOfMaxima as SumOfMaxima;
     const greatest = Math.max(...ratios);
-    new Int16Array(this.#memory.buffer).set(ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)));
+    new Int16Array(this.#memory.buffer).set(
+      ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)),
+    );
     new Uint8Array(this.#memory.buffer).set(parts, this.#parts);
   }
 
@@ -107,7 +109,15 @@ export class CodeScorer {
     const idBytes = centroidBytes(this.#codebook);
     let sum = 0;
     for (let group = this.#groups; group < this.#codes; group += this.#groupBytes)
-      sum += this.#sumOfMaxima(this.#codes, end, idBytes, this.#parts, group, 0, group + this.#rows);
+      sum += this.#sumOfMaxima(
+        this.#codes,
+        end,
+        idBytes,
+        this.#parts,
+        group,
+        0,
+        group + this.#rows,
+      );
     return (sum * this.#unit) / this.#questionTokens;
   }
 
@@ -124,12 +134,14 @@ export class CodeScorer {
     const numbers = new Int16Array(this.#memory.buffer);
     const starts = new Uint32Array(this.#memory.buffer, group, this.#codebook.dimension + 1);
     let at = (group + this.#rows) / 2 + (i % LANES);
-    for (let c = 0; c < centroids.length; c++, at += LANES) numbers[at] = Math.round(centroids[c]! * scale);
+    for (let c = 0; c < centroids.length; c++, at += LANES)
+      numbers[at] = Math.round(centroids[c]! * scale);
     let table = group + this.#tables;
     for (const [parts, products] of entries) {
       starts[parts] = table;
       table += parts * ENTRIES * ROW_BYTES;
-      for (let e = 0; e < products.length; e++, at += LANES) numbers[at] = Math.round(products[e]! * scale);
+      for (let e = 0; e < products.length; e++, at += LANES)
+        numbers[at] = Math.round(products[e]! * scale);
     }
   }
 

@@ -46,7 +46,12 @@ export async function rescore(
 ): Promise<ScoredPassage[]> {
   const best = new TopK(topK);
   for await (const piece of gatherPieces(store, ordinals)) {
-    const scores = exactScores(question, piece, await products.multiply(question, piece.keys), store);
+    const scores = exactScores(
+      question,
+      piece,
+      await products.multiply(question, piece.keys),
+      store,
+    );
     for (const [p, ordinal] of piece.ordinals.entries()) best.push(ordinal, scores[p]!);
   }
   return best.take().slice(0, topK);

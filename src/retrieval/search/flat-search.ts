@@ -128,12 +128,18 @@ function collect(
   for (const { tokens, best } of questions) {
     sums.fill(0);
     for (const end = row + tokens; row < end; row++) addMaxima(sums, maxima, row * runs, firstRuns);
-    for (const [p, ordinal] of ordinals.entries()) if (accept(ordinal)) best.push(ordinal, sums[p]! / tokens);
+    for (const [p, ordinal] of ordinals.entries())
+      if (accept(ordinal)) best.push(ordinal, sums[p]! / tokens);
   }
 }
 
 /** Adds to `sums[p]` the maximum of `values` from `offset + starts[p]` up to `offset + starts[p + 1]`. */
-function addMaxima(sums: Float64Array, values: Float32Array, offset: number, starts: Uint32Array): void {
+function addMaxima(
+  sums: Float64Array,
+  values: Float32Array,
+  offset: number,
+  starts: Uint32Array,
+): void {
   for (let p = 0; p < sums.length; p++) {
     const end = offset + starts[p + 1]!;
     let best = -Infinity;

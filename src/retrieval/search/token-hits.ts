@@ -37,6 +37,9 @@ export function scoreByHits(hits: readonly TokenHits[]): { seen: ScoredPassage[]
     }
   }
   const unseen = missing / hits.length;
-  const seen = Array.from(gains, ([ordinal, gain]) => ({ ordinal, score: unseen + gain / hits.length }));
+  const seen = Array.from(gains, ([ordinal, gain]) => ({
+    ordinal,
+    score: unseen + gain / hits.length,
+  }));
   return { seen: seen.sort(byScore), unseen };
 }

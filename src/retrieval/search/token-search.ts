@@ -85,6 +85,7 @@ async function findCandidates(
 
 function acceptedOrdinals({ ordinalCount }: KeyStore, accept: Search["accept"]): Uint32Array {
   const ordinals: number[] = [];
-  for (let ordinal = 0; ordinal < ordinalCount; ordinal++) if (accept(ordinal)) ordinals.push(ordinal);
+  for (let ordinal = 0; ordinal < ordinalCount; ordinal++)
+    if (accept(ordinal)) ordinals.push(ordinal);
   return Uint32Array.from(ordinals);
 }

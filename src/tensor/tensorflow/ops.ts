@@ -48,7 +48,9 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
     split: (x, axis, parts) => (parts.length === 1 ? [x] : tf.split(x, sizes(parts), axis)),
     slice(x, axis, start, end) {
       const along = axisOf(axis, x.rank);
-      const begin = x.shape.map((size, i) => (i === along ? (start < 0 ? start + size : start) : 0));
+      const begin = x.shape.map((size, i) =>
+        i === along ? (start < 0 ? start + size : start) : 0,
+      );
       return tf.slice(x, begin, sizes(slicedShape(x.shape, along, start, end)));
     },
     // The tape's own gradient compares every index with every row.
@@ -71,7 +73,8 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
         ),
       ),
     // TensorFlow.js has oneHot for a depth of 2 and more.
-    oneHot: (indices, depth) => ops.equal(tf.expandDims(indices, -1), tf.range(0, depth, 1, "int32")),
+    oneHot: (indices, depth) =>
+      ops.equal(tf.expandDims(indices, -1), tf.range(0, depth, 1, "int32")),
 
     sum: (x, axes, { keep = false } = {}) => tf.sum(x, [...axes], keep),
     mean: (x, axes, { keep = false } = {}) => tf.mean(x, [...axes], keep),

@@ -17,10 +17,22 @@ export interface CardContent {
 }
 
 /** Options that say nothing of the model. */
-const NOT_SHOWN = new Set(["model", "corpus", "out", "signal", "resume", "dryRun", "tagger", "devQuestions"]);
+const NOT_SHOWN = new Set([
+  "model",
+  "corpus",
+  "out",
+  "signal",
+  "resume",
+  "dryRun",
+  "tagger",
+  "devQuestions",
+]);
 
 /** Writes the card in one step. @throws {InputError} where the disk refuses. */
-export async function writeModelCard(options: ResolvedAdaptOptions, content: CardContent): Promise<void> {
+export async function writeModelCard(
+  options: ResolvedAdaptOptions,
+  content: CardContent,
+): Promise<void> {
   const { plan, training, corpus, data } = content;
   const shown = Object.entries(options).filter(
     ([name, value]) => !NOT_SHOWN.has(name) && value !== undefined,
@@ -57,7 +69,10 @@ ${figures(training)}
 
 ${table(
   ["option", "value"],
-  shown.map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]),
+  shown.map(([name, value]) => [
+    name,
+    typeof value === "object" ? JSON.stringify(value) : String(value),
+  ]),
 )}
 `;
   await replaceFile(join(options.out, "README.md"), (handle) => handle.writeFile(text));

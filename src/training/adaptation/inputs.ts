@@ -34,7 +34,9 @@ export async function readInputs(
   const { data, dev, queries, qrels, seed = 0, signal } = options;
   const questions = data === undefined ? [] : await readQuestionsAbout(corpus, data, signal);
   const watched =
-    dev === undefined ? undefined : (await readQuestionsAbout(corpus, dev, signal)).slice(0, MAX_HELD_OUT);
+    dev === undefined
+      ? undefined
+      : (await readQuestionsAbout(corpus, dev, signal)).slice(0, MAX_HELD_OUT);
   const labelled =
     queries === undefined || qrels === undefined ? [] : await readLabels(queries, qrels, corpus);
   return {
@@ -44,7 +46,11 @@ export async function readInputs(
   };
 }
 
-async function readLabels(queries: string, qrels: string, corpus: CorpusSurvey): Promise<LabelledQuery[]> {
+async function readLabels(
+  queries: string,
+  qrels: string,
+  corpus: CorpusSurvey,
+): Promise<LabelledQuery[]> {
   const texts = new Map((await readQuestions(queries)).map(({ id, question }) => [id, question]));
   return labelledQueries(texts, await readQrels(qrels), new Set(corpus.ids));
 }

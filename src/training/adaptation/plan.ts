@@ -94,7 +94,9 @@ export async function planAdaptation(
 /** How often the model finds close passages, at most. */
 function refreshesOf({ refresh, refreshSteps, iterations, steps }: ResolvedAdaptOptions): number {
   if (refresh === "none") return 0;
-  return refresh === "iterations" ? iterations - 1 : Math.floor((iterations * steps - 1) / refreshSteps);
+  return refresh === "iterations"
+    ? iterations - 1
+    : Math.floor((iterations * steps - 1) / refreshSteps);
 }
 
 /** How often the corpus is indexed: for close passages, once for all of them where keys stay as they are, and in the end. */
@@ -135,7 +137,9 @@ async function meanLengths(
     characters: mean(characters),
     unknown: mean(unknown) / mean(tokens),
     question: mean(samples.map(({ question }) => retrievalQuestionIds(tokenizer, question).length)),
-    answer: mean(samples.map(({ answer }) => Math.min(maxAnswerTokens, tokenizer.encode(answer).length + 1))),
+    answer: mean(
+      samples.map(({ answer }) => Math.min(maxAnswerTokens, tokenizer.encode(answer).length + 1)),
+    ),
   };
 }
 
@@ -152,7 +156,15 @@ export function workOf(
   }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide">,
   lengths: Pick<Lengths, "passage" | "question" | "answer">,
 ): { step: number; passage: number; parameters: number } {
-  const { encoderLayers, retrievalLayer, decoderLayers, heads, headSize, modelSize, vocabularySize } = config;
+  const {
+    encoderLayers,
+    retrievalLayer,
+    decoderLayers,
+    heads,
+    headSize,
+    modelSize,
+    vocabularySize,
+  } = config;
   const shapes = [...parameterShapes(config)];
   const sizeOf = (part: string): number =>
     shapes
@@ -163,16 +175,21 @@ export function workOf(
   const attention = (length: number): number => 4 * length * heads * headSize;
   const pair = lengths.question + lengths.passage;
   const pairs = questions * candidatesPerQuestion;
-  const lower = (length: number): number => retrievalLayer * length * (2 * block + attention(length));
+  const lower = (length: number): number =>
+    retrievalLayer * length * (2 * block + attention(length));
   const upper = (encoderLayers - retrievalLayer) * pair * (2 * block + attention(pair));
   const reading = decoderLayers * pair * 2 * cross;
   const written = sizeOf("decoder.block.") - decoderLayers * cross + vocabularySize * modelSize;
   const writing =
-    questions * lengths.answer * (2 * written + decoderLayers * attention(candidatesPerQuestion * pair));
+    questions *
+    lengths.answer *
+    (2 * written + decoderLayers * attention(candidatesPerQuestion * pair));
   const asked = questions * lower(lengths.question);
   const lowerAll = pairs * lower(lengths.passage) + 2 * asked;
   const forward = lowerAll + pairs * (upper + reading) + writing;
-  const trained = querySide ? forward + (FORWARD_AND_BACKWARD - 1) * asked : FORWARD_AND_BACKWARD * forward;
+  const trained = querySide
+    ? forward + (FORWARD_AND_BACKWARD - 1) * asked
+    : FORWARD_AND_BACKWARD * forward;
   return {
     step: trained + lowerAll, // the gradient cache runs the lower layers once more
     passage: lower(lengths.passage),

@@ -26,7 +26,9 @@ export async function adaptationSamples(
 ): Promise<AdaptationSample[]> {
   return [
     ...(sources.includes("spans") ? await maskedSamples(options, corpus) : []),
-    ...questions.training.slice(0, SAMPLES).map(({ question, answers }) => sample(question, answers[0]!)),
+    ...questions.training
+      .slice(0, SAMPLES)
+      .map(({ question, answers }) => sample(question, answers[0]!)),
     ...(await labelSamples(options, corpus, labelled.training.slice(0, SAMPLES))),
   ];
 }
@@ -37,9 +39,14 @@ async function maskedSamples(
 ): Promise<AdaptationSample[]> {
   const samples: AdaptationSample[] = [];
   const wanted = corpus.ids.length; // one of each passage, so that the first few passages will do
-  for await (const masked of sampledSentences(readPassages(file, signal), corpus, { wanted, seed, tagger })) {
+  for await (const masked of sampledSentences(readPassages(file, signal), corpus, {
+    wanted,
+    seed,
+    tagger,
+  })) {
     const { question, entity } = masked;
-    if (samples.push({ question, answer: entity, text: formatMaskedSentence(masked) }) === SAMPLES) break;
+    if (samples.push({ question, answer: entity, text: formatMaskedSentence(masked) }) === SAMPLES)
+      break;
   }
   return samples;
 }
@@ -53,7 +60,10 @@ async function labelSamples(
   const ids = queries.flatMap(({ relevant }) => relevant.map(({ passageId }) => passageId));
   const passages = await pickPassages(file, ids, corpus.digest, signal);
   return queries.map((query) => {
-    const { question, answer } = retrievalExample(query, (id) => passages.get(id)!, { seed, step: 0 });
+    const { question, answer } = retrievalExample(query, (id) => passages.get(id)!, {
+      seed,
+      step: 0,
+    });
     return sample(question, answer);
   });
 }

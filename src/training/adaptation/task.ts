@@ -8,7 +8,12 @@ import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import { readPassages } from "../../text/read-passages.ts";
 import { type CorpusSurvey, pickPassages } from "../data/corpus.ts";
 import { labelTask } from "../data/label-task.ts";
-import { keptMaskedSentences, LOOKED_AT, MAX_PER_PASSAGE, maskedTask } from "../data/masked-task.ts";
+import {
+  keptMaskedSentences,
+  LOOKED_AT,
+  MAX_PER_PASSAGE,
+  maskedTask,
+} from "../data/masked-task.ts";
 import { type MixedPart, mixedTask } from "../data/mixed-task.ts";
 import { questionTask } from "../data/question-task.ts";
 import type { MonitoredQuestion, RetrievalMonitor, TrainingTask } from "../data/task.ts";
@@ -48,7 +53,10 @@ function drawn(
 }
 
 /** How many masked sentences are made for a run. */
-export function wantedSentences(options: ResolvedAdaptOptions, sources: readonly SourceName[]): number {
+export function wantedSentences(
+  options: ResolvedAdaptOptions,
+  sources: readonly SourceName[],
+): number {
   return Math.max(
     MIN_MONITOR_SENTENCES,
     Math.min(MAX_SENTENCES, LOOKED_AT * drawn(options, sources, "spans")),
@@ -71,7 +79,9 @@ export async function* adaptationTask(
     questions: () => questionTask(options, corpus, questions.training),
     labels: () => labelTask(options, corpus, labelled.training),
   };
-  const parts = sources.map((name): MixedPart => ({ name, weight: weights[name] ?? 1, task: tasks[name]() }));
+  const parts = sources.map(
+    (name): MixedPart => ({ name, weight: weights[name] ?? 1, task: tasks[name]() }),
+  );
   const task = mixedTask(parts, { examples: steps * perStep, seed });
   yield { type: "stage", name: "choosing what retrieval is watched with" };
   const monitor = await retrievalMonitor(options, corpus, {
@@ -84,7 +94,9 @@ export async function* adaptationTask(
       ...(await withRelevant(options, corpus, questions.heldOut)),
     ],
   });
-  const digest = createHash("sha256").update(JSON.stringify([task.digest, monitor.questions, monitor.every]));
+  const digest = createHash("sha256").update(
+    JSON.stringify([task.digest, monitor.questions, monitor.every]),
+  );
   return {
     ...task,
     digest: digest.digest("hex"),
@@ -99,7 +111,10 @@ export async function* adaptationTask(
 async function retrievalMonitor(
   options: ResolvedAdaptOptions,
   corpus: CorpusSurvey,
-  { sentences, known }: { sentences: readonly SentenceWithMask[]; known: readonly MonitoredQuestion[] },
+  {
+    sentences,
+    known,
+  }: { sentences: readonly SentenceWithMask[]; known: readonly MonitoredQuestion[] },
 ): Promise<RetrievalMonitor> {
   const ofPassage = new Map(sentences.map((masked) => [masked.passageId, masked]));
   const random = createRandom(options.seed, "probe");
@@ -129,7 +144,9 @@ async function withRelevant(
   const others = questions.filter(({ passageId }) => passageId === undefined);
   if (others.length === 0) return asked;
   const bm25 = await buildBm25(readPassages(options.corpus), options);
-  const found = others.map(({ question }) => bm25.search(question, MONITOR_DEPTH).map(({ id }) => id));
+  const found = others.map(({ question }) =>
+    bm25.search(question, MONITOR_DEPTH).map(({ id }) => id),
+  );
   const passages = await pickPassages(options.corpus, found.flat(), corpus.digest, options.signal);
   const searched = others.map(({ question, answers }, i) => ({
     question,

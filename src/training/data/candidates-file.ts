@@ -49,14 +49,19 @@ export async function readCandidates(file: string, source: CandidatesSource): Pr
       continue;
     }
     const { data } = line.safeParse(value);
-    if (data?.id !== source.questions[close.length]?.id || !data) throw damaged(`${file}:${number}`);
+    if (data?.id !== source.questions[close.length]?.id || !data)
+      throw damaged(`${file}:${number}`);
     close.push(data.passages);
   }
   if (!header || close.length !== source.questions.length) throw damaged(file);
   return close;
 }
 
-const headerOf = ({ questions, count, corpus }: CandidatesSource): Record<string, string | number> => ({
+const headerOf = ({
+  questions,
+  count,
+  corpus,
+}: CandidatesSource): Record<string, string | number> => ({
   format: "reatt-close-passages",
   version: 1,
   count,

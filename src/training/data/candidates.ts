@@ -69,15 +69,29 @@ export const givenCandidates: CandidateRetriever = async (questions, topK) =>
   questions.map(({ id, contexts }) => {
     if (contexts) return contexts.slice(0, topK);
     const where = `question ${excerpt(id)}`;
-    throw new InputError({ where, expected: "contexts", got: "none", remedy: "take them from BM25" });
+    throw new InputError({
+      where,
+      expected: "contexts",
+      got: "none",
+      remedy: "take them from BM25",
+    });
   });
 
-function withOwn(found: readonly string[], own: string | undefined, count: number): readonly string[] {
+function withOwn(
+  found: readonly string[],
+  own: string | undefined,
+  count: number,
+): readonly string[] {
   const best = found.slice(0, count);
   return own === undefined || best.includes(own) ? best : [...best.slice(0, count - 1), own];
 }
 
-function complete(found: readonly string[], count: number, ids: readonly string[], random: Random): string[] {
+function complete(
+  found: readonly string[],
+  count: number,
+  ids: readonly string[],
+  random: Random,
+): string[] {
   const distinct = new Set(found);
   while (distinct.size < count) distinct.add(ids[random.integer(ids.length)]!);
   return [...distinct];

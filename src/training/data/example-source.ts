@@ -84,7 +84,10 @@ export function lengthBucketedSample(
   source: ExampleSource,
   { seed, step, count }: { readonly seed: string; readonly step: number; readonly count: number },
 ): number[] {
-  const steps = Math.min(STEPS_OF_POOL, Math.max(1, Math.floor(source.size / (POOLS_OF_EPOCH * count))));
+  const steps = Math.min(
+    STEPS_OF_POOL,
+    Math.max(1, Math.floor(source.size / (POOLS_OF_EPOCH * count))),
+  );
   return partsOfPool(source, seed, Math.floor(step / steps), steps, count)[step % steps]!;
 }
 
@@ -118,7 +121,8 @@ export function drawIndexes(
 
 /** Sorted by length, so that chunks are padded little. */
 export function longestFirst(examples: readonly TokenExample[]): TokenExample[] {
-  const longest = ({ passages }: TokenExample): number => Math.max(...passages.map(({ length }) => length));
+  const longest = ({ passages }: TokenExample): number =>
+    Math.max(...passages.map(({ length }) => length));
   return examples.toSorted((a, b) => longest(b) - longest(a));
 }
 

@@ -31,7 +31,8 @@ export function labelTask(
           answers: relevant.map(({ passageId, label }) => `${label} ${passageId}`),
         })),
         count,
-        search: async () => search ?? bm25Candidates(await buildBm25(readPassages(options.corpus), options)),
+        search: async () =>
+          search ?? bm25Candidates(await buildBm25(readPassages(options.corpus), options)),
       });
       const relevant = asked.flatMap((query) => query.relevant.map(({ passageId }) => passageId));
       const needed = [...close.flat(), ...relevant];
@@ -46,7 +47,12 @@ export function labelTask(
           const { question, answer } = drawn;
           const found = read.map((id) => passages.get(id)!);
           const relevant = read.indexOf(drawn.passageId);
-          return { question, answer, relevant, passages: withNullPassages(found, candidatesPerQuestion) };
+          return {
+            question,
+            answer,
+            relevant,
+            passages: withNullPassages(found, candidatesPerQuestion),
+          };
         },
       };
     },

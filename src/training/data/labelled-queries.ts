@@ -45,10 +45,18 @@ export function labelledQueries(
   passages: { has(passageId: string): boolean },
 ): LabelledQuery[] {
   refuseUnknown("query", labels.keys(), queries);
-  refuseUnknown("passage", new Set([...labels.values()].flatMap((judged) => [...judged.keys()])), passages);
+  refuseUnknown(
+    "passage",
+    new Set([...labels.values()].flatMap((judged) => [...judged.keys()])),
+    passages,
+  );
   const labelled = [...labels].map(([id, judged]): LabelledQuery => {
     const relevant = [...judged].map(([passageId, label]) => ({ passageId, label }));
-    return { id, question: queries.get(id) as string, relevant: relevant.filter(({ label }) => label > 0) };
+    return {
+      id,
+      question: queries.get(id) as string,
+      relevant: relevant.filter(({ label }) => label > 0),
+    };
   });
   const usable = labelled.filter((query) => query.relevant.length > 0);
   if (usable.length > 0) return usable;
@@ -90,5 +98,10 @@ export function retrievalExample(
   const drawn = query.relevant[random.integer(query.relevant.length)];
   if (drawn === undefined) throw new RangeError(`query ${query.id} has no relevant passage`);
   const { passageId, label } = drawn;
-  return { question: query.question, answer: relevanceTarget(label, passage(passageId)), passageId, label };
+  return {
+    question: query.question,
+    answer: relevanceTarget(label, passage(passageId)),
+    passageId,
+    label,
+  };
 }

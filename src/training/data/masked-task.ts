@@ -62,8 +62,14 @@ export async function* keptMaskedSentences(
   if (!resume || !existsSync(path)) {
     yield { type: "stage", name: "masking sentences", total: corpus.ids.length };
     yield* reporting<ProgressEvent, void>((report) => {
-      const passages = counted(readPassages(file, signal), (done) => report({ type: "progress", done }));
-      return writeMaskedSentences(path, source, sampledSentences(passages, corpus, { wanted, seed, tagger }));
+      const passages = counted(readPassages(file, signal), (done) =>
+        report({ type: "progress", done }),
+      );
+      return writeMaskedSentences(
+        path,
+        source,
+        sampledSentences(passages, corpus, { wanted, seed, tagger }),
+      );
     });
   }
   return readMaskedSentences(path, source, readPassages(file, signal));
@@ -78,7 +84,10 @@ export function sampledSentences(
   const size = corpus.ids.length;
   const perPassage = Math.max(1, Math.min(MAX_PER_PASSAGE, Math.ceil(wanted / size)));
   const share = wanted / (size * perPassage);
-  const taken = filtered(passages, ({ id }) => createRandom(seed, "passages to mask", id).next() < share);
+  const taken = filtered(
+    passages,
+    ({ id }) => createRandom(seed, "passages to mask", id).next() < share,
+  );
   return maskedSentences(taken, { perPassage, seed, ...(tagger && { tagger }) });
 }
 
@@ -98,7 +107,10 @@ export function maskedTask(
   masking: MaskingTaskOptions,
 ): TrainingTask {
   const { candidatesPerQuestion, seed, steps, questions: perStep, signal } = options;
-  const count = Math.max(candidatesPerQuestion, Math.min(candidatesPerQuestion + SPARE, corpus.ids.length));
+  const count = Math.max(
+    candidatesPerQuestion,
+    Math.min(candidatesPerQuestion + SPARE, corpus.ids.length),
+  );
   return {
     digest: digestSentences(sentences, masking),
     async *prepare(iteration, search) {
@@ -109,7 +121,8 @@ export function maskedTask(
         questions: chosen.map((masked) => asQuestion(masked, masking.sourcePassage)),
         count,
         search: async () =>
-          search ?? withoutMask(bm25Candidates(await buildBm25(readPassages(options.corpus), options))),
+          search ??
+          withoutMask(bm25Candidates(await buildBm25(readPassages(options.corpus), options))),
       });
       const passages = await pickPassages(options.corpus, close.flat(), corpus.digest, signal);
       const readWith = (index: number): Passage[] =>
@@ -120,7 +133,8 @@ export function maskedTask(
           masking,
         );
       const all = [...chosen.keys()];
-      const isAnswered = (index: number): boolean => isReadIn(readWith(index), chosen[index]!.entity);
+      const isAnswered = (index: number): boolean =>
+        isReadIn(readWith(index), chosen[index]!.entity);
       const answered = masking.nullPassage ? all : all.filter(isAnswered);
       const used = answered.length > 0 ? answered : all;
       return {
@@ -130,7 +144,12 @@ export function maskedTask(
           const { question, entity, passageId } = chosen[index]!;
           const read = readWith(index);
           const place = read.findIndex(({ id }) => id === passageId);
-          return { question, answer: entity, passages: read, relevant: place < 0 ? undefined : place };
+          return {
+            question,
+            answer: entity,
+            passages: read,
+            relevant: place < 0 ? undefined : place,
+          };
         },
       };
     },
@@ -145,7 +164,9 @@ export function readable(
   { sourcePassage, nullPassage }: MaskingTaskOptions,
 ): Passage[] {
   const room = nullPassage ? count - 1 : count;
-  const left = found.flatMap((passage) => removeMaskedSentence(masked, passage, sourcePassage) ?? []);
+  const left = found.flatMap(
+    (passage) => removeMaskedSentence(masked, passage, sourcePassage) ?? [],
+  );
   const own = left.find(({ id }) => id === masked.passageId);
   const best = left.slice(0, room);
   if (own && room > 0 && !best.includes(own)) best[room - 1] = own;
@@ -153,7 +174,9 @@ export function readable(
 }
 
 const isReadIn = (passages: readonly Passage[], entity: string): boolean =>
-  passages.some(({ title, text }) => containsAnswer(title, [entity]) || containsAnswer(text, [entity]));
+  passages.some(
+    ({ title, text }) => containsAnswer(title, [entity]) || containsAnswer(text, [entity]),
+  );
 
 function asQuestion(
   { question, entity, passageId, sentence }: SentenceWithMask,
@@ -169,7 +192,10 @@ const withoutMask =
   (search: CandidateRetriever): CandidateRetriever =>
   (questions, topK) =>
     search(
-      questions.map((question) => ({ ...question, question: question.question.replace(MASK, " ") })),
+      questions.map((question) => ({
+        ...question,
+        question: question.question.replace(MASK, " "),
+      })),
       topK,
     );
 
@@ -183,11 +209,17 @@ function digestSentences(
   return hash.digest("hex");
 }
 
-async function* filtered<T>(items: AsyncIterable<T>, keep: (item: T) => boolean): AsyncGenerator<T, void> {
+async function* filtered<T>(
+  items: AsyncIterable<T>,
+  keep: (item: T) => boolean,
+): AsyncGenerator<T, void> {
   for await (const item of items) if (keep(item)) yield item;
 }
 
-async function* counted<T>(items: AsyncIterable<T>, report: (done: number) => void): AsyncGenerator<T, void> {
+async function* counted<T>(
+  items: AsyncIterable<T>,
+  report: (done: number) => void,
+): AsyncGenerator<T, void> {
   let done = 0;
   for await (const item of items) {
     yield item;

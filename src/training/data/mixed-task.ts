@@ -28,7 +28,10 @@ export function mixedTask(
         const order = createRandom(seed, "mixture", iteration, parts[part]!.name).shuffle([
           ...Array(source.size).keys(),
         ]);
-        return Array.from({ length: counts[part]! }, (_, i) => [source, order[i % source.size]!] as const);
+        return Array.from(
+          { length: counts[part]! },
+          (_, i) => [source, order[i % source.size]!] as const,
+        );
       });
       return {
         size: slots.length,

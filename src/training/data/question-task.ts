@@ -64,5 +64,7 @@ async function firstSearch(
   count: number,
 ): Promise<CandidateRetriever> {
   const given = questions.every(({ contexts = [] }) => contexts.length >= count);
-  return given ? givenCandidates : bm25Candidates(await buildBm25(readPassages(options.corpus), options));
+  return given
+    ? givenCandidates
+    : bm25Candidates(await buildBm25(readPassages(options.corpus), options));
 }

@@ -42,7 +42,10 @@ export function corrupt(
   spans: readonly TokenSpan[],
   sentinels: readonly number[],
 ): { inputs: number[]; targets: number[] } {
-  const kept = spans.flatMap(({ start }, i) => [...ids.slice(spans[i - 1]?.end ?? 0, start), sentinels[i]!]);
+  const kept = spans.flatMap(({ start }, i) => [
+    ...ids.slice(spans[i - 1]?.end ?? 0, start),
+    sentinels[i]!,
+  ]);
   const dropped = spans.flatMap(({ start, end }, i) => [sentinels[i]!, ...ids.slice(start, end)]);
   return {
     inputs: [...kept, ...ids.slice(spans.at(-1)?.end ?? 0)],

@@ -37,7 +37,10 @@ export interface TrainingQuestion extends Question {
  * @throws {InputError} with file and line, or index: a field is missing, blank or of another type, an id is there twice, or
  *   there is no question at all.
  */
-export async function readTrainingFile(file: string, signal?: AbortSignal): Promise<TrainingQuestion[]> {
+export async function readTrainingFile(
+  file: string,
+  signal?: AbortSignal,
+): Promise<TrainingQuestion[]> {
   const questions: TrainingQuestion[] = [];
   const ids = createIdTable();
   for await (const record of readJsonRecords(file, signal)) {
@@ -53,7 +56,8 @@ export async function readTrainingFile(file: string, signal?: AbortSignal): Prom
       );
     questions.push({ id, ...rest });
   }
-  if (questions.length === 0) throw problem(file, "at least one question", "none", "write one a line");
+  if (questions.length === 0)
+    throw problem(file, "at least one question", "none", "write one a line");
   return questions;
 }
 
@@ -71,7 +75,9 @@ export async function readQuestionsAbout(
   const unknown = new Set(questions.flatMap(({ passageId }) => passageId ?? []));
   const all = unknown.size;
   for (const id of corpus.ids) unknown.delete(id);
-  const first = questions.find(({ passageId }) => passageId !== undefined && unknown.has(passageId));
+  const first = questions.find(
+    ({ passageId }) => passageId !== undefined && unknown.has(passageId),
+  );
   if (!first) return questions;
   throw problem(
     `${file}, question ${excerpt(first.id)}`,
@@ -130,14 +136,22 @@ const trainingRecord = z
     },
     "an object",
   )
-  .refine(({ answers, target }) => answers ?? target, { path: ["answers"], error: "a list of texts" });
+  .refine(({ answers, target }) => answers ?? target, {
+    path: ["answers"],
+    error: "a list of texts",
+  });
 
 function parseRecord({ where, value }: JsonRecord): Omit<TrainingQuestion, "id"> & { id?: string } {
   const { data: record, error } = trainingRecord.safeParse(value);
   if (error) {
     const { path, message } = error.issues[0]!;
     const expected = path.length === 0 ? message : `"${path.join(".")}" to be ${message}`;
-    throw problem(where, expected, excerpt(valueAt(value, path)), "mend the record or leave it out");
+    throw problem(
+      where,
+      expected,
+      excerpt(valueAt(value, path)),
+      "mend the record or leave it out",
+    );
   }
   const id = record._id ?? record.id;
   const [positive, ...positives] = record.positive_ctxs;
@@ -159,7 +173,10 @@ function parseRecord({ where, value }: JsonRecord): Omit<TrainingQuestion, "id">
 }
 
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value);
+  path.reduce<unknown>(
+    (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
+    value,
+  );
 
 const problem = (where: string, expected: string, got: string, remedy: string): InputError =>
   new InputError({ where, expected, got, remedy });

@@ -26,7 +26,11 @@ export async function openOnnxBackend(
   options: BackendOptions,
   compileOptions: CompileOptions,
 ): Promise<Backend> {
-  const optimizer = await openOnnxOptimizer(trainedOf(config, options, parameters), options, compileOptions);
+  const optimizer = await openOnnxOptimizer(
+    trainedOf(config, options, parameters),
+    options,
+    compileOptions,
+  );
   const steps = openOnnxSteps(config, parameters, options, compileOptions);
   return {
     steps,

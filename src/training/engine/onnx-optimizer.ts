@@ -35,9 +35,16 @@ export async function openOnnxOptimizer(
       return Math.sqrt(total!.data[0]!);
     },
     async update(move) {
-      const scalars = stepScalars(move, options, (value) => ({ data: Float32Array.of(value), shape: [] }));
+      const scalars = stepScalars(move, options, (value) => ({
+        data: Float32Array.of(value),
+        shape: [],
+      }));
       const updated = feedsOf(parameters, ["value", "mean", "square"]);
-      await update.run({ ...feedsOf(parameters, STATE_PARTS), ...scalars }, Object.keys(updated), updated);
+      await update.run(
+        { ...feedsOf(parameters, STATE_PARTS), ...scalars },
+        Object.keys(updated),
+        updated,
+      );
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([norm[Symbol.asyncDispose](), update[Symbol.asyncDispose]()]);
@@ -79,9 +86,14 @@ function traceUpdate(parameters: Parameters, options: OptimizerOptions): Graph {
 }
 
 const namesOf = (parameters: Parameters, parts: readonly StatePart[]) =>
-  [...parameters].flatMap(([name, state]) => parts.map((part) => [`${part}:${name}`, state, part] as const));
+  [...parameters].flatMap(([name, state]) =>
+    parts.map((part) => [`${part}:${name}`, state, part] as const),
+  );
 
-const signatureOf = (parameters: Parameters, parts: readonly StatePart[]): Record<string, Signature> =>
+const signatureOf = (
+  parameters: Parameters,
+  parts: readonly StatePart[],
+): Record<string, Signature> =>
   Object.fromEntries(
     namesOf(parameters, parts).map(([name, { shape }]) => [name, ["float32", ...shape] as const]),
   );

@@ -15,7 +15,12 @@ import {
   type ObjectiveName,
 } from "../loss/graph-inputs.ts";
 import { chunkObjective, chunkVectors, competition, lossesByName } from "../loss/loss-graph.ts";
-import { ownOf, type TrainedParameters, trainedOf, trainedParameters } from "../loss/trained-parameters.ts";
+import {
+  ownOf,
+  type TrainedParameters,
+  trainedOf,
+  trainedParameters,
+} from "../loss/trained-parameters.ts";
 import type { ParameterState } from "./optimizer.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;
@@ -69,12 +74,14 @@ export function openOnnxSteps(
       run(
         compiledOnce(
           `${objective}, ${chunk.questions} x ${chunk.passages}, cached ${cache !== undefined}`,
-          () => traceChunk(config, parameters, { ...options, objective }, chunk, cache !== undefined),
+          () =>
+            traceChunk(config, parameters, { ...options, objective }, chunk, cache !== undefined),
         ),
         { ...chunk.tensors, ...dropout, ...cache },
       ),
     async [Symbol.asyncDispose]() {
-      for (const { session } of await Promise.all(compiled.values())) await session[Symbol.asyncDispose]();
+      for (const { session } of await Promise.all(compiled.values()))
+        await session[Symbol.asyncDispose]();
     },
   };
 }
@@ -110,7 +117,11 @@ export function traceVectors(
 }
 
 /** -> `logNormaliser`, `queryGradient`, `keyGradient`, and the sums of the objective's own parameters. */
-export function traceCompetition(config: ModelConfig, parameters: Parameters, options: StepOptions): Graph {
+export function traceCompetition(
+  config: ModelConfig,
+  parameters: Parameters,
+  options: StepOptions,
+): Graph {
   return trace(competitionSignature(config, options), (tracer, input) => {
     const trained = tracedParameters(tracer, config, options);
     const { logNormaliser, average } = competition(tracer, trained, input, options);
@@ -138,10 +149,16 @@ function inputsOf<Name extends string>(
   return inputs;
 }
 
-function addedGradients(tracer: Tracer, objective: Value, parameters: Parameters): Record<string, Value> {
+function addedGradients(
+  tracer: Tracer,
+  objective: Value,
+  parameters: Parameters,
+): Record<string, Value> {
   const names = [...parameters.keys()];
   const variables = names.map((name) => tracer.parameter(name, parameters.get(name)!.shape));
-  const sums = names.map((name) => tracer.input(`sum:${name}`, ["float32", ...parameters.get(name)!.shape]));
+  const sums = names.map((name) =>
+    tracer.input(`sum:${name}`, ["float32", ...parameters.get(name)!.shape]),
+  );
   const added = gradients(tracer, objective, variables, sums);
   return Object.fromEntries(added.map((sum, i) => [`sum:${names[i]}`, sum]));
 }

@@ -30,9 +30,12 @@ interface Product extends AsyncDisposable {
 }
 
 async function onnxProduct(width: number, provider: Provider | undefined): Promise<Product> {
-  const graph = trace({ a: ["float32", ROWS, width], b: ["float32", width, ROWS] }, (tracer, { a, b }) => ({
-    product: tracer.matmul(a, b),
-  }));
+  const graph = trace(
+    { a: ["float32", ROWS, width], b: ["float32", width, ROWS] },
+    (tracer, { a, b }) => ({
+      product: tracer.matmul(a, b),
+    }),
+  );
   const session = await compile(graph, { provider });
   const data = new Float32Array(ROWS * width).fill(1);
   const feeds = { a: { data, shape: [ROWS, width] }, b: { data, shape: [width, ROWS] } };

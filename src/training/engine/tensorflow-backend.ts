@@ -37,7 +37,8 @@ export function openTensorFlowBackend(
     steps: tensorFlowSteps(tf, config, variables, options),
     optimizer: tensorFlowOptimizer(tf, trainedOf(config, options, variables), options),
     clearGradients() {
-      for (const { gradient } of variables.values()) tf.tidy(() => gradient.assign(tf.zerosLike(gradient)));
+      for (const { gradient } of variables.values())
+        tf.tidy(() => gradient.assign(tf.zerosLike(gradient)));
     },
     async read(names) {
       for (const name of names)

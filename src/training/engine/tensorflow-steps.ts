@@ -13,7 +13,12 @@ import type { GradientSteps, StepOptions, Tensors } from "../gradient-cache/grad
 import { fedDropout } from "../loss/dropout.ts";
 import type { CacheInput, ChunkInput, CompetitionInput } from "../loss/graph-inputs.ts";
 import { chunkObjective, chunkVectors, competition, lossesByName } from "../loss/loss-graph.ts";
-import { ownOf, type TrainedParameters, trainedOf, trainedParameters } from "../loss/trained-parameters.ts";
+import {
+  ownOf,
+  type TrainedParameters,
+  trainedOf,
+  trainedParameters,
+} from "../loss/trained-parameters.ts";
 
 /** A parameter and the sum of its gradients. They stay where TensorFlow.js computes, and belong to the caller. */
 export interface TensorFlowParameter {
@@ -58,7 +63,8 @@ export function tensorFlowSteps(
     },
 
     async competition(batch) {
-      const variable = (tensor: Tensor): Variable => tf.tidy(() => tf.variable(ops.constant(tensor)));
+      const variable = (tensor: Tensor): Variable =>
+        tf.tidy(() => tf.variable(ops.constant(tensor)));
       const [queries, keys] = [variable(batch.queries!), variable(batch.keys!)];
       const { outputs, gradients } = outputsAndGradients(
         tf,
@@ -83,7 +89,13 @@ export function tensorFlowSteps(
         const input = constants<ChunkInput>(tensors);
         const given = cache && constants<CacheInput>(cache);
         const named = { ...options, objective: name };
-        const { objective, ...losses } = chunkObjective(scopeOf(dropout), values(), input, named, given);
+        const { objective, ...losses } = chunkObjective(
+          scopeOf(dropout),
+          values(),
+          input,
+          named,
+          given,
+        );
         return { objective, ...lossesByName(losses) };
       });
       for (const [name, gradient] of gradients) addGradient(name, gradient, 1);

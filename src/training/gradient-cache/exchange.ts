@@ -44,8 +44,16 @@ export function divideCompetition(chunks: readonly Chunk[], batch: Tensors): Ten
     const [distinct, m] = passageMask.shape as [number, number];
     const part = {
       logNormaliser: cut(batch.logNormaliser!, question, rows / 2),
-      queryGradient: cut(batch.queryGradient!, question, rows / 2, { axis: 2, length: n, side: "left" }),
-      keyGradient: cut(batch.keyGradient!, passage, distinct, { axis: 2, length: m, side: "right" }),
+      queryGradient: cut(batch.queryGradient!, question, rows / 2, {
+        axis: 2,
+        length: n,
+        side: "left",
+      }),
+      keyGradient: cut(batch.keyGradient!, passage, distinct, {
+        axis: 2,
+        length: m,
+        side: "right",
+      }),
     };
     question += rows / 2;
     passage += distinct;
@@ -58,7 +66,10 @@ function joinRows(parts: readonly Tensor[], axis: number, side: "left" | "right"
   const length = Math.max(...parts.map(({ shape }) => shape[axis]!));
   const rows = parts.reduce((sum, { shape }) => sum + shape[0]!, 0);
   const shape = parts[0]!.shape.map((size, i) => (i === 0 ? rows : i === axis ? length : size));
-  const joined = { data: new Float32Array(shape.reduce((product, size) => product * size, 1)), shape };
+  const joined = {
+    data: new Float32Array(shape.reduce((product, size) => product * size, 1)),
+    shape,
+  };
   let first = 0;
   for (const part of parts) {
     forEachRun(part.shape, axis, side, length, (own, padded, size) => {
@@ -82,7 +93,10 @@ function cut(
   if (!padded) return { data, shape };
   const { axis, length, side } = padded;
   const own = shape.map((size, i) => (i === axis ? length : size));
-  const result = { data: new Float32Array(own.reduce((product, size) => product * size, 1)), shape: own };
+  const result = {
+    data: new Float32Array(own.reduce((product, size) => product * size, 1)),
+    shape: own,
+  };
   forEachRun(own, axis, side, shape[axis]!, (to, from, size) => {
     result.data.set(data.subarray(from, from + size), to);
   });
@@ -97,7 +111,8 @@ function forEachRun(
   length: number,
   visit: (own: number, padded: number, size: number) => void,
 ): void {
-  const product = (sizes: readonly number[]): number => sizes.reduce((total, size) => total * size, 1);
+  const product = (sizes: readonly number[]): number =>
+    sizes.reduce((total, size) => total * size, 1);
   const inner = product(shape.slice(axis + 1));
   const size = shape[axis]! * inner;
   const padding = side === "left" ? (length - shape[axis]!) * inner : 0;
@@ -106,7 +121,10 @@ function forEachRun(
 }
 
 function firstRows({ data, shape }: Tensor, rows: number): Tensor {
-  return { data: data.subarray(0, (data.length / shape[0]!) * rows), shape: [rows, ...shape.slice(1)] };
+  return {
+    data: data.subarray(0, (data.length / shape[0]!) * rows),
+    shape: [rows, ...shape.slice(1)],
+  };
 }
 
 /** The positions of close passages among the passages of all chunks. */

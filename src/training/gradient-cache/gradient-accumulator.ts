@@ -59,9 +59,13 @@ export function gradientAccumulator(
   const drawDropout = dropoutOfChunks(config, options);
 
   /** Steps 1 and 2 of the gradient cache: what the other chunks are to each chunk. */
-  const compete = async (chunks: readonly Chunk[], dropout: readonly Tensors[]): Promise<Tensors[]> => {
+  const compete = async (
+    chunks: readonly Chunk[],
+    dropout: readonly Tensors[],
+  ): Promise<Tensors[]> => {
     const vectors: Tensors[] = [];
-    for (const [i, chunk] of chunks.entries()) vectors.push(await steps.vectors(chunk, dropout[i]!));
+    for (const [i, chunk] of chunks.entries())
+      vectors.push(await steps.vectors(chunk, dropout[i]!));
     return divideCompetition(chunks, await steps.competition(joinChunks(chunks, vectors)));
   };
 
@@ -116,8 +120,13 @@ function traceObjective(
   });
 }
 
-function sumLosses(chunks: readonly Tensors[], objective: ObjectiveName, options: StepOptions): BatchLosses {
-  const total = (name: string): number => chunks.reduce((sum, chunk) => sum + chunk[name]!.data[0]!, 0);
+function sumLosses(
+  chunks: readonly Tensors[],
+  objective: ObjectiveName,
+  options: StepOptions,
+): BatchLosses {
+  const total = (name: string): number =>
+    chunks.reduce((sum, chunk) => sum + chunk[name]!.data[0]!, 0);
   const rows = (name: string): number[][] => chunks.flatMap((chunk) => rowsOf(chunk[name]!));
   const nll = total("nll");
   const copyAttention = chunks[0]!.copyAttention ? { copyAttention: total("pointer") } : undefined;
@@ -136,5 +145,7 @@ function sumLosses(chunks: readonly Tensors[], objective: ObjectiveName, options
 
 function rowsOf({ data, shape }: Tensor): number[][] {
   const [rows, columns] = shape as [number, number];
-  return Array.from({ length: rows }, (_, row) => [...data.subarray(row * columns, (row + 1) * columns)]);
+  return Array.from({ length: rows }, (_, row) => [
+    ...data.subarray(row * columns, (row + 1) * columns),
+  ]);
 }

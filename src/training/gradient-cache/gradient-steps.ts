@@ -28,5 +28,10 @@ export interface GradientSteps {
    * Step 3: `nll` and what else `ChunkObjective` has of an objective. Adds the gradients of all trained parameters. `cache`
    * has the tensors of `cacheSignature`, unless the chunk is the whole batch.
    */
-  objective(chunk: Chunk, dropout: Tensors, objective: ObjectiveName, cache?: Tensors): Promise<Tensors>;
+  objective(
+    chunk: Chunk,
+    dropout: Tensors,
+    objective: ObjectiveName,
+    cache?: Tensors,
+  ): Promise<Tensors>;
 }

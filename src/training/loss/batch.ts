@@ -56,14 +56,20 @@ function chunkOf(
   inBatchNegatives: boolean,
 ): Chunk {
   const questions = examples.map(({ question }) => question);
-  const question = padBatch([...questions, ...questions.map(readingQuestionIds)], "left", config.padId);
+  const question = padBatch(
+    [...questions, ...questions.map(readingQuestionIds)],
+    "left",
+    config.padId,
+  );
   const { sequences, positions } = distinctSequences(examples.flatMap(({ passages }) => passages));
   const passage = padBatch(sequences, "right", config.padId);
   const [n, m] = [question.ids.shape[1]!, passage.ids.shape[1]!];
   const passages = positions.length / examples.length;
   const answer = answerTensors(config, examples);
   const numbers = examples.map((_, i) => `${first + i}`);
-  const pairs = positions.map((_, pair) => `${numbers[Math.floor(pair / passages)]} ${pair % passages}`);
+  const pairs = positions.map(
+    (_, pair) => `${numbers[Math.floor(pair / passages)]} ${pair % passages}`,
+  );
   return {
     questions: examples.length,
     passages,
@@ -85,7 +91,11 @@ function chunkOf(
       ...totals,
     },
     sequences: {
-      n: { names: [...numbers.map((number) => `${number} </s>`), ...numbers], length: n, origin: n },
+      n: {
+        names: [...numbers.map((number) => `${number} </s>`), ...numbers],
+        length: n,
+        origin: n,
+      },
       m: { names: sequences.map((sequence) => sequence.join()), length: m, origin: 0 },
       "n+m": { names: pairs, length: n + m, origin: n },
       T: { names: numbers, length: answer.answerIds.shape[1]!, origin: 0 },
@@ -169,7 +179,12 @@ function relevance(examples: readonly TokenExample[], each: number): Tensor {
 }
 
 /** The masks of each question as it is read, the second half of `questions`, and of each of its passages, side by side. */
-function pairMask(questions: Tensor, passages: Tensor, positions: readonly number[], each: number): Tensor {
+function pairMask(
+  questions: Tensor,
+  passages: Tensor,
+  positions: readonly number[],
+  each: number,
+): Tensor {
   const [n, m] = [questions.shape[1]!, passages.shape[1]!];
   const read = questions.data.subarray(questions.data.length / 2);
   const data = new Float32Array(positions.length * (n + m));

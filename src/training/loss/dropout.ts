@@ -36,7 +36,11 @@ export function fedDropout<T>(
 
 /** The dropout of a graph, fed as its inputs. */
 export const tracedDropout = (tracer: Tracer, rate: number): ((x: Value) => Value) =>
-  fedDropout(tracer, rate, (name, signature) => tracer.inputs.get(name) ?? tracer.input(name, signature));
+  fedDropout(
+    tracer,
+    rate,
+    (name, signature) => tracer.inputs.get(name) ?? tracer.input(name, signature),
+  );
 
 /** The pools of random masks that the dropout of `graph` draws from: the same for the same `key`. */
 export function dropoutPools(

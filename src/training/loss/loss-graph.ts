@@ -12,7 +12,12 @@
  * Small chunks are also the fast ones: their tensors stay in the processor's cache from one operation to the next.
  */
 
-import { crossKeyValues, decode, targetAttention, vocabularyLogits } from "../../decoder/decoder.ts";
+import {
+  crossKeyValues,
+  decode,
+  targetAttention,
+  vocabularyLogits,
+} from "../../decoder/decoder.ts";
 import {
   headVectors,
   type LowerParameters,
@@ -74,7 +79,8 @@ export function chunkObjective<T>(
   cache?: Record<CacheInput, T>,
 ): ChunkObjective<T> {
   const lower = lowerChunk(context, trained, input, options);
-  if (options.objective === "marginal") return marginalObjective(context, trained, input, lower, options);
+  if (options.objective === "marginal")
+    return marginalObjective(context, trained, input, lower, options);
   const { ops } = context;
   const { written, crossScores, attention } = readChunk(context, trained.model, input, lower);
   const logits = vocabularyLogits(context, trained.model, written);
@@ -93,7 +99,8 @@ export function chunkObjective<T>(
 
   const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
   const { logScale } = trained;
-  const target = options.objective === "supervised" ? knownOr(ops, input.relevance, attention) : attention;
+  const target =
+    options.objective === "supervised" ? knownOr(ops, input.relevance, attention) : attention;
   const logNormaliser =
     cache?.logNormaliser ?? logNormalisers(ops, { scores, candidates: input.candidates, logScale });
   const { kl: ofQuestions, ownLogProbabilities } = distillation(ops, {
@@ -105,10 +112,16 @@ export function chunkObjective<T>(
   const kl = ops.divide(ops.sum(ofQuestions, [0]), input.questionsOfBatch);
   const inner = (a: T, b: T): T => ops.sum(ops.multiply(a, b), [0, 1, 2, 3]);
   const others =
-    cache && ops.add(inner(lower.queries, cache.queryGradient), inner(lower.keys, cache.keyGradient));
+    cache &&
+    ops.add(inner(lower.queries, cache.queryGradient), inner(lower.keys, cache.keyGradient));
   const retrieving = ops.multiply(others ? ops.add(kl, others) : kl, ops.scalar(options.alpha));
   const objective = ops.add(reading.objective, retrieving);
-  return { ...reading, objective, retrieval: { scores, ownLogProbabilities }, distillation: { kl, target } };
+  return {
+    ...reading,
+    objective,
+    retrieval: { scores, ownLogProbabilities },
+    distillation: { kl, target },
+  };
 }
 
 /** What a chunk computes besides its gradients, by name. */
@@ -142,7 +155,11 @@ function marginalObjective<T>(
 }
 
 /** Minus the sum of log probabilities, divided by the number of label tokens of the batch. */
-function perLabel<T>(ops: Ops<T>, logProbabilities: T, { labelsOfBatch }: Record<ChunkInput, T>): T {
+function perLabel<T>(
+  ops: Ops<T>,
+  logProbabilities: T,
+  { labelsOfBatch }: Record<ChunkInput, T>,
+): T {
   const axes = ops.shape(logProbabilities).map((_, axis) => axis);
   return ops.divide(ops.multiply(ops.sum(logProbabilities, axes), ops.scalar(-1)), labelsOfBatch);
 }
@@ -165,9 +182,16 @@ export function competition<T>(
   input: Record<CompetitionInput, T>,
   { tau }: RetrievalOptions,
 ): { logNormaliser: T; average: T } {
-  const scores = scoresOfBatch(ops, mix(ops, headScores(ops, input), headWeights, tau), input.passageOf);
+  const scores = scoresOfBatch(
+    ops,
+    mix(ops, headScores(ops, input), headWeights, tau),
+    input.passageOf,
+  );
   const logNormaliser = logNormalisers(ops, { scores, candidates: input.candidates, logScale });
-  return { logNormaliser, average: ops.divide(ops.sum(logNormaliser, [0]), input.questionsOfBatch) };
+  return {
+    logNormaliser,
+    average: ops.divide(ops.sum(logNormaliser, [0]), input.questionsOfBatch),
+  };
 }
 
 interface LowerChunk<T> extends RetrievalInput<T> {
@@ -268,7 +292,8 @@ function readPairs<T>(
 ): { logits: T; labels: T; labelMask: T } {
   const { ops } = context;
   const { states, owners } = pairStates(context, model, input, lower);
-  const ofPairs = (x: T): T => ops.gather(x, ops.constant({ data: owners, shape: [owners.length] }));
+  const ofPairs = (x: T): T =>
+    ops.gather(x, ops.constant({ data: owners, shape: [owners.length] }));
   const { states: written } = decode(context, model, {
     ids: ofPairs(input.answerIds),
     buckets: input.answerBuckets,
@@ -289,7 +314,9 @@ function pairStates<T>(
   const { ops } = context;
   const [questions] = ops.shape(input.labels) as [number];
   const [pairs] = ops.shape(input.passageOf) as [number];
-  const owners = Int32Array.from({ length: pairs }, (_, pair) => Math.floor(pair / (pairs / questions)));
+  const owners = Int32Array.from({ length: pairs }, (_, pair) =>
+    Math.floor(pair / (pairs / questions)),
+  );
   const asked = ops.gather(questionStates, ops.constant({ data: owners, shape: [pairs] })); // padded on the left
   const states = upperStates(context, model, {
     states: ops.concat([asked, ops.gather(passageStates, input.passageOf)], 1),
@@ -309,7 +336,10 @@ function chunkScores<T>(
 ): { scores: T; ownScores: T } {
   const scores = scoresOfBatch(ops, mix(ops, headScores(ops, lower), headWeights, tau), passageOf);
   const [questions] = ops.shape(labels);
-  return { scores, ownScores: ops.reshape(ops.gather(ops.reshape(scores, [-1]), own), [questions!, -1]) };
+  return {
+    scores,
+    ownScores: ops.reshape(ops.gather(ops.reshape(scores, [-1]), own), [questions!, -1]),
+  };
 }
 
 function mix<T>(ops: Ops<T>, scores: T, headWeights: T | undefined, tau: number | undefined): T {

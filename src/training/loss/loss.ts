@@ -96,7 +96,10 @@ export function distillation<T>(
  * The log probability of each token of the answers: logits [rows, T, vocabulary], labels int32 [rows, T] -> [rows, T]; 0
  * where labelMask is 0.
  */
-export function labelLogProbabilities<T>(ops: Ops<T>, input: { logits: T; labels: T; labelMask: T }): T {
+export function labelLogProbabilities<T>(
+  ops: Ops<T>,
+  input: { logits: T; labels: T; labelMask: T },
+): T {
   const vocabulary = ops.shape(input.logits).at(-1) as number;
   const chosen = ops.multiply(ops.logSoftmax(input.logits), ops.oneHot(input.labels, vocabulary));
   return ops.multiply(ops.sum(chosen, [2]), input.labelMask);
@@ -123,7 +126,10 @@ export function answerShares<T>(ops: Ops<T>, input: { crossScores: T; answerToke
  *
  * answers [Q, K]: log probability of the answer from each passage; passages [Q, K]: log of the retrieval distribution. -> [Q]
  */
-export function marginalLogLikelihood<T>(ops: Ops<T>, { answers, passages }: { answers: T; passages: T }): T {
+export function marginalLogLikelihood<T>(
+  ops: Ops<T>,
+  { answers, passages }: { answers: T; passages: T },
+): T {
   const joint = ops.add(answers, passages);
   const highest = ops.stopGradient(ops.max(joint, 1, { keep: true })); // against underflow
   const [questions] = ops.shape(joint);

@@ -63,10 +63,15 @@ export const ownOf = <State>(parameters: ReadonlyMap<string, State>): Map<string
   new Map([...parameters].filter(([name]) => name === HEAD_WEIGHTS || name === LOG_SCALE));
 
 const queryProjection = (config: ModelConfig): string =>
-  buildParameters(config, (name) => name).queryEncoder.blocks[config.retrievalLayer]!.attention.query;
+  buildParameters(config, (name) => name).queryEncoder.blocks[config.retrievalLayer]!.attention
+    .query;
 
 /** `weight` [heads * headSize, modelSize], to which gradients flow in the rows of the retrieval head alone. */
-function retrievalHeadAlone<T>(ops: Ops<T>, { heads, headSize, retrievalHead }: ModelConfig, weight: T): T {
+function retrievalHeadAlone<T>(
+  ops: Ops<T>,
+  { heads, headSize, retrievalHead }: ModelConfig,
+  weight: T,
+): T {
   const rows = new Float32Array(heads * headSize);
   rows.fill(1, retrievalHead * headSize, (retrievalHead + 1) * headSize);
   const own = ops.constant({ data: rows, shape: [rows.length, 1] });

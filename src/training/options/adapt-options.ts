@@ -13,7 +13,8 @@ export type SourceName = "spans" | "questions" | "labels";
  * the corpus has, `alpha` 1, and `objective` `supervised`: a labelled passage, the passage that a question was asked about, and the one that a
  * masked sentence is from are known to be relevant.
  */
-export interface AdaptOptions extends Omit<RunOptions, "devQuestions" | "unsupervisedSteps" | "qaSteps"> {
+export interface AdaptOptions
+  extends Omit<RunOptions, "devQuestions" | "unsupervisedSteps" | "qaSteps"> {
   /** Questions and answers: see `readTrainingFile`. */
   readonly data?: string | undefined;
   /** Queries that `qrels` labels: see `readQuestions`. */
@@ -49,7 +50,13 @@ const MAX_STEPS = 1_000;
 const MIN_STEPS = 50;
 
 /** The sources that are asked for. @throws {InputError} where files or weights do not go together. */
-export function sourcesOf({ data, queries, qrels, spans, weights = {} }: AdaptOptions): SourceName[] {
+export function sourcesOf({
+  data,
+  queries,
+  qrels,
+  spans,
+  weights = {},
+}: AdaptOptions): SourceName[] {
   if ((queries === undefined) !== (qrels === undefined))
     throw problem(
       "relevance labels",
@@ -64,12 +71,22 @@ export function sourcesOf({ data, queries, qrels, spans, weights = {} }: AdaptOp
   };
   const names = (Object.keys(given) as SourceName[]).filter((name) => given[name]);
   if (names.length === 0)
-    throw problem("adaptation", "something to train on", "nothing", "leave spans on, or give data or labels");
+    throw problem(
+      "adaptation",
+      "something to train on",
+      "nothing",
+      "leave spans on, or give data or labels",
+    );
   for (const [name, weight] of Object.entries(weights)) {
     if (!names.includes(name as SourceName))
       throw problem("weights", names.join(", "), `"${name}"`, "weigh only what is trained on");
     if (!(weight > 0 && weight < Infinity))
-      throw problem(`weight of ${name}`, "a number above 0", `${weight}`, "leave the source out instead");
+      throw problem(
+        `weight of ${name}`,
+        "a number above 0",
+        `${weight}`,
+        "leave the source out instead",
+      );
   }
   return names;
 }
@@ -81,18 +98,36 @@ export function withAdaptDefaults(
   passages: number,
 ): ResolvedAdaptOptions {
   if (resolve(options.out) === resolve(options.model))
-    throw problem(options.out, "another folder than the model's", "the same", "adapt into a new folder");
+    throw problem(
+      options.out,
+      "another folder than the model's",
+      "the same",
+      "adapt into a new folder",
+    );
   const { questions = 16, objective = "supervised", querySide, tau } = options;
   if (querySide && (objective === "qa" || tau !== undefined)) {
     const got = objective === "qa" ? "the objective qa" : "all heads mixed (tau)";
-    throw problem("query side", "one head that is trained to retrieve", got, "leave one of the two out");
+    throw problem(
+      "query side",
+      "one head that is trained to retrieve",
+      got,
+      "leave one of the two out",
+    );
   }
-  const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, Math.ceil(examples / questions)));
+  const steps =
+    options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, Math.ceil(examples / questions)));
   const all = steps * (options.iterations ?? 1);
   const candidatesPerQuestion = options.candidatesPerQuestion ?? Math.min(CLOSE_PASSAGES, passages);
   const alpha = options.alpha ?? 1;
   return {
-    ...withDefaults({ ...options, unsupervisedSteps: 0, steps, candidatesPerQuestion, alpha, objective }),
+    ...withDefaults({
+      ...options,
+      unsupervisedSteps: 0,
+      steps,
+      candidatesPerQuestion,
+      alpha,
+      objective,
+    }),
     sourcePassage: options.sourcePassage ?? "without-sentence",
     monitorSteps: options.monitorSteps ?? Math.max(10, Math.min(200, Math.round(all / 10))),
   };

@@ -127,8 +127,14 @@ export function withDefaults<Given extends RunOptions>(options: Given): Given & 
 }
 
 function checkNumbers(options: RunOptions): void {
-  const count: Range = [(value) => Number.isInteger(value) && value >= 1, "a whole number from 1 on"];
-  const countOrNone: Range = [(value) => Number.isInteger(value) && value >= 0, "a whole number from 0 on"];
+  const count: Range = [
+    (value) => Number.isInteger(value) && value >= 1,
+    "a whole number from 1 on",
+  ];
+  const countOrNone: Range = [
+    (value) => Number.isInteger(value) && value >= 0,
+    "a whole number from 0 on",
+  ];
   const ranges: Partial<Record<keyof RunOptions, Range>> = {
     ...{
       devQuestions: count,

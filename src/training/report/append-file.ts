@@ -24,7 +24,8 @@ async function writing<Result>(where: string, work: Promise<Result>): Promise<Re
     return await work;
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const remedy = code === "ENOSPC" ? "free some space on the disk" : "choose a place where you may write";
+    const remedy =
+      code === "ENOSPC" ? "free some space on the disk" : "choose a place where you may write";
     throw new InputError(
       { where, expected: "to be able to write", got: systemProblem(cause), remedy },
       { cause },

@@ -1,7 +1,14 @@
 /** Where a chart's values lie on its picture. */
 
 /** The picture's frame, in units of the SVG view box, of which a letter is 11 high. */
-export const FRAME = { width: 520, height: 206, left: 52, right: 508, top: 10, bottom: 180 } as const;
+export const FRAME = {
+  width: 520,
+  height: 206,
+  left: 52,
+  right: 508,
+  top: 10,
+  bottom: 180,
+} as const;
 
 const ROUNDING = 1e-9; // 0.3 / 0.1 is a whole number but for this
 
@@ -26,7 +33,9 @@ export function wholeTicksWithin(low: number, high: number): number[] {
 }
 
 const multiples = (first: number, last: number, distance: number): number[] =>
-  Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * distance).toPrecision(12)));
+  Array.from({ length: last - first + 1 }, (_, i) =>
+    Number(((first + i) * distance).toPrecision(12)),
+  );
 
 /** From a value to a place between `start` and `end`. A single value is put in the middle. */
 export function scaleLinear(

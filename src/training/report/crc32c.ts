@@ -4,7 +4,8 @@ const REVERSED_POLYNOMIAL = 0x82f63b78;
 
 const TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
   let remainder = byte;
-  for (let bit = 0; bit < 8; bit++) remainder = (remainder >>> 1) ^ (remainder & 1 ? REVERSED_POLYNOMIAL : 0);
+  for (let bit = 0; bit < 8; bit++)
+    remainder = (remainder >>> 1) ^ (remainder & 1 ? REVERSED_POLYNOMIAL : 0);
   return remainder;
 });
 

@@ -23,7 +23,11 @@ export const evaluationsOf = (records: readonly MetricsRecord[]): Evaluation[] =
   });
 
 /** One tile a measure: before training, and by the best checkpoint (or else the last evaluation). */
-export function outcome(evaluations: readonly Evaluation[], bestStep?: number, baseline?: Baseline): Html {
+export function outcome(
+  evaluations: readonly Evaluation[],
+  bestStep?: number,
+  baseline?: Baseline,
+): Html {
   const first = evaluations[0];
   const best = evaluations.find(({ step }) => step === bestStep) ?? evaluations.at(-1);
   if (!first || !best) return html`<p class="quiet">Not yet evaluated.</p>`;
@@ -43,7 +47,9 @@ function change(before: number | undefined, after: number): string {
 
 const versus = (name: string, baseline?: Baseline): Html | undefined => {
   const value = baseline?.measures[name];
-  return value === undefined ? undefined : html`<br>${baseline!.name} ${formatNumber(value, "share")}`;
+  return value === undefined
+    ? undefined
+    : html`<br>${baseline!.name} ${formatNumber(value, "share")}`;
 };
 
 /** A row for each evaluation, the baseline's above them; the best value of each column is bold. */

@@ -28,4 +28,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-const escapeText = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+const escapeText = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);

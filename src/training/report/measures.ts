@@ -43,4 +43,5 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 
 /** `recall@5` -> `R@5`, `exactMatch` -> `EM`. */
-export const measureLabel = (name: string): string => LABELS[name] ?? name.replace(/^recall@/, "R@");
+export const measureLabel = (name: string): string =>
+  LABELS[name] ?? name.replace(/^recall@/, "R@");

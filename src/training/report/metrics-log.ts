@@ -77,6 +77,11 @@ function parse(line: string, where: string): MetricsRecord {
 
 const damaged = (where: string, got: string, cause?: unknown): InputError =>
   new InputError(
-    { where, expected: "a record of a run", got, remedy: "remove the line, or put the log elsewhere" },
+    {
+      where,
+      expected: "a record of a run",
+      got,
+      remedy: "remove the line, or put the log elsewhere",
+    },
     { cause },
   );

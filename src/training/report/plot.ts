@@ -71,7 +71,9 @@ function axesOf(lines: readonly Line[]): Axes {
 
 const grid = ({ x, y, steps, ticks }: Axes, unit: Unit): Html =>
   html`${ticks.map(
-    (tick) => html`<line class="grid" x1="${FRAME.left}" x2="${FRAME.right}" y1="${y(tick)}" y2="${y(tick)}"/>
+    (
+      tick,
+    ) => html`<line class="grid" x1="${FRAME.left}" x2="${FRAME.right}" y1="${y(tick)}" y2="${y(tick)}"/>
 <text class="tick" x="${FRAME.left - 7}" y="${y(tick) + 4}">${formatTick(tick, unit)}</text>`,
   )}${steps.map((step) => html`<text class="step" x="${x(step)}" y="${FRAME.height - 8}">${formatCount(step)}</text>`)}`;
 
@@ -92,12 +94,17 @@ const drawLevel = (y: number): Html =>
 
 const legendEntry = ({ curve, colour }: Line, unit: Unit): Html =>
   html`<li class="${colour}"><i></i>${curve.name} <b>${formatNumber(curve.points.at(-1)![1], unit)}</b>${
-    curve.level && html` <small>${curve.level.name} ${formatNumber(curve.level.value, unit)}, dashed</small>`
+    curve.level &&
+    html` <small>${curve.level.name} ${formatNumber(curve.level.value, unit)}, dashed</small>`
   }</li>`;
 
 const remark = (others: number): Html =>
   html`${others > 0 ? html`<li class="other"><i></i>${others} more</li>` : undefined}<li class="at"></li>`;
 
 /** x, step and formatted value of each point that is drawn. */
-const pointsUnderPointer = ({ buckets }: Line, { x }: Axes, unit: Unit): [number, string, string][] =>
+const pointsUnderPointer = (
+  { buckets }: Line,
+  { x }: Axes,
+  unit: Unit,
+): [number, string, string][] =>
   buckets.map(({ step, mean }) => [x(step), formatCount(step), formatNumber(mean, unit)]);

@@ -42,7 +42,16 @@ export async function writeReport(file: string, report: ReportData): Promise<voi
 /** The policy has the browser itself see to it that nothing is fetched. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
-function page({ title, status, options, records, baseline, best, samples, notes }: ReportData): Html {
+function page({
+  title,
+  status,
+  options,
+  records,
+  baseline,
+  best,
+  samples,
+  notes,
+}: ReportData): Html {
   const evaluations = evaluationsOf(records);
   return html`<!doctype html>
 <html lang="en">

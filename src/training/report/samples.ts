@@ -8,7 +8,11 @@ import { type Html, html } from "./html.ts";
 export interface SampleReply {
   readonly answer: string;
   /** Best first. */
-  readonly passages: readonly { readonly title: string; readonly text: string; readonly score: number }[];
+  readonly passages: readonly {
+    readonly title: string;
+    readonly text: string;
+    readonly score: number;
+  }[];
 }
 
 export interface Sample {
@@ -24,11 +28,20 @@ const SHOWN_PASSAGES = 2; // the others fold away
 const EXCERPT_LENGTH = 220;
 const LENGTH_BEFORE = 100;
 
-const OUTCOMES = ["Learned", "Lost", "Right before and after", "Still wrong", "Right", "Wrong"] as const;
+const OUTCOMES = [
+  "Learned",
+  "Lost",
+  "Right before and after",
+  "Still wrong",
+  "Right",
+  "Wrong",
+] as const;
 
 /** Cards, those first in which training changed the answer. */
 export function sampleCards(samples: readonly Sample[]): Html {
-  const sorted = OUTCOMES.flatMap((outcome) => samples.filter((sample) => outcomeOf(sample) === outcome));
+  const sorted = OUTCOMES.flatMap((outcome) =>
+    samples.filter((sample) => outcomeOf(sample) === outcome),
+  );
   return html`${sorted.map(
     (sample) => html`<article><h3>${sample.question}</h3>
 <p class="quiet">${outcomeOf(sample)}. Accepted: ${sample.gold.join(" | ")}</p>
@@ -43,7 +56,11 @@ function outcomeOf({ gold, before, after }: Sample): (typeof OUTCOMES)[number] {
   return was ? "Lost" : "Still wrong";
 }
 
-function side(title: string, reply: SampleReply | undefined, gold: readonly string[]): Html | undefined {
+function side(
+  title: string,
+  reply: SampleReply | undefined,
+  gold: readonly string[],
+): Html | undefined {
   if (!reply) return undefined;
   const items = reply.passages.map((passage) => passageItem(passage, gold));
   const hidden = items.length - SHOWN_PASSAGES;
@@ -58,7 +75,10 @@ ${
 }</section>`;
 }
 
-function passageItem({ title, text, score }: SampleReply["passages"][number], gold: readonly string[]): Html {
+function passageItem(
+  { title, text, score }: SampleReply["passages"][number],
+  gold: readonly string[],
+): Html {
   const found = containsAnswer(text, gold) ? html` <b class="right">✓</b>` : undefined;
   return html`<li><span class="title">${title || "untitled"}</span>${found}
 <span class="quiet">${score.toFixed(2)}</span><br>${marked(text, gold)}</li>`;
@@ -73,7 +93,9 @@ function marked(text: string, gold: readonly string[]): Html {
   const before = text.slice(0, start);
   const after = text.slice(end);
   const left =
-    before.length <= LENGTH_BEFORE ? before : `…${before.slice(-LENGTH_BEFORE).replace(/^\S+/, "")}`;
+    before.length <= LENGTH_BEFORE
+      ? before
+      : `…${before.slice(-LENGTH_BEFORE).replace(/^\S+/, "")}`;
   const room = EXCERPT_LENGTH - left.length;
   const right = after.length <= room ? after : `${after.slice(0, room).replace(/\S+$/, "")}…`;
   return html`${left}${end > 0 ? html`<mark>${text.slice(start, end)}</mark>` : undefined}${right}`;

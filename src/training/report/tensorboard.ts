@@ -28,7 +28,10 @@ export interface TensorBoardWriter extends AsyncDisposable {
  *
  * @throws {InputError} where the disk refuses.
  */
-export async function openTensorBoard(directory: string, resumedAt?: number): Promise<TensorBoardWriter> {
+export async function openTensorBoard(
+  directory: string,
+  resumedAt?: number,
+): Promise<TensorBoardWriter> {
   const name = `events.out.tfevents.${Math.floor(Date.now() / 1000)}.${hostname()}.${process.pid}`;
   const file = await openAppendFile(join(directory, name));
   await appendEvent(file, (event) =>

@@ -65,7 +65,12 @@ export async function openBackgroundRefresh(
 
   const begin = async (snapshot: number): Promise<void> => {
     await saveSnapshot(join(location, "model"));
-    const result = inBackground(task, snapshot, indexingSettings(options, corpus, location), stop.signal);
+    const result = inBackground(
+      task,
+      snapshot,
+      indexingSettings(options, corpus, location),
+      stop.signal,
+    );
     const begun = { snapshot, done: false, result };
     search = begun;
     result

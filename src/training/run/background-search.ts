@@ -17,7 +17,10 @@ export type SearchReply =
   | { readonly error: string };
 
 /** This file's extension is the program's: `.ts` in a checkout, `.js` in the package. */
-const PROGRAM: URL = new URL(`candidate-search-process${extname(import.meta.url)}`, import.meta.url);
+const PROGRAM: URL = new URL(
+  `candidate-search-process${extname(import.meta.url)}`,
+  import.meta.url,
+);
 
 /**
  * Starts the process, at the lowest priority. Until the corpus is indexed its first answer is waited for. It ends with
@@ -25,7 +28,10 @@ const PROGRAM: URL = new URL(`candidate-search-process${extname(import.meta.url)
  *
  * @returns a search for one request at a time. @throws {InputError} by the search, where the process fails or is killed.
  */
-export function startBackgroundSearch(settings: IndexingSettings, signal: AbortSignal): CandidateRetriever {
+export function startBackgroundSearch(
+  settings: IndexingSettings,
+  signal: AbortSignal,
+): CandidateRetriever {
   const child = fork(fileURLToPath(PROGRAM), [JSON.stringify(settings)], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     signal,

@@ -24,7 +24,9 @@ const reply = (message: SearchReply): Promise<void> =>
 
 try {
   await finished(
-    withIndexedModel(settings, (model, index) => reporting(() => answer(modelSearch(model, index)))),
+    withIndexedModel(settings, (model, index) =>
+      reporting(() => answer(modelSearch(model, index))),
+    ),
   );
 } catch (error) {
   await reply({ error: error instanceof Error ? error.message : String(error) });

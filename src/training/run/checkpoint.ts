@@ -70,7 +70,12 @@ export async function findCheckpoint(directory: string): Promise<Checkpoint | un
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw new InputError(
-      { where: file, expected: "a checkpoint", got: systemProblem(error), remedy: "choose another folder" },
+      {
+        where: file,
+        expected: "a checkpoint",
+        got: systemProblem(error),
+        remedy: "choose another folder",
+      },
       { cause: error },
     );
   });
@@ -108,7 +113,9 @@ export async function restoreCheckpoint(
   await using tensors = await openSafetensors(file);
   for (const [name, state] of parameters) {
     for (const part of PARTS) {
-      const numbers = tensors.tensors.has(`${part}:${name}`) ? await tensors.read(`${part}:${name}`) : [];
+      const numbers = tensors.tensors.has(`${part}:${name}`)
+        ? await tensors.read(`${part}:${name}`)
+        : [];
       if (numbers.length !== state[part].length)
         throw new InputError({
           where: `${file}, ${part}:${name}`,
@@ -129,7 +136,11 @@ const DIGESTED: Readonly<Record<string, string>> = {
 };
 
 /** @throws {InputError} naming the first thing that is not as it was when the run began. */
-export function checkPlan(directory: string, checkpoint: Checkpoint, plan: Checkpoint["plan"]): void {
+export function checkPlan(
+  directory: string,
+  checkpoint: Checkpoint,
+  plan: Checkpoint["plan"],
+): void {
   for (const name of new Set([...Object.keys(checkpoint.plan), ...Object.keys(plan)])) {
     if (checkpoint.plan[name] === plan[name]) continue;
     const digested = DIGESTED[name];

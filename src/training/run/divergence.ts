@@ -19,7 +19,8 @@ export function divergedParameter(
 ): string | undefined {
   for (const [name, { value }] of parameters) {
     const beyond = value.find((number) => !(Math.abs(number) < LARGEST));
-    if (beyond !== undefined) return `a weight of ${beyond.toPrecision(4)} in ${name} after step ${step}`;
+    if (beyond !== undefined)
+      return `a weight of ${beyond.toPrecision(4)} in ${name} after step ${step}`;
   }
   return undefined;
 }

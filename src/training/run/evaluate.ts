@@ -27,12 +27,21 @@ export async function evaluateOnDev(
   model: ReAtt,
   index: TokenIndex,
   questions: readonly TrainingQuestion[],
-  options: { signal?: AbortSignal | undefined; onProgress?: ((questions: number) => void) | undefined },
+  options: {
+    signal?: AbortSignal | undefined;
+    onProgress?: ((questions: number) => void) | undefined;
+  },
 ): Promise<DevResult> {
   const texts = questions.map(({ question }) => question);
-  const found = await model.retrieve(texts, index, { topK: Math.max(...CUTOFFS), signal: options.signal });
+  const found = await model.retrieve(texts, index, {
+    topK: Math.max(...CUTOFFS),
+    signal: options.signal,
+  });
   const replies: SampleReply[] = [];
-  for await (const reply of model.answer(texts, index, { topK: PASSAGES_READ, signal: options.signal })) {
+  for await (const reply of model.answer(texts, index, {
+    topK: PASSAGES_READ,
+    signal: options.signal,
+  })) {
     replies.push(reply);
     options.onProgress?.(replies.length);
   }

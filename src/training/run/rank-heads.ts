@@ -47,7 +47,9 @@ export async function rankHeads(
 ): Promise<HeadAgreement[]> {
   const config = await readConfig(folder);
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
-  await using session = await compile(traceHeads(config), { weights: await loadWeights(folder, config) });
+  await using session = await compile(traceHeads(config), {
+    weights: await loadWeights(folder, config),
+  });
   const sums = new Float64Array(config.heads);
   let counted = 0;
   for (const { question, answers, passages } of questions) {
@@ -89,7 +91,10 @@ function traceHeads(config: ModelConfig): Graph {
       passageMask: ["float32", "U", "m"],
       passageBuckets: ["int32", "m", "m"],
     },
-    (ops, { questionIds, questionMask, questionBuckets, passageIds: ids, passageMask, passageBuckets }) => {
+    (
+      ops,
+      { questionIds, questionMask, questionBuckets, passageIds: ids, passageMask, passageBuckets },
+    ) => {
       const context = inferenceContext(ops, config);
       const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
       const vectors = (

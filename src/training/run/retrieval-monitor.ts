@@ -53,7 +53,10 @@ export async function* measureRetrieval(
   await saveModel(folder, config, parameters, options.model);
   await using model = await ReAtt.load(folder, { provider: options.provider });
   const { maxPassageTokens } = options;
-  await using index = await model.index(passages, { directory: join(folder, "index"), maxPassageTokens });
+  await using index = await model.index(passages, {
+    directory: join(folder, "index"),
+    maxPassageTokens,
+  });
   const found = await model.retrieve(
     questions.map(({ question }) => question),
     index,
@@ -89,7 +92,8 @@ export function hasCollapsed(records: readonly MonitorRecord[]): boolean {
   if (!first || !last) return false;
   const losses = first.reciprocalRanks.map((value, i) => value - last.reciprocalRanks[i]!);
   const loss = average(losses);
-  const variance = losses.reduce((sum, value) => sum + (value - loss) ** 2, 0) / (losses.length - 1);
+  const variance =
+    losses.reduce((sum, value) => sum + (value - loss) ** 2, 0) / (losses.length - 1);
   const chance = CHANCE * Math.sqrt(variance / losses.length);
   return loss > TOLERATED_LOSS * mrr(first) && loss > chance;
 }
@@ -108,7 +112,10 @@ const recordsFile = (out: string): string => join(out, "checkpoint", "probe.json
 const description = z.array(z.object({ step: z.int(), reciprocalRanks: z.array(z.number()) }));
 
 /** Keeps the measurements for a run that is resumed. */
-export async function writeMonitorRecords(out: string, records: readonly MonitorRecord[]): Promise<void> {
+export async function writeMonitorRecords(
+  out: string,
+  records: readonly MonitorRecord[],
+): Promise<void> {
   await replaceFile(recordsFile(out), (handle) => handle.writeFile(JSON.stringify(records)));
 }
 

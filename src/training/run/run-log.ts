@@ -45,7 +45,10 @@ export function atLeastAsGood(measures: Measures, others: Measures): boolean {
 }
 
 /** The evaluation of the model that is kept: the best after step `start`, the last of equal ones. */
-export function bestEvaluation(evaluations: readonly Evaluation[], start: number): Evaluation | undefined {
+export function bestEvaluation(
+  evaluations: readonly Evaluation[],
+  start: number,
+): Evaluation | undefined {
   return evaluations
     .filter(({ step }) => step > start)
     .reduce<Evaluation | undefined>(
@@ -173,7 +176,9 @@ function scalarsOf({ step, ...metrics }: MetricsRecord): Record<string, number> 
   const entries = Object.entries(metrics).flatMap(([name, value]): [string, unknown][] =>
     Array.isArray(value) ? value.map((part, i) => [`${name}/${i}`, part]) : [[name, value]],
   );
-  return Object.fromEntries(entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1])));
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
+  );
 }
 
 function lossRecord({
@@ -189,7 +194,9 @@ function lossRecord({
     ...(copyAttention === undefined ? {} : { copyAttention }),
     loss,
     gradientNorm,
-    ...(retrieval ? { ownProbability: average(retrieval.ownLogProbabilities.map(probability)) } : {}),
+    ...(retrieval
+      ? { ownProbability: average(retrieval.ownLogProbabilities.map(probability)) }
+      : {}),
     ...(distillation ? { kl: distillation.kl } : {}),
     ...(distillation && retrieval
       ? { ownKl: ownDivergence(distillation.target, retrieval.ownLogProbabilities) }
@@ -197,10 +204,14 @@ function lossRecord({
   };
 }
 
-const probability = (logs: readonly number[]): number => logs.reduce((sum, log) => sum + Math.exp(log), 0);
+const probability = (logs: readonly number[]): number =>
+  logs.reduce((sum, log) => sum + Math.exp(log), 0);
 
 /** KL over a question's own passages alone, the retrieval distribution normalised over them. */
-function ownDivergence(target: readonly (readonly number[])[], logs: readonly (readonly number[])[]): number {
+function ownDivergence(
+  target: readonly (readonly number[])[],
+  logs: readonly (readonly number[])[],
+): number {
   return average(
     target.map((shares, i) => {
       const own = Math.log(probability(logs[i]!));

@@ -18,11 +18,32 @@ export function planOf(
   data: string,
   corpus: string,
 ): Checkpoint["plan"] {
-  const { unsupervisedSteps, qaSteps, iterations, steps, questions, candidatesPerQuestion, nullPassage } =
-    options;
-  const { objective, alpha, copyAttention, inBatchNegatives, tau = "fixed head", querySide } = options;
+  const {
+    unsupervisedSteps,
+    qaSteps,
+    iterations,
+    steps,
+    questions,
+    candidatesPerQuestion,
+    nullPassage,
+  } = options;
+  const {
+    objective,
+    alpha,
+    copyAttention,
+    inBatchNegatives,
+    tau = "fixed head",
+    querySide,
+  } = options;
   const { refresh, refreshSteps } = options;
-  const { learningRate, dropout = "of the model", maxPassageTokens, maxAnswerTokens, engine, seed } = options;
+  const {
+    learningRate,
+    dropout = "of the model",
+    maxPassageTokens,
+    maxAnswerTokens,
+    engine,
+    seed,
+  } = options;
   return {
     ...{ unsupervisedSteps, iterations, steps, qaSteps, questions },
     closePassages: candidatesPerQuestion,

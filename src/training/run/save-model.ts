@@ -55,7 +55,9 @@ export function learnedConfig(
   const headWeights = parameters.get(HEAD_WEIGHTS)?.value;
   const logScale = parameters.get(LOG_SCALE)!.value[0]!;
   const retrievalScale = Math.exp(Math.max(-MAX_LOG_SCALE, Math.min(MAX_LOG_SCALE, logScale)));
-  const retrievalHead = headWeights ? headWeights.indexOf(Math.max(...headWeights)) : config.retrievalHead;
+  const retrievalHead = headWeights
+    ? headWeights.indexOf(Math.max(...headWeights))
+    : config.retrievalHead;
   return { ...config, retrievalScale, retrievalHead };
 }
 

@@ -36,13 +36,27 @@ export async function* selectHead(
       "leave tau out",
     );
   if (!(await hasWeights(options.model)))
-    throw problem("a model with weights", `${options.model} without`, "leave the monitor out, or give tau");
+    throw problem(
+      "a model with weights",
+      `${options.model} without`,
+      "leave the monitor out, or give tau",
+    );
   const begun = await findRun(options.out, options.resume);
   if (begun) return Number(begun.plan.retrievalHead);
-  yield { type: "stage", name: `probing the ${config.heads} heads of layer ${config.retrievalLayer}` };
-  const heads = await rankHeads(options.model, await selectionQuestions(options, corpus, questions));
+  yield {
+    type: "stage",
+    name: `probing the ${config.heads} heads of layer ${config.retrievalLayer}`,
+  };
+  const heads = await rankHeads(
+    options.model,
+    await selectionQuestions(options, corpus, questions),
+  );
   if (heads.every(({ correlation }) => correlation === 0))
-    throw problem("questions some of whose passages contain an answer", "none", "leave the monitor out");
+    throw problem(
+      "questions some of whose passages contain an answer",
+      "none",
+      "leave the monitor out",
+    );
   yield { type: "heads", heads };
   return heads[0]!.head;
 }

@@ -4,7 +4,12 @@ import { createRandom, type Random } from "../../math/random.ts";
 import { passageIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import { type CorpusSurvey, pickPassages } from "../data/corpus.ts";
-import { drawIndexes, type ExampleSource, examplesOfStep, longestFirst } from "../data/example-source.ts";
+import {
+  drawIndexes,
+  type ExampleSource,
+  examplesOfStep,
+  longestFirst,
+} from "../data/example-source.ts";
 import { corrupt, noiseSpans } from "../data/span-corruption.ts";
 import type { TokenExample } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/graph-inputs.ts";
@@ -51,8 +56,12 @@ export async function* unsupervisedStage(
 ): AsyncGenerator<TrainingEvent, Stage> {
   const { unsupervisedSteps: steps, questions, maxPassageTokens, signal } = options;
   const seed = `${options.seed} unsupervised`;
-  yield { type: "stage", name: `restoring spans of the corpus: ${steps} steps of ${questions} passages` };
-  const places = (step: number): number[] => drawIndexes(corpus.ids.length, { seed, step, count: questions });
+  yield {
+    type: "stage",
+    name: `restoring spans of the corpus: ${steps} steps of ${questions} passages`,
+  };
+  const places = (step: number): number[] =>
+    drawIndexes(corpus.ids.length, { seed, step, count: questions });
   const needed = new Set(Array.from({ length: steps }, (_, step) => places(step)).flat());
   const ids = [...needed].map((place) => corpus.ids[place]!);
   const passages = await pickPassages(options.corpus, ids, corpus.digest, signal);
@@ -71,12 +80,21 @@ export async function* unsupervisedStage(
 }
 
 /** Makes an example of a passage, which ends with `</s>`: spans are dropped from what is read, and are to be written. */
-function restoration(tokenizer: Tokenizer): (passage: readonly number[], random: Random) => TokenExample {
+function restoration(
+  tokenizer: Tokenizer,
+): (passage: readonly number[], random: Random) => TokenExample {
   const { eosId } = tokenizer;
-  const sentinels = Array.from({ length: SENTINELS }, (_, i) => tokenizer.encode(`<extra_id_${i}>`)[0]!);
+  const sentinels = Array.from(
+    { length: SENTINELS },
+    (_, i) => tokenizer.encode(`<extra_id_${i}>`)[0]!,
+  );
   return (passage, random) => {
     const text = passage.slice(0, -1);
-    const { inputs, targets } = corrupt(text, noiseSpans(text.length, SENTINELS - 1, random), sentinels);
+    const { inputs, targets } = corrupt(
+      text,
+      noiseSpans(text.length, SENTINELS - 1, random),
+      sentinels,
+    );
     return { question: [eosId], answer: [...targets, eosId], passages: [[...inputs, eosId]] };
   };
 }

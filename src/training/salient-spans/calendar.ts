@@ -30,7 +30,9 @@ const DATES = pattern(
   String.raw`\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b`,
 );
 
-const YEARS = pattern(String.raw`(?<!\p{N}[-–.])(?<!\p{L}[-–])\b${YEAR}(?:${DASH}(?:[12]\d{3}|\d{2})\b)?`);
+const YEARS = pattern(
+  String.raw`(?<!\p{N}[-–.])(?<!\p{L}[-–])\b${YEAR}(?:${DASH}(?:[12]\d{3}|\d{2})\b)?`,
+);
 
 /** Digits that a word for a year stands before: "the year 65". */
 const NAMED_YEAR = /(?<=\byear )\d{2,4}\b/gu;
@@ -51,7 +53,8 @@ export function calendarSpans(sentence: string): Span[] {
   const found: Span[] = [];
   const add = (start: number, text: string, kind: string) => {
     const end = start + text.length;
-    if (!found.some((span) => span.start < end && start < span.end)) found.push({ start, end, kind });
+    if (!found.some((span) => span.start < end && start < span.end))
+      found.push({ start, end, kind });
   };
   for (const match of sentence.matchAll(TIMES)) add(match.index, match[0], "time");
   for (const match of sentence.matchAll(DATES)) add(match.index, match[0], "date");

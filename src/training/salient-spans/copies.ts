@@ -59,7 +59,8 @@ export function removeCopies(masked: Masked, text: string): string {
 
 function shinglesOf(keys: readonly string[]): Set<string> {
   const shingles = new Set<string>();
-  for (let i = 0; i + SHINGLE <= keys.length; i++) shingles.add(keys.slice(i, i + SHINGLE).join(" "));
+  for (let i = 0; i + SHINGLE <= keys.length; i++)
+    shingles.add(keys.slice(i, i + SHINGLE).join(" "));
   return shingles;
 }
 
@@ -68,7 +69,10 @@ function occurrences(tokens: readonly Token[], keys: readonly string[]): Extent[
   const found: Extent[] = [];
   for (let i = 0; i + keys.length <= tokens.length; i++) {
     if (!keys.every((key, j) => tokens[i + j]?.key === key)) continue;
-    found.push({ start: (tokens[i] as Token).start, end: (tokens[i + keys.length - 1] as Token).end });
+    found.push({
+      start: (tokens[i] as Token).start,
+      end: (tokens[i + keys.length - 1] as Token).end,
+    });
   }
   return found;
 }

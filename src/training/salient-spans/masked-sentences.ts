@@ -101,15 +101,24 @@ export async function* maskedSentences(
 }
 
 /** Examples of one passage, one a sentence, in random order. */
-async function* examplesOf(passage: Passage, tagger: Tagger, random: Random): AsyncGenerator<MaskedSentence> {
+async function* examplesOf(
+  passage: Passage,
+  tagger: Tagger,
+  random: Random,
+): AsyncGenerator<MaskedSentence> {
   for (const extent of random.shuffle(sentences(passage.text))) {
     const sentence = passage.text.slice(extent.start, extent.end);
     if (sentence.length > MAX_SENTENCE_LENGTH || sentence.includes("<extra_id_")) continue;
-    const usable = checked(await tagger(sentence), sentence).filter((span) => isUsable(sentence, span));
+    const usable = checked(await tagger(sentence), sentence).filter((span) =>
+      isUsable(sentence, span),
+    );
     const span = usable[usable.length > 0 ? random.integer(usable.length) : 0];
     if (span === undefined) continue;
     const masked = maskSpan(passage, extent, span);
-    yield { ...masked, passageWithout: removeCopies({ sentence, entity: masked.entity }, passage.text) };
+    yield {
+      ...masked,
+      passageWithout: removeCopies({ sentence, entity: masked.entity }, passage.text),
+    };
   }
 }
 

@@ -21,7 +21,8 @@ export function kindOf(words: readonly Word[], before: string | undefined): Enti
     return "language";
   }
   if (words.length <= 2 && words.slice(-1).every(isPeople)) return "nationality";
-  const tagged = (tag: string) => words.filter((word) => word.tags.has(tag)).length * 2 >= words.length;
+  const tagged = (tag: string) =>
+    words.filter((word) => word.tags.has(tag)).length * 2 >= words.length;
   if (tagged("Person")) return "person";
   if (tagged("Place")) return "place";
   if (tagged("Organization") || before === "the") return "organisation";
@@ -57,5 +58,7 @@ function namesOfCodes(type: "region" | "language"): ReadonlySet<string> {
   const names = new Intl.DisplayNames("en", { type, fallback: "none" });
   const letters = Array.from("abcdefghijklmnopqrstuvwxyz");
   const codes = letters.flatMap((first) => letters.map((second) => first + second));
-  return new Set(codes.flatMap((code) => names.of(type === "region" ? code.toUpperCase() : code) ?? []));
+  return new Set(
+    codes.flatMap((code) => names.of(type === "region" ? code.toUpperCase() : code) ?? []),
+  );
 }

@@ -48,7 +48,8 @@ function runsOf(words: readonly Word[]): Run[] {
   for (let first = 0; first < words.length; first++) {
     if (!isLarge(words[first])) continue;
     let last = first;
-    for (let next = goesOn(words, first, last); next > last; next = goesOn(words, first, last)) last = next;
+    for (let next = goesOn(words, first, last); next > last; next = goesOn(words, first, last))
+      last = next;
     runs.push({ words: words.slice(first, last + 1), before: words[first - 1] });
     first = last;
   }
@@ -64,9 +65,11 @@ function goesOn(words: readonly Word[], first: number, last: number): number {
     if (/^,? $/.test(gap) && /^(?:Jr|Sr|Inc|Ltd|LLC)\.?$/.test(word.text)) return next;
     if (gap === " & " || gap === " &amp; ") return isLarge(word) ? next : last;
     const small = words.slice(last + 1, next).map((between) => between.text);
-    if (/^['’]s? $/.test(gap)) return small.length === 0 && possessiveJoins(run, words, next) ? next : last;
+    if (/^['’]s? $/.test(gap))
+      return small.length === 0 && possessiveJoins(run, words, next) ? next : last;
     if (!/^\s$/u.test(gap)) return last;
-    if (isLarge(word)) return small.length === 0 || smallWordsJoin(run, small, words, next) ? next : last;
+    if (isLarge(word))
+      return small.length === 0 || smallWordsJoin(run, small, words, next) ? next : last;
     if (small.length === 0 && /^\d{1,3}(?:\.\d+)*$/.test(word.text))
       return numberJoins(words, next) ? next : last;
     if (!PARTICLE.test(word.text) && !ENGLISH_PARTICLE.test(word.text)) return last;
@@ -77,7 +80,8 @@ function goesOn(words: readonly Word[], first: number, last: number): number {
 /** "Apollo 11", but not "Jones 3 goals" and not "Chapter 3". */
 function numberJoins(words: readonly Word[], number: number): boolean {
   const [name, counted] = [words[number - 1] as Word, words[number + 1]];
-  if (NO_NAMES.has(name.lower) || ROLES.has(name.lower) || counted?.tags.has("Plural")) return false;
+  if (NO_NAMES.has(name.lower) || ROLES.has(name.lower) || counted?.tags.has("Plural"))
+    return false;
   return !/^(?:[:,]$|[-–%])/u.test((words[number] as Word).gapAfter);
 }
 
@@ -86,7 +90,8 @@ function possessiveJoins(run: readonly Word[], words: readonly Word[], next: num
   const owner = run.at(-1) as Word;
   if (!isLarge(words[next])) return false;
   if (OWNERS.test(owner.lower)) return true;
-  if (HEADS.has(owner.lower) || run.every((word) => word.tags.has("Place") || isPeople(word))) return false;
+  if (HEADS.has(owner.lower) || run.every((word) => word.tags.has("Place") || isPeople(word)))
+    return false;
   let head = next;
   while (isLarge(words[head + 1]) && words[head + 1]?.gapBefore === " ") head++;
   return HEADS.has(words[head]?.lower ?? "") && run.length <= 2;
@@ -104,7 +109,8 @@ function smallWordsJoin(
   if (joint === "and") return others.length === 0 && andJoins(run, words, next);
   if (joint !== "of" && joint !== "for") return false;
   return (
-    others.every((word) => word === "the" || PARTICLE.test(word)) && ofJoins(run, joint, others.length > 0)
+    others.every((word) => word === "the" || PARTICLE.test(word)) &&
+    ofJoins(run, joint, others.length > 0)
   );
 }
 
@@ -126,7 +132,8 @@ function andJoins(run: readonly Word[], words: readonly Word[], next: number): b
   if (HEADS.get(run[of - 1]?.lower ?? "") === "organisation" && of >= run.length - 3)
     return !HEADS.has(left.lower);
   if (run.length > 2 || right.tags.has("Person")) return false;
-  if (run.some((word) => HEADS.has(word.lower) || isGivenName(word) || word.tags.has("Place"))) return false;
+  if (run.some((word) => HEADS.has(word.lower) || isGivenName(word) || word.tags.has("Place")))
+    return false;
   return isLarge(head) && HEADS.get(head?.lower ?? "") === "organisation";
 }
 
@@ -179,6 +186,8 @@ function trimmed({ words, before }: Run): Run {
 function isName(words: readonly Word[]): boolean {
   return words.some(
     ({ text, lower }) =>
-      !NO_NAMES.has(lower) && !ROLES.has(lower) && !/^(?:\p{L}\.?|\d+(?:st|nd|rd|th)?)$/u.test(text),
+      !NO_NAMES.has(lower) &&
+      !ROLES.has(lower) &&
+      !/^(?:\p{L}\.?|\d+(?:st|nd|rd|th)?)$/u.test(text),
   );
 }

@@ -35,7 +35,9 @@ export function opensWithName(run: readonly Word[], next: Word | undefined): boo
   if (isPeople(first)) return true;
   if (is(...NO_NAME_TAGS) || NEVER.test(first.lower)) return false;
   if (is("Person", "Place", "Organization") && !is("Verb", "Adjective")) return true;
-  return run.length > 1 ? isPartOfName(first, run.at(-1) as Word, is) : isNameAlone(first, next, is);
+  return run.length > 1
+    ? isPartOfName(first, run.at(-1) as Word, is)
+    : isNameAlone(first, next, is);
 }
 
 function isPartOfName(first: Word, last: Word, is: (...tags: string[]) => boolean): boolean {
@@ -45,7 +47,11 @@ function isPartOfName(first: Word, last: Word, is: (...tags: string[]) => boolea
 }
 
 /** A noun in the singular without an article, before a verb, is a name: "Dean was elected". */
-function isNameAlone(first: Word, next: Word | undefined, is: (...tags: string[]) => boolean): boolean {
+function isNameAlone(
+  first: Word,
+  next: Word | undefined,
+  is: (...tags: string[]) => boolean,
+): boolean {
   if (is("Plural", "Uncountable", "Verb", "Adjective") || ABSTRACT.test(first.text)) return false;
   if (next === undefined) return false;
   if (first.known) return is("Singular") && next.tags.has("Verb");

@@ -20,7 +20,9 @@ const BEFORE_NAMES = words(
 );
 
 /** Written before a number; some of them are ordinary words too. */
-const BEFORE_NUMBERS = words("no nos vol vols fig figs eq eqs ref refs sec art pp p ch ca c b d fl r");
+const BEFORE_NUMBERS = words(
+  "no nos vol vols fig figs eq eqs ref refs sec art pp p ch ca c b d fl r",
+);
 
 /** May end a sentence: they do when a word that often opens one follows. */
 const MAYBE_LAST = words(
@@ -36,7 +38,8 @@ const OPENERS = words(
   "also once under upon over following according despite",
 );
 
-const TERMINATOR = /(?<![.!?…؟।])(?:\.(?: \.){2,3}|[.!?…؟।]+)["'”’»)\]]*(?=\s|$)|[。！？｡]+[”’」』）]*|\n/gu;
+const TERMINATOR =
+  /(?<![.!?…؟।])(?:\.(?: \.){2,3}|[.!?…؟।]+)["'”’»)\]]*(?=\s|$)|[。！？｡]+[”’」』）]*|\n/gu;
 
 /** Sentences in order, without the white space around them; together they hold all other characters of `text`. */
 export function sentences(text: string): Extent[] {
@@ -52,7 +55,9 @@ export function sentences(text: string): Extent[] {
   for (const match of text.matchAll(TERMINATOR)) {
     const end = match.index + match[0].length;
     const ends =
-      match[0] === "\n" ? lineBreakEnds(text, match.index) : terminatorEnds(text, start, match.index, end);
+      match[0] === "\n"
+        ? lineBreakEnds(text, match.index)
+        : terminatorEnds(text, start, match.index, end);
     if (ends) close(end);
   }
   close(text.length);
@@ -94,7 +99,9 @@ function insideBrackets(text: string, start: number, at: number, end: number): b
 
 function opensSentence(after: string): boolean {
   const next = /^\s+["'“‘«([]*(?<word>[\p{L}\p{N}'’]*)(?<initial>\.\s)?/u.exec(after)?.groups;
-  return next === undefined || (OPENERS.has(next.word!.toLowerCase()) && next.initial === undefined);
+  return (
+    next === undefined || (OPENERS.has(next.word!.toLowerCase()) && next.initial === undefined)
+  );
 }
 
 function words(...lines: readonly string[]): ReadonlySet<string> {

@@ -59,7 +59,8 @@ function feastSpans(words: readonly Word[]): Span[] {
   for (const word of words) {
     const last = spans.at(-1);
     const isFeast = word.tags.has("Holiday") && /^\p{Lu}/u.test(word.text);
-    if (isFeast && last?.end === word.start - 1) spans[spans.length - 1] = { ...last, end: word.end };
+    if (isFeast && last?.end === word.start - 1)
+      spans[spans.length - 1] = { ...last, end: word.end };
     else if (isFeast) spans.push({ start: word.start, end: word.end, kind: "date" });
   }
   return spans;
@@ -88,7 +89,9 @@ function isTitle(text: string): boolean {
 function nicknamedSpans(sentence: string, names: readonly Span[]): Span[] {
   const people = names.filter((name) => name.kind === "person");
   return people.flatMap(({ start, end }) => {
-    const rest = people.find((other) => /^ ["“(]\p{Lu}\p{L}+["”)] $/u.test(sentence.slice(end, other.start)));
+    const rest = people.find((other) =>
+      /^ ["“(]\p{Lu}\p{L}+["”)] $/u.test(sentence.slice(end, other.start)),
+    );
     return rest === undefined ? [] : [{ start, end: rest.end, kind: "person" }];
   });
 }

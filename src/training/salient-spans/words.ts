@@ -24,7 +24,8 @@ export interface Term {
   readonly offset?: { readonly start: number };
 }
 
-const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:(?:&amp;|['’.&‑–-])[\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*/gu;
+const WORD =
+  /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:(?:&amp;|['’.&‑–-])[\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*/gu;
 const POSSESSIVE = /['’]s$/u;
 const PREFIX = /^(?:non|pre|post|anti|pro|ex|mid|pan|trans|inter|un)[-–‑](?=\p{Lu})/u;
 /** The small second half of "Arabic-speaking"; a particle such as the "-et-" of "Saone-et-Loire" is no such half. */
@@ -35,7 +36,11 @@ const ABBREVIATION =
   /^(?:\p{Lu}|(?:\p{L}\.)+\p{L}|Ste?|Mt|Ft|Jr|Sr|Inc|Ltd|Co|Corp|Bros|No|Dr|Mrs?|Ms|Rev|Gen|Col|Capt|Lt|Sgt|Maj|Prof|Hon|Gov|Sen|Rep|Fr|Ave|Rd|Blvd)$/u;
 
 /** The words of `sentence`, without possessive 's, prefixes such as "non-" and suffixes such as "-based". */
-export function wordsOf(sentence: string, terms: Iterable<Term>, demonyms: ReadonlySet<string>): Word[] {
+export function wordsOf(
+  sentence: string,
+  terms: Iterable<Term>,
+  demonyms: ReadonlySet<string>,
+): Word[] {
   const termAt = new Map<number, Term>();
   for (const term of terms) if (term.offset) termAt.set(term.offset.start, term);
   const extents = Array.from(sentence.matchAll(WORD), ({ index, 0: match }) => {
@@ -46,7 +51,11 @@ export function wordsOf(sentence: string, terms: Iterable<Term>, demonyms: Reado
       .replace(SUFFIX, "").length;
     const keepsStop =
       sentence[start + length] === "." && ABBREVIATION.test(sentence.slice(start, start + length));
-    return { start, end: start + length + (keepsStop ? 1 : 0), term: termAt.get(start) ?? termAt.get(index) };
+    return {
+      start,
+      end: start + length + (keepsStop ? 1 : 0),
+      term: termAt.get(start) ?? termAt.get(index),
+    };
   });
   return extents.map(({ start, end, term }, i) => {
     const text = sentence.slice(start, end);

@@ -28,7 +28,10 @@ for (const { stack, buckets, maxDistance, first } of tables) {
       const expected = first.findLast(([start]) => start <= distance)![1];
       const query = Math.max(0, -distance);
       assert.is(at(positions, [query, query + distance]), expected, `distance ${distance}`);
-      assert.is(at(positions, [600 - Math.max(0, distance), 600 + Math.min(0, distance)]), expected);
+      assert.is(
+        at(positions, [600 - Math.max(0, distance), 600 + Math.min(0, distance)]),
+        expected,
+      );
     }
   });
 }
@@ -46,13 +49,19 @@ test("queries after cached keys have the last rows of the whole table", () => {
   for (const stack of ["encoder", "decoder"] as const) {
     const whole = positionBuckets(config, stack, 30);
     for (const first of [0, 1, 7, 29])
-      assert.equal(positionBuckets(config, stack, 30 - first, 30, first), naiveOps.slice(whole, 0, first));
+      assert.equal(
+        positionBuckets(config, stack, 30 - first, 30, first),
+        naiveOps.slice(whole, 0, first),
+      );
   }
 });
 
 test("the bias is the table's number for head and bucket, and minus infinity for what is not written yet", () => {
   const config = tinyConfig();
-  const table = tabulate([config.relativeBuckets, config.heads], ([bucket, head]) => 10 * bucket! + head!);
+  const table = tabulate(
+    [config.relativeBuckets, config.heads],
+    ([bucket, head]) => 10 * bucket! + head!,
+  );
   const buckets = positionBuckets(config, "decoder", 3, 4, 1);
   const bias = relativeBias(naiveOps, table, buckets);
   assert.equal(bias.shape, [1, config.heads, 3, 4]);

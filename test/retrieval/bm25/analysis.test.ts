@@ -3,7 +3,11 @@ import * as assert from "uvu/assert";
 import { analyse } from "../../../src/retrieval/bm25/analysis.ts";
 
 test("lower case, stop words and stems", () => {
-  assert.equal(analyse("The Cats are RUNNING into the houses, and into it!"), ["cat", "run", "hous"]);
+  assert.equal(analyse("The Cats are RUNNING into the houses, and into it!"), [
+    "cat",
+    "run",
+    "hous",
+  ]);
   assert.equal(analyse("not such no if as at the that"), []);
 });
 
@@ -15,7 +19,12 @@ test("Porter's own examples, among them his two later rules", () => {
 });
 
 test("apostrophes, full stops and commas inside words and numbers", () => {
-  assert.equal(analyse("O'Neil's U.S.A. 1,000.5 example.com"), ["o'neil", "u.s.a", "1,000.5", "example.com"]);
+  assert.equal(analyse("O'Neil's U.S.A. 1,000.5 example.com"), [
+    "o'neil",
+    "u.s.a",
+    "1,000.5",
+    "example.com",
+  ]);
   assert.equal(analyse("Norway’s it's dogs' end.Start 3.x 'quoted'"), [
     "norwai",
     "dog",
@@ -24,7 +33,13 @@ test("apostrophes, full stops and commas inside words and numbers", () => {
     "x",
     "quot",
   ]);
-  assert.equal(analyse("well-known, snake_case (1980s)"), ["well", "known", "snake", "case", "1980"]);
+  assert.equal(analyse("well-known, snake_case (1980s)"), [
+    "well",
+    "known",
+    "snake",
+    "case",
+    "1980",
+  ]);
 });
 
 test("letters, marks and numbers of any script", () => {

@@ -9,7 +9,7 @@ import { readPassages, readQuestions } from "../../../src/text/read-passages.ts"
 import { testWithShared } from "../../support/shared.ts";
 import { naiveScores } from "./naive.ts";
 
-const SQUAD = new URL("../../../../shared/data/squad", import.meta.url).pathname;
+const SQUAD = new URL("../../../../shared/data/squad/", import.meta.url).pathname;
 
 const passage = (id: string, text: string, title = ""): Passage => ({ id, title, text });
 const close = (actual: number, expected: number) =>
@@ -44,7 +44,18 @@ test("an example worked by hand", async () => {
 });
 
 test("equals a naive loop over random corpora", async () => {
-  const word = fc.constantFrom("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "the", "hens", "hen's");
+  const word = fc.constantFrom(
+    "ant",
+    "bee",
+    "cat",
+    "dog",
+    "elk",
+    "fox",
+    "gnu",
+    "the",
+    "hens",
+    "hen's",
+  );
   const text = fc.array(word, { maxLength: 12 }).map((words) => words.join(" "));
   await fc.assert(
     fc.asyncProperty(
@@ -94,12 +105,15 @@ test("equal scores keep the order of the passages, across segments", async () =>
 
 test("finds the best of what is accepted", async () => {
   const words = ["ant bee", "bee", "ant ant", "cat", "bee bee ant"];
-  const bm25 = await buildBm25(Array.from({ length: 200 }, (_, i) => passage(`p${i}`, words[i % 5]!)));
+  const bm25 = await buildBm25(
+    Array.from({ length: 200 }, (_, i) => passage(`p${i}`, words[i % 5]!)),
+  );
   const all = bm25.search("ant bee", 200);
   assert.is(all.length, 160);
   const accept = (id: string) => Number(id.slice(1)) % 7 === 3;
   const expected = all.filter(({ id }) => accept(id));
-  for (const topK of [3, 50]) assert.equal(bm25.search("ant bee", topK, { accept }), expected.slice(0, topK));
+  for (const topK of [3, 50])
+    assert.equal(bm25.search("ant bee", topK, { accept }), expected.slice(0, topK));
   assert.equal(bm25.search("ant bee", 3, { accept: () => false }), []);
 });
 
@@ -148,24 +162,27 @@ test("parameters out of range are refused in words", async () => {
  * Measured with an implementation that shares no code with this one (other word boundaries, no possessives): 75.4, 91.5, 96.5
  * and 76.4, 92.1, 96.6. Word boundaries move a handful of the 1,548 questions, hence half a point.
  */
-testWithShared("finds the paragraphs of SQuAD's questions as often as other implementations", async () => {
-  const bm25 = await buildBm25(readPassages(`${SQUAD}corpus.jsonl`));
-  const questions = await readQuestions(`${SQUAD}dev.jsonl`);
-  const recall = (parameters: { k1: number; b: number }) => {
-    const ranks = questions.map(({ question, passageId }) =>
-      bm25.search(question, 20, parameters).findIndex(({ id }) => id === passageId),
-    );
-    return [1, 5, 20].map(
-      (k) => (100 * ranks.filter((rank) => rank >= 0 && rank < k).length) / questions.length,
-    );
-  };
-  const near = (actual: number[], expected: number[]) =>
-    assert.ok(
-      actual.every((value, i) => Math.abs(value - expected[i]!) < 0.5),
-      `${actual}`,
-    );
-  near(recall({ k1: 0.9, b: 0.4 }), [75.4, 91.5, 96.5]);
-  near(recall({ k1: 1.2, b: 0.75 }), [76.4, 92.1, 96.6]);
-});
+testWithShared(
+  "finds the paragraphs of SQuAD's questions as often as other implementations",
+  async () => {
+    const bm25 = await buildBm25(readPassages(`${SQUAD}corpus.jsonl`));
+    const questions = await readQuestions(`${SQUAD}dev.jsonl`);
+    const recall = (parameters: { k1: number; b: number }) => {
+      const ranks = questions.map(({ question, passageId }) =>
+        bm25.search(question, 20, parameters).findIndex(({ id }) => id === passageId),
+      );
+      return [1, 5, 20].map(
+        (k) => (100 * ranks.filter((rank) => rank >= 0 && rank < k).length) / questions.length,
+      );
+    };
+    const near = (actual: number[], expected: number[]) =>
+      assert.ok(
+        actual.every((value, i) => Math.abs(value - expected[i]!) < 0.5),
+        `${actual}`,
+      );
+    near(recall({ k1: 0.9, b: 0.4 }), [75.4, 91.5, 96.5]);
+    near(recall({ k1: 1.2, b: 0.75 }), [76.4, 92.1, 96.6]);
+  },
+);
 
 test.run();

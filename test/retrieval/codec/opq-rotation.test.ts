@@ -11,13 +11,15 @@ test("axes are orthonormal, and share the variance among the parts", () => {
   for (let a = 0; a < dimension; a++)
     for (let b = 0; b < dimension; b++) {
       let product = 0;
-      for (let d = 0; d < dimension; d++) product += axes[a * dimension + d]! * axes[b * dimension + d]!;
+      for (let d = 0; d < dimension; d++)
+        product += axes[a * dimension + d]! * axes[b * dimension + d]!;
       assert.ok(Math.abs(product - Number(a === b)) < 1e-6);
     }
   const rotated = rotate(rows, axes, dimension);
   const moment = (a: number, b: number) => {
     let sum = 0;
-    for (let row = 0; row < rows.length; row += dimension) sum += rotated[row + a]! * rotated[row + b]!;
+    for (let row = 0; row < rows.length; row += dimension)
+      sum += rotated[row + a]! * rotated[row + b]!;
     return sum / 2000;
   };
   const logs = Array.from({ length: parts }, (_, part) =>
@@ -32,7 +34,8 @@ test("axes are orthonormal, and share the variance among the parts", () => {
 test("products of rotated rows are those of the rows", () => {
   const axes = balancedAxes(noise(400 * DIMENSION), DIMENSION, 2);
   const [a, b] = [noise(DIMENSION, 5), noise(DIMENSION, 6)];
-  const product = (x: Float32Array, y: Float32Array) => x.reduce((sum, value, d) => sum + value * y[d]!, 0);
+  const product = (x: Float32Array, y: Float32Array) =>
+    x.reduce((sum, value, d) => sum + value * y[d]!, 0);
   const rotated = product(rotate(a, axes, DIMENSION), rotate(b, axes, DIMENSION));
   assert.ok(Math.abs(rotated - product(a, b)) < 1e-6);
 });

@@ -4,7 +4,11 @@ import { crc32 } from "node:zlib";
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { BLOCK_BYTES, checkedFile, runningChecksum } from "../../../src/retrieval/index/format/blocks.ts";
+import {
+  BLOCK_BYTES,
+  checkedFile,
+  runningChecksum,
+} from "../../../src/retrieval/index/format/blocks.ts";
 import { findOrdinals, IdTable } from "../../../src/retrieval/index/format/ids.ts";
 import { avgMax } from "../../../src/retrieval/scoring/score.ts";
 import { TopK } from "../../../src/retrieval/scoring/top-k.ts";
@@ -52,7 +56,8 @@ test("a table of ids finds every id, however many share a hash", async () => {
   for (const id of ids) assert.equal(table.add(id), []);
   assert.equal(table.add("id 17"), [17]);
   const sorted = table.sorted();
-  const rows = async (first: number, count: number) => sorted.subarray(2 * first, 2 * (first + count));
+  const rows = async (first: number, count: number) =>
+    sorted.subarray(2 * first, 2 * (first + count));
   for (const ordinal of [0, 1, 1500, 2999])
     assert.equal(await findOrdinals(ids[ordinal]!, 3001, rows), [ordinal]);
   assert.equal(await findOrdinals("id 17", 3001, rows), [17, 3000]);
@@ -62,12 +67,15 @@ test("a table of ids finds every id, however many share a hash", async () => {
 test("checksums do not depend on how a file was written, and reads by position give its bytes", async () => {
   const bytes = Uint8Array.from({ length: 3 * BLOCK_BYTES + 100 }, (_, i) => (i * 31) >> 3);
   const checksum = runningChecksum();
-  for (let start = 0; start < bytes.length; start += 1000) checksum.add(bytes.subarray(start, start + 1000));
+  for (let start = 0; start < bytes.length; start += 1000)
+    checksum.add(bytes.subarray(start, start + 1000));
   checksum.add(new Uint8Array());
   assert.is(checksum.crc32, crc32(bytes));
   assert.equal(
     checksum.blocks(),
-    [0, 1, 2, 3].map((block) => crc32(bytes.subarray(block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES))),
+    [0, 1, 2, 3].map((block) =>
+      crc32(bytes.subarray(block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES)),
+    ),
   );
   await using directory = await temporary();
   const path = join(directory.path, "file");
@@ -81,7 +89,10 @@ test("checksums do not depend on how a file was written, and reads by position g
     [bytes.length - 3, 3],
     [7, 0],
   ] as const)
-    assert.equal(new Uint8Array(await file.read(position, length)), bytes.slice(position, position + length));
+    assert.equal(
+      new Uint8Array(await file.read(position, length)),
+      bytes.slice(position, position + length),
+    );
   await handle.close();
 });
 

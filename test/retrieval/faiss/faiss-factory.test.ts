@@ -65,7 +65,10 @@ function faissTests(): void {
     await using index = await open(directory.path, { factory: "OPQ2,IVF4,PQ4x4np", nprobe: 4 });
     await using exact = await openIndex(directory.path);
     for (const question of questions)
-      assert.equal(await index.search(question, { topK: 1 }), await exact.search(question, { topK: 1 }));
+      assert.equal(
+        await index.search(question, { topK: 1 }),
+        await exact.search(question, { topK: 1 }),
+      );
   });
 
   test("searches a compressed index by the keys that it decompresses", async () => {
@@ -85,7 +88,9 @@ function faissTests(): void {
     const progress: FillProgress[] = [];
     const stop = new AbortController();
     const factory = { factory: "IVF16,Flat" };
-    await using index = await open(directory.path, factory, { onProgress: (event) => progress.push(event) });
+    await using index = await open(directory.path, factory, {
+      onProgress: (event) => progress.push(event),
+    });
     assert.is(progress.length, 4);
     assert.equal(progress[0], { tokens: 0, total: index.tokenCount });
     assert.equal(progress[3], { tokens: index.tokenCount, total: index.tokenCount });
@@ -107,7 +112,10 @@ function faissTests(): void {
       [{ factory: "PQ3" }, /dimension of the vector \(d\) should be a multiple/],
       [{ factory: "LSH" }, /metric == METRIC_L2/],
       [{ factory: "IDMap,Flat" }, /got IDMap/],
-      [{ factory: "IVF1024,Flat" }, /got \d+ token keys to learn 1024 centroids from; choose another/],
+      [
+        { factory: "IVF1024,Flat" },
+        /got \d+ token keys to learn 1024 centroids from; choose another/,
+      ],
       [
         { factory: "HNSW32", nprobe: 4 },
         /^nprobe of HNSW32: expected an index with lists, such as IVF256,PQ16/,

@@ -4,7 +4,10 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compactIndex } from "../../../src/retrieval/index/maintain/compact.ts";
 import { addPassages, deletePassages } from "../../../src/retrieval/index/maintain/update.ts";
-import { exportToLance, type LanceExportProgress } from "../../../src/retrieval/lance/lance-export.ts";
+import {
+  exportToLance,
+  type LanceExportProgress,
+} from "../../../src/retrieval/lance/lance-export.ts";
 import { type OpenOptions, openIndex } from "../../../src/retrieval/open-index.ts";
 import { conformance } from "../conformance.ts";
 import {
@@ -30,7 +33,10 @@ function lanceTests(): void {
   /** The events of an export, and their token counts. */
   const exported = async (directory: string): Promise<LanceExportProgress[]> => {
     const progress: LanceExportProgress[] = [];
-    await exportToLance(directory, { uri: uriOf(directory), onProgress: (event) => progress.push(event) });
+    await exportToLance(directory, {
+      uri: uriOf(directory),
+      onProgress: (event) => progress.push(event),
+    });
     return progress;
   };
 
@@ -124,7 +130,10 @@ function lanceTests(): void {
     await using index = await openOnly(path);
     await using exact = await openIndex(path, { preset: "exact" });
     const question = encodeText("w1 w2 w3");
-    assert.equal(await index.search(question, { topK: 10 }), await exact.search(question, { topK: 10 }));
+    assert.equal(
+      await index.search(question, { topK: 10 }),
+      await exact.search(question, { topK: 10 }),
+    );
   });
 
   test("refuses the table of another model, and a place that is none", async () => {
@@ -133,7 +142,10 @@ function lanceTests(): void {
     await build(path, makePassages(20), { encode: encodeVaried });
     await exported(path);
     await build(path, makePassages(20), { header: { ...header, fingerprint: "other" } });
-    await rejects(exported(path), /table: expected a table of the model other, got one of the model toy/);
+    await rejects(
+      exported(path),
+      /table: expected a table of the model other, got one of the model toy/,
+    );
     const place = join(path, "index.json", "table");
     await rejects(
       exportToLance(path, { uri: place }),

@@ -37,7 +37,10 @@ for (const bits of [1, 2, 8] as const)
         const passage = codes.subarray(starts[30 * p], starts[30 * p + 1 + (p % 30)]);
         const exact = avgMax(question, decodeKeys(passage, codebook), DIMENSION);
         // the greatest product is about 20, of which 16 bits distinguish 32,768 parts; a sum of many numbers is off by a few of them
-        assert.ok(Math.abs(scorer.score(passage) - exact) < 0.01, `${scorer.score(passage)} for ${exact}`);
+        assert.ok(
+          Math.abs(scorer.score(passage) - exact) < 0.01,
+          `${scorer.score(passage)} for ${exact}`,
+        );
       }
     }
   });

@@ -99,13 +99,17 @@ test("a code names its centroid, its ratio and its residual; more bits are neare
     for (let row = 0; row < 4000; row += 7)
       assert.ok(Math.abs(length(decoded, row) / length(keys, row) - 1) < 0.1);
   }
-  for (let i = 1; i < 4; i++) assert.ok(errors[i]! < 0.6 * errors[i - 1]!, `squared errors ${errors}`);
+  for (let i = 1; i < 4; i++)
+    assert.ok(errors[i]! < 0.6 * errors[i - 1]!, `squared errors ${errors}`);
 });
 
 test("lists give back what was listed, whatever the pieces", () =>
   fc.assert(
     fc.asyncProperty(
-      fc.array(fc.array(fc.nat(5), { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 300 }),
+      fc.array(fc.array(fc.nat(5), { minLength: 1, maxLength: 4 }), {
+        minLength: 1,
+        maxLength: 300,
+      }),
       fc.integer({ min: 1, max: 50 }),
       async (passages, size) => {
         async function* pieces() {
@@ -156,7 +160,9 @@ test("pruned search returns as many as asked, with the scores of exact search, a
     let shared = 0;
     for (let i = 0; i < 15; i++) {
       const question = encodeText(`w${i} w${(3 * i) % 50} w${(7 * i + 1) % 50} u${i}`);
-      const all = new Map((await exact.search(question, { topK: 3000 })).map((hit) => [hit.ordinal, hit]));
+      const all = new Map(
+        (await exact.search(question, { topK: 3000 })).map((hit) => [hit.ordinal, hit]),
+      );
       const best = (await exact.search(question, { topK: 10 })).at(-1)!.score;
       const hits = await index.search(question, { topK: 10 });
       assert.is(hits.length, 10);
@@ -193,7 +199,9 @@ test("a compressed build goes on after an interrupt, and ends with the same byte
 
 test("an index of float32 keys and a compressed one replace each other", async () => {
   await using directory = await temporary();
-  for (const [generation, bits] of ([undefined, 8, 2, undefined] as (Bits | undefined)[]).entries()) {
+  for (const [generation, bits] of (
+    [undefined, 8, 2, undefined] as (Bits | undefined)[]
+  ).entries()) {
     await build(directory.path, makePassages(100 + generation), { bits });
     await using index = await openIndex(directory.path);
     assert.is(index.generation, generation + 1);
@@ -265,8 +273,10 @@ function decodeNaively(codes: Uint8Array, codebook: Codebook, tokens: number): F
     const key = [...codebook.centroids.subarray(centroid * DIMENSION, (centroid + 1) * DIMENSION)];
     let d = 0;
     for (let part = 0; part < parts; part++, at++) {
-      const width = Math.floor(((part + 1) * DIMENSION) / parts) - Math.floor((part * DIMENSION) / parts);
-      for (const value of table.slice(codes[at]! * width, (codes[at]! + 1) * width)) key[d++]! += value;
+      const width =
+        Math.floor(((part + 1) * DIMENSION) / parts) - Math.floor((part * DIMENSION) / parts);
+      for (const value of table.slice(codes[at]! * width, (codes[at]! + 1) * width))
+        key[d++]! += value;
       table = table.slice(256 * width);
     }
     keys.push(...key.map((value) => ratio * value));

@@ -29,10 +29,16 @@ test("a question token that nothing was found for changes no order", () => {
 test("with exact hits no passage scores more than it is said to", () => {
   const passages = makePassages(60).map(({ text }) => encodeText(text));
   const tokens = passages.flatMap((keys, ordinal) =>
-    Array.from({ length: keys.length / 8 }, (_, t) => ({ ordinal, key: keys.subarray(8 * t, 8 * t + 8) })),
+    Array.from({ length: keys.length / 8 }, (_, t) => ({
+      ordinal,
+      key: keys.subarray(8 * t, 8 * t + 8),
+    })),
   );
   const nearest = (query: Float32Array, count: number) => {
-    const scored = tokens.map(({ ordinal, key }) => [ordinal, key.reduce((s, k, d) => s + k * query[d]!, 0)]);
+    const scored = tokens.map(({ ordinal, key }) => [
+      ordinal,
+      key.reduce((s, k, d) => s + k * query[d]!, 0),
+    ]);
     return hits(...(scored as [number, number][]).sort((a, b) => b[1] - a[1]).slice(0, count));
   };
   fc.assert(

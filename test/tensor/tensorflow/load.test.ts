@@ -52,7 +52,12 @@ test("what tfjs-node needs of node:util is there, on Node 23 and later too", asy
     delete functions.isNullOrUndefined;
     delete functions.isArray;
     await loadTensorFlow(imports(["@tensorflow/tfjs-node-gpu"]));
-    assert.equal([null, undefined, 0, ""].map(functions.isNullOrUndefined!), [true, true, false, false]);
+    assert.equal([null, undefined, 0, ""].map(functions.isNullOrUndefined!), [
+      true,
+      true,
+      false,
+      false,
+    ]);
     assert.equal([[], {}].map(functions.isArray!), [true, false]);
   } finally {
     Object.assign(functions, { isNullOrUndefined, isArray });

@@ -19,13 +19,17 @@ const read = async (x: TfTensor): Promise<Tensor> => ({
 });
 
 conformOps(name, async (program, inputs) => {
-  const result = tf.tidy(() => program<TfTensor>(ops, ...inputs.map((input) => ops.constant(input))));
+  const result = tf.tidy(() =>
+    program<TfTensor>(ops, ...inputs.map((input) => ops.constant(input))),
+  );
   return read(result);
 });
 
 conformGradients(name, async (program, inputs) => {
   const tensors = inputs.map((input) => ops.constant(input));
-  const values = tensors.map((tensor) => (tensor.dtype === "float32" ? tf.variable(tensor) : tensor));
+  const values = tensors.map((tensor) =>
+    tensor.dtype === "float32" ? tf.variable(tensor) : tensor,
+  );
   const variables = values.filter((value) => value instanceof tf.Variable);
   const { gradients } = outputsAndGradients(
     tf,

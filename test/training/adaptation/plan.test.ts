@@ -6,7 +6,11 @@ import { tinyConfig } from "../../support/tiny-model.ts";
 test("the work of indexing a passage, by hand", () => {
   const block = 4 * 16 * 18 + 3 * 16 * 24 + 2 * 16; // attention, feed-forward, norms
   const lengths = { passage: 10, question: 5, answer: 2 };
-  const { passage, parameters } = workOf(tinyConfig(), { questions: 1, candidatesPerQuestion: 1 }, lengths);
+  const { passage, parameters } = workOf(
+    tinyConfig(),
+    { questions: 1, candidatesPerQuestion: 1 },
+    lengths,
+  );
   assert.is(passage, 10 * (2 * block + 4 * 10 * 18));
   const decoderBlock = block + 4 * 16 * 18 + 16;
   assert.is(parameters, 2 * block + 2 * decoderBlock + 2 * 40 * 16 + 2 * 16);

@@ -22,13 +22,21 @@ const { corpus, data } = writeAdaptationFiles(folder);
 mkdirSync(at("model"));
 const config = await writeTinyModel(at("model"), { dropoutRate: 0 });
 const given = { model: at("model"), corpus, data, dev: data, iterations: 1 } as const;
-const small = { steps: 3, questions: 4, candidatesPerQuestion: 2, monitorSteps: 3, learningRate: 0.01 };
+const small = {
+  steps: 3,
+  questions: 4,
+  candidatesPerQuestion: 2,
+  monitorSteps: 3,
+  learningRate: 0.01,
+};
 const question = "who opened the harbour of Oslo?";
 
 test("one head's query projection changes, and an index made before serves on", async () => {
   await using base = await ReAtt.load(at("model"));
   await using _ = await base.index(readPassages(corpus), { directory: at("index") });
-  const result = await finish(adapt({ ...given, ...small, out: at("out"), querySide: "projection" }));
+  const result = await finish(
+    adapt({ ...given, ...small, out: at("out"), querySide: "projection" }),
+  );
   assert.is(result.index, undefined);
 
   const [before, after] = await Promise.all([
@@ -91,7 +99,8 @@ test("a copy of the lower layers: the same vectors before training; then better 
   assert.equal(await still.retrieve(questions, index), await model.retrieve(questions, index));
   await using opened = await copy.openIndex(at("old"));
   const found = async (of: ReAtt): Promise<number> =>
-    (await of.retrieve(questions, opened)).filter((hits, i) => hits[0]!.id === PASSAGES[i]!.id).length;
+    (await of.retrieve(questions, opened)).filter((hits, i) => hits[0]!.id === PASSAGES[i]!.id)
+      .length;
   assert.ok((await found(copy)) > (await found(model)));
 
   await using one = await model.index(PASSAGES.slice(0, 1), { directory: at("one") });
@@ -115,10 +124,15 @@ test("a copy that is stopped and resumed ends with the same numbers", async () =
 
 test("what does not train retrieval, or trains no one head, is refused", async () => {
   for (const [changes, message] of [
-    [{ objective: "qa" }, /^query side: expected one head that is trained to retrieve, got the objective qa/],
+    [
+      { objective: "qa" },
+      /^query side: expected one head that is trained to retrieve, got the objective qa/,
+    ],
     [{ tau: 0.1 }, /^query side: .*, got all heads mixed/],
   ] as const) {
-    const run = finish(adapt({ ...given, ...small, out: at("refused"), querySide: "layers", ...changes }));
+    const run = finish(
+      adapt({ ...given, ...small, out: at("refused"), querySide: "layers", ...changes }),
+    );
     const error = await run.catch((thrown: unknown) => thrown);
     assert.instance(error, InputError);
     assert.match((error as Error).message, message);

@@ -11,7 +11,11 @@ import {
 import { acceptedOrRefused, refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "close-passages.jsonl");
-const questions = Array.from({ length: 2_500 }, (_, i) => ({ id: `q"${i}`, question: "?", answers: ["é"] }));
+const questions = Array.from({ length: 2_500 }, (_, i) => ({
+  id: `q"${i}`,
+  question: "?",
+  answers: ["é"],
+}));
 const close = questions.map((_, i) => [`p${i}`, `\u2028${i}\n`]);
 const source: CandidatesSource = { questions, count: 2, corpus: "abc" };
 
@@ -58,7 +62,9 @@ test("a damaged file is refused, never read as another", async () => {
     fc.asyncProperty(fc.nat(text.length - 1), fc.string({ maxLength: 2 }), async (at, put) => {
       writeFileSync(file, text.slice(0, at) + put + text.slice(at + 1));
       const read = await acceptedOrRefused(readCandidates(file, few));
-      assert.ok(read === undefined || (read.length === 3 && read.every(({ length }) => length === 2)));
+      assert.ok(
+        read === undefined || (read.length === 3 && read.every(({ length }) => length === 2)),
+      );
     }),
     { numRuns: 300 },
   );

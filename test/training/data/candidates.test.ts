@@ -9,11 +9,14 @@ import {
   findCandidates,
   givenCandidates,
 } from "../../../src/training/data/candidates.ts";
-import { readTrainingFile, type TrainingQuestion } from "../../../src/training/data/training-questions.ts";
+import {
+  readTrainingFile,
+  type TrainingQuestion,
+} from "../../../src/training/data/training-questions.ts";
 import { refused } from "../../checkpoints/support.ts";
 import { testWithShared } from "../../support/shared.ts";
 
-const SQUAD = new URL("../../../../shared/data/squad", import.meta.url).pathname;
+const SQUAD = new URL("../../../../shared/data/squad/", import.meta.url).pathname;
 
 const question = (id: string, rest: Partial<TrainingQuestion> = {}): TrainingQuestion => ({
   id,
@@ -90,7 +93,10 @@ test("the file's own contexts", async () => {
     ["p4", "p2"],
     ["p4", "p3"],
   ]);
-  await refused(findCandidates([question("c")], options), /question 'c': expected contexts, got none/);
+  await refused(
+    findCandidates([question("c")], options),
+    /question 'c': expected contexts, got none/,
+  );
 });
 
 test("too small a corpus", async () => {

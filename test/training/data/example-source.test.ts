@@ -29,7 +29,10 @@ test("steps of a pool share out what is drawn for all of them, each a range of l
     const steps = [0, 1, 2, 3, 4, 5].map((step) =>
       lengthBucketedSample(ofLengths(size), { seed, step, count: 4 }),
     );
-    assert.equal(ascending(steps.flat()), ascending(drawIndexes(size, { seed, step: 0, count: 24 })));
+    assert.equal(
+      ascending(steps.flat()),
+      ascending(drawIndexes(size, { seed, step: 0, count: 24 })),
+    );
     const lengths = steps.map((drawn) => ascending(drawn.map((index) => (7 * index) % size)));
     const byShortest = lengths.toSorted((a, b) => a[0]! - b[0]!);
     assert.equal(byShortest.flat(), ascending(lengths.flat()));

@@ -24,7 +24,12 @@ const queries = [
 test("a relevant passage is drawn at each step, read among the close ones, and written behind its label", async () => {
   await using folder = temporaryFolder();
   const corpus = writeLines(join(folder.path, "corpus.jsonl"), PASSAGES);
-  const options = withDefaults({ model: "unused", corpus, out: folder.path, candidatesPerQuestion: 3 });
+  const options = withDefaults({
+    model: "unused",
+    corpus,
+    out: folder.path,
+    candidatesPerQuestion: 3,
+  });
   const task = labelTask(options, await surveyCorpus(corpus), queries);
   const source = await finish(task.prepare(0, undefined));
   assert.is(source.size, 2);

@@ -17,10 +17,16 @@ const corpus = new Map<string, Passage>(
   ["a", "b", "c"].map((id) => [id, { id, title: `Title ${id}`, text: `Text of ${id}.` }]),
 );
 const judge = (labels: Record<string, Record<string, number>>) =>
-  new Map(Object.entries(labels).map(([query, judged]) => [query, new Map(Object.entries(judged))]));
+  new Map(
+    Object.entries(labels).map(([query, judged]) => [query, new Map(Object.entries(judged))]),
+  );
 
 test("queries keep their relevant passages with grades; unjudged and irrelevant ones are left out", () => {
-  const labelled = labelledQueries(queries, judge({ q1: { a: 2, b: 0, c: 1 }, q2: { a: 0, b: -1 } }), corpus);
+  const labelled = labelledQueries(
+    queries,
+    judge({ q1: { a: 2, b: 0, c: 1 }, q2: { a: 0, b: -1 } }),
+    corpus,
+  );
   assert.equal(labelled, [
     {
       id: "q1",

@@ -40,12 +40,17 @@ async function make(
     ...changes,
   });
   const survey = await surveyCorpus(corpus);
-  const sentences = await finish(keptMaskedSentences(options, survey, 5 * passages.length, capitals));
-  const source = await finish(maskedTask(options, survey, sentences, masking).prepare(0, undefined));
+  const sentences = await finish(
+    keptMaskedSentences(options, survey, 5 * passages.length, capitals),
+  );
+  const source = await finish(
+    maskedTask(options, survey, sentences, masking).prepare(0, undefined),
+  );
   return { options, sentences, source };
 }
 
-const examplesOf = ({ source }: Made) => Array.from({ length: source.size }, (_, i) => source.example(i, 0));
+const examplesOf = ({ source }: Made) =>
+  Array.from({ length: source.size }, (_, i) => source.example(i, 0));
 
 test("every sentence is read with its source passage, without itself, among close passages", async () => {
   await using folder = temporaryFolder();
@@ -125,9 +130,22 @@ function canBeRead(part: string, text: string): boolean {
 }
 
 test("no masked sentence can be read in any passage of its own example, through the whole task", async () => {
-  const word = fc.constantFrom("the", "river", "Oslo", "was", "old", "Rome", "and", "wide", "near", "Bern");
+  const word = fc.constantFrom(
+    "the",
+    "river",
+    "Oslo",
+    "was",
+    "old",
+    "Rome",
+    "and",
+    "wide",
+    "near",
+    "Bern",
+  );
   const end = fc.constantFrom(". ", "! ", " ", ", ", "\n", ".\n\n", " (", ") ", '" ');
-  const text = fc.array(fc.tuple(word, end), { maxLength: 40 }).map((pieces) => pieces.flat().join(""));
+  const text = fc
+    .array(fc.tuple(word, end), { maxLength: 40 })
+    .map((pieces) => pieces.flat().join(""));
   const texts = fc.array(text, { minLength: 3, maxLength: 6 });
   const ways = fc.record({
     sourcePassage: fc.constantFrom("without-sentence" as const, "excluded" as const),
@@ -136,11 +154,13 @@ test("no masked sentence can be read in any passage of its own example, through 
   await fc.assert(
     fc.asyncProperty(texts, ways, async (raw, masking) => {
       const everywhere = "He said that Oslo the wide river was old and near. ";
-      const corpus = [everywhere, ...raw, `${raw[0]} ${everywhere.toUpperCase()}`].map((text, id) => ({
-        id: `${id}`,
-        title: text,
-        text,
-      }));
+      const corpus = [everywhere, ...raw, `${raw[0]} ${everywhere.toUpperCase()}`].map(
+        (text, id) => ({
+          id: `${id}`,
+          title: text,
+          text,
+        }),
+      );
       await using folder = temporaryFolder();
       const made = await make(folder.path, corpus, masking);
       const sentences = new Map(
@@ -168,7 +188,10 @@ test("a corpus without a sentence to mask is one clear line, and leaves nothing"
     { id: "c", title: "", text: "nor here" },
   ];
   const error = await make(folder.path, passages, ReAttsWay).catch((thrown: Error) => thrown);
-  assert.match((error as Error).message, /expected a sentence with a name or a date, got none in 3 passages/);
+  assert.match(
+    (error as Error).message,
+    /expected a sentence with a name or a date, got none in 3 passages/,
+  );
   assert.not.ok(existsSync(join(folder.path, "masked-sentences.jsonl")));
 });
 

@@ -8,7 +8,10 @@ import { finish } from "../../support/adaptation.ts";
 const taskOf = (name: string, size: number): TrainingTask => ({
   digest: name,
   async *prepare() {
-    return { size, example: (index) => ({ question: `${name} ${index}`, answer: "", passages: [] }) };
+    return {
+      size,
+      example: (index) => ({ question: `${name} ${index}`, answer: "", passages: [] }),
+    };
   },
 });
 
@@ -26,7 +29,8 @@ test("an iteration has each part in its proportion, small parts again and again,
   const questions = await mixture(0);
   const count = (name: string) => questions.filter((question) => question.startsWith(name)).length;
   assert.equal([count("spans"), count("questions"), count("labels")], [20, 40, 10]);
-  const distinct = (name: string) => new Set(questions.filter((question) => question.startsWith(name))).size;
+  const distinct = (name: string) =>
+    new Set(questions.filter((question) => question.startsWith(name))).size;
   assert.equal([distinct("spans"), distinct("questions"), distinct("labels")], [20, 7, 10]);
 });
 

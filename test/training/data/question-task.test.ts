@@ -7,7 +7,10 @@ import * as assert from "uvu/assert";
 import { surveyCorpus } from "../../../src/training/data/corpus.ts";
 import type { TextExample } from "../../../src/training/data/example-source.ts";
 import { questionTask } from "../../../src/training/data/question-task.ts";
-import { readTrainingFile, type TrainingQuestion } from "../../../src/training/data/training-questions.ts";
+import {
+  readTrainingFile,
+  type TrainingQuestion,
+} from "../../../src/training/data/training-questions.ts";
 import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { temporaryFolder } from "../../support/training.ts";
@@ -19,7 +22,13 @@ const { corpus, data } = writeAdaptationFiles(folder.path);
 async function examplesOf(objective: "distillation" | "marginal"): Promise<TextExample[]> {
   const out = join(folder.path, objective);
   mkdirSync(out);
-  const options = withDefaults({ model: "unused", corpus, out, candidatesPerQuestion: 3, objective });
+  const options = withDefaults({
+    model: "unused",
+    corpus,
+    out,
+    candidatesPerQuestion: 3,
+    objective,
+  });
   const task = questionTask(options, await surveyCorpus(corpus), await readTrainingFile(data));
   const source = await finish(task.prepare(0, undefined));
   return Array.from({ length: source.size }, (_, i) => source.example(i, 0));

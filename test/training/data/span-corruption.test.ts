@@ -37,18 +37,22 @@ function restored(inputs: readonly number[], targets: readonly number[]): number
 
 test("inputs and targets together are the text, of which 15 % was dropped in spans apart", () => {
   fc.assert(
-    fc.property(fc.array(fc.nat(31_999), { minLength: 1, maxLength: 700 }), fc.nat(), (ids, seed) => {
-      const spans = noiseSpans(ids.length, 99, createRandom(seed));
-      const { inputs, targets } = corrupt(ids, spans, SENTINELS);
-      assert.equal(restored(inputs, targets), ids);
-      const dropped = targets.filter((id) => !isSentinel(id)).length;
-      assert.is(dropped, Math.max(1, Math.round(0.15 * ids.length)));
-      assert.is(spans.length, Math.max(1, Math.round(dropped / 3)));
-      assert.not.ok(inputs.some((id, i) => isSentinel(id) && isSentinel(inputs[i + 1] ?? 0)));
-      const used = SENTINELS.slice(0, spans.length);
-      assert.equal(inputs.filter(isSentinel), used);
-      assert.equal(targets.filter(isSentinel), SENTINELS.slice(0, spans.length + 1));
-    }),
+    fc.property(
+      fc.array(fc.nat(31_999), { minLength: 1, maxLength: 700 }),
+      fc.nat(),
+      (ids, seed) => {
+        const spans = noiseSpans(ids.length, 99, createRandom(seed));
+        const { inputs, targets } = corrupt(ids, spans, SENTINELS);
+        assert.equal(restored(inputs, targets), ids);
+        const dropped = targets.filter((id) => !isSentinel(id)).length;
+        assert.is(dropped, Math.max(1, Math.round(0.15 * ids.length)));
+        assert.is(spans.length, Math.max(1, Math.round(dropped / 3)));
+        assert.not.ok(inputs.some((id, i) => isSentinel(id) && isSentinel(inputs[i + 1] ?? 0)));
+        const used = SENTINELS.slice(0, spans.length);
+        assert.equal(inputs.filter(isSentinel), used);
+        assert.equal(targets.filter(isSentinel), SENTINELS.slice(0, spans.length + 1));
+      },
+    ),
   );
 });
 
@@ -65,7 +69,8 @@ test("every token is dropped as often as the others, ends included", () => {
   const random = createRandom("places");
   const counts = new Array<number>(8).fill(0);
   for (let draw = 0; draw < 8_000; draw++)
-    for (const { start, end } of noiseSpans(8, 99, random)) for (let i = start; i < end; i++) counts[i]!++;
+    for (const { start, end } of noiseSpans(8, 99, random))
+      for (let i = start; i < end; i++) counts[i]!++;
   for (const count of counts) assert.ok(Math.abs(count - 1_000) < 150, `${counts}`); // 5 standard deviations
 });
 

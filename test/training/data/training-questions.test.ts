@@ -15,7 +15,7 @@ import {
 import { acceptedOrRefused, refused, temporaryFolder } from "../../checkpoints/support.ts";
 import { testWithShared } from "../../support/shared.ts";
 
-const SQUAD = new URL("../../../../shared/data/squad", import.meta.url).pathname;
+const SQUAD = new URL("../../../../shared/data/squad/", import.meta.url).pathname;
 const file = join(temporaryFolder(), "train");
 
 const write = (content: string | Uint8Array): Promise<TrainingQuestion[]> => {
@@ -63,7 +63,13 @@ test("FiD's form, whose target is the answer where there are no others", async (
 });
 
 test("DPR's form: one positive, the hard negatives, then the others", async () => {
-  const nq = (passage_id: string) => ({ title: "", text: "", score: 1000, title_score: 1, passage_id });
+  const nq = (passage_id: string) => ({
+    title: "",
+    text: "",
+    score: 1000,
+    title_score: 1,
+    passage_id,
+  });
   const trivia = (psg_id: string) => ({ title: "", text: "", score: "14.3", psg_id });
   const record = {
     dataset: "nq_train_psgs_w100",
@@ -87,25 +93,43 @@ test("DPR's form: one positive, the hard negatives, then the others", async () =
 test("what is wrong is said in one line, with its place", async () => {
   const good = { question: "q?", answers: ["a"] };
   const bad = (record: unknown, message: RegExp) => refused(write(lines(good, record)), message);
-  await bad({ question: "q?" }, /train:2: expected "answers" to be a list of texts, got undefined; /);
+  await bad(
+    { question: "q?" },
+    /train:2: expected "answers" to be a list of texts, got undefined; /,
+  );
   await bad(
     { question: "q?", answers: [] },
     /:2: expected "answers" to be a list of one answer or more, got \[\]/,
   );
   await bad({ question: "q?", answers: "a" }, /"answers" to be a list of texts, got 'a'/);
-  await bad({ question: "q?", answers: ["a", " "] }, /"answers.1" to be text that is not blank, got ' '/);
+  await bad(
+    { question: "q?", answers: ["a", " "] },
+    /"answers.1" to be text that is not blank, got ' '/,
+  );
   await bad({ question: "q?", answers: [null] }, /"answers.0" to be text, got null/);
   await bad({ answers: ["a"] }, /"question" to be text, got undefined/);
   await bad({ ...good, passage_id: {} }, /"passage_id" to be text or a number, got \{\}/);
-  await bad({ ...good, ctxs: [{ title: "" }] }, /"ctxs.0" to be an object with an "id", got \{ title: '' \}/);
+  await bad(
+    { ...good, ctxs: [{ title: "" }] },
+    /"ctxs.0" to be an object with an "id", got \{ title: '' \}/,
+  );
   await bad({ ...good, ctxs: "all" }, /"ctxs" to be a list of contexts, got 'all'/);
   await bad("text", /train:2: expected an object, got 'text'/);
   await bad({ ...good, id: "1" }, /train:2: expected a new id, got '1', the id of question 1/);
-  await refused(write(JSON.stringify([good, { question: "q?" }])), /train\[1\]: expected "answers"/);
+  await refused(
+    write(JSON.stringify([good, { question: "q?" }])),
+    /train\[1\]: expected "answers"/,
+  );
   await refused(write(""), /train: expected at least one question, got none/);
   await refused(write("[]"), /train: expected at least one question, got none/);
-  await refused(write('[{"question": "q?", "answers": ["a"]}'), /train: expected a JSON array, got .*JSON/);
-  await refused(write(gzipSync("[1, 2]").subarray(0, 24)), /train: expected a JSON array, got damaged gzip/);
+  await refused(
+    write('[{"question": "q?", "answers": ["a"]}'),
+    /train: expected a JSON array, got .*JSON/,
+  );
+  await refused(
+    write(gzipSync("[1, 2]").subarray(0, 24)),
+    /train: expected a JSON array, got damaged gzip/,
+  );
   await refused(
     write(Buffer.from("[\xff]", "latin1")),
     /expected a JSON array, got bytes that are not UTF-8/,
@@ -184,7 +208,10 @@ test("the digest changes with whatever training takes from the questions", () =>
   ];
   assert.is(new Set(variants.map((variant) => digestQuestions([variant]))).size, variants.length);
   assert.is(digestQuestions([{ ...question }]), digestQuestions([question]));
-  assert.is.not(digestQuestions([question, variants[1]!]), digestQuestions([variants[1]!, question]));
+  assert.is.not(
+    digestQuestions([question, variants[1]!]),
+    digestQuestions([variants[1]!, question]),
+  );
 });
 
 test("a passage_id must be one of the corpus", async () => {

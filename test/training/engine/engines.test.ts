@@ -4,7 +4,11 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
-import { type EngineOptions, type StepLosses, trainingEngine } from "../../../src/training/engine/engine.ts";
+import {
+  type EngineOptions,
+  type StepLosses,
+  trainingEngine,
+} from "../../../src/training/engine/engine.ts";
 import type { ParameterState } from "../../../src/training/engine/optimizer.ts";
 import type { ObjectiveName } from "../../../src/training/loss/graph-inputs.ts";
 import { assertNear } from "../../support/arrays.ts";
@@ -23,17 +27,25 @@ interface Trained {
   readonly states: ReadonlyMap<string, ParameterState>;
 }
 
-const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial<EngineOptions>>> = {
-  "distillation into all heads": { objective: "distillation", tau: 0.5 },
-  "distillation into one head": { objective: "distillation" },
-  "distillation without passages of others": { objective: "distillation", inBatchNegatives: false },
-  "relevance into one head": { objective: "supervised" },
-  "the query projection alone": { objective: "distillation", querySide: "projection", weightDecay: 0 },
-  "the query encoder alone": { objective: "distillation", querySide: "layers" },
-  "marginal likelihood": { objective: "marginal" },
-  "answers alone": { objective: "qa" },
-  "answers and the pointer": { objective: "qa", copyAttention: 0.5 },
-};
+const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial<EngineOptions>>> =
+  {
+    "distillation into all heads": { objective: "distillation", tau: 0.5 },
+    "distillation into one head": { objective: "distillation" },
+    "distillation without passages of others": {
+      objective: "distillation",
+      inBatchNegatives: false,
+    },
+    "relevance into one head": { objective: "supervised" },
+    "the query projection alone": {
+      objective: "distillation",
+      querySide: "projection",
+      weightDecay: 0,
+    },
+    "the query encoder alone": { objective: "distillation", querySide: "layers" },
+    "marginal likelihood": { objective: "marginal" },
+    "answers alone": { objective: "qa" },
+    "answers and the pointer": { objective: "qa", copyAttention: 0.5 },
+  };
 
 /** Steps with dropout. */
 async function trainOn(
@@ -52,7 +64,9 @@ async function trainOn(
     relevant: i % 2,
   }));
   for (let step = 1; step <= STEPS; step++)
-    losses.push(await training.step({ examples, objective, step, learningRate: 0.01 / step, key: "key" }));
+    losses.push(
+      await training.step({ examples, objective, step, learningRate: 0.01 / step, key: "key" }),
+    );
   await training.parameters();
   return { losses, states };
 }

@@ -9,7 +9,11 @@ import { assertNear } from "../../support/arrays.ts";
 import { drawn } from "../../support/draws.ts";
 import { ONE_THREAD } from "../../support/training.ts";
 
-const SHAPES: Readonly<Record<string, readonly number[]>> = { matrix: [3, 4], norm: [5], scale: [] };
+const SHAPES: Readonly<Record<string, readonly number[]>> = {
+  matrix: [3, 4],
+  norm: [5],
+  scale: [],
+};
 const WEIGHT_DECAY = 0.1;
 const CLIP_NORM = 2;
 
@@ -40,7 +44,9 @@ function naiveAdamW(steps: number, rate: (step: number) => number): Record<strin
         mean[name]![i] = 0.9 * mean[name]![i]! + 0.1 * g;
         square[name]![i] = 0.999 * square[name]![i]! + 0.001 * g * g;
         const direction =
-          mean[name]![i]! / (1 - 0.9 ** step) / (Math.sqrt(square[name]![i]! / (1 - 0.999 ** step)) + 1e-8);
+          mean[name]![i]! /
+          (1 - 0.9 ** step) /
+          (Math.sqrt(square[name]![i]! / (1 - 0.999 ** step)) + 1e-8);
         const decay = shape.length > 1 ? WEIGHT_DECAY * value[name]![i]! : 0;
         value[name]![i]! -= rate(step) * (direction + decay);
       });
@@ -50,7 +56,10 @@ function naiveAdamW(steps: number, rate: (step: number) => number): Record<strin
 
 const states = (): Map<string, ParameterState> =>
   new Map(
-    Object.entries(SHAPES).map(([name, shape]) => [name, parameterState(shape, numbersOf(shape, name))]),
+    Object.entries(SHAPES).map(([name, shape]) => [
+      name,
+      parameterState(shape, numbersOf(shape, name)),
+    ]),
   );
 
 test("updates as AdamW does: clipping, bias correction, decay of matrices alone", async () => {
@@ -61,7 +70,9 @@ test("updates as AdamW does: clipping, bias correction, decay of matrices alone"
   for (let step = 1; step <= 5; step++) {
     for (const [name, { gradient }] of parameters) gradient.set(gradientOf(name, step));
     const norm = await optimizer.norm();
-    const expected = Math.hypot(...Object.keys(SHAPES).flatMap((name) => [...gradientOf(name, step)]));
+    const expected = Math.hypot(
+      ...Object.keys(SHAPES).flatMap((name) => [...gradientOf(name, step)]),
+    );
     assertNear([norm], [expected], 1e-6);
     await optimizer.update({ step, rate: rate(step), norm });
   }

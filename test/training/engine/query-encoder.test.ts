@@ -44,17 +44,31 @@ async function compute(
   await using backend = await openOnnxBackend(model, states, options, ONE_THREAD);
   backend.clearGradients();
   const accumulate = gradientAccumulator(model, backend.steps, options);
-  const losses = await accumulate({ examples, chunkQuestions, objective: "distillation", key: ["key"] });
-  return { losses, gradients: new Map([...states].map(([name, { gradient }]) => [name, gradient])) };
+  const losses = await accumulate({
+    examples,
+    chunkQuestions,
+    objective: "distillation",
+    key: ["key"],
+  });
+  return {
+    losses,
+    gradients: new Map([...states].map(([name, { gradient }]) => [name, gradient])),
+  };
 }
 
 test("a copy changes no loss, and its gradients and the encoder's sum to those of the model without", async () => {
   const whole = await compute(config, trainedStates(config));
   const apart = await compute(withCopy, copied());
-  assertNear([apart.losses.loss, apart.losses.nll], [whole.losses.loss, whole.losses.nll], TOLERANCE);
+  assertNear(
+    [apart.losses.loss, apart.losses.nll],
+    [whole.losses.loss, whole.losses.nll],
+    TOLERANCE,
+  );
   for (const [name, gradient] of whole.gradients) {
     const own = apart.gradients.get(name)!;
-    const copy = [...apart.gradients].find(([of]) => isOfQueryEncoder(of) && encoderName(of) === name)?.[1];
+    const copy = [...apart.gradients].find(
+      ([of]) => isOfQueryEncoder(of) && encoderName(of) === name,
+    )?.[1];
     const sum = copy ? own.map((x, i) => x + copy[i]!) : own;
     assertNear(sum, gradient, TOLERANCE, name);
   }

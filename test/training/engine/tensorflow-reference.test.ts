@@ -33,11 +33,16 @@ for (const model of REFERENCE_MODELS) {
     const examples = batch.questions.map((question, i) => ({
       question: retrievalQuestionIds(tokenizer, question),
       answer: [...tokenizer.encode(batch.answers[i]!), tokenizer.eosId],
-      passages: batch.passages[i]!.map((passage) => passageIds(tokenizer, passage, maxPassageTokens!)),
+      passages: batch.passages[i]!.map((passage) =>
+        passageIds(tokenizer, passage, maxPassageTokens!),
+      ),
     }));
     const weights = await loadWeights(folder, config);
     const states = new Map(
-      [...parameterShapes(config)].map(([name, shape]) => [name, parameterState(shape, weights.get(name)!)]),
+      [...parameterShapes(config)].map(([name, shape]) => [
+        name,
+        parameterState(shape, weights.get(name)!),
+      ]),
     );
     states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale!)));
     states.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights!)));

@@ -41,7 +41,13 @@ interface Computed {
 /** The batch of `examples` in chunks of each of some sizes; gradients are of that batch, or with those before it. */
 async function compute(
   open: (typeof BACKENDS)["onnxruntime"],
-  { objective = "distillation", inBatchNegatives = true, tau, copyAttention, dropout = 0.2 }: Setting,
+  {
+    objective = "distillation",
+    inBatchNegatives = true,
+    tau,
+    copyAttention,
+    dropout = 0.2,
+  }: Setting,
   runs: readonly { chunkQuestions: number; key?: string; added?: boolean }[],
 ): Promise<Computed[]> {
   const states = trainedStates(config, { mixed: tau !== undefined });

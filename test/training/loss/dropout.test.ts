@@ -22,7 +22,11 @@ const graph = trace({ x: ["float32", 3, "length", WIDTH] }, (tracer, { x }) => {
 /** What is kept of ones, padded to `length` on the side that `origin` says; by output. */
 async function masks(
   length: number,
-  { key = 0, names = ["a", "b", "c"], origin = 0 }: { key?: number; names?: string[]; origin?: number } = {},
+  {
+    key = 0,
+    names = ["a", "b", "c"],
+    origin = 0,
+  }: { key?: number; names?: string[]; origin?: number } = {},
 ): Promise<Record<string, Float32Array>> {
   const sequences: Record<string, Sequences> = { length: { names, length, origin } };
   await using session = await compile(graph, ONE_THREAD);
@@ -33,9 +37,13 @@ async function masks(
 }
 
 /** Numbers of row `row` of masks [3, length, 8], from one position to another. */
-const cut = (mask: Float32Array, length: number, row: number, from: number, to: number): number[] => [
-  ...mask.subarray((row * length + from) * WIDTH, (row * length + to) * WIDTH),
-];
+const cut = (
+  mask: Float32Array,
+  length: number,
+  row: number,
+  from: number,
+  to: number,
+): number[] => [...mask.subarray((row * length + from) * WIDTH, (row * length + to) * WIDTH)];
 
 test("drops the share that it is told, and scales the rest up", async () => {
   const { first } = await masks(1000);

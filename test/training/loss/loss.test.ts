@@ -71,7 +71,12 @@ for (const inBatchNegatives of [true, false])
     const competes = (q: number, p: number): boolean => inBatchNegatives || Math.floor(p / K) === q;
     const mask = tabulate([Q, Q * K], ([q, p]) => Number(competes(q!, p!)));
     const logNormaliser = logNormalisers(ops, { scores: batchScores, candidates: mask, logScale });
-    const { kl, ownLogProbabilities } = distillation(ops, { ownScores, target, logNormaliser, logScale });
+    const { kl, ownLogProbabilities } = distillation(ops, {
+      ownScores,
+      target,
+      logNormaliser,
+      logScale,
+    });
     for (const q of range(Q)) {
       const logits = range(Q * K).map((p) => Math.exp(0.4) * at(batchScores, [q, p]));
       const total = sum(logits.filter((_, p) => competes(q, p)).map(Math.exp));
@@ -91,7 +96,12 @@ test("a passage without attention adds nothing to the divergence", () => {
   const scores = { data: Float32Array.of(0, 0), shape: [1, 2] };
   const logNormaliser = { data: Float32Array.of(Math.log(2)), shape: [1] };
   const zero = { data: Float32Array.of(0), shape: [] };
-  const { kl } = distillation(ops, { ownScores: scores, target: one, logNormaliser, logScale: zero });
+  const { kl } = distillation(ops, {
+    ownScores: scores,
+    target: one,
+    logNormaliser,
+    logScale: zero,
+  });
   assertNear(kl.data, [Math.log(2)], TOLERANCE);
 });
 
@@ -112,7 +122,11 @@ test("labels have their log probability, padding has 0", () => {
     const normaliser = Math.log(sum(row.map(Math.exp)));
     return at(labelMask, [r!, t!]) === 0 ? 0 : row[at(labels, [r!, t!])]! - normaliser;
   });
-  assertNear(labelLogProbabilities(ops, { logits, labels, labelMask }).data, expected.data, TOLERANCE);
+  assertNear(
+    labelLogProbabilities(ops, { logits, labels, labelMask }).data,
+    expected.data,
+    TOLERANCE,
+  );
 });
 
 test("the share of the attention that falls on the answer, where the answer stands", () => {
@@ -123,7 +137,9 @@ test("the share of the attention that falls on the answer, where the answer stan
     ["0 1", [2]],
     ["1 0", [0]],
   ]);
-  const answerTokens = tabulate([Q, T, F], ([q, t, f]) => (places.get(`${q} ${t}`)?.includes(f!) ? 1 : 0));
+  const answerTokens = tabulate([Q, T, F], ([q, t, f]) =>
+    places.get(`${q} ${t}`)?.includes(f!) ? 1 : 0,
+  );
   const expected = tabulate([Q, T], ([q, t]) => {
     const where = places.get(`${q} ${t}`);
     if (where === undefined) return 0;
@@ -138,7 +154,10 @@ test("the share of the attention that falls on the answer, where the answer stan
 
 test("the marginal likelihood sums over passages", () => {
   const answers = { data: Float32Array.of(-1, -2, -300, -301), shape: [2, 2] }; // the second row underflows in float32
-  const passages = { data: Float32Array.of(...[0.25, 0.75, 0.5, 0.5].map(Math.log)), shape: [2, 2] };
+  const passages = {
+    data: Float32Array.of(...[0.25, 0.75, 0.5, 0.5].map(Math.log)),
+    shape: [2, 2],
+  };
   const expected = [
     Math.log(0.25 * Math.exp(-1) + 0.75 * Math.exp(-2)),
     -300 + Math.log(0.5 * (1 + Math.exp(-1))),

@@ -14,7 +14,10 @@ test("what is not said follows from the corpus and the examples", () => {
 
 test("the target is what is known to be relevant, unless another objective is asked for", () => {
   assert.is(withAdaptDefaults(FILES, 10, 10).objective, "supervised");
-  assert.is(withAdaptDefaults({ ...FILES, objective: "distillation" }, 10, 10).objective, "distillation");
+  assert.is(
+    withAdaptDefaults({ ...FILES, objective: "distillation" }, 10, 10).objective,
+    "distillation",
+  );
 });
 
 test("a model is not written over itself", () => {

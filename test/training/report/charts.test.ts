@@ -14,7 +14,11 @@ test("metrics are gathered into charts, in an order of their own; the unknown ar
     { name: "BM25", measures: { "recall@5": 0.8 } },
   );
   assert.equal(
-    charts.map(({ title, unit, curves }) => [title, unit, curves.map(({ name, points }) => [name, points])]),
+    charts.map(({ title, unit, curves }) => [
+      title,
+      unit,
+      curves.map(({ name, points }) => [name, points]),
+    ]),
     [
       [
         "Retrieval on dev",

@@ -4,7 +4,11 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openAppendFile } from "../../../src/training/report/append-file.ts";
-import { type MetricsRecord, openMetricsLog, readMetrics } from "../../../src/training/report/metrics-log.ts";
+import {
+  type MetricsRecord,
+  openMetricsLog,
+  readMetrics,
+} from "../../../src/training/report/metrics-log.ts";
 import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "metrics.jsonl");
@@ -15,7 +19,10 @@ const record = (step: number): MetricsRecord => ({
   stage: "warm-up",
 });
 
-async function run(steps: readonly number[], resumedAt?: number): Promise<readonly MetricsRecord[]> {
+async function run(
+  steps: readonly number[],
+  resumedAt?: number,
+): Promise<readonly MetricsRecord[]> {
   await using log = await openMetricsLog(file, resumedAt);
   for (const step of steps) await log.append(record(step));
   await log.sync();
@@ -64,15 +71,24 @@ test("numbers that are not finite are null", async () => {
 test("a damaged line in the middle is refused with its number", async () => {
   await run([0]);
   appendFileSync(file, `{"step":\n${JSON.stringify(record(1))}\n`);
-  await refused(openMetricsLog(file, 1), /metrics.jsonl:2: expected a record of a run, got another text; /);
+  await refused(
+    openMetricsLog(file, 1),
+    /metrics.jsonl:2: expected a record of a run, got another text; /,
+  );
   for (const line of ["null", "{}", '{"step":"1"}']) {
     writeFileSync(file, `${line}\n`);
-    await refused(readMetrics(file), /metrics.jsonl:1: expected a record of a run, got one without "step"/);
+    await refused(
+      readMetrics(file),
+      /metrics.jsonl:1: expected a record of a run, got one without "step"/,
+    );
   }
 });
 
 test("where the system refuses", async () => {
-  await refused(openMetricsLog(join(file, "inside")), /expected to be able to write, got ENOTDIR \(.*\); /);
+  await refused(
+    openMetricsLog(join(file, "inside")),
+    /expected to be able to write, got ENOTDIR \(.*\); /,
+  );
   await refused(openMetricsLog(join(file, "inside"), 0), /expected a record of a run, got ENOTDIR/);
   if (!statSync("/dev/full", { throwIfNoEntry: false }))
     return console.log("skipped: there is no /dev/full here");

@@ -103,9 +103,13 @@ test("whatever the texts hold, the page is whole and fetches nothing", async () 
   );
   const reply = fc.record({
     answer: hostile,
-    passages: fc.array(fc.record({ title: hostile, text: hostile, score: fc.double() }), { maxLength: 3 }),
+    passages: fc.array(fc.record({ title: hostile, text: hostile, score: fc.double() }), {
+      maxLength: 3,
+    }),
   });
-  const plain = (await written({ options: { a: "" }, samples: [], notes: [""] })).match(/<[^>]*>/g)!.length;
+  const plain = (await written({ options: { a: "" }, samples: [], notes: [""] })).match(
+    /<[^>]*>/g,
+  )!.length;
   await fc.assert(
     fc.asyncProperty(hostile, reply, async (words, before) => {
       await written({ samples: [{ question: words, gold: [words], before }] });

@@ -1,6 +1,10 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type Sample, type SampleReply, sampleCards } from "../../../src/training/report/samples.ts";
+import {
+  type Sample,
+  type SampleReply,
+  sampleCards,
+} from "../../../src/training/report/samples.ts";
 
 const reply = (answer: string, ...texts: string[]): SampleReply => ({
   answer,
@@ -53,7 +57,9 @@ test("passages are shown where an answer stands in them, the first two unfolded"
 
 test("an empty answer and an untitled passage have words", () => {
   const passages = [{ title: "", text: "", score: 0 }];
-  const { markup } = sampleCards([{ question: "q", gold: ["b"], before: { answer: "", passages } }]);
+  const { markup } = sampleCards([
+    { question: "q", gold: ["b"], before: { answer: "", passages } },
+  ]);
   assert.match(markup, /no answer ✗/);
   assert.match(markup, /untitled/);
 });

@@ -26,9 +26,12 @@ function decode(data: Buffer): Message {
   };
   while (at < data.length) {
     const key = Number(varint());
-    const value = { 0: varint, 1: () => take(8), 2: () => take(Number(varint())), 5: () => take(4) }[
-      key & 7
-    ]!();
+    const value = {
+      0: varint,
+      1: () => take(8),
+      2: () => take(Number(varint())),
+      5: () => take(4),
+    }[key & 7]!();
     fields.set(key >> 3, [...(fields.get(key >> 3) ?? []), value]);
   }
   return fields;
@@ -102,7 +105,10 @@ test("a resumed run says from which step on TensorBoard is to forget", async () 
 });
 
 test("where the system refuses", async () => {
-  await refused(openTensorBoard(join(folder, "missing")), /expected to be able to write, got ENOENT/);
+  await refused(
+    openTensorBoard(join(folder, "missing")),
+    /expected to be able to write, got ENOENT/,
+  );
 });
 
 test.run();

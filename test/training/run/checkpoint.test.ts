@@ -90,13 +90,20 @@ test("a checkpoint of another model is refused, with the parameter named", async
   await writeCheckpoint(folder.path, progress, states("once"));
   const found = (await findCheckpoint(folder.path))!;
   const other = states().set("b.weight", parameterState([2], new Float32Array(2)));
-  await refused(restoreCheckpoint(folder.path, found, other), /value:b\.weight: expected 2 numbers, got 0/);
+  await refused(
+    restoreCheckpoint(folder.path, found, other),
+    /value:b\.weight: expected 2 numbers, got 0/,
+  );
 });
 
 for (const [title, text, named] of [
   ["no JSON", "{", "text"],
   ["another version", '{"format":"reatt-checkpoint","version":2}', "version"],
-  ["a state file elsewhere", JSON.stringify({ ...wholeText(), state: "../state-1.safetensors" }), "state"],
+  [
+    "a state file elsewhere",
+    JSON.stringify({ ...wholeText(), state: "../state-1.safetensors" }),
+    "state",
+  ],
   ["a step that is none", JSON.stringify({ ...wholeText(), step: -1 }), "step"],
 ] as const)
   test(`a description that is ${title} is refused`, async () => {

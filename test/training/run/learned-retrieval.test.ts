@@ -47,8 +47,21 @@ test("a random model of 2 + 2 layers comes to find the right passage first", asy
   const at = (name: string): string => join(folder.path, name);
   mkdirSync(at("model"));
   await writeTinyModel(at("model"), {
-    ...{ weights: false, vocabularySize: VOCABULARY, encoderLayers: 2, retrievalLayer: 1, decoderLayers: 2 },
-    ...{ modelSize: 32, heads: 2, headSize: 32, feedForwardSize: 64, dropoutRate: 0, retrievalHead: 0 },
+    ...{
+      weights: false,
+      vocabularySize: VOCABULARY,
+      encoderLayers: 2,
+      retrievalLayer: 1,
+      decoderLayers: 2,
+    },
+    ...{
+      modelSize: 32,
+      heads: 2,
+      headSize: 32,
+      feedForwardSize: 64,
+      dropoutRate: 0,
+      retrievalHead: 0,
+    },
     ...{ relativeBuckets: 32, relativeMaxDistance: 128, retrievalScale: 4 },
   });
   const words = await drawWords(2 * COUNT);
@@ -64,7 +77,12 @@ test("a random model of 2 + 2 layers comes to find the right passage first", asy
   });
   const corpus = writeLines(at("corpus.jsonl"), passages);
   const options = {
-    ...{ model: at("model"), corpus, data: writeLines(at("train.jsonl"), questions), out: at("out") },
+    ...{
+      model: at("model"),
+      corpus,
+      data: writeLines(at("train.jsonl"), questions),
+      out: at("out"),
+    },
     ...{
       unsupervisedSteps: 0,
       questions: 64,

@@ -115,7 +115,10 @@ test("background: what the snapshot's model finds is read once it is there; a ru
   );
   const { step: swapped } = swaps[0]!;
   assert.ok(swapped > SNAPSHOT && swapped < 60, `${swapped}`);
-  assert.equal(candidatesOf(out, SNAPSHOT), await foundBy(join(out, "checkpoint", "refresh", "model"), 3));
+  assert.equal(
+    candidatesOf(out, SNAPSHOT),
+    await foundBy(join(out, "checkpoint", "refresh", "model"), 3),
+  );
   const before = await steps(out);
   assert.is(before.at(-1)!.step, swapped + 3);
   const checkpoint = JSON.parse(readFileSync(join(out, "checkpoint", "checkpoint.json"), "utf8"));
@@ -124,7 +127,9 @@ test("background: what the snapshot's model finds is read once it is there; a ru
   const result = await follow({ ...background, out, resume: true }, async () => false);
   assert.is(result!.step, 60);
   assert.equal(swapsOf(out), swaps);
-  const expected = Array.from({ length: 60 }, (_, step) => (step < swapped ? undefined : step - SNAPSHOT));
+  const expected = Array.from({ length: 60 }, (_, step) =>
+    step < swapped ? undefined : step - SNAPSHOT,
+  );
   assert.equal(await staleness(out), expected);
   const numbers = (records: readonly MetricsRecord[]) =>
     records.map(({ step, loss, gradientNorm }) => [step, loss!, gradientNorm!]);
@@ -148,12 +153,32 @@ test("interrupted while it searches in the background, a run saves and leaves no
 test("killed while it searches in the background, a run leaves no process for long", async () => {
   const out = at("killed");
   const { model, corpus, data } = small;
-  const args = ["--model", model, "--corpus", corpus, "--data", data, "--out", out, "--steps", "100000"];
+  const args = [
+    "--model",
+    model,
+    "--corpus",
+    corpus,
+    "--data",
+    data,
+    "--out",
+    out,
+    "--steps",
+    "100000",
+  ];
   const run = spawn(
     process.execPath,
     [
       ...["--import", "tsx", "src/cli/main.ts", "train", "--json", ...args],
-      ...["--questions", "2", "--close-passages", "2", "--refresh", "background", "--refresh-steps", "1"],
+      ...[
+        "--questions",
+        "2",
+        "--close-passages",
+        "2",
+        "--refresh",
+        "background",
+        "--refresh-steps",
+        "1",
+      ],
     ],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
@@ -176,7 +201,10 @@ test("where the search in the background fails, the run says so in one line", as
     await sleep(100);
     return false;
   });
-  await refused(run, /close passages in the background: expected .*, got the process ended; resume the run/);
+  await refused(
+    run,
+    /close passages in the background: expected .*, got the process ended; resume the run/,
+  );
   assert.equal(processesOf(out), []);
 });
 
@@ -185,7 +213,9 @@ function processesOf(out: string): number[] {
   const ids = existsSync("/proc") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
   const told = ids.filter((id) => {
     try {
-      return readFileSync(join("/proc", id, "cmdline"), "utf8").includes(join(out, "checkpoint", "refresh"));
+      return readFileSync(join("/proc", id, "cmdline"), "utf8").includes(
+        join(out, "checkpoint", "refresh"),
+      );
     } catch {
       return false; // gone by now
     }

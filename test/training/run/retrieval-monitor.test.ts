@@ -25,7 +25,10 @@ test("measures are those of ranks", () => {
 });
 
 test("the best is the highest, and of equal ones the last", () => {
-  assert.is(bestOf([record(0, [0.5]), record(5, [1]), record(10, [1]), record(15, [0.5])]).step, 10);
+  assert.is(
+    bestOf([record(0, [0.5]), record(5, [1]), record(10, [1]), record(15, [0.5])]).step,
+    10,
+  );
 });
 
 test("a clear loss is a collapse", () => {
@@ -39,7 +42,9 @@ test("no loss, a small loss, and one that chance explains are none", () => {
   assert.not.ok(hasCollapsed([record(0, all(0.5)), record(5, all(1))]));
   assert.not.ok(hasCollapsed([record(0, all(1)), record(5, all(0.95))]), "5 % for each question");
   const chance = [...all(0, 6), ...all(1, 4), ...all(1, 10)];
-  assert.not.ok(hasCollapsed([record(0, [...all(1, 6), ...all(0, 4), ...all(1, 10)]), record(5, chance)]));
+  assert.not.ok(
+    hasCollapsed([record(0, [...all(1, 6), ...all(0, 4), ...all(1, 10)]), record(5, chance)]),
+  );
   assert.not.ok(hasCollapsed([record(0, [1]), record(5, [0])]), "one question proves nothing");
 });
 

@@ -20,7 +20,11 @@ for (const [title, evaluations, best] of [
     [evaluation(1, 0.2, 0.5, 0), evaluation(2, 0.2, 0.4, 1)],
     1,
   ],
-  ["of equal retrieval, the higher F1", [evaluation(1, 0.2, 0.5, 0.4), evaluation(2, 0.2, 0.5, 0.3)], 1],
+  [
+    "of equal retrieval, the higher F1",
+    [evaluation(1, 0.2, 0.5, 0.4), evaluation(2, 0.2, 0.5, 0.3)],
+    1,
+  ],
   ["of equal ones, the last", [evaluation(1, 0.2, 0.5, 0.3), evaluation(2, 0.2, 0.5, 0.3)], 2],
   ["not the one before training", [evaluation(0, 1, 1, 1), evaluation(1, 0.5, 0, 0)], 1],
 ] as const)

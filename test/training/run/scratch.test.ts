@@ -23,13 +23,22 @@ const scratch: TrainOptions = { ...small, model, iterations: 1, unsupervisedStep
 const at = (name: string): string => join(folder.path, name);
 
 test("the stage lowers its loss on a toy corpus", async () => {
-  const long = { out: at("long"), unsupervisedSteps: 60, steps: 1, questions: 8, learningRate: 0.02 };
+  const long = {
+    out: at("long"),
+    unsupervisedSteps: 60,
+    steps: 1,
+    questions: 8,
+    learningRate: 0.02,
+  };
   await finish(train({ ...scratch, ...long, dropout: 0, dev: undefined }));
   const records = await readMetrics(join(long.out, "metrics.jsonl"));
   const losses = records.flatMap(({ step, nll }) => (step <= 60 ? [nll as number] : []));
   const mean = (some: number[]): number => some.reduce((sum, loss) => sum + loss, 0) / some.length;
   assert.is(losses.length, 60);
-  assert.ok(mean(losses.slice(-5)) < 0.5 * mean(losses.slice(0, 5)), losses.map((x) => x.toFixed(2)).join());
+  assert.ok(
+    mean(losses.slice(-5)) < 0.5 * mean(losses.slice(0, 5)),
+    losses.map((x) => x.toFixed(2)).join(),
+  );
 });
 
 /** What must not depend on whether the run was interrupted. */
@@ -84,9 +93,16 @@ test("killed in the middle of span corruption, the run ends as if it had not bee
 });
 
 /** Kills `reatt train` once it said that it took a step, and returns what ended it. */
-function killAtStep(step: number, { signal: _, resume: __, ...options }: TrainOptions): Promise<unknown> {
-  const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const given = Object.entries(options).flatMap(([name, value]) => [`--${dashed(name)}`, `${value}`]);
+function killAtStep(
+  step: number,
+  { signal: _, resume: __, ...options }: TrainOptions,
+): Promise<unknown> {
+  const dashed = (name: string): string =>
+    name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const given = Object.entries(options).flatMap(([name, value]) => [
+    `--${dashed(name)}`,
+    `${value}`,
+  ]);
   const child = spawn(
     process.execPath,
     ["--import", "tsx", "src/cli/main.ts", "train", "--json", "--resume", ...given],

@@ -42,7 +42,11 @@ test("a run that is stopped after any step ends as if it had not been, bit for b
 });
 
 test("a run on onnxruntime ends with the same averages of gradients", async () => {
-  const other = { ...options, out: join(folder.path, "onnxruntime"), engine: "onnxruntime" } as const;
+  const other = {
+    ...options,
+    out: join(folder.path, "onnxruntime"),
+    engine: "onnxruntime",
+  } as const;
   await finish(train(other));
   await using tensorflow = await openSafetensors(stateFile(options.out));
   await using onnxruntime = await openSafetensors(stateFile(other.out));

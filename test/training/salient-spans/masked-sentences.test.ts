@@ -76,13 +76,18 @@ test("a seed draws the same from a passage, whatever the order, and fewer are th
   assert.equal(of(examples, "curie"), of(reversed, "curie"));
   assert.equal(single, of(examples, "moon").slice(0, 1));
   const firsts = await Promise.all(
-    Array.from({ length: 20 }, async (_, seed) => (await collect([armstrong], { seed })).examples[0]?.entity),
+    Array.from(
+      { length: 20 },
+      async (_, seed) => (await collect([armstrong], { seed })).examples[0]?.entity,
+    ),
   );
   assert.ok(new Set(firsts).size > 1);
 });
 
 test("filters: entity twice, single characters, long sentences, few words left, a sentinel in the text", async () => {
-  const always: Tagger = (sentence) => [{ start: 0, end: sentence.indexOf(" "), kind: "first word" }];
+  const always: Tagger = (sentence) => [
+    { start: 0, end: sentence.indexOf(" "), kind: "first word" },
+  ];
   const usable = "Paris has many old bridges and towers.";
   const texts = [
     "Paris is what the people of paris call it.",
@@ -112,7 +117,11 @@ test("a passage of one sentence gives an example, an empty one none", async () =
 
 test("a corpus without a usable span is refused in one line, once all is read", async () => {
   const dull = { id: "dull", title: "", text: "it rained and then it rained again and again." };
-  const foreign = { id: "ja", title: "", text: "東京は日本の首都であり、世界最大の都市の一つである。" };
+  const foreign = {
+    id: "ja",
+    title: "",
+    text: "東京は日本の首都であり、世界最大の都市の一つである。",
+  };
   assert.match(await refusal(collect([dull, foreign])), "got none in 2 passages");
   assert.match(await refusal(collect([])), "got none in 0 passages");
   assert.match(
@@ -169,7 +178,9 @@ test("random spans have the lengths of the salient spans, and other places", asy
 test("uniform tokens: each word of the sentence as often as any other", async () => {
   const { examples } = await collect(passages, { tagger: uniformTokens(tagger) });
   const ofOne = examples.filter(({ sentence }) => sentence.start === 0).map(({ entity }) => entity);
-  const counts = new Map(ofOne.map((entity) => [entity, ofOne.filter((other) => other === entity).length]));
+  const counts = new Map(
+    ofOne.map((entity) => [entity, ofOne.filter((other) => other === entity).length]),
+  );
   assert.is(counts.size, 9, [...counts.keys()].join(" "));
   assert.ok([...counts.values()].every((count) => count < ofOne.length / 3));
 });
@@ -181,7 +192,10 @@ test("an example is shown in three lines", async () => {
     question: "She was\nborn in <extra_id_0>.",
     entity: "Warsaw",
   });
-  assert.match(shown, /^curie:\d+-\d+ {2}\w+\n {2}question {2}She was born in ____\.\n {2}answer {4}Warsaw$/);
+  assert.match(
+    shown,
+    /^curie:\d+-\d+ {2}\w+\n {2}question {2}She was born in ____\.\n {2}answer {4}Warsaw$/,
+  );
 });
 
 test.run();

@@ -29,7 +29,10 @@ test("the source passage takes part without the sentence, or not at all", () => 
   const source = passage(`${rest} ${sentence} ${rest}`, "Bridge", "source");
   assert.is(removeMaskedSentence(example, source)?.text, `${rest} ${rest}`);
   assert.is(removeMaskedSentence(example, source, "excluded"), undefined);
-  assert.is(removeMaskedSentence(example, { ...source, id: "copy" }, "excluded")?.text, `${rest} ${rest}`);
+  assert.is(
+    removeMaskedSentence(example, { ...source, id: "copy" }, "excluded")?.text,
+    `${rest} ${rest}`,
+  );
 });
 
 test("a passage without a copy comes back as it is, also when it names the entity", () => {
@@ -67,7 +70,10 @@ test("near copies are removed: a word changed, words added, a piece of it", () =
 });
 
 test("a copy that runs over two sentences, or that removal would bring together, is removed too", () => {
-  const [first, second] = ["The first bridge over the wide river was built.", "By Anna Berg in the spring."];
+  const [first, second] = [
+    "The first bridge over the wide river was built.",
+    "By Anna Berg in the spring.",
+  ];
   assert.is(left(`${first} ${second} ${rest}`), rest);
   assert.is(left(`${first} ${sentence} ${second} ${rest}`), rest);
 });
@@ -99,7 +105,8 @@ function canBeRead(part: string, text: string): boolean {
   return plain(text).includes(plain(part));
 }
 
-const original = ({ question, entity }: MaskedSentence) => question.replace("<extra_id_0>", () => entity);
+const original = ({ question, entity }: MaskedSentence) =>
+  question.replace("<extra_id_0>", () => entity);
 const capitals: Tagger = (text) =>
   Array.from(text.matchAll(/\b[A-Z]\w+/g), ({ index, 0: name }) => ({
     start: index,
@@ -108,9 +115,22 @@ const capitals: Tagger = (text) =>
   }));
 
 test("no masked sentence can be read in any passage of its own example, whatever the corpus", async () => {
-  const word = fc.constantFrom("the", "river", "Oslo", "was", "old", "Rome", "and", "wide", "near", "Bern");
+  const word = fc.constantFrom(
+    "the",
+    "river",
+    "Oslo",
+    "was",
+    "old",
+    "Rome",
+    "and",
+    "wide",
+    "near",
+    "Bern",
+  );
   const end = fc.constantFrom(". ", "! ", " ", ", ", "\n", ".\n\n", " (", ") ", '" ');
-  const text = fc.array(fc.tuple(word, end), { maxLength: 40 }).map((pieces) => pieces.flat().join(""));
+  const text = fc
+    .array(fc.tuple(word, end), { maxLength: 40 })
+    .map((pieces) => pieces.flat().join(""));
   await fc.assert(
     fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 4 }), async (texts) => {
       const seed = "Oslo the wide river was old and near. "; // there is something to mask, and it is everywhere
@@ -121,8 +141,14 @@ test("no masked sentence can be read in any passage of its own example, whatever
         assert.not.ok(canBeRead(original(masked), masked.passageWithout));
         for (const other of corpus) {
           const kept = removeMaskedSentence(masked, other);
-          assert.not.ok(kept && canBeRead(original(masked), kept.text), JSON.stringify([masked, other]));
-          assert.not.ok(kept && canBeRead(original(masked), kept.title), JSON.stringify([masked, other]));
+          assert.not.ok(
+            kept && canBeRead(original(masked), kept.text),
+            JSON.stringify([masked, other]),
+          );
+          assert.not.ok(
+            kept && canBeRead(original(masked), kept.title),
+            JSON.stringify([masked, other]),
+          );
         }
       }
     }),
@@ -136,7 +162,11 @@ test("a sentence with one word changed, added or lost is removed wherever it sta
     const random = createRandom("near copies", round);
     const length = 14 + random.integer(12);
     const words = ["Zeno", ...random.shuffle(vocabulary).slice(0, length)];
-    const masked = { ...example, entity: "Zeno", question: `<extra_id_0> ${words.slice(1).join(" ")}.` };
+    const masked = {
+      ...example,
+      entity: "Zeno",
+      question: `<extra_id_0> ${words.slice(1).join(" ")}.`,
+    };
     const at = 1 + random.integer(length);
     const changed = [
       ...words.slice(0, at),

@@ -33,7 +33,9 @@ const cases: Record<string, readonly string[]> = {
     "“It is the only language.”¦ The exhibition opened.",
     '"Wake Up!" is a song by a band.',
   ],
-  brackets: ["The film (dir. Ivan Fischer. Second cut) was shown.¦ (It was long.)¦ It ended. (see below)"],
+  brackets: [
+    "The film (dir. Ivan Fischer. Second cut) was shown.¦ (It was long.)¦ It ended. (see below)",
+  ],
   ellipses: ["He waited... and waited. . . . and left.¦ It was ... over."],
   "line breaks": ["First line without an end¦\nSecond line that is\nwrapped here.¦\n\nThird"],
   "list numbers": ["1. Open the door.¦\n2. Close it."],

@@ -58,10 +58,15 @@ function withoutRules(sentence: string): Span[] {
   };
   const spans: Span[] = [];
   for (const [kind, view] of Object.entries(views)) {
-    for (const { offset } of view.json({ offset: true }) as { offset: { start: number; length: number } }[]) {
+    for (const { offset } of view.json({ offset: true }) as {
+      offset: { start: number; length: number };
+    }[]) {
       const text = sentence.slice(offset.start, offset.start + offset.length);
       const lead = /^\W*(?:(?:in|on|at|from|by|since|until|of|the)\s+)*/i.exec(text)![0].length;
-      const [start, end] = [offset.start + lead, offset.start + text.replace(/[\s\p{P}]+$/u, "").length];
+      const [start, end] = [
+        offset.start + lead,
+        offset.start + text.replace(/[\s\p{P}]+$/u, "").length,
+      ];
       if (start < end && !spans.some((other) => start < other.end && other.start < end))
         spans.push({ start, end, kind });
     }
@@ -122,7 +127,9 @@ const cases: Record<string, readonly string[]> = {
   "roles and honorifics beside names": [
     "[Indiana] Governor [Roger Branigin] met President [Jimmy Carter] and Dr. [Anna Smith], a Professor and a Member.",
   ],
-  possessives: ["She sang [Whitney Houston]'s song at [St John's College] during the [Women's World Cup]."],
+  possessives: [
+    "She sang [Whitney Houston]'s song at [St John's College] during the [Women's World Cup].",
+  ],
   "numbers in names": [
     "[Apollo 11] landed in [July 1969], and [World War II] was over.",
     "Chapter 3 has 12 pages.",
@@ -131,10 +138,13 @@ const cases: Record<string, readonly string[]> = {
     'He wrote "[The Boss Baby]" and "the speech was long" about "Nuphar lutea".',
     'She played with [Willis "Gator" Jackson] in [Berlin].',
   ],
-  "years belong to events": ["It won at the [1964 Summer Olympics], but not in the [1964] [Yale] season."],
+  "years belong to events": [
+    "It won at the [1964 Summer Olympics], but not in the [1964] [Yale] season.",
+  ],
 };
 
-for (const [name, sentences] of Object.entries(cases)) test(name, () => sentences.forEach(checkSpans));
+for (const [name, sentences] of Object.entries(cases))
+  test(name, () => sentences.forEach(checkSpans));
 
 test("kinds are those of the list, and spans are in order without overlap", () => {
   for (const { text } of labelled) {

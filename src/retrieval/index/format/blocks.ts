@@ -73,7 +73,8 @@ export function checkedFile(
       const data = await readAt(file, start, end - start);
       for (let at = 0; at < end - start; at += BLOCK_BYTES) {
         const block = (start + at) / BLOCK_BYTES;
-        if (crc32(data.subarray(at, at + BLOCK_BYTES)) !== checksums[block]) throw damaged(path, start + at);
+        if (crc32(data.subarray(at, at + BLOCK_BYTES)) !== checksums[block])
+          throw damaged(path, start + at);
       }
       return data.subarray(position - start, position - start + length);
     },
@@ -111,8 +112,12 @@ export class BlockCache {
         if (last - first > 8 || length === 0) return file.read(position, length); // a scan would only wash out the rest
         const start = position - first * BLOCK_BYTES;
         if (first === last)
-          return chain(this.#block(file, base, first), (block) => block.subarray(start, start + length));
-        const blocks = Array.from({ length: last - first + 1 }, (_, i) => this.#block(file, base, first + i));
+          return chain(this.#block(file, base, first), (block) =>
+            block.subarray(start, start + length),
+          );
+        const blocks = Array.from({ length: last - first + 1 }, (_, i) =>
+          this.#block(file, base, first + i),
+        );
         return chain(together(blocks), (known) => {
           const data = new Uint8Array(length);
           let at = 0;

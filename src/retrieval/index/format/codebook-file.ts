@@ -84,7 +84,8 @@ async function readCodebook(
   { bits, codebook, files }: QuantisedCodec,
   dimension: number,
 ): Promise<Codebook> {
-  const bytes = (name: string) => readWhole(join(codebookPath(directory, codebook), name), files[name]);
+  const bytes = (name: string) =>
+    readWhole(join(codebookPath(directory, codebook), name), files[name]);
   const floats = async (name: string) => new Float32Array((await bytes(name)).buffer);
   const { long, short } = partCounts(dimension, bits);
   return {
@@ -101,7 +102,10 @@ async function readCodebook(
   };
 }
 
-async function readWhole(path: string, record: FileRecord | undefined): Promise<Uint8Array<ArrayBuffer>> {
+async function readWhole(
+  path: string,
+  record: FileRecord | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
   const data = await readFile(path);
   if (data.length !== record?.bytes || crc32(data) !== record.crc32)
     throw new InputError({

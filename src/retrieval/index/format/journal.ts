@@ -19,7 +19,11 @@ export const journalLine = (content: object): string => {
 };
 
 /** Puts a journal of these steps in the place of the one in `folder`, if there is one. */
-export function writeJournal(folder: string, plan: object, steps: readonly object[]): Promise<void> {
+export function writeJournal(
+  folder: string,
+  plan: object,
+  steps: readonly object[],
+): Promise<void> {
   const lines = [plan, ...steps].map(journalLine);
   return replaceFile(journalPath(folder), (file) => file.writeFile(lines.join("")));
 }

@@ -109,7 +109,10 @@ export interface Manifest {
 }
 
 const count = z.int().nonnegative();
-const files = z.record(z.string().regex(/^\w+\.\w+$/), z.strictObject({ bytes: count, crc32: count }));
+const files = z.record(
+  z.string().regex(/^\w+\.\w+$/),
+  z.strictObject({ bytes: count, crc32: count }),
+);
 /** The name of a directory, and nothing that leads out of the index. */
 const directoryName = z.string().regex(/^\d{6,}$/);
 
@@ -156,9 +159,11 @@ const schema: z.ZodType<Manifest> = z.strictObject({
 
 export const manifestPath = (directory: string): string => join(directory, "index.json");
 
-export const segmentPath = (directory: string, name: string): string => join(directory, "segments", name);
+export const segmentPath = (directory: string, name: string): string =>
+  join(directory, "segments", name);
 
-export const codebookPath = (directory: string, name: string): string => join(directory, "codebooks", name);
+export const codebookPath = (directory: string, name: string): string =>
+  join(directory, "codebooks", name);
 
 /** The name of the segment, and of the codebook, that a generation writes. */
 export const segmentName = (generation: number): string => String(generation).padStart(6, "0");
@@ -193,7 +198,8 @@ export async function readManifest(directory: string): Promise<Manifest> {
 
 function parseManifest(path: string, text: string): Manifest {
   const { checksum, ...rest } = parseObject(path, text);
-  if (rest.format !== "reatt-index") throw unusable(path, '"format": "reatt-index"', "another format");
+  if (rest.format !== "reatt-index")
+    throw unusable(path, '"format": "reatt-index"', "another format");
   if (rest.version !== 1) throw unusable(path, "version 1", `version ${rest.version}`);
   if (checksum !== checksumOf(rest)) throw unusable(path, "its own checksum", "changed contents");
   const parsed = schema.safeParse(rest);
@@ -209,7 +215,8 @@ function parseObject(path: string, text: string): Record<string, unknown> {
   } catch (cause) {
     throw unusable(path, "whole JSON", "torn or changed text", cause);
   }
-  if (typeof value !== "object" || value === null) throw unusable(path, "an object", JSON.stringify(value));
+  if (typeof value !== "object" || value === null)
+    throw unusable(path, "an object", JSON.stringify(value));
   return value as Record<string, unknown>;
 }
 
@@ -218,6 +225,11 @@ const checksumOf = (manifest: object): number => crc32(JSON.stringify(manifest))
 
 const unusable = (path: string, expected: string, got: string, cause?: unknown): InputError =>
   new InputError(
-    { where: path, expected, got, remedy: "use a version of reatt that knows it, or build the index again" },
+    {
+      where: path,
+      expected,
+      got,
+      remedy: "use a version of reatt that knows it, or build the index again",
+    },
     { cause },
   );

@@ -34,10 +34,17 @@ export async function completeSegment(
   path: string,
   checksums: Readonly<Record<string, RunningChecksum>>,
 ): Promise<Record<string, FileRecord>> {
-  const blocks = Uint32Array.from(Object.values(checksums).flatMap((checksum) => checksum.blocks()));
-  const all = { ...checksums, [BLOCK_CHECKSUMS]: await writeParts(join(path, BLOCK_CHECKSUMS), [blocks]) };
+  const blocks = Uint32Array.from(
+    Object.values(checksums).flatMap((checksum) => checksum.blocks()),
+  );
+  const all = {
+    ...checksums,
+    [BLOCK_CHECKSUMS]: await writeParts(join(path, BLOCK_CHECKSUMS), [blocks]),
+  };
   await syncDirectory(path);
-  return Object.fromEntries(Object.entries(all).map(([name, checksum]) => [name, recordOf(checksum)]));
+  return Object.fromEntries(
+    Object.entries(all).map(([name, checksum]) => [name, recordOf(checksum)]),
+  );
 }
 
 export const recordOf = ({ bytes, crc32 }: RunningChecksum): FileRecord => ({ bytes, crc32 });

@@ -6,4 +6,5 @@ import type { Passage } from "../../../text/passage.ts";
 export const packPassage = ({ id, title, text }: Passage): Buffer =>
   deflateRawSync(JSON.stringify({ id, title, text }));
 
-export const unpackPassage = (packed: Uint8Array): Passage => JSON.parse(inflateRawSync(packed).toString());
+export const unpackPassage = (packed: Uint8Array): Passage =>
+  JSON.parse(inflateRawSync(packed).toString());

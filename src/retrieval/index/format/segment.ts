@@ -102,7 +102,8 @@ function readers(
     const bounds = integers(await offsets.read(ordinal * ROW_BYTES, 2 * ROW_BYTES));
     return passages.read(bounds[1]!, bounds[3]! - bounds[1]!);
   };
-  const passage = async (ordinal: number): Promise<Passage> => unpackPassage(await packedPassage(ordinal));
+  const passage = async (ordinal: number): Promise<Passage> =>
+    unpackPassage(await packedPassage(ordinal));
   return {
     tokenStarts,
     codes,
@@ -140,7 +141,8 @@ async function openFiles(
   const checksums = await readChecksums(path, record, opened.get(BLOCK_CHECKSUMS));
   return (name) => {
     const file = opened.get(name);
-    if (!file) throw unusable(join(path, name), "the file in the manifest", "a manifest without it");
+    if (!file)
+      throw unusable(join(path, name), "the file in the manifest", "a manifest without it");
     return checkedFile(join(path, name), file, record.files[name]!.bytes, checksums.get(name)!);
   };
 }
@@ -189,4 +191,9 @@ const bigIntegers = (data: Uint8Array): BigUint64Array =>
   new BigUint64Array(data.buffer as ArrayBuffer, data.byteOffset, data.length / 8);
 
 const unusable = (where: string, expected: string, got: string): InputError =>
-  new InputError({ where, expected, got, remedy: "restore the file from a copy, or build the index again" });
+  new InputError({
+    where,
+    expected,
+    got,
+    remedy: "restore the file from a copy, or build the index again",
+  });

@@ -33,7 +33,10 @@ const WRITE_REMEDIES: Record<string, string> = {
 };
 
 /** Runs `work`; where the system refuses, throws `InputError` that names `directory`, instead of the system's error. */
-export async function writing<Result>(directory: string, work: () => Promise<Result>): Promise<Result> {
+export async function writing<Result>(
+  directory: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (cause) {
@@ -45,7 +48,8 @@ export async function writing<Result>(directory: string, work: () => Promise<Res
         expected: "to be able to write the index",
         got: cause.message,
         remedy:
-          WRITE_REMEDIES[code!] ?? "see that the disk is there and that nobody else changes the directory",
+          WRITE_REMEDIES[code!] ??
+          "see that the disk is there and that nobody else changes the directory",
       },
       { cause },
     );
@@ -56,7 +60,8 @@ export async function writing<Result>(directory: string, work: () => Promise<Res
 export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && "syscall" in error && "code" in error;
 
-export const isMissing = (error: unknown): boolean => isSystemError(error) && error.code === "ENOENT";
+export const isMissing = (error: unknown): boolean =>
+  isSystemError(error) && error.code === "ENOENT";
 
 /** True where something cannot be removed because it is open, or because of a file in it that is. */
 export const isInUse = (error: unknown): boolean =>

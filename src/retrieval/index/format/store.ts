@@ -81,7 +81,10 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
       (sum, { record }) => sum + record.passages - (record.deleted?.passages ?? 0),
       0,
     ),
-    tokenCount: segments.reduce((sum, { record }) => sum + record.tokens - (record.deleted?.tokens ?? 0), 0),
+    tokenCount: segments.reduce(
+      (sum, { record }) => sum + record.tokens - (record.deleted?.tokens ?? 0),
+      0,
+    ),
     longestKey: segments.reduce((longest, { record }) => Math.max(longest, record.longestKey), 0),
     async *pieces({ from = 0, signal } = {}) {
       plan ??= planPieces(segments, bases);
@@ -153,7 +156,10 @@ function lastAtMost(count: number, value: (i: number) => number, limit: number):
 const PLAN_PASSAGES = 65_536; // a MB of offsets at a time
 
 /** Cuts the passages into runs of at most `PIECE_TOKENS` tokens, one passage at least. */
-async function planPieces(segments: readonly Segment[], bases: readonly number[]): Promise<PieceRange[]> {
+async function planPieces(
+  segments: readonly Segment[],
+  bases: readonly number[],
+): Promise<PieceRange[]> {
   const ranges: PieceRange[] = [];
   for (const [i, segment] of segments.entries()) {
     const { passages } = segment.record;

@@ -26,7 +26,10 @@ export async function compactIndex({
   await changeIndex(directory, {}, async (current, name) => {
     const manifest = existing(directory, current);
     const codec = await readCodec(directory, manifest);
-    await using opened = await openSegments([{ directory, segments: manifest.segments }], codec.decoder);
+    await using opened = await openSegments(
+      [{ directory, segments: manifest.segments }],
+      codec.decoder,
+    );
     const runs = opened.segments.flatMap(windowsOf);
     const to = segmentPath(directory, name);
     const segment = await writing(directory, () => copySegments(runs, to, codec, signal));
@@ -76,7 +79,9 @@ async function readShards(directories: readonly string[]): Promise<Source[]> {
   const sources = await Promise.all(
     directories.map(async (directory) => ({ directory, manifest: await readManifest(directory) })),
   );
-  const ordered = sources.sort((a, b) => (a.manifest.shard?.index ?? 0) - (b.manifest.shard?.index ?? 0));
+  const ordered = sources.sort(
+    (a, b) => (a.manifest.shard?.index ?? 0) - (b.manifest.shard?.index ?? 0),
+  );
   for (const [i, { directory, manifest }] of ordered.entries()) {
     const { shard, segments, codec } = manifest;
     if (

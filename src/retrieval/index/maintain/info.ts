@@ -2,7 +2,12 @@
 
 import { stat } from "node:fs/promises";
 import type { Bits } from "../../codec/codec.ts";
-import { type IndexHeader, manifestPath, readManifest, type ShardRecord } from "../format/manifest.ts";
+import {
+  type IndexHeader,
+  manifestPath,
+  readManifest,
+  type ShardRecord,
+} from "../format/manifest.ts";
 
 export interface IndexInfo {
   readonly generation: number;

@@ -6,7 +6,12 @@ import type { Passage } from "../../../text/passage.ts";
 import type { KeyDecoder } from "../../codec/codec.ts";
 import { BlockCache } from "../format/blocks.ts";
 import { readCodec, type StoredCodebook } from "../format/codebook-file.ts";
-import { type IndexHeader, type Manifest, type SegmentRecord, segmentPath } from "../format/manifest.ts";
+import {
+  type IndexHeader,
+  type Manifest,
+  type SegmentRecord,
+  segmentPath,
+} from "../format/manifest.ts";
 import { recordOf, writeParts } from "../format/new-files.ts";
 import { openSegment, readDeleted, type Segment } from "../format/segment.ts";
 import { writing } from "../format/storage.ts";
@@ -34,15 +39,29 @@ export async function addPassages(
     const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
     return writing(directory, async () => {
       const added = codec.codebook
-        ? await compressAdded(stage, name, { codec: manifest.codec, codebook: codec.codebook }, options)
+        ? await compressAdded(
+            stage,
+            name,
+            { codec: manifest.codec, codebook: codec.codebook },
+            options,
+          )
         : stage;
       await using segment = await openSegment(segmentPath(directory, added.name), added, codec);
-      const { segments } = await withoutIds(directory, manifest, name, codec.decoder, idsOf(segment));
+      const { segments } = await withoutIds(
+        directory,
+        manifest,
+        name,
+        codec.decoder,
+        idsOf(segment),
+      );
       const joined = joinedTail(segments, added.passages);
       await using tail = await openSegments([{ directory, segments: joined }], codec.decoder);
       const runs = [...tail.segments, segment].flatMap(windowsOf);
       const last = await copySegments(runs, segmentPath(directory, name), codec, signal);
-      return { ...manifest, segments: [...segments.slice(0, segments.length - joined.length), last] };
+      return {
+        ...manifest,
+        segments: [...segments.slice(0, segments.length - joined.length), last],
+      };
     });
   });
 }
@@ -103,7 +122,9 @@ async function withoutIds(
   const opened: Segment[] = [];
   try {
     for (const record of manifest.segments)
-      opened.push(await openSegment(segmentPath(directory, record.name), record, { decoder, cache }));
+      opened.push(
+        await openSegment(segmentPath(directory, record.name), record, { decoder, cache }),
+      );
     const found = opened.map(() => new Set<number>());
     for await (const id of ids)
       for (const [i, segment] of opened.entries()) {
@@ -163,7 +184,13 @@ export function existing(directory: string, manifest: Manifest | undefined): Man
 
 /** Keys of different models, or cut at different lengths, do not belong in one index. */
 export function checkHeader(directory: string, of: IndexHeader, given: IndexHeader): void {
-  for (const key of ["fingerprint", "dimension", "maxPassageTokens", "keepTokens", "prompts"] as const) {
+  for (const key of [
+    "fingerprint",
+    "dimension",
+    "maxPassageTokens",
+    "keepTokens",
+    "prompts",
+  ] as const) {
     const [expected, got] = [JSON.stringify(of[key]), JSON.stringify(given[key])];
     if (expected !== got)
       throw new InputError({

@@ -6,7 +6,12 @@ import type { Passage } from "../../../text/passage.ts";
 import { type Bits, checkBits, float32Decoder } from "../../codec/codec.ts";
 import { findCodebook, type StoredCodebook, writeCodebook } from "../format/codebook-file.ts";
 import { IdTable } from "../format/ids.ts";
-import { type IndexHeader, type SegmentRecord, type ShardRecord, segmentPath } from "../format/manifest.ts";
+import {
+  type IndexHeader,
+  type SegmentRecord,
+  type ShardRecord,
+  segmentPath,
+} from "../format/manifest.ts";
 import { openSegment, type Segment } from "../format/segment.ts";
 import { writing } from "../format/storage.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
@@ -64,7 +69,8 @@ export async function buildIndex(
   const { segments } = await changeIndex(directory, { mend: true }, async (_, name) => {
     const written = bits === undefined ? name : stageName(name);
     const segment = await writeSegment(segmentPath(directory, written), passages, options);
-    if (bits === undefined) return { header, codec: { name: "float32" }, shard, segments: [segment] };
+    if (bits === undefined)
+      return { header, codec: { name: "float32" }, shard, segments: [segment] };
     return { shard, ...(await compressWhole(segment, name, bits, options)) };
   });
   const { passages: count, tokens } = segments[0]!;
@@ -87,7 +93,11 @@ export function compressWhole(
   return writing(directory, async () => {
     await using stage = await openStage(directory, staged, header.dimension);
     const stored = await codebookFor(stage, name, bits, options);
-    return { header, codec: stored.codec, segments: [await compressStage(stage, name, stored, options)] };
+    return {
+      header,
+      codec: stored.codec,
+      segments: [await compressStage(stage, name, stored, options)],
+    };
   });
 }
 
@@ -106,7 +116,11 @@ async function codebookFor(
 }
 
 /** The float32 keys of a segment that is to be compressed. */
-export const openStage = (directory: string, staged: SegmentRecord, dimension: number): Promise<Segment> =>
+export const openStage = (
+  directory: string,
+  staged: SegmentRecord,
+  dimension: number,
+): Promise<Segment> =>
   openSegment(segmentPath(directory, staged.name), staged, { decoder: float32Decoder(dimension) });
 
 export const compressStage = (
@@ -141,7 +155,11 @@ async function writeWindows(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   { directory, header, encode, shard, onProgress, signal }: BuildOptions,
 ): Promise<SegmentRecord> {
-  const report = (event: BuildProgress["event"], windows: number, more = { passages: 0, tokens: 0 }) => {
+  const report = (
+    event: BuildProgress["event"],
+    windows: number,
+    more = { passages: 0, tokens: 0 },
+  ) => {
     const { passages, tokens } = writer.checkpoints[windows - 1] ?? { passages: 0, tokens: 0 };
     onProgress?.({ event, passages: passages + more.passages, tokens: tokens + more.tokens });
   };
@@ -163,7 +181,9 @@ async function writeWindows(
       report("reused", ++windows);
       continue;
     }
-    const keys = await encode(window, (passages, tokens) => report("encoded", windows, { passages, tokens }));
+    const keys = await encode(window, (passages, tokens) =>
+      report("encoded", windows, { passages, tokens }),
+    );
     checkKeys(keys, window.length, header.dimension);
     signal?.throwIfAborted();
     await writing(directory, () => writer.append(window, keys, soFar));

@@ -4,7 +4,13 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
-import { type Bits, type Codebook, centroidsOf, codeStarts, decodeKeys } from "../../codec/codec.ts";
+import {
+  type Bits,
+  type Codebook,
+  centroidsOf,
+  codeStarts,
+  decodeKeys,
+} from "../../codec/codec.ts";
 import { openEncoder } from "../../codec/key-encoder.ts";
 import { centroidCount, sampleSize, trainCodebook } from "../../codec/train-codebook.ts";
 import { longestRow } from "../../scoring/score.ts";
@@ -115,7 +121,10 @@ async function encodePieces(
     const longest = longestRow(decodeKeys(codes, codebook), dimension);
     const passages = ordinals.at(-1)! + 1;
     await files.append(
-      { "codes.bin": codes, "codes.u64": bytesOf(BigUint64Array.from(before ? ends : [0n, ...ends])) },
+      {
+        "codes.bin": codes,
+        "codes.u64": bytesOf(BigUint64Array.from(before ? ends : [0n, ...ends])),
+      },
       { passages, longestKey: Math.max(before?.longestKey ?? 0, longest) },
     );
     onProgress(passages);

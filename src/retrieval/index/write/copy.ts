@@ -68,20 +68,30 @@ export async function copySegments(
   const checksums: Record<string, RunningChecksum> = {};
   const texts = copyTexts(runs, ids, offsets, signal);
   checksums["passages.deflate"] = await writeParts(join(path, "passages.deflate"), texts);
-  checksums["offsets.u64"] = await writeParts(join(path, "offsets.u64"), [BigUint64Array.from(offsets)]);
+  checksums["offsets.u64"] = await writeParts(join(path, "offsets.u64"), [
+    BigUint64Array.from(offsets),
+  ]);
   checksums["ids.u64"] = await writeParts(join(path, "ids.u64"), [ids.sorted()]);
   const starts = [0];
-  checksums[decoder.file] = await writeParts(join(path, decoder.file), copyKeys(runs, starts, signal));
+  checksums[decoder.file] = await writeParts(
+    join(path, decoder.file),
+    copyKeys(runs, starts, signal),
+  );
   const passages = starts.length - 1;
   if (codebook) {
-    checksums["codes.u64"] = await writeParts(join(path, "codes.u64"), [BigUint64Array.from(starts, BigInt)]);
+    checksums["codes.u64"] = await writeParts(join(path, "codes.u64"), [
+      BigUint64Array.from(starts, BigInt),
+    ]);
     Object.assign(checksums, await writeLists(path, passages, codebook, signal));
   }
   return {
     name: basename(path),
     passages,
     tokens: Number(offsets.at(-2)),
-    longestKey: runs.reduce((longest, { segment }) => Math.max(longest, segment.record.longestKey), 0),
+    longestKey: runs.reduce(
+      (longest, { segment }) => Math.max(longest, segment.record.longestKey),
+      0,
+    ),
     files: await completeSegment(path, checksums),
   };
 }

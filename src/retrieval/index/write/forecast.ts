@@ -110,7 +110,9 @@ async function freeBytes(path: string): Promise<number> {
 async function interruptedBytes(directory: string): Promise<number> {
   const manifest = await findManifest(directory).catch(() => undefined); // a damaged one counts as none, as in a build
   const whole = new Set(manifest?.segments.map(({ name }) => name));
-  const entries = await readdir(join(directory, "segments"), { withFileTypes: true }).catch(() => []);
+  const entries = await readdir(join(directory, "segments"), { withFileTypes: true }).catch(
+    () => [],
+  );
   let bytes = 0;
   for (const { name } of entries.filter((entry) => entry.isDirectory() && !whole.has(entry.name)))
     for (const file of await readdir(join(directory, "segments", name)))

@@ -73,7 +73,10 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
 
   async open(): Promise<void> {
     for (const name of this.#names)
-      this.#handles.set(name, await open(join(this.#folder, name), constants.O_RDWR | constants.O_CREAT));
+      this.#handles.set(
+        name,
+        await open(join(this.#folder, name), constants.O_RDWR | constants.O_CREAT),
+      );
   }
 
   /** Goes back to the longest beginning of `checkpoints` whose files are whole. */
@@ -132,6 +135,9 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
   }
 
   #each<Value>(value: (name: Name) => Value): Record<Name, Value> {
-    return Object.fromEntries(this.#names.map((name) => [name, value(name)])) as Record<Name, Value>;
+    return Object.fromEntries(this.#names.map((name) => [name, value(name)])) as Record<
+      Name,
+      Value
+    >;
   }
 }

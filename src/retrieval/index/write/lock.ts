@@ -93,7 +93,13 @@ interface Writer {
 function parseName(name: string): Writer | undefined {
   const match = /^writer\.(.+)\.(\w+)\.(\d+)\.(\d+)\.lock$/.exec(name);
   if (!match) return undefined;
-  const [, host, machine, pid, birth] = match as unknown as [string, string, string, string, string];
+  const [, host, machine, pid, birth] = match as unknown as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   return { host, machine, pid, birth };
 }
 
@@ -124,18 +130,24 @@ const MACHINE = machineName();
 function machineName(): string {
   const parts = [hostname()];
   if (process.platform === "linux")
-    parts.push(readFileSync("/proc/sys/kernel/random/boot_id", "latin1"), readlinkSync("/proc/self/ns/pid"));
+    parts.push(
+      readFileSync("/proc/sys/kernel/random/boot_id", "latin1"),
+      readlinkSync("/proc/self/ns/pid"),
+    );
   return createHash("sha256").update(parts.join()).digest("hex").slice(0, 8);
 }
 
-const ownName = (): string => `writer.${HOST}.${MACHINE}.${process.pid}.${birthOf("self") ?? 0}.lock`;
+const ownName = (): string =>
+  `writer.${HOST}.${MACHINE}.${process.pid}.${birthOf("self") ?? 0}.lock`;
 
 function taken(directory: string, name: string | undefined): InputError {
   const writer = name === undefined ? undefined : parseName(name);
   return new InputError({
     where: directory,
     expected: "no other writer",
-    got: writer ? `process ${writer.pid} on ${writer.host}` : "one that took over while this process slept",
+    got: writer
+      ? `process ${writer.pid} on ${writer.host}`
+      : "one that took over while this process slept",
     remedy: "wait until it has finished",
   });
 }

@@ -31,7 +31,11 @@ export interface SegmentWriter extends AsyncDisposable {
   /** What is durable, a checkpoint a window. */
   readonly checkpoints: readonly Checkpoint<WindowState>[];
   /** Makes a window durable. `keys[i]` is [tokens of passage i, dimension]; `digest` is of all passages up to its end. */
-  append(passages: readonly Passage[], keys: readonly Float32Array[], digest: string): Promise<void>;
+  append(
+    passages: readonly Passage[],
+    keys: readonly Float32Array[],
+    digest: string,
+  ): Promise<void>;
   /** Drops what follows the first `count` checkpoints. */
   rewind(count: number): Promise<void>;
   /** A passage of a durable window. */
@@ -78,7 +82,10 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
     rewind: (count) => files.rewind(count),
     async passage(ordinal) {
       const offsets = await files.read("offsets.u64", 16 * ordinal, 32); // its row and the next
-      const [start, end] = [8, 24].map((at) => Number(offsets.readBigUInt64LE(at))) as [number, number];
+      const [start, end] = [8, 24].map((at) => Number(offsets.readBigUInt64LE(at))) as [
+        number,
+        number,
+      ];
       return unpackPassage(await files.read("passages.deflate", start, end - start));
     },
     async seal(ids) {

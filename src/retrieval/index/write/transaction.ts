@@ -38,7 +38,8 @@ export async function changeIndex(
   change: (current: Manifest | undefined, name: string) => Promise<NextState>,
 ): Promise<Manifest> {
   await writing(directory, async () => {
-    for (const folder of ["segments", "codebooks"]) await mkdir(join(directory, folder), { recursive: true });
+    for (const folder of ["segments", "codebooks"])
+      await mkdir(join(directory, folder), { recursive: true });
   });
   await using lock = await writing(directory, () => lockDirectory(directory));
   const current = await findManifest(directory).catch((error: unknown) => {
@@ -72,7 +73,11 @@ async function firstGeneration(directory: string): Promise<number> {
 }
 
 /** Removes what belongs neither to `manifest` nor to the change called `pending`. */
-async function clean(directory: string, { segments, codec }: Manifest, pending?: string): Promise<void> {
+async function clean(
+  directory: string,
+  { segments, codec }: Manifest,
+  pending?: string,
+): Promise<void> {
   const kept = segments.map(({ name }) => name);
   if (pending !== undefined) kept.push(pending, stageName(pending), addedName(pending));
   for (const name of await readdir(join(directory, "segments")))
@@ -83,10 +88,16 @@ async function clean(directory: string, { segments, codec }: Manifest, pending?:
     else if (name !== pending) await remove(path);
   }
   for (const { name, files, deleted } of segments)
-    await keepOnly(segmentPath(directory, name), deleted ? { ...files, [deleted.file]: deleted } : files);
+    await keepOnly(
+      segmentPath(directory, name),
+      deleted ? { ...files, [deleted.file]: deleted } : files,
+    );
 }
 
-async function keepOnly(folder: string, files: Readonly<Record<string, FileRecord>>): Promise<void> {
+async function keepOnly(
+  folder: string,
+  files: Readonly<Record<string, FileRecord>>,
+): Promise<void> {
   for (const name of await readdir(folder)) if (!(name in files)) await remove(join(folder, name));
 }
 

@@ -33,7 +33,10 @@ const scores = new Map<string, number>();
 function scoreOf(question: string, text: string, found: number): number {
   const key = `${question}: ${text}`;
   if (!scores.has(key))
-    scores.set(key, bits ? found : naiveSearch(encodeText(question), [encodeText(text)], 1)[0]!.score);
+    scores.set(
+      key,
+      bits ? found : naiveSearch(encodeText(question), [encodeText(text)], 1)[0]!.score,
+    );
   return scores.get(key)!;
 }
 
@@ -46,7 +49,11 @@ async function search(index: TokenIndex, question: string, topK: number): Promis
 }
 
 /** Whether a search for more than there is finds all of `contents`, best first. */
-async function isRight(index: TokenIndex, contents: readonly Passage[], question: string): Promise<boolean> {
+async function isRight(
+  index: TokenIndex,
+  contents: readonly Passage[],
+  question: string,
+): Promise<boolean> {
   const all = await search(index, question, 1000);
   const found = new Map(all.map(({ id, score }) => [id, score]));
   const expected = contents
@@ -66,7 +73,8 @@ let contents: readonly Passage[] = FIRST_STATE;
 
 async function look(index: TokenIndex, expected: readonly Passage[]): Promise<void> {
   const question = QUESTIONS[searches++ % QUESTIONS.length]!;
-  if (!(await isRight(index, expected, question))) wrong.push(`generation ${index.generation}: ${question}`);
+  if (!(await isRight(index, expected, question)))
+    wrong.push(`generation ${index.generation}: ${question}`);
 }
 
 await using first = await openIndex(directory, { memoryLimit: 0 });
@@ -79,4 +87,6 @@ while (!stopped) {
   await look(first, FIRST_STATE);
   await sleep(20);
 }
-process.send!({ states: states.size, searches, wrong } satisfies Report, () => process.disconnect());
+process.send!({ states: states.size, searches, wrong } satisfies Report, () =>
+  process.disconnect(),
+);

@@ -20,7 +20,9 @@ export function contentsOf(generation: number): Passage[] {
   if (step === 0) return makePassages(1600, generation);
   const before = contentsOf(generation - 1);
   if (step === 3) return before;
-  const gone = new Set(step === 1 ? replacements(generation).map(({ id }) => id) : deletedIds(generation));
+  const gone = new Set(
+    step === 1 ? replacements(generation).map(({ id }) => id) : deletedIds(generation),
+  );
   const kept = before.filter(({ id }) => !gone.has(id));
   return step === 1 ? [...kept, ...replacements(generation)] : kept;
 }

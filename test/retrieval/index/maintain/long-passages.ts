@@ -11,7 +11,10 @@ const LONG_TOKENS = 8200;
 /** 600 passages of some 6 tokens, but for number 100, 300 and 500: pieces end where two of these would be in one. */
 export const CORPUS: readonly Passage[] = SHORT.map((passage, i) =>
   [100, 300, 500].includes(i)
-    ? { ...passage, text: Array.from({ length: LONG_TOKENS }, (_, token) => `w${token % 50}`).join(" ") }
+    ? {
+        ...passage,
+        text: Array.from({ length: LONG_TOKENS }, (_, token) => `w${token % 50}`).join(" "),
+      }
     : passage,
 );
 

@@ -17,7 +17,9 @@ for (const bits of [undefined, 2] as const)
   test(`${CHANGES} changes beside a process that searches, ${bits ? `${bits} bits` : "float32"}`, async () => {
     await using directory = await temporary();
     await build(directory.path, FIRST_STATE, { bits });
-    const reader = fork(READER, [directory.path, String(bits ?? "")], { execArgv: ["--import", "tsx"] });
+    const reader = fork(READER, [directory.path, String(bits ?? "")], {
+      execArgv: ["--import", "tsx"],
+    });
     const exit = once(reader, "exit");
     await Promise.race([once(reader, "message"), exit]);
     for (let generation = 2; generation <= CHANGES + 1; generation++)

@@ -112,7 +112,8 @@ test("a reader beside a writer always sees one whole state", async () => {
   await advance(directory.path, 1);
   let writing = true;
   const writer = (async () => {
-    for (let generation = 2; generation <= 6; generation++) await advance(directory.path, generation);
+    for (let generation = 2; generation <= 6; generation++)
+      await advance(directory.path, generation);
     writing = false;
   })();
   const seen = new Set<number>();
@@ -185,7 +186,11 @@ test("refuses to add to nothing, and keys of another model", async () => {
   await using directory = await temporary();
   await rejects(add(directory.path, numbered(0, 5, 1)), /expected an index, got no index\.json/);
   await build(directory.path, numbered(0, 5, 1));
-  const options = { directory: directory.path, header: { ...header, fingerprint: "other" }, encode };
+  const options = {
+    directory: directory.path,
+    header: { ...header, fingerprint: "other" },
+    encode,
+  };
   await rejects(addPassages(numbered(0, 5, 1), options), /with fingerprint "toy", got "other"/);
   assert.is((await readManifest(directory.path)).generation, 1);
 });

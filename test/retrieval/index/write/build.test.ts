@@ -68,7 +68,9 @@ test("refuses duplicate ids near and far, and an empty stream", async () => {
 test("says in one line that it cannot write", async () => {
   await using directory = await temporary();
   await writeFile(join(directory.path, "file"), "");
-  const error = await build(join(directory.path, "file", "index"), WINDOWS).catch((error: unknown) => error);
+  const error = await build(join(directory.path, "file", "index"), WINDOWS).catch(
+    (error: unknown) => error,
+  );
   assert.instance(error, InputError);
   assert.not.match((error as Error).message, /\n/);
 });
@@ -186,7 +188,10 @@ test("a flipped byte or a torn file never gives a wrong answer, and is named", a
           assert.ok(outcome.message.startsWith(path), outcome.message);
         } else assert.equal(outcome, answer);
         const named = found instanceof Error ? found.message : found.map(({ path }) => path).join();
-        assert.ok(named.startsWith(path) || path.endsWith("index.json"), `${path} damaged, found: ${named}`);
+        assert.ok(
+          named.startsWith(path) || path.endsWith("index.json"),
+          `${path} damaged, found: ${named}`,
+        );
       },
     ),
     { numRuns: 60 },

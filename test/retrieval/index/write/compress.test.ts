@@ -40,7 +40,8 @@ const builds = await temporary();
 const whole = join(builds.path, "whole");
 /** Stopped when its codebook was there, and after two of three pieces. */
 const [learned, interrupted] = [join(builds.path, "learned"), join(builds.path, "interrupted")];
-const buildCorpus = (directory: string) => (run: Run) => build(directory, CORPUS, { ...COMPRESSED, ...run });
+const buildCorpus = (directory: string) => (run: Run) =>
+  build(directory, CORPUS, { ...COMPRESSED, ...run });
 
 /** How many passages are compressed: while the codebook is learned, with it, and after each piece. */
 const STEPS = [0, 0, 300, 500, 600];

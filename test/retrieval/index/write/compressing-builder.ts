@@ -3,5 +3,8 @@
 import { build } from "../../support.ts";
 import { COMPRESSED, CORPUS } from "../maintain/long-passages.ts";
 
-await build(process.argv[2]!, CORPUS, { ...COMPRESSED, onProgress: (progress) => process.send!(progress) });
+await build(process.argv[2]!, CORPUS, {
+  ...COMPRESSED,
+  onProgress: (progress) => process.send!(progress),
+});
 process.disconnect();

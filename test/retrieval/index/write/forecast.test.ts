@@ -4,7 +4,10 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { formatBytes } from "../../../../src/io/format-bytes.ts";
 import { indexInfo } from "../../../../src/retrieval/index/maintain/info.ts";
-import { type ForecastOptions, forecastBuild } from "../../../../src/retrieval/index/write/forecast.ts";
+import {
+  type ForecastOptions,
+  forecastBuild,
+} from "../../../../src/retrieval/index/write/forecast.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
 import { build, header, makePassages, rejects, temporary } from "../../support.ts";
 
@@ -19,7 +22,10 @@ for (const bits of [undefined, 2, 8] as const)
     await build(directory.path, PASSAGES, { bits });
     const { passages, tokens, bytes } = await indexInfo(directory.path);
     assert.is(forecast.passages, passages);
-    assert.ok(Math.abs(forecast.tokens / tokens - 1) < 0.1, `${forecast.tokens} for ${tokens} tokens`);
+    assert.ok(
+      Math.abs(forecast.tokens / tokens - 1) < 0.1,
+      `${forecast.tokens} for ${tokens} tokens`,
+    );
     assert.ok(Math.abs(forecast.bytes / bytes - 1) < 0.2, `${forecast.bytes} for ${bytes} bytes`);
     assert.is(forecast.peakBytes > forecast.bytes, bits !== undefined);
   });
@@ -29,7 +35,12 @@ test("shards have all passages between them", async () => {
   const counts = [];
   for (const index of [0, 1, 2, 3]) {
     const shard = { index, count: 4 };
-    const forecast = await forecastBuild(PASSAGES, { directory: directory.path, header, shard, countTokens });
+    const forecast = await forecastBuild(PASSAGES, {
+      directory: directory.path,
+      header,
+      shard,
+      countTokens,
+    });
     counts.push(forecast.passages);
   }
   assert.equal(counts, [1024, 952, 512, 512]); // windows of 512, dealt out in turn

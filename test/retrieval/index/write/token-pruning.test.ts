@@ -8,7 +8,8 @@ import {
 import { DIMENSION, noise } from "../../support.ts";
 
 const row = (rows: Float32Array, i: number) => rows.subarray(i * DIMENSION, (i + 1) * DIMENSION);
-const product = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, d) => sum + value * b[d]!, 0);
+const product = (a: Float32Array, b: Float32Array) =>
+  a.reduce((sum, value, d) => sum + value * b[d]!, 0);
 
 /** By loops: the sum over tokens of the softmax of their products with all tokens. */
 function received(queries: Float32Array, keys: Float32Array): number[] {
@@ -50,7 +51,10 @@ test("keeps a share of a passage, and one token at least", () => {
 test("refuses shares that leave too little, or are none", () => {
   for (const share of [0.25, 1]) checkKeepRatio(share);
   for (const share of [0.2, 1.5, Number.NaN])
-    assert.throws(() => checkKeepRatio(share), /^keepTokens: expected a share from 0\.25 to 1, got /);
+    assert.throws(
+      () => checkKeepRatio(share),
+      /^keepTokens: expected a share from 0\.25 to 1, got /,
+    );
 });
 
 test.run();
