@@ -8,12 +8,12 @@ import type { Passage } from "../../text/passage.ts";
 import { TopK } from "../scoring/top-k.ts";
 import { analyse } from "./analysis.ts";
 import {
+  BLOCK_PASSAGES,
   buildInvertedIndex,
   type InvertedIndex,
   type InvertedIndexOptions,
+  type PostingBlock,
   postingsOf,
-  SEGMENT_PASSAGES,
-  type Segment,
 } from "./inverted-index.ts";
 
 export interface Bm25Parameters {
@@ -67,7 +67,7 @@ export async function buildBm25(
 ): Promise<Bm25> {
   const defaults = checkedParameters(options, DEFAULT_PARAMETERS);
   const index = await buildInvertedIndex(passages, options);
-  const scores = new Float64Array(Math.min(index.ids.length, SEGMENT_PASSAGES));
+  const scores = new Float64Array(Math.min(index.ids.length, BLOCK_PASSAGES));
   let ordinals: Map<string, number> | undefined;
   return {
     size: index.ids.length,
@@ -110,7 +110,7 @@ export async function buildBm25(
   };
 }
 
-/** Scores one segment after the other, in `scores`, and calls `visit` for each that has a term of the query. */
+/** Scores one block after the other, in `scores`, and calls `visit` for each that has a term of the query. */
 function forEachScored(
   index: InvertedIndex,
   scores: Float64Array,
@@ -119,15 +119,15 @@ function forEachScored(
   visit: (first: number, length: number) => void,
 ): void {
   const weights = termWeights(index, query);
-  index.segments.forEach((segment, i) => {
+  index.blocks.forEach((block, i) => {
     scores.fill(0);
     let matched = false;
     for (const [term, weight] of weights) {
-      const [start, end] = postingsOf(segment, term);
-      addTerm(scores, segment, start, end, weight, parameters, index.averageLength);
+      const [start, end] = postingsOf(block, term);
+      addTerm(scores, block, start, end, weight, parameters, index.averageLength);
       matched ||= end > start;
     }
-    if (matched) visit(i * SEGMENT_PASSAGES, segment.lengths.length);
+    if (matched) visit(i * BLOCK_PASSAGES, block.lengths.length);
   });
 }
 
@@ -138,7 +138,7 @@ export function inverseDocumentFrequency(passages: number, frequency: number): n
 
 /** Query terms that the index knows -> idf times occurrences in the query. */
 function termWeights(
-  { ids, segments, vocabulary }: InvertedIndex,
+  { ids, blocks, vocabulary }: InvertedIndex,
   query: string,
 ): Map<number, number> {
   const occurrences = new Map<number, number>();
@@ -148,8 +148,8 @@ function termWeights(
   }
   for (const [term, count] of occurrences) {
     let passages = 0;
-    for (const segment of segments) {
-      const [start, end] = postingsOf(segment, term);
+    for (const block of blocks) {
+      const [start, end] = postingsOf(block, term);
       passages += end - start;
     }
     occurrences.set(term, count * inverseDocumentFrequency(ids.length, passages));
@@ -159,7 +159,7 @@ function termWeights(
 
 function addTerm(
   scores: Float64Array,
-  { places, frequencies, lengths }: Segment,
+  { places, frequencies, lengths }: PostingBlock,
   start: number,
   end: number,
   weight: number,

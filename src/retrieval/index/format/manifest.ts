@@ -6,7 +6,7 @@
  *       segments/000001/          passages that were added together; written once, named by the generation that did
  *         passages.deflate        {"id","title","text"} of each passage, compressed one by one (packed-passage.ts)
  *         offsets.u64             [passages + 1, 2]: first token and first byte (in passages.deflate) of each passage
- *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted (ids.ts)
+ *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted (id-hashes.ts)
  *         keys.f32                [tokens, dimension]: token keys, passage after passage (codec float32)
  *         codes.bin               the same, compressed (codec quantised, codec.ts)
  *         codes.u64               [passages + 1]: first byte of the codes of each passage (codec quantised)

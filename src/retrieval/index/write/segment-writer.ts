@@ -2,11 +2,11 @@
 
 import { basename, join } from "node:path";
 import type { Passage } from "../../../text/passage.ts";
-import { longestRow } from "../../scoring/score.ts";
+import { longestRow } from "../../scoring/vectors.ts";
 import type { IndexHeader, SegmentRecord } from "../format/manifest.ts";
 import { bytesOf, completeSegment, writeParts } from "../format/new-files.ts";
 import { packPassage, unpackPassage } from "../format/packed-passage.ts";
-import { type Checkpoint, openGrowingFiles } from "./growing-files.ts";
+import { openGrowingFiles, type ResumePoint } from "./growing-files.ts";
 
 /** The files that grow with every window. */
 const GROWING = ["passages.deflate", "offsets.u64", "keys.f32"] as const;
@@ -14,7 +14,7 @@ const GROWING = ["passages.deflate", "offsets.u64", "keys.f32"] as const;
 /** What must be equal for a build to go on where another stopped. */
 export interface BuildPlan {
   readonly header: IndexHeader;
-  /** Passages between two checkpoints. */
+  /** Passages between two resumePoints. */
   readonly windowPassages: number;
 }
 
@@ -28,15 +28,15 @@ export interface WindowState {
 }
 
 export interface SegmentWriter extends AsyncDisposable {
-  /** What is durable, a checkpoint a window. */
-  readonly checkpoints: readonly Checkpoint<WindowState>[];
+  /** What is durable, a resumePoint a window. */
+  readonly resumePoints: readonly ResumePoint<WindowState>[];
   /** Makes a window durable. `keys[i]` is [tokens of passage i, dimension]; `digest` is of all passages up to its end. */
   append(
     passages: readonly Passage[],
     keys: readonly Float32Array[],
     digest: string,
   ): Promise<void>;
-  /** Drops what follows the first `count` checkpoints. */
+  /** Drops what follows the first `count` resumePoints. */
   rewind(count: number): Promise<void>;
   /** A passage of a durable window. */
   passage(ordinal: number): Promise<Passage>;
@@ -49,11 +49,11 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
   const { dimension } = plan.header;
   const files = await openGrowingFiles<(typeof GROWING)[number], WindowState>(path, GROWING, plan);
   return {
-    get checkpoints() {
-      return files.checkpoints;
+    get resumePoints() {
+      return files.resumePoints;
     },
     async append(passages, keys, digest) {
-      const before = files.checkpoints.at(-1);
+      const before = files.resumePoints.at(-1);
       const packed = passages.map(packPassage);
       let tokens = before?.tokens ?? 0;
       let byte = files.checksums["passages.deflate"].bytes;
@@ -89,7 +89,7 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
       return unpackPassage(await files.read("passages.deflate", start, end - start));
     },
     async seal(ids) {
-      const { passages, tokens, longestKey } = files.checkpoints.at(-1)!;
+      const { passages, tokens, longestKey } = files.resumePoints.at(-1)!;
       const checksums = {
         "passages.deflate": files.checksums["passages.deflate"],
         "offsets.u64": files.checksums["offsets.u64"],

@@ -30,11 +30,11 @@ export const addedName = (segment: string): string => `${segment}.added`;
 /**
  * Locks `directory`, lets `change` write new files beside the old, makes what it returns the state of the index, and
  * removes what does not belong to that. `change` is given the manifest, if there is one, and the name for what it writes;
- * where it throws, the state stays as it was. With `mend` a damaged manifest counts as none.
+ * where it throws, the state stays as it was. With `replaceDamaged` a damaged manifest counts as none.
  */
-export async function changeIndex(
+export async function runTransaction(
   directory: string,
-  { mend = false }: { mend?: boolean },
+  { replaceDamaged = false }: { replaceDamaged?: boolean },
   change: (current: Manifest | undefined, name: string) => Promise<NextState>,
 ): Promise<Manifest> {
   await writing(directory, async () => {
@@ -43,7 +43,7 @@ export async function changeIndex(
   });
   await using lock = await writing(directory, () => lockDirectory(directory));
   const current = await findManifest(directory).catch((error: unknown) => {
-    if (!(mend && error instanceof InputError)) throw error;
+    if (!(replaceDamaged && error instanceof InputError)) throw error;
     return undefined;
   });
   const generation = current ? current.generation + 1 : await firstGeneration(directory);
