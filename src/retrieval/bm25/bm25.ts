@@ -71,55 +71,38 @@ export async function buildBm25(
   let ordinals: Map<string, number> | undefined;
   return {
     size: index.ids.length,
-    search(query, topK, { accept, ...parameters } = {}) {
+    search(query, topK, { accept, ...given } = {}) {
       const best = new TopK(topK);
-      forEachScored(
-        index,
-        scores,
-        query,
-        checkedParameters(parameters, defaults),
-        (first, length) => {
-          for (let place = 0; place < length; place++) {
-            if (scores[place]! > 0 && (accept?.(index.ids[first + place]!) ?? true))
-              best.push(first + place, scores[place]!);
-          }
-        },
-      );
-      return best
-        .take()
-        .slice(0, topK)
-        .map(({ ordinal, score }) => ({ id: index.ids[ordinal]!, score }));
+      const parameters = checkedParameters(given, defaults);
+      for (const { first, length } of scoreBlocks(index, scores, query, parameters))
+        for (let place = 0; place < length; place++)
+          if (scores[place]! > 0 && (accept?.(index.ids[first + place]!) ?? true))
+            best.push(first + place, scores[place]!);
+      const found = best.take().slice(0, topK);
+      return found.map(({ ordinal, score }) => ({ id: index.ids[ordinal]!, score }));
     },
-    score(query, ids, parameters = {}) {
+    score(query, ids, given = {}) {
       ordinals ??= new Map(index.ids.map((id, ordinal) => [id, ordinal]));
       const wanted = ids.map((id) => ordinals!.get(id) ?? -1);
       const found = new Array<number>(ids.length).fill(0);
-      forEachScored(
-        index,
-        scores,
-        query,
-        checkedParameters(parameters, defaults),
-        (first, length) => {
-          wanted.forEach((ordinal, i) => {
-            if (ordinal >= first && ordinal < first + length) found[i] = scores[ordinal - first]!;
-          });
-        },
-      );
+      const parameters = checkedParameters(given, defaults);
+      for (const { first, length } of scoreBlocks(index, scores, query, parameters))
+        for (const [i, ordinal] of wanted.entries())
+          if (ordinal >= first && ordinal < first + length) found[i] = scores[ordinal - first]!;
       return found;
     },
   };
 }
 
-/** Scores one block after the other, in `scores`, and calls `visit` for each that has a term of the query. */
-function forEachScored(
+/** Scores block after block into `scores`. Yields each block that has a term of the query. */
+function* scoreBlocks(
   index: InvertedIndex,
   scores: Float64Array,
   query: string,
   parameters: Bm25Parameters,
-  visit: (first: number, length: number) => void,
-): void {
+): Generator<{ first: number; length: number }> {
   const weights = termWeights(index, query);
-  index.blocks.forEach((block, i) => {
+  for (const [i, block] of index.blocks.entries()) {
     scores.fill(0);
     let matched = false;
     for (const [term, weight] of weights) {
@@ -127,8 +110,8 @@ function forEachScored(
       addTerm(scores, block, start, end, weight, parameters, index.averageLength);
       matched ||= end > start;
     }
-    if (matched) visit(i * BLOCK_PASSAGES, block.lengths.length);
-  });
+    if (matched) yield { first: i * BLOCK_PASSAGES, length: block.lengths.length };
+  }
 }
 
 /** How rare a term is that `frequency` of `passages` have: ln(1 + (N - df + 0.5) / (df + 0.5)). */

@@ -19,15 +19,11 @@ export interface KeyEncoder extends AsyncDisposable {
 }
 
 export async function openKeyEncoder(codebook: Codebook): Promise<KeyEncoder> {
-  const { dimension, rotation, centroids, subquantisers, codewords, ratios } = codebook;
+  const { dimension, rotation, centroids, subquantisers, ratios } = codebook;
   const idBytes = centroidBytes(codebook);
   const rotator = await openRotator(rotation, dimension);
   const finders = new Map<number, NearestFinder>();
-  const findNearest = async (
-    rows: Float32Array,
-    table: Float32Array,
-    size: number,
-  ): Promise<Uint32Array> => {
+  const findNearest: FindNearest = async (rows, table, size) => {
     if (!finders.has(size)) finders.set(size, await openNearestFinder(size));
     return finders.get(size)!.nearest(rows, table);
   };
@@ -37,22 +33,11 @@ export async function openKeyEncoder(codebook: Codebook): Promise<KeyEncoder> {
       const nearest = await findNearest(rotated, centroids, dimension);
       const residuals = subtractCentroids(rotated, nearest, centroids, dimension);
       const { codes, starts } = startCodes(nearest, subquantisers, idBytes);
-      for (const [count, table] of codewords) {
-        const rows = Array.from(nearest.keys()).filter(
-          (row) => subquantisers[nearest[row]!] === count,
-        );
-        const bounds = subquantiserStarts(dimension, count);
-        for (let subspace = 0; subspace < count; subspace++) {
-          const [first, end] = [bounds[subspace]!, bounds[subspace + 1]!];
-          const columns = columnsOf(residuals, rows, dimension, first, end);
-          const words = table.subarray(CODEWORDS * first, CODEWORDS * end);
-          for (const [i, codeword] of (await findNearest(columns, words, end - first)).entries())
-            codes[starts[rows[i]!]! + idBytes + 1 + subspace] = codeword;
-        }
-      }
+      const firstBytes = starts.map((start) => start + idBytes + 1);
+      await encodeResiduals(codes, firstBytes, residuals, nearest, codebook, findNearest);
       const wanted = lengthRatios(rotated, decodeKeys(codes, codebook, UNIT_RATIOS), dimension);
-      for (const [row, codeword] of (await findNearest(wanted, ratios, 1)).entries())
-        codes[starts[row]! + idBytes] = codeword;
+      for (const [row, ratio] of (await findNearest(wanted, ratios, 1)).entries())
+        codes[starts[row]! + idBytes] = ratio;
       return codes;
     },
     async [Symbol.asyncDispose]() {
@@ -60,6 +45,31 @@ export async function openKeyEncoder(codebook: Codebook): Promise<KeyEncoder> {
       for (const finder of finders.values()) await finder[Symbol.asyncDispose]();
     },
   };
+}
+
+/** For each row of [n, size], the nearest row of `table`, [count, size]. */
+type FindNearest = (rows: Float32Array, table: Float32Array, size: number) => Promise<Uint32Array>;
+
+/** Writes the codeword of each subspace of each residual, [n, dimension]. */
+async function encodeResiduals(
+  codes: Uint8Array,
+  firstBytes: Uint32Array,
+  residuals: Float32Array,
+  nearest: Uint32Array,
+  { dimension, subquantisers, codewords }: Codebook,
+  findNearest: FindNearest,
+): Promise<void> {
+  for (const [count, table] of codewords) {
+    const rows = Array.from(nearest.keys()).filter((row) => subquantisers[nearest[row]!] === count);
+    const bounds = subquantiserStarts(dimension, count);
+    for (let subspace = 0; subspace < count; subspace++) {
+      const [first, end] = [bounds[subspace]!, bounds[subspace + 1]!];
+      const columns = columnsOf(residuals, rows, dimension, first, end);
+      const words = table.subarray(CODEWORDS * first, CODEWORDS * end);
+      for (const [i, codeword] of (await findNearest(columns, words, end - first)).entries())
+        codes[firstBytes[rows[i]!]! + subspace] = codeword;
+    }
+  }
 }
 
 /** Codes with nothing but their centroids, and where each starts. */

@@ -102,25 +102,8 @@ async function findCandidates(
   count: number,
   search: SearchRequest,
 ): Promise<Uint32Array> {
-  const { data, questionTokens } = scores;
-  const centroids = data.length / questionTokens;
-  const gains = new Float32Array(store.ordinalCount); // above the last centroids' products, summed
-  const metBy = new Uint32Array(store.ordinalCount); // the last question token that met the passage, from 1
-  for (let i = 0; i < questionTokens; i++) {
-    const row = data.subarray(i * centroids, (i + 1) * centroids);
-    const best = topPositions(row, nprobe);
-    const bound = row[best.at(-1)!]!;
-    for (const centroid of best) {
-      const gain = row[centroid]! - bound;
-      const list = await store.list(centroid);
-      for (let at = 0; at < list.length; at++) {
-        const ordinal = list[at]!;
-        if (metBy[ordinal] === i + 1) continue; // the first that is met is the best
-        metBy[ordinal] = i + 1;
-        gains[ordinal]! += gain;
-      }
-    }
-  }
+  const centroids = scores.data.length / scores.questionTokens;
+  const { gains, metBy } = await probeLists(store, scores, nprobe);
   const met: number[] = [];
   for (let ordinal = 0; ordinal < metBy.length; ordinal++)
     if (metBy[ordinal]! > 0 && search.accept(ordinal)) met.push(ordinal);
@@ -132,6 +115,39 @@ async function findCandidates(
   if (candidates.length < search.topK && nprobe < centroids)
     return findCandidates(store, scores, 4 * nprobe, count, search);
   return candidates;
+}
+
+/**
+ * Reads the lists of the `nprobe` best centroids of each question token.
+ *
+ * `gains`, [passages], is the sum over question tokens of the product with the best centroid of
+ * the passage, above that with the last centroid read. `metBy`, [passages], is the last question
+ * token that met the passage, counted from 1; 0 if none did.
+ */
+async function probeLists(
+  store: PassageStore,
+  { data, questionTokens }: CentroidScores,
+  nprobe: number,
+): Promise<{ gains: Float32Array; metBy: Uint32Array }> {
+  const centroids = data.length / questionTokens;
+  const gains = new Float32Array(store.ordinalCount);
+  const metBy = new Uint32Array(store.ordinalCount);
+  for (let i = 0; i < questionTokens; i++) {
+    const row = data.subarray(i * centroids, (i + 1) * centroids);
+    const best = topPositions(row, nprobe);
+    const bound = row[best.at(-1)!]!;
+    for (const centroid of best) {
+      const gain = row[centroid]! - bound;
+      const list = await store.list(centroid);
+      for (let at = 0; at < list.length; at++) {
+        const ordinal = list[at]!;
+        if (metBy[ordinal] === i + 1) continue; // its first list is of its best centroid
+        metBy[ordinal] = i + 1;
+        gains[ordinal]! += gain;
+      }
+    }
+  }
+  return { gains, metBy };
 }
 
 /** Steps between the least value and the greatest. */

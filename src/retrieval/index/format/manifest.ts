@@ -39,7 +39,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
-import { InputError } from "../../../io/errors.ts";
+import { InputError, systemProblem } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
 import type { Bits } from "../../codec/codec.ts";
 import { isMissing } from "./storage.ts";
@@ -179,7 +179,7 @@ export async function findManifest(directory: string): Promise<Manifest | undefi
   const path = manifestPath(directory);
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (isMissing(error)) return undefined;
-    throw unusable(path, "a readable index", (error as Error).message, error);
+    throw unusable(path, "a readable index", systemProblem(error), error);
   });
   return text === undefined ? undefined : parseManifest(path, text);
 }

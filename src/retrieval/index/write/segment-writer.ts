@@ -52,32 +52,11 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
     get resumePoints() {
       return files.resumePoints;
     },
-    async append(passages, keys, digest) {
-      const before = files.resumePoints.at(-1);
-      const packed = passages.map(packPassage);
-      let tokens = before?.tokens ?? 0;
-      let byte = files.checksums["passages.deflate"].bytes;
-      const offsets = before ? [] : [0n, 0n];
-      for (const [i, { length }] of packed.entries()) {
-        tokens += keys[i]!.length / dimension;
-        byte += length;
-        offsets.push(BigInt(tokens), BigInt(byte));
-      }
-      const data = {
-        "passages.deflate": Buffer.concat(packed),
-        "offsets.u64": bytesOf(BigUint64Array.from(offsets)),
-        "keys.f32": Buffer.concat(keys.map(bytesOf)),
-      };
-      const longestKey = keys.reduce(
-        (longest, key) => Math.max(longest, longestRow(key, dimension)),
-        before?.longestKey ?? 0,
-      );
-      await files.append(data, {
-        passages: (before?.passages ?? 0) + passages.length,
-        tokens,
-        longestKey,
-        digest,
-      });
+    append(passages, keys, digest) {
+      const before = files.resumePoints.at(-1) ?? EMPTY;
+      const firstByte = files.checksums["passages.deflate"].bytes;
+      const { data, state } = packWindow(passages, keys, digest, dimension, before, firstByte);
+      return files.append(data, state);
     },
     rewind: (count) => files.rewind(count),
     async passage(ordinal) {
@@ -100,5 +79,36 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
       return { name: basename(path), passages, tokens, longestKey, files: records };
     },
     [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
+  };
+}
+
+const EMPTY: WindowState = { passages: 0, tokens: 0, longestKey: 0, digest: "" };
+
+/** The bytes of a window for each file, and the state of the segment after it. */
+function packWindow(
+  passages: readonly Passage[],
+  keys: readonly Float32Array[],
+  digest: string,
+  dimension: number,
+  before: WindowState,
+  firstByte: number,
+): { data: Record<(typeof GROWING)[number], Uint8Array>; state: WindowState } {
+  const packed = passages.map(packPassage);
+  let { tokens, longestKey } = before;
+  let byte = firstByte;
+  const offsets = before === EMPTY ? [0n, 0n] : [];
+  for (const [i, { length }] of packed.entries()) {
+    tokens += keys[i]!.length / dimension;
+    byte += length;
+    offsets.push(BigInt(tokens), BigInt(byte));
+  }
+  for (const key of keys) longestKey = Math.max(longestKey, longestRow(key, dimension));
+  return {
+    data: {
+      "passages.deflate": Buffer.concat(packed),
+      "offsets.u64": bytesOf(BigUint64Array.from(offsets)),
+      "keys.f32": Buffer.concat(keys.map(bytesOf)),
+    },
+    state: { passages: before.passages + passages.length, tokens, longestKey, digest },
   };
 }
