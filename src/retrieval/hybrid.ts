@@ -1,6 +1,11 @@
 /**
- * Lexical and dense retrieval together. Source: Dense Passage Retrieval (Karpukhin et al. 2020), section 5: the union of the best
- * passages of both, ranked by BM25(q, p) + lambda * sim(q, p), with lambda chosen on a development set. Here sim is avg-max.
+ * Hybrid search: lexical and dense retrieval together. The union of the best passages of both is
+ * ranked by
+ *
+ *     BM25(q, p) + lambda * f(p, q)
+ *
+ * where f is the retrieval score (search/rescore.ts). A development set chooses lambda.
+ * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 5.
  */
 
 import { InputError } from "../io/errors.ts";
@@ -8,10 +13,10 @@ import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { byScore } from "./scoring/top-k.ts";
 import type { SearchHit, SearchOptions, TokenIndex } from "./search/token-index.ts";
 
-/** Passages that either side finds at least; DPR has 2,000, of 21 million. */
+/** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
 export const MIN_CANDIDATES = 100;
 
-/** A question for both. */
+/** A question in both forms. */
 export interface Question {
   readonly text: string;
   /** [tokens, dimension] */
@@ -33,7 +38,7 @@ export interface HybridOptions {
   readonly lexical?: LexicalIndex | undefined;
 }
 
-/** A passage and what both say of it. */
+/** A passage with its lexical and its dense score. */
 export interface HybridScores {
   readonly id: string;
   readonly ordinal: number;
@@ -41,7 +46,12 @@ export interface HybridScores {
   readonly dense: number;
 }
 
-/** For each question the `topK` best of the union of the 100 best passages of both, or of the `topK` best if that is more. */
+/**
+ * Returns for each question the `topK` best passages of the union of both searches. Each search
+ * contributes its 100 best passages, or its `topK` best if that is more.
+ *
+ * @throws {InputError} if `lambda`, `k1` or `b` is out of range
+ */
 export async function hybridSearch(
   index: TokenIndex,
   { lambda, lexical: given, k1, b }: HybridOptions,
@@ -64,7 +74,10 @@ export async function hybridSearch(
   );
 }
 
-/** The union of what two searches found for a question. Either score of each passage is exact, whichever search found it. */
+/**
+ * Joins the hits of two searches for a question. Both scores of each passage are exact: the score
+ * that a search did not return is computed.
+ */
 export async function hybridScores(
   index: Pick<TokenIndex, "score">,
   lexicalIndex: LexicalIndex,
@@ -98,7 +111,10 @@ export async function hybridScores(
 const scores = (hits: readonly SearchHit[]): Map<number, number> =>
   new Map(hits.map(({ ordinal, score }) => [ordinal, score]));
 
-/** Ranks passages by `lexical + lambda * dense`, best first; equal scores in the order of the index. */
+/**
+ * Ranks passages by `lexical + lambda * dense`, best first; equal scores in the order of the
+ * index.
+ */
 export const combineScores = (union: readonly HybridScores[], lambda: number): SearchHit[] =>
   union
     .map(({ id, ordinal, lexical, dense }) => ({ id, ordinal, score: lexical + lambda * dense }))
@@ -106,24 +122,26 @@ export const combineScores = (union: readonly HybridScores[], lambda: number): S
 
 export interface TunedLambda {
   readonly lambda: number;
-  /** Mean of the measure with it. */
+  /** The mean of the measure with this lambda. */
   readonly value: number;
-  /** Every lambda that was tried, ascending. */
+  /** All values tried, ascending. */
   readonly tried: readonly { readonly lambda: number; readonly value: number }[];
 }
 
-/** A question with its candidates: what `hybridScores` gives. */
+/** A question with the passages to rank, from `hybridScores`. */
 interface Candidates {
   readonly union: readonly HybridScores[];
 }
 
 /**
- * The lambda whose rankings of labelled questions have the highest mean of `measure`; where several have it, the middle one.
+ * Chooses the lambda with the highest mean of `measure` over labelled questions. If several values
+ * of lambda share it, it returns the middle one.
  *
- * Unless told otherwise it tries 0 and 21 values from 1/32 to 32, half an octave apart, in units of the lambda at which both
- * scores spread over equal ranges: the scale of avg-max differs from model to model. They are rounded to three digits.
+ * By default it tries 0 and 21 values from 1/32 to 32, in steps of sqrt(2). The unit is the lambda
+ * with which both scores spread over equal ranges, because the scale of the retrieval score differs
+ * between models. The values are rounded to three digits.
  *
- * @throws {InputError} without questions.
+ * @throws {InputError} if there are no questions
  */
 export function tuneLambda<Q extends Candidates>(
   questions: readonly Q[],

@@ -1,4 +1,4 @@
-/** Opens a token index. */
+/** Opens a token index for search. */
 
 import { InputError } from "../io/errors.ts";
 import type { Codebook } from "./codec/codec.ts";
@@ -18,20 +18,27 @@ import { checkTopK, type SearchOptions, type TokenIndex } from "./search/token-i
 import type { FillOptions } from "./search/token-search.ts";
 
 export interface OpenOptions extends FillOptions {
-  /** Of the model that asks. Throws `InputError` where another made the index. */
+  /** The fingerprint of the model that searches. It must equal that of the index. */
   readonly fingerprint?: string | undefined;
   /** Default `onnxruntime`. */
   readonly engine?: Engine | undefined;
-  /** How onnxruntime searches a compressed index; default `balanced`. One of float32 keys is searched exactly. */
+  /**
+   * How onnxruntime searches a compressed index. Default `balanced`. The search of float32 keys is
+   * always exact.
+   */
   readonly preset?: PresetName | undefined;
-  /** Bytes of keys that stay in memory between searches; default 1 GiB. What is above is read at every search. */
+  /**
+   * Bytes of keys that stay in memory between searches. Default 1 GiB. Other keys are read from
+   * disk at every search.
+   */
   readonly memoryLimit?: number | undefined;
 }
 
 /**
- * What searches. `faiss` needs the optional package faiss-node: by its name alone it is exact and finds what onnxruntime
- * finds with the preset `exact`; with a factory string it is approximate. `lancedb` searches the table that
- * `exportToLance` made of the index, and is approximate. Whatever searches, scores are exact.
+ * The search engine. `faiss` needs the optional package faiss-node: the string "faiss" gives an
+ * exact search with the results of onnxruntime and preset `exact`; a factory string gives an
+ * approximate one. `lancedb` searches the table of `exportToLance`, approximately. The scores of
+ * the hits are exact with every engine.
  */
 export type Engine =
   | "onnxruntime"
@@ -39,7 +46,7 @@ export type Engine =
   | ({ readonly name: "faiss" } & FaissFactory)
   | ({ readonly name: "lancedb" } & LanceTable);
 
-/** `exact` scores every passage, by its keys as the index has them. */
+/** `exact` scores all passages. The others score candidates; `balanced` scores more than `fast`. */
 export type PresetName = "fast" | "balanced" | "exact";
 
 const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
@@ -49,10 +56,14 @@ const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
 
 const GIBIBYTE = 2 ** 30;
 
-/** Opens the index in `directory`. Throws `InputError` where there is none, it is damaged, or of another model. */
+/**
+ * Opens the newest generation of the index in `directory`.
+ *
+ * @throws {InputError} if there is no index, if it is damaged, or if another model built it
+ */
 export async function openIndex(directory: string, options: OpenOptions = {}): Promise<TokenIndex> {
   const { fingerprint, engine, memoryLimit = GIBIBYTE } = options;
-  // An exact search of float32 keys keeps them in memory in a form of its own.
+  // An exact search of float32 keys keeps them in memory in its own form (aligned-keys.ts).
   const snapshot = await openSnapshot(directory, ({ codebook }) =>
     codebook || typeof engine === "object" ? new BlockCache(memoryLimit) : undefined,
   );
@@ -74,13 +85,13 @@ function openEngine(
   options: OpenOptions,
 ): Promise<SearchEngine> {
   const { engine = "onnxruntime", preset = "balanced", memoryLimit = GIBIBYTE, threads } = options;
-  const empty = store.keyCount === 0; // faiss ends the process where it has nothing to train on or to search
+  const empty = store.keyCount === 0; // faiss aborts the process if there are no keys
   if (engine === "faiss" && !empty) return openFaissSearch(store, threads);
   if (typeof engine === "object" && !empty)
     return engine.name === "faiss"
       ? openFaissFactorySearch(store, engine, options)
       : openLanceSearch(store, records, engine, threads);
-  // decompressed keys are not kept: their codes are, in the block cache
+  // Decoded keys are not kept in memory: the block cache keeps their codes.
   if (!codebook || preset === "exact")
     return openFlatSearch(store, codebook ? 0 : memoryLimit, threads);
   return openCentroidSearch(store, codebook, PRESETS[preset], threads);
@@ -137,7 +148,7 @@ async function openTokenIndex(
   };
 }
 
-/** What a search may find: passages that are alive and pass the filter. */
+/** The passages that a search may return: those that are not deleted and pass the filter. */
 async function acceptor(
   store: PassageStore,
   filter: SearchOptions["filter"],

@@ -1,6 +1,7 @@
 /**
- * BM25, the lexical baseline and the source of the first close passages. Source: Robertson and Zaragoza, The Probabilistic
- * Relevance Framework: BM25 and Beyond (2009), in the form that Lucene has given it since version 8.
+ * BM25, the lexical baseline and the first candidate retriever of training. Source: Robertson and
+ * Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009), in the form that Lucene
+ * uses since version 8.
  */
 
 import { InputError } from "../../io/errors.ts";
@@ -17,21 +18,21 @@ import {
 } from "./inverted-index.ts";
 
 export interface Bm25Parameters {
-  /** How slowly repetitions of a term lose their worth; 0: they have none. Default 0.9. */
+  /** Saturation of term frequency; with 0, repetitions of a term do not count. Default 0.9. */
   k1: number;
-  /** How much of a passage's length counts against it, 0 to 1. Default 0.4. */
+  /** Length normalisation, from 0 (none) to 1. Default 0.4. */
   b: number;
 }
 
-/** Pyserini's; Lucene itself and BEIR's baseline have k1 1.2 and b 0.75. */
+/** The values of Pyserini. Lucene and the baseline of BEIR use k1 1.2 and b 0.75. */
 export const DEFAULT_PARAMETERS: Readonly<Bm25Parameters> = { k1: 0.9, b: 0.4 };
 
 export interface Bm25SearchOptions extends Partial<Bm25Parameters> {
-  /** Whether the passage with this id may be found. Default: every passage. */
+  /** Whether the search may return the passage with this id. Default: every passage. */
   readonly accept?: ((id: string) => boolean) | undefined;
 }
 
-/** The id of a passage and how well it matched. */
+/** The id of a passage and its score. */
 export interface ScoredId {
   readonly id: string;
   readonly score: number;
@@ -41,25 +42,31 @@ export interface Bm25 {
   /** Number of passages. */
   readonly size: number;
   /**
-   * The `topK` best passages of those that share a term with the query, best first; equal scores in the order in which the
-   * passages were indexed. Exact: every posting of every query term is looked at.
+   * The `topK` best passages that share a term with the query, best first. Passages with equal
+   * scores come in the order in which they were indexed. Exact: the search reads every posting of
+   * every query term.
    */
   search(query: string, topK: number, options?: Bm25SearchOptions): ScoredId[];
-  /** The scores of the passages named, whatever their rank; 0 for a passage that is not in the index. */
+  /** The score of each passage in `ids`; 0 for a passage that is not in the index. */
   score(query: string, ids: readonly string[], parameters?: Partial<Bm25Parameters>): number[];
 }
 
 /**
- * Indexes passages for BM25, over title and text,
+ * Indexes title and text of passages for BM25:
  *
  *     score(q, p) = sum over terms t of q:  idf(t) * tf / (tf + k1 * (1 - b + b * |p| / avgdl))
  *     idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
  *
- * tf occurrences of t in p, |p| terms of p, avgdl the mean of |p|, df passages that have t, N passages in all. A term that
- * is twice in the query counts twice. Lucene keeps |p| in one byte (lengths above 40 are rounded) and scores in float32; here
- * lengths are exact and scores float64, so its ranking differs where scores are close.
+ * Here tf is the number of occurrences of t in p, |p| the number of terms of p, avgdl the mean of
+ * |p|, df the number of passages with t, and N the number of passages. A term that occurs twice in
+ * the query counts twice. Lucene stores |p| in one byte (lengths above 40 are rounded) and scores
+ * in float32. Here lengths are exact and scores are float64, so rankings differ from Lucene's where
+ * scores are close.
  *
- * A million passages of 100 words have some 51 million postings of 4 bytes; with terms and ids the process takes 0.5 GB.
+ * A million passages of 100 words have about 51 million postings of 4 bytes. With terms and ids the
+ * process takes 0.5 GB.
+ *
+ * @throws {InputError} if `k1` or `b` is out of range
  */
 export async function buildBm25(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
@@ -114,12 +121,12 @@ function* scoreBlocks(
   }
 }
 
-/** How rare a term is that `frequency` of `passages` have: ln(1 + (N - df + 0.5) / (df + 0.5)). */
+/** The inverse document frequency of a term: ln(1 + (N - df + 0.5) / (df + 0.5)). */
 export function inverseDocumentFrequency(passages: number, frequency: number): number {
   return Math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5));
 }
 
-/** Query terms that the index knows -> idf times occurrences in the query. */
+/** The weight of each query term that the index has: idf times occurrences in the query. */
 function termWeights(
   { ids, blocks, vocabulary }: InvertedIndex,
   query: string,

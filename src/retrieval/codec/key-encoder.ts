@@ -1,4 +1,4 @@
-/** Codes token keys with a codebook (codec.ts has the form of a code). */
+/** Encodes token keys with a codebook. codec.ts defines the form of a code. */
 
 import {
   CODEWORDS,
@@ -10,11 +10,11 @@ import {
 import { type NearestFinder, openNearestFinder } from "./nearest.ts";
 import { openRotator } from "./opq-rotation.ts";
 
-/** Ratios that leave what is decoded as long as centroid and residual are. */
+/** Length ratios that leave decoded keys as they are. */
 export const UNIT_RATIOS: Float32Array = new Float32Array(CODEWORDS).fill(1);
 
 export interface KeyEncoder extends AsyncDisposable {
-  /** The codes of keys [n, dimension]. */
+  /** Encodes keys, [n, dimension], that are not rotated. */
   encode(keys: Float32Array): Promise<Uint8Array>;
 }
 
@@ -72,7 +72,7 @@ async function encodeResiduals(
   }
 }
 
-/** Codes with nothing but their centroids, and where each starts. */
+/** Creates codes with their centroids set and everything else 0, and the start of each code. */
 function startCodes(
   nearest: Uint32Array,
   subquantisers: Uint8Array,
@@ -87,7 +87,7 @@ function startCodes(
   return { codes, starts };
 }
 
-/** What the nearest centroids leave of rows [n, dimension]. */
+/** Subtracts from each row, [n, dimension], its nearest centroid. */
 export function subtractCentroids(
   rows: Float32Array,
   nearest: Uint32Array,
@@ -100,7 +100,7 @@ export function subtractCentroids(
   });
 }
 
-/** Columns `first` to `end` of some rows of [n, size]. */
+/** Columns `first` to `end` of the given rows of [n, size]. */
 export function columnsOf(
   values: Float32Array,
   rows: readonly number[],
@@ -114,7 +114,10 @@ export function columnsOf(
   return columns;
 }
 
-/** By how much each row of `decoded`, [n, dimension], must be longer to be as long as that of `keys`: [n]. */
+/**
+ * The ratio of the length of each key to that of the decoded key, [n]. Both inputs are [n,
+ * dimension].
+ */
 export function lengthRatios(
   keys: Float32Array,
   decoded: Float32Array,

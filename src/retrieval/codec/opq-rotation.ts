@@ -1,7 +1,9 @@
 /**
- * Coordinates in which residuals are cut into parts that weigh alike: the principal axes, dealt to the parts so that the
- * product of the variances is about the same in each.
- * Source: Ge et al., Optimized product quantization, 2014, section 4 (parametric solution, eigenvalue allocation).
+ * The rotation of optimised product quantisation. It spreads the variance evenly over the
+ * subspaces: the principal axes are assigned to subspaces so that the product of the variances is
+ * about the same in each.
+ * Source: Ge et al., Optimized product quantization, 2014, section 4 (parametric solution,
+ * eigenvalue allocation).
  */
 
 import { compile } from "../../tensor/session.ts";
@@ -9,9 +11,12 @@ import { trace } from "../../tensor/trace.ts";
 import { dotProduct } from "../scoring/vectors.ts";
 import { subquantiserStarts } from "./codec.ts";
 
-const SWEEPS = 12; // Jacobi's method has converged long before
+const SWEEPS = 12; // Jacobi's method converges in fewer sweeps
 
-/** [dimension, dimension], a row an axis: those of the first of `parts` parts first. `rows` is [n, dimension]. */
+/**
+ * Learns a rotation, [dimension, dimension], from `rows`, [n, dimension]. Each row of the rotation
+ * is an axis; the axes of the first subspace come first.
+ */
 export function learnRotation(
   rows: Float32Array,
   dimension: number,
@@ -36,7 +41,7 @@ export function learnRotation(
   return Float32Array.from(dealt.flat().flatMap((axis) => [...vectors[axis]!]));
 }
 
-/** The coordinates of rows [n, dimension] along `axes`: products with rotated keys are those with the keys as they were. */
+/** Rotates rows, [n, dimension]. The product of two rotated vectors is that of the vectors. */
 export function rotate(
   rows: Float32Array,
   rotation: Float32Array,
@@ -49,11 +54,11 @@ export function rotate(
 }
 
 export interface Rotator extends AsyncDisposable {
-  /** As `rotate`, in float32. */
+  /** As the function `rotate`, but in float32. */
   rotate(rows: Float32Array): Promise<Float32Array>;
 }
 
-/** `rotate` for many rows, on onnxruntime. */
+/** Opens `rotate` on onnxruntime, for many rows. */
 export async function openRotator(rotation: Float32Array, dimension: number): Promise<Rotator> {
   const graph = trace({ rows: ["float32", "row", dimension] }, (ops, { rows }) => ({
     rotated: ops.matmul(
@@ -82,7 +87,7 @@ function secondMoments(rows: Float32Array, dimension: number): Float64Array[] {
 }
 
 /**
- * Eigenvalues and orthonormal eigenvectors (rows) of a symmetric matrix, which is destroyed.
+ * Eigenvalues and orthonormal eigenvectors (rows) of a symmetric matrix, which is overwritten.
  * Source: Golub and Van Loan, Matrix Computations, section 8.5 (cyclic Jacobi).
  */
 function eigen(

@@ -19,20 +19,21 @@ import { kMeans } from "./kmeans.ts";
 import { openNearestFinder } from "./nearest.ts";
 import { learnRotation, rotate } from "./opq-rotation.ts";
 
-/** Keys that teach axes, tables and ratios: 256 an entry. */
+/** Keys from which rotation, codewords and ratios are learned: 256 for each codeword. */
 const TRAINING_ROWS = 65_536;
 
-/** So many keys teach a codebook for an index of `tokens` keys. */
+/** The number of keys from which the codebook of an index with `tokens` keys is learned. */
 export const sampleSize = (tokens: number): number => Math.min(tokens, 32 * centroidCount(tokens));
 
 /**
- * 4 sqrt(tokens), as a power of 2: then a question's scores with the centroids cost less than those with its candidates,
- * and a list is still short enough to be read whole.
+ * The number of centroids: 4 sqrt(tokens), rounded to a power of 2. With this number, scoring the
+ * centroids costs less than scoring the candidates, and the lists are short enough to be read
+ * whole.
  */
 export const centroidCount = (tokens: number): number =>
   2 ** Math.round(Math.log2(Math.max(1, Math.min(4 * Math.sqrt(tokens), tokens / 8))));
 
-/** `sample` is [n, dimension], with n >= `count`, the number of centroids. */
+/** Learns a codebook with `count` centroids from `sample`, [n, dimension], with n >= count. */
 export async function trainCodebook(
   sample: Float32Array,
   dimension: number,
@@ -77,10 +78,13 @@ async function nearestCentroids(
   dimension: number,
 ): Promise<Uint32Array> {
   await using finder = await openNearestFinder(dimension);
-  return await finder.nearest(keys, centroids); // before the finder is disposed of
+  return await finder.nearest(keys, centroids); // await before the finder is disposed of
 }
 
-/** Of each centroid: `long` for those with the longest residuals, which have half of the tokens, `short` for the others. */
+/**
+ * The number of subquantisers of each centroid: `long` for the centroids with the longest residuals
+ * that cover half of the tokens, `short` for the others.
+ */
 function chooseSubquantisers(
   residuals: Float32Array,
   nearest: Uint32Array,
@@ -108,13 +112,16 @@ function chooseSubquantisers(
   return subquantisers;
 }
 
-/** `TRAINING_ROWS` of `count` rows at most. */
+/** At most `TRAINING_ROWS` row numbers, at equal distances. */
 const spread = (count: number): number[] =>
   Array.from({ length: Math.min(count, TRAINING_ROWS) }, (_, i) =>
     Math.floor((i * count) / Math.min(count, TRAINING_ROWS)),
   );
 
-/** The entries of each part: k-means over those rows of `residuals`, [n, dimension], that are coded with it. */
+/**
+ * Learns the codewords of each subspace by k-means, from the given rows of `residuals`, [n,
+ * dimension].
+ */
 async function trainCodewords(
   residuals: Float32Array,
   rows: readonly number[],
@@ -148,7 +155,7 @@ async function trainRatios(
   );
 }
 
-/** k-means wants a row for each of its 256 centroids: a tiny sample is repeated. */
+/** Repeats a small sample: k-means needs a row for each of its 256 centroids. */
 function repeated(rows: Float32Array, width: number): Float32Array {
   const needed = CODEWORDS * width;
   if (rows.length >= needed) return rows;

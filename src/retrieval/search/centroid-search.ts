@@ -1,13 +1,17 @@
 /**
- * Search of a compressed index in three steps, each of which leaves fewer passages to the next, more costly one:
+ * Search of a compressed index in three steps. Each step passes fewer passages to the next, more
+ * costly one:
  *
- * 1. Each question token i reads the lists of its `nprobe` best centroids. A passage in the list of centroid c has a token
- *    that scores about q_i . c; the best of these stands for its maximum. A passage in none of the lists is taken to score
- *    as the last centroid that was read: about the most that it can.
- * 2. Of the passages with the greatest mean, all keys are scored by their codes (code-scores.ts).
- * 3. The best of these are decompressed and scored exactly.
+ * 1. Each question token reads the lists of its `nprobe` best centroids. A passage in the list of
+ * centroid c has a token with a product of about q_i . c; the best of these centroids estimates the
+ * maximum of the passage. For a passage in none of the lists, the last centroid read is the
+ * estimate, which is about an upper bound.
+ * 2. The passages with the greatest mean estimate are scored by the codes of all their keys
+ * (code-scores.ts).
+ * 3. The best of these are decoded and scored exactly (rescore.ts).
  *
- * Source: Santhanam et al., PLAID, 2022 (centroid interaction); Lee et al., XTR, 2023 (missing scores by a bound).
+ * Sources: Santhanam et al., PLAID, 2022 (centroid interaction); Lee et al., XTR, 2023 (bounds for
+ * missing scores).
  */
 
 import type { Codebook } from "../codec/codec.ts";
@@ -21,14 +25,14 @@ import { rescore } from "./rescore.ts";
 export interface Pruning {
   /** Centroids whose lists a question token reads. */
   readonly nprobe: number;
-  /** Passages that reach step 2, for each one that is wanted. */
+  /** Passages that reach step 2, for each hit. */
   readonly candidatesPerHit: number;
 }
 
-/** Where fewer passages are wanted, as many are looked at as for so many. */
+/** The least number of hits for which candidates are chosen. */
 const FEWEST_HITS = 20;
 
-/** Passages that are decompressed and scored exactly, for each one that is wanted: code scores hardly differ. */
+/** Passages that reach step 3, for each hit. Few, because code scores are close to exact ones. */
 const RESCORED_PER_HIT = 1.25;
 
 export async function openCentroidSearch(
@@ -38,7 +42,7 @@ export async function openCentroidSearch(
   threads: number | undefined,
 ): Promise<SearchEngine> {
   const matmul = await openMatMul(store.dimension, threads);
-  const idle: CodeScorer[] = []; // searches may overlap, and each has a question of its own
+  const idle: CodeScorer[] = []; // concurrent searches need a scorer each
   const searchOne = async (
     question: Float32Array,
     search: SearchRequest,
@@ -66,10 +70,10 @@ export async function openCentroidSearch(
   };
 }
 
-/** Passages whose codes are read side by side: some hundred kB. */
+/** Passages whose codes are read together: some hundred kB. */
 const READ_BATCH = 256;
 
-/** The `count` best of some passages by the scores of their codes, ascending. */
+/** The `count` best passages by the scores of their codes, ascending by ordinal. */
 async function bestOf(
   store: PassageStore,
   passages: Uint32Array,
@@ -87,14 +91,17 @@ async function bestOf(
   return Uint32Array.from(kept, ({ ordinal }) => ordinal).sort();
 }
 
-/** MatMul of a question with the centroids. */
+/** The products of a question with the centroids. */
 interface CentroidScores {
   /** [question tokens, centroids] */
   readonly data: Float32Array;
   readonly questionTokens: number;
 }
 
-/** The `count` most promising passages that are accepted, or somewhat more, ascending; `topK` at least, where there are so many. */
+/**
+ * The `count` most promising accepted passages or a few more, ascending by ordinal. At least
+ * `topK`, if there are as many.
+ */
 async function findCandidates(
   store: PassageStore,
   scores: CentroidScores,
@@ -150,10 +157,14 @@ async function probeLists(
   return { gains, metBy };
 }
 
-/** Steps between the least value and the greatest. */
+/** Bins of the histogram from which a threshold is read. */
 const STEPS = 4096;
 
-/** A value that `count` of some values reach, and a few more where several are much the same; the least, where there are fewer. */
+/**
+ * A threshold that about `count` of the values reach: the lower edge of a histogram bin, so that a
+ * few more can reach it. It avoids sorting; `TopK` does the exact selection. If there are at most
+ * `count` values, it is the least of them.
+ */
 function thresholdOf(values: Float32Array, count: number): number {
   let [least, greatest] = [Infinity, -Infinity];
   for (let i = 0; i < values.length; i++) {

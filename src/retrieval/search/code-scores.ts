@@ -1,22 +1,25 @@
 /**
- * Scores of compressed passages, computed on their codes: nothing is decompressed.
+ * Approximate scores of compressed passages, computed from their codes without decoding.
  *
- * The product of question token i with a key of centroid c, ratio r and entries e_p is
+ * The product of question token i with a key of centroid c, length ratio r and codewords e_m is
  *
- *     q_i . k = r (q_i . c + sum_p q_i . e_p)
+ *     q_i . k = r (q_i . c + sum_m q_i . e_m)
  *
- * and the products of q_i with all centroids and entries are computed once a question, so a key costs a look-up for each
- * part (asymmetric distance computation). A look-up gives the products of 16 question tokens, as 16-bit fixed-point numbers,
- * which WebAssembly adds and compares eight at a time (assembly/code-scores.ts).
- * Sources: Jégou et al., Product quantization for nearest neighbor search, 2011, section III.A; André et al., Cache locality is not
- * enough: high-performance nearest neighbor search with product quantization fast scan, 2015 (fixed point and vector instructions).
+ * The products of q_i with all centroids and codewords are computed once for each question, so a
+ * key costs one look-up for each subquantiser (asymmetric distance computation). A look-up gives
+ * the products of 16 question tokens as 16-bit fixed-point numbers, which WebAssembly adds and
+ * compares eight at a time (assembly/code-scores.ts).
+ *
+ * Sources: Jégou et al., Product quantization for nearest neighbor search, 2011, section III.A;
+ * André et al., Cache locality is not enough: high-performance nearest neighbor search with product
+ * quantization fast scan, 2015 (fixed point and vector instructions).
  */
 
 import { CODEWORDS, type Codebook, centroidBytes, subquantiserStarts } from "../codec/codec.ts";
 import { dotProduct } from "../scoring/vectors.ts";
 import { CODE_SCORES } from "./code-scores.wasm.ts";
 
-/** Question tokens of a group: their products with one vector are a row. */
+/** Question tokens in a group. Their products with one vector are a row. */
 const LANES = 16;
 const ROW_BYTES = 2 * LANES;
 const WASM_PAGE = 65_536;
@@ -34,32 +37,35 @@ type SumOfMaxima = (
   centroids: number,
 ) => number;
 
-/** MatMul of one question token. */
+/** The products of one question token. */
 interface TokenProducts {
   /** [centroids] */
   readonly centroids: Float32Array;
-  /** With the entries of each part, by the number of parts: [parts, 256]. */
+  /** With the codewords, by the number of subquantisers m: [m, 256]. */
   readonly codewords: ReadonlyMap<number, Float32Array>;
 }
 
 /**
- * Scores passages for one question after another. Everything lies in the memory of a WebAssembly instance: the codebook's ratios and parts,
- * then for each group of question tokens its `starts`, rows of centroids and tables, then the codes that are scored.
+ * Scores passages for one question after another.
+ *
+ * The memory of a WebAssembly instance holds the ratios and the subquantiser counts of the
+ * codebook; then, for each group of question tokens, the addresses of its codeword tables, the rows
+ * of its centroids and the tables; then the codes to score.
  */
 export class CodeScorer {
   readonly #codebook: Codebook;
   readonly #memory: WebAssembly.Memory;
   readonly #sumOfMaxima: SumOfMaxima;
-  /** Addresses. */
+  /** Addresses in the memory. */
   readonly #subquantisers: number;
   readonly #groups: number;
   #codes = 0;
-  /** Bytes of a group, and where its rows and tables begin in it. */
+  /** Bytes of a group, and the offsets of its rows and tables. */
   readonly #groupBytes: number;
   readonly #rows: number;
   readonly #codewords: number;
   #questionTokens = 0;
-  /** What 1 in fixed point stands for. */
+  /** The value of 1 in fixed point. */
   #unit = 0;
 
   constructor(codebook: Codebook) {
@@ -81,7 +87,10 @@ export class CodeScorer {
     new Uint8Array(this.#memory.buffer).set(subquantisers, this.#subquantisers);
   }
 
-  /** What is scored from now on is scored for this question, of which the products with all centroids are given: [question tokens, centroids]. */
+  /**
+   * Sets the question for the next scores. `centroidProducts` are its products with all centroids,
+   * [question tokens, centroids].
+   */
   ask(question: Float32Array, centroidProducts: Float32Array): void {
     const { dimension, subquantisers, ratios } = this.#codebook;
     const tokens = question.length / dimension;
@@ -91,7 +100,8 @@ export class CodeScorer {
         centroidProducts.subarray(i * subquantisers.length, (i + 1) * subquantisers.length),
       ),
     );
-    // the sum of a centroid's product and an entry's of each part stays below 2^15, however each of them is rounded
+    // The sum of a centroid's product and one product of each subquantiser stays below 2^15, with
+    // all rounding.
     const scale = (32_767 - dimension) / Math.max(...products.map(largestSum));
     this.#questionTokens = tokens;
     this.#unit = Math.max(...ratios) / scale;
@@ -101,7 +111,7 @@ export class CodeScorer {
     for (const [i, product] of products.entries()) this.#write(i, product, scale);
   }
 
-  /** About the avg-max of the question over keys of a passage, of which the codes are given. */
+  /** The approximate retrieval score of a passage, from the codes of its keys. */
   score(codes: Uint8Array): number {
     const end = this.#codes + codes.length;
     this.#reserve(end);
@@ -128,7 +138,7 @@ export class CodeScorer {
     return { centroids, codewords };
   }
 
-  /** Writes the products of question token i in its lane of its group. */
+  /** Writes the products of question token i to its lane of its group. */
   #write(i: number, { centroids, codewords }: TokenProducts, scale: number): void {
     const group = this.#groups + Math.floor(i / LANES) * this.#groupBytes;
     const numbers = new Int16Array(this.#memory.buffer);
@@ -151,10 +161,10 @@ export class CodeScorer {
   }
 }
 
-/** The next address that a row may have. */
+/** The next address at which a row can start. */
 const aligned = (address: number): number => Math.ceil(address / ROW_BYTES) * ROW_BYTES;
 
-/** [parts, 256] */
+/** The products of a question token with all codewords: [subquantisers, 256]. */
 function codewordProducts(
   query: Float32Array,
   table: Float32Array,
@@ -177,7 +187,10 @@ function codewordProducts(
   return codewords;
 }
 
-/** No sum of a centroid's product and one of each part has a greater absolute value. */
+/**
+ * The greatest absolute value of a sum of one centroid's product and one product of each
+ * subquantiser.
+ */
 function largestSum({ centroids, codewords }: TokenProducts): number {
   const residuals = Array.from(codewords.values(), (products) => {
     let total = 0;

@@ -1,8 +1,9 @@
 /**
  * Exact search on onnxruntime: every key is multiplied with every question token, piece by piece.
  *
- * The products are float32 and only choose the candidates, with a margin for their rounding (engine.ts); the score that
- * is returned is computed again from all tokens of these. So results do not depend on threads, pieces or batches.
+ * This first pass sums float32 maxima and chooses candidates, with a margin for rounding errors.
+ * Rescoring (rescore.ts) computes the scores that are returned, so results do not depend on
+ * threads, pieces or batches.
  */
 
 import { compile } from "../../tensor/session.ts";
@@ -14,23 +15,26 @@ import { openAlignedKeys, TILE_TOKENS } from "./aligned-keys.ts";
 import type { SearchEngine } from "./engine.ts";
 import { float32Error, rescore } from "./rescore.ts";
 
-/** Question tokens that are multiplied at once: 16 MB of products with a piece of keys. */
+/** Question tokens in one product: 16 MB of products with a piece of keys. */
 const GROUP_TOKENS = 256;
 
-/** A question that is searched. */
+/** A question of a group. */
 interface Asked {
   readonly tokens: number;
   readonly best: TopK;
 }
 
-/** Questions side by side: one product with the keys serves all of them. */
+/** Questions that share one product with the keys. */
 interface Group {
-  /** [tokens of all, dimension] */
+  /** [tokens of all questions, dimension] */
   readonly queries: Float32Array;
   readonly members: readonly Asked[];
 }
 
-/** `memoryLimit`: bytes of keys that stay in memory between searches. */
+/**
+ * Opens the engine. `memoryLimit` is the number of bytes of keys that stay in memory between
+ * searches.
+ */
 export async function openFlatSearch(
   store: KeyStore,
   memoryLimit: number,
@@ -85,14 +89,14 @@ function groupQuestions(
 
 interface Maxima extends AsyncDisposable {
   /**
-   * The maxima of the products of `queries` [n, dimension] with each run of `keys` [tiles x TILE_TOKENS, dimension]:
-   * [n, tiles].
+   * The maxima of the products of `queries` [n, dimension] with each tile of `keys` [tiles x
+   * TILE_TOKENS, dimension]: [n, tiles].
    */
   compute(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
 }
 
 async function openMaxima(dimension: number, threads: number | undefined): Promise<Maxima> {
-  // Keys stand left in the product, where onnxruntime reads them as they are; on the right it would copy them first.
+  // The keys are the left operand: onnxruntime copies the right one first.
   const graph = trace(
     {
       queries: ["float32", "question", dimension],
@@ -118,7 +122,10 @@ async function openMaxima(dimension: number, threads: number | undefined): Promi
   };
 }
 
-/** Pushes the scores of the accepted passages of an aligned piece. `maxima` is [tokens of all questions, tiles]. */
+/**
+ * Pushes the scores of the accepted passages of an aligned piece. `maxima` is [tokens of all
+ * questions, tiles].
+ */
 function collect(
   maxima: Float32Array,
   questions: readonly Asked[],
@@ -138,7 +145,10 @@ function collect(
   }
 }
 
-/** Adds to `sums[p]` the maximum of `values` from `offset + starts[p]` up to `offset + starts[p + 1]`. */
+/**
+ * Adds to `sums[p]` the maximum of `values` from `offset + starts[p]` up to `offset + starts[p +
+ * 1]`.
+ */
 function addMaxima(
   sums: Float64Array,
   values: Float32Array,

@@ -4,7 +4,7 @@
  *     f(p, q) = (1/n) * sum over i of max over j of  q_i . k_j
  *
  * q is [n, dimension] and k is [passage tokens, dimension]. The product is raw: no normalisation
- * and no scaling. Source: Retrieval as Attention (ReAtt), Eq. 1 and section 3.1.
+ * and no scaling. Source: Retrieval as Attention (ReAtt), Eq. 1.
  *
  * Every score that a search returns comes from this file. The engines compute other numbers in
  * their first pass, to choose candidates: flat-search.ts sums float32 maxima, code-scores.ts works

@@ -1,11 +1,11 @@
 /**
- * Search by nearest tokens: an approximate index of tokens finds the passages that are worth scoring, and these are
- * scored by all their keys.
+ * Search by nearest tokens: an approximate index of tokens chooses candidate passages, which are
+ * rescored with all their keys (rescore.ts).
  *
- * Each question token is given its best tokens of the index; `scoreByHits` ranks the passages that these belong to.
- * Where too few of them are accepted, more tokens are asked for, and at last every passage that is accepted is scored.
- * So no search returns less than there is.
- * Source: Retrieval as Attention, section 4.1, with the missing products of XTR (token-hits.ts).
+ * For each question token the index returns its nearest tokens; `scoreByHits` ranks their passages.
+ * If too few of these are accepted, the search requests more tokens, and in the end rescores every
+ * accepted passage. So it always returns `topK` passages if there are as many.
+ * Source: Retrieval as Attention, section 4.1; XTR for missing products (token-hits.ts).
  */
 
 import type { KeyStore } from "../index/format/store.ts";
@@ -15,18 +15,18 @@ import type { SearchEngine, SearchRequest } from "./engine.ts";
 import { rescore } from "./rescore.ts";
 import { FIRST_TOKENS, scoreByHits, type TokenHits } from "./token-hits.ts";
 
-/** Tokens that are asked for at most: above this, ranking the hits costs more than scoring passages. */
+/** The greatest request. Above it, ranking the hits costs more than rescoring passages. */
 const MOST_TOKENS = 32_768;
 
-/** Passages that are scored for each one that is wanted, and at least: as many as `balanced` scores (open.ts). */
+/** Candidates for each hit, and the least number of candidates. */
 const CANDIDATES_PER_HIT = 8;
 const MIN_CANDIDATES = 256;
 
-/** How an engine is opened that fills an index of its own. */
+/** How to open an engine that fills an index of its own. */
 export interface FillOptions {
-  /** Of onnxruntime. Default: one for each physical core. */
+  /** Threads of onnxruntime. Default: one for each physical core. */
   readonly threads?: number | undefined;
-  /** Hears how many token keys are in the engine's own index: 0 while it is trained. */
+  /** Receives the number of token keys in the engine's own index; 0 during its training. */
   readonly onProgress?: ((progress: FillProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -37,7 +37,10 @@ export interface FillProgress {
 }
 
 export interface TokenFinder extends AsyncDisposable {
-  /** For each token of `question`, [tokens, dimension], up to `count` of the nearest; at most the index's `keyCount`. */
+  /**
+   * For each token of `question`, [tokens, dimension], up to `count` of the nearest tokens. `count`
+   * is at most the `keyCount` of the store.
+   */
   find(question: Float32Array, count: number): Promise<readonly TokenHits[]>;
 }
 
@@ -64,7 +67,7 @@ export async function openTokenSearch(
   };
 }
 
-/** Promising passages that are accepted; `topK` at least, where there are so many. */
+/** Promising passages that are accepted; at least `topK`, if there are as many. */
 async function findCandidates(
   store: KeyStore,
   finder: TokenFinder,

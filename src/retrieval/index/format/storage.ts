@@ -65,3 +65,7 @@ export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
 
 export const isMissing = (error: unknown): boolean =>
   isSystemError(error) && error.code === "ENOENT";
+
+/** True if something cannot be removed because it, or a file in it, is open. */
+export const isInUse = (error: unknown): boolean =>
+  isSystemError(error) && (error.code === "EBUSY" || error.code === "ENOTEMPTY");

@@ -13,7 +13,7 @@ import {
   segmentPath,
   writeManifest,
 } from "../format/manifest.ts";
-import { writing } from "../format/storage.ts";
+import { isInUse, writing } from "../format/storage.ts";
 import { lockDirectory } from "./lock.ts";
 
 /** What a change decides about the next state. */
@@ -81,11 +81,11 @@ async function clean(
   const kept = segments.map(({ name }) => name);
   if (pending !== undefined) kept.push(pending, stageName(pending), addedName(pending));
   for (const name of await readdir(join(directory, "segments")))
-    if (!kept.includes(name)) await rm(segmentPath(directory, name), { recursive: true });
+    if (!kept.includes(name)) await remove(segmentPath(directory, name));
   for (const name of await readdir(join(directory, "codebooks"))) {
     const path = codebookPath(directory, name);
     if (codec.name === "quantised" && name === codec.codebook) await keepOnly(path, codec.files);
-    else if (name !== pending) await rm(path, { recursive: true });
+    else if (name !== pending) await remove(path);
   }
   for (const { name, files, deleted } of segments)
     await keepOnly(
@@ -98,6 +98,12 @@ async function keepOnly(
   folder: string,
   files: Readonly<Record<string, FileRecord>>,
 ): Promise<void> {
-  for (const name of await readdir(folder))
-    if (!(name in files)) await rm(join(folder, name), { recursive: true });
+  for (const name of await readdir(folder)) if (!(name in files)) await remove(join(folder, name));
+}
+
+/** Removes a file or a folder. If it is in use, a later transaction removes it. */
+async function remove(path: string): Promise<void> {
+  await rm(path, { recursive: true }).catch((error: unknown) => {
+    if (!isInUse(error)) throw error;
+  });
 }
