@@ -10,11 +10,17 @@ import type { IndexHeader, SegmentRecord } from "./index/format/manifest.ts";
 import { openSnapshot, type Snapshot } from "./index/format/snapshot.ts";
 import { openStore, type PassageStore } from "./index/format/store.ts";
 import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
+import type { ScoredPassage } from "./scoring/top-k.ts";
 import { openCentroidSearch, type Pruning } from "./search/centroid-search.ts";
 import { rotatingEngine, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
 import { openPassageScorer } from "./search/passage-scorer.ts";
-import { checkTopK, type SearchOptions, type TokenIndex } from "./search/token-index.ts";
+import {
+  checkTopK,
+  type SearchHit,
+  type SearchOptions,
+  type TokenIndex,
+} from "./search/token-index.ts";
 import type { FillOptions } from "./search/token-search.ts";
 
 export interface OpenOptions extends FillOptions {
@@ -108,18 +114,16 @@ async function openTokenIndex(
   const keyEngine = await openEngine(store, records, codebook, options);
   const scorer = openPassageScorer(store, options.threads);
   const engine = codebook ? rotatingEngine(keyEngine, codebook.rotation) : keyEngine;
+  const withId = async (hit: ScoredPassage): Promise<SearchHit> => ({
+    id: (await store.passage(hit.ordinal)).id,
+    ...hit,
+  });
   const searchBatch: TokenIndex["searchBatch"] = async (questions, { topK, filter, signal }) => {
     checkTopK(topK);
     checkVectors(questions, header.dimension);
     const accept = await acceptor(store, filter);
     const found = await engine.search(questions, { topK, accept, signal });
-    return Promise.all(
-      found.map((hits) =>
-        Promise.all(
-          hits.map(async (hit) => ({ id: (await store.passage(hit.ordinal)).id, ...hit })),
-        ),
-      ),
-    );
+    return Promise.all(found.map((hits) => Promise.all(hits.map(withId))));
   };
   return {
     directory,

@@ -30,9 +30,9 @@ const DEFAULT_NPROBE = 16;
  */
 const KEYS_PER_CENTROID = 256;
 /** Training vectors of a rotation. Source: faiss/VectorTransform.h, `max_train_points` */
-const KEYS_OF_ROTATION = 65_536;
+const ROTATION_KEYS = 65_536;
 /** The most values of a training array: 256 MB at 8 bytes each. */
-const MOST_NUMBERS = 33_554_432;
+const MAX_TRAINING_VALUES = 33_554_432;
 
 /**
  * Trains the index on a sample of the keys and fills it, in memory.
@@ -85,8 +85,8 @@ async function trainingKeys(
   const { dimension, keyCount, ordinalCount } = store;
   const centroids = largestCodebook(factory);
   const wanted = Math.min(
-    Math.max(KEYS_PER_CENTROID * centroids, KEYS_OF_ROTATION),
-    MOST_NUMBERS / dimension,
+    Math.max(KEYS_PER_CENTROID * centroids, ROTATION_KEYS),
+    MAX_TRAINING_VALUES / dimension,
     keyCount,
   );
   const passages = Math.ceil((wanted * ordinalCount) / keyCount);

@@ -41,7 +41,7 @@ const BATCH_ROWS = 131_072;
  * The least number of keys for an IVF-PQ index: 16 for each of the 256 codewords. Below it, a
  * search compares all keys.
  */
-const FEWEST_INDEXED = 4096;
+const MIN_INDEXED_KEYS = 4096;
 
 /**
  * Writes the token keys of the index in `directory` to the LanceDB table at `uri`, or updates the
@@ -225,7 +225,7 @@ async function partition({ lancedb }: Lance, table: Table, dimension: number): P
   if (statistics && statistics.numUnindexedRows <= statistics.numIndexedRows) {
     // LanceDB does not remove versions with a tag
     await table.optimize({ cleanupOlderThan: new Date(0) });
-  } else if ((await table.countRows()) >= FEWEST_INDEXED) {
+  } else if ((await table.countRows()) >= MIN_INDEXED_KEYS) {
     const numSubVectors = dimension % 4 === 0 ? dimension / 4 : dimension;
     await table.createIndex("key", {
       config: lancedb.Index.ivfPq({ distanceType: "dot", numSubVectors }),

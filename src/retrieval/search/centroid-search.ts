@@ -30,7 +30,7 @@ export interface Pruning {
 }
 
 /** The least number of hits for which candidates are chosen. */
-const FEWEST_HITS = 20;
+const MIN_HITS = 20;
 
 /** Passages that reach step 3, for each hit. Few, because code scores are close to exact ones. */
 const RESCORED_PER_HIT = 1.25;
@@ -48,7 +48,7 @@ export async function openCentroidSearch(
     search: SearchRequest,
   ): Promise<ScoredPassage[]> => {
     const centroidProducts = await matmul.multiply(question, codebook.centroids);
-    const hits = Math.max(FEWEST_HITS, search.topK);
+    const hits = Math.max(MIN_HITS, search.topK);
     const scores = { data: centroidProducts, questionTokens: question.length / store.dimension };
     const candidates = await findCandidates(store, scores, nprobe, candidatesPerHit * hits, search);
     const scorer = idle.pop() ?? new CodeScorer(codebook);

@@ -16,7 +16,7 @@ import { rescore } from "./rescore.ts";
 import { FIRST_TOKENS, scoreByHits, type TokenHits } from "./token-hits.ts";
 
 /** The greatest request. Above it, ranking the hits costs more than rescoring passages. */
-const MOST_TOKENS = 32_768;
+const MAX_TOKENS = 32_768;
 
 /** Candidates for each hit, and the least number of candidates. */
 const CANDIDATES_PER_HIT = 8;
@@ -75,7 +75,7 @@ async function findCandidates(
   { topK, accept, signal }: SearchRequest,
 ): Promise<Uint32Array> {
   const limit = Math.max(MIN_CANDIDATES, CANDIDATES_PER_HIT * topK);
-  const most = Math.min(store.keyCount, MOST_TOKENS);
+  const most = Math.min(store.keyCount, MAX_TOKENS);
   for (let count = FIRST_TOKENS; count < 4 * most; count *= 4) {
     signal?.throwIfAborted();
     const { seen } = scoreByHits(await finder.find(question, Math.min(count, most)));

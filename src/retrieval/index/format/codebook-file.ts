@@ -1,4 +1,7 @@
-/** The codebook of a compressed index on disk. */
+/**
+ * The codebook of a compressed index on disk. On disk the rotation is `axes.f32`, the numbers of
+ * subquantisers are `parts.u8`, and the codewords are `long.f32` and `short.f32`.
+ */
 
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,20 +26,20 @@ import {
 import { recordOf, writeParts } from "./new-files.ts";
 import { isMissing } from "./storage.ts";
 
-/** A codebook, and what a manifest says of it. */
+/** A codebook and its record in the manifest. */
 export interface StoredCodebook {
   readonly codec: CodecRecord;
   readonly codebook: Codebook;
 }
 
-/** What a codebook is learned from: of the same, `findCodebook` finds it again. */
+/** The input of a codebook. `findCodebook` finds the codebook of an interrupted build by it. */
 export interface CodebookPlan {
   /** The files of the segment with the keys. */
   readonly stage: Readonly<Record<string, FileRecord>>;
   readonly bits: Bits;
 }
 
-/** Writes `codebook` under `name` and returns what the manifest says of it. */
+/** Writes `codebook` under `name` and returns its record for the manifest. */
 export async function writeCodebook(
   directory: string,
   name: string,
@@ -62,7 +65,7 @@ export async function writeCodebook(
   return codec;
 }
 
-/** The codebook that an interrupted build of the same plan wrote under `name`, if it is whole. */
+/** Finds the complete codebook that an interrupted build with the same plan wrote under `name`. */
 export async function findCodebook(
   directory: string,
   name: string,
@@ -114,10 +117,14 @@ async function readWhole(
       got: "others",
       remedy: "restore the file from a copy, or build the index again",
     });
-  return new Uint8Array(data); // a copy, since a small file shares its memory with others
+  return new Uint8Array(data); // a copy, because small files share a buffer
 }
 
-/** The codec of an index. Throws `InputError` where its codebook is damaged. */
+/**
+ * Reads the codec of an index.
+ *
+ * @throws {InputError} if its codebook is damaged
+ */
 export async function readCodec(
   directory: string,
   { codec, header: { dimension } }: Pick<Manifest, "codec" | "header">,

@@ -1,9 +1,9 @@
-/** Reading and writing by position, and what to say when a disk refuses. */
+/** Reads and writes files by position, and converts errors of the system to InputError. */
 
 import type { FileHandle } from "node:fs/promises";
 import { InputError, systemProblem } from "../../../io/errors.ts";
 
-/** Writes all of `data` at `position`; a single write may do less. */
+/** Writes all of `data` at `position`; a single system call can write less. */
 export async function writeAt(file: FileHandle, data: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < data.length; ) {
     const { bytesWritten } = await file.write(data, done, data.length - done, position + done);
@@ -11,9 +11,10 @@ export async function writeAt(file: FileHandle, data: Uint8Array, position: numb
   }
 }
 
-/** Reads up to `length` bytes from `position`: fewer only where the file ends. */
+/** Reads up to `length` bytes from `position`; fewer only at the end of the file. */
 export async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(length); // starts at byte 0 of its own memory: typed arrays can lie over it
+  // its own memory from byte 0, so that typed arrays can view it
+  const buffer = Buffer.allocUnsafeSlow(length);
   let done = 0;
   while (done < length) {
     const { bytesRead } = await file.read(buffer, done, length - done, position + done);
@@ -59,7 +60,10 @@ export async function writing<Result>(
   }
 }
 
-/** True of errors of the operating system: those of files have a code such as `ENOENT` and a `syscall`. */
+/**
+ * True for errors of the operating system. Those of files have a `code` such as `ENOENT` and a
+ * `syscall`.
+ */
 export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && "syscall" in error && "code" in error;
 

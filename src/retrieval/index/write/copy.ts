@@ -1,4 +1,7 @@
-/** Makes one segment of passages of others, key by key as they are: what compaction and merging have in common. */
+/**
+ * Writes a segment from passages of other segments and copies their encoded keys. Compaction and
+ * merging use it.
+ */
 
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -13,14 +16,14 @@ import type { Segment } from "../format/segment.ts";
 import { WINDOW } from "./build.ts";
 import { writeLists } from "./compress.ts";
 
-/** Passages of a segment that follow each other. */
+/** Consecutive passages of a segment. */
 export interface PassageRange {
   readonly segment: Segment;
   readonly first: number;
   readonly count: number;
 }
 
-/** All passages of a segment, in ranges of the length of a build's window. */
+/** All passages of a segment, in ranges as long as the window of a build. */
 export function passageRanges(segment: Segment): PassageRange[] {
   const { passages } = segment.record;
   return Array.from({ length: Math.ceil(passages / WINDOW) }, (_, i) => ({
@@ -30,11 +33,14 @@ export function passageRanges(segment: Segment): PassageRange[] {
   }));
 }
 
-/** Where each passage of the new segment starts, and the last one ends: [passages + 1, 2] as in `offsets.u64`. */
+/** Pairs of first token and first byte: [passages + 1, 2], as in `offsets.u64`. */
 type Offsets = bigint[];
 
 /**
- * Writes the living passages of `ranges`, in their order, to `path`. All segments have the same codec. Needs some 40 bytes of memory a passage. Throws `InputError` for an id that comes twice.
+ * Writes the passages of `ranges` that are not deleted to `path`, in order. All segments have the
+ * same codec. It needs about 40 bytes of memory a passage.
+ *
+ * @throws {InputError} for a duplicate id
  */
 export async function copySegments(
   ranges: readonly PassageRange[],
@@ -97,7 +103,7 @@ async function* copyTexts(
   }
 }
 
-/** Adds to `starts` where the keys of each passage end. */
+/** Appends the end of the keys of each passage to `starts`. */
 async function* copyKeys(
   ranges: readonly PassageRange[],
   starts: number[],
@@ -114,7 +120,10 @@ async function* copyKeys(
   }
 }
 
-/** Two ids share a hash once in 80,000 indexes of 21 million passages; that this is taken for a duplicate is accepted here. */
+/**
+ * Also reports two different ids with the same hash, which 1 of 80,000 indexes with 21 million
+ * passages contains.
+ */
 const duplicate = (id: string): InputError =>
   new InputError({
     where: "passages to join",

@@ -1,6 +1,6 @@
 /**
- * Files that grow together, step by step. A step is durable, and has its line in a journal (journal.ts), before the next
- * begins; so an interrupted writer goes on after the last step that is whole.
+ * Files that grow together, step by step. A step is durable and recorded in a journal (journal.ts)
+ * before the next begins, so an interrupted writer resumes after the last complete step.
  */
 
 import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
@@ -13,23 +13,26 @@ import { readAt, writeAt } from "../format/storage.ts";
 
 const READ_BYTES = 4_194_304;
 
-/** What is durable after a step: what its writer says of it, and sizes and checksums of the files so far. */
+/** A durable step: the state that its writer records, and the sizes and checksums of the files. */
 export type ResumePoint<State> = State & { readonly files: Readonly<Record<string, FileRecord>> };
 
 export interface GrowingFiles<Name extends string, State> extends AsyncDisposable {
-  /** What is durable, one a step. */
+  /** The durable steps. */
   readonly resumePoints: readonly ResumePoint<State>[];
-  /** Of all that is durable. */
+  /** The checksums of all durable bytes. */
   readonly checksums: Readonly<Record<Name, RunningChecksum>>;
-  /** Makes a step durable, which adds `data` to the files. */
+  /** Appends `data` to the files and makes the step durable. */
   append(data: Readonly<Record<Name, Uint8Array>>, state: State): Promise<void>;
-  /** Drops what follows the first `count` resumePoints. */
+  /** Drops the steps after the first `count`. */
   rewind(count: number): Promise<void>;
-  /** Bytes that are durable. */
+  /** Reads durable bytes. */
   read(name: Name, position: number, length: number): Promise<Buffer>;
 }
 
-/** Opens files in `folder`: new ones, or what an interrupted writer of the same plan left there that is whole. */
+/**
+ * Opens files in `folder`: new ones, or the complete steps of an interrupted writer with the same
+ * plan.
+ */
 export async function openGrowingFiles<Name extends string, State>(
   folder: string,
   names: readonly Name[],
@@ -79,7 +82,7 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
       );
   }
 
-  /** Goes back to the longest beginning of `resumePoints` whose files are whole. */
+  /** Returns to the last of `resumePoints` up to which the files are complete. */
   async restore(resumePoints: readonly ResumePoint<State>[]): Promise<void> {
     this.#resumePoints = await this.#wholeResumePoints(resumePoints);
     await this.#journal?.close();
@@ -112,7 +115,7 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     await Promise.all([...this.#handles.values(), this.#journal].map((handle) => handle?.close()));
   }
 
-  /** How many of `resumePoints` the files hold, whole; leaves the checksums of the files at the last of these. */
+  /** The longest prefix of `resumePoints` that the files hold. Leaves the checksums at its end. */
   async #wholeResumePoints(
     resumePoints: readonly ResumePoint<State>[],
   ): Promise<ResumePoint<State>[]> {
@@ -124,7 +127,7 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     return [...resumePoints];
   }
 
-  /** Reads on to the size that `record` says and compares. */
+  /** Reads up to the size in `record` and compares the checksum. */
   async #matches(name: Name, record: FileRecord): Promise<boolean> {
     const checksum = this.#checksums[name];
     while (checksum.bytes < record.bytes) {

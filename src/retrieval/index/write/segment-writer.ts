@@ -1,4 +1,7 @@
-/** Writes one segment of float32 keys, window by window, each durable before the next. The layout is in manifest.ts. */
+/**
+ * Writes a segment of float32 keys, window by window. Each window is durable before the next.
+ * manifest.ts has the layout.
+ */
 
 import { basename, join } from "node:path";
 import type { Passage } from "../../../text/passage.ts";
@@ -11,10 +14,10 @@ import { openGrowingFiles, type ResumePoint } from "./growing-files.ts";
 /** The files that grow with every window. */
 const GROWING = ["passages.deflate", "offsets.u64", "keys.f32"] as const;
 
-/** What must be equal for a build to go on where another stopped. */
+/** A build resumes an interrupted one if their plans are equal. */
 export interface BuildPlan {
   readonly header: IndexHeader;
-  /** Passages between two resumePoints. */
+  /** Passages between two resume points. */
   readonly windowPassages: number;
 }
 
@@ -28,23 +31,29 @@ export interface WindowState {
 }
 
 export interface SegmentWriter extends AsyncDisposable {
-  /** What is durable, a resumePoint a window. */
+  /** The durable windows. */
   readonly resumePoints: readonly ResumePoint<WindowState>[];
-  /** Makes a window durable. `keys[i]` is [tokens of passage i, dimension]; `digest` is of all passages up to its end. */
+  /**
+   * Appends a window and makes it durable. `keys[i]` is [tokens of passage i, dimension]; `digest`
+   * covers all passages up to its end.
+   */
   append(
     passages: readonly Passage[],
     keys: readonly Float32Array[],
     digest: string,
   ): Promise<void>;
-  /** Drops what follows the first `count` resumePoints. */
+  /** Drops the windows after the first `count`. */
   rewind(count: number): Promise<void>;
-  /** A passage of a durable window. */
+  /** Reads a passage of a durable window. */
   passage(ordinal: number): Promise<Passage>;
-  /** Makes the segment complete. `ids` is the sorted table of all its ids. */
+  /** Completes the segment. `ids` is the sorted table of all its ids. */
   seal(ids: BigUint64Array): Promise<SegmentRecord>;
 }
 
-/** Opens the segment at `path`: a new one, or what an interrupted build of the same plan left there that is whole. */
+/**
+ * Opens the segment at `path`: a new one, or the complete windows of an interrupted build with the
+ * same plan.
+ */
 export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<SegmentWriter> {
   const { dimension } = plan.header;
   const files = await openGrowingFiles<(typeof GROWING)[number], WindowState>(path, GROWING, plan);
