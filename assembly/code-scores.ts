@@ -1,32 +1,34 @@
 /**
- * The inner loop of src/retrieval/search/code-scores.ts in AssemblyScript, for WebAssembly's vector instructions: the products of 16 question
- * tokens at a time, as 16-bit fixed-point numbers, of which sums cannot overflow (the caller has scaled them so).
- * `npm run build:wasm` compiles it.
+ * The inner loop of src/retrieval/search/code-scores.ts, in AssemblyScript for the vector
+ * instructions of WebAssembly: products of 16 question tokens at a time, as 16-bit fixed-point
+ * numbers. The caller scales them so that sums cannot overflow. `npm run build:wasm` compiles it.
  */
 
-/** Bytes of a row: a number for each of 16 question tokens. */
+/** Bytes of a row: one number for each of 16 question tokens. */
 const ROW: usize = 32;
-/** Bytes of a table of 256 rows. */
+/** Bytes of the table of a subquantiser: 256 rows. */
 const TABLE: usize = 256 * ROW;
 
 /**
  * The sum over 16 question tokens of the greatest product with a key,
  *
- *     sum_i max_j ratio_j (centroids[c_j][i] + sum_p tables[p][code_jp][i])
+ *     sum_i max_j ratio_j (centroids[c_j][i] + sum_m tables[m][code_jm][i])
  *
  * All arguments but `idBytes` are addresses.
  *
- * @param codes of the keys, up to `end`: the number of the centroid in `idBytes`, a byte for the ratio, a byte for each part
- * @param parts [centroids] bytes: how many parts the keys of each have
- * @param starts [parts + 1] 32-bit: by the number of parts, the address of its first table
- * @param ratios [256] 16-bit: 32,767 stands for the greatest, in whose units the sum is
+ * @param codes of the keys, up to `end`: the centroid in `idBytes`, a byte for the ratio, and a
+ * byte for each subquantiser
+ * @param subquantisers [centroids] bytes: the number of subquantisers of each centroid
+ * @param starts [subquantisers + 1] 32-bit: by the number of subquantisers, the address of the
+ * first table
+ * @param ratios [256] 16-bit: 32,767 stands for the greatest, which is the unit of the sum
  * @param centroids [centroids] rows
  */
 export function sumOfMaxima(
   codes: usize,
   end: usize,
   idBytes: usize,
-  parts: usize,
+  subquantisers: usize,
   starts: usize,
   ratios: usize,
   centroids: usize,
@@ -39,7 +41,7 @@ export function sumOfMaxima(
     codes += idBytes + 1;
     let sum0 = v128.load(centroids + centroid * ROW);
     let sum1 = v128.load(centroids + centroid * ROW, 16);
-    const count: usize = load<u8>(parts + centroid);
+    const count: usize = load<u8>(subquantisers + centroid);
     let table: usize = load<u32>(starts + 4 * count);
     const next = codes + count;
     for (const last = next - (count & 3); codes < last; codes += 4) {

@@ -1,27 +1,27 @@
 /**
- * Documents as what is retrieved. A document scores as its best passage does,
+ * Document retrieval. The score of a document is that of its best passage:
  *
  *     f(d, q) = max over the passages p of d:  f(p, q)
  *
- * Passages with the same title are one document, as the articles of DPR's Wikipedia are; a passage without a title is a
- * document by itself, and its id is the name.
+ * Passages with the same title belong to one document, as the articles of DPR's Wikipedia do. A
+ * passage without a title is a document; its name is its id.
  * Source: Lee et al. 2021, Phrase Retrieval Learns Passage Retrieval, Too, section 3.
  */
 
 import type { Passage } from "../text/passage.ts";
 import type { SearchHit, TokenIndex } from "./search/token-index.ts";
 
-/** The `topK` best passages for each question, best first; fewer only where there are no more. */
+/** Returns the `topK` best passages for each question, best first; fewer if there are fewer. */
 export type RankPassages<Q> = (questions: readonly Q[], topK: number) => Promise<SearchHit[][]>;
 
-/** The name of the document that a passage belongs to. */
+/** The name of the document of a passage. */
 export const documentOf = ({ id, title }: Pick<Passage, "id" | "title">): string => title || id;
 
 /**
- * The best passage of each of the `topK` best documents, best first.
+ * Returns the best passage of each of the `topK` best documents, best first.
  *
- * Asks for 2 `topK` passages, and for twice as many as before wherever these are of too few documents, until they are of
- * enough or there are no more (section 3, footnote 3).
+ * It requests 2 `topK` passages and doubles that number until they belong to enough documents or
+ * all passages are read (section 3, footnote 3).
  */
 export async function rankDocuments<Q>(
   index: Pick<TokenIndex, "passageCount" | "passages">,

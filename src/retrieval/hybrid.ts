@@ -1,31 +1,44 @@
 /**
- * Lexical and dense retrieval together. Source: Dense Passage Retrieval (Karpukhin et al. 2020), section 5: the union of the best
- * passages of both, ranked by BM25(q, p) + lambda * sim(q, p), with lambda chosen on a development set. Here sim is avg-max.
+ * Hybrid search: lexical and dense retrieval together. The union of the best passages of both is
+ * ranked by
+ *
+ *     BM25(q, p) + lambda * f(p, q)
+ *
+ * where f is the retrieval score (search/rescore.ts). A development set chooses lambda.
+ * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 5.
  */
 
 import { InputError } from "../io/errors.ts";
-import type { LexicalIndex } from "./bm25/lexical-index.ts";
+import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { byScore } from "./scoring/top-k.ts";
 import type { SearchHit, SearchOptions, TokenIndex } from "./search/token-index.ts";
 
-/** Passages that either side finds at least; DPR has 2,000, of 21 million. */
+/** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
 export const MIN_CANDIDATES = 100;
 
-/** A question for both. */
+/** A question in both forms. */
 export interface Question {
   readonly text: string;
   /** [tokens, dimension] */
   readonly vectors: Float32Array;
 }
 
+/**
+ * Ranks by `BM25 + lambda * retrieval score`. Without `lexical`, the BM25 index of the open token
+ * index is built on first use and cached for it.
+ */
 export interface HybridOptions {
-  /** Of the state of the index that is searched. */
-  readonly lexical: LexicalIndex;
-  /** What the score of the model counts beside that of BM25: 0 or more. DPR has 1.1; `tuneLambda` finds it. */
+  /** The weight of the model's retrieval score: 0 or more. `tuneLambda` finds it; DPR uses 1.1. */
   readonly lambda: number;
+  /** Saturation of term frequency in BM25. Default 0.9. Not used with `lexical`. */
+  readonly k1?: number | undefined;
+  /** Length normalisation in BM25, from 0 to 1. Default 0.4. Not used with `lexical`. */
+  readonly b?: number | undefined;
+  /** A BM25 index of the same generation of the index, from `openLexicalIndex`. */
+  readonly lexical?: LexicalIndex | undefined;
 }
 
-/** A passage and what both say of it. */
+/** A passage with its lexical and its dense score. */
 export interface HybridScores {
   readonly id: string;
   readonly ordinal: number;
@@ -33,14 +46,20 @@ export interface HybridScores {
   readonly dense: number;
 }
 
-/** For each question the `topK` best of the union of the 100 best passages of both, or of the `topK` best if that is more. */
+/**
+ * Returns for each question the `topK` best passages of the union of both searches. Each search
+ * contributes its 100 best passages, or its `topK` best if that is more.
+ *
+ * @throws {InputError} if `lambda`, `k1` or `b` is out of range
+ */
 export async function hybridSearch(
   index: TokenIndex,
-  { lexical, lambda }: HybridOptions,
+  { lambda, lexical: given, k1, b }: HybridOptions,
   questions: readonly Question[],
   options: SearchOptions,
 ): Promise<SearchHit[][]> {
   checkLambda(lambda);
+  const lexicalIndex = given ?? (await cachedLexicalIndex(index, { k1, b }, options.signal));
   const search = { ...options, topK: Math.max(MIN_CANDIDATES, options.topK) };
   const dense = await index.searchBatch(
     questions.map(({ vectors }) => vectors),
@@ -48,16 +67,17 @@ export async function hybridSearch(
   );
   return Promise.all(
     questions.map(async (question, i) => {
-      const lists = { lexical: lexical.search(question.text, search), dense: dense[i]! };
-      return combineScores(await hybridScores(index, lexical, question, lists), lambda).slice(
-        0,
-        options.topK,
-      );
+      const lists = { lexical: lexicalIndex.search(question.text, search), dense: dense[i]! };
+      const union = await hybridScores(index, lexicalIndex, question, lists);
+      return combineScores(union, lambda).slice(0, options.topK);
     }),
   );
 }
 
-/** The union of what two searches found for a question. Either score of each passage is exact, whichever search found it. */
+/**
+ * Joins the hits of two searches for a question. Both scores of each passage are exact: the score
+ * that a search did not return is computed.
+ */
 export async function hybridScores(
   index: Pick<TokenIndex, "score">,
   lexicalIndex: LexicalIndex,
@@ -91,7 +111,10 @@ export async function hybridScores(
 const scores = (hits: readonly SearchHit[]): Map<number, number> =>
   new Map(hits.map(({ ordinal, score }) => [ordinal, score]));
 
-/** Ranks passages by `lexical + lambda * dense`, best first; equal scores in the order of the index. */
+/**
+ * Ranks passages by `lexical + lambda * dense`, best first; equal scores in the order of the
+ * index.
+ */
 export const combineScores = (union: readonly HybridScores[], lambda: number): SearchHit[] =>
   union
     .map(({ id, ordinal, lexical, dense }) => ({ id, ordinal, score: lexical + lambda * dense }))
@@ -99,24 +122,26 @@ export const combineScores = (union: readonly HybridScores[], lambda: number): S
 
 export interface TunedLambda {
   readonly lambda: number;
-  /** Mean of the measure with it. */
+  /** The mean of the measure with this lambda. */
   readonly value: number;
-  /** Every lambda that was tried, ascending. */
+  /** All values tried, ascending. */
   readonly tried: readonly { readonly lambda: number; readonly value: number }[];
 }
 
-/** A question with its candidates: what `hybridScores` gives. */
+/** A question with the passages to rank, from `hybridScores`. */
 interface Candidates {
   readonly union: readonly HybridScores[];
 }
 
 /**
- * The lambda whose rankings of labelled questions have the highest mean of `measure`; where several have it, the middle one.
+ * Chooses the lambda with the highest mean of `measure` over labelled questions. If several values
+ * of lambda share it, it returns the middle one.
  *
- * Unless told otherwise it tries 0 and 21 values from 1/32 to 32, half an octave apart, in units of the lambda at which both
- * scores spread over equal ranges: the scale of avg-max differs from model to model. They are rounded to three digits.
+ * By default it tries 0 and 21 values from 1/32 to 32, in steps of sqrt(2). The unit is the lambda
+ * with which both scores spread over equal ranges, because the scale of the retrieval score differs
+ * between models. The values are rounded to three digits.
  *
- * @throws {InputError} without questions.
+ * @throws {InputError} if there are no questions
  */
 export function tuneLambda<Q extends Candidates>(
   questions: readonly Q[],

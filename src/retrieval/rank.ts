@@ -1,4 +1,4 @@
-/** What an index has for questions: passages or documents, by the score of the model or with BM25. */
+/** Ranks passages or documents for questions, by the retrieval score or by hybrid search. */
 
 import { type RankPassages, rankDocuments } from "./documents.ts";
 import { type HybridOptions, hybridSearch, type Question } from "./hybrid.ts";
@@ -9,7 +9,10 @@ import {
   type TokenIndex,
 } from "./search/token-index.ts";
 
-/** What is counted and returned: passages, or documents, each as its best passage (documents.ts). */
+/**
+ * What a search counts and returns: passages, or documents, each with its best passage
+ * (documents.ts).
+ */
 export type Granularity = "passage" | "document";
 
 export interface RankOptions extends SearchOptions {
@@ -19,7 +22,11 @@ export interface RankOptions extends SearchOptions {
   readonly hybrid?: HybridOptions | undefined;
 }
 
-/** For each question the best `topK` units, best first. */
+/**
+ * Returns for each question the `topK` best passages or documents, best first.
+ *
+ * @throws {InputError} if `topK` or an option of `hybrid` is out of range
+ */
 export async function rank(
   index: TokenIndex,
   questions: readonly Question[],

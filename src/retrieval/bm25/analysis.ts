@@ -1,14 +1,16 @@
 /**
- * English text into index terms, for BM25. Source: Lucene's EnglishAnalyzer (StandardTokenizer, EnglishPossessiveFilter,
- * LowerCaseFilter, StopFilter, PorterStemFilter), which Pyserini's and BEIR's baselines use.
+ * Converts English text to index terms for BM25. Source: Lucene's EnglishAnalyzer
+ * (StandardTokenizer, EnglishPossessiveFilter, LowerCaseFilter, StopFilter, PorterStemFilter),
+ * which the baselines of Pyserini and BEIR use.
  */
 
 import { stemmer } from "stemmer";
 
 /**
- * Words as Unicode's word boundaries have them (UAX #29, WB6-WB12): an apostrophe or a full stop joins letters ("o'neil",
- * "u.s"), and full stop, comma, semicolon or apostrophe join digits ("1,000"). Two things are simpler than in Lucene: an
- * underscore separates, and a run of ideographs is one word.
+ * Words by Unicode's word boundaries (UAX #29, WB6-WB12): an apostrophe or a full stop joins
+ * letters ("o'neil", "u.s"), and a full stop, comma, semicolon or apostrophe joins digits
+ * ("1,000"). It differs from Lucene in two ways: an underscore separates words, and a run of
+ * ideographs is one word.
  */
 const WORD =
   /[\p{L}\p{M}\p{N}]+(?:(?:(?<=[\p{L}\p{M}])['’.](?=\p{L})|(?<=\p{N})['’.,;](?=\p{N}))[\p{L}\p{M}\p{N}]+)*/gu;
@@ -23,10 +25,10 @@ const STOP_WORDS = new Set(
   ).split(" "),
 );
 
-const MAX_CACHED_WORDS = 2 ** 17; // about 15 MB; English text repeats itself, and stemming costs ten times a look-up
+const MAX_CACHED_WORDS = 2 ** 17; // about 15 MB; a look-up costs a tenth of stemming
 const stems = new Map<string, string>();
 
-/** The index terms of a text, in the order of the text: lower case, without stop words, stemmed. */
+/** The index terms of a text, in the order of the text: lower case, stemmed, without stop words. */
 export function analyse(text: string): string[] {
   const terms: string[] = [];
   for (const match of text.toLowerCase().match(WORD) ?? []) {
@@ -40,7 +42,8 @@ function stem(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
   if (stems.size === MAX_CACHED_WORDS) stems.clear();
-  const copy = Buffer.from(word).toString(); // a match is a view that would keep the whole text alive
+  // a copy, because a match keeps the whole text in memory
+  const copy = Buffer.from(word).toString();
   const result = stemmer(copy);
   stems.set(copy, result);
   return result;

@@ -1,46 +1,51 @@
 /**
- * An inverted index in typed arrays, made in one pass over the passages. Source: single-pass in-memory indexing (Manning,
- * Raghavan, Schütze: Introduction to Information Retrieval, section 4.3), whose blocks are kept as segments and not merged.
+ * An inverted index in typed arrays, built in one pass over the passages. Source: single-pass
+ * in-memory indexing (Manning, Raghavan, Schütze: Introduction to Information Retrieval, section
+ * 4.3). Its blocks are not merged.
  *
- * A segment is a run of passages that came one after the other. A posting costs 4 bytes: two for the passage's place in the
- * segment, two for the term's frequency. A distinct term of a segment costs 8 bytes, and a passage 4 and its id.
+ * A block holds the postings of consecutive passages. A posting takes 4 bytes: two for the place of
+ * the passage in the block, two for the frequency of the term. A distinct term of a block takes 8
+ * bytes, a passage 4 bytes and its id.
  */
 
 import type { Passage } from "../../text/passage.ts";
 import { analyse } from "./analysis.ts";
 
-/** A place in a segment is a Uint16, and the float64 scores of one segment (512 KiB) stay in a processor's cache. */
-export const SEGMENT_PASSAGES: number = 2 ** 16;
-/** A term that a passage has more often counts as if it were there so often. */
+/**
+ * A place in a block is a Uint16. The float64 scores of a block (512 KiB) fit in the cache of a
+ * processor.
+ */
+export const BLOCK_PASSAGES: number = 2 ** 16;
+/** The greatest term frequency that is stored. */
 const MAX_FREQUENCY = 2 ** 16 - 1;
 const PROGRESS_INTERVAL = 1_000; // passages
 
-export interface Segment {
-  /** Terms of each passage, repetitions included. [passages] */
+export interface PostingBlock {
+  /** The number of terms of each passage, repetitions included: [passages]. */
   readonly lengths: Uint32Array;
-  /** The terms that occur, ascending. [terms] */
+  /** The terms that occur in the block, ascending: [terms]. */
   readonly terms: Uint32Array;
-  /** The postings of `terms[i]` are `starts[i]` to `starts[i + 1]`. [terms + 1] */
+  /** The postings of `terms[i]` are `starts[i]` to `starts[i + 1]`: [terms + 1]. */
   readonly starts: Uint32Array;
-  /** The passage of each posting, ascending within a term. [postings] */
+  /** The passage of each posting, ascending within a term: [postings]. */
   readonly places: Uint16Array;
-  /** How often the term occurs there. [postings] */
+  /** The frequency of the term in that passage: [postings]. */
   readonly frequencies: Uint16Array;
 }
 
 export interface InvertedIndex {
-  /** Ids of the passages in the order in which they came: all segments have SEGMENT_PASSAGES, the last one the rest. */
+  /** Ids of the passages in the order of indexing. All blocks but the last have BLOCK_PASSAGES. */
   readonly ids: readonly string[];
-  /** Term -> its number. */
+  /** The number of each term. */
   readonly vocabulary: ReadonlyMap<string, number>;
-  readonly segments: readonly Segment[];
+  readonly blocks: readonly PostingBlock[];
   /** Mean number of terms of a passage. */
   readonly averageLength: number;
 }
 
 export interface InvertedIndexOptions {
   signal?: AbortSignal | undefined;
-  /** Told now and then, and at the end, how many passages have been read. */
+  /** Receives the number of passages read, every 1,000 passages and at the end. */
   onProgress?: ((passages: number) => void) | undefined;
 }
 
@@ -51,7 +56,7 @@ export async function buildInvertedIndex(
 ): Promise<InvertedIndex> {
   const ids: string[] = [];
   const vocabulary = new Map<string, number>();
-  const segments: Segment[] = [];
+  const blocks: PostingBlock[] = [];
   let pending: Uint32Array[] = [];
   let totalLength = 0;
   for await (const { id, title, text } of passages) {
@@ -60,19 +65,22 @@ export async function buildInvertedIndex(
     ids.push(id);
     pending.push(Uint32Array.from(terms).sort());
     totalLength += terms.length;
-    if (pending.length === SEGMENT_PASSAGES) {
-      segments.push(invert(pending, vocabulary.size));
+    if (pending.length === BLOCK_PASSAGES) {
+      blocks.push(invert(pending, vocabulary.size));
       pending = [];
     }
     if (ids.length % PROGRESS_INTERVAL === 0) onProgress?.(ids.length);
   }
-  if (pending.length > 0) segments.push(invert(pending, vocabulary.size));
+  if (pending.length > 0) blocks.push(invert(pending, vocabulary.size));
   onProgress?.(ids.length);
-  return { ids, vocabulary, segments, averageLength: totalLength / ids.length };
+  return { ids, vocabulary, blocks, averageLength: totalLength / ids.length };
 }
 
-/** Where the postings of a term begin and end in a segment; an empty range where it does not occur. */
-export function postingsOf({ terms, starts }: Segment, term: number): [start: number, end: number] {
+/** The range of the postings of a term in a block; empty if the term does not occur. */
+export function postingsOf(
+  { terms, starts }: PostingBlock,
+  term: number,
+): [start: number, end: number] {
   let low = 0;
   let high = terms.length;
   while (low < high) {
@@ -90,8 +98,8 @@ function numberOf(vocabulary: Map<string, number>, term: string): number {
   return vocabulary.size - 1;
 }
 
-/** Turns the sorted terms of each passage into the passages of each term: a counting sort, which keeps passages in order. */
-function invert(passages: readonly Uint32Array[], vocabularySize: number): Segment {
+/** Inverts the sorted terms of each passage by counting sort, which keeps the order of passages. */
+function invert(passages: readonly Uint32Array[], vocabularySize: number): PostingBlock {
   const counts = new Uint32Array(vocabularySize);
   for (const passage of passages) forEachRun(passage, (term) => counts[term]!++);
   const terms = Uint32Array.from(counts.keys()).filter((term) => counts[term]! > 0);
@@ -99,7 +107,7 @@ function invert(passages: readonly Uint32Array[], vocabularySize: number): Segme
   terms.forEach((term, i) => {
     starts[i + 1] = starts[i]! + counts[term]!;
   });
-  const next = counts; // where the next posting of a term goes
+  const next = counts; // the position of the next posting of each term
   terms.forEach((term, i) => {
     next[term] = starts[i]!;
   });

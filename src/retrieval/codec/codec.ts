@@ -1,14 +1,14 @@
-/** How token keys are put on disk: as they are, or compressed to a centroid and a coded residual. */
+/** How token keys are stored: as float32, or compressed to a centroid and a quantised residual. */
 
 import { InputError } from "../../io/errors.ts";
 
-/** Bits a dimension of a residual, on average. */
+/** Mean number of bits for each dimension of a key. */
 export type Bits = 1 | 2 | 4 | 8;
 
-/** Reads keys from the bytes of a segment's file of keys. */
+/** Decodes keys from the bytes of a segment's key file. */
 export interface KeyDecoder {
   readonly file: "keys.f32" | "codes.bin";
-  /** Of each token; undefined where tokens differ. */
+  /** Bytes for each token; undefined if tokens differ in size. */
   readonly tokenBytes: number | undefined;
   /** [tokens, dimension] */
   decode(bytes: Uint8Array): Float32Array;
@@ -22,56 +22,69 @@ export const float32Decoder = (dimension: number): KeyDecoder => ({
 });
 
 /**
- * What compressed keys are made of,
+ * The parts from which compressed keys are decoded:
  *
- *     key = ratio * (centroid + residual)      in the coordinates of `axes`
+ *     rotated key = ratio * (centroid + residual)
  *
- * where the residual is cut into parts, each the entry of a table of 256 that one byte names (product quantisation).
- * Residuals of some centroids are several times as long as those of others: half of the tokens, those of the centroids
- * with the longest, get three times as many parts as the other half. The ratio gives the key its length back, which
- * decides which token of a passage matches best. Nothing is normalised.
- * Sources: Jégou et al., Product quantization for nearest neighbor search, 2011, section IV (residuals of centroids);
- * Santhanam et al., ColBERTv2, 2022, section 3.3 (for late interaction); Ge et al., Optimized product quantization,
- * 2014 (axes). What each of these brings is measured in docs/INDEX.md.
+ * The residual is coded by product quantisation: its dimensions are cut into subspaces, and each
+ * subspace has a subquantiser, whose codeword one byte names. Residuals of some centroids are
+ * several times as long as those of others. So the centroids with the longest residuals, which
+ * cover half of the tokens, get three times as many subquantisers as the others. The ratio restores
+ * the length of the key, which decides the token of a passage that matches best. Keys are not
+ * normalised.
+ *
+ * Sources: Jégou et al., Product quantization for nearest neighbor search, 2011, section IV
+ * (residuals of centroids); Santhanam et al., ColBERTv2, 2022, section 3.3 (late interaction); Ge
+ * et al., Optimized product quantization, 2014 (rotation). docs/INDEX.md has the gain of each.
  */
 export interface Codebook {
   readonly bits: Bits;
   readonly dimension: number;
-  /** [dimension, dimension]: an orthonormal row for each coordinate of what follows. */
-  readonly axes: Float32Array;
-  /** [centroids, dimension] */
+  /** The OPQ rotation, [dimension, dimension]: an orthonormal row for each rotated dimension. */
+  readonly rotation: Float32Array;
+  /** [centroids, dimension], rotated. */
   readonly centroids: Float32Array;
-  /** [centroids]: parts, and so bytes, of the residuals of each. */
-  readonly parts: Uint8Array;
-  /** By the number of parts: [parts, 256, width], flat, since parts differ in width by one where they must. */
-  readonly tables: ReadonlyMap<number, Float32Array>;
-  /** [256] */
+  /**
+   * The number of subquantisers, and so of bytes, for the residuals of each centroid: [centroids].
+   */
+  readonly subquantisers: Uint8Array;
+  /**
+   * Codewords by the number of subquantisers m: [m, 256, width], flat. The widths of the subspaces
+   * differ by at most one.
+   */
+  readonly codewords: ReadonlyMap<number, Float32Array>;
+  /** Length ratios: [256]. */
   readonly ratios: Float32Array;
 }
 
-/** How the keys of an index are read. The codebook is that of a compressed one. */
+/** How the keys of an index are decoded. `codebook` is undefined for float32 keys. */
 export interface Codec {
   readonly decoder: KeyDecoder;
   readonly codebook: Codebook | undefined;
 }
 
-/** What a byte can name. */
-export const ENTRIES = 256;
+/** Codewords of a subquantiser: the values of a byte. */
+export const CODEWORDS = 256;
 
-/** The parts that residuals are cut into, of the centroids with long ones and with short ones: bits / 8 a dimension on average. */
-export function partCounts(dimension: number, bits: Bits): { long: number; short: number } {
+/**
+ * The numbers of subquantisers for long and for short residuals. The mean is bits / 8 for each
+ * dimension.
+ */
+export function subquantiserCounts(dimension: number, bits: Bits): { long: number; short: number } {
   const average = (dimension * bits) / 8;
   const long = Math.min(dimension, Math.floor(1.5 * average));
   return { long, short: 2 * average - long };
 }
 
-/** The first dimension of each of `parts` parts, and the end of the last. */
-export const partStarts = (dimension: number, parts: number): number[] =>
-  Array.from({ length: parts + 1 }, (_, part) => Math.floor((part * dimension) / parts));
+/** The first dimension of each subspace, and the end of the last: [subquantisers + 1]. */
+export const subquantiserStarts = (dimension: number, subquantisers: number): number[] =>
+  Array.from({ length: subquantisers + 1 }, (_, subspace) =>
+    Math.floor((subspace * dimension) / subquantisers),
+  );
 
 /**
- * A code is the number of the centroid (little-endian, in `centroidBytes`), a byte for the ratio, and a byte for each part of
- * the residual.
+ * Bytes of the centroid's number in a code. A code is this number (little-endian), one byte for the
+ * length ratio, and one byte for each subquantiser.
  */
 export const centroidBytes = ({ centroids, dimension }: Codebook): 2 | 4 =>
   centroids.length / dimension <= 65_536 ? 2 : 4;
@@ -81,19 +94,19 @@ const readCentroid = (codes: Uint8Array, at: number, bytes: 2 | 4): number => {
   return bytes === 2 ? low : (low | (codes[at + 2]! << 16) | (codes[at + 3]! << 24)) >>> 0;
 };
 
-/** Where each code starts, and the last one ends: [tokens + 1]. */
+/** The start of each code, and the end of the last: [tokens + 1]. */
 export function codeStarts(codes: Uint8Array, codebook: Codebook): Uint32Array {
   const idBytes = centroidBytes(codebook);
   const starts = new Uint32Array(Math.floor(codes.length / (idBytes + 1)) + 1);
   let tokens = 0;
   for (let at = 0; at < codes.length; ) {
-    at += idBytes + 1 + codebook.parts[readCentroid(codes, at, idBytes)]!;
+    at += idBytes + 1 + codebook.subquantisers[readCentroid(codes, at, idBytes)]!;
     starts[++tokens] = at;
   }
   return starts.subarray(0, tokens + 1);
 }
 
-/** The centroids of codes. */
+/** The centroid of each code: [tokens]. */
 export function centroidsOf(codes: Uint8Array, codebook: Codebook): Uint32Array {
   const idBytes = centroidBytes(codebook);
   return Uint32Array.from(codeStarts(codes, codebook).subarray(0, -1), (at) =>
@@ -101,17 +114,17 @@ export function centroidsOf(codes: Uint8Array, codebook: Codebook): Uint32Array 
   );
 }
 
-/** [tokens, dimension], with other ratios than those of the codebook where they are given. */
+/** Decodes to rotated keys, [tokens, dimension]. `ratios` replaces those of the codebook. */
 export function decodeKeys(
   codes: Uint8Array,
   codebook: Codebook,
   ratios: Float32Array = codebook.ratios,
 ): Float32Array {
-  const { dimension, centroids, parts, tables } = codebook;
+  const { dimension, centroids, subquantisers, codewords } = codebook;
   const layouts = new Map(
-    Array.from(tables, ([count, table]) => [
+    Array.from(codewords, ([count, table]) => [
       count,
-      { table, starts: partStarts(dimension, count) },
+      { table, starts: subquantiserStarts(dimension, count) },
     ]),
   );
   const idBytes = centroidBytes(codebook);
@@ -121,14 +134,14 @@ export function decodeKeys(
     const at = tokens[token]!;
     const centroid = readCentroid(codes, at, idBytes);
     const ratio = ratios[codes[at + idBytes]!]!;
-    const { table, starts } = layouts.get(parts[centroid]!)!;
+    const { table, starts } = layouts.get(subquantisers[centroid]!)!;
     const from = centroid * dimension;
     const to = token * dimension;
-    for (let part = 0, d = 0; d < dimension; part++) {
-      const end = starts[part + 1]!;
-      const first = starts[part]!;
-      let entry = ENTRIES * first + codes[at + idBytes + 1 + part]! * (end - first);
-      for (; d < end; d++) keys[to + d] = ratio * (centroids[from + d]! + table[entry++]!);
+    for (let subspace = 0, d = 0; d < dimension; subspace++) {
+      const end = starts[subspace + 1]!;
+      const first = starts[subspace]!;
+      let next = CODEWORDS * first + codes[at + idBytes + 1 + subspace]! * (end - first);
+      for (; d < end; d++) keys[to + d] = ratio * (centroids[from + d]! + table[next++]!);
     }
   }
   return keys;
@@ -140,7 +153,7 @@ export const residualDecoder = (codebook: Codebook): KeyDecoder => ({
   decode: (codes) => decodeKeys(codes, codebook),
 });
 
-/** Throws `InputError` where keys of so many dimensions cannot be coded with so many bits each. */
+/** @throws {InputError} if keys of this dimension cannot be coded with this number of bits */
 export function checkBits(bits: number, dimension: number): void {
   if ([1, 2, 4, 8].includes(bits) && (dimension * bits) % 8 === 0) return;
   throw new InputError({

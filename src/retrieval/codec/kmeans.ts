@@ -1,13 +1,15 @@
-/** k-means: `count` points that stand for many. Source: Lloyd, Least squares quantization in PCM, 1982. */
+/** k-means clustering. Source: Lloyd, Least squares quantization in PCM, 1982. */
 
 import { openNearestFinder } from "./nearest.ts";
 
 const ITERATIONS = 8;
 
 /**
- * The centroids, [count, size], of the rows of `sample`, [n, size] with n >= count. Starts from rows spread evenly over
- * the sample, so the result depends on nothing but the sample. A centroid that loses all its rows moves to a row of its
- * own.
+ * Clusters the rows of `sample`, [n, size] with n >= count, and returns the centroids, [count,
+ * size].
+ *
+ * The initial centroids are rows at equal distances in the sample, so the result depends on the
+ * sample alone. A centroid without members moves to another row.
  */
 export async function kMeans(
   sample: Float32Array,

@@ -1,21 +1,33 @@
-/** Finds the nearest row of a table, on onnxruntime: what k-means and the coding of keys spend their time on. */
+/**
+ * Nearest-neighbour search in a table of vectors, on onnxruntime. k-means and key encoding spend
+ * most of their time here.
+ */
 
 import { compile } from "../../tensor/session.ts";
 import { trace } from "../../tensor/trace.ts";
 
-/** Rows of the table whose best product onnxruntime returns as one number; the best of them is found here. */
+/**
+ * Rows of the table in a group. onnxruntime returns the maximum of each group; the rows of the best
+ * group are compared here.
+ */
 const GROUP = 16;
-/** MatMul held at once: 64 MB. */
+/** Products in memory at a time: 64 MB. */
 const PRODUCTS = 2 ** 24;
 
 export interface NearestFinder extends AsyncDisposable {
-  /** For each row of `rows`, [n, size], the number of the nearest row of `table`, [count, size] (Euclidean). */
+  /**
+   * For each row of `rows`, [n, size], the number of the nearest row of `table`, [count, size], by
+   * Euclidean distance.
+   */
   nearest(rows: Float32Array, table: Float32Array): Promise<Uint32Array>;
 }
 
 /**
- * `argmin_c |x - c|^2 = argmax_c x . c - |c|^2 / 2`: one product, with a column of ones for the second term. Only the
- * maxima of groups of 16 come back, so that little is copied out of onnxruntime and little is left to be searched.
+ * Opens a finder for vectors of `size` values.
+ *
+ * `argmin_c |x - c|^2 = argmax_c x . c - |c|^2 / 2`, so one product is enough, with a column of
+ * ones for the second term. Only the maxima of groups of 16 rows leave onnxruntime, which saves
+ * copies.
  */
 export async function openNearestFinder(size: number): Promise<NearestFinder> {
   const graph = trace(
@@ -32,14 +44,14 @@ export async function openNearestFinder(size: number): Promise<NearestFinder> {
       const found = new Uint32Array(rows.length / size);
       const step = Math.max(1, Math.floor(PRODUCTS / (groups * GROUP)));
       for (let first = 0; first < found.length; first += step) {
-        const part = rows.subarray(first * size, (first + step) * size);
+        const batch = rows.subarray(first * size, (first + step) * size);
         const { maxima } = await session.run<"maxima">({
-          rows: { data: withOnes(part, size), shape: [part.length / size, size + 1] },
+          rows: { data: withOnes(batch, size), shape: [batch.length / size, size + 1] },
           table: { data: columns, shape: [size + 1, groups * GROUP] },
         });
         nearestOfGroups(
           found.subarray(first, first + step),
-          part,
+          batch,
           table,
           size,
           maxima.data as Float32Array,
@@ -51,7 +63,10 @@ export async function openNearestFinder(size: number): Promise<NearestFinder> {
   };
 }
 
-/** [size + 1, groups * GROUP]: the table on its side, `-|c|^2 / 2` below; what is beyond its end never wins. */
+/**
+ * The transposed table with a last row of `-|c|^2 / 2`: [size + 1, groups * GROUP]. Columns past
+ * the end of the table are very small and are never the maximum.
+ */
 function tableColumns(table: Float32Array, size: number, groups: number): Float32Array {
   const width = groups * GROUP;
   const columns = new Float32Array((size + 1) * width);
@@ -77,7 +92,7 @@ function withOnes(rows: Float32Array, size: number): Float32Array {
   return extended;
 }
 
-/** `maxima` is [rows, groups]. */
+/** Fills `found` with the nearest row of each row. `maxima` is [rows, groups]. */
 function nearestOfGroups(
   found: Uint32Array,
   rows: Float32Array,

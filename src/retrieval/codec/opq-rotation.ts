@@ -1,30 +1,39 @@
 /**
- * Coordinates in which residuals are cut into parts that weigh alike: the principal axes, dealt to the parts so that the
- * product of the variances is about the same in each.
- * Source: Ge et al., Optimized product quantization, 2014, section 4 (parametric solution, eigenvalue allocation).
+ * The rotation of optimised product quantisation. It spreads the variance evenly over the
+ * subspaces: the principal axes are assigned to subspaces so that the product of the variances is
+ * about the same in each.
+ * Source: Ge et al., Optimized product quantization, 2014, section 4 (parametric solution,
+ * eigenvalue allocation).
  */
 
 import { compile } from "../../tensor/session.ts";
 import { trace } from "../../tensor/trace.ts";
-import { dotProduct } from "../scoring/score.ts";
-import { partStarts } from "./codec.ts";
+import { dotProduct } from "../scoring/vectors.ts";
+import { subquantiserStarts } from "./codec.ts";
 
-const SWEEPS = 12; // Jacobi's method has converged long before
+const SWEEPS = 12; // Jacobi's method converges in fewer sweeps
 
-/** [dimension, dimension], a row an axis: those of the first of `parts` parts first. `rows` is [n, dimension]. */
-export function balancedAxes(rows: Float32Array, dimension: number, parts: number): Float32Array {
+/**
+ * Learns a rotation, [dimension, dimension], from `rows`, [n, dimension]. Each row of the rotation
+ * is an axis; the axes of the first subspace come first.
+ */
+export function learnRotation(
+  rows: Float32Array,
+  dimension: number,
+  subquantisers: number,
+): Float32Array {
   const { values, vectors } = eigen(secondMoments(rows, dimension), dimension);
   const least = Math.max(...values) * 1e-9;
   const excess = values.map((value) => Math.log(Math.max(value, least) / least));
   const largestFirst = values.map((_, axis) => axis).sort((a, b) => values[b]! - values[a]!);
-  const starts = partStarts(dimension, parts);
-  const dealt = Array.from({ length: parts }, (): number[] => []);
-  const sums = new Float64Array(parts);
+  const starts = subquantiserStarts(dimension, subquantisers);
+  const dealt = Array.from({ length: subquantisers }, (): number[] => []);
+  const sums = new Float64Array(subquantisers);
   for (const axis of largestFirst) {
     let lightest = -1;
-    for (let part = 0; part < parts; part++) {
-      const hasRoom = dealt[part]!.length < starts[part + 1]! - starts[part]!;
-      if (hasRoom && (lightest < 0 || sums[part]! < sums[lightest]!)) lightest = part;
+    for (let subspace = 0; subspace < subquantisers; subspace++) {
+      const hasRoom = dealt[subspace]!.length < starts[subspace + 1]! - starts[subspace]!;
+      if (hasRoom && (lightest < 0 || sums[subspace]! < sums[lightest]!)) lightest = subspace;
     }
     dealt[lightest]!.push(axis);
     sums[lightest]! += excess[axis]!;
@@ -32,25 +41,32 @@ export function balancedAxes(rows: Float32Array, dimension: number, parts: numbe
   return Float32Array.from(dealt.flat().flatMap((axis) => [...vectors[axis]!]));
 }
 
-/** The coordinates of rows [n, dimension] along `axes`: products with rotated keys are those with the keys as they were. */
-export function rotate(rows: Float32Array, axes: Float32Array, dimension: number): Float32Array {
+/** Rotates rows, [n, dimension]. The product of two rotated vectors is that of the vectors. */
+export function rotate(
+  rows: Float32Array,
+  rotation: Float32Array,
+  dimension: number,
+): Float32Array {
   return Float32Array.from(rows, (_, i) => {
     const d = i % dimension;
-    return dotProduct(rows, i - d, axes, d * dimension, dimension);
+    return dotProduct(rows, i - d, rotation, d * dimension, dimension);
   });
 }
 
-export interface Rotation extends AsyncDisposable {
-  /** As `rotate`, in float32. */
+export interface Rotator extends AsyncDisposable {
+  /** As the function `rotate`, but in float32. */
   rotate(rows: Float32Array): Promise<Float32Array>;
 }
 
-/** `rotate` for many rows, on onnxruntime. */
-export async function openRotation(axes: Float32Array, dimension: number): Promise<Rotation> {
+/** Opens `rotate` on onnxruntime, for many rows. */
+export async function openRotator(rotation: Float32Array, dimension: number): Promise<Rotator> {
   const graph = trace({ rows: ["float32", "row", dimension] }, (ops, { rows }) => ({
-    rotated: ops.matmul(rows, ops.transpose(ops.parameter("axes", [dimension, dimension]), [1, 0])),
+    rotated: ops.matmul(
+      rows,
+      ops.transpose(ops.parameter("rotation", [dimension, dimension]), [1, 0]),
+    ),
   }));
-  const session = await compile(graph, { weights: new Map([["axes", axes]]) });
+  const session = await compile(graph, { weights: new Map([["rotation", rotation]]) });
   return {
     async rotate(rows) {
       const shape = [rows.length / dimension, dimension];
@@ -71,7 +87,7 @@ function secondMoments(rows: Float32Array, dimension: number): Float64Array[] {
 }
 
 /**
- * Eigenvalues and orthonormal eigenvectors (rows) of a symmetric matrix, which is destroyed.
+ * Eigenvalues and orthonormal eigenvectors (rows) of a symmetric matrix, which is overwritten.
  * Source: Golub and Van Loan, Matrix Computations, section 8.5 (cyclic Jacobi).
  */
 function eigen(

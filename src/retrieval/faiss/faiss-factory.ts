@@ -1,10 +1,11 @@
 /**
- * Approximate search on faiss-node, by an index that a factory string describes: `IVF256,PQ16`, `OPQ16,IVF1024,PQ16`,
- * `HNSW32`. It finds the nearest tokens by inner product; passages are scored exactly (token-search.ts).
+ * Approximate search on faiss-node with an index from a factory string, such as `IVF256,PQ16`,
+ * `OPQ16,IVF1024,PQ16` or `HNSW32`. The index finds the nearest tokens by inner product; passages
+ * are rescored exactly (token-search.ts).
  * Source: https://github.com/facebookresearch/faiss/wiki/The-index-factory
  *
- * faiss adds a polysemous training to every `PQ16`, minutes of work that this search has no use for; `PQ16np` is the
- * same without it.
+ * For `PQ16` faiss runs a polysemous training, which takes minutes and has no effect here. `PQ16np`
+ * is the same index without it.
  */
 
 import { InputError } from "../../io/errors.ts";
@@ -14,25 +15,30 @@ import { type FillOptions, openTokenSearch } from "../search/token-search.ts";
 import { type Faiss, type FaissIndex, fillIndex, findTokens, loadFaiss } from "./faiss.ts";
 
 export interface FaissFactory {
-  /** The string that describes the index. */
+  /** The factory string of the index. */
   readonly factory: string;
-  /** Lists that a question token reads, where the index has lists (`IVF`, `IMI`). Default 16. */
+  /** Lists that a question token reads, in an index with lists (`IVF`, `IMI`). Default 16. */
   readonly nprobe?: number | undefined;
 }
 
 const INNER_PRODUCT = 0; // faiss/MetricType.h
-const DEFAULT_PROBES = 16;
-
-/** Of each codebook that is learned, faiss uses this many and asks for 39. Source: faiss/Clustering.h */
-const KEYS_PER_CENTROID = 256;
-/** What rotations are learned from. Source: faiss/VectorTransform.h, `max_train_points` */
-const KEYS_OF_ROTATION = 65_536;
-/** An array of numbers takes 8 bytes for each: 256 MB. */
-const MOST_NUMBERS = 33_554_432;
+const DEFAULT_NPROBE = 16;
 
 /**
- * Trains the index on a sample of the keys and fills it, in memory. Throws `InputError` where faiss-node is not
- * installed or does not know such an index, and where there are fewer keys than it learns centroids.
+ * Training vectors for each centroid: the most that faiss uses (it warns below 39). Source:
+ * faiss/Clustering.h
+ */
+const KEYS_PER_CENTROID = 256;
+/** Training vectors of a rotation. Source: faiss/VectorTransform.h, `max_train_points` */
+const ROTATION_KEYS = 65_536;
+/** The most values of a training array: 256 MB at 8 bytes each. */
+const MAX_TRAINING_VALUES = 33_554_432;
+
+/**
+ * Trains the index on a sample of the keys and fills it, in memory.
+ *
+ * @throws {InputError} if faiss-node is not installed or rejects the factory string, or if there
+ * are fewer keys than centroids to learn
  */
 export async function openFaissFactorySearch(
   store: KeyStore,
@@ -45,7 +51,7 @@ export async function openFaissFactorySearch(
   if (nprobe !== undefined && !hasLists(factory)) throw noLists(factory, nprobe);
   report(0);
   if (!empty.isTrained()) empty.train(await trainingKeys(store, factory, signal));
-  const index = hasLists(factory) ? withProbes(Index, empty, nprobe ?? DEFAULT_PROBES) : empty;
+  const index = hasLists(factory) ? withNprobe(Index, empty, nprobe ?? DEFAULT_NPROBE) : empty;
   const filled = await fillIndex(index, store, { onTokens: report, signal });
   return openTokenSearch(
     store,
@@ -58,7 +64,7 @@ export async function openFaissFactorySearch(
 }
 
 function createIndex(Index: Faiss["Index"], factory: string, dimension: number): FaissIndex {
-  // it numbers vectors as its caller says, and faiss-node ends the process where it is not told
+  // An IDMap needs ids from the caller; faiss-node aborts the process without them.
   if (factory.includes("IDMap")) throw unusable(factory, "IDMap, which needs numbers of its own");
   try {
     return Index.fromFactory(dimension, factory, INNER_PRODUCT);
@@ -70,7 +76,7 @@ function createIndex(Index: Faiss["Index"], factory: string, dimension: number):
 
 const hasLists = (factory: string): boolean => /IVF|IMI/.test(factory);
 
-/** The keys of passages spread evenly over the index, [tokens, dimension]. */
+/** The keys of passages at equal distances in the index, [tokens, dimension]. */
 async function trainingKeys(
   store: KeyStore,
   factory: string,
@@ -79,8 +85,8 @@ async function trainingKeys(
   const { dimension, keyCount, ordinalCount } = store;
   const centroids = largestCodebook(factory);
   const wanted = Math.min(
-    Math.max(KEYS_PER_CENTROID * centroids, KEYS_OF_ROTATION),
-    MOST_NUMBERS / dimension,
+    Math.max(KEYS_PER_CENTROID * centroids, ROTATION_KEYS),
+    MAX_TRAINING_VALUES / dimension,
     keyCount,
   );
   const passages = Math.ceil((wanted * ordinalCount) / keyCount);
@@ -96,8 +102,8 @@ async function trainingKeys(
 }
 
 /**
- * The centroids of the largest codebook that a factory string describes. Where there are fewer vectors to learn it from,
- * faiss-node ends the process. (`OPQ16` learns codes as `PQ16` does.)
+ * The number of centroids of the largest codebook that a factory string describes. With fewer
+ * training vectors, faiss-node aborts the process. (`OPQ16` learns codes as `PQ16` does.)
  */
 export function largestCodebook(factory: string): number {
   const lists = Array.from(factory.matchAll(/IVF(\d+)/g), ([, count]) => Number(count));
@@ -108,16 +114,20 @@ export function largestCodebook(factory: string): number {
   return Math.max(1, ...lists, ...codes);
 }
 
-/** 2^20 twice stands in the header of every index, 16 bytes from its start. Source: faiss/impl/index_write.cpp */
+/**
+ * The header of every index has 2^20 twice, 16 bytes from its start. Source:
+ * faiss/impl/index_write.cpp
+ */
 const HEADER_MARK = Buffer.from(BigUint64Array.of(1n << 20n, 1n << 20n).buffer);
 const MARK_AT = 16;
 const NPROBE_AT = 45;
 
 /**
- * A trained, empty index that reads `nprobe` lists. faiss-node has no way to say that, but the number stands in the
- * bytes of an index: a uint64 behind the header and the number of lists of whatever is called `Iw..`, an inverted file.
+ * A copy of a trained, empty index that reads `nprobe` lists. faiss-node has no setter for it, so
+ * the value is written to the serialised index: it is a uint64 behind the header and the number of
+ * lists of each inverted file, whose type starts with `Iw`.
  */
-function withProbes(Index: Faiss["Index"], empty: FaissIndex, nprobe: number): FaissIndex {
+function withNprobe(Index: Faiss["Index"], empty: FaissIndex, nprobe: number): FaissIndex {
   const bytes = empty.toBuffer();
   for (
     let mark = bytes.indexOf(HEADER_MARK);

@@ -1,19 +1,24 @@
-/** faiss-node, which is optional: loading it, filling an index with the keys of passages, asking for nearest tokens. */
+/**
+ * The optional package faiss-node: loads it, fills an index with token keys, finds nearest tokens.
+ */
 
 import { InputError } from "../../io/errors.ts";
 import type { KeyStore } from "../index/format/store.ts";
 import type { TokenHits } from "../search/token-hits.ts";
 
 /**
- * What the indexes of faiss-node have in common, as far as it is used here. They take arrays of numbers and block while
- * they work. Where faiss itself finds a fault in `train`, `add` or `search`, it ends the process.
+ * The methods that the indexes of faiss-node share. They take JavaScript arrays and block while
+ * they work. faiss aborts the process on an error in `train`, `add` or `search`.
  * Source: https://github.com/ewfian/faiss-node, lib/index.d.ts
  */
 export interface FaissIndex {
   isTrained(): boolean;
   train(vectors: number[]): void;
   add(vectors: number[]): void;
-  /** `distances` and `labels` are [queries, count], best first; a label is -1 where no more was found. */
+  /**
+   * `distances` and `labels` are [queries, count], best first. A label of -1 means no further
+   * result.
+   */
   search(queries: number[], count: number): { distances: number[]; labels: number[] };
   toBuffer(): Buffer;
 }
@@ -32,11 +37,12 @@ export interface FilledIndex {
   readonly passageOf: Uint32Array;
 }
 
-/** Throws `InputError` where faiss-node is not installed or does not run. */
+/** @throws {InputError} if faiss-node is not installed or does not run */
 export async function loadFaiss(): Promise<Faiss> {
-  // OpenMP's threads else wait for the next loop at full speed; where other work has the cores, that takes ten times as long.
+  // By default the threads of OpenMP spin while they wait, which is ten times as slow on busy
+  // cores.
   process.env.OMP_WAIT_POLICY ??= "passive";
-  const name = "faiss-node"; // optional, so the compiler must not ask for its types
+  const name = "faiss-node"; // optional, so the compiler must not look for its types
   try {
     return (await import(name)).default;
   } catch (cause) {
@@ -52,7 +58,7 @@ export async function loadFaiss(): Promise<Faiss> {
   }
 }
 
-/** Adds all keys, piece by piece. `onTokens` hears how many are in the index. */
+/** Adds all keys, piece by piece. `onTokens` receives the number of tokens in the index. */
 export async function fillIndex(
   index: FaissIndex,
   store: KeyStore,

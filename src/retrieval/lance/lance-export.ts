@@ -1,12 +1,12 @@
-/** Writes the token keys of an index to a LanceDB table (lance.ts), or brings such a table up to date. */
+/** Writes the token keys of an index to a LanceDB table (lance.ts), or updates the table. */
 
 import type { Table } from "@lancedb/lancedb";
 import type { DataType, FixedSizeList, RecordBatch, Schema } from "apache-arrow";
 import { InputError } from "../../io/errors.ts";
-import type { IndexHeader, Manifest } from "../index/format/manifest.ts";
+import type { IndexHeader } from "../index/format/manifest.ts";
 import type { Segment } from "../index/format/segment.ts";
+import { openSnapshot, type Snapshot } from "../index/format/snapshot.ts";
 import { type KeyPiece, openStore } from "../index/format/store.ts";
-import { openState } from "../open-index.ts";
 import {
   connect,
   type Lance,
@@ -18,50 +18,71 @@ import {
 } from "./lance.ts";
 
 export interface LanceExportOptions {
-  /** Where the table is or will be: a folder, or a place in an object store, such as `s3://bucket/folder`. */
+  /** The place of the table: a folder, or an object store, such as `s3://bucket/folder`. */
   readonly uri: string;
   readonly onProgress?: ((progress: LanceExportProgress) => void) | undefined;
-  /** Stops the work; the same call goes on with it later. */
+  /** Stops the export; the same call continues it later. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface LanceExportProgress {
-  /** `copied`: so many token keys are in the table. `indexing`: all are; they are sorted into partitions. */
+  /**
+   * `copied`: `tokens` keys are in the table. `indexing`: all are, and LanceDB sorts them into
+   * partitions.
+   */
   readonly event: "copied" | "indexing" | "finished";
   readonly tokens: number;
   readonly total: number;
 }
 
-/** Token keys that are written together: some 30 MB. */
-const ROWS_AT_ONCE = 131_072;
-/** Product quantisation learns tables of 256. Below 16 times that, all keys are compared. */
-const FEWEST_INDEXED = 4096;
+/** Token keys in one write: about 30 MB. */
+const BATCH_ROWS = 131_072;
+/**
+ * The least number of keys for an IVF-PQ index: 16 for each of the 256 codewords. Below it, a
+ * search compares all keys.
+ */
+const MIN_INDEXED_KEYS = 4096;
 
 /**
- * Gives the table at `uri` the keys of the index in `directory` as it is now: those of new segments are added, those of
- * segments that are gone removed. Readers of the table keep the state that they opened; the new one can be opened when
- * all of it is there. Interrupted, the same call goes on where it stopped. One export to a place at a time.
+ * Writes the token keys of the index in `directory` to the LanceDB table at `uri`, or updates the
+ * table to the current generation: adds the keys of new segments and removes those of segments that
+ * no longer exist.
  *
- * Throws `InputError` where LanceDB is not installed, the place refuses, or has the keys of another model.
+ * Readers of the table keep the version that they opened. The new version can be opened when all
+ * its keys are written. After an interruption, the same call continues. Run one export to a place
+ * at a time. The table takes 4 bytes a dimension of each token key, and more for its index.
+ *
+ * Source: https://lancedb.github.io/lancedb/js
+ *
+ * @param directory the index to read
+ * @throws {InputError} if LanceDB is not installed, if the place cannot be written, or if the table
+ * holds the keys of another model
+ * @example
+ * ```ts no-run
+ * import { exportToLance, ReAtt } from "reatt";
+ *
+ * await exportToLance("index", { uri: "s3://bucket/token-keys" });
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * await using index = await model.openIndex("index", {
+ *   engine: { name: "lancedb", uri: "s3://bucket/token-keys" },
+ * });
+ * ```
  */
 export async function exportToLance(directory: string, options: LanceExportOptions): Promise<void> {
   const lance = loadLance();
-  const { manifest, segments } = await openState(directory, {});
+  await using snapshot = await openSnapshot(directory);
   try {
-    await exportSegments(lance, manifest, segments, options);
+    await exportSegments(lance, snapshot, options);
   } catch (error) {
     throw error instanceof InputError || options.signal?.aborted
       ? error
       : lanceError(options.uri, "to be able to write the table", error);
-  } finally {
-    await Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
   }
 }
 
 async function exportSegments(
   lance: Lance,
-  { header, segments: records }: Manifest,
-  segments: readonly Segment[],
+  { manifest: { header, segments: records }, segments }: Snapshot,
   { uri, onProgress, signal }: LanceExportOptions,
 ): Promise<void> {
   const total = records.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -95,7 +116,7 @@ async function exportSegments(
   report("finished");
 }
 
-/** The table at `uri`; a new one where there is none. */
+/** Opens the table at `uri`, or creates it. */
 async function openTable(
   lance: Lance,
   { fingerprint, dimension }: IndexHeader,
@@ -124,7 +145,9 @@ function schemaOf({ arrow }: Lance, dimension: number, fingerprint: string): Sch
   );
 }
 
-/** Adds the keys of a segment unless they are there; part of them is what an interrupted export left. */
+/**
+ * Adds the keys of a segment, unless the table has them. Removes what an interrupted export left.
+ */
 async function copySegment(
   lance: Lance,
   table: Table,
@@ -161,7 +184,7 @@ async function* groupsOf(
   for await (const piece of openStore([segment], dimension).pieces({ signal })) {
     group.push(piece);
     rows += piece.starts.at(-1)!;
-    if (rows < ROWS_AT_ONCE) continue;
+    if (rows < BATCH_ROWS) continue;
     yield group;
     group = [];
     rows = 0;
@@ -193,14 +216,16 @@ function rowsOf(
 }
 
 /**
- * Sorts keys into the partitions of an IVF-PQ index by inner product, a code of a byte for 4 dimensions. Partitions are
- * learned again where most of the keys are new; else new keys go to those that are there.
+ * Sorts the keys into the partitions of an IVF-PQ index by inner product, with one byte for 4
+ * dimensions. If most keys are new, LanceDB learns the partitions again; otherwise it adds the new
+ * keys to the existing ones.
  */
 async function partition({ lancedb }: Lance, table: Table, dimension: number): Promise<void> {
   const statistics = await table.indexStats("key_idx");
   if (statistics && statistics.numUnindexedRows <= statistics.numIndexedRows) {
-    await table.optimize({ cleanupOlderThan: new Date(0) }); // versions with a tag may not be removed
-  } else if ((await table.countRows()) >= FEWEST_INDEXED) {
+    // LanceDB does not remove versions with a tag
+    await table.optimize({ cleanupOlderThan: new Date(0) });
+  } else if ((await table.countRows()) >= MIN_INDEXED_KEYS) {
     const numSubVectors = dimension % 4 === 0 ? dimension / 4 : dimension;
     await table.createIndex("key", {
       config: lancedb.Index.ivfPq({ distanceType: "dot", numSubVectors }),
@@ -208,7 +233,10 @@ async function partition({ lancedb }: Lance, table: Table, dimension: number): P
   }
 }
 
-/** Removes earlier states. Who has opened one has seven days left, after which LanceDB removes its files. */
+/**
+ * Removes the tags of earlier generations. LanceDB removes their files after seven days, so readers
+ * that have one open can finish.
+ */
 async function forgetOthers(table: Table, tag: string): Promise<void> {
   const tags = await table.tags();
   for (const other of Object.keys(await tags.list())) if (other !== tag) await tags.delete(other);

@@ -1,4 +1,7 @@
-/** Approximate search in a LanceDB table of token keys (lance.ts); passages are scored exactly (token-search.ts). */
+/**
+ * Approximate search in a LanceDB table of token keys (lance.ts). Passages are rescored exactly
+ * (token-search.ts).
+ */
 
 import type { Table, VectorQuery } from "@lancedb/lancedb";
 import { InputError } from "../../io/errors.ts";
@@ -10,23 +13,26 @@ import { openTokenSearch } from "../search/token-search.ts";
 import { connect, loadLance, segmentNumber, stateTag, TABLE } from "./lance.ts";
 
 export interface LanceTable {
-  /** Where `exportToLance` wrote the table. */
+  /** The place where `exportToLance` wrote the table. */
   readonly uri: string;
   /** Partitions that a question token reads. Default 16. */
   readonly nprobe?: number | undefined;
 }
 
-const DEFAULT_PROBES = 16;
+const DEFAULT_NPROBE = 16;
 
-/** Throws `InputError` where LanceDB is not installed, or the table does not have the keys of these segments. */
+/**
+ * @throws {InputError} if LanceDB is not installed, or if the table lacks the keys of these
+ * segments
+ */
 export async function openLanceSearch(
   store: KeyStore,
   segments: readonly SegmentRecord[],
-  { uri, nprobe = DEFAULT_PROBES }: LanceTable,
+  { uri, nprobe = DEFAULT_NPROBE }: LanceTable,
   threads: number | undefined,
 ): Promise<SearchEngine> {
   const table = await openTable(uri, stateTag(segments));
-  const bases = new Map<number, number>(); // ordinals of the first passages
+  const bases = new Map<number, number>(); // the ordinal of the first passage of each segment
   let base = 0;
   for (const segment of segments) {
     bases.set(segmentNumber(segment), base);

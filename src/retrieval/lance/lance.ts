@@ -1,13 +1,13 @@
 /**
- * The token keys of an index as a LanceDB table, on a disk or in an object store, where many readers share it.
+ * The token keys of an index as a LanceDB table, on a disk or in an object store.
  *
  *     segment   uint32               number of a segment of the index (`segmentNumber`)
  *     passage   uint32               ordinal of a passage in its segment
  *     key       float32 [dimension]  a token key
  *
- * Segments never change, so a table follows its index by whole segments. Each state of the index has a tag, which names
- * the version of the table with the keys of just this state; until there is one, nobody can have opened it. LanceDB
- * commits every change as a version of its own, and readers stay on theirs.
+ * Segments do not change, so a table follows its index by whole segments. Each generation of the
+ * index has a tag, which names the version of the table with its keys. A version cannot be opened
+ * before it has its tag. LanceDB commits every change as a new version, and readers stay on theirs.
  * Source: https://lancedb.github.io/lancedb/js
  */
 
@@ -25,13 +25,14 @@ export interface Lance {
   readonly arrow: typeof Arrow;
 }
 
-/** The table of an index in the database at its URI. */
+/** The name of the table in the database. */
 export const TABLE = "token_keys";
 
-/** Throws `InputError` where the optional packages are not installed. */
+/** @throws {InputError} if the optional packages are not installed */
 export function loadLance(): Lance {
-  process.env.LANCE_INCLUDE_VECTOR_CENTROIDS ??= "false"; // else it warns on stderr that they will be left out one day
-  const require = createRequire(import.meta.url); // as LanceDB loads Arrow: it refuses the tables of another copy
+  // silences a deprecation warning on stderr
+  process.env.LANCE_INCLUDE_VECTOR_CENTROIDS ??= "false";
+  const require = createRequire(import.meta.url); // LanceDB rejects tables of another copy of Arrow
   try {
     return { lancedb: require("@lancedb/lancedb"), arrow: require("apache-arrow") };
   } catch (cause) {
@@ -47,16 +48,19 @@ export function loadLance(): Lance {
   }
 }
 
-/** Connects to the database at `uri`: a folder, or a place in an object store, such as `s3://bucket/folder`. */
+/**
+ * Connects to the database at `uri`: a folder, or an object store, such as `s3://bucket/folder`.
+ */
 export function connect({ lancedb }: Lance, uri: string): Promise<LanceDb.Connection> {
-  return lancedb.connect(uri.includes("://") ? uri : resolve(uri)); // a name that begins with "db" would mean its cloud
+  // LanceDB Cloud claims names that begin with "db"
+  return lancedb.connect(uri.includes("://") ? uri : resolve(uri));
 }
 
-/** Names the segment in the rows of its keys. Another segment of the same name has another number. */
+/** Identifies a segment in the rows of its keys. Segments of the same name differ in it. */
 export const segmentNumber = ({ name, tokens, files }: SegmentRecord): number =>
   crc32(JSON.stringify([name, tokens, files]));
 
-/** The tag of the keys of these segments. */
+/** The tag of the version with the keys of exactly these segments. */
 export function stateTag(segments: readonly SegmentRecord[]): string {
   const digest = createHash("sha256")
     .update(JSON.stringify(segments.map(segmentNumber)))
@@ -64,7 +68,7 @@ export function stateTag(segments: readonly SegmentRecord[]): string {
   return `keys-${digest.slice(0, 16)}`;
 }
 
-/** Says in one line what LanceDB could not do. */
+/** Describes a failure of LanceDB in one line. */
 export function lanceError(uri: string, expected: string, cause: unknown): InputError {
   const got = (cause as Error).message.split("\n")[0]!.replace(/, \/\S*\.rs:\d+:\d+.*/, "");
   return new InputError(

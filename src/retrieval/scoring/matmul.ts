@@ -1,15 +1,15 @@
-/** MatMul of question tokens and keys, on onnxruntime. */
+/** Matrix product of question vectors and token keys, on onnxruntime. */
 
 import { compile } from "../../tensor/session.ts";
 import { trace } from "../../tensor/trace.ts";
 
 export interface MatMul extends AsyncDisposable {
-  /** `queries` [n, dimension] times `keys` [tokens, dimension], transposed: [n, tokens]. */
+  /** `queries` [n, dimension] times the transpose of `keys` [tokens, dimension]: [n, tokens]. */
   multiply(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
 }
 
 export async function openMatMul(dimension: number, threads: number | undefined): Promise<MatMul> {
-  // Keys stand left in the product, where onnxruntime reads them as they are; on the right it would copy them first.
+  // The keys are the left operand: onnxruntime copies the right one first.
   const graph = trace(
     { queries: ["float32", "question", dimension], keys: ["float32", "token", dimension] },
     (ops, { queries, keys }) => ({

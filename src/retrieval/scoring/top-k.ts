@@ -1,4 +1,4 @@
-/** Keeps the best of a stream of scored passages. */
+/** Top-k selection. */
 
 export interface ScoredPassage {
   /** Position of the passage in the index. */
@@ -6,15 +6,16 @@ export interface ScoredPassage {
   readonly score: number;
 }
 
-/** Best first. Equal scores: the passage that was added to the index first. */
+/** Best first; equal scores in the order of the index. */
 export const byScore = (a: ScoredPassage, b: ScoredPassage): number =>
   b.score - a.score || a.ordinal - b.ordinal;
 
 /**
- * Collects the `count` best of what is pushed, and everything whose score is at most `margin` below the last of them:
- * with scores that are off by at most margin/2, nothing that belongs to the `count` best is lost.
+ * Collects the `count` best of a stream of scored passages, and every passage whose score is at
+ * most `margin` below the last of them. If scores are off by at most margin / 2, none of the
+ * `count` truly best passages is lost.
  *
- * Memory is twice what is kept; a push costs O(1) on average.
+ * Memory is twice the result; a push costs O(1) on average.
  */
 export class TopK {
   readonly #count: number;
@@ -35,7 +36,7 @@ export class TopK {
     if (this.#kept.length >= this.#limit) this.#prune();
   }
 
-  /** Best first. */
+  /** Everything collected, best first. */
   take(): ScoredPassage[] {
     this.#prune();
     return this.#kept;
@@ -50,4 +51,16 @@ export class TopK {
     if (end >= 0) this.#kept.length = end;
     this.#limit = Math.max(this.#limit, 2 * this.#kept.length);
   }
+}
+
+/**
+ * The positions of the `count` greatest values, greatest first; the first of equal values first.
+ */
+export function topPositions(values: Float32Array, count: number): number[] {
+  const best = new TopK(count);
+  for (let i = 0; i < values.length; i++) best.push(i, values[i]!);
+  return best
+    .take()
+    .slice(0, count)
+    .map(({ ordinal }) => ordinal);
 }

@@ -1,21 +1,28 @@
-/** Keys as the exact search wants them: passages start at whole runs of tokens, and as many as fit stay in memory. */
+/**
+ * The layout of keys for exact search: each passage starts at a tile of tokens, and as many pieces
+ * as fit stay in memory.
+ */
 
 import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 
-/** A maximum over so many tokens at a time is taken on onnxruntime, where it costs a tenth of what it costs here. */
-export const RUN_TOKENS = 8;
+/**
+ * Tokens in a tile. onnxruntime returns one maximum for each tile, at a tenth of the cost in
+ * JavaScript.
+ */
+export const TILE_TOKENS = 8;
 
 export interface AlignedKeys extends Pick<KeyStore, "dimension" | "longestKey" | "keys"> {
   /**
-   * All keys in order. Each passage starts at a multiple of `RUN_TOKENS`; its last key stands again in the room behind
-   * it, which changes no maximum.
+   * All keys in order. Each passage starts at a multiple of `TILE_TOKENS`. Its last key is repeated
+   * up to the next multiple, which does not change a maximum.
    */
   pieces(signal?: AbortSignal): AsyncGenerator<KeyPiece>;
 }
 
 /**
- * Keeps the first pieces, up to `memoryLimit` bytes. A scan visits all in turn, so of an index that is larger than the
- * limit "least recently used" would always throw away what is needed next.
+ * Opens the aligned keys of a store and keeps the first pieces in memory, up to `memoryLimit`
+ * bytes. A scan reads all pieces in order, so a least-recently-used cache would always drop the
+ * next piece.
  */
 export function openAlignedKeys(store: KeyStore, memoryLimit: number): AlignedKeys {
   const { dimension, longestKey } = store;
@@ -56,8 +63,8 @@ export function openAlignedKeys(store: KeyStore, memoryLimit: number): AlignedKe
 function align({ ordinals, starts, keys }: KeyPiece, dimension: number): KeyPiece {
   const alignedStarts = new Uint32Array(starts.length);
   for (let p = 0; p < ordinals.length; p++) {
-    const runs = Math.ceil((starts[p + 1]! - starts[p]!) / RUN_TOKENS);
-    alignedStarts[p + 1] = alignedStarts[p]! + runs * RUN_TOKENS;
+    const tiles = Math.ceil((starts[p + 1]! - starts[p]!) / TILE_TOKENS);
+    alignedStarts[p + 1] = alignedStarts[p]! + tiles * TILE_TOKENS;
   }
   const aligned = new Float32Array(alignedStarts.at(-1)! * dimension);
   for (let p = 0; p < ordinals.length; p++) {

@@ -1,8 +1,9 @@
 /**
  * Exact search on onnxruntime: every key is multiplied with every question token, piece by piece.
  *
- * The products are float32 and only choose the candidates, with a margin for their rounding (engine.ts); the score that
- * is returned is computed again from all tokens of these. So results do not depend on threads, pieces or batches.
+ * This first pass sums float32 maxima and chooses candidates, with a margin for rounding errors.
+ * Rescoring (rescore.ts) computes the scores that are returned, so results do not depend on
+ * threads, pieces or batches.
  */
 
 import { compile } from "../../tensor/session.ts";
@@ -10,32 +11,36 @@ import { trace } from "../../tensor/trace.ts";
 import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 import { openMatMul } from "../scoring/matmul.ts";
 import { TopK } from "../scoring/top-k.ts";
-import { openAlignedKeys, RUN_TOKENS } from "./aligned-keys.ts";
-import { float32Error, rescore, type SearchEngine } from "./engine.ts";
+import { openAlignedKeys, TILE_TOKENS } from "./aligned-keys.ts";
+import type { SearchEngine } from "./engine.ts";
+import { float32Error, rescore } from "./rescore.ts";
 
-/** Question tokens that are multiplied at once: 16 MB of products with a piece of keys. */
+/** Question tokens in one product: 16 MB of products with a piece of keys. */
 const GROUP_TOKENS = 256;
 
-/** A question that is searched. */
+/** A question of a group. */
 interface Asked {
   readonly tokens: number;
   readonly best: TopK;
 }
 
-/** Questions side by side: one product with the keys serves all of them. */
+/** Questions that share one product with the keys. */
 interface Group {
-  /** [tokens of all, dimension] */
+  /** [tokens of all questions, dimension] */
   readonly queries: Float32Array;
   readonly members: readonly Asked[];
 }
 
-/** `memoryLimit`: bytes of keys that stay in memory between searches. */
+/**
+ * Opens the engine. `memoryLimit` is the number of bytes of keys that stay in memory between
+ * searches.
+ */
 export async function openFlatSearch(
   store: KeyStore,
   memoryLimit: number,
   threads: number | undefined,
 ): Promise<SearchEngine> {
-  const products = await openMatMul(store.dimension, threads);
+  const matmul = await openMatMul(store.dimension, threads);
   const maxima = await openMaxima(store.dimension, threads);
   const aligned = openAlignedKeys(store, memoryLimit);
   return {
@@ -49,12 +54,12 @@ export async function openFlatSearch(
       for (const [i, question] of questions.entries()) {
         signal?.throwIfAborted();
         const ordinals = Uint32Array.from(bests[i]!.take(), ({ ordinal }) => ordinal);
-        found.push(await rescore(aligned, products, question, ordinals.sort(), topK));
+        found.push(await rescore(aligned, matmul, question, ordinals.sort(), topK));
       }
       return found;
     },
     async [Symbol.asyncDispose]() {
-      await products[Symbol.asyncDispose]();
+      await matmul[Symbol.asyncDispose]();
       await maxima[Symbol.asyncDispose]();
     },
   };
@@ -84,18 +89,18 @@ function groupQuestions(
 
 interface Maxima extends AsyncDisposable {
   /**
-   * The maxima of the products of `queries` [n, dimension] with each run of `keys` [runs x RUN_TOKENS, dimension]:
-   * [n, runs].
+   * The maxima of the products of `queries` [n, dimension] with each tile of `keys` [tiles x
+   * TILE_TOKENS, dimension]: [n, tiles].
    */
   compute(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
 }
 
 async function openMaxima(dimension: number, threads: number | undefined): Promise<Maxima> {
-  // Keys stand left in the product, where onnxruntime reads them as they are; on the right it would copy them first.
+  // The keys are the left operand: onnxruntime copies the right one first.
   const graph = trace(
     {
       queries: ["float32", "question", dimension],
-      keys: ["float32", "run", RUN_TOKENS, dimension],
+      keys: ["float32", "tile", TILE_TOKENS, dimension],
     },
     (ops, { queries, keys }) => ({
       maxima: ops.transpose(ops.max(ops.matmul(keys, ops.transpose(queries, [1, 0])), 1), [1, 0]),
@@ -106,7 +111,10 @@ async function openMaxima(dimension: number, threads: number | undefined): Promi
     async compute(queries, keys) {
       const { maxima } = await session.run<"maxima">({
         queries: { data: queries, shape: [queries.length / dimension, dimension] },
-        keys: { data: keys, shape: [keys.length / dimension / RUN_TOKENS, RUN_TOKENS, dimension] },
+        keys: {
+          data: keys,
+          shape: [keys.length / dimension / TILE_TOKENS, TILE_TOKENS, dimension],
+        },
       });
       return maxima.data as Float32Array;
     },
@@ -114,26 +122,33 @@ async function openMaxima(dimension: number, threads: number | undefined): Promi
   };
 }
 
-/** Pushes the scores of the accepted passages of an aligned piece. `maxima` is [tokens of all questions, runs]. */
+/**
+ * Pushes the scores of the accepted passages of an aligned piece. `maxima` is [tokens of all
+ * questions, tiles].
+ */
 function collect(
   maxima: Float32Array,
   questions: readonly Asked[],
   { ordinals, starts }: KeyPiece,
   accept: (ordinal: number) => boolean,
 ): void {
-  const firstRuns = starts.map((start) => start / RUN_TOKENS);
-  const runs = firstRuns.at(-1)!;
+  const firstTiles = starts.map((start) => start / TILE_TOKENS);
+  const tiles = firstTiles.at(-1)!;
   const sums = new Float64Array(ordinals.length);
   let row = 0;
   for (const { tokens, best } of questions) {
     sums.fill(0);
-    for (const end = row + tokens; row < end; row++) addMaxima(sums, maxima, row * runs, firstRuns);
+    for (const end = row + tokens; row < end; row++)
+      addMaxima(sums, maxima, row * tiles, firstTiles);
     for (const [p, ordinal] of ordinals.entries())
       if (accept(ordinal)) best.push(ordinal, sums[p]! / tokens);
   }
 }
 
-/** Adds to `sums[p]` the maximum of `values` from `offset + starts[p]` up to `offset + starts[p + 1]`. */
+/**
+ * Adds to `sums[p]` the maximum of `values` from `offset + starts[p]` up to `offset + starts[p +
+ * 1]`.
+ */
 function addMaxima(
   sums: Float64Array,
   values: Float32Array,

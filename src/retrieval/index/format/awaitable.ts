@@ -1,11 +1,14 @@
-/** Values that may be there at once: what is in memory is not waited for, since a search looks at thousands of them. */
+/**
+ * Values that are either present or a promise. A search reads thousands of values that are in
+ * memory, and an await for each would be slow.
+ */
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** `next` of a value, now if it is there. */
+/** Applies `next` to a value: at once if the value is present. */
 export const chain = <T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> =>
   value instanceof Promise ? value.then(next) : next(value);
 
-/** All of some values, now if all are there. */
+/** All of the values: at once if all are present. */
 export const together = <T>(values: readonly Awaitable<T>[]): Awaitable<T[]> =>
   values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as T[]);

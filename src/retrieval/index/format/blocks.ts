@@ -1,6 +1,6 @@
 /**
- * Files that are checked wherever they are read: every block of 16 KiB has a checksum, so that a damaged disk gives an
- * error that names the file, never a wrong answer, and reading by position stays cheap.
+ * Files with a checksum for every block of 16 KiB, which is checked at every read. A damaged disk
+ * causes an error that names the file, and reading by position stays cheap.
  */
 
 import type { FileHandle } from "node:fs/promises";
@@ -9,15 +9,18 @@ import { InputError } from "../../../io/errors.ts";
 import { type Awaitable, chain, together } from "./awaitable.ts";
 import { readAt } from "./storage.ts";
 
-/** Bytes. Small beside a read of one passage's keys, and 4,000 times its checksum. */
+/**
+ * Bytes of a block: small compared with the keys of a passage, and 4,000 times the size of its
+ * checksum.
+ */
 export const BLOCK_BYTES = 16_384;
 
-/** Follows the bytes of a growing file: its CRC-32 and that of each of its blocks. */
+/** Computes the CRC-32 of a growing file and of each of its blocks. */
 export interface RunningChecksum {
   readonly bytes: number;
   readonly crc32: number;
   add(data: Uint8Array): void;
-  /** One a block, the last of which may be short. */
+  /** The checksum of each block. The last block can be short. */
   blocks(): number[];
 }
 
@@ -34,7 +37,7 @@ export function runningChecksum(): RunningChecksum {
       return total;
     },
     add(data) {
-      if (data.length === 0) return; // of nothing, crc32 is 0, whatever came before
+      if (data.length === 0) return; // crc32 of no bytes is 0, whatever the start value
       total = crc32(data, total);
       for (let start = 0; start < data.length; ) {
         const part = data.subarray(start, start + BLOCK_BYTES - (bytes % BLOCK_BYTES));
@@ -54,7 +57,11 @@ export function runningChecksum(): RunningChecksum {
 export interface CheckedFile {
   readonly path: string;
   readonly bytes: number;
-  /** `length` bytes from `position`, which the caller knows to be there. Throws `InputError` where a block is damaged. */
+  /**
+   * Reads `length` bytes from `position`, which must be inside the file.
+   *
+   * @throws {InputError} if a block is damaged
+   */
   read(position: number, length: number): Awaitable<Uint8Array>;
 }
 
@@ -81,18 +88,20 @@ export function checkedFile(
   };
 }
 
-/** Blocks of a file are numbered below this: 2^40 bytes. */
+/** The most blocks of a file: 2^40 bytes. */
 const FILE_BLOCKS = 2 ** 26;
 
 /**
- * Blocks that were read not long ago, of any number of files, in at most `limit` bytes. They are kept by halves: what is used goes to
- * the young half, and when that is full it becomes the old one and what nobody used since is forgotten.
+ * A cache of blocks of any number of files, in at most `limit` bytes.
+ *
+ * It has two halves. Blocks that are used move to the young half. When the young half is full, it
+ * becomes the old half and the previous old half is dropped.
  */
 export class BlockCache {
   readonly #halfLimit: number;
   #files = 0;
   #youngBytes = 0;
-  /** By the number of the file and that of the block in it, as one number: a search looks up thousands. */
+  /** The key is one number, from the numbers of file and block: a search looks up thousands. */
   #young: Map<number, Uint8Array> = new Map();
   #old: Map<number, Uint8Array> = new Map();
   readonly #reading: Map<number, Promise<Uint8Array>> = new Map();
@@ -101,7 +110,7 @@ export class BlockCache {
     this.#halfLimit = limit / 2;
   }
 
-  /** The same file; a read within a few blocks is answered at once where they are in memory. */
+  /** Adds the cache to a file. A read of a few blocks that are in memory returns at once. */
   over(file: CheckedFile): CheckedFile {
     const base = this.#files++ * FILE_BLOCKS;
     return {
@@ -109,7 +118,8 @@ export class BlockCache {
       read: (position, length) => {
         const first = Math.floor(position / BLOCK_BYTES);
         const last = Math.floor((position + length - 1) / BLOCK_BYTES);
-        if (last - first > 8 || length === 0) return file.read(position, length); // a scan would only wash out the rest
+        // a scan would replace all other blocks
+        if (last - first > 8 || length === 0) return file.read(position, length);
         const start = position - first * BLOCK_BYTES;
         if (first === last)
           return chain(this.#block(file, base, first), (block) =>

@@ -1,4 +1,7 @@
-/** The codebook of a compressed index on disk. */
+/**
+ * The codebook of a compressed index on disk. On disk the rotation is `axes.f32`, the numbers of
+ * subquantisers are `parts.u8`, and the codewords are `long.f32` and `short.f32`.
+ */
 
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,8 +12,8 @@ import {
   type Codebook,
   type Codec,
   float32Decoder,
-  partCounts,
   residualDecoder,
+  subquantiserCounts,
 } from "../../codec/codec.ts";
 import { readJournal, writeJournal } from "./journal.ts";
 import {
@@ -23,35 +26,35 @@ import {
 import { recordOf, writeParts } from "./new-files.ts";
 import { isMissing } from "./storage.ts";
 
-/** A codebook, and what a manifest says of it. */
+/** A codebook and its record in the manifest. */
 export interface StoredCodebook {
   readonly codec: CodecRecord;
   readonly codebook: Codebook;
 }
 
-/** What a codebook is learned from: of the same, `findCodebook` finds it again. */
+/** The input of a codebook. `findCodebook` finds the codebook of an interrupted build by it. */
 export interface CodebookPlan {
   /** The files of the segment with the keys. */
   readonly stage: Readonly<Record<string, FileRecord>>;
   readonly bits: Bits;
 }
 
-/** Writes `codebook` under `name` and returns what the manifest says of it. */
+/** Writes `codebook` under `name` and returns its record for the manifest. */
 export async function writeCodebook(
   directory: string,
   name: string,
-  { bits, dimension, axes, centroids, parts, tables, ratios }: Codebook,
+  { bits, dimension, rotation, centroids, subquantisers, codewords, ratios }: Codebook,
   plan: CodebookPlan,
 ): Promise<QuantisedCodec> {
   const path = codebookPath(directory, name);
   await mkdir(path, { recursive: true });
-  const { long, short } = partCounts(dimension, bits);
+  const { long, short } = subquantiserCounts(dimension, bits);
   const contents = {
-    "axes.f32": axes,
+    "axes.f32": rotation,
     "centroids.f32": centroids,
-    "parts.u8": parts,
-    "long.f32": tables.get(long)!,
-    "short.f32": tables.get(short)!,
+    "parts.u8": subquantisers,
+    "long.f32": codewords.get(long)!,
+    "short.f32": codewords.get(short)!,
     "ratios.f32": ratios,
   };
   const files: Record<string, FileRecord> = {};
@@ -62,7 +65,7 @@ export async function writeCodebook(
   return codec;
 }
 
-/** The codebook that an interrupted build of the same plan wrote under `name`, if it is whole. */
+/** Finds the complete codebook that an interrupted build with the same plan wrote under `name`. */
 export async function findCodebook(
   directory: string,
   name: string,
@@ -87,14 +90,14 @@ async function readCodebook(
   const bytes = (name: string) =>
     readWhole(join(codebookPath(directory, codebook), name), files[name]);
   const floats = async (name: string) => new Float32Array((await bytes(name)).buffer);
-  const { long, short } = partCounts(dimension, bits);
+  const { long, short } = subquantiserCounts(dimension, bits);
   return {
     bits,
     dimension,
-    axes: await floats("axes.f32"),
+    rotation: await floats("axes.f32"),
     centroids: await floats("centroids.f32"),
-    parts: await bytes("parts.u8"),
-    tables: new Map([
+    subquantisers: await bytes("parts.u8"),
+    codewords: new Map([
       [long, await floats("long.f32")],
       [short, await floats("short.f32")],
     ]),
@@ -114,10 +117,14 @@ async function readWhole(
       got: "others",
       remedy: "restore the file from a copy, or build the index again",
     });
-  return new Uint8Array(data); // a copy, since a small file shares its memory with others
+  return new Uint8Array(data); // a copy, because small files share a buffer
 }
 
-/** The codec of an index. Throws `InputError` where its codebook is damaged. */
+/**
+ * Reads the codec of an index.
+ *
+ * @throws {InputError} if its codebook is damaged
+ */
 export async function readCodec(
   directory: string,
   { codec, header: { dimension } }: Pick<Manifest, "codec" | "header">,

@@ -1,8 +1,9 @@
 /**
- * What an interrupted writer has reached: a file beside those that it writes.
+ * A journal: a file in which a writer records its progress, so that an interrupted writer can
+ * resume.
  *
- * Its first line is the plan, which says for what the files are; each further line is a step that is durable on disk. A
- * line is `CRC-32 JSON`, so a torn or damaged one is seen, and it and everything after it does not count.
+ * The first line is the plan, which identifies the input. Every other line is a step that is
+ * durable on disk. A line is `CRC-32 JSON`. A damaged line and all lines after it are ignored.
  */
 
 import { readFile } from "node:fs/promises";
@@ -18,7 +19,7 @@ export const journalLine = (content: object): string => {
   return `${crc32(json)} ${json}\n`;
 };
 
-/** Puts a journal of these steps in the place of the one in `folder`, if there is one. */
+/** Writes a journal with these steps to `folder`. It replaces an existing journal. */
 export function writeJournal(
   folder: string,
   plan: object,
@@ -29,8 +30,8 @@ export function writeJournal(
 }
 
 /**
- * The steps of the journal in `folder` if it is of this plan; none where there is no journal or it is of another. `Step`
- * is what writers of such a plan note.
+ * The steps of the journal in `folder`; none if there is no journal or its plan differs. `Step` is
+ * the type that writers with this plan record.
  */
 export async function readJournal<Step>(folder: string, plan: object): Promise<Step[]> {
   const text = await readFile(journalPath(folder), "utf8").catch((error: unknown) => {

@@ -1,24 +1,25 @@
 /**
- * Inverted lists: for each centroid, which passages have a key of it.
+ * Inverted lists: for each centroid, the passages with a key of that centroid.
  *
- * `lists.bin` holds list after list; a list is the differences of ascending ordinals (the first counts from -1), seven
- * bits a byte, low bits first, the high bit set on all bytes but a number's last (LEB128). `lists.u64` is
- * [centroids + 1]: where each list starts and the last one ends.
+ * `lists.bin` holds the lists one after the other. A list stores the differences of ascending
+ * ordinals (the first from -1) in LEB128: seven bits a byte, low bits first, with the high bit set
+ * on all but the last byte of a number. `lists.u64` is [centroids + 1]: the start of each list and
+ * the end of the last.
  */
 
-/** Entries that are sorted at once: 64 MB. */
-const RUN_ENTRIES = 2 ** 24;
+/** List entries that are sorted in memory at a time: 64 MB. */
+const BATCH_ENTRIES = 2 ** 24;
 
-/** Some passages that follow each other. */
+/** The centroids of consecutive passages. */
 export interface CentroidPiece {
   readonly first: number;
-  /** Of the tokens of each passage. */
+  /** The centroids of the tokens of each passage. */
   readonly centroids: readonly Uint32Array[];
 }
 
 /**
- * Yields the lists of all centroids as bytes, in order. `pieces` is read once for the sizes of the lists, and once for
- * every 16 million entries of them, so memory does not grow with the index.
+ * Yields the encoded lists of all centroids in order. It reads `pieces` once for the sizes of the
+ * lists, and once for every 16 million entries, so its memory does not grow with the index.
  */
 export async function* encodeLists(
   centroidCount: number,
@@ -32,14 +33,14 @@ export async function* encodeLists(
   for (let first = 0; first < centroidCount; ) {
     let entries = sizes[first]!;
     let end = first + 1;
-    while (end < centroidCount && entries + sizes[end]! <= RUN_ENTRIES) entries += sizes[end++]!;
-    yield* encodeRun(sizes.subarray(first, end), first, pieces);
+    while (end < centroidCount && entries + sizes[end]! <= BATCH_ENTRIES) entries += sizes[end++]!;
+    yield* encodeBatch(sizes.subarray(first, end), first, pieces);
     first = end;
   }
 }
 
-/** The lists of the centroids from `first` on; `sizes` is of these. */
-async function* encodeRun(
+/** The lists of the centroids from `first`, whose sizes are `sizes`. */
+async function* encodeBatch(
   sizes: Uint32Array,
   first: number,
   pieces: () => AsyncIterable<CentroidPiece>,
@@ -53,7 +54,7 @@ async function* encodeRun(
   for (const list of lists) yield encodeList(list);
 }
 
-/** Calls `visit` once for every passage and centroid below `end` that it has. */
+/** Calls `visit` once for every pair of a passage and one of its centroids below `end`. */
 function forEachEntry(
   { first, centroids }: CentroidPiece,
   end: number,
@@ -78,9 +79,10 @@ export function encodeList(ordinals: Uint32Array): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** The ordinals of some lists, one after the other; those of list i count from `bases[i]`. */
+/** The ordinals of several lists, one after the other. Those of list i count from `bases[i]`. */
 export function decodeLists(lists: readonly Uint8Array[], bases: readonly number[]): Uint32Array {
-  const ordinals = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0)); // a byte each at least
+  // each takes a byte or more
+  const ordinals = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
   let count = 0;
   for (const [i, bytes] of lists.entries()) {
     let ordinal = bases[i]! - 1;

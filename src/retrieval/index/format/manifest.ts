@@ -2,59 +2,71 @@
  * The format of a token index on disk, version 1.
  *
  *     DIRECTORY/
- *       index.json                manifest: names all that belongs to the index; changes only by rename
- *       segments/000001/          passages that were added together; written once, named by the generation that did
- *         passages.deflate        {"id","title","text"} of each passage, compressed one by one (packed-passage.ts)
- *         offsets.u64             [passages + 1, 2]: first token and first byte (in passages.deflate) of each passage
- *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted (ids.ts)
- *         keys.f32                [tokens, dimension]: token keys, passage after passage (codec float32)
- *         codes.bin               the same, compressed (codec quantised, codec.ts)
- *         codes.u64               [passages + 1]: first byte of the codes of each passage (codec quantised)
- *         lists.bin, lists.u64    for each centroid the passages with a key of it (codec quantised, lists.ts)
- *         blocks.u32              CRC-32 of every block of 16 KiB of the files above, in the manifest's order
- *         deleted-000002.bits     a bit a passage, the lowest of a byte first: set where it was deleted or replaced, as of
- *                                 generation 2; missing where none was
- *         journal                 only while the segment is being built (growing-files.ts)
- *       codebooks/000001/         what codes are made of (codec quantised, codec.ts)
- *         axes.f32                [dimension, dimension]
+ *       index.json                manifest: names all files of the index; replaced by rename only
+ *       segments/000001/          passages written together; named by their generation, never changed
+ *         passages.deflate        {"id","title","text"} of each passage, compressed one by one
+ *                                 (packed-passage.ts)
+ *         offsets.u64             [passages + 1, 2]: first token of each passage, and its first byte
+ *                                 in passages.deflate
+ *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted
+ *                                 (id-hashes.ts)
+ *         keys.f32                [tokens, dimension]: token keys in order (codec float32)
+ *         codes.bin               compressed token keys in order (codec quantised, codec.ts)
+ *         codes.u64               [passages + 1]: first byte of the codes of each passage
+ *                                 (codec quantised)
+ *         lists.bin, lists.u64    for each centroid, the passages with a key of it
+ *                                 (codec quantised, lists.ts)
+ *         blocks.u32              CRC-32 of every block of 16 KiB of the files above, in the order
+ *                                 of the manifest
+ *         deleted-000002.bits     a bit for each passage, lowest bit of a byte first: set if the
+ *                                 passage is deleted or replaced, as of generation 2; absent if
+ *                                 none is
+ *         journal                 during a build only (growing-files.ts)
+ *       codebooks/000001/         the codebook (codec quantised, codec.ts)
+ *         axes.f32                [dimension, dimension]: the OPQ rotation
  *         centroids.f32           [centroids, dimension]
- *         parts.u8                [centroids]
- *         long.f32, short.f32     [parts, 256, width]: tables of residuals in many parts and in few
+ *         parts.u8                [centroids]: subquantisers of each centroid
+ *         long.f32, short.f32     [subquantisers, 256, width]: codewords of long and short residuals
  *         ratios.f32              [256]
- *         journal                 from what it was learned; only until the index is whole
- *       writer.*.lock             only while somebody writes (lock.ts)
+ *         journal                 the input of the codebook; until the index is complete
+ *       writer.*.lock             during a change only (lock.ts)
  *
- * Numbers are little-endian. The ordinal of a passage is its position in the concatenation of the segments.
+ * Numbers are little-endian. The ordinal of a passage is its position in the concatenation of the
+ * segments.
  *
- * A change writes new segments beside the old, makes them durable, and renames a manifest of the next generation into
- * place; only then is anything deleted. So the directory always holds one whole index, the old or the new, and readers
- * that opened the old one finish on their open files. Whatever the manifest does not name is the rest of an interrupted
- * change: the next writer goes on with it or removes it.
+ * A change writes new segments beside the old ones, makes them durable, and renames a manifest of
+ * the next generation into place. Only then does it delete files. So the directory always holds one
+ * complete index, and readers that opened the previous one finish with their open files. Files that
+ * the manifest does not name belong to an interrupted change: the next writer resumes that change
+ * or removes them.
  *
- * How this grows without a new version: a codec is a name with its own parameters, and brings its own files to the
- * segments; `files` lists whatever there is. An unknown codec or version is refused, never guessed at.
+ * New codecs need no new version: a codec is a name with parameters and its own files in the
+ * segments. A reader rejects an unknown codec or version.
  */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
-import { InputError } from "../../../io/errors.ts";
+import { InputError, systemProblem } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
 import type { Bits } from "../../codec/codec.ts";
 import { isMissing } from "./storage.ts";
 
-/** What an index says of the model whose keys it holds. */
+/** Describes the model whose keys an index holds, and how it encoded them. */
 export interface IndexHeader {
-  /** Identifies the weights that made the keys: only questions of the same model can search them. */
+  /** Identifies the weights of the model. Only questions of the same model can search the index. */
   readonly fingerprint: string;
-  /** Numbers a token key. */
+  /** Values of a token key. */
   readonly dimension: number;
-  /** Longer passages were cut. */
+  /** Longer passages are cut to this number of tokens. */
   readonly maxPassageTokens: number;
-  /** The share of each passage's tokens that have keys (token-filter.ts); absent where all have. */
+  /**
+   * The share of each passage's tokens that have keys (the option `keepRatio`, token-pruning.ts).
+   * Absent if all have.
+   */
   readonly keepTokens?: number | undefined;
-  /** How texts were put before they were encoded, e.g. `{ passage: "title: {title} context: {text}" }`. */
+  /** The templates of the encoded texts, e.g. `{ passage: "title: {title} context: {text}" }`. */
   readonly prompts: Readonly<Record<string, string>>;
 }
 
@@ -67,15 +79,15 @@ export interface SegmentRecord {
   readonly name: string;
   readonly passages: number;
   readonly tokens: number;
-  /** The greatest Euclidean length of a key: bounds the rounding of float32 products. */
+  /** The greatest Euclidean length of a key. It bounds the rounding error of float32 products. */
   readonly longestKey: number;
   readonly files: Readonly<Record<string, FileRecord>>;
-  /** Which passages do not count any more. The counts above include them. */
+  /** The deleted passages. The counts above include them. */
   readonly deleted?: DeletedRecord | undefined;
 }
 
 export interface DeletedRecord extends FileRecord {
-  /** The name of the file: another one at every change. */
+  /** The name of the file; each change writes a new one. */
   readonly file: string;
   readonly passages: number;
   readonly tokens: number;
@@ -84,7 +96,7 @@ export interface DeletedRecord extends FileRecord {
 export interface QuantisedCodec {
   readonly name: "quantised";
   readonly bits: Bits;
-  /** The directory of the codebook. */
+  /** The name of the codebook's folder. */
   readonly codebook: string;
   readonly files: Readonly<Record<string, FileRecord>>;
 }
@@ -99,11 +111,14 @@ export interface ShardRecord {
 export interface Manifest {
   readonly format: "reatt-index";
   readonly version: 1;
-  /** 1 for the first whole state of the index, one more with every change. */
+  /** 1 for the first generation of the index; each change adds 1. */
   readonly generation: number;
   readonly header: IndexHeader;
   readonly codec: CodecRecord;
-  /** Of an index of every `count`-th window of a corpus, from window `index` on (from 0). */
+  /**
+   * Set for a shard: an index of every `count`-th window of a corpus, from window `index` (from
+   * 0).
+   */
   readonly shard?: ShardRecord | undefined;
   readonly segments: readonly SegmentRecord[];
 }
@@ -113,7 +128,7 @@ const files = z.record(
   z.string().regex(/^\w+\.\w+$/),
   z.strictObject({ bytes: count, crc32: count }),
 );
-/** The name of a directory, and nothing that leads out of the index. */
+/** Digits only, so that a name cannot lead out of the index. */
 const directoryName = z.string().regex(/^\d{6,}$/);
 
 const schema: z.ZodType<Manifest> = z.strictObject({
@@ -165,26 +180,34 @@ export const segmentPath = (directory: string, name: string): string =>
 export const codebookPath = (directory: string, name: string): string =>
   join(directory, "codebooks", name);
 
-/** The name of the segment, and of the codebook, that a generation writes. */
+/** The name of the segment and of the codebook that a generation writes. */
 export const segmentName = (generation: number): string => String(generation).padStart(6, "0");
 
-/** Makes `manifest` the state of the index, in one step. */
+/** Makes `manifest` the current generation of the index, in one step. */
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
   const text = JSON.stringify({ ...manifest, checksum: checksumOf(manifest) }, undefined, 2);
   await replaceFile(manifestPath(directory), (file) => file.writeFile(`${text}\n`));
 }
 
-/** The manifest of the index in `directory`, or undefined where there is none. Throws `InputError` where it is damaged. */
+/**
+ * Reads the manifest of the index in `directory`; undefined if there is none.
+ *
+ * @throws {InputError} if the manifest is damaged
+ */
 export async function findManifest(directory: string): Promise<Manifest | undefined> {
   const path = manifestPath(directory);
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (isMissing(error)) return undefined;
-    throw unusable(path, "a readable index", (error as Error).message, error);
+    throw unusable(path, "a readable index", systemProblem(error), error);
   });
   return text === undefined ? undefined : parseManifest(path, text);
 }
 
-/** The manifest of the index in `directory`. Throws `InputError` where there is none or it is damaged. */
+/**
+ * Reads the manifest of the index in `directory`.
+ *
+ * @throws {InputError} if there is none or it is damaged
+ */
 export async function readManifest(directory: string): Promise<Manifest> {
   const manifest = await findManifest(directory);
   if (manifest) return manifest;
@@ -220,7 +243,7 @@ function parseObject(path: string, text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Of the compact form, which does not depend on white space. */
+/** The checksum of the compact JSON, which does not depend on white space. */
 const checksumOf = (manifest: object): number => crc32(JSON.stringify(manifest));
 
 const unusable = (path: string, expected: string, got: string, cause?: unknown): InputError =>

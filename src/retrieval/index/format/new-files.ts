@@ -1,4 +1,4 @@
-/** Writes the files of a segment that are made in one go, and completes a segment with the checksums of all its files. */
+/** Writes complete files of a segment, and finishes a segment with the checksums of its files. */
 
 import { open } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,9 @@ import { writeAt } from "./storage.ts";
 
 export const BLOCK_CHECKSUMS = "blocks.u32";
 
-/** Writes the parts one after the other, durably, and returns the checksum of the whole. */
+/**
+ * Writes the parts one after the other, makes them durable, and returns the checksum of the file.
+ */
 export async function writeParts(
   path: string,
   parts: AsyncIterable<ArrayBufferView> | Iterable<ArrayBufferView>,
@@ -29,7 +31,10 @@ export async function writeParts(
   return checksum;
 }
 
-/** Adds the file of block checksums. Returns what the manifest says of the files, in the order of `checksums`. */
+/**
+ * Writes the file of block checksums. Returns the records of all files, in the order of
+ * `checksums`.
+ */
 export async function completeSegment(
   path: string,
   checksums: Readonly<Record<string, RunningChecksum>>,

@@ -1,4 +1,7 @@
-/** A passage as an index keeps it: its JSON, compressed on its own (RFC 1951), so that any one can be read by position. */
+/**
+ * The stored form of a passage: its JSON, compressed on its own (RFC 1951), so that each passage
+ * can be read by position.
+ */
 
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Passage } from "../../../text/passage.ts";

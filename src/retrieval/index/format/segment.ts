@@ -1,4 +1,4 @@
-/** Reads one segment of an index, by position. The layout is in manifest.ts. */
+/** Reads a segment of an index by position. manifest.ts has the layout. */
 
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { Passage } from "../../../text/passage.ts";
 import type { KeyDecoder } from "../../codec/codec.ts";
 import { type Awaitable, chain } from "./awaitable.ts";
 import { BLOCK_BYTES, type BlockCache, type CheckedFile, checkedFile } from "./blocks.ts";
-import { findOrdinals } from "./ids.ts";
+import { findOrdinals } from "./id-hashes.ts";
 import type { SegmentRecord } from "./manifest.ts";
 import { BLOCK_CHECKSUMS } from "./new-files.ts";
 import { unpackPassage } from "./packed-passage.ts";
@@ -19,30 +19,38 @@ const ROW_BYTES = 16; // two uint64
 export interface Segment extends AsyncDisposable {
   readonly record: SegmentRecord;
   isAlive(ordinal: number): boolean;
-  /** The first token of each of `count` passages from `first` on, and the one after the last: [count + 1]. */
+  /**
+   * The first token of each of `count` passages from `first`, and the end of the last: [count +
+   * 1].
+   */
   tokenStarts(first: number, count: number): Awaitable<number[]>;
-  /** The keys of `count` passages from `first` on, as the codec has them. */
+  /** The encoded keys of `count` passages from `first`. */
   codes(first: number, count: number): Awaitable<Uint8Array>;
-  /** [tokens, dimension] of the same. */
+  /** The decoded keys of `count` passages from `first`: [tokens, dimension]. */
   keys(first: number, count: number): Promise<Float32Array>;
-  /** As it lies on disk (packed-passage.ts). */
+  /** The stored form of a passage (packed-passage.ts). */
   packedPassage(ordinal: number): Promise<Uint8Array>;
   passage(ordinal: number): Promise<Passage>;
-  /** The ordinal of the passage with this id, if the segment has one. */
+  /** The ordinal of the passage with this id; undefined if the segment has none. */
   find(id: string): Promise<number | undefined>;
-  /** The coded list of the passages with a key of this centroid (lists.ts). Only in a compressed index. */
+  /**
+   * The encoded list of the passages with a key of this centroid (lists.ts). Compressed indexes
+   * only.
+   */
   list(centroid: number): Awaitable<Uint8Array>;
 }
 
 export interface SegmentOptions {
   readonly decoder: KeyDecoder;
-  /** Keeps blocks in memory. Without one, what is read again is read from the disk again. */
+  /** Keeps blocks in memory. Without it, every read goes to the disk. */
   readonly cache?: BlockCache | undefined;
 }
 
 /**
- * Opens the files of a segment and checks their sizes; contents are checked as they are read.
- * Throws `InputError` where a file has another size, and the system's error where it is missing.
+ * Opens the files of a segment and checks their sizes. Contents are checked when they are read. A
+ * missing file causes the error of the system.
+ *
+ * @throws {InputError} if a file has another size
  */
 export async function openSegment(
   path: string,
@@ -55,7 +63,8 @@ export async function openSegment(
   };
   try {
     const checked = await openFiles(path, record, handles);
-    const known = new Map<string, CheckedFile>(); // to the cache, a file that is opened again is another
+    // the cache would treat a second `over` as another file
+    const known = new Map<string, CheckedFile>();
     const files = (name: string): CheckedFile => {
       const file = known.get(name) ?? cache?.over(checked(name)) ?? checked(name);
       known.set(name, file);
@@ -70,34 +79,25 @@ export async function openSegment(
   }
 }
 
+type Files = (name: string) => CheckedFile;
+
 function readers(
-  files: (name: string) => CheckedFile,
+  files: Files,
   decoder: KeyDecoder,
 ): Omit<Segment, "record" | "isAlive" | typeof Symbol.asyncDispose> {
   const passages = files("passages.deflate");
   const offsets = files("offsets.u64");
   const ids = files("ids.u64");
   const keys = files(decoder.file);
-  const tokenStarts = (first: number, count: number): Awaitable<number[]> =>
+  const tokenStarts: Segment["tokenStarts"] = (first, count) =>
     chain(offsets.read(first * ROW_BYTES, (count + 1) * ROW_BYTES), (bytes) => {
       const starts = integers(bytes);
       return Array.from({ length: count + 1 }, (_, i) => starts[2 * i]!);
     });
-  /** The first byte of the first passage's codes, and the one after the last's. */
-  const codeBounds = (first: number, count: number): Awaitable<readonly [number, number]> => {
-    const { tokenBytes } = decoder;
-    if (tokenBytes === undefined)
-      return chain(files("codes.u64").read(first * 8, (count + 1) * 8), (bytes) => {
-        const starts = integers(bytes);
-        return [starts[0]!, starts[count]!];
-      });
-    return chain(tokenStarts(first, count), (starts) => [
-      tokenBytes * starts[0]!,
-      tokenBytes * starts[count]!,
-    ]);
-  };
-  const codes = (first: number, count: number): Awaitable<Uint8Array> =>
-    chain(codeBounds(first, count), ([start, end]) => keys.read(start, end - start));
+  const codes: Segment["codes"] = (first, count) =>
+    chain(codeBounds(files, decoder, tokenStarts, first, count), ([start, end]) =>
+      keys.read(start, end - start),
+    );
   const packedPassage = async (ordinal: number): Promise<Uint8Array> => {
     const bounds = integers(await offsets.read(ordinal * ROW_BYTES, 2 * ROW_BYTES));
     return passages.read(bounds[1]!, bounds[3]! - bounds[1]!);
@@ -125,6 +125,25 @@ function readers(
   };
 }
 
+/** The first byte of the codes of passage `first`, and the end of those of the last of `count`. */
+function codeBounds(
+  files: Files,
+  { tokenBytes }: KeyDecoder,
+  tokenStarts: Segment["tokenStarts"],
+  first: number,
+  count: number,
+): Awaitable<readonly [number, number]> {
+  if (tokenBytes === undefined)
+    return chain(files("codes.u64").read(first * 8, (count + 1) * 8), (bytes) => {
+      const starts = integers(bytes);
+      return [starts[0]!, starts[count]!];
+    });
+  return chain(tokenStarts(first, count), (starts) => [
+    tokenBytes * starts[0]!,
+    tokenBytes * starts[count]!,
+  ]);
+}
+
 async function openFiles(
   path: string,
   record: SegmentRecord,
@@ -147,7 +166,7 @@ async function openFiles(
   };
 }
 
-/** The bits of deleted passages; none where no passage was deleted. */
+/** The bits of the deleted passages; empty if none is deleted. */
 export async function readDeleted(path: string, { deleted }: SegmentRecord): Promise<Uint8Array> {
   if (!deleted) return new Uint8Array();
   const file = join(path, deleted.file);
@@ -157,7 +176,9 @@ export async function readDeleted(path: string, { deleted }: SegmentRecord): Pro
   return bits;
 }
 
-/** The checksums of every file's blocks. They are small (a 4,000th of the files) and stay in memory. */
+/**
+ * Reads the block checksums of all files. They stay in memory: a 4,000th of the size of the files.
+ */
 async function readChecksums(
   path: string,
   record: SegmentRecord,
@@ -179,7 +200,7 @@ async function readChecksums(
   return checksums;
 }
 
-/** uint64 that are below 2^53, without a BigInt for each: a search reads thousands of positions. */
+/** Converts uint64 values below 2^53 without a BigInt for each: a search reads thousands. */
 function integers(data: Uint8Array): Float64Array {
   const words = new Uint32Array(data.buffer, data.byteOffset, data.length / 4);
   const values = new Float64Array(words.length / 2);

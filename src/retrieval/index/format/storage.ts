@@ -1,9 +1,9 @@
-/** Reading and writing by position, and what to say when a disk refuses. */
+/** Reads and writes files by position, and converts errors of the system to InputError. */
 
 import type { FileHandle } from "node:fs/promises";
-import { InputError } from "../../../io/errors.ts";
+import { InputError, systemProblem } from "../../../io/errors.ts";
 
-/** Writes all of `data` at `position`; a single write may do less. */
+/** Writes all of `data` at `position`; a single system call can write less. */
 export async function writeAt(file: FileHandle, data: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < data.length; ) {
     const { bytesWritten } = await file.write(data, done, data.length - done, position + done);
@@ -11,9 +11,10 @@ export async function writeAt(file: FileHandle, data: Uint8Array, position: numb
   }
 }
 
-/** Reads up to `length` bytes from `position`: fewer only where the file ends. */
+/** Reads up to `length` bytes from `position`; fewer only at the end of the file. */
 export async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(length); // starts at byte 0 of its own memory: typed arrays can lie over it
+  // its own memory from byte 0, so that typed arrays can view it
+  const buffer = Buffer.allocUnsafeSlow(length);
   let done = 0;
   while (done < length) {
     const { bytesRead } = await file.read(buffer, done, length - done, position + done);
@@ -23,16 +24,21 @@ export async function readAt(file: FileHandle, position: number, length: number)
   return done === length ? buffer : buffer.subarray(0, done);
 }
 
-const WRITE_REMEDIES: Record<string, string> = {
-  ENOSPC: "free some space and run it again: it goes on where it stopped",
-  EDQUOT: "free some space and run it again: it goes on where it stopped",
-  EFBIG: "raise the limit of the file size and run it again: it goes on where it stopped",
+const RESUME = "and run it again: it continues where it stopped";
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOSPC: `free some space ${RESUME}`,
+  EDQUOT: `free some space ${RESUME}`,
+  EFBIG: `raise the limit of the file size ${RESUME}`,
   EACCES: "choose a directory that you may write",
   EPERM: "choose a directory that you may write",
   EROFS: "choose a directory that you may write",
 };
 
-/** Runs `work`; where the system refuses, throws `InputError` that names `directory`, instead of the system's error. */
+/**
+ * Runs `work`, which writes to `directory`.
+ *
+ * @throws {InputError} for an error of the operating system
+ */
 export async function writing<Result>(
   directory: string,
   work: () => Promise<Result>,
@@ -40,29 +46,30 @@ export async function writing<Result>(
   try {
     return await work();
   } catch (cause) {
-    const { code, path } = cause as NodeJS.ErrnoException;
     if (!isSystemError(cause)) throw cause;
+    const { code, path } = cause;
     throw new InputError(
       {
         where: path ?? directory,
         expected: "to be able to write the index",
-        got: cause.message,
-        remedy:
-          WRITE_REMEDIES[code!] ??
-          "see that the disk is there and that nobody else changes the directory",
+        got: systemProblem(cause),
+        remedy: REMEDIES[code!] ?? "check the disk, and that no other program changes the index",
       },
       { cause },
     );
   }
 }
 
-/** True of errors of the operating system: those of files have a code such as `ENOENT` and a `syscall`. */
+/**
+ * True for errors of the operating system. Those of files have a `code` such as `ENOENT` and a
+ * `syscall`.
+ */
 export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && "syscall" in error && "code" in error;
 
 export const isMissing = (error: unknown): boolean =>
   isSystemError(error) && error.code === "ENOENT";
 
-/** True where something cannot be removed because it is open, or because of a file in it that is. */
+/** True if something cannot be removed because it, or a file in it, is open. */
 export const isInUse = (error: unknown): boolean =>
   isSystemError(error) && (error.code === "EBUSY" || error.code === "ENOTEMPTY");

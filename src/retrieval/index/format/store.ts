@@ -1,102 +1,81 @@
-/** The segments of an index as one: passages and token keys by ordinal, read from disk. */
+/** The segments of an index as one store: passages and token keys by ordinal, read from disk. */
 
 import type { Passage } from "../../../text/passage.ts";
 import { type Awaitable, chain, together } from "./awaitable.ts";
 import { decodeLists } from "./lists.ts";
 import type { Segment } from "./segment.ts";
 
-/** Tokens whose scores are computed at once: keys and scores of a question stay in a processor's cache. */
+/** Tokens in a piece. Keys and scores of a piece fit in the cache of a processor. */
 export const PIECE_TOKENS = 16_384;
 
-/** The keys of some passages. */
+/** The keys of consecutive or gathered passages. */
 export interface KeyPiece {
-  /** Of the passages, ascending. */
+  /** The ordinals of the passages. */
   readonly ordinals: Uint32Array;
-  /** First token of each passage within the piece, and the end of the last: [passages + 1]. */
+  /** The first token of each passage in the piece, and the end of the last: [passages + 1]. */
   readonly starts: Uint32Array;
   /** [tokens, dimension] */
   readonly keys: Float32Array;
 }
 
-/** What a search engine may ask of an index. */
+/** What a search engine reads of an index. */
 export interface KeyStore {
   readonly dimension: number;
-  /** Ordinals are below this; deleted passages keep theirs. */
+  /** All ordinals are below this value. Deleted passages keep their ordinals. */
   readonly ordinalCount: number;
-  /** Of deleted passages, too. */
+  /** Keys of all passages, deleted ones included. */
   readonly keyCount: number;
   /** The greatest Euclidean length of a key. */
   readonly longestKey: number;
   /**
-   * All keys in order, in pieces of about 16,000 tokens, from the piece numbered `from` on; the next is read while the
-   * caller works on one.
+   * All keys in order, in pieces of about 16,000 tokens, from piece number `from`. The next piece
+   * is read while the caller works on one.
    */
   pieces(options?: {
     readonly from?: number;
     readonly signal?: AbortSignal | undefined;
   }): AsyncGenerator<KeyPiece>;
-  /** [tokens, dimension] of one passage. */
+  /** The keys of one passage: [tokens, dimension]. */
   keys(ordinal: number): Promise<Float32Array>;
 }
 
 export interface PassageStore extends KeyStore {
   readonly passageCount: number;
   readonly tokenCount: number;
-  /** False of deleted passages. */
+  /** False for deleted passages. */
   isAlive(ordinal: number): boolean;
   passage(ordinal: number): Promise<Passage>;
   find(id: string): Promise<number | undefined>;
-  /** The keys of each of some passages as the codec has them. */
+  /** The encoded keys of each passage. */
   codes(ordinals: Uint32Array): Awaitable<Uint8Array[]>;
-  /** The ordinals of the passages that have a key of this centroid, ascending. Only in a compressed index. */
+  /**
+   * The ordinals of the passages with a key of this centroid, ascending. Compressed indexes only.
+   */
   list(centroid: number): Awaitable<Uint32Array>;
 }
 
 interface PieceRange {
   readonly segment: Segment;
-  /** In the segment. */
+  /** Ordinal in the segment. */
   readonly firstPassage: number;
   readonly passages: number;
-  /** Ordinal of the segment's first passage in the index. */
+  /** Ordinal in the index of the first passage of the segment. */
   readonly base: number;
 }
 
 export function openStore(segments: readonly Segment[], dimension: number): PassageStore {
-  const bases: number[] = [];
-  let ordinalCount = 0;
-  for (const { record } of segments) {
-    bases.push(ordinalCount);
-    ordinalCount += record.passages;
-  }
+  const { counts, bases } = countPassages(segments);
   const locate = (ordinal: number): [Segment, number] => {
     const i = lastAtMost(bases.length, (i) => bases[i]!, ordinal);
     return [segments[i]!, ordinal - bases[i]!];
   };
-  let plan: Promise<PieceRange[]> | undefined;
+  let ranges: Promise<PieceRange[]> | undefined;
   return {
     dimension,
-    ordinalCount,
-    keyCount: segments.reduce((sum, { record }) => sum + record.tokens, 0),
-    passageCount: segments.reduce(
-      (sum, { record }) => sum + record.passages - (record.deleted?.passages ?? 0),
-      0,
-    ),
-    tokenCount: segments.reduce(
-      (sum, { record }) => sum + record.tokens - (record.deleted?.tokens ?? 0),
-      0,
-    ),
-    longestKey: segments.reduce((longest, { record }) => Math.max(longest, record.longestKey), 0),
+    ...counts,
     async *pieces({ from = 0, signal } = {}) {
-      plan ??= planPieces(segments, bases);
-      const ranges = (await plan).slice(from);
-      let next = ranges[0] && readPiece(ranges[0]);
-      for (let i = 1; next; i++) {
-        const piece = await next;
-        signal?.throwIfAborted();
-        next = ranges[i] && readPiece(ranges[i]!);
-        next?.catch(() => {}); // seen when it is awaited, unless the caller leaves before
-        yield piece;
-      }
+      ranges ??= planPieces(segments, bases);
+      yield* readPieces((await ranges).slice(from), signal);
     },
     isAlive(ordinal) {
       const [segment, local] = locate(ordinal);
@@ -131,6 +110,42 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
   };
 }
 
+type StoreCounts = Pick<
+  PassageStore,
+  "ordinalCount" | "keyCount" | "passageCount" | "tokenCount" | "longestKey"
+>;
+
+/** Sums over all segments, and the ordinal of the first passage of each segment. */
+function countPassages(segments: readonly Segment[]): { counts: StoreCounts; bases: number[] } {
+  const bases: number[] = [];
+  const counts = { ordinalCount: 0, keyCount: 0, passageCount: 0, tokenCount: 0, longestKey: 0 };
+  for (const { record } of segments) {
+    const { passages, tokens, deleted } = record;
+    bases.push(counts.ordinalCount);
+    counts.ordinalCount += passages;
+    counts.keyCount += tokens;
+    counts.passageCount += passages - (deleted?.passages ?? 0);
+    counts.tokenCount += tokens - (deleted?.tokens ?? 0);
+    counts.longestKey = Math.max(counts.longestKey, record.longestKey);
+  }
+  return { counts, bases };
+}
+
+/** Reads the next piece while the caller works on one. */
+async function* readPieces(
+  ranges: readonly PieceRange[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<KeyPiece> {
+  let next = ranges[0] && readPiece(ranges[0]);
+  for (let i = 1; next; i++) {
+    const piece = await next;
+    signal?.throwIfAborted();
+    next = ranges[i] && readPiece(ranges[i]!);
+    next?.catch(() => {}); // the await above throws it, unless the caller stops before
+    yield piece;
+  }
+}
+
 async function readPiece({ segment, firstPassage, passages, base }: PieceRange): Promise<KeyPiece> {
   const tokens = await segment.tokenStarts(firstPassage, passages);
   const start = tokens[0]!;
@@ -141,7 +156,10 @@ async function readPiece({ segment, firstPassage, passages, base }: PieceRange):
   };
 }
 
-/** The last of `count` ascending values that is at most `limit`, -1 where none is. */
+/**
+ * The position of the last of `count` ascending values that is at most `limit`; -1 if there is
+ * none.
+ */
 function lastAtMost(count: number, value: (i: number) => number, limit: number): number {
   let low = 0;
   let high = count;
@@ -153,9 +171,11 @@ function lastAtMost(count: number, value: (i: number) => number, limit: number):
   return low - 1;
 }
 
-const PLAN_PASSAGES = 65_536; // a MB of offsets at a time
+const PLAN_PASSAGES = 65_536; // 1 MB of offsets
 
-/** Cuts the passages into runs of at most `PIECE_TOKENS` tokens, one passage at least. */
+/**
+ * Cuts the passages into ranges of at most `PIECE_TOKENS` tokens, with at least one passage each.
+ */
 async function planPieces(
   segments: readonly Segment[],
   bases: readonly number[],

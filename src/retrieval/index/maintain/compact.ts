@@ -1,18 +1,44 @@
-/** Tends an index as a whole: compaction, and joining shards that were built apart. */
+/** Compaction of an index, and merging of shards. */
 
 import { InputError } from "../../../io/errors.ts";
 import { type Bits, checkBits, float32Decoder } from "../../codec/codec.ts";
 import { readCodec } from "../format/codebook-file.ts";
 import { type Manifest, readManifest, segmentPath } from "../format/manifest.ts";
+import { openSegments } from "../format/snapshot.ts";
 import { writing } from "../format/storage.ts";
 import { type BuildProgress, compressWhole } from "../write/build.ts";
-import { copySegments, openSegments, windowsOf } from "../write/copy.ts";
-import { changeIndex, stageName } from "../write/transaction.ts";
-import { checkHeader, existing } from "./update.ts";
+import { copySegments, passageRanges } from "../write/copy.ts";
+import { runTransaction, stageName } from "../write/transaction.ts";
+import { checkHeader, requireManifest } from "./update.ts";
 
 /**
- * Writes the living passages of all segments to one: what was deleted or replaced takes no more space, and a search opens
- * fewer files. The order of the passages stays, their ordinals close up. Does nothing where there is nothing to gain.
+ * Writes the passages of all segments to one segment. Deleted and replaced passages then take no
+ * space, and a search opens fewer files.
+ *
+ * The order of the passages stays; their ordinals change if passages were deleted before them. Does
+ * nothing for an index of one segment without deletions. An open index keeps its generation.
+ *
+ * @throws {InputError} if there is no index, if the system refuses to write, or if another process
+ * writes the index
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { compactIndex, deletePassages, indexInfo, ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const passages = [
+ *   { id: "1", title: "Normandy", text: "Normandy is a region in France." },
+ *   { id: "2", title: "Oxygen", text: "Oxygen is a chemical element." },
+ * ];
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * await using _ = await model.index(passages, { directory });
+ * await deletePassages(["2"], { directory });
+ * console.log((await indexInfo(directory)).deletedPassages); // 1
+ * await compactIndex({ directory });
+ * console.log((await indexInfo(directory)).deletedPassages); // 0
+ * ```
  */
 export async function compactIndex({
   directory,
@@ -23,32 +49,56 @@ export async function compactIndex({
 }): Promise<void> {
   const { segments } = await readManifest(directory);
   if (segments.length <= 1 && !segments[0]?.deleted) return;
-  await changeIndex(directory, {}, async (current, name) => {
-    const manifest = existing(directory, current);
+  await runTransaction(directory, {}, async (current, name) => {
+    const manifest = requireManifest(directory, current);
     const codec = await readCodec(directory, manifest);
-    await using opened = await openSegments(
-      [{ directory, segments: manifest.segments }],
-      codec.decoder,
-    );
-    const runs = opened.segments.flatMap(windowsOf);
+    await using opened = await openSegments([{ directory, segments: manifest.segments }], codec);
+    const ranges = opened.segments.flatMap(passageRanges);
     const to = segmentPath(directory, name);
-    const segment = await writing(directory, () => copySegments(runs, to, codec, signal));
+    const segment = await writing(directory, () => copySegments(ranges, to, codec, signal));
     return { ...manifest, segments: [segment] };
   });
 }
 
 export interface MergeOptions {
-  /** Where the whole index will be. */
+  /** The folder of the merged index. */
   readonly directory: string;
-  /** Compresses the whole. */
+  /** Bits for each dimension of the merged index. Default: no compression. */
   readonly bits?: Bits | undefined;
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Joins the shards of a build. The result equals, byte by byte, what a single build would have made of the same keys.
- * Throws `InputError` where a shard is missing, comes twice, or is of another model.
+ * Joins the shards of a build to one index. The result equals, byte by byte, that of a single
+ * build.
+ *
+ * `shards` are the folders of the shards, in any order. They are not changed.
+ *
+ * @throws {InputError} if a shard is missing or given twice, if the shards belong to different
+ * models, or if `bits` does not fit the dimension
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { indexInfo, mergeShards, ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const passages = Array.from({ length: 600 }, (_, i) => ({
+ *   id: `${i}`,
+ *   title: "",
+ *   text: `Passage ${i}.`,
+ * }));
+ * const folder = await mkdtemp(join(tmpdir(), "reatt-"));
+ * const shards = [join(folder, "a"), join(folder, "b")];
+ * for (const [index, directory] of shards.entries()) {
+ *   await using _ = await model.index(passages, { directory, shard: { index, count: 2 } });
+ * }
+ * const directory = join(folder, "whole");
+ * await mergeShards(shards, { directory });
+ * console.log((await indexInfo(directory)).passages); // 600
+ * ```
  */
 export async function mergeShards(shards: readonly string[], options: MergeOptions): Promise<void> {
   const { directory, bits, signal } = options;
@@ -58,12 +108,12 @@ export async function mergeShards(shards: readonly string[], options: MergeOptio
   const float32 = { decoder: float32Decoder(header.dimension), codebook: undefined };
   await using opened = await openSegments(
     sources.map(({ directory, manifest: { segments } }) => ({ directory, segments })),
-    float32.decoder,
+    float32,
   );
-  const runs = interleave(opened.segments.map(windowsOf));
-  await changeIndex(directory, { mend: true }, async (_, name) => {
+  const ranges = interleave(opened.segments.map(passageRanges));
+  await runTransaction(directory, { replaceDamaged: true }, async (_, name) => {
     const to = segmentPath(directory, bits === undefined ? name : stageName(name));
-    const segment = await writing(directory, () => copySegments(runs, to, float32, signal));
+    const segment = await writing(directory, () => copySegments(ranges, to, float32, signal));
     if (bits === undefined) return { header, codec: { name: "float32" }, segments: [segment] };
     return compressWhole(segment, name, bits, { ...options, header });
   });
@@ -74,7 +124,7 @@ interface Source {
   readonly manifest: Manifest;
 }
 
-/** The shards in the order of their numbers. */
+/** The shards, ordered by number. */
 async function readShards(directories: readonly string[]): Promise<Source[]> {
   const sources = await Promise.all(
     directories.map(async (directory) => ({ directory, manifest: await readManifest(directory) })),
@@ -101,7 +151,7 @@ async function readShards(directories: readonly string[]): Promise<Source[]> {
   return ordered;
 }
 
-/** The first of each, the second of each, and so on. */
+/** The first item of each list, then the second of each, and so on. */
 const interleave = <T>(lists: readonly (readonly T[])[]): T[] =>
   Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, i) =>
     lists.flatMap((list) => list.slice(i, i + 1)),

@@ -1,4 +1,4 @@
-/** What an index says of itself, from its manifest alone. */
+/** Summarises an index from its manifest. */
 
 import { stat } from "node:fs/promises";
 import type { Bits } from "../../codec/codec.ts";
@@ -12,22 +12,41 @@ import {
 export interface IndexInfo {
   readonly generation: number;
   readonly header: IndexHeader;
-  /** Bits a dimension; 32 where keys are not compressed. */
+  /** Bits for each dimension; 32 if keys are not compressed. */
   readonly bits: Bits | 32;
-  /** Of a compressed index. */
+  /** The number of centroids of a compressed index. */
   readonly centroids?: number | undefined;
   readonly shard?: ShardRecord | undefined;
   readonly segments: number;
-  /** Alive. */
+  /** Passages that are not deleted. */
   readonly passages: number;
   readonly tokens: number;
-  /** That still take space: compaction frees it. */
+  /** Deleted passages that still take space; compaction removes them. */
   readonly deletedPassages: number;
-  /** Of all files. */
+  /** Size of all files. */
   readonly bytes: number;
 }
 
-/** Throws `InputError` where there is no index or its manifest is damaged. */
+/**
+ * Reads the manifest of the index in `directory`: model, size, compression and deletions. It reads
+ * no keys.
+ *
+ * @throws {InputError} if there is no index or its manifest is damaged
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { indexInfo, ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const passages = [{ id: "1", title: "Oxygen", text: "Oxygen is a chemical element." }];
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * await using _ = await model.index(passages, { directory });
+ * const { passages: count, bits, generation } = await indexInfo(directory);
+ * console.log(count, bits, generation); // 1 32 1
+ * ```
+ */
 export async function indexInfo(directory: string): Promise<IndexInfo> {
   const { generation, header, codec, shard, segments } = await readManifest(directory);
   const files = segments.flatMap(({ files, deleted }) => [

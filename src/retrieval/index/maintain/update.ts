@@ -1,4 +1,4 @@
-/** Changes an index passage by passage: add, replace, delete. Readers keep the state that they opened. */
+/** Updates of an index: adds, replaces and deletes passages. An open index keeps its generation. */
 
 import { join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
@@ -14,26 +14,28 @@ import {
 } from "../format/manifest.ts";
 import { recordOf, writeParts } from "../format/new-files.ts";
 import { openSegment, readDeleted, type Segment } from "../format/segment.ts";
+import { openSegments } from "../format/snapshot.ts";
 import { writing } from "../format/storage.ts";
 import { type BuildOptions, compressStage, openStage, writeSegment } from "../write/build.ts";
-import { copySegments, openSegments, windowsOf } from "../write/copy.ts";
-import { addedName, changeIndex, stageName } from "../write/transaction.ts";
+import { copySegments, passageRanges } from "../write/copy.ts";
+import { addedName, runTransaction, stageName } from "../write/transaction.ts";
 
-/** Bytes of id tables that are kept while ids are looked up. */
+/** Bytes of id tables that stay in memory during look-ups. */
 const CACHE_BYTES = 67_108_864;
 
 /**
- * Adds passages to the index in `directory`. A passage whose id is there already takes the place of the old one. The new
- * ones come last in the order of the index. Interrupted, the same call goes on where it stopped.
- * Throws `InputError` where there is no index, or one of another model.
+ * Adds passages to the index in `directory`, at the end of its order. A passage replaces an
+ * existing one with the same id. After an interruption, the same call resumes.
+ *
+ * @throws {InputError} if there is no index, or if another model or other options made it
  */
 export async function addPassages(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   options: Omit<BuildOptions, "bits" | "shard">,
 ): Promise<void> {
   const { directory, header, signal } = options;
-  await changeIndex(directory, {}, async (current, name) => {
-    const manifest = existing(directory, current);
+  await runTransaction(directory, {}, async (current, name) => {
+    const manifest = requireManifest(directory, current);
     checkHeader(directory, manifest.header, header);
     const codec = await readCodec(directory, manifest);
     const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
@@ -47,17 +49,17 @@ export async function addPassages(
           )
         : stage;
       await using segment = await openSegment(segmentPath(directory, added.name), added, codec);
-      const { segments } = await withoutIds(
+      const { segments } = await deleteIds(
         directory,
         manifest,
         name,
         codec.decoder,
         idsOf(segment),
       );
-      const joined = joinedTail(segments, added.passages);
-      await using tail = await openSegments([{ directory, segments: joined }], codec.decoder);
-      const runs = [...tail.segments, segment].flatMap(windowsOf);
-      const last = await copySegments(runs, segmentPath(directory, name), codec, signal);
+      const joined = tailToMerge(segments, added.passages);
+      await using tail = await openSegments([{ directory, segments: joined }], codec);
+      const ranges = [...tail.segments, segment].flatMap(passageRanges);
+      const last = await copySegments(ranges, segmentPath(directory, name), codec, signal);
       return {
         ...manifest,
         segments: [...segments.slice(0, segments.length - joined.length), last],
@@ -77,10 +79,11 @@ async function compressAdded(
 }
 
 /**
- * The last segments that become one with `added` new passages: as long as one is no larger than what comes after it. So
- * sizes at least double from the last segment to the first, there are log2(passages) at most, and a passage is copied as often.
+ * The last segments, which are merged with `added` new passages: as long as a segment is not larger
+ * than all after it. So sizes at least double from the last segment to the first, an index has at
+ * most log2(passages) segments, and a passage is copied as often.
  */
-function joinedTail(segments: readonly SegmentRecord[], added: number): SegmentRecord[] {
+function tailToMerge(segments: readonly SegmentRecord[], added: number): SegmentRecord[] {
   let size = added;
   let first = segments.length;
   for (; first > 0; first--) {
@@ -92,17 +95,42 @@ function joinedTail(segments: readonly SegmentRecord[], added: number): SegmentR
   return segments.slice(first);
 }
 
-/** Deletes the passages with these ids. Returns how many there were; unknown ids are passed over. */
+/**
+ * Deletes passages by id. Ids that the index does not have are ignored. The passages take space
+ * until `compactIndex`; an open index keeps its generation.
+ *
+ * @returns the number of deleted passages
+ * @throws {InputError} if there is no index, if the system refuses to write, or if another process
+ * writes the index
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { deletePassages, ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const passages = [
+ *   { id: "1", title: "Normandy", text: "Normandy is a region in France." },
+ *   { id: "2", title: "Oxygen", text: "Oxygen is a chemical element." },
+ * ];
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * await using before = await model.index(passages, { directory });
+ * console.log(await deletePassages(["2", "3"], { directory })); // 1
+ * await using after = await model.openIndex(directory);
+ * console.log(before.passageCount, after.passageCount); // 2 1
+ * ```
+ */
 export async function deletePassages(
   ids: AsyncIterable<string> | Iterable<string>,
   { directory }: { readonly directory: string },
 ): Promise<number> {
   let count = 0;
-  await changeIndex(directory, {}, async (current, name) => {
-    const manifest = existing(directory, current);
+  await runTransaction(directory, {}, async (current, name) => {
+    const manifest = requireManifest(directory, current);
     const { decoder } = await readCodec(directory, manifest);
     const { segments, deleted } = await writing(directory, () =>
-      withoutIds(directory, manifest, name, decoder, ids),
+      deleteIds(directory, manifest, name, decoder, ids),
     );
     count = deleted;
     return { ...manifest, segments };
@@ -110,40 +138,37 @@ export async function deletePassages(
   return count;
 }
 
-/** The segments of `manifest` without the passages of these ids. Segments that lose their last passage are left out. */
-async function withoutIds(
+/**
+ * The segments of `manifest` without the passages of these ids. Segments without remaining passages
+ * are omitted.
+ */
+async function deleteIds(
   directory: string,
   manifest: Manifest,
   name: string,
   decoder: KeyDecoder,
   ids: AsyncIterable<string> | Iterable<string>,
 ): Promise<{ segments: SegmentRecord[]; deleted: number }> {
-  const cache = new BlockCache(CACHE_BYTES);
-  const opened: Segment[] = [];
-  try {
-    for (const record of manifest.segments)
-      opened.push(
-        await openSegment(segmentPath(directory, record.name), record, { decoder, cache }),
-      );
-    const found = opened.map(() => new Set<number>());
-    for await (const id of ids)
-      for (const [i, segment] of opened.entries()) {
-        const ordinal = await segment.find(id);
-        if (ordinal !== undefined && segment.isAlive(ordinal)) found[i]!.add(ordinal);
-      }
-    const segments = [];
-    for (const [i, segment] of opened.entries())
-      segments.push(await withoutOrdinals(directory, segment, found[i]!, name));
-    return {
-      segments: segments.filter(({ passages, deleted }) => passages > (deleted?.passages ?? 0)),
-      deleted: found.reduce((sum, { size }) => sum + size, 0),
-    };
-  } finally {
-    await Promise.all(opened.map((segment) => segment[Symbol.asyncDispose]()));
-  }
+  await using opened = await openSegments([{ directory, segments: manifest.segments }], {
+    decoder,
+    cache: new BlockCache(CACHE_BYTES),
+  });
+  const found = opened.segments.map(() => new Set<number>());
+  for await (const id of ids)
+    for (const [i, segment] of opened.segments.entries()) {
+      const ordinal = await segment.find(id);
+      if (ordinal !== undefined && segment.isAlive(ordinal)) found[i]!.add(ordinal);
+    }
+  const segments = [];
+  for (const [i, segment] of opened.segments.entries())
+    segments.push(await markDeleted(directory, segment, found[i]!, name));
+  return {
+    segments: segments.filter(({ passages, deleted }) => passages > (deleted?.passages ?? 0)),
+    deleted: found.reduce((sum, { size }) => sum + size, 0),
+  };
 }
 
-async function withoutOrdinals(
+async function markDeleted(
   directory: string,
   segment: Segment,
   ordinals: ReadonlySet<number>,
@@ -171,8 +196,8 @@ async function* idsOf(segment: Segment): AsyncGenerator<string> {
     yield (await segment.passage(ordinal)).id;
 }
 
-/** The manifest of an index that must be there to be changed. */
-export function existing(directory: string, manifest: Manifest | undefined): Manifest {
+/** @throws {InputError} if there is no index to change */
+export function requireManifest(directory: string, manifest: Manifest | undefined): Manifest {
   if (manifest) return manifest;
   throw new InputError({
     where: directory,
@@ -182,7 +207,10 @@ export function existing(directory: string, manifest: Manifest | undefined): Man
   });
 }
 
-/** Keys of different models, or cut at different lengths, do not belong in one index. */
+/**
+ * @throws {InputError} if the headers differ: one index cannot hold keys of different models or
+ * options
+ */
 export function checkHeader(directory: string, of: IndexHeader, given: IndexHeader): void {
   for (const key of [
     "fingerprint",

@@ -1,20 +1,39 @@
-/** Reads every byte of an index and compares it with what was written. */
+/** Reads every byte of an index and compares checksums. */
 
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { systemProblem } from "../../../io/errors.ts";
 import { codebookPath, type FileRecord, readManifest, segmentPath } from "../format/manifest.ts";
 import { isSystemError, readAt } from "../format/storage.ts";
 
 const READ_BYTES = 4_194_304;
 
-/** A file of an index that is not as it was written. */
+/** A damaged file of an index. */
 export interface Damage {
   readonly path: string;
   readonly problem: string;
 }
 
-/** All damaged files of the index in `directory`. Throws `InputError` where the manifest itself cannot be used. */
+/**
+ * Reads all files of the index in `directory` and returns those that are damaged or missing.
+ *
+ * @param options `signal` stops the check
+ * @throws {InputError} if there is no index or its manifest is damaged
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { ReAtt, verifyIndex } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const passages = [{ id: "1", title: "Oxygen", text: "Oxygen is a chemical element." }];
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * await using _ = await model.index(passages, { directory });
+ * console.log(await verifyIndex(directory)); // []
+ * ```
+ */
 export async function verifyIndex(
   directory: string,
   { signal }: { signal?: AbortSignal | undefined } = {},
@@ -56,7 +75,7 @@ async function problemOf(
       await file.close();
     }
   } catch (error) {
-    if (isSystemError(error)) return error.message;
+    if (isSystemError(error)) return systemProblem(error);
     throw error;
   }
 }

@@ -1,11 +1,14 @@
-/** Builds a token index from a stream of passages. The format, and why a crash cannot break it, is in manifest.ts. */
+/**
+ * Builds a token index from a stream of passages. manifest.ts has the format, and why a crash
+ * leaves it complete.
+ */
 
 import { createHash } from "node:crypto";
 import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Bits, checkBits, float32Decoder } from "../../codec/codec.ts";
 import { findCodebook, type StoredCodebook, writeCodebook } from "../format/codebook-file.ts";
-import { IdTable } from "../format/ids.ts";
+import { IdHashTable } from "../format/id-hashes.ts";
 import {
   type IndexHeader,
   type SegmentRecord,
@@ -16,23 +19,34 @@ import { openSegment, type Segment } from "../format/segment.ts";
 import { writing } from "../format/storage.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
 import { type BuildPlan, openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
-import { changeIndex, type NextState, stageName } from "./transaction.ts";
+import { type IndexState, runTransaction, stageName } from "./transaction.ts";
 
-/** Passages that are encoded together and made durable together: some seconds of work, some 20 MB of keys. */
+/**
+ * Passages that are encoded and made durable together: some seconds of work, about 20 MB of keys.
+ */
 export const WINDOW = 512;
 
 export interface BuildOptions {
-  /** Where the index will be. One that is there already is replaced when the new one is whole. */
+  /** The folder of the index. An existing index is replaced when the new one is complete. */
   readonly directory: string;
   readonly header: IndexHeader;
-  /** The token keys of each passage, [tokens, dimension], one token at least. May say meanwhile how many are done. */
+  /**
+   * Encodes passages to token keys, [tokens, dimension] each, with at least one token. It can
+   * report the passages and tokens done so far.
+   */
   readonly encode: (
     passages: readonly Passage[],
     onProgress: (passages: number, tokens: number) => void,
   ) => Promise<readonly Float32Array[]>;
-  /** Compresses keys to so many bits a dimension; until all are there they take 4 bytes a dimension. Default: no compression. */
+  /**
+   * Bits for each dimension of a compressed key. Default: no compression. During the build, keys
+   * take 4 bytes a dimension.
+   */
   readonly bits?: Bits | undefined;
-  /** Takes only every `count`-th window of 512 passages, from window `index` on (from 0); maintain.ts joins the shards. */
+  /**
+   * Builds a shard: every `count`-th window of 512 passages, from window `index` (from 0).
+   * `mergeShards` joins the shards.
+   */
   readonly shard?: ShardRecord | undefined;
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -40,11 +54,13 @@ export interface BuildOptions {
 
 export interface BuildProgress {
   /**
-   * - `resumed`: an interrupted build left `passages` passages that need not be encoded again (once, at the start)
-   * - `diverged`: of these only the first `passages` are the same in this corpus; it goes on from there
-   * - `reused`, `encoded`: so many passages are done; those of a window that is interrupted are encoded again
-   * - `compressed`: so many passages are compressed, first those that an interrupted build left; 0 while a codebook is learned
-   * - `finished`: the new index has taken its place
+   * - `resumed`: an interrupted build left `passages` encoded passages (once, at the start)
+   * - `diverged`: only the first `passages` of these equal the corpus; the build continues from
+   * there
+   * - `reused`, `encoded`: `passages` are done; an interrupted window is encoded again
+   * - `compressed`: `passages` are compressed, including those of an interrupted build; 0 while a
+   * codebook is learned
+   * - `finished`: the new index has replaced the old one
    */
   readonly event: "resumed" | "diverged" | "reused" | "encoded" | "compressed" | "finished";
   readonly passages: number;
@@ -52,12 +68,15 @@ export interface BuildProgress {
 }
 
 /**
- * Encodes `passages` and writes them as the index in `directory`, in memory bounded by a window of 512 passages and
- * 24 bytes a passage for the ids.
+ * Encodes `passages` and writes them as the index in `directory`. Memory is bounded by a window of
+ * 512 passages, and 24 bytes a passage for the ids.
  *
- * Interrupted at any moment (`signal`, a crash, a full disk), the same call goes on where it stopped: passages already
- * encoded are read and compared, not encoded again, and what is compressed is not compressed again. Throws `InputError` for duplicate ids, an empty stream, a disk that
- * refuses, another writer; what was whole before stays whole.
+ * After an interruption (`signal`, a crash, a full disk) the same call resumes the build: passages
+ * that are encoded or compressed already are compared with the corpus and not processed again. An
+ * existing index stays complete until the new one replaces it.
+ *
+ * @throws {InputError} if there are no passages or duplicate ids, if the system refuses to write,
+ * or if another process writes the index
  */
 export async function buildIndex(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
@@ -66,13 +85,17 @@ export async function buildIndex(
   const { directory, header, bits, shard } = options;
   if (bits !== undefined) checkBits(bits, header.dimension);
   if (bits !== undefined && shard) throw compressedShard();
-  const { segments } = await changeIndex(directory, { mend: true }, async (_, name) => {
-    const written = bits === undefined ? name : stageName(name);
-    const segment = await writeSegment(segmentPath(directory, written), passages, options);
-    if (bits === undefined)
-      return { header, codec: { name: "float32" }, shard, segments: [segment] };
-    return { shard, ...(await compressWhole(segment, name, bits, options)) };
-  });
+  const { segments } = await runTransaction(
+    directory,
+    { replaceDamaged: true },
+    async (_, name) => {
+      const written = bits === undefined ? name : stageName(name);
+      const segment = await writeSegment(segmentPath(directory, written), passages, options);
+      if (bits === undefined)
+        return { header, codec: { name: "float32" }, shard, segments: [segment] };
+      return { shard, ...(await compressWhole(segment, name, bits, options)) };
+    },
+  );
   const { passages: count, tokens } = segments[0]!;
   options.onProgress?.({ event: "finished", passages: count, tokens });
 }
@@ -80,15 +103,15 @@ export async function buildIndex(
 type CompressOptions = Pick<BuildOptions, "directory" | "header" | "onProgress" | "signal">;
 
 /**
- * The state of an index whose only segment is `staged`, compressed with a codebook of its own. Goes on with what an interrupted
- * call for the same keys and bits left.
+ * The state of an index whose only segment is `staged`, compressed with its own codebook. Resumes
+ * an interrupted call with the same keys and bits.
  */
 export function compressWhole(
   staged: SegmentRecord,
   name: string,
   bits: Bits,
   options: CompressOptions,
-): Promise<NextState> {
+): Promise<IndexState> {
   const { directory, header } = options;
   return writing(directory, async () => {
     await using stage = await openStage(directory, staged, header.dimension);
@@ -115,7 +138,7 @@ async function codebookFor(
   return { codec: await writeCodebook(directory, name, codebook, plan), codebook };
 }
 
-/** The float32 keys of a segment that is to be compressed. */
+/** Opens the float32 segment that is to be compressed. */
 export const openStage = (
   directory: string,
   staged: SegmentRecord,
@@ -138,7 +161,7 @@ export const compressStage = (
     signal,
   );
 
-/** Encodes passages and writes them to `path` as float32 keys, or goes on where that was interrupted. */
+/** Encodes passages and writes them to `path` as float32 keys, or resumes an interrupted call. */
 export async function writeSegment(
   path: string,
   passages: AsyncIterable<Passage> | Iterable<Passage>,
@@ -160,22 +183,22 @@ async function writeWindows(
     windows: number,
     more = { passages: 0, tokens: 0 },
   ) => {
-    const { passages, tokens } = writer.checkpoints[windows - 1] ?? { passages: 0, tokens: 0 };
+    const { passages, tokens } = writer.resumePoints[windows - 1] ?? { passages: 0, tokens: 0 };
     onProgress?.({ event, passages: passages + more.passages, tokens: tokens + more.tokens });
   };
   const divergeAfter = async (windows: number) => {
     await writing(directory, () => writer.rewind(windows));
     report("diverged", windows);
   };
-  const ids = new IdTable();
+  const ids = new IdHashTable();
   const digest = createHash("sha256");
   let windows = 0;
-  if (writer.checkpoints.length > 0) report("resumed", writer.checkpoints.length);
-  for await (const window of windowsOf(passages, shard, signal)) {
-    await claimIds(ids, window, windows * WINDOW, writer);
+  if (writer.resumePoints.length > 0) report("resumed", writer.resumePoints.length);
+  for await (const window of readWindows(passages, shard, signal)) {
+    await checkIds(ids, window, windows * WINDOW, writer);
     for (const { id, title, text } of window) digest.update(JSON.stringify([id, title, text]));
     const soFar = digest.copy().digest("hex");
-    const known = writer.checkpoints[windows];
+    const known = writer.resumePoints[windows];
     if (known && known.digest !== soFar) await divergeAfter(windows);
     if (known?.digest === soFar) {
       report("reused", ++windows);
@@ -189,14 +212,18 @@ async function writeWindows(
     await writing(directory, () => writer.append(window, keys, soFar));
     report("encoded", ++windows);
   }
-  if (writer.checkpoints.length > windows) await divergeAfter(windows);
+  if (writer.resumePoints.length > windows) await divergeAfter(windows);
   if (windows === 0) throw empty(directory);
   return writing(directory, () => writer.seal(ids.sorted()));
 }
 
-/** Notes the ids of a window whose first passage has the ordinal `first`. Throws `InputError` for one that was there before. */
-async function claimIds(
-  ids: IdTable,
+/**
+ * Adds the ids of a window whose first passage has the ordinal `first`.
+ *
+ * @throws {InputError} for a duplicate id
+ */
+async function checkIds(
+  ids: IdHashTable,
   window: readonly Passage[],
   first: number,
   writer: SegmentWriter,
@@ -208,11 +235,11 @@ async function claimIds(
     }
 }
 
-/** Whether a shard takes the passage that stands at `position` in the corpus. */
+/** Whether the passage at `position` in the corpus belongs to the shard. */
 export const isInShard = (position: number, shard: ShardRecord | undefined): boolean =>
   shard === undefined || Math.floor(position / WINDOW) % shard.count === shard.index;
 
-async function* windowsOf(
+async function* readWindows(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   shard: ShardRecord | undefined,
   signal: AbortSignal | undefined,
@@ -229,7 +256,7 @@ async function* windowsOf(
   if (window.length > 0) yield window;
 }
 
-/** A defect of the encoder must not become an index. */
+/** Stops the build on a defect of the encoder. */
 function checkKeys(keys: readonly Float32Array[], passages: number, dimension: number): void {
   if (keys.length !== passages)
     throw new Error(`encode returned ${keys.length} arrays for ${passages} passages`);

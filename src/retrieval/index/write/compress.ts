@@ -1,4 +1,7 @@
-/** Compresses a segment of float32 keys: learns a codebook from it where there is none, codes its keys, lists passages by centroid. */
+/**
+ * Compresses a segment of float32 keys: learns a codebook, encodes the keys, and lists passages by
+ * centroid.
+ */
 
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
@@ -11,9 +14,9 @@ import {
   codeStarts,
   decodeKeys,
 } from "../../codec/codec.ts";
-import { openEncoder } from "../../codec/key-encoder.ts";
+import { openKeyEncoder } from "../../codec/key-encoder.ts";
 import { centroidCount, sampleSize, trainCodebook } from "../../codec/train-codebook.ts";
-import { longestRow } from "../../scoring/score.ts";
+import { longestRow } from "../../scoring/vectors.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
 import type { StoredCodebook } from "../format/codebook-file.ts";
 import { type CentroidPiece, encodeLists } from "../format/lists.ts";
@@ -24,9 +27,9 @@ import { readAt } from "../format/storage.ts";
 import { openStore, PIECE_TOKENS } from "../format/store.ts";
 import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
 
-/** Passages whose codes are read at once: some MB. */
+/** Passages whose codes are read together: some MB. */
 const PIECE_PASSAGES = 1024;
-/** Files that a compressed segment has in common with a segment of float32 keys. */
+/** Files that float32 and compressed segments share. */
 const COMMON = ["passages.deflate", "offsets.u64", "ids.u64"];
 /** Files that grow with every piece of keys. */
 const GROWING = ["codes.bin", "codes.u64"] as const;
@@ -39,7 +42,7 @@ interface CodesState {
 
 type CodeFiles = GrowingFiles<(typeof GROWING)[number], CodesState>;
 
-/** Learns a codebook from keys spread evenly over the segment. */
+/** Learns a codebook from keys at equal distances in the segment. */
 export async function learnCodebook(
   segment: Segment,
   dimension: number,
@@ -64,8 +67,8 @@ export async function learnCodebook(
 }
 
 /**
- * Writes the compressed form of `segment`, which lies at `from`, to `to`, or goes on where that was interrupted.
- * `onProgress` hears how many passages are coded: first those that were before.
+ * Writes the compressed form of `segment`, which is at `from`, to `to`, or resumes an interrupted
+ * call. `onProgress` receives the number of encoded passages, first those of the interrupted call.
  */
 export async function compressSegment(
   segment: Segment,
@@ -76,14 +79,15 @@ export async function compressSegment(
   signal: AbortSignal | undefined,
 ): Promise<SegmentRecord> {
   const { passages, tokens, files } = segment.record;
-  const plan = { stage: files, codec, pieceTokens: PIECE_TOKENS }; // a step is a piece, so they must be cut alike
+  // a step is a piece, so the pieces must be the same
+  const plan = { stage: files, codec, pieceTokens: PIECE_TOKENS };
   await using codes: CodeFiles = await openGrowingFiles(to, GROWING, plan);
-  onProgress(codes.checkpoints.at(-1)?.passages ?? 0);
+  onProgress(codes.resumePoints.at(-1)?.passages ?? 0);
   const common = await copyCommon(segment, from, to);
   await encodePieces(segment, codes, codebook, onProgress, signal);
   const lists = await writeLists(to, passages, codebook, signal);
   const records = await completeSegment(to, { ...common, ...codes.checksums, ...lists });
-  const { longestKey } = codes.checkpoints.at(-1)!;
+  const { longestKey } = codes.resumePoints.at(-1)!;
   return { name: basename(to), passages, tokens, longestKey, files: records };
 }
 
@@ -101,7 +105,7 @@ async function copyCommon(
   return checksums;
 }
 
-/** Codes the pieces that have no codes yet, each durable before the next. */
+/** Encodes the remaining pieces. Each is durable before the next. */
 async function encodePieces(
   segment: Segment,
   files: CodeFiles,
@@ -110,11 +114,14 @@ async function encodePieces(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { dimension } = codebook;
-  await using encoder = await openEncoder(codebook);
-  const pieces = openStore([segment], dimension).pieces({ from: files.checkpoints.length, signal });
+  await using encoder = await openKeyEncoder(codebook);
+  const pieces = openStore([segment], dimension).pieces({
+    from: files.resumePoints.length,
+    signal,
+  });
   for await (const { ordinals, starts, keys } of pieces) {
     const codes = await encoder.encode(keys);
-    const before = files.checkpoints.at(-1);
+    const before = files.resumePoints.at(-1);
     const first = files.checksums["codes.bin"].bytes;
     const tokens = codeStarts(codes, codebook);
     const ends = Array.from(starts.subarray(1), (end) => BigInt(first + tokens[end]!));
@@ -131,7 +138,7 @@ async function encodePieces(
   }
 }
 
-/** Writes for each centroid the passages that have a key of it, by `codes.bin` and `codes.u64`, which lie at `path` already. */
+/** Writes the passages of each centroid, from the files `codes.bin` and `codes.u64` at `path`. */
 export async function writeLists(
   path: string,
   passages: number,
@@ -153,7 +160,7 @@ export async function writeLists(
   };
 }
 
-/** Reads the centroids of all tokens back from the codes. */
+/** Reads the centroids of all tokens from the codes. */
 async function* centroidPieces(
   path: string,
   passages: number,

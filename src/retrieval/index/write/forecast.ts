@@ -1,4 +1,6 @@
-/** What a build will need, known before it starts. The sizes are those of the format in manifest.ts. */
+/**
+ * Estimates the size of an index before it is built. The sizes follow the format in manifest.ts.
+ */
 
 import { readdir, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -11,33 +13,37 @@ import { packPassage } from "../format/packed-passage.ts";
 import { isMissing } from "../format/storage.ts";
 import { type BuildOptions, isInShard } from "./build.ts";
 
-/** One passage of so many is tokenised and compressed; the others are like it. */
+/** One of this number of passages is tokenised and compressed as a sample. */
 const SAMPLE_STRIDE = 16;
-/** Offsets and id of a passage, and where its codes start. */
+/** Bytes of a passage for offsets, id and start of its codes. */
 const PASSAGE_BYTES = 40;
-/** Of a token in the lists of the centroids: at most, as a rule; tokens that share a passage and a centroid share it. */
+/** Bytes of a token in the inverted lists. Usually less: tokens of a passage share a centroid. */
 const LIST_BYTES = 2;
-/** Of the manifest and of checksums, rounded up. */
+/** Bytes of manifest and checksums, rounded up. */
 const FIXED_BYTES = 16_384;
 
 export interface BuildForecast {
-  /** Exact, of this shard. */
+  /** The passages of this shard, counted. */
   readonly passages: number;
-  /** From a sample, as are the bytes. */
+  /** Estimated from a sample, as are the bytes. */
   readonly tokens: number;
-  /** Of the index on disk. */
+  /** Size of the index on disk. */
   readonly bytes: number;
-  /** Of what is on disk while it is built: float32 keys wait beside the codes until these are whole. */
+  /** The greatest size during the build, when float32 keys and codes are both on disk. */
   readonly peakBytes: number;
 }
 
 export interface ForecastOptions
   extends Pick<BuildOptions, "directory" | "bits" | "shard" | "signal" | "header"> {
-  /** The tokens that a passage has in the index. */
+  /** Counts the tokens of a passage that the index will hold. */
   readonly countTokens: (passage: Passage) => number;
 }
 
-/** Reads all passages. Throws `InputError` where the disk of `directory` has too little room for the build. */
+/**
+ * Reads all passages and estimates the size of their index.
+ *
+ * @throws {InputError} if the disk of `directory` has too little space for the build
+ */
 export async function forecastBuild(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   options: ForecastOptions,
@@ -106,9 +112,10 @@ async function freeBytes(path: string): Promise<number> {
   }
 }
 
-/** What an interrupted build left: the next one goes on with it or removes it, so it needs no more room. */
+/** Bytes of an interrupted build. The next build resumes or removes it, so they count as free. */
 async function interruptedBytes(directory: string): Promise<number> {
-  const manifest = await findManifest(directory).catch(() => undefined); // a damaged one counts as none, as in a build
+  // a damaged index counts as none, as in a build
+  const manifest = await findManifest(directory).catch(() => undefined);
   const whole = new Set(manifest?.segments.map(({ name }) => name));
   const entries = await readdir(join(directory, "segments"), { withFileTypes: true }).catch(
     () => [],

@@ -1,6 +1,6 @@
 /**
- * Files that grow together, step by step. A step is durable, and has its line in a journal (journal.ts), before the next
- * begins; so an interrupted writer goes on after the last step that is whole.
+ * Files that grow together, step by step. A step is durable and recorded in a journal (journal.ts)
+ * before the next begins, so an interrupted writer resumes after the last complete step.
  */
 
 import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
@@ -13,23 +13,26 @@ import { readAt, writeAt } from "../format/storage.ts";
 
 const READ_BYTES = 4_194_304;
 
-/** What is durable after a step: what its writer says of it, and sizes and checksums of the files so far. */
-export type Checkpoint<State> = State & { readonly files: Readonly<Record<string, FileRecord>> };
+/** A durable step: the state that its writer records, and the sizes and checksums of the files. */
+export type ResumePoint<State> = State & { readonly files: Readonly<Record<string, FileRecord>> };
 
 export interface GrowingFiles<Name extends string, State> extends AsyncDisposable {
-  /** What is durable, one a step. */
-  readonly checkpoints: readonly Checkpoint<State>[];
-  /** Of all that is durable. */
+  /** The durable steps. */
+  readonly resumePoints: readonly ResumePoint<State>[];
+  /** The checksums of all durable bytes. */
   readonly checksums: Readonly<Record<Name, RunningChecksum>>;
-  /** Makes a step durable, which adds `data` to the files. */
+  /** Appends `data` to the files and makes the step durable. */
   append(data: Readonly<Record<Name, Uint8Array>>, state: State): Promise<void>;
-  /** Drops what follows the first `count` checkpoints. */
+  /** Drops the steps after the first `count`. */
   rewind(count: number): Promise<void>;
-  /** Bytes that are durable. */
+  /** Reads durable bytes. */
   read(name: Name, position: number, length: number): Promise<Buffer>;
 }
 
-/** Opens files in `folder`: new ones, or what an interrupted writer of the same plan left there that is whole. */
+/**
+ * Opens files in `folder`: new ones, or the complete steps of an interrupted writer with the same
+ * plan.
+ */
 export async function openGrowingFiles<Name extends string, State>(
   folder: string,
   names: readonly Name[],
@@ -53,7 +56,7 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
   readonly #plan: object;
   readonly #handles = new Map<Name, FileHandle>();
   #journal: FileHandle | undefined;
-  #checkpoints: Checkpoint<State>[] = [];
+  #resumePoints: ResumePoint<State>[] = [];
   #checksums: Record<Name, RunningChecksum>;
 
   constructor(folder: string, names: readonly Name[], plan: object) {
@@ -63,8 +66,8 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     this.#checksums = this.#each(runningChecksum);
   }
 
-  get checkpoints(): readonly Checkpoint<State>[] {
-    return this.#checkpoints;
+  get resumePoints(): readonly ResumePoint<State>[] {
+    return this.#resumePoints;
   }
 
   get checksums(): Readonly<Record<Name, RunningChecksum>> {
@@ -79,17 +82,17 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
       );
   }
 
-  /** Goes back to the longest beginning of `checkpoints` whose files are whole. */
-  async restore(checkpoints: readonly Checkpoint<State>[]): Promise<void> {
-    this.#checkpoints = await this.#wholeCheckpoints(checkpoints);
+  /** Returns to the last of `resumePoints` up to which the files are complete. */
+  async restore(resumePoints: readonly ResumePoint<State>[]): Promise<void> {
+    this.#resumePoints = await this.#wholeResumePoints(resumePoints);
     await this.#journal?.close();
-    await writeJournal(this.#folder, this.#plan, this.#checkpoints);
+    await writeJournal(this.#folder, this.#plan, this.#resumePoints);
     this.#journal = await open(journalPath(this.#folder), "a");
     for (const [name, handle] of this.#handles) await handle.truncate(this.#checksums[name].bytes);
   }
 
   rewind(count: number): Promise<void> {
-    return this.restore(this.#checkpoints.slice(0, count));
+    return this.restore(this.#resumePoints.slice(0, count));
   }
 
   async append(data: Readonly<Record<Name, Uint8Array>>, state: State): Promise<void> {
@@ -98,10 +101,10 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
       this.#checksums[name].add(data[name]);
     }
     await Promise.all(Array.from(this.#handles.values(), (handle) => handle.datasync()));
-    const checkpoint = { ...state, files: this.#each((name) => recordOf(this.#checksums[name])) };
-    await this.#journal!.appendFile(journalLine(checkpoint));
+    const resumePoint = { ...state, files: this.#each((name) => recordOf(this.#checksums[name])) };
+    await this.#journal!.appendFile(journalLine(resumePoint));
     await this.#journal!.datasync();
-    this.#checkpoints.push(checkpoint);
+    this.#resumePoints.push(resumePoint);
   }
 
   read(name: Name, position: number, length: number): Promise<Buffer> {
@@ -112,17 +115,19 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     await Promise.all([...this.#handles.values(), this.#journal].map((handle) => handle?.close()));
   }
 
-  /** How many of `checkpoints` the files hold, whole; leaves the checksums of the files at the last of these. */
-  async #wholeCheckpoints(checkpoints: readonly Checkpoint<State>[]): Promise<Checkpoint<State>[]> {
+  /** The longest prefix of `resumePoints` that the files hold. Leaves the checksums at its end. */
+  async #wholeResumePoints(
+    resumePoints: readonly ResumePoint<State>[],
+  ): Promise<ResumePoint<State>[]> {
     this.#checksums = this.#each(runningChecksum);
-    for (const [i, { files }] of checkpoints.entries())
+    for (const [i, { files }] of resumePoints.entries())
       for (const name of this.#names)
         if (!(await this.#matches(name, files[name]!)))
-          return this.#wholeCheckpoints(checkpoints.slice(0, i));
-    return [...checkpoints];
+          return this.#wholeResumePoints(resumePoints.slice(0, i));
+    return [...resumePoints];
   }
 
-  /** Reads on to the size that `record` says and compares. */
+  /** Reads up to the size in `record` and compares the checksum. */
   async #matches(name: Name, record: FileRecord): Promise<boolean> {
     const checksum = this.#checksums[name];
     while (checksum.bytes < record.bytes) {

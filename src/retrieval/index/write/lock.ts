@@ -1,16 +1,14 @@
 /**
- * One writer at a time, held by a lock that a crash does not leave behind.
+ * A lock for one writer at a time, which does not outlive a crashed process.
  *
- * A lock is an empty file whose name says who writes: `writer.HOST.MACHINE.PID.BIRTH.lock`. Who wants to write puts its
- * own file there, then looks at the others: if one of them lives it takes its own away and gives up. Since everybody
- * creates before looking, two can never both see themselves alone.
+ * A lock is an empty file with the name of its writer: `writer.HOST.MACHINE.PID.BIRTH.lock`. A
+ * process that wants to write creates its own file and then looks for others. If the writer of
+ * another file is alive, the process removes its own file and gives up. Every process creates its
+ * file before it looks, so two processes cannot both get the lock.
  *
- * Who lives: on this machine, a process that exists and was born when the name says, so a number used again does not
- * count. MACHINE stands for host, boot and process namespace; of another one (a network disk, a container) nothing can
- * be asked, so its writer lives as long as it touches its file, which it does every `BEAT_MS`.
- *
- * On NFS this asks for version 3, where a file is created by one client only (open(2), O_EXCL), for a listing that is read anew after
- * a file was created, as Linux does, and for clocks that agree (`DEAD_MS`). It was not tested there.
+ * A writer on this machine is alive if a process with its PID and BIRTH exists, so a reused PID
+ * does not count. MACHINE identifies host, boot and PID namespace. A writer on another machine (a
+ * network disk, a container) is alive while it updates the time of its file, every `BEAT_MS`.
  */
 
 import { createHash, randomInt } from "node:crypto";
@@ -23,17 +21,21 @@ import { InputError } from "../../../io/errors.ts";
 import { isMissing, isSystemError } from "../format/storage.ts";
 
 const BEAT_MS = 10_000;
-/** A beat, 60 s for which NFS may show an old time (nfs(5), acregmax), and the rest for clocks that differ and a busy process. */
+/** Milliseconds without an update after which a writer on another machine counts as dead. */
 const DEAD_MS = 120_000;
-/** Two that start at the same moment both step back; then they try again. */
+/** If two processes start at the same moment, both give up; they try again after a random delay. */
 const ATTEMPTS = 5;
 
 export interface Lock extends AsyncDisposable {
-  /** Throws `InputError` where the lock was lost: the process slept so long that another took over. */
+  /** @throws {InputError} if the lock is lost because this process slept until another took over */
   assertHeld(): Promise<void>;
 }
 
-/** Locks `directory`, which exists, for writing. Throws `InputError` where another writer lives. */
+/**
+ * Locks `directory`, which must exist, for writing.
+ *
+ * @throws {InputError} if another writer is alive
+ */
 export async function lockDirectory(directory: string): Promise<Lock> {
   const path = join(directory, ownName());
   for (let attempt = 1; ; attempt++) {
@@ -46,7 +48,7 @@ export async function lockDirectory(directory: string): Promise<Lock> {
   }
   const beat = setInterval(() => {
     const now = new Date();
-    utimes(path, now, now).catch(() => {}); // assertHeld says it where it matters
+    utimes(path, now, now).catch(() => {}); // assertHeld reports a lost lock
   }, BEAT_MS).unref();
   return {
     async assertHeld() {
@@ -67,12 +69,15 @@ async function create(path: string): Promise<boolean> {
     await (await open(path, "wx")).close();
     return true;
   } catch (error) {
-    if (isSystemError(error) && error.code === "EEXIST") return false; // this process writes there already
+    // this process writes there already
+    if (isSystemError(error) && error.code === "EEXIST") return false;
     throw error;
   }
 }
 
-/** The lock of another writer that lives, if there is one. Takes away those of the dead. */
+/**
+ * The lock file of another live writer; undefined if there is none. Removes those of dead writers.
+ */
 async function livingWriter(directory: string): Promise<string | undefined> {
   for (const name of await readdir(directory)) {
     const writer = parseName(name);
@@ -113,12 +118,15 @@ async function lives(path: string, { machine, pid, birth }: Writer): Promise<boo
   }
 }
 
-/** When a process was born, in ticks since boot; undefined where there is none. Source: proc(5), `stat`, field 22. */
+/**
+ * The start time of a process in ticks since boot; undefined if it does not run. Source: proc(5),
+ * `stat`, field 22.
+ */
 function birthOf(pid: string): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // from field 3, the state, on
-    return fields[0] === "Z" ? undefined : fields[19]; // a zombie is dead, though its parent has not asked
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // from field 3, the state
+    return fields[0] === "Z" ? undefined : fields[19]; // a zombie has ended
   } catch {
     return undefined;
   }

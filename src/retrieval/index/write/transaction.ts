@@ -1,4 +1,7 @@
-/** Changes an index from one whole state to the next. Why a crash cannot break it is in manifest.ts. */
+/**
+ * Transactions: change an index from one generation to the next. manifest.ts explains why a crash
+ * leaves it complete.
+ */
 
 import { access, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,26 +19,28 @@ import {
 import { isInUse, writing } from "../format/storage.ts";
 import { lockDirectory } from "./lock.ts";
 
-/** What a change decides about the next state. */
-export type NextState = Pick<Manifest, "header" | "codec" | "shard" | "segments">;
+/** The result of a transaction: the content of the next manifest. */
+export type IndexState = Pick<Manifest, "header" | "codec" | "shard" | "segments">;
 
 const STAGE = ".stage";
 
-/** Where the float32 keys of a segment wait until they are compressed. */
+/** The folder of the float32 segment until it is compressed. */
 export const stageName = (segment: string): string => `${segment}${STAGE}`;
 
-/** Where the compressed keys of added passages wait until they are in a segment. */
+/** The folder of the compressed keys of added passages until they are in a segment. */
 export const addedName = (segment: string): string => `${segment}.added`;
 
 /**
- * Locks `directory`, lets `change` write new files beside the old, makes what it returns the state of the index, and
- * removes what does not belong to that. `change` is given the manifest, if there is one, and the name for what it writes;
- * where it throws, the state stays as it was. With `mend` a damaged manifest counts as none.
+ * Locks `directory` and runs `write`, which writes new files beside the old ones. Then makes its
+ * result the next generation of the index and removes all other files.
+ *
+ * `write` receives the current manifest, if there is one, and the name for its segment. If it
+ * fails, the index stays as it is. With `replaceDamaged`, a damaged manifest counts as none.
  */
-export async function changeIndex(
+export async function runTransaction(
   directory: string,
-  { mend = false }: { mend?: boolean },
-  change: (current: Manifest | undefined, name: string) => Promise<NextState>,
+  { replaceDamaged = false }: { replaceDamaged?: boolean },
+  write: (current: Manifest | undefined, name: string) => Promise<IndexState>,
 ): Promise<Manifest> {
   await writing(directory, async () => {
     for (const folder of ["segments", "codebooks"])
@@ -43,13 +48,13 @@ export async function changeIndex(
   });
   await using lock = await writing(directory, () => lockDirectory(directory));
   const current = await findManifest(directory).catch((error: unknown) => {
-    if (!(mend && error instanceof InputError)) throw error;
+    if (!(replaceDamaged && error instanceof InputError)) throw error;
     return undefined;
   });
   const generation = current ? current.generation + 1 : await firstGeneration(directory);
   const name = segmentName(generation);
   if (current) await writing(directory, () => clean(directory, current, name));
-  const state = await change(current, name);
+  const state = await write(current, name);
   const next: Manifest = { ...state, format: "reatt-index", version: 1, generation };
   await lock.assertHeld();
   await writing(directory, async () => {
@@ -59,7 +64,10 @@ export async function changeIndex(
   return next;
 }
 
-/** The number of the first state where no manifest says one: above all that were, or of the build that was interrupted. */
+/**
+ * The number of the first generation if there is no manifest: that of an interrupted build, or one
+ * above all segments.
+ */
 async function firstGeneration(directory: string): Promise<number> {
   const last = (await readdir(join(directory, "segments"))).sort().at(-1);
   if (last === undefined) return 1;
@@ -72,7 +80,7 @@ async function firstGeneration(directory: string): Promise<number> {
   return Number.parseInt(last, 10) + (interrupted ? 0 : 1);
 }
 
-/** Removes what belongs neither to `manifest` nor to the change called `pending`. */
+/** Removes what belongs neither to `manifest` nor to the transaction that writes `pending`. */
 async function clean(
   directory: string,
   { segments, codec }: Manifest,
@@ -101,7 +109,7 @@ async function keepOnly(
   for (const name of await readdir(folder)) if (!(name in files)) await remove(join(folder, name));
 }
 
-/** What a reader has open cannot be removed on a network file system: then a later change removes it. */
+/** Removes a file or a folder. If it is in use, a later transaction removes it. */
 async function remove(path: string): Promise<void> {
   await rm(path, { recursive: true }).catch((error: unknown) => {
     if (!isInUse(error)) throw error;

@@ -1,20 +1,25 @@
 /**
- * From passage ids to ordinals, on 16 bytes a passage.
+ * Maps passage ids to ordinals, with 16 bytes a passage on disk (`ids.u64`).
  *
- * An id is found by the first 64 bits of its SHA-256. Two ids may share them (with 21 million passages in one case of
- * 80,000), so whoever finds an ordinal here compares the id of that passage.
+ * The key is the first 64 bits of the SHA-256 of an id. Two ids can share them (21 million passages
+ * contain such a pair with a chance of 1 in 80,000), so a caller compares the id of the passage it
+ * finds. text/id-table.ts is another table: it finds duplicate ids while passages are read, stores
+ * line numbers with 96 bits of hash, and is never written to disk.
  */
 
 import { createHash } from "node:crypto";
 
-/** The ids of a segment that is being written. Grows by doubling; keeps no strings. */
-export class IdTable {
+/** The ids of a segment under construction. It doubles its size when full and stores no strings. */
+export class IdHashTable {
   #hashes: BigUint64Array = new BigUint64Array(1024);
-  /** Open addressing with linear probing: ordinal + 1, 0 where free. At most half is taken. */
+  /**
+   * Open addressing with linear probing. A slot is the ordinal + 1, or 0 if free. At most half of
+   * the slots are in use.
+   */
   #slots: Uint32Array = new Uint32Array(2048);
   #count = 0;
 
-  /** Gives `id` the next ordinal. Returns the earlier ordinals that may have the same id: none, as a rule. */
+  /** Gives `id` the next ordinal. Returns the earlier ordinals with the same hash: usually none. */
   add(id: string): number[] {
     if (this.#count === this.#hashes.length) this.#grow();
     const hash = hashOf(id);
@@ -29,7 +34,7 @@ export class IdTable {
     return earlier;
   }
 
-  /** [passages, 2]: hash and ordinal, by hash and then by ordinal. */
+  /** [passages, 2]: hash and ordinal, sorted by hash, then by ordinal. */
   sorted(): BigUint64Array {
     const ordinals = Uint32Array.from({ length: this.#count }, (_, ordinal) => ordinal);
     const hashes = this.#hashes;
@@ -59,7 +64,10 @@ export class IdTable {
   }
 }
 
-/** The ordinals in a sorted table of `count` rows that may have `id`. `rows` reads [count, 2] rows by position. */
+/**
+ * The ordinals with the hash of `id` in a sorted table of `count` rows. `rows` reads [count, 2]
+ * rows by position.
+ */
 export async function findOrdinals(
   id: string,
   count: number,
