@@ -1,6 +1,6 @@
 /** Where the time of an answer goes. */
 
-import { type Reading, read } from "../../src/decoder/reader.ts";
+import { type Reading, type ReadingModel, read } from "../../src/decoder/reader.ts";
 import { openReader, type ReaderSession } from "../../src/decoder/reader-session.ts";
 import {
   type EncoderSession,
@@ -89,15 +89,19 @@ async function answerInStages(
     passageIds(tokenizer, passage, index.header.maxPassageTokens),
   );
   const question = readingQuestionIds(ids);
-  const watched: [EncoderSession, ReaderSession] = [
-    { ...encoder, lower: (...input) => watch.time("lower layers", () => encoder.lower(...input)) },
-    {
+  const watched: ReadingModel = {
+    config,
+    encoder: {
+      ...encoder,
+      lower: (...input) => watch.time("lower layers", () => encoder.lower(...input)),
+    },
+    reader: {
       ...reader,
       fuse: (...input) => watch.time("upper layers", () => reader.fuse(...input)),
       step: (...input) => watch.time("decoder", () => reader.step(...input)),
     },
-  ];
-  const readings: Reading[] = await read(config, ...watched, [{ question, passages }]);
+  };
+  const readings: Reading[] = await read(watched, [{ question, passages }]);
   if (readings.length !== 1) throw new Error("one question, one answer");
   return passages.reduce((sum, passage) => sum + question.length + passage.length, 0);
 }

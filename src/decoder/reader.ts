@@ -22,11 +22,16 @@ export interface Reading extends Generated {
  */
 const CROSS_NUMBERS_AT_ONCE = 2 ** 27;
 
+/** The sessions that read: the lower encoder layers; the upper encoder layers and the decoder. */
+export interface ReadingModel {
+  readonly config: ModelConfig;
+  readonly encoder: EncoderSession;
+  readonly reader: ReaderSession;
+}
+
 /** Answers questions that have at least one passage each. */
 export async function read(
-  config: ModelConfig,
-  encoder: EncoderSession,
-  reader: ReaderSession,
+  model: ReadingModel,
   inputs: readonly ReadingInput[],
   options: GenerateOptions = {},
 ): Promise<Reading[]> {
@@ -34,14 +39,13 @@ export async function read(
   const lengths = inputs.map(({ question, passages }) =>
     passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
   );
+  const { config } = model;
   const numbersOfToken = 2 * config.decoderLayers * config.heads * config.headSize;
   for (const batch of batchesByLength(lengths, CROSS_NUMBERS_AT_ONCE / numbersOfToken)) {
     const onToken =
       options.onToken && ((token: number, row: number) => options.onToken?.(token, batch[row]!));
     const answers = await readTogether(
-      config,
-      encoder,
-      reader,
+      model,
       batch.map((i) => inputs[i]!),
       { ...options, onToken },
     );
@@ -53,9 +57,7 @@ export async function read(
 }
 
 async function readTogether(
-  config: ModelConfig,
-  encoder: EncoderSession,
-  reader: ReaderSession,
+  { config, encoder, reader }: ReadingModel,
   inputs: readonly ReadingInput[],
   options: GenerateOptions,
 ): Promise<Reading[]> {

@@ -16,11 +16,11 @@ async function readAll(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
   inputs: readonly ReadingInput[],
-  options: Parameters<typeof read>[4] = {},
+  options: Parameters<typeof read>[2] = {},
 ): Promise<Reading[]> {
   await using encoder = await openEncoder(config, { weights });
   await using reader = await openReader(config, { weights });
-  return await read(config, encoder, reader, inputs, options);
+  return await read({ config, encoder, reader }, inputs, options);
 }
 
 /** Questions of several lengths over passages that several of them share. */

@@ -64,7 +64,7 @@ const heaviest = (weights: Float32Array, count: number): number[] =>
 export function checkKeepRatio(share: number): void {
   if (share >= LEAST_SHARE && share <= 1) return;
   throw new InputError({
-    where: "keepTokens",
+    where: "keepRatio",
     expected: `a share from ${LEAST_SHARE} to 1`,
     got: String(share),
     remedy: "say what share of each passage's tokens is indexed",

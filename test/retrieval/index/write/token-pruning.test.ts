@@ -53,7 +53,7 @@ test("refuses shares that leave too little, or are none", () => {
   for (const share of [0.2, 1.5, Number.NaN])
     assert.throws(
       () => checkKeepRatio(share),
-      /^keepTokens: expected a share from 0\.25 to 1, got /,
+      /^keepRatio: expected a share from 0\.25 to 1, got /,
     );
 });
 
