@@ -10,14 +10,14 @@ import {
   type Reply,
   type TokenizedQuestion,
 } from "./decoder/answers.ts";
-import { openReader, type ReaderSession } from "./decoder/reader-session.ts";
+import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
 import {
   type EncodeOptions,
-  type EncoderSession,
   encodeOutputs,
   encodeSequences,
-  openEncoder,
-} from "./encoder/lower-session.ts";
+  openRetrieverSession,
+  type RetrieverSession,
+} from "./encoder/retriever-session.ts";
 import { InputError } from "./io/errors.ts";
 import { type ModelConfig, readConfig } from "./model/config.ts";
 import { fingerprint } from "./model/fingerprint.ts";
@@ -111,9 +111,9 @@ export class ReAtt implements AsyncDisposable {
   readonly tokenizer: Tokenizer;
   /** Identifies everything that determines passage keys: an index serves all models of one fingerprint. */
   readonly fingerprint: string;
-  readonly #encoder: EncoderSession;
+  readonly #encoder: RetrieverSession;
   /** `#encoder` itself, unless the model has a query encoder of its own. */
-  readonly #queryEncoder: EncoderSession;
+  readonly #queryEncoder: RetrieverSession;
   readonly #reader: ReaderSession;
   readonly #filter: TokenPruner;
 
@@ -122,8 +122,8 @@ export class ReAtt implements AsyncDisposable {
     config: ModelConfig,
     tokenizer: Tokenizer,
     fingerprint: string,
-    encoder: EncoderSession,
-    queryEncoder: EncoderSession,
+    encoder: RetrieverSession,
+    queryEncoder: RetrieverSession,
     reader: ReaderSession,
     filter: TokenPruner,
   ) {
@@ -148,9 +148,9 @@ export class ReAtt implements AsyncDisposable {
     const weights = await loadWeights(folder, config);
     const options: CompileOptions = { provider, threads, weights };
     const [encoder, queryEncoder, reader, filter] = await Promise.all([
-      openEncoder(config, options),
-      config.queryEncoder ? openEncoder(config, options, "query") : undefined,
-      openReader(config, options),
+      openRetrieverSession(config, options),
+      config.queryEncoder ? openRetrieverSession(config, options, "queryEncoder") : undefined,
+      openReaderSession(config, options),
       openTokenPruner(config.headSize),
     ]);
     return new ReAtt(

@@ -1,12 +1,12 @@
 /** Where the time of an answer goes. */
 
 import { type Reading, type ReadingModel, read } from "../../src/decoder/reader.ts";
-import { openReader, type ReaderSession } from "../../src/decoder/reader-session.ts";
+import { openReaderSession, type ReaderSession } from "../../src/decoder/reader-session.ts";
 import {
-  type EncoderSession,
   encodeSequences,
-  openEncoder,
-} from "../../src/encoder/lower-session.ts";
+  openRetrieverSession,
+  type RetrieverSession,
+} from "../../src/encoder/retriever-session.ts";
 import type { ReAtt } from "../../src/reatt.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
@@ -40,8 +40,8 @@ export async function timeAnswers(
   topK: number,
   repetitions: number,
 ): Promise<AnswerTimes> {
-  await using encoder = await openEncoder(model.config, { weights });
-  await using reader = await openReader(model.config, { weights });
+  await using encoder = await openRetrieverSession(model.config, { weights });
+  await using reader = await openReaderSession(model.config, { weights });
   const totals: number[] = [];
   const stages = new Map<string, number[]>(STAGES.map((stage) => [stage, []]));
   const steps: number[] = [];
@@ -72,7 +72,7 @@ export async function timeAnswers(
 async function answerInStages(
   { config, tokenizer }: ReAtt,
   index: TokenIndex,
-  { encoder, reader }: { encoder: EncoderSession; reader: ReaderSession },
+  { encoder, reader }: { encoder: RetrieverSession; reader: ReaderSession },
   watch: Stopwatch,
   text: string,
   topK: number,
@@ -93,7 +93,7 @@ async function answerInStages(
     config,
     encoder: {
       ...encoder,
-      lower: (...input) => watch.time("lower layers", () => encoder.lower(...input)),
+      encode: (...input) => watch.time("lower layers", () => encoder.encode(...input)),
     },
     reader: {
       ...reader,

@@ -37,7 +37,7 @@ export interface ReadOptions {
 
 /** A passage that the model has read, with all properties that it was given with. */
 export type Evidence<P extends Passage> = P & {
-  /** The target attention on this passage (ReAtt, section 3.1); the shares of a reply sum to 1. */
+  /** The target attention on this passage (ReAtt, section 3.2); the shares of a reply sum to 1. */
   readonly attention: number;
   /** Where the answer occurs in `text`; undefined if it does not occur or the model abstained. */
   readonly span?: Span | undefined;
