@@ -21,7 +21,7 @@ const LEAST_SHARE = 0.25;
 
 export interface TokenPruner extends AsyncDisposable {
   /** The rows of `keys` that are kept, in their order. Both are [tokens, dimension], of the tokens of one passage. */
-  filter(queries: Float32Array, keys: Float32Array, share: number): Promise<Float32Array>;
+  prune(queries: Float32Array, keys: Float32Array, share: number): Promise<Float32Array>;
 }
 
 export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
@@ -33,7 +33,7 @@ export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
   );
   const session = await compile(graph);
   return {
-    async filter(queries, keys, share) {
+    async prune(queries, keys, share) {
       const shape = [keys.length / dimension, dimension];
       const { received } = await session.run<"received">({
         queries: { data: queries, shape },
