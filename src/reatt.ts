@@ -74,9 +74,9 @@ export interface IndexOptions extends AddOptions {
   /** Longer passages are truncated. Default 512, as in the release. */
   readonly maxPassageTokens?: number | undefined;
   /**
-   * Token pruning: the share of each passage's tokens that get a key, from 0.25 to 1. The tokens that
-   * receive most attention from their own passage in the retrieval head are kept. A lower ratio makes
-   * the index smaller and retrieval less accurate. Default 1.
+   * Token pruning: the share of each passage's tokens that get a key, from 0.25 to 1. The tokens
+   * that receive most attention from their own passage in the retrieval head are kept. A lower
+   * ratio makes the index smaller and retrieval less accurate. Default 1.
    */
   readonly keepRatio?: number | undefined;
   /** Bits per dimension of a compressed key: 1, 2, 4 or 8. Default: float32 keys, exact search. */
@@ -94,8 +94,8 @@ export interface RetrieveOptions extends Omit<RankOptions, "topK"> {
 export interface AnswerOptions extends RetrieveOptions, Omit<ReadOptions, "maxPassageTokens"> {}
 
 /**
- * A retrieved passage. With granularity `document` it is the best passage of the document. `score` is
- * the retrieval score, or with `hybrid` the BM25 score plus lambda times the retrieval score.
+ * A retrieved passage. With granularity `document` it is the best passage of the document. `score`
+ * is the retrieval score, or with `hybrid` the BM25 score plus lambda times the retrieval score.
  */
 export interface Hit extends Passage {
   readonly score: number;
@@ -118,8 +118,8 @@ interface Sessions {
 }
 
 /**
- * A loaded model. It holds native memory: declare it with `await using`, and the indexes that it opens
- * too.
+ * A loaded model. It holds native memory: declare it with `await using`, and the indexes that it
+ * opens too.
  */
 export class ReAtt implements AsyncDisposable {
   /** The folder that the model was loaded from. */
@@ -127,8 +127,8 @@ export class ReAtt implements AsyncDisposable {
   readonly config: ModelConfig;
   readonly tokenizer: Tokenizer;
   /**
-   * SHA-256 of everything that determines the keys of passages, as 64 hexadecimal digits. A model can
-   * search the indexes that were built with its fingerprint.
+   * SHA-256 of everything that determines the keys of passages, as 64 hexadecimal digits. A model
+   * can search the indexes that were built with its fingerprint.
    */
   readonly fingerprint: string;
   readonly #sessions: Sessions;
@@ -179,13 +179,15 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Builds an index: encodes passages with the lower encoder layers and stores one key of `headSize`
-   * values for each token. Memory does not grow with the number of passages, except for 24 bytes for
-   * each. An index that exists in `directory` is replaced when the new one is complete. An interrupted
-   * build continues when the same call is made again with the same passages.
+   * Builds an index: encodes passages with the lower encoder layers and stores one key of
+   * `headSize` values for each token. Memory does not grow with the number of passages, except for
+   * 24 bytes for each. An index that exists in `directory` is replaced when the new one is
+   * complete. An interrupted build continues when the same call is made again with the same
+   * passages.
    *
-   * @throws {InputError} if an id occurs twice, there are no passages, an option is out of range, the
-   * disk is full or another process writes the index. The index in `directory` then stays as it was.
+   * @throws {InputError} if an id occurs twice, there are no passages, an option is out of range,
+   * the disk is full or another process writes the index. The index in `directory` then stays as it
+   * was.
    *
    * @example
    * ```ts
@@ -215,8 +217,8 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Estimates what `index` needs for these passages: tokens, bytes on disk and bytes during the build.
-   * It reads all passages and tokenizes one in 16.
+   * Estimates what `index` needs for these passages: tokens, bytes on disk and bytes during the
+   * build. It reads all passages and tokenizes one in 16.
    *
    * @throws {InputError} if the disk has too little space, or an option is out of range.
    *
@@ -248,9 +250,9 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Adds passages to an index of this model, with the options that it was built with. A passage whose
-   * id is in the index replaces the old one. Open indexes do not change; the returned index contains
-   * the new passages.
+   * Adds passages to an index of this model, with the options that it was built with. A passage
+   * whose id is in the index replaces the old one. Open indexes do not change; the returned index
+   * contains the new passages.
    *
    * @throws {InputError} as `index` does, and if `directory` has no index or one of another model.
    *
@@ -375,10 +377,10 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Reads the answer to a question from passages. For many questions with a list of passages each, the
-   * replies come one after the other. The upper encoder layers encode the question with each passage;
-   * the decoder attends to all of them (fusion-in-decoder, Izacard and Grave 2021). `Evidence` keeps
-   * all properties of the passages, such as `score`.
+   * Reads the answer to a question from passages. For many questions with a list of passages each,
+   * the replies come one after the other. The upper encoder layers encode the question with each
+   * passage; the decoder attends to all of them (fusion-in-decoder, Izacard and Grave 2021).
+   * `Evidence` keeps all properties of the passages, such as `score`.
    *
    * @throws {InputError} if a question is empty, has more than 512 tokens or has no passages.
    *
@@ -525,7 +527,8 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * Tokenizes questions, finds their passages and reads them, batch by batch. Retrieval and reading
-   * share the tokens but not the states: retrieval encodes the question with `</s>`, reading without.
+   * share the tokens but not the states: retrieval encodes the question with `</s>`, reading
+   * without.
    */
   async *#reply<P extends Passage>(
     texts: readonly string[],

@@ -1,9 +1,10 @@
 /**
- * The decoder of T5 with fusion-in-decoder (Izacard and Grave 2021): it attends to the tokens of all
- * passages of a question at once.
+ * The decoder of T5 with fusion-in-decoder (Izacard and Grave 2021): it attends to the tokens of
+ * all passages of a question at once.
  *
- * A row is an answer that is being generated: one for each question, or one for each beam. The rows of
- * a question are adjacent and share its cross-attention keys and values, which are computed once.
+ * A row is an answer that is being generated: one for each question, or one for each beam. The rows
+ * of a question are adjacent and share its cross-attention keys and values, which are computed
+ * once.
  */
 
 import {
@@ -43,7 +44,9 @@ export interface DecoderInput<T> {
 export interface DecoderOutput<T> {
   /** [rows, length, modelSize] */
   readonly states: T;
-  /** For each block, keys and values of all tokens so far: [rows, heads, past + length, headSize] */
+  /**
+   * For each block, keys and values of all tokens so far: [rows, heads, past + length, headSize]
+   */
   readonly present: readonly KeyValue<T>[];
   /**
    * Cross-attention scores of the last block before softmax:

@@ -1,6 +1,6 @@
 /**
- * Fusion-in-decoder (Izacard and Grave 2021): the upper encoder layers encode each question with each
- * of its passages, and the keys and values of all these pairs are joined for the decoder.
+ * Fusion-in-decoder (Izacard and Grave 2021): the upper encoder layers encode each question with
+ * each of its passages, and the keys and values of all these pairs are joined for the decoder.
  */
 
 import { encodePairs, type PairStates, pairLength, traceUpper } from "../encoder/upper-session.ts";
@@ -19,7 +19,9 @@ export interface ReadingStates {
 
 /** What the decoder attends to. */
 export interface FusedPassages {
-  /** `cross.N.key` and `cross.N.value` of each decoder block N: [questions, heads, fused, headSize] */
+  /**
+   * `cross.N.key` and `cross.N.value` of each decoder block N: [questions, heads, fused, headSize]
+   */
   readonly cross: Readonly<Record<string, Tensor>>;
   /** float32 [questions, fused]: 1 for a token, 0 for padding after the last token of a question */
   readonly mask: Tensor;
@@ -41,7 +43,8 @@ export const traceFusion = (config: ModelConfig): Graph =>
   );
 
 /**
- * Encodes each question with each of its passages and joins the keys and values without the padding.
+ * Encodes each question with each of its passages and joins the keys and values without the
+ * padding.
  *
  * @param upper the compiled graph of {@link traceFusion}
  * @throws the reason of `signal` once it is aborted.

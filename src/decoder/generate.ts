@@ -1,8 +1,9 @@
 /**
- * Generation of answers: beam search over a batch of questions. Greedy search is the case of one beam.
+ * Generation of answers: beam search over a batch of questions. Greedy search is the case of one
+ * beam.
  *
- * At each step a question keeps its `beams` best unfinished answers. An answer that ends with `</s>`
- * among the `beams` best is finished. Its score is
+ * At each step a question keeps its `beams` best unfinished answers. An answer that ends with
+ * `</s>` among the `beams` best is finished. Its score is
  *
  *     sum of log probabilities / length ** lengthPenalty
  *
@@ -20,8 +21,8 @@ export interface GenerateOptions {
   /** A value above 0 favours long answers. Default 1: the mean log probability decides. */
   readonly lengthPenalty?: number | undefined;
   /**
-   * Whether to stop a question as soon as `beams` answers are finished, even if an unfinished answer
-   * can still get a higher score. Default true.
+   * Whether to stop a question as soon as `beams` answers are finished, even if an unfinished
+   * answer can still get a higher score. Default true.
    */
   readonly earlyStopping?: boolean | undefined;
   /** An answer contains each sequence of this many tokens at most once. Default 0: no limit. */
@@ -46,9 +47,9 @@ export interface Vocabulary {
 }
 
 /**
- * One step of a decoder: the last token of each row and the row of the previous step that it continues
- * -> logits [rows, vocabulary] of the next token. The rows of a question are adjacent; each question
- * has one row at the first step and the same number of rows, at most `beams`, later.
+ * One step of a decoder: the last token of each row and the row of the previous step that it
+ * continues -> logits [rows, vocabulary] of the next token. The rows of a question are adjacent;
+ * each question has one row at the first step and the same number of rows, at most `beams`, later.
  */
 export type DecoderStep = (tokens: Int32Array, parents: Int32Array) => Promise<Float32Array>;
 

@@ -70,7 +70,9 @@ export async function openReaderSession(
   };
 }
 
-/** `Rows` and `FusedPassages` -> `logits`, `attention`, `past.N.key`, `past.N.value` (`StepOutput`). */
+/**
+ * `Rows` and `FusedPassages` -> `logits`, `attention`, `past.N.key`, `past.N.value` (`StepOutput`).
+ */
 function traceStep(config: ModelConfig): Graph {
   const { heads, headSize } = config;
   const cross = ["float32", "questions", heads, "fused", headSize] as const;

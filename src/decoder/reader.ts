@@ -26,14 +26,14 @@ export interface ReadingModel {
 }
 
 /**
- * Values of the cross-attention keys and values of one batch: 512 MB as float32. A model of 24 layers
- * of 1,024 needs that for one question with ten passages of 250 tokens.
+ * Values of the cross-attention keys and values of one batch: 512 MB as float32. A model of 24
+ * layers of 1,024 needs that for one question with ten passages of 250 tokens.
  */
 const CROSS_VALUES_PER_BATCH = 2 ** 27;
 
 /**
- * Generates an answer for each input. Inputs of similar length are read together; memory bounds their
- * number.
+ * Generates an answer for each input. Inputs of similar length are read together; memory bounds
+ * their number.
  *
  * @throws the reason of `options.signal` once it is aborted.
  */

@@ -2,12 +2,12 @@
  * The lower encoder layers, which encode a question or a passage alone (ReAtt, section 2.2: the
  * bi-encoder or "retriever").
  *
- * The first B = `retrievalLayer` blocks turn token ids into states. The first norm and the retrieval
- * head of block B (0-based; layer B + 1 of the paper) turn states into the vectors of the retrieval
- * attention Q K^T: query vectors Q of a question, keys K of a passage.
+ * The first B = `retrievalLayer` blocks turn token ids into states. The first norm and the
+ * retrieval head of block B (0-based; layer B + 1 of the paper) turn states into the vectors of the
+ * retrieval attention Q K^T: query vectors Q of a question, keys K of a passage.
  *
- * A model can have a query encoder: a copy of these weights that makes only query vectors. The states
- * of the questions that such a model reads still come from the encoder.
+ * A model can have a query encoder: a copy of these weights that makes only query vectors. The
+ * states of the questions that such a model reads still come from the encoder.
  */
 
 import { linear, maskBias, projectToHeads } from "../model/layers/attention.ts";
@@ -28,7 +28,9 @@ export const querySide = <T>({
   encoder: queryEncoder,
 });
 
-/** The input of the encoder. Padding (`mask` 0) is never attended to and can stand on either side. */
+/**
+ * The input of the encoder. Padding (`mask` 0) is never attended to and can stand on either side.
+ */
 export interface EncoderInput<T> {
   /** int32 [batch, length] */
   readonly ids: T;

@@ -11,8 +11,8 @@ import { batchesByLength, type PaddedBatch, padBatch, TOKENS_PER_BATCH } from ".
 import { lowerStates, querySide, retrievalVectors } from "./lower-layers.ts";
 
 /**
- * Outputs of the lower layers. `states` [batch, length, modelSize] are the input of the upper layers;
- * `queries` and `keys` [batch, length, headSize] are the vectors of the retrieval head.
+ * Outputs of the lower layers. `states` [batch, length, modelSize] are the input of the upper
+ * layers; `queries` and `keys` [batch, length, headSize] are the vectors of the retrieval head.
  */
 export type LowerOutput = "states" | "queries" | "keys";
 

@@ -11,7 +11,9 @@ import type { ModelParameters } from "../model/parameters.ts";
 
 /** Pairs of a question and a passage, as states of the lower layers. */
 export interface PairInput<T> {
-  /** [pairs, length, modelSize]: a question, directly after it a passage, padding on either side. */
+  /**
+   * [pairs, length, modelSize]: a question, directly after it a passage, padding on either side.
+   */
   readonly states: T;
   /** float32 [pairs, length], 1 for a token and 0 for padding */
   readonly mask: T;
@@ -19,7 +21,9 @@ export interface PairInput<T> {
   readonly buckets: T;
 }
 
-/** Blocks B to L - 1 and the final norm: -> [pairs, length, modelSize], the input of the decoder. */
+/**
+ * Blocks B to L - 1 and the final norm: -> [pairs, length, modelSize], the input of the decoder.
+ */
 export function upperStates<T>(
   context: LayerContext<T>,
   parameters: ModelParameters<T>,

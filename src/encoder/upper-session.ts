@@ -33,8 +33,8 @@ type Derive = (
 ) => Record<string, Value>;
 
 /**
- * `states`, `mask`, `buckets` (`PairInput`) -> `states` [pairs, length, modelSize] and the outputs of
- * `derive`. The decoder derives its keys and values in the same graph, which saves a copy.
+ * `states`, `mask`, `buckets` (`PairInput`) -> `states` [pairs, length, modelSize] and the outputs
+ * of `derive`. The decoder derives its keys and values in the same graph, which saves a copy.
  */
 export function traceUpper(config: ModelConfig, derive: Derive = () => ({})): Graph {
   return trace(
@@ -53,8 +53,8 @@ export function traceUpper(config: ModelConfig, derive: Derive = () => ({})): Gr
 }
 
 /**
- * Runs the graph of {@link traceUpper} over all pairs. Pairs of similar length share a run, whatever
- * their questions.
+ * Runs the graph of {@link traceUpper} over all pairs. Pairs of similar length share a run,
+ * whatever their questions.
  *
  * @param fetch the outputs that are wanted
  * @throws the reason of `signal` once it is aborted.

@@ -1,4 +1,7 @@
-/** The decoder step by step with its caches, against plain loops over all tokens at once and against one graph without caches. */
+/**
+ * The decoder step by step with its caches, against plain loops over all tokens at once and against
+ * one graph without caches.
+ */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";

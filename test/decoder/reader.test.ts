@@ -1,4 +1,7 @@
-/** From token ids to answers: against plain loops that write the most probable token, and batches against one by one. */
+/**
+ * From token ids to answers: against plain loops that write the most probable token, and batches
+ * against one by one.
+ */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,4 +1,7 @@
-/** The lower encoder layers: question and passage alone, against the two side by side in plain loops and in a graph. */
+/**
+ * The lower encoder layers: question and passage alone, against the two side by side in plain loops
+ * and in a graph.
+ */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
