@@ -1,16 +1,28 @@
-/** The model as its users see it: load, index, retrieve, answer. */
+/**
+ * The public class: one T5 model that indexes, retrieves and reads.
+ *
+ * Source: Jiang et al. 2022, Retrieval as Attention: End-to-end Learning of Retrieval and Reading
+ * within a Single Transformer ("ReAtt").
+ */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Reading, read } from "./decoder/reader.ts";
-import { openReader, type ReaderSession } from "./decoder/reader-session.ts";
 import {
-  type EncodeOptions,
-  type EncoderSession,
-  encodeOutputs,
+  answerFromPassages,
+  DEFAULT_MAX_PASSAGE_TOKENS,
+  type Evidence,
+  type ReadOptions,
+  type Reply,
+  type TokenizedQuestion,
+} from "./decoder/answers.ts";
+import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
+import { encodePassageKeys } from "./encoder/passage-keys.ts";
+import {
   encodeSequences,
-  openEncoder,
-} from "./encoder/lower-session.ts";
+  openRetrieverSession,
+  type RetrieverSession,
+} from "./encoder/retriever-session.ts";
+import { InputError } from "./io/errors.ts";
 import { type ModelConfig, readConfig } from "./model/config.ts";
 import { fingerprint } from "./model/fingerprint.ts";
 import { loadWeights } from "./model/load-weights.ts";
@@ -37,142 +49,117 @@ import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
 import { type RankOptions, rank } from "./retrieval/rank.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import type { CompileOptions, Provider } from "./tensor/session.ts";
-import { findAnswerSpan, type Span } from "./text/answer-span.ts";
 import type { Passage } from "./text/passage.ts";
-import {
-  cutForReading,
-  passageIds,
-  passagePrompt,
-  questionPrompt,
-  readingQuestionIds,
-  retrievalQuestionIds,
-} from "./text/prompts.ts";
+import { passageIds, passagePrompt, questionPrompt, retrievalQuestionIds } from "./text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
+export type { Evidence, ReadOptions, Reply };
+
 export interface LoadOptions {
-  /** What computes. Default `cpu`. */
+  /** The device: `cpu` (default), `webgpu` or `cuda`. */
   readonly provider?: Provider | undefined;
   /** Threads of the cpu provider. Default: one for each physical core. */
   readonly threads?: number | undefined;
 }
 
-export interface IndexOptions extends AddOptions {
-  /** Longer passages are cut. Default 512, as in the release. */
-  readonly maxPassageTokens?: number | undefined;
-  /**
-   * The share of each passage's tokens that are indexed, from 0.25 to 1: those that receive most attention from the passage itself
-   * in the retrieval head. The index is smaller by as much, and finds less. Default 1.
-   */
-  readonly keepTokens?: number | undefined;
-  /** Bits a dimension of a compressed index. Default: none, keys stay float32 and every search is exact. */
-  readonly bits?: Bits | undefined;
-  /** Builds only one part of an index, float32; `mergeShards` joins the parts, and compresses the whole. */
-  readonly shard?: ShardRecord | undefined;
-}
-
 export interface AddOptions {
-  /** Where the index is. One that is there already is replaced, or added to, when all that is new is whole. */
+  /** The folder of the index. */
   readonly directory: string;
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
-  /** Stops the work; the same call goes on with it later. */
+  /** Stops the work. The same call continues it later. */
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface IndexOptions extends AddOptions {
+  /** Longer passages are truncated. Default 512, as in the release. */
+  readonly maxPassageTokens?: number | undefined;
+  /**
+   * Token pruning: the share of each passage's tokens that get a key, from 0.25 to 1. The tokens
+   * that receive most attention from their own passage in the retrieval head are kept. A lower
+   * ratio makes the index smaller and retrieval less accurate. Default 1.
+   */
+  readonly keepRatio?: number | undefined;
+  /** Bits per dimension of a compressed key: 1, 2, 4 or 8. Default: float32 keys, exact search. */
+  readonly bits?: Bits | undefined;
+  /** Builds one shard of an index, with float32 keys. `mergeShards` joins and compresses shards. */
+  readonly shard?: ShardRecord | undefined;
+}
+
 export interface RetrieveOptions extends Omit<RankOptions, "topK"> {
-  /** How many passages, or documents. Default 100, as in the release. */
+  /** Number of passages or documents. Default 100 for `retrieve` and 10 for `answer`. */
   readonly topK?: number | undefined;
 }
 
+/** All options of `retrieve` and of `read`. `answer` truncates passages as the index does. */
+export interface AnswerOptions extends RetrieveOptions, Omit<ReadOptions, "maxPassageTokens"> {}
+
 /**
- * A passage found, with its retrieval score: the average over question tokens of the best passage token, or that and BM25's
- * where both are asked for. Where documents are asked for, the best passage of one.
+ * A retrieved passage. With granularity `document` it is the best passage of the document. `score`
+ * is the retrieval score, or with `hybrid` the BM25 score plus lambda times the retrieval score.
  */
 export interface Hit extends Passage {
   readonly score: number;
 }
 
-export interface AnswerOptions {
-  /** How many passages are read. Default 10, as in the release. */
-  readonly topK?: number | undefined;
-  /** Default 1: greedy search. */
-  readonly beams?: number | undefined;
-  /** Default 50, as in the paper. */
-  readonly maxAnswerTokens?: number | undefined;
-  /** Cuts question and passage together, as the release does. Default: a passage is read as it was indexed. */
-  readonly maxInputTokens?: number | undefined;
-  /** Exponent of the length by which a beam's log probability is divided. Default 1. */
-  readonly lengthPenalty?: number | undefined;
-  /** Whether a search ends as soon as `beams` answers are complete. Default true. */
-  readonly earlyStopping?: boolean | undefined;
-  /** A reply of less confidence abstains. Default 0: never. */
-  readonly minimumConfidence?: number | undefined;
-  /** Called with the answer's text as it grows; with several beams, once it is chosen. */
-  readonly onText?: ((text: string, question: number) => void) | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A passage that was read. */
-export interface Evidence extends Hit {
-  /** The share of the decoder's attention that went to this passage; the shares of a reply sum to 1. */
-  readonly attention: number;
-  /** Where the answer stands in `text`, if it does. */
-  readonly span?: Span | undefined;
-}
-
-export interface Reply {
-  /** Empty when `abstained`. */
-  readonly answer: string;
-  /** Without the start token; with `</s>` if it was written. */
-  readonly tokenIds: readonly number[];
-  /** Geometric mean of the probabilities of the tokens. */
-  readonly confidence: number;
-  readonly abstained: boolean;
-  /** What was read, best score first. */
-  readonly passages: readonly Evidence[];
-  /** Milliseconds for the questions that were answered together with this one, divided by their number. */
-  readonly times: { readonly retrieve: number; readonly read: number };
-}
-
-/** Questions answered together: their searches share a pass over the index, and their answers each step of the decoder. */
+/** Passages that `retrieve` returns, as in the release. */
+const DEFAULT_PASSAGES_RETRIEVED = 100;
+/** Passages that `answer` reads, as in the release. */
+const DEFAULT_PASSAGES_READ = 10;
+/** Questions of a batch share a pass over the index and each step of the decoder. */
 const QUESTIONS_PER_BATCH = 16;
 
-/** A loaded model. Holds native memory: dispose of it (`await using`), and of the indexes it opened. */
+/** The compiled parts of a model. They hold native memory. */
+interface Sessions {
+  readonly encoder: RetrieverSession;
+  /** `encoder` itself, unless the model has a query encoder. */
+  readonly queryEncoder: RetrieverSession;
+  readonly reader: ReaderSession;
+  readonly pruner: TokenPruner;
+}
+
+/**
+ * A loaded model. It holds native memory: declare it with `await using`, and the indexes that it
+ * opens too.
+ */
 export class ReAtt implements AsyncDisposable {
-  /** Where the model was loaded from. */
+  /** The folder that the model was loaded from. */
   readonly folder: string;
   readonly config: ModelConfig;
   readonly tokenizer: Tokenizer;
-  /** Identifies everything that determines passage keys: an index serves all models of one fingerprint. */
+  /**
+   * SHA-256 of everything that determines the keys of passages, as 64 hexadecimal digits. A model
+   * can search the indexes that were built with its fingerprint.
+   */
   readonly fingerprint: string;
-  readonly #encoder: EncoderSession;
-  /** `#encoder` itself, unless the model has a query encoder of its own. */
-  readonly #queryEncoder: EncoderSession;
-  readonly #reader: ReaderSession;
-  readonly #filter: TokenPruner;
+  readonly #sessions: Sessions;
 
   private constructor(
     folder: string,
     config: ModelConfig,
     tokenizer: Tokenizer,
     fingerprint: string,
-    encoder: EncoderSession,
-    queryEncoder: EncoderSession,
-    reader: ReaderSession,
-    filter: TokenPruner,
+    sessions: Sessions,
   ) {
     this.folder = folder;
     this.config = config;
     this.tokenizer = tokenizer;
     this.fingerprint = fingerprint;
-    this.#encoder = encoder;
-    this.#queryEncoder = queryEncoder;
-    this.#reader = reader;
-    this.#filter = filter;
+    this.#sessions = sessions;
   }
 
   /**
-   * Loads a Hugging Face folder: `config.json`, `spiece.model`, and `model.safetensors` (whole or in shards) or
-   * `pytorch_model.bin`. Throws `InputError` where something is missing, damaged or contradictory.
+   * Loads a model from a Hugging Face folder: `config.json`, `spiece.model`, and the weights as
+   * `model.safetensors` (one file or shards) or `pytorch_model.bin`.
+   *
+   * @throws {InputError} if a file is missing or damaged, or if the files contradict each other.
+   *
+   * @example
+   * ```ts
+   * import { ReAtt } from "reatt";
+   *
+   * await using model = await ReAtt.load("models/reatt-mini", { threads: 1 });
+   * console.log(model.config.retrievalLayer, model.config.retrievalHead); // 3 0
+   * ```
    */
   static async load(folder: string, { provider, threads }: LoadOptions = {}): Promise<ReAtt> {
     const config = await readConfig(folder);
@@ -180,108 +167,199 @@ export class ReAtt implements AsyncDisposable {
     const tokenizer = await loadTokenizer(tokenizerFile, config.vocabularySize);
     const weights = await loadWeights(folder, config);
     const options: CompileOptions = { provider, threads, weights };
-    const [encoder, queryEncoder, reader, filter] = await Promise.all([
-      openEncoder(config, options),
-      config.queryEncoder ? openEncoder(config, options, "query") : undefined,
-      openReader(config, options),
+    const [encoder, queryEncoder, reader, pruner] = await Promise.all([
+      openRetrieverSession(config, options),
+      config.queryEncoder ? openRetrieverSession(config, options, "queryEncoder") : undefined,
+      openReaderSession(config, options),
       openTokenPruner(config.headSize),
     ]);
-    return new ReAtt(
-      folder,
-      config,
-      tokenizer,
-      fingerprint(config, weights, await readFile(tokenizerFile)),
-      encoder,
-      queryEncoder ?? encoder,
-      reader,
-      filter,
-    );
+    const identity = fingerprint(config, weights, await readFile(tokenizerFile));
+    const sessions = { encoder, queryEncoder: queryEncoder ?? encoder, reader, pruner };
+    return new ReAtt(folder, config, tokenizer, identity, sessions);
   }
 
   /**
-   * Encodes passages and writes their token keys as an index, in bounded memory. An interrupted build goes on where it
-   * stopped when the same passages are given again. Throws `InputError` for duplicate ids or a disk that refuses.
+   * Builds an index: encodes passages with the lower encoder layers and stores one key of
+   * `headSize` values for each token. Memory does not grow with the number of passages, except for
+   * 24 bytes for each. An index that exists in `directory` is replaced when the new one is
+   * complete. An interrupted build continues when the same call is made again with the same
+   * passages.
+   *
+   * @throws {InputError} if an id occurs twice, there are no passages, an option is out of range,
+   * the disk is full or another process writes the index. The index in `directory` then stays as it
+   * was.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from "node:fs";
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { type Passage, ReAtt, readPassages } from "reatt";
+   *
+   * async function* first(count: number): AsyncGenerator<Passage> {
+   *   for await (const passage of readPassages("data/squad/corpus.jsonl")) {
+   *     yield passage;
+   *     if (--count === 0) return;
+   *   }
+   * }
+   * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * await using index = await model.index(first(20), { directory });
+   * console.log(index.passageCount); // 20
+   * ```
    */
   async index(
     passages: AsyncIterable<Passage> | Iterable<Passage>,
     options: IndexOptions,
   ): Promise<TokenIndex> {
-    await buildIndex(passages, { ...options, ...this.#keyMaker(options, options.signal) });
+    await buildIndex(passages, { ...options, ...this.#keys(options, options.signal) });
     return this.openIndex(options.directory);
   }
 
   /**
-   * What `index` will need for these passages, which are all read. Throws `InputError` where the disk has too little room.
+   * Estimates what `index` needs for these passages: tokens, bytes on disk and bytes during the
+   * build. It reads all passages and tokenizes one in 16.
+   *
+   * @throws {InputError} if the disk has too little space, or an option is out of range.
+   *
+   * @example
+   * ```ts
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { ReAtt, readPassages } from "reatt";
+   *
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * const forecast = await model.forecast(readPassages("data/squad/corpus.jsonl"), {
+   *   directory: join(tmpdir(), "reatt-squad"),
+   *   bits: 2,
+   * });
+   * console.log(forecast.passages); // 2067
+   * ```
    */
   forecast(
     passages: AsyncIterable<Passage> | Iterable<Passage>,
     options: IndexOptions,
   ): Promise<BuildForecast> {
-    const { header } = this.#keyMaker(options);
+    const { header } = this.#keys(options);
     const countTokens = (passage: Passage): number =>
       keptTokenCount(
         passageIds(this.tokenizer, passage, header.maxPassageTokens).length,
-        header.keepTokens ?? 1,
+        options.keepRatio ?? 1,
       );
     return forecastBuild(passages, { ...options, header, countTokens });
   }
 
   /**
-   * Adds passages to an index of this model; one whose id is there already takes the place of the old one. Indexes that
-   * are open stay as they are; what is returned has the change. Throws `InputError` as `index` does.
+   * Adds passages to an index of this model, with the options that it was built with. A passage
+   * whose id is in the index replaces the old one. Open indexes do not change; the returned index
+   * contains the new passages.
+   *
+   * @throws {InputError} as `index` does, and if `directory` has no index or one of another model.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from "node:fs";
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { ReAtt } from "reatt";
+   *
+   * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+   * const lion = { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." };
+   * const cat = { id: "cat", title: "Cat", text: "Cats purr and sleep up to twenty hours a day." };
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * await using before = await model.index([lion], { directory });
+   * await using after = await model.add([cat], { directory });
+   * console.log(before.passageCount, after.passageCount); // 1 2
+   * ```
    */
   async add(
     passages: AsyncIterable<Passage> | Iterable<Passage>,
     options: AddOptions,
   ): Promise<TokenIndex> {
-    const { header } = await readManifest(options.directory);
-    await addPassages(passages, { ...options, ...this.#keyMaker(header, options.signal) });
+    const { maxPassageTokens, keepTokens } = (await readManifest(options.directory)).header;
+    const keys = this.#keys({ maxPassageTokens, keepRatio: keepTokens }, options.signal);
+    await addPassages(passages, { ...options, ...keys });
     return this.openIndex(options.directory);
   }
 
-  /** How this model makes keys of passages, and what an index says of that. */
-  #keyMaker(
-    {
-      maxPassageTokens = 512,
-      keepTokens = 1,
-    }: Pick<IndexOptions, "maxPassageTokens" | "keepTokens">,
-    signal?: AbortSignal,
-  ): Pick<BuildOptions, "header" | "encode"> {
-    checkKeepRatio(keepTokens);
-    const header: IndexHeader = {
-      fingerprint: this.fingerprint,
-      dimension: this.config.headSize,
-      maxPassageTokens,
-      ...(keepTokens < 1 && { keepTokens }),
-      prompts: {
-        question: questionPrompt("{question}"),
-        passage: passagePrompt({ title: "{title}", text: "{text}" }),
-      },
-    };
-    const encode: BuildOptions["encode"] = (window, onProgress) => {
-      const ids = window.map((passage) => passageIds(this.tokenizer, passage, maxPassageTokens));
-      if (keepTokens === 1)
-        return encodeSequences(this.#encoder, this.config, ids, "keys", { onProgress, signal });
-      return this.#encodeFiltered(ids, keepTokens, { onProgress, signal });
-    };
-    return { header, encode };
-  }
-
-  /** Opens an index that this model can search. Throws `InputError` where another model made it or it is damaged. */
+  /**
+   * Opens an index to search it. `options` choose the engine and, for a compressed index, how exact
+   * the search is (`preset`).
+   *
+   * @throws {InputError} if there is no index, it is damaged, or another model built it.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from "node:fs";
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { ReAtt } from "reatt";
+   *
+   * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+   * const lion = { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." };
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * await using built = await model.index([lion], { directory });
+   * await using index = await model.openIndex(directory, { preset: "exact" });
+   * console.log(index.passageCount); // 1
+   * ```
+   */
   openIndex(directory: string, options?: Omit<OpenOptions, "fingerprint">): Promise<TokenIndex> {
     return openIndex(directory, { ...options, fingerprint: this.fingerprint });
   }
 
-  /** The vectors by which an index is searched: [tokens, headSize] for each question. */
+  /**
+   * The query vectors of questions, with which `TokenIndex.search` and `TokenIndex.searchBatch`
+   * search: float32 [tokens, headSize] for each question, row by row. The prompt is
+   * `question: {question}</s>`; all its tokens have a vector.
+   *
+   * @throws {InputError} if a question is empty or has more than 512 tokens.
+   *
+   * @example
+   * ```ts
+   * import { ReAtt } from "reatt";
+   *
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * const [vectors] = await model.encodeQuestions(["Where does the lion live?"]);
+   * console.log(vectors!.length % model.config.headSize); // 0
+   * ```
+   */
   encodeQuestions(
     questions: readonly string[],
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Float32Array[]> {
-    const ids = questions.map((text) => retrievalQuestionIds(this.tokenizer, text));
-    return encodeSequences(this.#queryEncoder, this.config, ids, "queries", { signal });
+    return this.#encodeQuestions(this.#tokenize(questions), signal);
   }
 
-  /** The best passages (or documents) for a question, or for each of many, best first. */
+  /**
+   * The best passages (or documents) for a question, or for each of many, best first. The retrieval
+   * score of a passage d for a question q is the average over question tokens of the best passage
+   * token (ReAtt, Eq. 1), with the vectors of the retrieval head:
+   *
+   *     r(q, d) = 1 / |q| * sum_i max_j Q_i . K_j
+   *
+   * The release of the authors returns the sum instead of the average; the ranking is the same.
+   *
+   * @throws {InputError} if a question is empty or has more than 512 tokens, or an option is out of
+   * range.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from "node:fs";
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { ReAtt } from "reatt";
+   *
+   * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+   * const passages = [
+   *   { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
+   *   { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+   * ];
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * await using index = await model.index(passages, { directory });
+   * const [best] = await model.retrieve("Where does the Rhine flow?", index, { topK: 1 });
+   * console.log(best!.id); // rhine
+   * ```
+   */
   retrieve(question: string, index: TokenIndex, options?: RetrieveOptions): Promise<Hit[]>;
   retrieve(
     questions: readonly string[],
@@ -291,13 +369,154 @@ export class ReAtt implements AsyncDisposable {
   async retrieve(
     question: string | readonly string[],
     index: TokenIndex,
-    { topK = 100, ...options }: RetrieveOptions = {},
+    options: RetrieveOptions = {},
   ): Promise<Hit[] | Hit[][]> {
+    if (typeof question === "string") return (await this.retrieve([question], index, options))[0]!;
+    const { topK = DEFAULT_PASSAGES_RETRIEVED } = options;
+    return this.#retrieve(this.#tokenize(question), index, { ...options, topK });
+  }
+
+  /**
+   * Reads the answer to a question from passages. For many questions with a list of passages each,
+   * the replies come one after the other. The upper encoder layers encode the question with each
+   * passage; the decoder attends to all of them (fusion-in-decoder, Izacard and Grave 2021).
+   * `Evidence` keeps all properties of the passages, such as `score`.
+   *
+   * @throws {InputError} if a question is empty, has more than 512 tokens or has no passages.
+   *
+   * @example
+   * ```ts
+   * import { ReAtt } from "reatt";
+   *
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * const reply = await model.read("Who patented a steam engine?", [
+   *   { id: "watt", title: "James Watt", text: "James Watt patented a steam engine in 1769." },
+   *   { id: "cat", title: "Cat", text: "Cats purr and sleep up to twenty hours a day." },
+   * ]);
+   * console.log(reply.answer, reply.passages[0]!.span); // James Watt { start: 0, end: 10 }
+   * ```
+   */
+  read<P extends Passage>(
+    question: string,
+    passages: readonly P[],
+    options?: ReadOptions,
+  ): Promise<Reply<P>>;
+  read<P extends Passage>(
+    questions: readonly string[],
+    passages: readonly (readonly P[])[],
+    options?: ReadOptions,
+  ): AsyncGenerator<Reply<P>, void>;
+  read<P extends Passage>(
+    question: string | readonly string[],
+    passages: readonly P[] | readonly (readonly P[])[],
+    options: ReadOptions = {},
+  ): Promise<Reply<P>> | AsyncGenerator<Reply<P>, void> {
     if (typeof question === "string")
-      return (await this.retrieve([question], index, { topK, ...options }))[0]!;
-    const vectors = await this.encodeQuestions(question, options);
-    const questions = question.map((text, i) => ({ text, vectors: vectors[i]! }));
-    const found = await rank(index, questions, { topK, ...options });
+      return onlyReply(this.read([question], [passages as readonly P[]], options));
+    const lists = passages as readonly (readonly P[])[];
+    checkOneListEach(question, lists);
+    const find = async (batch: readonly TokenizedQuestion[], first: number) =>
+      lists.slice(first, first + batch.length);
+    return this.#reply(question, find, options);
+  }
+
+  /**
+   * Answers a question from an index: `retrieve`, then `read`. For many questions, the replies come
+   * one after the other, in the order of the questions.
+   *
+   * @throws {InputError} as `retrieve` does, and if a filter leaves no passage to read.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from "node:fs";
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { ReAtt } from "reatt";
+   *
+   * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+   * const passages = [
+   *   { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
+   *   { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+   * ];
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * await using index = await model.index(passages, { directory });
+   * const reply = await model.answer("Where does the Rhine flow?", index, { topK: 2 });
+   * console.log(reply.answer); // North Sea
+   * const questions = ["Where does the Rhine flow?", "Where does the lion live?"];
+   * for await (const { passages } of model.answer(questions, index)) console.log(passages[0]!.id);
+   * ```
+   */
+  answer(question: string, index: TokenIndex, options?: AnswerOptions): Promise<Reply<Hit>>;
+  answer(
+    questions: readonly string[],
+    index: TokenIndex,
+    options?: AnswerOptions,
+  ): AsyncGenerator<Reply<Hit>, void>;
+  answer(
+    question: string | readonly string[],
+    index: TokenIndex,
+    options: AnswerOptions = {},
+  ): Promise<Reply<Hit>> | AsyncGenerator<Reply<Hit>, void> {
+    if (typeof question === "string") return onlyReply(this.answer([question], index, options));
+    const { topK = DEFAULT_PASSAGES_READ } = options;
+    const { maxPassageTokens } = index.header;
+    const find = (batch: readonly TokenizedQuestion[]) =>
+      this.#retrieve(batch, index, { ...options, topK });
+    return this.#reply(question, find, { ...options, maxPassageTokens });
+  }
+
+  /** Releases the native memory of the model. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const sessions = new Set<AsyncDisposable>(Object.values(this.#sessions));
+    await Promise.all(Array.from(sessions, (session) => session[Symbol.asyncDispose]()));
+  }
+
+  /** The header of an index, and the function that makes its keys. */
+  #keys(
+    options: Pick<IndexOptions, "maxPassageTokens" | "keepRatio">,
+    signal?: AbortSignal,
+  ): Pick<BuildOptions, "header" | "encode"> {
+    const { config, tokenizer, fingerprint } = this;
+    const { encoder, pruner } = this.#sessions;
+    const { maxPassageTokens = DEFAULT_MAX_PASSAGE_TOKENS, keepRatio = 1 } = options;
+    checkKeepRatio(keepRatio);
+    const header: IndexHeader = {
+      fingerprint,
+      dimension: config.headSize,
+      maxPassageTokens,
+      ...(keepRatio < 1 && { keepTokens: keepRatio }), // the name on disk
+      prompts: {
+        question: questionPrompt("{question}"),
+        passage: passagePrompt({ title: "{title}", text: "{text}" }),
+      },
+    };
+    const model = { config, tokenizer, encoder, prune: pruner.prune };
+    const encode: BuildOptions["encode"] = (passages, onProgress) =>
+      encodePassageKeys(model, passages, { maxPassageTokens, keepRatio, onProgress, signal });
+    return { header, encode };
+  }
+
+  #tokenize(questions: readonly string[]): TokenizedQuestion[] {
+    return questions.map((text) => ({ text, ids: retrievalQuestionIds(this.tokenizer, text) }));
+  }
+
+  #encodeQuestions(
+    questions: readonly TokenizedQuestion[],
+    signal?: AbortSignal,
+  ): Promise<Float32Array[]> {
+    const { queryEncoder } = this.#sessions;
+    const ids = questions.map((question) => question.ids);
+    return encodeSequences(queryEncoder, this.config, ids, "queries", { signal });
+  }
+
+  async #retrieve(
+    questions: readonly TokenizedQuestion[],
+    index: TokenIndex,
+    options: RankOptions,
+  ): Promise<Hit[][]> {
+    const vectors = await this.#encodeQuestions(questions, options.signal);
+    const asked = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
+    const found = await rank(index, asked, options);
     return Promise.all(
       found.map(async (hits) => {
         const passages = await index.passages(hits.map(({ ordinal }) => ordinal));
@@ -307,129 +526,46 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Retrieves passages for a question and reads the answer from them; for many questions, one reply after the other, in
-   * their order.
+   * Tokenizes questions, finds their passages and reads them, batch by batch. Retrieval and reading
+   * share the tokens but not the states: retrieval encodes the question with `</s>`, reading
+   * without.
    */
-  answer(question: string, index: TokenIndex, options?: AnswerOptions): Promise<Reply>;
-  answer(
-    questions: readonly string[],
-    index: TokenIndex,
-    options?: AnswerOptions,
-  ): AsyncGenerator<Reply, void>;
-  answer(
-    question: string | readonly string[],
-    index: TokenIndex,
-    options: AnswerOptions = {},
-  ): Promise<Reply> | AsyncGenerator<Reply, void> {
-    if (typeof question !== "string") return this.#answerAll(question, index, options);
-    return this.#answerTogether([question], index, options, 0).then(([reply]) => reply!);
-  }
-
-  async *#answerAll(
-    questions: readonly string[],
-    index: TokenIndex,
-    options: AnswerOptions,
-  ): AsyncGenerator<Reply, void> {
-    for (let first = 0; first < questions.length; first += QUESTIONS_PER_BATCH) {
-      const together = questions.slice(first, first + QUESTIONS_PER_BATCH);
-      yield* await this.#answerTogether(together, index, options, first);
+  async *#reply<P extends Passage>(
+    texts: readonly string[],
+    find: (batch: readonly TokenizedQuestion[], first: number) => Promise<(readonly P[])[]>,
+    options: ReadOptions,
+  ): AsyncGenerator<Reply<P>, void> {
+    const { config, tokenizer } = this;
+    const model = { config, tokenizer, ...this.#sessions };
+    const { onText } = options;
+    for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
+      const start = performance.now();
+      const batch = this.#tokenize(texts.slice(first, first + QUESTIONS_PER_BATCH));
+      const passages = await find(batch, first);
+      const found = performance.now();
+      const replies = await answerFromPassages(model, batch, passages, {
+        ...options,
+        onText: onText && ((text, row) => onText(text, first + row)),
+      });
+      const times = {
+        retrieve: (found - start) / batch.length,
+        read: (performance.now() - found) / batch.length,
+      };
+      for (const reply of replies) yield { ...reply, times };
     }
   }
+}
 
-  async #answerTogether(
-    questions: readonly string[],
-    index: TokenIndex,
-    options: AnswerOptions,
-    first: number,
-  ): Promise<Reply[]> {
-    const start = performance.now();
-    const found = await this.retrieve(questions, index, {
-      topK: options.topK ?? 10,
-      signal: options.signal,
-    });
-    const retrieved = performance.now();
-    const inputs = questions.map((question, i) =>
-      this.#readingInput(question, found[i]!, index, options.maxInputTokens),
-    );
-    const readings = await read(this.config, this.#encoder, this.#reader, inputs, {
-      ...options,
-      maxTokens: options.maxAnswerTokens,
-      onToken: options.onText && this.#streamText(options.onText, first),
-    });
-    const times = {
-      retrieve: (retrieved - start) / questions.length,
-      read: (performance.now() - retrieved) / questions.length,
-    };
-    return readings.map((reading, i) => ({
-      ...this.#reply(reading, found[i]!, options.minimumConfidence ?? 0),
-      times,
-    }));
-  }
+async function onlyReply<R>(replies: AsyncGenerator<R, void>): Promise<R> {
+  return (await replies.next()).value!;
+}
 
-  #readingInput(
-    question: string,
-    hits: readonly Hit[],
-    index: TokenIndex,
-    maxInputTokens: number | undefined,
-  ) {
-    const ids = readingQuestionIds(retrievalQuestionIds(this.tokenizer, question));
-    const passages = hits.map((hit) =>
-      passageIds(this.tokenizer, hit, index.header.maxPassageTokens),
-    );
-    if (maxInputTokens === undefined) return { question: ids, passages };
-    const cut = passages.map((passage) => cutForReading(ids, passage, maxInputTokens));
-    return { question: cut[0]!.question, passages: cut.map(({ passage }) => passage) };
-  }
-
-  #reply(reading: Reading, hits: readonly Hit[], minimumConfidence: number): Omit<Reply, "times"> {
-    const { tokenIds, logProbabilities, attention } = reading;
-    const answer = this.tokenizer.decode(tokenIds);
-    const confidence = Math.exp(
-      logProbabilities.reduce((sum, p) => sum + p, 0) / logProbabilities.length,
-    );
-    const abstained = confidence < minimumConfidence;
-    const passages = hits.map((hit, i) => ({
-      ...hit,
-      attention: attention[i]!,
-      span: abstained ? undefined : findAnswerSpan(answer, hit.text),
-    }));
-    return { answer: abstained ? "" : answer, tokenIds, confidence, abstained, passages };
-  }
-
-  /** Tokens to text as it grows: a piece may change how the ones before it are written. */
-  #streamText(onText: NonNullable<AnswerOptions["onText"]>, first: number) {
-    const written = new Map<number, number[]>();
-    return (token: number, row: number): void => {
-      const ids = written.get(row) ?? [];
-      const before = this.tokenizer.decode(ids);
-      ids.push(token);
-      written.set(row, ids);
-      const text = this.tokenizer.decode(ids).slice(before.length);
-      if (text) onText(text, first + row);
-    };
-  }
-
-  async #encodeFiltered(
-    sequences: readonly (readonly number[])[],
-    share: number,
-    options: EncodeOptions,
-  ): Promise<Float32Array[]> {
-    const outputs = ["queries", "keys"] as const;
-    const { queries, keys } = await encodeOutputs(
-      this.#encoder,
-      this.config,
-      sequences,
-      outputs,
-      options,
-    );
-    const kept: Float32Array[] = [];
-    for (const [i, all] of keys.entries())
-      kept.push(await this.#filter.prune(queries[i]!, all, share));
-    return kept;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const sessions = new Set([this.#encoder, this.#queryEncoder, this.#reader, this.#filter]);
-    await Promise.all(Array.from(sessions, (session) => session[Symbol.asyncDispose]()));
-  }
+function checkOneListEach(questions: readonly string[], lists: readonly unknown[]): void {
+  if (lists.length === questions.length) return;
+  throw new InputError({
+    where: "passages",
+    expected: `one list for each of ${questions.length} questions`,
+    got: `${lists.length}`,
+    remedy: "give every question its own passages",
+  });
 }

@@ -1,32 +1,42 @@
 /**
- * Writing answers: beam search over a batch of questions, of which greedy search is the case of one beam.
+ * Generation of answers: beam search over a batch of questions. Greedy search is the case of one
+ * beam.
  *
- * At every step each question keeps its `beams` best unfinished answers. An answer that ends (`</s>`) while it is among
- * the `beams` best is set aside with the score `sum of log probabilities / length ** lengthPenalty`; the best of those is
- * the result. Source: the beam search of Hugging Face transformers (early stopping `true` or, with its bound, `"never"`;
- * `noRepeatSize` is its `no_repeat_ngram_size`, but probabilities stay those of the model).
+ * At each step a question keeps its `beams` best unfinished answers. An answer that ends with
+ * `</s>` among the `beams` best is finished. Its score is
+ *
+ *     sum of log probabilities / length ** lengthPenalty
+ *
+ * and the finished answer with the highest score is the result.
+ *
+ * Source: the beam search of Hugging Face transformers, with early stopping `true` or `"never"`.
+ * `noRepeatSize` is its `no_repeat_ngram_size`; here it does not change the probabilities.
  */
 
 export interface GenerateOptions {
-  /** Default 1: greedy. */
+  /** Default 1: greedy search. */
   readonly beams?: number | undefined;
-  /** The most tokens of an answer, `</s>` included. Default 50, as in the paper. */
+  /** Length limit of an answer in tokens, with `</s>`. Default 50. */
   readonly maxTokens?: number | undefined;
-  /** Above 0 favours long answers. Default 1: the mean log probability decides. */
+  /** A value above 0 favours long answers. Default 1: the mean log probability decides. */
   readonly lengthPenalty?: number | undefined;
-  /** Stop a question as soon as `beams` answers have ended, even if an unfinished one could still win. Default true. */
+  /**
+   * Whether to stop a question as soon as `beams` answers are finished, even if an unfinished
+   * answer can still get a higher score. Default true.
+   */
   readonly earlyStopping?: boolean | undefined;
-  /** So many tokens in a row stand in an answer once at most. Default 0: as often as they are written. */
+  /** An answer contains each sequence of this many tokens at most once. Default 0: no limit. */
   readonly noRepeatSize?: number | undefined;
-  /** Called with each token of question `question` as it is written; with several beams only when its answer is chosen. */
+  /** Receives each token. With several beams, it receives them when the answer is chosen. */
   readonly onToken?: ((token: number, question: number) => void) | undefined;
+  /** Stops between two steps; the call then throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Generated {
-  /** Without the start token; ends with `</s>` unless the answer was cut at `maxTokens`. */
+  /** Without the start token; ends with `</s>` unless `maxTokens` cut the answer. */
   readonly tokenIds: number[];
-  /** Of each token, given those before it. */
+  /** The log probability of each token after the tokens before it. */
   readonly logProbabilities: number[];
 }
 
@@ -37,13 +47,14 @@ export interface Vocabulary {
 }
 
 /**
- * One step of a decoder: the last token of every row, and the row of the step before that it continues, to the logits
- * [rows, vocabulary] of the next token. Rows of a question stand together: one at the first step, then `beams`.
+ * One step of a decoder: the last token of each row and the row of the previous step that it
+ * continues -> logits [rows, vocabulary] of the next token. The rows of a question are adjacent;
+ * each question has one row at the first step and the same number of rows, at most `beams`, later.
  */
 export type DecoderStep = (tokens: Int32Array, parents: Int32Array) => Promise<Float32Array>;
 
 interface Hypothesis extends Generated {
-  /** Sum of `logProbabilities`; minus infinity for one that only keeps the rows of all questions equally many. */
+  /** Sum of `logProbabilities`; minus infinity for a filler of {@link equalise}. */
   readonly total: number;
   /** The row of the last step that holds its cache. */
   readonly row: number;
@@ -52,121 +63,164 @@ interface Hypothesis extends Generated {
 /** The state of one question. */
 interface Search {
   running: Hypothesis[];
-  /** The best ended answers, best first, at most `beams`. */
+  /** The best finished answers, best first, at most `beams`. */
   ended: Hypothesis[];
   done: boolean;
 }
 
-/** The best answer of each of `questions` questions. Throws the signal's reason when aborted. */
+/** The options without their defaults, and the token that ends an answer. */
+interface Rules {
+  readonly beams: number;
+  readonly maxTokens: number;
+  readonly lengthPenalty: number;
+  readonly earlyStopping: boolean;
+  readonly noRepeatSize: number;
+  readonly endId: number;
+}
+
+/**
+ * Generates the best answer for each of `questions` questions.
+ *
+ * @throws the reason of `options.signal` once it is aborted.
+ */
 export async function generate(
   step: DecoderStep,
   questions: number,
   vocabulary: Vocabulary,
   options: GenerateOptions = {},
 ): Promise<Generated[]> {
-  const { beams = 1, maxTokens = 50, lengthPenalty = 1, earlyStopping = true } = options;
-  const { noRepeatSize = 0, onToken, signal } = options;
-  const score = ({ total, tokenIds }: Hypothesis): number =>
-    total / tokenIds.length ** lengthPenalty;
-  const byScore = (a: Hypothesis, b: Hypothesis): number => score(b) - score(a);
-  const hasEnded = ({ tokenIds }: Hypothesis): boolean => tokenIds.at(-1) === vocabulary.endId;
-  /** The best score that a continuation of `hypothesis` can reach: every further token has probability 1. */
-  const bestPossible = ({ total, tokenIds }: Hypothesis): number =>
-    total / (lengthPenalty > 0 ? maxTokens : tokenIds.length) ** lengthPenalty;
-
-  const advance = (search: Search, question: number, candidates: Hypothesis[]): void => {
-    search.ended = [...search.ended, ...candidates.slice(0, beams).filter(hasEnded)]
-      .sort(byScore)
-      .slice(0, beams);
-    search.running = candidates.filter((candidate) => !hasEnded(candidate)).slice(0, beams);
-    const best = search.running[0];
-    const full = search.ended.length === beams;
-    search.done =
-      !best ||
-      (full && (earlyStopping || beams === 1 || bestPossible(best) <= score(search.ended.at(-1)!)));
-    if (search.done) search.running = [];
-    if (beams === 1) onToken?.(candidates[0]!.tokenIds.at(-1)!, question);
-  };
-
-  const searches = Array.from({ length: questions }, (_, question): Search => {
-    return {
-      running: [{ tokenIds: [], logProbabilities: [], total: 0, row: question }],
-      ended: [],
-      done: false,
-    };
-  });
-  let each = 1; // rows of a question
-  for (let length = 1; length <= maxTokens && searches.some(({ done }) => !done); length++) {
+  const { onToken, signal } = options;
+  const rules = resolve(options, vocabulary.endId);
+  const searches = Array.from({ length: questions }, (_, question) => startSearch(question));
+  let rowsEach = 1; // rows of one question
+  for (let length = 1; length <= rules.maxTokens; length++) {
+    if (searches.every(({ done }) => done)) break;
     signal?.throwIfAborted();
-    each = equalise(searches, each, vocabulary.padId);
+    rowsEach = equalise(searches, rowsEach, vocabulary.padId);
     const rows = searches.flatMap(({ running }) => running);
-    const last = rows.map(({ tokenIds }) => tokenIds.at(-1) ?? vocabulary.startId);
     const logits = await step(
-      Int32Array.from(last),
+      Int32Array.from(rows, ({ tokenIds }) => tokenIds.at(-1) ?? vocabulary.startId),
       Int32Array.from(rows, ({ row }) => row),
     );
-    const size = logits.length / rows.length;
     for (const [question, search] of searches.entries()) {
-      if (search.done) {
-        search.running = []; // rows that `equalise` gave it
-        continue;
+      if (search.done)
+        search.running = []; // the fillers of `equalise`
+      else {
+        const best = advance(search, question * rowsEach, logits, rows.length, rules);
+        if (rules.beams === 1) onToken?.(best.tokenIds.at(-1)!, question);
       }
-      const candidates = search.running.flatMap((hypothesis, i) => {
-        const row = question * each + i;
-        const own = logits.subarray(row * size, (row + 1) * size);
-        const barred = repeating(hypothesis.tokenIds, noRepeatSize);
-        return continuations(hypothesis, row, own, barred, 2 * beams);
-      });
-      advance(
-        search,
-        question,
-        candidates.sort((a, b) => b.total - a.total),
-      );
     }
   }
-
-  return searches.map(({ running, ended }, question) => {
-    const { tokenIds, logProbabilities } = [...ended, ...running].sort(byScore)[0]!;
-    if (beams > 1) for (const token of tokenIds) onToken?.(token, question);
-    return { tokenIds, logProbabilities };
-  });
+  const answers = searches.map((search) => bestAnswer(search, rules));
+  if (rules.beams > 1)
+    for (const [question, { tokenIds }] of answers.entries())
+      for (const token of tokenIds) onToken?.(token, question);
+  return answers;
 }
 
-/** Gives every question as many rows as the one with most, by rows that can't win; returns how many. Before, it was `previous`. */
+function resolve(options: GenerateOptions, endId: number): Rules {
+  const { beams = 1, maxTokens = 50, lengthPenalty = 1 } = options;
+  const { earlyStopping = true, noRepeatSize = 0 } = options;
+  return { beams, maxTokens, lengthPenalty, earlyStopping, noRepeatSize, endId };
+}
+
+const startSearch = (row: number): Search => ({
+  running: [{ tokenIds: [], logProbabilities: [], total: 0, row }],
+  ended: [],
+  done: false,
+});
+
+/**
+ * Gives each question the same number of rows, with fillers that cannot win. Returns that number;
+ * `previous` is the number at the previous step.
+ */
 function equalise(searches: readonly Search[], previous: number, padId: number): number {
-  const each = Math.max(...searches.map(({ running }) => running.length));
+  const rowsEach = Math.max(...searches.map(({ running }) => running.length));
   for (const [question, { running }] of searches.entries())
-    while (running.length < each)
+    while (running.length < rowsEach)
       running.push({
         tokenIds: [padId],
         logProbabilities: [],
         total: Number.NEGATIVE_INFINITY,
         row: question * previous,
       });
-  return each;
+  return rowsEach;
 }
 
-/** The next tokens that would repeat `size` tokens in a row. */
+/**
+ * Continues the answers of one question by one token, and returns the best continuation. Its rows
+ * begin at `first`; `logits` are those of all `rows` rows.
+ */
+function advance(
+  search: Search,
+  first: number,
+  logits: Float32Array,
+  rows: number,
+  rules: Rules,
+): Hypothesis {
+  const { beams, noRepeatSize, endId } = rules;
+  const size = logits.length / rows;
+  const next = search.running
+    .flatMap((hypothesis, i) => {
+      const own = logits.subarray((first + i) * size, (first + i + 1) * size);
+      const banned = repeating(hypothesis.tokenIds, noRepeatSize);
+      return continuations(hypothesis, first + i, own, banned, 2 * beams);
+    })
+    .sort((a, b) => b.total - a.total);
+  const hasEnded = ({ tokenIds }: Hypothesis): boolean => tokenIds.at(-1) === endId;
+  search.ended = [...search.ended, ...next.slice(0, beams).filter(hasEnded)]
+    .sort((a, b) => score(b, rules) - score(a, rules))
+    .slice(0, beams);
+  search.running = next.filter((hypothesis) => !hasEnded(hypothesis)).slice(0, beams);
+  search.done = isDone(search, rules);
+  if (search.done) search.running = [];
+  return next[0]!;
+}
+
+function isDone({ running, ended }: Search, rules: Rules): boolean {
+  const { beams, earlyStopping } = rules;
+  const best = running[0];
+  if (!best) return true;
+  if (ended.length < beams) return false;
+  return earlyStopping || beams === 1 || highestScore(best, rules) <= score(ended.at(-1)!, rules);
+}
+
+const score = ({ total, tokenIds }: Hypothesis, { lengthPenalty }: Rules): number =>
+  total / tokenIds.length ** lengthPenalty;
+
+/** The score of a hypothesis if all its further tokens have probability 1. */
+const highestScore = (
+  { total, tokenIds }: Hypothesis,
+  { lengthPenalty, maxTokens }: Rules,
+): number => total / (lengthPenalty > 0 ? maxTokens : tokenIds.length) ** lengthPenalty;
+
+function bestAnswer({ running, ended }: Search, rules: Rules): Generated {
+  const all = [...ended, ...running].sort((a, b) => score(b, rules) - score(a, rules));
+  const { tokenIds, logProbabilities } = all[0]!;
+  return { tokenIds, logProbabilities };
+}
+
+/** The next tokens that would repeat a sequence of `size` tokens. */
 function repeating(tokenIds: readonly number[], size: number): Set<number> {
-  const barred = new Set<number>();
-  const last = tokenIds.length - size + 1; // where the `size` tokens begin that the next one completes
+  const banned = new Set<number>();
+  const last = tokenIds.length - size + 1; // start of the sequence that the next token completes
   const begun = tokenIds.slice(last);
   for (let first = 0; size > 0 && first < last; first++)
     if (begun.every((token, i) => token === tokenIds[first + i]))
-      barred.add(tokenIds[first + size - 1]!);
-  return barred;
+      banned.add(tokenIds[first + size - 1]!);
+  return banned;
 }
 
-/** The `count` most probable next tokens of a hypothesis that are not barred, appended to it. */
+/** The hypothesis with each of its `count` most probable next tokens that are not banned. */
 function continuations(
   hypothesis: Hypothesis,
   row: number,
   logits: Float32Array,
-  barred: ReadonlySet<number>,
+  banned: ReadonlySet<number>,
   count: number,
 ): Hypothesis[] {
   if (hypothesis.total === Number.NEGATIVE_INFINITY) return [];
-  const tokens = largest(logits, barred, count);
+  const tokens = largest(logits, banned, count);
   const highest = logits[tokens[0]!]!;
   let sum = 0;
   for (const logit of logits) sum += Math.exp(logit - highest);
@@ -182,13 +236,13 @@ function continuations(
   });
 }
 
-/** Positions of the `count` largest numbers but those barred, largest first, equal ones in order of position. */
-function largest(values: Float32Array, barred: ReadonlySet<number>, count: number): number[] {
+/** Positions of the `count` largest values that are not banned, largest first, ties by position. */
+function largest(values: Float32Array, banned: ReadonlySet<number>, count: number): number[] {
   const best: number[] = [];
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
     if (best.length === count && value <= values[best[count - 1]!]!) continue;
-    if (barred.has(i)) continue;
+    if (banned.has(i)) continue;
     let at = best.length;
     while (at > 0 && value > values[best[at - 1]!]!) at--;
     best.splice(at, 0, i);

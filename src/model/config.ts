@@ -1,4 +1,7 @@
-/** The shape of a model: what `config.json` of a Hugging Face T5 folder says, in our words, checked at the border. */
+/**
+ * The configuration of a model. Source: `config.json` of a Hugging Face T5 folder (`T5Config` of
+ * transformers), with the keys of the authors' release for retrieval.
+ */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,21 +10,26 @@ import { InputError, systemProblem } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { replaceFile } from "../io/replace-file.ts";
 
-/** Sizes and choices of a T5 encoder-decoder with a retrieval head. */
+/** A T5 encoder-decoder with a retrieval head. The names in brackets are those of `config.json`. */
 export interface ModelConfig {
+  /** Rows of the embedding (`vocab_size`); can exceed the pieces of the tokenizer. */
   readonly vocabularySize: number;
   /** Width of the residual stream (`d_model`). */
   readonly modelSize: number;
   /** Width of one head (`d_kv`); `heads * headSize` need not equal `modelSize`. */
   readonly headSize: number;
   readonly heads: number;
-  /** Inner width of the feed-forward layers (`d_ff`). */
+  /** Inner width of a feed-forward layer (`d_ff`). */
   readonly feedForwardSize: number;
+  /** L of the paper (`num_layers`). */
   readonly encoderLayers: number;
   readonly decoderLayers: number;
-  /** T5 v1.0 has `relu`, v1.1 has `gated-gelu` (tanh approximation). */
+  /** `relu` in T5 v1.0, `gated-gelu` (tanh approximation) in T5 v1.1. */
   readonly feedForward: "relu" | "gated-gelu";
-  /** True where the embedding is also the output layer; then the decoder output is scaled by `modelSize ** -0.5`. */
+  /**
+   * Whether the embedding is also the output layer, as in T5 v1.0. The output of the decoder is
+   * then multiplied by `modelSize ** -0.5`.
+   */
   readonly tied: boolean;
   readonly relativeBuckets: number;
   readonly relativeMaxDistance: number;
@@ -30,33 +38,42 @@ export interface ModelConfig {
   readonly padId: number;
   readonly eosId: number;
   readonly decoderStartId: number;
-  /** B of the paper: the encoder block, 0-based, whose self-attention is the retrieval attention. Blocks below it see question or passage alone. */
+  /**
+   * B of the paper (`retrieval_layer`): the 0-based encoder block whose self-attention is the
+   * retrieval attention. The blocks below it encode a question or a passage alone.
+   */
   readonly retrievalLayer: number;
-  /** The head of that block whose attention is the retrieval score. */
+  /** The 0-based head of that block that retrieves (`retrieval_head`). */
   readonly retrievalHead: number;
-  /** Temperature of the softmax over head weights while the head is being learned. */
+  /** Temperature tau of the softmax over head weights, while training learns the head. */
   readonly distillationTau: number;
-  /** The learned `exp(s)` by which training multiplies retrieval scores; search does not need it. */
+  /**
+   * The learned factor exp(s) of the retrieval scores in training. It is not in the paper. Search
+   * does not need it, because it does not change the ranking.
+   */
   readonly retrievalScale: number;
   /**
-   * Whether query vectors are made by lower layers of their own, which begin as a copy of the encoder's, so that they can be
-   * trained while passage keys stay as they are. The embedding is shared.
+   * Whether the model has a query encoder: a trained copy of the lower layers that makes query
+   * vectors, while the encoder and so the keys of passages stay unchanged. Both use one embedding.
    */
   readonly queryEncoder: boolean;
-  /** So many tokens in a row stand in an answer once at most (`no_repeat_ngram_size`); 0: as often as the model writes them. */
+  /**
+   * An answer contains each sequence of this many tokens at most once (`no_repeat_ngram_size`). 0
+   * means no limit.
+   */
   readonly noRepeatSize: number;
 }
 
 const FILE = "config.json";
 
-/** Above every T5 (the largest vocabulary of one has 250,112 rows), below what would take all memory. */
+/** Above every T5: the largest vocabulary has 250,112 rows. Larger sizes can exhaust the memory. */
 const MAX_SIZE = 10_000_000;
 const MAX_LAYERS = 1_000;
 const size = z.int().min(1).max(MAX_SIZE);
 const layers = z.int().min(1).max(MAX_LAYERS);
 const id = z.int().min(0);
 
-/** The keys that decide what the model computes. Those that may be left out have the defaults of Hugging Face's `T5Config`. */
+/** The keys that determine the computation, with the defaults of Hugging Face's `T5Config`. */
 const ConfigFile = z.strictObject({
   model_type: z.enum(["t5", "reatt"]).default("t5"),
   vocab_size: size,
@@ -81,11 +98,11 @@ const ConfigFile = z.strictObject({
   retrieval_scale: z.number().positive().default(1),
   retrieval_query_encoder: z.boolean().default(false),
   no_repeat_ngram_size: z.int().min(0).default(0),
-  // Follow from the keys above and must not contradict them.
+  // These follow from the keys above and must not contradict them.
   dense_act_fn: z.string().optional(),
   is_gated_act: z.boolean().optional(),
   scale_decoder_outputs: z.boolean().optional(),
-  // Only these values are computed here.
+  // Only these values are implemented.
   is_encoder_decoder: z.literal(true).optional(),
   is_decoder: z.literal(false).optional(),
   add_cross_attention: z.literal(false).optional(),
@@ -95,29 +112,32 @@ const ConfigFile = z.strictObject({
 
 type ConfigFile = z.infer<typeof ConfigFile>;
 
-/** Keys that change nothing that is computed here: notes of tools, memory and output options, other defaults of `generate()`. */
+/**
+ * Keys without influence on the computation here: notes of tools, options for memory and output,
+ * defaults of `generate()` that this package does not use.
+ */
 const IGNORED_KEYS: ReadonlySet<string> = new Set(
   [
-    "_name_or_path _commit_hash name_or_path architectures auto_map transformers_version tokenizer_class",
-    "torch_dtype dtype torchscript use_bfloat16 gradient_checkpointing chunk_size_feed_forward tf_legacy_loss",
-    "_attn_implementation _attn_implementation_autoset attn_implementation use_cache output_past n_positions",
-    "return_dict output_attentions output_hidden_states output_scores return_dict_in_generate",
-    "initializer_factor classifier_dropout id2label label2id num_labels problem_type finetuning_task prefix",
-    "task_specific_params bos_token_id sep_token_id cls_token_id forced_bos_token_id forced_eos_token_id",
-    "max_length max_new_tokens min_length do_sample early_stopping num_beams num_beam_groups diversity_penalty",
-    "temperature top_k top_p typical_p repetition_penalty length_penalty",
-    "encoder_no_repeat_ngram_size bad_words_ids num_return_sequences remove_invalid_values",
-    "exponential_decay_length_penalty suppress_tokens begin_suppress_tokens",
+    "_name_or_path _commit_hash name_or_path architectures auto_map transformers_version",
+    "tokenizer_class torch_dtype dtype torchscript use_bfloat16 gradient_checkpointing",
+    "chunk_size_feed_forward tf_legacy_loss _attn_implementation _attn_implementation_autoset",
+    "attn_implementation use_cache output_past n_positions return_dict output_attentions",
+    "output_hidden_states output_scores return_dict_in_generate initializer_factor",
+    "classifier_dropout id2label label2id num_labels problem_type finetuning_task prefix",
+    "task_specific_params bos_token_id sep_token_id cls_token_id forced_bos_token_id",
+    "forced_eos_token_id max_length max_new_tokens min_length do_sample early_stopping num_beams",
+    "num_beam_groups diversity_penalty temperature top_k top_p typical_p repetition_penalty",
+    "length_penalty encoder_no_repeat_ngram_size bad_words_ids num_return_sequences",
+    "remove_invalid_values exponential_decay_length_penalty suppress_tokens begin_suppress_tokens",
   ].flatMap((keys) => keys.split(" ")),
 );
 
 /**
- * Reads and checks `config.json` of a T5 v1.0 or v1.1 folder; without ReAtt's keys, retrieval is head 0 of the middle block.
+ * Reads and checks `config.json` of a T5 v1.0 or v1.1 folder. Without ReAtt's keys, head 0 of the
+ * middle block retrieves. A key with the value `null` counts as absent.
  *
- * A key that is `null` counts as left out. A key that is neither known nor known to be harmless is an error, since a model
- * that computes something else than its config says would go unnoticed.
- *
- * @throws {InputError} naming the key.
+ * @throws {InputError} that names the key: its value is not supported, it contradicts another key,
+ * or it is unknown. An unknown key is an error because it can change what the model computes.
  */
 export async function readConfig(folder: string): Promise<ModelConfig> {
   const file = join(folder, FILE);
@@ -131,18 +151,20 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
 }
 
 /**
- * Writes `config.json` so that Hugging Face's T5 loads the folder. Keys of ours that it does not know it ignores.
+ * Writes `config.json`. Hugging Face's T5 loads the folder and ignores the keys that it does not
+ * know.
  *
- * @param original the folder of the model that `config` came from; what else its config.json says is kept
- * @throws {InputError} where the file cannot be written; the old one, if any, is then as it was.
+ * @param original the folder of the original model; its other keys are copied
+ * @throws {InputError} if the file cannot be written. A file that exists then stays unchanged.
  */
 export async function writeConfig(
   folder: string,
   config: ModelConfig,
   original?: string,
 ): Promise<void> {
+  // The data type is left out: the weight file has it.
   const { torch_dtype, dtype, ...kept } =
-    original === undefined ? {} : await readObject(join(original, FILE)); // the weights say it
+    original === undefined ? {} : await readObject(join(original, FILE));
   const scaled = "scale_decoder_outputs" in kept ? { scale_decoder_outputs: config.tied } : {};
   const text = JSON.stringify({ ...kept, ...toFile(config), ...scaled }, null, 2);
   await replaceFile(join(folder, FILE), (handle) => handle.writeFile(`${text}\n`));
@@ -158,7 +180,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     encoderLayers: file.num_layers,
     decoderLayers: file.num_decoder_layers ?? file.num_layers,
     feedForward: file.feed_forward_proj,
-    // transformers 5 writes `tie_word_embeddings: true` for every T5 and tells v1.1 by this other key.
+    // transformers 5 writes `tie_word_embeddings: true` for every T5; this key identifies v1.1.
     tied: file.scale_decoder_outputs ?? file.tie_word_embeddings,
     relativeBuckets: file.relative_attention_num_buckets,
     relativeMaxDistance: file.relative_attention_max_distance,
@@ -206,7 +228,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
   };
 }
 
-/** What no key can tell alone. */
+/** Checks that depend on several keys. */
 function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): void {
   const gated = config.feedForward === "gated-gelu";
   const activation = gated ? "gelu_new" : "relu";
@@ -221,7 +243,7 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
     ["pad_token_id", config.padId <= most, `a token from 0 to ${most}`],
     ["eos_token_id", config.eosId <= most, `a token from 0 to ${most}`],
     ["decoder_start_token_id", config.decoderStartId <= most, `a token from 0 to ${most}`],
-    // The decoder has one bucket a distance for half of them and spreads the rest up to the maximum.
+    // Half of the buckets hold one distance each; the others divide the rest up to the maximum.
     [
       "relative_attention_max_distance",
       config.relativeMaxDistance > config.relativeBuckets / 2,

@@ -1,4 +1,4 @@
-/** What an index depends on, in one line of hex: passage keys made by one model must not meet questions of another. */
+/** The fingerprint of a model: an index belongs to all models with the same one. */
 
 import { createHash } from "node:crypto";
 import { bytesOf } from "../checkpoints/values.ts";
@@ -6,12 +6,15 @@ import type { ModelConfig } from "./config.ts";
 import { buildParameters } from "./parameter-names.ts";
 
 /**
- * SHA-256 over all that determines the keys of passages: the embedding, the encoder below `retrievalLayer` and its relative
- * bias, that layer's norm and the key rows of the retrieval head, the numbers of the config that these are used with, and
- * the tokenizer's file. The query projection and a query encoder are not among them: after training either alone, an index
- * stays good.
+ * SHA-256, in hexadecimal, of everything that determines the keys of passages: the embedding, the
+ * encoder blocks below `retrievalLayer` and their relative bias, the norm of that layer, the key
+ * rows of the retrieval head, the values of the configuration that these use, and the tokenizer's
+ * file.
  *
- * @param weights by checkpoint name, as `loadWeights` gives them
+ * The query projection and a query encoder are not included: an index stays valid when only these
+ * are trained.
+ *
+ * @param weights by checkpoint name, as `loadWeights` returns them
  */
 export function fingerprint(
   config: ModelConfig,
@@ -26,7 +29,7 @@ export function fingerprint(
     return [block.attentionNorm, block.feedForwardNorm, ...layers];
   });
   const rows = config.headSize * config.modelSize;
-  const hash = createHash("sha256").update(JSON.stringify(relevantNumbers(config)));
+  const hash = createHash("sha256").update(JSON.stringify(relevantValues(config)));
   for (const name of [embedding, encoder.relativeBias, ...lower, attentionNorm]) {
     hash.update(bytesOf(weights.get(name)!));
   }
@@ -36,8 +39,8 @@ export function fingerprint(
   return hash.update(bytesOf(keyRows)).update(tokenizerBytes).digest("hex");
 }
 
-/** An array, so that each has its place whatever its name becomes. */
-function relevantNumbers(config: ModelConfig): (number | string)[] {
+/** An array, so that the fingerprint does not depend on property names. */
+function relevantValues(config: ModelConfig): (number | string)[] {
   return [
     config.vocabularySize,
     config.modelSize,

@@ -1,16 +1,18 @@
 /**
- * Random weights to train from scratch: T5's, as Hugging Face transformers draws them (`T5PreTrainedModel._init_weights`
- * with `initializer_factor` 1).
+ * Random weights to train from scratch. Source: `T5PreTrainedModel._init_weights` of Hugging Face
+ * transformers with `initializer_factor` 1.
  *
- * The products that other models divide by the square root of the head size T5 leaves alone; its queries begin smaller
- * by that much instead.
+ * T5 does not divide attention scores by the square root of the head size. It divides the standard
+ * deviation of the query projection by it instead.
  */
 
 import { createRandom } from "../math/random.ts";
 import type { ModelConfig } from "./config.ts";
 import { parameterShapes } from "./parameter-names.ts";
 
-/** The standard deviation of a weight, by the last part of its name that is not `weight`. Norms, which are not here, are 1. */
+/**
+ * The standard deviation of a weight, by the last part of its name before `weight`. Norms are 1.
+ */
 const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => number>> = {
   shared: () => 1,
   lm_head: () => 1,
@@ -25,36 +27,39 @@ const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => numb
   wo: ({ feedForwardSize }) => feedForwardSize ** -0.5,
 };
 
-/** Every weight of the model, by its name in a checkpoint. Each is drawn from a stream that `seed` and its name determine. */
+/**
+ * Every weight of the model by its name in a checkpoint. `seed` and the name determine the random
+ * stream of a weight.
+ */
 export function initialWeights(
   config: ModelConfig,
   seed: number | string,
 ): Map<string, Float32Array> {
   const weights = new Map<string, Float32Array>();
   for (const [name, shape] of parameterShapes(config)) {
-    const numbers = new Float32Array(shape.reduce((product, size) => product * size, 1));
+    const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
     const deviation = STANDARD_DEVIATIONS[name.split(".").at(-2)!];
     weights.set(
       name,
-      deviation ? drawNormal(numbers, deviation(config), seed, name) : numbers.fill(1),
+      deviation ? drawNormal(values, deviation(config), seed, name) : values.fill(1),
     );
   }
   return weights;
 }
 
-/** Fills `numbers` with a normal distribution around 0 (Box and Muller 1958). */
+/** Fills `values` from a normal distribution with mean 0 (Box and Muller 1958). */
 function drawNormal(
-  numbers: Float32Array,
+  values: Float32Array,
   deviation: number,
   seed: number | string,
   name: string,
 ): Float32Array {
   const random = createRandom(seed, "initial weights", name);
-  for (let i = 0; i < numbers.length; i += 2) {
+  for (let i = 0; i < values.length; i += 2) {
     const radius = deviation * Math.sqrt(-2 * Math.log(1 - random.next()));
     const angle = 2 * Math.PI * random.next();
-    numbers[i] = radius * Math.cos(angle);
-    numbers[i + 1] = radius * Math.sin(angle); // of an odd number, the last is written past the end: ignored
+    values[i] = radius * Math.cos(angle);
+    values[i + 1] = radius * Math.sin(angle); // past the end of an odd length, this has no effect
   }
-  return numbers;
+  return values;
 }

@@ -1,4 +1,4 @@
-/** Loads the weights that a config.json asks for, and refuses a checkpoint that does not fit it. */
+/** Loads the weights of a checkpoint and checks that they fit `config.json`. */
 
 import { openWeights } from "../checkpoints/open.ts";
 import { bytesOf } from "../checkpoints/values.ts";
@@ -7,25 +7,30 @@ import { InputError } from "../io/errors.ts";
 import type { ModelConfig } from "./config.ts";
 import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
 
-/** Where else a checkpoint may hold the embedding: in place of `shared.weight`, or as copies of it. */
+/** Other names of the embedding in checkpoints, instead of `shared.weight` or in addition to it. */
 const EMBEDDING_COPIES: readonly string[] = [
   "encoder.embed_tokens.weight",
   "decoder.embed_tokens.weight",
 ];
 const TIED_EMBEDDING_COPIES: readonly string[] = [...EMBEDDING_COPIES, "lm_head.weight"];
 
-/** Left in checkpoints by older code: copies of block 0's table, and one for cross-attention, which T5 does not bias. */
+/**
+ * Tables that older code left in checkpoints: copies of the table of block 0, and one for the
+ * cross-attention, which has no bias in T5.
+ */
 const UNUSED_BIAS =
   /^(encoder|decoder)\.block\.\d+\.layer\.\d\.\w+\.relative_attention_bias\.weight$/;
 
 /**
- * Every weight of the model, fp32, by its name in the checkpoint (see `parameterShapes`).
+ * Every weight of the model as float32, by its name in the checkpoint (see `parameterShapes`).
  *
- * A tensor that the model has no place for is an error where it would have changed the result: one of a block beyond the
- * layers of config.json, a further part of a layer that we compute (a bias, an adapter, a scale), a copy of the embedding
- * that differs from it, a query encoder that config.json does not mention. Others are ignored: relative biases that T5 does not use, heads for other tasks.
+ * A tensor without a place in the model is an error if it would change the result: a block beyond
+ * the layers of config.json, a further tensor of a layer (a bias, an adapter, a scale), a copy of
+ * the embedding with other values, a query encoder that config.json does not mention. Other tensors
+ * are ignored: unused relative biases, heads for other tasks.
  *
- * @throws {InputError} with file and tensor: missing, of another shape than config.json says, or one of those above.
+ * @throws {InputError} that names file and tensor: it is missing, its shape differs from
+ * config.json, or it is one of the errors above.
  */
 export async function loadWeights(
   folder: string,
@@ -46,7 +51,7 @@ export async function loadWeights(
   }
 }
 
-/** The names under which the checkpoint really has a weight. */
+/** The names under which the checkpoint contains a weight. */
 function storedNames(checkpoint: WeightFile, config: ModelConfig, name: string): string[] {
   return [name, ...copiesOf(name, config)].filter((candidate) => checkpoint.tensors.has(candidate));
 }
@@ -92,7 +97,7 @@ function checkExtras(
   }
 }
 
-/** One tensor that may be stored several times, which must then be equal. */
+/** Reads a tensor that can be stored several times and checks that the copies are equal. */
 async function readCopies(
   checkpoint: WeightFile,
   names: readonly string[],
@@ -100,14 +105,14 @@ async function readCopies(
 ): Promise<Float32Array> {
   for (const name of names) checkShape(checkpoint, name, shape);
   const [first, ...copies] = names as [string, ...string[]];
-  const numbers = await checkpoint.read(first);
+  const values = await checkpoint.read(first);
   for (const copy of copies) {
-    if (bytesOf(numbers).equals(bytesOf(await checkpoint.read(copy)))) continue;
+    if (bytesOf(values).equals(bytesOf(await checkpoint.read(copy)))) continue;
     const remedy =
       "set tie_word_embeddings to false in config.json if they are meant to differ, as in T5 v1.1";
-    throw misfit(`${checkpoint.path}: ${copy}`, `a copy of ${first}`, "other numbers", remedy);
+    throw misfit(`${checkpoint.path}: ${copy}`, `a copy of ${first}`, "other values", remedy);
   }
-  return numbers;
+  return values;
 }
 
 function checkShape(checkpoint: WeightFile, name: string, shape: readonly number[]): void {

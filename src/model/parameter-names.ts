@@ -1,7 +1,8 @@
 /**
- * Which weights a model has: the one table of our parameter tree, the names in a Hugging Face T5 checkpoint, and the shapes.
+ * The weights of a model: their places in the parameter tree, names in the checkpoint and shapes.
  *
- * Source: Hugging Face transformers, `T5ForConditionalGeneration`; the checkpoints of google/t5-* and neulab/reatt-*.
+ * Source: `T5ForConditionalGeneration` of Hugging Face transformers; the checkpoints google/t5-*
+ * and neulab/reatt-*. The query encoder is an extension of this package.
  */
 
 import type { ModelConfig } from "./config.ts";
@@ -14,16 +15,16 @@ import type {
   ModelParameters,
 } from "./parameters.ts";
 
-/** What the names of a query encoder's weights begin with; those of the encoder begin with `encoder`. */
+/** Prefix of the names of a query encoder's weights. */
 const QUERY_ENCODER = "query_encoder";
 
-/** Makes what stands for one weight, given its name in the checkpoint and its shape. */
+/** Makes a leaf of the parameter tree from the name and the shape of a weight. */
 export type Leaf<T> = (name: string, shape: readonly number[]) => T;
 
 /**
- * The parameter tree of a model, each leaf made by `leaf`.
+ * The parameter tree of a model. `leaf` is called once for each name in the checkpoint; tied
+ * embeddings are one leaf in two places.
  *
- * `leaf` is called once for every name in the checkpoint: tied embeddings are one leaf in two places.
  * `buildParameters(config, (name) => name)` is the table of names.
  */
 export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelParameters<T> {
@@ -48,20 +49,20 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
   };
 }
 
-/** Every weight a model has: its name in the checkpoint -> its shape. */
+/** The shape of every weight of a model, by its name in the checkpoint. */
 export function parameterShapes(config: ModelConfig): Map<string, readonly number[]> {
   const shapes = new Map<string, readonly number[]>();
   buildParameters(config, (name, shape) => shapes.set(name, shape));
   return shapes;
 }
 
-/** Whether a weight is one that a query encoder has beside the encoder. */
+/** Whether a weight belongs to a query encoder. */
 export const isOfQueryEncoder = (name: string): boolean => name.startsWith(`${QUERY_ENCODER}.`);
 
-/** The weight of the encoder in whose place a query encoder has this one. */
+/** The weight of the encoder that corresponds to a weight of the query encoder. */
 export const encoderName = (name: string): string => name.replace(QUERY_ENCODER, "encoder");
 
-/** What is not of its own it has in common with the encoder. */
+/** The query encoder. It shares the weights that it does not need a copy of with the encoder. */
 function queryEncoder<T>(
   config: ModelConfig,
   leaf: Leaf<T>,
@@ -74,16 +75,16 @@ function queryEncoder<T>(
   );
   const bias = `${block(0)}.layer.0.SelfAttention.relative_attention_bias.weight`;
   const retrieval = `${block(retrievalLayer)}.layer.0`;
-  const common = encoder.blocks[retrievalLayer]!;
+  const shared = encoder.blocks[retrievalLayer]!;
   const query = leaf(`${retrieval}.SelfAttention.q.weight`, [heads * headSize, modelSize]);
-  const asking: EncoderBlockParameters<T> = {
-    ...common,
+  const retrievalBlock: EncoderBlockParameters<T> = {
+    ...shared,
     attentionNorm: leaf(`${retrieval}.layer_norm.weight`, [modelSize]),
-    attention: { ...common.attention, query },
+    attention: { ...shared.attention, query },
   };
   return {
     ...encoder,
-    blocks: [...lower, asking],
+    blocks: [...lower, retrievalBlock],
     relativeBias: leaf(bias, [relativeBuckets, heads]),
   };
 }

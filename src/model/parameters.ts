@@ -1,11 +1,14 @@
 /**
  * The weights of a T5 encoder-decoder as a plain typed tree.
  *
- * `T` is whatever stands for one weight: its name, its shape, its numbers, a value of a graph, a gradient. Linear weights
- * are [out, in], as in every Hugging Face checkpoint.
+ * `T` is the type of a leaf: a name, a shape, the values of a tensor, a value of a graph, a
+ * gradient. Linear weights are [out, in], as in every Hugging Face checkpoint.
  */
 
-/** Multi-head attention: `query`, `key`, `value` [heads * headSize, modelSize], `output` [modelSize, heads * headSize]. */
+/**
+ * Multi-head attention: `query`, `key` and `value` are [heads * headSize, modelSize], `output` is
+ * [modelSize, heads * headSize].
+ */
 export interface AttentionParameters<T> {
   readonly query: T;
   readonly key: T;
@@ -22,7 +25,7 @@ export type FeedForwardParameters<T> =
   | { readonly kind: "relu"; readonly inner: T; readonly outer: T }
   | { readonly kind: "gated-gelu"; readonly gate: T; readonly inner: T; readonly outer: T };
 
-/** The norms are [modelSize] and stand before the layer they are named after. */
+/** The norms are [modelSize]. Each is applied before the layer of its name. */
 export interface EncoderBlockParameters<T> {
   readonly attentionNorm: T;
   readonly attention: AttentionParameters<T>;
@@ -39,7 +42,10 @@ export interface DecoderBlockParameters<T> {
   readonly feedForward: FeedForwardParameters<T>;
 }
 
-/** A stack of blocks, the bias [relativeBuckets, heads] that all of them share, and the norm [modelSize] after the last. */
+/**
+ * A stack of blocks. All of them share `relativeBias` [relativeBuckets, heads]; `finalNorm`
+ * [modelSize] follows the last block.
+ */
 export interface StackParameters<Block, T> {
   readonly blocks: readonly Block[];
   readonly relativeBias: T;
@@ -50,13 +56,13 @@ export type EncoderParameters<T> = StackParameters<EncoderBlockParameters<T>, T>
 
 export type DecoderParameters<T> = StackParameters<DecoderBlockParameters<T>, T>;
 
-/** `embedding` and `outputEmbedding` are [vocabularySize, modelSize], and one and the same where they are tied. */
+/** `embedding` and `outputEmbedding` are [vocabularySize, modelSize]; tied, they are one leaf. */
 export interface ModelParameters<T> {
   readonly embedding: T;
   readonly encoder: EncoderParameters<T>;
   /**
-   * What query vectors are made by: `encoder` itself, or its lower layers, block B's first norm and B's query projection with
-   * weights of their own. It has no blocks above B.
+   * The weights that make query vectors: `encoder` itself, or a query encoder with its own lower
+   * layers and its own first norm and query projection of block B. It has no blocks above B.
    */
   readonly queryEncoder: EncoderParameters<T>;
   readonly decoder: DecoderParameters<T>;

@@ -1,4 +1,7 @@
-/** Greedy and beam search over toy decoders: random tables of the next token's probability after every prefix. */
+/**
+ * Greedy and beam search over toy decoders: random tables of the next token's probability after
+ * every prefix.
+ */
 
 import fc from "fast-check";
 import { test } from "uvu";
@@ -32,7 +35,10 @@ function randomToy(seed: number, size: number, patience: number | readonly numbe
   };
 }
 
-/** A decoder that knows what each row has written only by `parents`, as the real one does by its cache. */
+/**
+ * A decoder that knows what each row has written only by `parents`, as the real one does by its
+ * cache.
+ */
 function decoderOf(
   toy: Toy,
   questions: readonly number[],
@@ -219,7 +225,10 @@ test("questions that end at different steps get what they get one by one", () =>
     { numRuns: 150, seed: 3 },
   ));
 
-/** Beam search as it is defined, over all continuations at every step; without early stopping it goes on to the end. */
+/**
+ * Beam search as it is defined, over all continuations at every step; without early stopping it
+ * goes on to the end.
+ */
 function naiveBeamSearch(
   toy: Toy,
   options: { beams: number; maxTokens: number; lengthPenalty: number; earlyStopping: boolean },
@@ -261,7 +270,10 @@ test("with few beams, the search is beam search", () =>
     { numRuns: 1500, seed: 4 },
   ));
 
-/** After "a" (2) an answer may end at once, or go on with "a" for ever at no cost. Token 3 is never written. */
+/**
+ * After "a" (2) an answer may end at once, or go on with "a" for ever at no cost. Token 3 is never
+ * written.
+ */
 const waiting: Toy = (_, prefix) => {
   const probabilities = [
     [0, 0.4, 0.6, 0],

@@ -1,4 +1,7 @@
-/** The upper encoder layers over pairs of question and passage, against plain loops over each pair alone. */
+/**
+ * The upper encoder layers over pairs of question and passage, against plain loops over each pair
+ * alone.
+ */
 
 import { test } from "uvu";
 import { upperStates } from "../../src/encoder/upper-layers.ts";

@@ -126,7 +126,7 @@ test("a copy of the embedding that differs is refused", async () => {
   const other = { ...embedding(tied), numbers: embedding(tied).numbers.map((number) => -number) };
   const untiedHead = await saved(tied, { "lm_head.weight": other });
   const message =
-    /: lm_head\.weight: expected a copy of shared\.weight, got other numbers; set tie_word_embeddings to/;
+    /: lm_head\.weight: expected a copy of shared\.weight, got other values; set tie_word_embeddings to/;
   await refused(loadWeights(untiedHead, tied), message);
   assert.equal((await loadWeights(untiedHead, untied)).get("lm_head.weight"), other.numbers);
   const input = await saved(tied, { "encoder.embed_tokens.weight": other });

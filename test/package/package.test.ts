@@ -1,4 +1,7 @@
-/** What is published: built and packed as `npm publish` does, unpacked as an installation has it, used from outside. */
+/**
+ * What is published: built and packed as `npm publish` does, unpacked as an installation has it,
+ * used from outside.
+ */
 
 import { execFileSync } from "node:child_process";
 import {

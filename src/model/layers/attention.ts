@@ -1,14 +1,15 @@
 /**
- * Multi-head attention and feed-forward layers of T5 (Raffel et al. 2020; v1.1 for the gated form, Shazeer 2020).
+ * Multi-head attention and feed-forward layers of T5 (Raffel et al. 2020; the gated form of v1.1:
+ * Shazeer 2020).
  *
- * No scaling by the square root of the head size: T5 folds it into its weights.
+ * Attention scores are not divided by the square root of the head size: T5 has that in its weights.
  */
 
 import type { Ops } from "../../tensor/ops.ts";
 import type { AttentionParameters, FeedForwardParameters } from "../parameters.ts";
 import type { LayerContext } from "./context.ts";
 
-/** What is added to attention scores in place of minus infinity: its exponential is exactly 0 in float32. */
+/** Bias of masked attention scores. Its exponential is exactly 0 in float32. */
 export const MASKED = -1e9;
 
 /** `x W^T`: [..., in] x [out, in] -> [..., out]. */
@@ -16,7 +17,7 @@ export function linear<T>(ops: Ops<T>, weight: T, x: T): T {
   return ops.matmul(x, ops.transpose(weight, [1, 0]));
 }
 
-/** Applies `weight` and gives every head its part: [batch, length, modelSize] -> [batch, heads, length, headSize]. */
+/** Projects and splits by heads: [batch, length, modelSize] -> [batch, heads, length, headSize]. */
 export function projectToHeads<T>({ ops, config }: LayerContext<T>, weight: T, x: T): T {
   const [batch, length] = ops.shape(x);
   const heads = ops.reshape(linear(ops, weight, x), [
@@ -28,12 +29,15 @@ export function projectToHeads<T>({ ops, config }: LayerContext<T>, weight: T, x
   return ops.transpose(heads, [0, 2, 1, 3]);
 }
 
-/** `query key^T`: [batch, heads, query, headSize] x [batch, heads, key, headSize] -> [batch, heads, query, key]. */
+/**
+ * `query key^T`: [batch, heads, query, headSize] x [batch, heads, key, headSize] ->
+ * [batch, heads, query, key].
+ */
 export function attentionScores<T>(ops: Ops<T>, query: T, key: T): T {
   return ops.matmul(query, ops.transpose(key, [0, 1, 3, 2]));
 }
 
-/** `softmax(scores) value`, the heads joined and projected: -> [batch, query, modelSize]. */
+/** `softmax(scores) value`, with the heads joined and projected: -> [batch, query, modelSize]. */
 export function attend<T>(
   { ops, config }: LayerContext<T>,
   layer: AttentionParameters<T>,
@@ -50,14 +54,14 @@ export function attend<T>(
   return linear(ops, layer.output, joined);
 }
 
-/** 0 where `mask` is 1 and minus infinity where it is 0: [batch, key] -> [batch, 1, 1, key]. */
+/** Bias 0 where `mask` is 1, {@link MASKED} where it is 0: [batch, key] -> [batch, 1, 1, key]. */
 export function maskBias<T>(ops: Ops<T>, mask: T): T {
   const [batch, key] = ops.shape(mask);
   const hidden = ops.subtract(ops.scalar(1), mask);
   return ops.reshape(ops.multiply(hidden, ops.scalar(MASKED)), [batch!, 1, 1, key!]);
 }
 
-/** [..., modelSize] -> [..., modelSize]. */
+/** The feed-forward layer: [..., modelSize] -> [..., modelSize]. */
 export function feedForward<T>(
   { ops, dropout }: LayerContext<T>,
   layer: FeedForwardParameters<T>,

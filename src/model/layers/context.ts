@@ -1,18 +1,21 @@
+/** The context that layers are functions of. */
+
 import type { Ops } from "../../tensor/ops.ts";
 import type { ModelConfig } from "../config.ts";
 
-/** What every layer needs besides its weights and its input. */
+/** What a layer needs in addition to its weights and its input. */
 export interface LayerContext<T> {
   readonly ops: Ops<T>;
   readonly config: ModelConfig;
   /**
-   * Drops numbers of `x`, whose last axis has a known size, at random in training; returns `x` itself otherwise. Stands
-   * where T5 has it, but for attention weights: those would take a random number for every pair of tokens.
+   * Dropout in training: sets random values of `x`, whose last axis has a known size, to 0.
+   * Otherwise it returns `x`. It is applied where T5 applies it, except to attention weights, which
+   * would need a random value for each pair of tokens.
    */
   readonly dropout: (x: T) => T;
 }
 
-/** A context in which nothing is dropped. */
+/** A context without dropout. */
 export const inferenceContext = <T>(ops: Ops<T>, config: ModelConfig): LayerContext<T> => ({
   ops,
   config,

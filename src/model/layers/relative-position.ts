@@ -1,6 +1,7 @@
 /**
- * T5's relative position bias (Raffel et al. 2020, section 2.1): one learned number per head and bucket of distance,
- * added to attention scores. Near distances have a bucket each, far ones share buckets that widen logarithmically.
+ * T5's relative position bias (Raffel et al. 2020, section 2.1): a learned scalar for each head and
+ * bucket of distances, added to attention scores. Each small distance has its own bucket; larger
+ * distances share buckets whose width grows logarithmically.
  */
 
 import type { Ops, Tensor } from "../../tensor/ops.ts";
@@ -10,9 +11,10 @@ import { MASKED } from "./attention.ts";
 /**
  * The bucket of each pair of positions, int32 [query, key].
  *
- * In the encoder distances have two directions. In the decoder a key after its query is in one more bucket,
- * number `relativeBuckets`, whose bias is minus infinity: what is not written yet cannot be seen.
- * `firstQuery` is the position of the first query, when the keys before it come from a cache.
+ * The encoder has buckets for both directions. In the decoder, keys after their query have the
+ * extra bucket `relativeBuckets`, which masks them.
+ *
+ * @param firstQuery the position of the first query, if the keys before it come from a cache
  */
 export function positionBuckets(
   config: ModelConfig,
@@ -46,21 +48,24 @@ function bucketOf(config: ModelConfig, stack: "encoder" | "decoder", distance: n
 function bucketOfLength(buckets: number, maxDistance: number, length: number): number {
   const exact = Math.floor(buckets / 2);
   if (length < exact) return length;
-  // In float32, as the checkpoints were trained: at a bucket's edge float64 can fall on the other side.
+  // In float32, as in the training of the checkpoints: at the edge of a bucket float64 can differ.
   const share = Math.fround(
     Math.fround(Math.log(Math.fround(length / exact))) / Math.fround(Math.log(maxDistance / exact)),
   );
   return Math.min(exact + Math.trunc(Math.fround(share * (buckets - exact))), buckets - 1);
 }
 
-/** The bias of every pair of positions: table [buckets, heads], buckets [query, key] -> [1, heads, query, key]. */
+/**
+ * The bias of each pair of positions, with a row {@link MASKED} for the extra bucket:
+ * table [buckets, heads], buckets [query, key] -> [1, heads, query, key].
+ */
 export function relativeBias<T>(ops: Ops<T>, table: T, buckets: T): T {
   const [query, key] = ops.shape(buckets);
   const [, heads] = ops.shape(table);
-  const unseen = ops.expand(ops.constant({ data: Float32Array.of(MASKED), shape: [1, 1] }), [
+  const masked = ops.expand(ops.constant({ data: Float32Array.of(MASKED), shape: [1, 1] }), [
     1,
     heads!,
   ]);
-  const bias = ops.gather(ops.concat([table, unseen], 0), buckets); // [query, key, heads]
+  const bias = ops.gather(ops.concat([table, masked], 0), buckets); // [query, key, heads]
   return ops.reshape(ops.transpose(bias, [2, 0, 1]), [1, heads!, query!, key!]);
 }
