@@ -1,4 +1,4 @@
-/** Batches through PyTorch, with losses and gradients (../shared/reference, which see). */
+/** Reference losses and gradients computed with PyTorch (../shared/reference/README.md). */
 
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,21 +15,21 @@ import { assertNear } from "./arrays.ts";
 
 export const REFERENCE_MODELS = ["reatt-v11", "reatt-v10-tied"] as const;
 
-/** Where a reference model lies; it is not there where the repository alone was fetched. */
+/** The folder of a reference model. It exists only where the shared reference data does. */
 export const referenceFolder = (model: string): string => resolve("../shared/reference", model);
 
 export interface TrainingReference extends Disposable {
-  /** The model, with the tokenizer that its folder lacks. */
+  /** The model folder, completed with a tokenizer. */
   readonly folder: string;
   readonly batch: TextBatch;
   readonly options: LossOptions & { readonly alpha: number; readonly tau: number };
   readonly losses: { readonly nll: number; readonly kl: number; readonly loss: number };
   readonly target: readonly (readonly number[])[];
   readonly scores: readonly (readonly number[])[];
-  /** Of each parameter of the model. */
+  /** The gradient norm of each model parameter. */
   readonly norms: Readonly<Record<string, number>>;
   readonly gradients: ReadonlyMap<string, Float32Array>;
-  /** The rows of the embedding whose gradients are `shared.rows`. */
+  /** The rows of the embedding that the gradient `shared.rows` has. */
   readonly sharedRows: readonly number[];
 }
 
@@ -72,16 +72,15 @@ export async function readTrainingReference(model: string): Promise<TrainingRefe
   };
 }
 
-/** The parameters of the objective. */
-const OWN_PARAMETERS = ["head_weights", "log_scale"];
+const LEARNED_SCALARS = ["head_weights", "log_scale"];
 
 const LOSS_TOLERANCE = 1e-6;
-const GRADIENT_TOLERANCE = 1e-5; // of the largest number of a gradient; measured below 3e-6
-/** Of `log_scale` and `head_weights`: 0.02 is what is left of terms around 16 once they are added; measured below 7e-5. */
-const COMPETITION_TOLERANCE = 2e-4;
-const NORM_TOLERANCE = 1e-4; // the reference adds up a million squares in float32, at eight places: off by 8e-5
+const GRADIENT_TOLERANCE = 1e-5; // of the largest value of a gradient; measured below 3e-6
+/** Of the learned scalars: terms around 16 cancel to 0.02. Measured below 7e-5. */
+const SCALAR_TOLERANCE = 2e-4;
+const NORM_TOLERANCE = 1e-4; // the reference sums a million squares in float32, with an error of 8e-5
 
-/** Fails where losses or gradients differ from the reference. */
+/** Fails if losses or gradients differ from the reference. */
 export function assertLikeReference(
   actual: Omit<LossAndGradients, "scores" | "gradients"> & Pick<TrainingReference, "gradients">,
   reference: TrainingReference,
@@ -94,7 +93,7 @@ export function assertLikeReference(
       name === "shared.rows"
         ? rowsOf(actual.gradients.get("shared.weight")!, expected.length, reference.sharedRows)
         : actual.gradients.get(name)!;
-    const tolerance = OWN_PARAMETERS.includes(name) ? COMPETITION_TOLERANCE : GRADIENT_TOLERANCE;
+    const tolerance = LEARNED_SCALARS.includes(name) ? SCALAR_TOLERANCE : GRADIENT_TOLERANCE;
     assertNear(gradient, expected, tolerance, `gradient of ${name}`);
   }
   for (const [name, expected] of Object.entries(reference.norms)) {
@@ -102,10 +101,10 @@ export function assertLikeReference(
     assertNear([Math.sqrt(squares)], [expected], NORM_TOLERANCE, `norm of ${name}`);
   }
   const others = [...actual.gradients.keys()].filter((name) => reference.norms[name] === undefined);
-  assert.equal(others.sort(), OWN_PARAMETERS);
+  assert.equal(others.sort(), LEARNED_SCALARS);
 }
 
-/** Some rows of a table; `length` is the numbers of all of them. */
+/** Some rows of a table, with `length` values in total. */
 function rowsOf(table: Float32Array, length: number, rows: readonly number[]): Float32Array {
   const width = length / rows.length;
   return Float32Array.from(
