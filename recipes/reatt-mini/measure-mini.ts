@@ -26,7 +26,7 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/data/training-questions.ts";
-import { openAppendFile } from "../../src/training/report/append-file.ts";
+import { openAppendFile } from "../../src/io/append-file.ts";
 import { recallOf } from "../../src/training/run/evaluate.ts";
 
 const { values } = parseArgs({

@@ -15,7 +15,7 @@ import { type PickleGlobal, type PickleRules, refused, unpickle } from "./pickle
 import { gather, isContiguous, spanOf } from "./strides.ts";
 import { DTYPE_BYTES, elementCount, isCount, readNumbers } from "./values.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
-import { findData, readZipDirectory, type ZipEntry } from "./zip.ts";
+import { readZipDirectory, type ZipEntry } from "./zip.ts";
 
 const MAX_PICKLE_BYTES = 25_000_000; // a checkpoint of 1,000 tensors has 200 kB
 /** How the format before torch 1.6 begins: a pickle (protocol 2) of the number 0x1950a86a20f9469cfc6c. */
@@ -67,7 +67,7 @@ export async function openTorch(path: string): Promise<WeightFile> {
     await refuseBigEndian(file, entries.get(`${folder}byteorder`));
     if (pickle.size > MAX_PICKLE_BYTES)
       throw damaged(path, `at most ${MAX_PICKLE_BYTES} bytes`, `${pickle.size}`);
-    const bytes = await file.read(await findData(file, pickle), pickle.size);
+    const bytes = await file.read(await pickle.findData(), pickle.size);
     const tensors = namedTensors(path, unpickle(bytes, rules(path, folder, entries)));
     return {
       path,
@@ -162,7 +162,7 @@ function namedTensor(path: string, name: unknown, value: unknown): StoredTensor 
 async function readTensor(file: InputFile, tensor: StoredTensor): Promise<Float32Array> {
   const { storage, offset, shape, strides } = tensor;
   if (elementCount(shape) === 0) return new Float32Array(0);
-  const position = (await findData(file, storage.entry)) + offset * DTYPE_BYTES.get(storage.dtype)!;
+  const position = (await storage.entry.findData()) + offset * DTYPE_BYTES.get(storage.dtype)!;
   const numbers = await readNumbers(file, tensor, position, spanOf(shape, strides));
   return isContiguous(shape, strides) ? numbers : gather(numbers, shape, strides);
 }
@@ -180,7 +180,7 @@ async function refuseLegacy(file: InputFile): Promise<void> {
 
 async function refuseBigEndian(file: InputFile, entry: ZipEntry | undefined): Promise<void> {
   if (entry === undefined) return; // torch before 2.1 does not say, and is little-endian wherever it runs
-  const order = await file.read(await findData(file, entry), entry.size);
+  const order = await file.read(await entry.findData(), entry.size);
   if (order.toString() !== "little")
     throw damaged(file.path, "little-endian numbers", excerpt(order.toString()));
 }

@@ -87,6 +87,7 @@ export function zipBytes(entries: Record<string, Uint8Array>, method = 0, flags 
     position += local.length;
   }
   const end = Buffer.alloc(18);
+  end.writeUInt16LE(Object.keys(entries).length, 6);
   end.writeUInt32LE(Buffer.concat(directory).length, 8);
   end.writeUInt32LE(position, 12);
   return Buffer.concat([...parts, ...directory, Buffer.from("PK\x05\x06"), end]);
