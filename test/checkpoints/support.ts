@@ -47,15 +47,15 @@ export function safetensorsBytes(header: unknown, data: Uint8Array): Buffer {
 /** Writes a safetensors file of F32 tensors. */
 export function writeTensors(
   path: string,
-  tensors: Record<string, { shape: readonly number[]; numbers: number[] }>,
+  tensors: Record<string, { shape: readonly number[]; values: number[] }>,
 ): void {
-  const data = Object.values(tensors).map(({ numbers }) =>
-    Buffer.from(Float32Array.from(numbers).buffer),
+  const data = Object.values(tensors).map(({ values }) =>
+    Buffer.from(Float32Array.from(values).buffer),
   );
   let end = 0;
-  const header = Object.entries(tensors).map(([name, { shape, numbers }]) => {
+  const header = Object.entries(tensors).map(([name, { shape, values }]) => {
     const begin = end;
-    end += 4 * numbers.length;
+    end += 4 * values.length;
     return [name, { dtype: "F32", shape, data_offsets: [begin, end] }];
   });
   writeFileSync(path, safetensorsBytes(Object.fromEntries(header), Buffer.concat(data)));

@@ -4,7 +4,10 @@ import { createRandom } from "../../src/math/random.ts";
 
 test("a named stream keeps its draws: runs of different versions can be compared", () => {
   const random = createRandom(7, "stream", 1);
-  assert.equal([random.uint32(), random.integer(1000), random.next()], [3369044746, 418, 0.49232274592529734]);
+  assert.equal(
+    [random.uint32(), random.integer(1000), random.next()],
+    [3369044746, 418, 0.49232274592529734],
+  );
   assert.equal(random.shuffle([1, 2, 3, 4, 5]), [5, 2, 1, 4, 3]);
 });
 

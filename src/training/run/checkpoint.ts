@@ -53,7 +53,7 @@ export async function writeCheckpoint(
   await mkdir(directory, { recursive: true });
   const state = `state-${String(progress.step).padStart(6, "0")}.safetensors`;
   const tensors = [...parameters].flatMap(([name, { shape, ...numbers }]) =>
-    PARTS.map((part) => [`${part}:${name}`, { shape, numbers: numbers[part] }] as const),
+    PARTS.map((part) => [`${part}:${name}`, { shape, values: numbers[part] }] as const),
   );
   await writeSafetensors(join(directory, state), new Map(tensors), { dtype: "F32" });
   const checkpoint: Checkpoint = { format: "reatt-checkpoint", version: 1, ...progress, state };
