@@ -22,7 +22,10 @@ const FORMATS: readonly (readonly [name: string, open: OpenFile])[] = [
 /** File names of weights in any format, also in formats that reatt cannot read. */
 const WEIGHT_FILE = /\.(safetensors|bin|pth?|ckpt|h5|msgpack|index\.json)$/;
 
-/** Whether `folder` contains weights in any format. Without weights, a model is trained from scratch. */
+/**
+ * Whether `folder` contains weights in any format. Without weights, a model is trained from
+ * scratch.
+ */
 export async function hasWeights(folder: string): Promise<boolean> {
   return (await readdir(folder)).some((name) => WEIGHT_FILE.test(name));
 }
@@ -38,7 +41,8 @@ const ShardIndex = z.object({
 /**
  * Opens the weights in `folder` and lists their tensors without reading the data.
  *
- * @throws {InputError} if the folder has no weights, or if they are damaged or contain other objects than tensors.
+ * @throws {InputError} if the folder has no weights, or if they are damaged or contain other
+ * objects than tensors.
  */
 export async function openWeights(folder: string): Promise<WeightFile> {
   const present = new Set(await readdir(folder).catch(() => []));

@@ -1,9 +1,10 @@
 /**
  * Reads pickles (protocol 2) without running code from them.
  *
- * A pickle is a program for a stack machine. Its opcode GLOBAL imports a Python object and REDUCE calls it, so a pickle can run
- * any code. This reader looks names up in a table of the caller. It rejects a pickle with any other name, and a call runs the
- * function in the table. Tuples and lists become arrays, dicts become Maps.
+ * A pickle is a program for a stack machine. Its opcode GLOBAL imports a Python object and REDUCE
+ * calls it, so a pickle can run any code. This reader looks names up in a table of the caller. It
+ * rejects a pickle with any other name, and a call runs the function in the table. Tuples and lists
+ * become arrays, dicts become Maps.
  *
  * Format: CPython, Lib/pickletools.py, which documents every opcode.
  */
@@ -140,7 +141,10 @@ function reduce(machine: Machine): void {
   machine.stack.push(callee.call(args));
 }
 
-/** BUILD sets attributes of an object. In a state dict it sets only `_metadata`, which has no weights. */
+/**
+ * BUILD sets attributes of an object. In a state dict it sets only `_metadata`, which has no
+ * weights.
+ */
 function build(machine: Machine): void {
   const state = pop(machine);
   const target = top(machine);

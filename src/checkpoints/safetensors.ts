@@ -1,6 +1,7 @@
 /**
- * Reads safetensors files: 8 bytes header length N (little-endian), N bytes of JSON, the data. The JSON maps each name to dtype,
- * shape and `data_offsets: [begin, end]`, counted from the start of the data, without holes or overlaps.
+ * Reads safetensors files: 8 bytes header length N (little-endian), N bytes of JSON, the data. The
+ * JSON maps each name to dtype, shape and `data_offsets: [begin, end]`, counted from the start of
+ * the data, without holes or overlaps.
  *
  * Format: https://huggingface.co/docs/safetensors/index#format
  */
@@ -20,7 +21,10 @@ interface StoredTensor extends TensorInfo {
   readonly end: number;
 }
 
-/** @throws {InputError} if the file is truncated or oversized, or if its header is inconsistent. Names file and tensor. */
+/**
+ * @throws {InputError} if the file is truncated or oversized, or if its header is inconsistent.
+ * Names file and tensor.
+ */
 export async function openSafetensors(path: string): Promise<WeightFile> {
   const file = await openInputFile(path);
   try {
@@ -104,7 +108,9 @@ function checkTensor(path: string, name: string, entry: unknown): StoredTensor {
   return { name, dtype, shape, file: path, begin, end };
 }
 
-/** Checks that the tensors fill the data: the first begins at 0, each next one where the last ends. */
+/**
+ * Checks that the tensors fill the data: the first begins at 0, each next one where the last ends.
+ */
 function checkLayout(path: string, tensors: readonly StoredTensor[], dataBytes: number): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {

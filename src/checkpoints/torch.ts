@@ -1,11 +1,14 @@
 /**
- * Reads `pytorch_model.bin`: a zip archive of `NAME/data.pkl`, a pickle of the tensors' names and shapes, and
- * `NAME/data/KEY`, the values of one storage. Several tensors may be views of one storage.
+ * Reads `pytorch_model.bin`: a zip archive of `NAME/data.pkl`, a pickle of the tensors' names and
+ * shapes, and `NAME/data/KEY`, the values of one storage. Several tensors may be views of one
+ * storage.
  *
- * A pickle can request the execution of any code. This reader accepts only the functions and classes that a state dict of
- * tensors needs, and rejects a file that names anything else (see pickle.ts).
+ * A pickle can request the execution of any code. This reader accepts only the functions and
+ * classes that a state dict of tensors needs, and rejects a file that names anything else (see
+ * pickle.ts).
  *
- * Format: PyTorch, torch/serialization.py (`_save`) and torch/_utils.py (`_rebuild_tensor_v2`), torch 1.6 or later.
+ * Format: PyTorch, torch/serialization.py (`_save`) and torch/_utils.py (`_rebuild_tensor_v2`),
+ * torch 1.6 or later.
  */
 
 import { InputError } from "../io/errors.ts";
@@ -18,7 +21,10 @@ import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 import { readZipDirectory, type ZipEntry } from "./zip.ts";
 
 const MAX_PICKLE_BYTES = 25_000_000; // a checkpoint of 1,000 tensors has 200 kB
-/** First bytes of the format before torch 1.6: a pickle (protocol 2) of the number 0x1950a86a20f9469cfc6c. */
+/**
+ * First bytes of the format before torch 1.6: a pickle (protocol 2) of the number
+ * 0x1950a86a20f9469cfc6c.
+ */
 const LEGACY_START = Buffer.from("80028a0a6cfc9c46f9206aa85019", "hex");
 
 /** Storage class -> dtype. */
@@ -44,7 +50,9 @@ interface Storage {
   readonly length: number;
 }
 
-/** A tensor whose first value is value `offset` of the storage. See strides.ts for the other values. */
+/**
+ * A tensor whose first value is value `offset` of the storage. See strides.ts for the other values.
+ */
 interface TensorView {
   readonly type: "tensor";
   readonly storage: Storage;
@@ -55,7 +63,10 @@ interface TensorView {
 
 type StoredTensor = TensorView & TensorInfo;
 
-/** @throws {InputError} if the file is not a zip archive of torch, is damaged, or contains other objects than tensors. */
+/**
+ * @throws {InputError} if the file is not a zip archive of torch, is damaged, or contains other
+ * objects than tensors.
+ */
 export async function openTorch(path: string): Promise<WeightFile> {
   const file = await openInputFile(path);
   try {
@@ -140,7 +151,8 @@ function rebuildTensor(args: readonly unknown[], path: string): TensorView {
   }
   const count = elementCount(shape);
   const end = count === 0 ? 0 : offset + spanOf(shape, strides);
-  // A view can repeat values (expand in torch). Weights do not, and a small file could request all memory.
+  // A view can repeat values (expand in torch). Weights do not, and a small file could request all
+  // memory.
   if (!(count <= storage.length && end <= storage.length))
     throw bad(`a view inside ${storage.length} values`);
   return { type: "tensor", storage, offset, shape, strides };
@@ -183,7 +195,8 @@ async function rejectLegacyFormat(file: InputFile): Promise<void> {
 }
 
 async function rejectBigEndian(file: InputFile, entry: ZipEntry | undefined): Promise<void> {
-  if (entry === undefined) return; // torch before 2.1 writes no byte order; its platforms are little-endian
+  // Torch before 2.1 writes no byte order; its platforms are little-endian
+  if (entry === undefined) return;
   const order = await file.read(await entry.findData(), entry.size);
   if (order.toString() !== "little")
     throw damaged(file.path, "little-endian values", excerpt(order.toString()));

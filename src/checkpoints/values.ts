@@ -24,7 +24,10 @@ export const DTYPE_BYTES: ReadonlyMap<string, number> = new Map([
   ["BOOL", 1],
 ]);
 
-/** 4 GiB of float32, the longest typed array in Node 20. The largest tensor of T5-11B has 2 ** 26 values. */
+/**
+ * 4 GiB of float32, the longest typed array in Node 20. The largest tensor of T5-11B has 2 ** 26
+ * values.
+ */
 const MAX_COUNT = 2 ** 30;
 
 const WIDEN: ReadonlyMap<string, typeof widenFloat16> = new Map([
@@ -32,7 +35,10 @@ const WIDEN: ReadonlyMap<string, typeof widenFloat16> = new Map([
   ["BF16", widenBfloat16],
 ]);
 
-/** Reads `count` values of `tensor` from byte `position` on. Both formats and all supported hosts are little-endian. */
+/**
+ * Reads `count` values of `tensor` from byte `position` on. Both formats and all supported hosts
+ * are little-endian.
+ */
 export async function readValues(
   file: InputFile,
   tensor: TensorInfo,

@@ -18,9 +18,11 @@ export interface WeightFile extends AsyncDisposable {
   readonly path: string;
   readonly tensors: ReadonlyMap<string, TensorInfo>;
   /**
-   * Reads the values of a tensor in row-major order as float32. The conversion of F16 and BF16 is exact.
+   * Reads the values of a tensor in row-major order as float32. The conversion of F16 and BF16 is
+   * exact.
    *
-   * @throws {InputError} if the tensor is missing, has another dtype than F32, F16 or BF16, or cannot be read.
+   * @throws {InputError} if the tensor is missing, has another dtype than F32, F16 or BF16, or
+   * cannot be read.
    */
   read(name: string): Promise<Float32Array>;
 }

@@ -23,7 +23,8 @@ const HEADER_ALIGNMENT = 8; // bytes; aligned data can be memory-mapped
  *
  * F16 rounds to the nearest value, ties to even.
  *
- * @throws {InputError} if a finite value would become infinite in F16, or if the file cannot be written.
+ * @throws {InputError} if a finite value would become infinite in F16, or if the file cannot be
+ * written.
  */
 export async function writeSafetensors(
   path: string,
@@ -40,7 +41,8 @@ export async function writeSafetensors(
 }
 
 function makeHeader(tensors: ReadonlyMap<string, TensorToWrite>, dtype: FloatType): Buffer {
-  const header: Record<string, unknown> = { __metadata__: { format: "pt" } }; // transformers rejects a file without it
+  // Transformers rejects a file without it
+  const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
   let end = 0;
   for (const [name, { shape, values }] of tensors) {
     if (elementCount(shape) !== values.length)

@@ -1,9 +1,11 @@
 /**
- * Finds the entries of a zip archive whose entries are stored without compression, as torch writes them.
+ * Finds the entries of a zip archive whose entries are stored without compression, as torch writes
+ * them.
  *
- * yauzl parses the archive, zip64 included. It checks signatures, sizes and the bounds of the file. This module adds the checks
- * that a hostile checkpoint needs (a bounded directory, unique names, stored entries) and gives the position of an entry's data,
- * so that a caller can read any part of them.
+ * yauzl parses the archive, zip64 included. It checks signatures, sizes and the bounds of the file.
+ * This module adds the checks that a hostile checkpoint needs (a bounded directory, unique names,
+ * stored entries) and gives the position of an entry's data, so that a caller can read any part of
+ * them.
  *
  * Format: APPNOTE.TXT 6.3.10, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
  */
@@ -28,7 +30,8 @@ export interface ZipEntry {
 /**
  * Lists the entries by name without reading their data.
  *
- * @throws {InputError} if the file is not a zip archive, is truncated, or has a compressed or encrypted entry.
+ * @throws {InputError} if the file is not a zip archive, is truncated, or has a compressed or
+ * encrypted entry.
  */
 export async function readZipDirectory(file: InputFile): Promise<Map<string, ZipEntry>> {
   const zip = await parsing(file, fromRandomAccessReaderPromise(new FileReader(file), file.size));

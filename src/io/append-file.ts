@@ -9,7 +9,10 @@ export interface AppendFile extends AsyncDisposable {
   sync(): Promise<void>;
 }
 
-/** Opens a file for appending, and creates it if it does not exist. All methods throw `InputError` if the system cannot write. */
+/**
+ * Opens a file for appending, and creates it if it does not exist. All methods throw `InputError`
+ * if the system cannot write.
+ */
 export async function openAppendFile(path: string): Promise<AppendFile> {
   const handle = await writing(path, open(path, "a"));
   return {

@@ -1,4 +1,6 @@
-/** Errors that report bad input to the user. Any other error that reatt throws is a defect of reatt. */
+/**
+ * Errors that report bad input to the user. Any other error that reatt throws is a defect of reatt.
+ */
 
 /** The parts of an error message: `where: expected ..., got ...; remedy`. */
 export interface Problem {
@@ -54,14 +56,17 @@ export function systemProblem(error: unknown): string {
   return MEANINGS[code] ? `${code} (${MEANINGS[code]})` : code;
 }
 
-/** Whether the operating system reported the error: it then has a code such as `ENOENT` and a system call. */
+/**
+ * Whether the operating system reported the error: it then has a code such as `ENOENT` and a system
+ * call.
+ */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
 /**
- * The `InputError` for an error of the operating system. Returns any other error unchanged, so that callers can write
- * `throw inputErrorFrom(error, ...)`.
+ * The `InputError` for an error of the operating system. Returns any other error unchanged, so that
+ * callers can write `throw inputErrorFrom(error, ...)`.
  */
 export function inputErrorFrom(error: unknown, problem: Omit<Problem, "got">): unknown {
   if (!isSystemError(error)) return error;

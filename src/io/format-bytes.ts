@@ -1,4 +1,6 @@
-/** Formats a size with three digits: `21_500_000` -> `21.5 MB`. Units are decimal, as in `df -H`. */
+/**
+ * Formats a size with three digits: `21_500_000` -> `21.5 MB`. Units are decimal, as in `df -H`.
+ */
 export function formatBytes(bytes: number): string {
   const units = ["bytes", "kB", "MB", "GB", "TB", "PB"];
   const rounded = Number(bytes.toPrecision(3)); // before the unit is chosen: 999,999 is 1.00 MB

@@ -1,4 +1,7 @@
-/** Random access to a file: a caller reads only the parts that it needs, for example one tensor of a 3 GB checkpoint. */
+/**
+ * Random access to a file: a caller reads only the parts that it needs, for example one tensor of a
+ * 3 GB checkpoint.
+ */
 
 import { type FileHandle, open } from "node:fs/promises";
 import { InputError, inputErrorFrom } from "./errors.ts";

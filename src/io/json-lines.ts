@@ -18,10 +18,11 @@ export interface JsonLine extends JsonRecord {
 }
 
 /**
- * Reads a JSON Lines file in bounded memory. The first bytes decide whether the file is gzip. A byte order mark, CRLF line ends
- * and blank lines are accepted.
+ * Reads a JSON Lines file in bounded memory. The first bytes decide whether the file is gzip. A
+ * byte order mark, CRLF line ends and blank lines are accepted.
  *
- * @throws {InputError} with file and line: no such file, damaged gzip, not UTF-8, not JSON, a line over 64 MiB.
+ * @throws {InputError} with file and line: no such file, damaged gzip, not UTF-8, not JSON, a line
+ * over 64 MiB.
  */
 export async function* readJsonLines(
   file: string,

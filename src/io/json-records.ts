@@ -1,4 +1,6 @@
-/** Records of a file that is JSON Lines or one JSON array. Both forms are common for training data. */
+/**
+ * Records of a file that is JSON Lines or one JSON array. Both forms are common for training data.
+ */
 
 import { constants } from "node:buffer";
 import { open, readFile } from "node:fs/promises";
@@ -9,14 +11,16 @@ import { type JsonRecord, readJsonLines } from "./json-lines.ts";
 import { decodeUtf8, isGzip, readErrorFrom } from "./text-file.ts";
 
 const HEAD_BYTES = 4_096; // enough for the white space before an array
-const MAX_ARRAY_BYTES = constants.MAX_STRING_LENGTH; // JSON.parse needs one string: 512 MiB in Node 20
+// JSON.parse needs one string: 512 MiB in Node 20
+const MAX_ARRAY_BYTES = constants.MAX_STRING_LENGTH;
 const TOO_LARGE = new Set(["ERR_STRING_TOO_LONG", "ERR_BUFFER_TOO_LARGE", "ERR_FS_FILE_TOO_LARGE"]);
 
 /**
- * Reads the records of a file, plain or gzip. JSON Lines are streamed. An array is loaded whole and needs about four times its
- * size in memory while it is parsed.
+ * Reads the records of a file, plain or gzip. JSON Lines are streamed. An array is loaded whole and
+ * needs about four times its size in memory while it is parsed.
  *
- * @throws {InputError} as `readJsonLines` does, and for an array that is truncated, not UTF-8 or over 512 MiB.
+ * @throws {InputError} as `readJsonLines` does, and for an array that is truncated, not UTF-8 or
+ * over 512 MiB.
  */
 export async function* readJsonRecords(
   file: string,

@@ -1,4 +1,6 @@
-/** Atomic replacement of files: readers see the old content or the new content, never a part of it. */
+/**
+ * Atomic replacement of files: readers see the old content or the new content, never a part of it.
+ */
 
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -7,13 +9,15 @@ import { writeErrorFrom } from "./errors.ts";
 /**
  * Writes a temporary file beside `path`, makes it durable (fsync) and renames it to `path`.
  *
- * @throws {InputError} if the system cannot write (a full disk, no permission). `path` is then unchanged.
+ * @throws {InputError} if the system cannot write (a full disk, no permission). `path` is then
+ * unchanged.
  */
 export async function replaceFile(
   path: string,
   write: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
-  const temporary = `${path}.new`; // a fixed name, so that the next run overwrites the file of a killed process
+  // A fixed name, so that the next run overwrites the file of a killed process
+  const temporary = `${path}.new`;
   try {
     const file = await open(temporary, "w");
     try {

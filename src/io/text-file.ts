@@ -20,10 +20,12 @@ export interface TextLine {
 }
 
 /**
- * Reads the lines of a file without their line breaks. The first bytes of the file decide whether it is gzip. A byte order mark
- * is removed. `expected` describes the file in errors: "a JSON Lines file".
+ * Reads the lines of a file without their line breaks. The first bytes of the file decide whether
+ * it is gzip. A byte order mark is removed. `expected` describes the file in errors: "a JSON Lines
+ * file".
  *
- * @throws {InputError} with file and line: no such file, damaged gzip, not UTF-8, a line over 64 MiB.
+ * @throws {InputError} with file and line: no such file, damaged gzip, not UTF-8, a line over 64
+ * MiB.
  */
 export async function* readTextLines(
   file: string,
@@ -72,7 +74,8 @@ async function decompressed(handle: FileHandle, signal?: AbortSignal): Promise<R
   const { buffer } = await handle.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0);
   signal?.throwIfAborted(); // an aborted stream would emit its error before anyone listens
   const source = handle.createReadStream({ start: 0, autoClose: false, ...(signal && { signal }) });
-  // The last stream of a pipeline reports the errors of all streams, so the callback has nothing to do.
+  // The last stream of a pipeline reports the errors of all streams, so the callback has nothing to
+  // do.
   return isGzip(buffer) ? pipeline(source, createGunzip(), () => {}) : source;
 }
 
@@ -91,7 +94,10 @@ export function decodeUtf8(bytes: Buffer, where: string): string {
   });
 }
 
-/** The `InputError` for an error of the file system or of zlib. Returns any other error unchanged, an abort for example. */
+/**
+ * The `InputError` for an error of the file system or of zlib. Returns any other error unchanged,
+ * an abort for example.
+ */
 export function readErrorFrom(
   error: unknown,
   file: string,

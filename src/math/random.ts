@@ -1,11 +1,12 @@
 /**
  * Reproducible random numbers in named streams.
  *
- * A seed and any number of keys name a stream. The SHA-256 digest of the name is the first state of the generator. A passage or
- * a training step draws from its own stream, so its draws do not depend on earlier draws, and a resumed run needs no saved
- * generator state.
+ * A seed and any number of keys name a stream. The SHA-256 digest of the name is the first state of
+ * the generator. A passage or a training step draws from its own stream, so its draws do not depend
+ * on earlier draws, and a resumed run needs no saved generator state.
  *
- * Generator: xoroshiro128+ (Blackman and Vigna 2021, "Scrambled linear pseudorandom number generators"), from pure-rand.
+ * Generator: xoroshiro128+ (Blackman and Vigna 2021, "Scrambled linear pseudorandom number
+ * generators"), from pure-rand.
  */
 
 import { createHash } from "node:crypto";
@@ -25,7 +26,10 @@ export interface Random {
   shuffle<T>(items: readonly T[]): T[];
 }
 
-/** The stream named by `seed` and `keys`: `createRandom(1, "dropout", step)`. Equal names give equal streams. */
+/**
+ * The stream named by `seed` and `keys`: `createRandom(1, "dropout", step)`. Equal names give equal
+ * streams.
+ */
 export function createRandom(seed: number | string, ...keys: readonly (number | string)[]): Random {
   const name = JSON.stringify([seed, ...keys]);
   const digest = createHash("sha256").update(name).digest();

@@ -85,7 +85,10 @@ test("what contradicts itself or the file is refused, naming the tensor", async 
     refused(readAll(safetensorsBytes(header, data)), message);
   await check({ ...HEADER, a: { ...a, dtype: "F7" } }, /safetensors: a: expected a dtype of F64, /);
   await check({ ...HEADER, a: { ...a, shape: [2, -2] } }, /: a: expected a shape of whole numbers/);
-  await check({ ...HEADER, a: { ...a, shape: [2, 1.5] } }, /: a: expected a shape of whole numbers/);
+  await check(
+    { ...HEADER, a: { ...a, shape: [2, 1.5] } },
+    /: a: expected a shape of whole numbers/,
+  );
   await check({ ...HEADER, a: { ...a, shape: "4" } }, /: a: expected a shape of whole numbers/);
   await check(
     { ...HEADER, a: { ...a, shape: [2, 3] } },

@@ -10,7 +10,8 @@ import { acceptedOrRefused, fixtures, refused, temporaryFolder, zipBytes } from 
 
 const file = join(temporaryFolder(), "pytorch_model.bin");
 const matrix = [-1, -0.5, 0, 0.5, 1, 1.5];
-const tenths = [0, 0.0999755859375, 0.199951171875, 0.300048828125, 0.39990234375]; // as fp16 has them
+// As fp16 has them
+const tenths = [0, 0.0999755859375, 0.199951171875, 0.300048828125, 0.39990234375];
 
 /** Shape and values of every tensor of dtype F32, F16 or BF16. */
 async function readAll(
@@ -113,7 +114,8 @@ function tensorPickle({
     string(key),
     string("cpu"),
     Buffer.from([0x4b, length, 0x74, 0x51]), // BININT1, TUPLE, BINPERSID
-    Buffer.from([0x4b, offset, 0x4b, 2, 0x4b, 3, 0x86, 0x4b, 3, 0x4b, 1, 0x86]), // offset, (2, 3), (3, 1)
+    // Offset, (2, 3), (3, 1)
+    Buffer.from([0x4b, offset, 0x4b, 2, 0x4b, 3, 0x86, 0x4b, 3, 0x4b, 1, 0x86]),
     Buffer.from(`\x89ccollections\nOrderedDict\n)R${extra}tRs.`, "latin1"),
   ]);
 }
