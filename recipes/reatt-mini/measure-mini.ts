@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startProgress } from "../../src/cli/progress.ts";
 import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
+import { openAppendFile } from "../../src/io/append-file.ts";
 import { replaceFile } from "../../src/io/replace-file.ts";
 import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
@@ -26,7 +27,6 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/data/training-questions.ts";
-import { openAppendFile } from "../../src/training/report/append-file.ts";
 import { recallOf } from "../../src/training/run/evaluate.ts";
 
 const { values } = parseArgs({

@@ -23,7 +23,7 @@ import { loadWeights } from "../../src/model/load-weights.ts";
 import { analyse } from "../../src/retrieval/bm25/analysis.ts";
 import { inverseDocumentFrequency } from "../../src/retrieval/bm25/bm25.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
-import { parseSentencePieceModel } from "../../src/text/sentencepiece-model.ts";
+import { parsePieces } from "../../src/text/sentencepiece-model.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { writeModel } from "../../src/training/run/save-model.ts";
 import { matricesOf } from "./weights/matrix.ts";
@@ -64,7 +64,7 @@ const ofHead = (head: number): number => head * headSize + original.headSize;
 
 /** The word that each piece is of; "" for stop words and signs. Pieces from within a word are words of their own. */
 async function wordsOfPieces(): Promise<string[]> {
-  const { pieces } = parseSentencePieceModel(await readFile(spieceModel));
+  const pieces = parsePieces(await readFile(spieceModel));
   return pieces.map((piece) => {
     if (piece.startsWith("▁")) return analyse(piece.slice(1)).join(" ");
     const letters = piece.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");

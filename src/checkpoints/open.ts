@@ -1,4 +1,4 @@
-/** Finds the weights of a Hugging Face folder, whatever they are kept in: safetensors or torch, whole or in shards. */
+/** Opens the weights of a Hugging Face folder: safetensors or torch, one file or shards. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -11,23 +11,26 @@ import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 
 type OpenFile = (path: string) => Promise<WeightFile>;
 
-/** The names under which Hugging Face saves weights, in the order in which they are looked for. */
-const CANDIDATES: readonly (readonly [name: string, open: OpenFile])[] = [
+/** File names of Hugging Face weights, by priority. */
+const FORMATS: readonly (readonly [name: string, open: OpenFile])[] = [
   ["model.safetensors", openSafetensors],
   ["model.safetensors.index.json", (path) => openShards(path, openSafetensors)],
   ["pytorch_model.bin", openTorch],
   ["pytorch_model.bin.index.json", (path) => openShards(path, openTorch)],
 ];
 
-/** Files that hold weights, ours to read or not. */
+/** File names of weights in any format, also in formats that reatt cannot read. */
 const WEIGHT_FILE = /\.(safetensors|bin|pth?|ckpt|h5|msgpack|index\.json)$/;
 
-/** Whether `folder` holds weights, in whatever form: a model to train further, and not one to train from scratch. */
+/**
+ * Whether `folder` contains weights in any format. Without weights, a model is trained from
+ * scratch.
+ */
 export async function hasWeights(folder: string): Promise<boolean> {
   return (await readdir(folder)).some((name) => WEIGHT_FILE.test(name));
 }
 
-/** The file that says which shard holds which tensor; shards lie beside it. */
+/** The shard index: tensor name -> file name of the shard in the same folder. */
 const ShardIndex = z.object({
   weight_map: z.record(
     z.string(),
@@ -36,17 +39,18 @@ const ShardIndex = z.object({
 });
 
 /**
- * Opens the weights in `folder` and lists their tensors without reading them.
+ * Opens the weights in `folder` and lists their tensors without reading the data.
  *
- * @throws {InputError} where the folder has none, or they are damaged, or hold more than tensors.
+ * @throws {InputError} if the folder has no weights, or if they are damaged or contain other
+ * objects than tensors.
  */
 export async function openWeights(folder: string): Promise<WeightFile> {
   const present = new Set(await readdir(folder).catch(() => []));
-  const found = CANDIDATES.find(([name]) => present.has(name));
+  const found = FORMATS.find(([name]) => present.has(name));
   if (found !== undefined) return found[1](join(folder, found[0]));
   throw new InputError({
     where: folder,
-    expected: `a folder with one of ${CANDIDATES.map(([name]) => name).join(", ")}`,
+    expected: `a folder with one of ${FORMATS.map(([name]) => name).join(", ")}`,
     got: present.size === 0 ? "no folder, or an empty one" : "none of them",
     remedy: "give the folder of a Hugging Face model",
   });
@@ -87,7 +91,7 @@ async function readShardIndex(path: string): Promise<Record<string, string>> {
         where: path,
         expected: "an object weight_map from tensor names to files beside it",
         got: excerpt((cause as Error).message),
-        remedy: "fetch the file again",
+        remedy: "download the file again",
       },
       { cause },
     );

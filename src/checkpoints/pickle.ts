@@ -1,31 +1,32 @@
 /**
- * A reader of pickles (protocol 2) that builds values and runs nothing.
+ * Reads pickles (protocol 2) without running code from them.
  *
- * A pickle is a program for a stack machine. Its GLOBAL opcode names something to import and REDUCE calls it, which is how
- * a pickle runs code. Here a name is looked up in a table that the caller gives: a name outside it ends the reading,
- * and what stands for a call is a function of that table. Tuples and lists become arrays, dicts become Maps.
+ * A pickle is a program for a stack machine. Its opcode GLOBAL imports a Python object and REDUCE
+ * calls it, so a pickle can run any code. This reader looks names up in a table of the caller. It
+ * rejects a pickle with any other name, and a call runs the function in the table. Tuples and lists
+ * become arrays, dicts become Maps.
  *
- * Source: CPython, Lib/pickletools.py, which documents every opcode.
+ * Format: CPython, Lib/pickletools.py, which documents every opcode.
  */
 
 import { isUtf8 } from "node:buffer";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 
-/** Something that a pickle may name. */
+/** A Python object that a pickle may use. */
 export interface PickleGlobal {
-  /** `module.name`, as in Python. */
+  /** `module.name` in Python. */
   readonly name: string;
-  /** What a call of it gives; without this it may be named but not called. */
+  /** The result of a call. If absent, the pickle may name the object but not call it. */
   readonly call?: (args: readonly unknown[]) => unknown;
 }
 
 export interface PickleRules {
-  /** The file, for errors. */
+  /** The file, for error messages. */
   readonly where: string;
   /** By `module.name`. */
   readonly globals: ReadonlyMap<string, PickleGlobal>;
-  /** What a persistent id stands for: the pickle's way to point at data that are kept elsewhere. */
+  /** Resolves a persistent id: a reference to data outside the pickle. */
   readonly persistent: (id: unknown) => unknown;
 }
 
@@ -33,12 +34,12 @@ interface Machine extends PickleRules {
   readonly bytes: Buffer;
   position: number;
   readonly stack: unknown[];
-  /** Heights of the stack at which a MARK stands. */
+  /** Stack heights at the open MARKs. */
   readonly marks: number[];
   readonly memo: Map<number, unknown>;
 }
 
-/** @throws {InputError} where the pickle is damaged or asks for anything that the rules do not have. */
+/** @throws {InputError} if the pickle is damaged or requests anything outside the rules. */
 export function unpickle(bytes: Buffer, rules: PickleRules): unknown {
   const machine: Machine = { ...rules, bytes, position: 0, stack: [], marks: [], memo: new Map() };
   for (;;) {
@@ -46,16 +47,16 @@ export function unpickle(bytes: Buffer, rules: PickleRules): unknown {
     if (opcode === STOP) return pop(machine);
     const run = OPCODES.get(opcode);
     if (run === undefined)
-      throw refused(
+      throw rejectedRequest(
         machine.where,
-        `opcode ${REFUSED_OPCODES.get(opcode) ?? `0x${opcode.toString(16)}`}`,
+        `opcode ${CODE_OPCODES.get(opcode) ?? `0x${opcode.toString(16)}`}`,
       );
     run(machine);
   }
 }
 
-/** For the rules of a caller: the pickle asked for something that reading weights does not need. */
-export function refused(where: string, request: string): InputError {
+/** The error for a request that a file of weights does not need. */
+export function rejectedRequest(where: string, request: string): InputError {
   return new InputError({
     where,
     expected: "a pickle of tensors and nothing else",
@@ -100,8 +101,8 @@ const OPCODES: ReadonlyMap<number, (machine: Machine) => void> = new Map([
   [0x62, build], // BUILD
 ]);
 
-/** Those by which a pickle could ask for code, so that an error can name them. */
-const REFUSED_OPCODES: ReadonlyMap<number, string> = new Map([
+/** Unsupported opcodes that can run code, for error messages. */
+const CODE_OPCODES: ReadonlyMap<number, string> = new Map([
   [0x69, "INST"],
   [0x6f, "OBJ"],
   [0x81, "NEWOBJ"],
@@ -126,7 +127,7 @@ function checkProtocol(machine: Machine): void {
 function findGlobal(machine: Machine): PickleGlobal {
   const name = `${takeLine(machine)}.${takeLine(machine)}`;
   const found = machine.globals.get(name);
-  if (found === undefined) throw refused(machine.where, excerpt(name));
+  if (found === undefined) throw rejectedRequest(machine.where, excerpt(name));
   return found;
 }
 
@@ -135,17 +136,20 @@ function reduce(machine: Machine): void {
   const callee = pop(machine) as PickleGlobal | undefined;
   const isGlobal = callee !== undefined && machine.globals.get(callee?.name) === callee;
   if (!isGlobal || callee.call === undefined || !Array.isArray(args)) {
-    throw refused(machine.where, `a call of ${excerpt(callee)}`);
+    throw rejectedRequest(machine.where, `a call of ${excerpt(callee)}`);
   }
   machine.stack.push(callee.call(args));
 }
 
-/** Gives attributes to an object. Of the dicts that are let in, torch writes only `_metadata`, which has no weights. */
+/**
+ * BUILD sets attributes of an object. In a state dict it sets only `_metadata`, which has no
+ * weights.
+ */
 function build(machine: Machine): void {
   const state = pop(machine);
   const target = top(machine);
   if (!(target instanceof Map && state instanceof Map))
-    throw refused(machine.where, `BUILD of ${excerpt(target)}`);
+    throw rejectedRequest(machine.where, `BUILD of ${excerpt(target)}`);
 }
 
 function append(machine: Machine, items: readonly unknown[]): void {
@@ -205,7 +209,7 @@ function utf8(machine: Machine, bytes: Buffer): string {
   return bytes.toString();
 }
 
-/** Little-endian; above 2 ** 53 not exact, which no count may be. */
+/** A little-endian integer. Inexact above 2 ** 53; isCount rejects such values. */
 function twosComplement(bytes: Buffer): number {
   const unsigned = bytes.reduceRight((number, byte) => number * 256n + BigInt(byte), 0n);
   return Number(BigInt.asIntN(8 * bytes.length, unsigned));
@@ -219,6 +223,6 @@ function damaged(
     where,
     expected: `${expected} at byte ${position} of the pickle`,
     got: "none",
-    remedy: "the file is damaged, fetch it again",
+    remedy: "the file is damaged, download it again",
   });
 }

@@ -1,26 +1,30 @@
 /**
- * Reader of safetensors: 8 bytes N, little-endian; N bytes of JSON that map a name to dtype, shape and
- * `data_offsets: [begin, end]`; the data, to which the offsets count, without holes or overlaps.
+ * Reads safetensors files: 8 bytes header length N (little-endian), N bytes of JSON, the data. The
+ * JSON maps each name to dtype, shape and `data_offsets: [begin, end]`, counted from the start of
+ * the data, without holes or overlaps.
  *
- * Source: https://huggingface.co/docs/safetensors/index#format
+ * Format: https://huggingface.co/docs/safetensors/index#format
  */
 
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
-import { DTYPE_BYTES, elementCount, isCount, readNumbers } from "./values.ts";
+import { DTYPE_BYTES, elementCount, isCount, readValues } from "./values.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 
 const MAX_HEADER_BYTES = 25_000_000; // a 3 GB checkpoint has 60 kB
 const LENGTH_BYTES = 8;
 
 interface StoredTensor extends TensorInfo {
-  /** Bytes from the beginning of the data. */
+  /** Bytes from the start of the data. */
   readonly begin: number;
   readonly end: number;
 }
 
-/** @throws {InputError} with file and tensor: truncated, oversized, or a header that contradicts itself or the file. */
+/**
+ * @throws {InputError} if the file is truncated or oversized, or if its header is inconsistent.
+ * Names file and tensor.
+ */
 export async function openSafetensors(path: string): Promise<WeightFile> {
   const file = await openInputFile(path);
   try {
@@ -34,7 +38,7 @@ export async function openSafetensors(path: string): Promise<WeightFile> {
       tensors,
       async read(name) {
         const tensor = findTensor(tensors, name, path);
-        return readNumbers(file, tensor, dataStart + tensor.begin, elementCount(tensor.shape));
+        return readValues(file, tensor, dataStart + tensor.begin, elementCount(tensor.shape));
       },
       [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
     };
@@ -52,7 +56,7 @@ async function readHeaderLength(file: InputFile): Promise<number> {
   return length;
 }
 
-/** The entries of the header without `__metadata__`, which is no tensor. */
+/** The entries of the header except `__metadata__`, which is not a tensor. */
 function parseHeader(path: string, bytes: Buffer): [name: string, entry: unknown][] {
   let text: string;
   let header: unknown;
@@ -65,25 +69,25 @@ function parseHeader(path: string, bytes: Buffer): [name: string, entry: unknown
   if (typeof header !== "object" || header === null || Array.isArray(header)) {
     throw damaged(path, "a header that is a JSON object", excerpt(header));
   }
-  const twice = firstRepeated(stringsAtDepthOne(text));
-  if (twice !== undefined) throw damaged(path, "one entry a tensor", `two for ${twice}`);
+  const repeated = firstRepeated(topLevelKeys(text));
+  if (repeated !== undefined) throw damaged(path, "one entry a tensor", `two for ${repeated}`);
   return Object.entries(header).filter(([name]) => name !== "__metadata__");
 }
 
-/** The keys of an object in JSON as often as they stand there: `JSON.parse` keeps only the last of equal ones. */
-function stringsAtDepthOne(json: string): string[] {
-  const strings: string[] = [];
+/** All keys of a JSON object, repeated keys included: `JSON.parse` keeps only the last of them. */
+function topLevelKeys(json: string): string[] {
+  const keys: string[] = [];
   let depth = 0;
   for (let i = 0; i < json.length; i++) {
     const character = json[i]!;
     if (character === '"') {
       const start = i;
       for (i++; json[i] !== '"'; i++) if (json[i] === "\\") i++;
-      if (depth === 1) strings.push(JSON.parse(json.slice(start, i + 1)));
+      if (depth === 1) keys.push(JSON.parse(json.slice(start, i + 1)));
     } else if (character === "{" || character === "[") depth++;
     else if (character === "}" || character === "]") depth--;
   }
-  return strings;
+  return keys;
 }
 
 function firstRepeated(names: readonly string[]): string | undefined {
@@ -93,18 +97,20 @@ function firstRepeated(names: readonly string[]): string | undefined {
 
 function checkTensor(path: string, name: string, entry: unknown): StoredTensor {
   const { dtype, shape, data_offsets: offsets } = Object(entry);
-  const numberBytes = DTYPE_BYTES.get(dtype);
+  const valueBytes = DTYPE_BYTES.get(dtype);
   const bad = (expected: string) => damaged(`${path}: ${name}`, expected, excerpt(entry));
-  if (numberBytes === undefined) throw bad(`a dtype of ${[...DTYPE_BYTES.keys()].join(", ")}`);
+  if (valueBytes === undefined) throw bad(`a dtype of ${[...DTYPE_BYTES.keys()].join(", ")}`);
   if (!Array.isArray(shape) || !shape.every(isCount)) throw bad("a shape of whole numbers");
-  const bytes = elementCount(shape) * numberBytes;
+  const bytes = elementCount(shape) * valueBytes;
   const [begin, end] = Array.isArray(offsets) ? offsets : [];
   if (!isCount(begin) || !isCount(end) || end - begin !== bytes)
     throw bad(`data_offsets ${bytes} bytes apart`);
   return { name, dtype, shape, file: path, begin, end };
 }
 
-/** Each tensor begins where another ends, the first at 0, and the last ends with the file. */
+/**
+ * Checks that the tensors fill the data: the first begins at 0, each next one where the last ends.
+ */
 function checkLayout(path: string, tensors: readonly StoredTensor[], dataBytes: number): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
@@ -121,6 +127,6 @@ function checkLayout(path: string, tensors: readonly StoredTensor[], dataBytes: 
 }
 
 function damaged(where: string, expected: string, got: string, cause?: unknown): InputError {
-  const remedy = "the file is damaged or no safetensors, fetch it again";
+  const remedy = "the file is damaged or not safetensors, download it again";
   return new InputError({ where, expected, got, remedy }, { cause });
 }

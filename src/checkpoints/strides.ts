@@ -1,23 +1,23 @@
 /**
- * Views of stored numbers: element [i, j, ...] of a tensor is number `i * strides[0] + j * strides[1] + ...`, counted from its
- * first, as in torch and NumPy.
+ * Strided views of a storage, as in torch and NumPy: element [i, j, ...] of a tensor is value
+ * `i * strides[0] + j * strides[1] + ...`, counted from its first value.
  */
 
 import { elementCount } from "./values.ts";
 
-/** How many numbers of the storage there are from the first of a view to its last. No size may be 0. */
+/** Number of storage values from the first value of a view to its last. No size may be 0. */
 export function spanOf(shape: readonly number[], strides: readonly number[]): number {
   return shape.reduce((span, size, axis) => span + (size - 1) * strides[axis]!, 1);
 }
 
-/** Whether the numbers of a view stand in row-major order without gaps. */
+/** Whether the values of a view are in row-major order without gaps. */
 export function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
   return shape.every(
     (size, axis) => size === 1 || strides[axis] === elementCount(shape.slice(axis + 1)),
   );
 }
 
-/** The numbers of a view in row-major order; `from` begins with its first. */
+/** Copies the values of a view in row-major order. `from` begins with the first value. */
 export function gather(
   from: Float32Array,
   shape: readonly number[],

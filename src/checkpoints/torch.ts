@@ -1,27 +1,33 @@
 /**
- * Reader of `pytorch_model.bin`: a zip of `NAME/data.pkl`, a pickle of the tensors' names and shapes, and
- * `NAME/data/KEY`, the numbers of one storage, of which several tensors may be views.
+ * Reads `pytorch_model.bin`: a zip archive of `NAME/data.pkl`, a pickle of the tensors' names and
+ * shapes, and `NAME/data/KEY`, the values of one storage. Several tensors may be views of one
+ * storage.
  *
- * A pickle can ask for any code to be run. This reader knows the functions and classes that a state dict of tensors
- * needs, and refuses the file if it names anything else (see pickle.ts).
+ * A pickle can request the execution of any code. This reader accepts only the functions and
+ * classes that a state dict of tensors needs, and rejects a file that names anything else (see
+ * pickle.ts).
  *
- * Source: PyTorch, torch/serialization.py (`_save`) and torch/_utils.py (`_rebuild_tensor_v2`), since torch 1.6.
+ * Format: PyTorch, torch/serialization.py (`_save`) and torch/_utils.py (`_rebuild_tensor_v2`),
+ * torch 1.6 or later.
  */
 
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
-import { type PickleGlobal, type PickleRules, refused, unpickle } from "./pickle.ts";
+import { type PickleGlobal, type PickleRules, rejectedRequest, unpickle } from "./pickle.ts";
 import { gather, isContiguous, spanOf } from "./strides.ts";
-import { DTYPE_BYTES, elementCount, isCount, readNumbers } from "./values.ts";
+import { DTYPE_BYTES, elementCount, isCount, readValues } from "./values.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
-import { findData, readZipDirectory, type ZipEntry } from "./zip.ts";
+import { readZipDirectory, type ZipEntry } from "./zip.ts";
 
 const MAX_PICKLE_BYTES = 25_000_000; // a checkpoint of 1,000 tensors has 200 kB
-/** How the format before torch 1.6 begins: a pickle (protocol 2) of the number 0x1950a86a20f9469cfc6c. */
+/**
+ * First bytes of the format before torch 1.6: a pickle (protocol 2) of the number
+ * 0x1950a86a20f9469cfc6c.
+ */
 const LEGACY_START = Buffer.from("80028a0a6cfc9c46f9206aa85019", "hex");
 
-/** The classes of storages -> our names of dtypes. */
+/** Storage class -> dtype. */
 const STORAGE_DTYPES: ReadonlyMap<string, string> = new Map([
   ["torch.DoubleStorage", "F64"],
   ["torch.FloatStorage", "F32"],
@@ -35,16 +41,18 @@ const STORAGE_DTYPES: ReadonlyMap<string, string> = new Map([
   ["torch.BoolStorage", "BOOL"],
 ]);
 
-/** Numbers in the file that tensors are views of. */
+/** Values in the file. Tensors are views of them. */
 interface Storage {
   readonly type: "storage";
   readonly dtype: string;
   readonly entry: ZipEntry;
-  /** Numbers, not bytes. */
+  /** Number of values. */
   readonly length: number;
 }
 
-/** A tensor whose first number is number `offset` of the storage; see strides.ts for the others. */
+/**
+ * A tensor whose first value is value `offset` of the storage. See strides.ts for the other values.
+ */
 interface TensorView {
   readonly type: "tensor";
   readonly storage: Storage;
@@ -55,20 +63,23 @@ interface TensorView {
 
 type StoredTensor = TensorView & TensorInfo;
 
-/** @throws {InputError} where the file is no zip of torch, is damaged, or asks for anything but tensors. */
+/**
+ * @throws {InputError} if the file is not a zip archive of torch, is damaged, or contains other
+ * objects than tensors.
+ */
 export async function openTorch(path: string): Promise<WeightFile> {
   const file = await openInputFile(path);
   try {
-    await refuseLegacy(file);
+    await rejectLegacyFormat(file);
     const entries = await readZipDirectory(file);
     const pickle = [...entries.values()].find(({ name }) => /^[^/]+\/data\.pkl$/.test(name));
     if (pickle === undefined) throw damaged(path, "an entry data.pkl", "none");
     const folder = pickle.name.slice(0, -"data.pkl".length);
-    await refuseBigEndian(file, entries.get(`${folder}byteorder`));
+    await rejectBigEndian(file, entries.get(`${folder}byteorder`));
     if (pickle.size > MAX_PICKLE_BYTES)
       throw damaged(path, `at most ${MAX_PICKLE_BYTES} bytes`, `${pickle.size}`);
-    const bytes = await file.read(await findData(file, pickle), pickle.size);
-    const tensors = namedTensors(path, unpickle(bytes, rules(path, folder, entries)));
+    const bytes = await file.read(await pickle.findData(), pickle.size);
+    const tensors = namedTensors(path, unpickle(bytes, pickleRules(path, folder, entries)));
     return {
       path,
       tensors,
@@ -81,8 +92,12 @@ export async function openTorch(path: string): Promise<WeightFile> {
   }
 }
 
-/** What the pickle of a state dict may ask for. */
-function rules(path: string, folder: string, entries: ReadonlyMap<string, ZipEntry>): PickleRules {
+/** The globals and persistent ids that the pickle of a state dict may use. */
+function pickleRules(
+  path: string,
+  folder: string,
+  entries: ReadonlyMap<string, ZipEntry>,
+): PickleRules {
   const callable: PickleGlobal[] = [
     { name: "collections.OrderedDict", call: (args) => emptyDict(args, path) },
     { name: "torch._utils._rebuild_tensor_v2", call: (args) => rebuildTensor(args, path) },
@@ -97,7 +112,7 @@ function rules(path: string, folder: string, entries: ReadonlyMap<string, ZipEnt
 }
 
 function emptyDict(args: readonly unknown[], path: string): Map<unknown, unknown> {
-  if (args.length > 0) throw refused(path, `an OrderedDict of ${excerpt(args)}`);
+  if (args.length > 0) throw rejectedRequest(path, `an OrderedDict of ${excerpt(args)}`);
   return new Map();
 }
 
@@ -132,13 +147,14 @@ function rebuildTensor(args: readonly unknown[], path: string): TensorView {
     !isCounts(strides) ||
     shape.length !== strides.length
   ) {
-    throw bad("an offset, a shape and strides in whole numbers");
+    throw bad("an integer offset, shape and strides");
   }
   const count = elementCount(shape);
   const end = count === 0 ? 0 : offset + spanOf(shape, strides);
-  // A view can repeat numbers of its storage (torch's expand); weights do not, and a small file could ask for all memory.
+  // A view can repeat values (expand in torch). Weights do not, and a small file could request all
+  // memory.
   if (!(count <= storage.length && end <= storage.length))
-    throw bad(`a view inside ${storage.length} numbers`);
+    throw bad(`a view inside ${storage.length} values`);
   return { type: "tensor", storage, offset, shape, strides };
 }
 
@@ -162,12 +178,12 @@ function namedTensor(path: string, name: unknown, value: unknown): StoredTensor 
 async function readTensor(file: InputFile, tensor: StoredTensor): Promise<Float32Array> {
   const { storage, offset, shape, strides } = tensor;
   if (elementCount(shape) === 0) return new Float32Array(0);
-  const position = (await findData(file, storage.entry)) + offset * DTYPE_BYTES.get(storage.dtype)!;
-  const numbers = await readNumbers(file, tensor, position, spanOf(shape, strides));
-  return isContiguous(shape, strides) ? numbers : gather(numbers, shape, strides);
+  const position = (await storage.entry.findData()) + offset * DTYPE_BYTES.get(storage.dtype)!;
+  const values = await readValues(file, tensor, position, spanOf(shape, strides));
+  return isContiguous(shape, strides) ? values : gather(values, shape, strides);
 }
 
-async function refuseLegacy(file: InputFile): Promise<void> {
+async function rejectLegacyFormat(file: InputFile): Promise<void> {
   const start = await file.read(0, Math.min(LEGACY_START.length, file.size));
   if (!start.equals(LEGACY_START)) return;
   throw new InputError({
@@ -178,11 +194,12 @@ async function refuseLegacy(file: InputFile): Promise<void> {
   });
 }
 
-async function refuseBigEndian(file: InputFile, entry: ZipEntry | undefined): Promise<void> {
-  if (entry === undefined) return; // torch before 2.1 does not say, and is little-endian wherever it runs
-  const order = await file.read(await findData(file, entry), entry.size);
+async function rejectBigEndian(file: InputFile, entry: ZipEntry | undefined): Promise<void> {
+  // Torch before 2.1 writes no byte order; its platforms are little-endian
+  if (entry === undefined) return;
+  const order = await file.read(await entry.findData(), entry.size);
   if (order.toString() !== "little")
-    throw damaged(file.path, "little-endian numbers", excerpt(order.toString()));
+    throw damaged(file.path, "little-endian values", excerpt(order.toString()));
 }
 
 function isStorage(value: unknown): value is Storage {
@@ -198,6 +215,6 @@ function isCounts(value: unknown): value is number[] {
 }
 
 function damaged(where: string, expected: string, got: string): InputError {
-  const remedy = "the file is damaged or holds more than plain tensors";
+  const remedy = "the file is damaged or contains other objects than tensors";
   return new InputError({ where, expected, got, remedy });
 }

@@ -1,11 +1,11 @@
-/** Tensors' numbers as they stand in a file, and as single precision in memory. */
+/** Reads stored tensor values as float32. */
 
 import { InputError } from "../io/errors.ts";
 import type { InputFile } from "../io/input-file.ts";
 import { VALUES_PER_BATCH, widenBfloat16, widenFloat16 } from "./half.ts";
 import type { TensorInfo } from "./weight-file.ts";
 
-/** Bytes of one number, by dtype. */
+/** Bytes of one value, by dtype (names of safetensors). */
 export const DTYPE_BYTES: ReadonlyMap<string, number> = new Map([
   ["F64", 8],
   ["F32", 4],
@@ -24,7 +24,10 @@ export const DTYPE_BYTES: ReadonlyMap<string, number> = new Map([
   ["BOOL", 1],
 ]);
 
-/** 4 GiB of single precision, the longest array of bytes in Node 20. The largest tensor of T5-11B has 2 ** 26. */
+/**
+ * 4 GiB of float32, the longest typed array in Node 20. The largest tensor of T5-11B has 2 ** 26
+ * values.
+ */
 const MAX_COUNT = 2 ** 30;
 
 const WIDEN: ReadonlyMap<string, typeof widenFloat16> = new Map([
@@ -32,8 +35,11 @@ const WIDEN: ReadonlyMap<string, typeof widenFloat16> = new Map([
   ["BF16", widenBfloat16],
 ]);
 
-/** Reads `count` numbers that stand at byte `position`, as single precision. The host is little-endian, as the files are. */
-export async function readNumbers(
+/**
+ * Reads `count` values of `tensor` from byte `position` on. Both formats and all supported hosts
+ * are little-endian.
+ */
+export async function readValues(
   file: InputFile,
   tensor: TensorInfo,
   position: number,
@@ -42,34 +48,34 @@ export async function readNumbers(
   const widen = WIDEN.get(tensor.dtype);
   if (widen === undefined && tensor.dtype !== "F32")
     throw unreadable(tensor, "F32, F16 or BF16", tensor.dtype);
-  if (count > MAX_COUNT) throw unreadable(tensor, `at most ${MAX_COUNT} numbers`, `${count}`);
-  const numbers = new Float32Array(count);
+  if (count > MAX_COUNT) throw unreadable(tensor, `at most ${MAX_COUNT} values`, `${count}`);
+  const values = new Float32Array(count);
   if (widen === undefined) {
-    await file.readInto(bytesOf(numbers), position);
-    return numbers;
+    await file.readInto(bytesOf(values), position);
+    return values;
   }
   const scratch = new Uint16Array(Math.min(count, VALUES_PER_BATCH));
   for (let start = 0; start < count; start += VALUES_PER_BATCH) {
     const halves = scratch.subarray(0, Math.min(VALUES_PER_BATCH, count - start));
     await file.readInto(bytesOf(halves), position + 2 * start);
-    widen(halves, numbers.subarray(start, start + halves.length));
+    widen(halves, values.subarray(start, start + halves.length));
   }
-  return numbers;
+  return values;
 }
 
-/** How many numbers a tensor of this shape has. */
+/** Number of values of a tensor of this shape. */
 export function elementCount(shape: readonly number[]): number {
   return shape.reduce((count, size) => count * size, 1);
 }
 
-/** Whether a value that came from a file can be a size or an offset. */
+/** Whether a value read from a file is a valid size or offset. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** The memory of an array of numbers, not a copy of it. */
-export function bytesOf(numbers: Float32Array | Uint16Array): Buffer {
-  return Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+/** A view of the memory of a typed array, not a copy. */
+export function bytesOf(values: Float32Array | Uint16Array): Buffer {
+  return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 }
 
 function unreadable({ file, name }: TensorInfo, expected: string, got: string): InputError {

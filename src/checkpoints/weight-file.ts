@@ -1,31 +1,33 @@
-/** What every checkpoint format offers: a list of tensors without their data, and one tensor's numbers at a time. */
+/** The interface of all checkpoint formats: list the tensors, then read one tensor at a time. */
 
 import { InputError } from "../io/errors.ts";
 
-/** What a checkpoint says of a tensor before its data are read. */
+/** Metadata of a tensor. */
 export interface TensorInfo {
   readonly name: string;
-  /** In the words of safetensors: `F32`, `F16`, `BF16`, `I64`, ... */
+  /** The name in safetensors: `F32`, `F16`, `BF16`, `I64`, ... */
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** The path of the file that holds it: one shard of a sharded checkpoint. */
+  /** Path of the file that contains the data: one shard of a sharded checkpoint. */
   readonly file: string;
 }
 
-/** An open checkpoint: one file, or all shards of one. Closing it twice does no harm. */
+/** An open checkpoint: one file or all its shards. It may be closed twice. */
 export interface WeightFile extends AsyncDisposable {
-  /** The path of the file, or of the index of the shards. */
+  /** Path of the file, or of the shard index. */
   readonly path: string;
   readonly tensors: ReadonlyMap<string, TensorInfo>;
   /**
-   * The numbers of one tensor in row-major order; fp16 and bf16 are widened exactly.
+   * Reads the values of a tensor in row-major order as float32. The conversion of F16 and BF16 is
+   * exact.
    *
-   * @throws {InputError} where the tensor is missing, holds other than F32, F16 or BF16, or cannot be read.
+   * @throws {InputError} if the tensor is missing, has another dtype than F32, F16 or BF16, or
+   * cannot be read.
    */
   read(name: string): Promise<Float32Array>;
 }
 
-/** The tensor called `name`, or an error that names it and the file. */
+/** Looks up a tensor by name. @throws {InputError} if `file` does not contain it. */
 export function findTensor<Tensor>(
   tensors: ReadonlyMap<string, Tensor>,
   name: string,

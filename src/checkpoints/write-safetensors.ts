@@ -1,39 +1,30 @@
-/** Writer of safetensors; the format is described in safetensors.ts. */
+/** Writes safetensors files. See safetensors.ts for the format. */
 
 import type { FileHandle } from "node:fs/promises";
 import { InputError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
-import { narrowBfloat16, narrowFloat16, VALUES_PER_BATCH } from "./half.ts";
+import { narrowFloat16, VALUES_PER_BATCH } from "./half.ts";
 import { bytesOf, elementCount } from "./values.ts";
 
-/** What numbers are written as. */
-export type FloatType = "F32" | "F16" | "BF16";
+/** The dtype of a written file. */
+export type FloatType = "F32" | "F16";
 
 export interface TensorToWrite {
   readonly shape: readonly number[];
   /** Row-major. */
-  readonly numbers: Float32Array;
+  readonly values: Float32Array;
 }
 
-interface HalfPrecision {
-  readonly narrow: typeof narrowFloat16;
-  /** The smallest size that rounds to infinity. */
-  readonly limit: number;
-}
-
-const HALF_PRECISION: Record<"F16" | "BF16", HalfPrecision> = {
-  F16: { narrow: narrowFloat16, limit: 65_520 },
-  BF16: { narrow: narrowBfloat16, limit: 2 ** 128 - 2 ** 119 },
-};
-
-const HEADER_ALIGNMENT = 8; // bytes, so that readers may map the data
+const FLOAT16_LIMIT = 65_520; // the smallest value that rounds to infinity
+const HEADER_ALIGNMENT = 8; // bytes; aligned data can be memory-mapped
 
 /**
- * Writes tensors, by name and in their order, to `path`; what was there is replaced once the new file is whole.
+ * Writes tensors by name, in the order of the map, and replaces `path` atomically.
  *
- * F16 and BF16 round to the nearest, ties to even.
+ * F16 rounds to the nearest value, ties to even.
  *
- * @throws {InputError} where a finite number has no finite neighbour in `dtype`, or the system refuses to write.
+ * @throws {InputError} if a finite value would become infinite in F16, or if the file cannot be
+ * written.
  */
 export async function writeSafetensors(
   path: string,
@@ -42,21 +33,22 @@ export async function writeSafetensors(
 ): Promise<void> {
   await replaceFile(path, async (file) => {
     await file.writeFile(makeHeader(tensors, dtype));
-    for (const [name, { numbers }] of tensors) {
-      if (dtype === "F32") await file.writeFile(bytesOf(numbers));
-      else await writeHalves(file, `${path}: ${name}`, numbers, dtype);
+    for (const [name, { values }] of tensors) {
+      if (dtype === "F32") await file.writeFile(bytesOf(values));
+      else await writeFloat16(file, `${path}: ${name}`, values);
     }
   });
 }
 
 function makeHeader(tensors: ReadonlyMap<string, TensorToWrite>, dtype: FloatType): Buffer {
-  const header: Record<string, unknown> = { __metadata__: { format: "pt" } }; // transformers refuses a file without
+  // Transformers rejects a file without it
+  const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
   let end = 0;
-  for (const [name, { shape, numbers }] of tensors) {
-    if (elementCount(shape) !== numbers.length)
-      throw new RangeError(`${name}: [${shape}] of ${numbers.length} numbers`);
+  for (const [name, { shape, values }] of tensors) {
+    if (elementCount(shape) !== values.length)
+      throw new RangeError(`${name}: shape [${shape}] with ${values.length} values`);
     const begin = end;
-    end += numbers.length * (dtype === "F32" ? 4 : 2);
+    end += values.length * (dtype === "F32" ? 4 : 2);
     header[name] = { dtype, shape, data_offsets: [begin, end] };
   }
   const json = Buffer.from(JSON.stringify(header));
@@ -67,22 +59,18 @@ function makeHeader(tensors: ReadonlyMap<string, TensorToWrite>, dtype: FloatTyp
   return Buffer.concat([length, bytes]);
 }
 
-async function writeHalves(
-  file: FileHandle,
-  where: string,
-  numbers: Float32Array,
-  dtype: "F16" | "BF16",
-): Promise<void> {
-  const { narrow, limit } = HALF_PRECISION[dtype];
-  const tooLarge = numbers.find((number) => Math.abs(number) >= limit && Number.isFinite(number));
+async function writeFloat16(file: FileHandle, where: string, values: Float32Array): Promise<void> {
+  const tooLarge = values.find(
+    (value) => Math.abs(value) >= FLOAT16_LIMIT && Number.isFinite(value),
+  );
   if (tooLarge !== undefined) {
-    const expected = `numbers below ${limit}, which ${dtype} can hold`;
+    const expected = `values below ${FLOAT16_LIMIT}, the range of F16`;
     throw new InputError({ where, expected, got: `${tooLarge}`, remedy: "save as F32" });
   }
-  for (let start = 0; start < numbers.length; start += VALUES_PER_BATCH) {
-    const piece = numbers.subarray(start, start + VALUES_PER_BATCH);
-    const halves = new Uint16Array(piece.length);
-    narrow(piece, halves);
+  for (let start = 0; start < values.length; start += VALUES_PER_BATCH) {
+    const batch = values.subarray(start, start + VALUES_PER_BATCH);
+    const halves = new Uint16Array(batch.length);
+    narrowFloat16(batch, halves);
     await file.writeFile(bytesOf(halves));
   }
 }

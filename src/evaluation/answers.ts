@@ -1,9 +1,14 @@
 /**
- * Measures of answers. Sources: exact match and F1 of SQuAD (Rajpurkar et al. 2016, and the evaluation script of version 2.0);
- * recall by answer of ORQA and DPR (Karpukhin et al. 2020, top-k retrieval accuracy).
+ * Measures of single answers: exact match and F1 of SQuAD, and the answer match of DPR.
+ *
+ * Sources: Rajpurkar et al. 2016, "SQuAD: 100,000+ Questions for Machine Comprehension of Text",
+ * section 6.1, and the evaluation script of SQuAD 2.0; Karpukhin et al. 2020, "Dense Passage
+ * Retrieval for Open-Domain Question Answering", top-k retrieval accuracy.
  */
 
-/** Of what SQuAD compares: lower case, no ASCII punctuation, no articles, single spaces. */
+/**
+ * Normalises an answer as SQuAD does: lower case, no ASCII punctuation, no articles, single spaces.
+ */
 export function normalizeAnswer(answer: string): string {
   return answer
     .toLowerCase()
@@ -13,22 +18,26 @@ export function normalizeAnswer(answer: string): string {
     .replace(/\s+/g, " ");
 }
 
-/** Whether the answer is one of the accepted ones, both normalised. */
+/** Exact match (EM): whether the normalised answer equals a normalised accepted answer. */
 export function exactMatch(answer: string, accepted: readonly string[]): boolean {
   const normalized = normalizeAnswer(answer);
   return accepted.some((other) => normalizeAnswer(other) === normalized);
 }
 
 /**
- * The best F1 over the accepted answers, words counted as often as both have them:
- * `2 common / (words of one + words of the other)`. Two answers without words are equal.
+ * The highest F1 over the accepted answers. With the bags of words A and B of two normalised
+ * answers:
+ *
+ *     F1 = 2 |A ∩ B| / (|A| + |B|)
+ *
+ * which is the harmonic mean of precision and recall of the words. F1 of two empty answers is 1.
  */
 export function f1(answer: string, accepted: readonly string[]): number {
   const words = normalizeAnswer(answer).split(" ");
-  return Math.max(0, ...accepted.map((other) => overlap(words, normalizeAnswer(other).split(" "))));
+  return Math.max(0, ...accepted.map((other) => wordF1(words, normalizeAnswer(other).split(" "))));
 }
 
-function overlap(a: readonly string[], b: readonly string[]): number {
+function wordF1(a: readonly string[], b: readonly string[]): number {
   const unmatched = [...b];
   let common = 0;
   for (const word of a) {
@@ -40,7 +49,10 @@ function overlap(a: readonly string[], b: readonly string[]): number {
   return (2 * common) / (a.length + b.length);
 }
 
-/** Whether the words of an accepted answer occur in the text in sequence, whatever their case: DPR's match. */
+/**
+ * Whether the tokens of an accepted answer occur in sequence in the text, regardless of case (DPR's
+ * match).
+ */
 export function containsAnswer(text: string, accepted: readonly string[]): boolean {
   const haystack = tokenize(text);
   return accepted.some((answer) => {

@@ -1,6 +1,8 @@
 /**
- * A dataset in BEIR's form: a folder of `corpus.jsonl`, `queries.jsonl` and `qrels/SPLIT.tsv`. Source: https://github.com/beir-cellar/beir
- * Or of `corpus.jsonl` and `SPLIT.jsonl`, questions that name the passage they were asked about, as training has them.
+ * Opens a dataset folder in one of two formats:
+ *
+ *     BEIR (https://github.com/beir-cellar/beir)  corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv
+ *     training data of reatt                      corpus.jsonl, SPLIT.jsonl (with passage_id)
  */
 
 import { readdir } from "node:fs/promises";
@@ -12,22 +14,22 @@ import type { Qrels } from "./ranking.ts";
 import { readQrels } from "./trec.ts";
 
 export interface BeirDataset {
-  /** The file of the passages. */
+  /** Path of the passage file. */
   readonly corpus: string;
-  /** Reads the corpus anew at each call. */
+  /** Reads the corpus. */
   readonly passages: (signal?: AbortSignal) => AsyncGenerator<Passage, void>;
-  /** Query -> its text. */
+  /** Query id -> text. */
   readonly queries: ReadonlyMap<string, string>;
-  /** The splits that have qrels, in alphabetical order. */
+  /** Names of the splits with qrels, in alphabetical order. */
   readonly splits: readonly string[];
-  /** The qrels of a split. Each query that is judged is in `queries`. */
+  /** Reads the qrels of a split. All their queries are in `queries`. */
   readonly qrels: (split: string) => Promise<Qrels>;
 }
 
 /**
- * Opens a dataset. Its JSON Lines files may be compressed (`corpus.jsonl.gz`).
+ * Opens a dataset. The JSON Lines files may be compressed (`corpus.jsonl.gz`).
  *
- * @throws {InputError} where a file is missing or not in its form.
+ * @throws {InputError} if a file is missing or has another format.
  */
 export async function openBeir(folder: string): Promise<BeirDataset> {
   const {
@@ -56,7 +58,7 @@ export async function openBeir(folder: string): Promise<BeirDataset> {
       if (splits.includes(split)) return qrels(split);
       const expected =
         splits.join(" or ") || `queries.jsonl and qrels/${split}.tsv, or ${split}.jsonl`;
-      const remedy = "name one that is there";
+      const remedy = "name an existing split";
       throw new InputError({ where: `split of ${folder}`, expected, got: split, remedy });
     },
   };
@@ -84,7 +86,10 @@ async function openQrels(folder: string, queriesFile: string): Promise<Judged> {
   };
 }
 
-/** The one relevant passage of a question is its `passage_id`; a question without one is not judged. */
+/**
+ * The relevant passage of a question is its `passage_id`. A question without `passage_id` is not
+ * judged.
+ */
 async function openQuestions(files: Readonly<Record<string, string>>): Promise<Judged> {
   const splits = new Map<string, readonly Question[]>();
   for (const [split, file] of Object.entries(files)) splits.set(split, await readQuestions(file));
@@ -111,7 +116,7 @@ async function openQuestions(files: Readonly<Record<string, string>>): Promise<J
 const textsOf = (questions: readonly Question[]): Map<string, string> =>
   new Map(questions.map(({ id, question }) => [id, question]));
 
-/** `NAME.jsonl` or `NAME.jsonl.gz` in a folder: name -> path. */
+/** Finds `NAME.jsonl` and `NAME.jsonl.gz` in a folder: name -> path. */
 async function listJsonLines(folder: string): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for (const ending of [".jsonl.gz", ".jsonl"])
@@ -120,7 +125,7 @@ async function listJsonLines(folder: string): Promise<Map<string, string>> {
   return files;
 }
 
-/** The files of a folder with this ending, without it, in alphabetical order. */
+/** The file names of a folder with this ending, in alphabetical order and without the ending. */
 async function listNames(folder: string, ending: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
   return names

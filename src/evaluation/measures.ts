@@ -1,13 +1,13 @@
-/** What an evaluation results in. */
+/** The result of an evaluation. */
 
-/** Name -> value, 0 to 1. */
+/** Name -> value from 0 to 1. */
 export type Measures = Readonly<Record<string, number>>;
 
-/** The ranks k at which rankings are cut, as in `recall@k`. */
+/** The default ranks k of measures such as `recall@k`. */
 export const DEFAULT_CUTOFFS: readonly number[] = [1, 5, 10, 20, 100];
 
-/** The sum of each measure, divided by `count`: what is not in `each` counts 0. */
-export function mean(each: readonly Measures[], count: number): Measures {
+/** The mean of each measure over `count` queries. A query that is missing in `each` counts 0. */
+export function averageMeasures(each: readonly Measures[], count: number): Measures {
   const sums = new Map<string, number>();
   for (const measures of each) {
     for (const [name, value] of Object.entries(measures))

@@ -1,28 +1,29 @@
-/** Predictions of a question-answering system against accepted answers. */
+/** Evaluates the predictions of a question-answering system. */
 
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { readJsonLines } from "../io/json-lines.ts";
 import type { Question } from "../text/read-passages.ts";
 import { containsAnswer, exactMatch, f1 } from "./answers.ts";
-import { DEFAULT_CUTOFFS, type Measures, mean } from "./measures.ts";
+import { averageMeasures, DEFAULT_CUTOFFS, type Measures } from "./measures.ts";
 
-/** What a system says to a question. */
+/** The prediction of a system for a question. */
 export interface Prediction {
-  /** Empty where it abstained. */
+  /** Empty if the system abstained. */
   readonly answer: string;
-  /** Texts of the passages that it retrieved, best first. */
+  /** Texts of the retrieved passages, best first. */
   readonly passages: readonly string[];
 }
 
 export interface AnswerEvaluation {
   /**
-   * Means over all questions, 0 to 1: `exactMatch`, `f1`, and `recall@k`, the share of questions with an accepted answer in one
-   * of the k best passages, for each cutoff down to which passages are given.
+   * Means over all questions, from 0 to 1: `exactMatch`, `f1`, and `recall@k`, the share of
+   * questions with an accepted answer in the best k passages. `recall@k` exists for each cutoff k
+   * up to the highest number of passages of a prediction.
    */
   readonly measures: Measures;
   readonly questions: number;
-  /** Questions without a prediction; they count 0, as in SQuAD's script. */
+  /** Number of questions without a prediction. They count 0, as in the script of SQuAD. */
   readonly unanswered: number;
 }
 
@@ -33,14 +34,14 @@ const predictionLine = z.object({
 });
 
 /**
- * Predictions as `reatt answer --queries FILE --json` prints them: `{"id", "answer", "passages": [{"text"}]}` a line.
+ * Reads predictions by question id. The format is the output of `reatt answer --queries FILE
+ * --json`, one object a line: `{"id", "answer", "passages": [{"text"}]}`.
  *
- * @throws {InputError} with file and line: a field is missing, or a question is answered twice.
+ * @throws {InputError} with file and line: a field is missing, or a question has two predictions.
  */
 export async function readPredictions(file: string): Promise<Map<string, Prediction>> {
   const predictions = new Map<string, Prediction>();
-  for await (const { line, value } of readJsonLines(file)) {
-    const where = `${file}:${line}`;
+  for await (const { where, value } of readJsonLines(file)) {
     const { data, error } = predictionLine.safeParse(value);
     if (error) {
       const { path, message } = error.issues[0]!;
@@ -64,7 +65,7 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
   return predictions;
 }
 
-/** Evaluates predictions, by question id. A question without accepted answers cannot be right. */
+/** Evaluates predictions by question id. A question without accepted answers counts 0. */
 export function evaluateAnswers(
   predictions: ReadonlyMap<string, Prediction>,
   questions: readonly Question[],
@@ -76,7 +77,7 @@ export function evaluateAnswers(
     .filter(({ id }) => predictions.has(id))
     .map(({ id, answers = [] }) => measureAnswer(predictions.get(id)!, answers, reached));
   return {
-    measures: mean(each, questions.length),
+    measures: averageMeasures(each, questions.length),
     questions: questions.length,
     unanswered: questions.length - each.length,
   };
@@ -87,7 +88,8 @@ function measureAnswer(
   accepted: readonly string[],
   cutoffs: readonly number[],
 ): Measures {
-  const rank = passages.findIndex((text) => containsAnswer(text, accepted)); // from 0; -1 if there is none
+  // Counted from 0; -1 if no passage contains an answer
+  const rank = passages.findIndex((text) => containsAnswer(text, accepted));
   return {
     exactMatch: Number(exactMatch(answer, accepted)),
     f1: f1(answer, accepted),

@@ -1,33 +1,38 @@
 /**
- * Measures of rankings, by the rules of trec_eval (https://github.com/usnistgov/trec_eval, version 9): `ndcg_cut`, `map`,
- * `recip_rank`, `P` and `recall`. Averages are those of `trec_eval -c`, which are also BEIR's.
+ * Measures of rankings, computed as trec_eval does (https://github.com/usnistgov/trec_eval, version
+ * 9): `ndcg_cut`, `map`, `recip_rank`, `P` and `recall`. Averages are those of `trec_eval -c` and
+ * of BEIR.
  */
 
 import type { ScoredId } from "../retrieval/bm25/bm25.ts";
-import { DEFAULT_CUTOFFS, type Measures, mean } from "./measures.ts";
+import { averageMeasures, DEFAULT_CUTOFFS, type Measures } from "./measures.ts";
 
-/** Query -> passage -> how relevant it is. 1 and more is relevant; what is not there is not relevant. */
+/**
+ * Relevance judgements: query -> passage -> label. A label of 1 or more is relevant. A passage
+ * without a label is not relevant.
+ */
 export type Qrels = ReadonlyMap<string, ReadonlyMap<string, number>>;
-/** Query -> what was retrieved for it, in any order: scores decide. */
-export type Run = ReadonlyMap<string, readonly ScoredId[]>;
+
+/** Query -> retrieved passages in any order. The scores define the ranking. */
+export type RetrievalRun = ReadonlyMap<string, readonly ScoredId[]>;
 
 export interface RankingEvaluation {
   /**
-   * Means over all judged queries of `map`, `mrr`, and for each cutoff k `ndcg@k`, `p@k` and `recall@k`. A query without results
-   * counts 0, and so does one without relevant passages.
+   * Means over all judged queries of `map`, `mrr`, and for each cutoff k `ndcg@k`, `p@k` and
+   * `recall@k`. A query without results or without relevant passages counts 0.
    */
   readonly measures: Measures;
-  /** Judged queries. */
+  /** Number of judged queries. */
   readonly queries: number;
-  /** Judged queries that the run has no results for. */
+  /** Number of judged queries without results in the run. */
   readonly unanswered: number;
-  /** Queries of the run that nobody judged; they do not count. */
+  /** Number of queries of the run without judgements. They do not count. */
   readonly unjudged: number;
 }
 
-/** Evaluates a run against qrels. */
+/** Evaluates a run against qrels. See {@link measureRanking} for the formulas. */
 export function evaluateRun(
-  run: Run,
+  run: RetrievalRun,
   qrels: Qrels,
   cutoffs: readonly number[] = DEFAULT_CUTOFFS,
 ): RankingEvaluation {
@@ -36,7 +41,7 @@ export function evaluateRun(
   );
   const answered = [...qrels.keys()].filter((query) => run.has(query)).length;
   return {
-    measures: mean(each, each.length),
+    measures: averageMeasures(each, each.length),
     queries: qrels.size,
     unanswered: qrels.size - answered,
     unjudged: run.size - answered,
@@ -44,14 +49,19 @@ export function evaluateRun(
 }
 
 /**
- * Measures one ranking. With g_i the label of the passage at rank i (0 if it has none, or a negative one), R the number of
- * relevant passages, retrieved or not, and [.] 1 if true and 0 if not:
+ * Measures the ranking of one query. `g_i` is the label of the passage at rank i (0 if it is
+ * negative or missing), R is the number of relevant passages, retrieved or not, and [x] is 1 if x
+ * is true, else 0:
  *
- *     dcg@k    = sum_{i <= k} g_i / log2(i + 1)        ndcg@k   = dcg@k / dcg@k of the labels in their best order
- *     p@k      = (1/k) sum_{i <= k} [g_i >= 1]          recall@k = (1/R) sum_{i <= k} [g_i >= 1]
- *     map      = (1/R) sum_i [g_i >= 1] p@i             mrr      = 1 / rank of the first relevant passage
+ *     dcg@k  = sum_{i <= k} g_i / log2(i + 1)    ndcg@k   = dcg@k / dcg@k of the ideal ranking
+ *     p@k    = (1/k) sum_{i <= k} [g_i >= 1]      recall@k = (1/R) sum_{i <= k} [g_i >= 1]
+ *     map    = (1/R) sum_i [g_i >= 1] p@i         mrr      = 1 / rank of the first relevant passage
  *
- * `map` and `mrr` look at the whole ranking. What would be divided by 0 is 0.
+ * The ideal ranking orders all labels of the query from high to low. `map` and `mrr` use the whole
+ * ranking. A measure with a denominator of 0 is 0.
+ *
+ * Sources: Järvelin and Kekäläinen 2002 (nDCG); Voorhees 1999 (reciprocal rank); Buckley and
+ * Voorhees 2000 (average precision).
  */
 export function measureRanking(
   results: readonly ScoredId[],
@@ -74,7 +84,10 @@ export function measureRanking(
   };
 }
 
-/** Score descending as float32, then id descending by bytes: trec_eval keeps no more of a run, and never looks at its ranks. */
+/**
+ * Orders as trec_eval: by float32 score, then by the bytes of the id, both descending. It ignores
+ * the ranks of a run.
+ */
 function byRank(a: ScoredId, b: ScoredId): number {
   return (
     Math.fround(b.score) - Math.fround(a.score) ||

@@ -1,38 +1,83 @@
-/** Errors whose message is meant for the person at the keyboard. Everything else that is thrown is a defect. */
+/**
+ * Errors that report bad input to the user. Any other error that reatt throws is a defect of reatt.
+ */
+
+/** The parts of an error message: `where: expected ..., got ...; remedy`. */
+export interface Problem {
+  /** The file, option or value that is wrong. */
+  readonly where: string;
+  readonly expected: string;
+  readonly got: string;
+  /** What the user can do. */
+  readonly remedy: string;
+}
 
 /**
- * Something that came from outside (a file, an option, a question) cannot be used.
+ * A file, an option or a question cannot be used. The message is always one line:
+ * `where: expected ..., got ...; remedy`. Control characters in the parts become spaces.
  *
- * The message is one line, whatever its parts hold: `where: expected …, got …; remedy`.
+ * @example
+ * ```ts
+ * import { InputError, readQuestions } from "reatt";
+ *
+ * try {
+ *   await readQuestions("missing.jsonl");
+ * } catch (error) {
+ *   if (!(error instanceof InputError)) throw error;
+ *   console.log(error.message);
+ *   // missing.jsonl: expected a JSON Lines file, got ENOENT (no such file); check the path
+ * }
+ * ```
  */
 export class InputError extends Error {
   override readonly name: string = "InputError";
 
-  constructor(
-    problem: { where: string; expected: string; got: string; remedy: string },
-    options?: ErrorOptions,
-  ) {
-    const { where, expected, got, remedy } = problem;
-    super(
-      `${where}: expected ${expected}, got ${got}; ${remedy}`.replace(/\s*\p{Cc}\s*/gu, " "),
-      options,
-    );
+  constructor({ where, expected, got, remedy }: Problem, options?: ErrorOptions) {
+    const message = `${where}: expected ${expected}, got ${got}; ${remedy}`;
+    super(message.replace(/\s*\p{Cc}\s*/gu, " "), options);
   }
 }
 
+/** Meanings of the error codes of the operating system (errno). */
 const MEANINGS: Readonly<Record<string, string>> = {
   EACCES: "no permission",
-  EISDIR: "a folder",
+  EISDIR: "a directory",
   EMFILE: "too many open files",
   ENOENT: "no such file",
   ENOSPC: "a full disk",
-  ENOTDIR: "a file on the way to it",
-  EROFS: "a disk that can only be read",
+  ENOTDIR: "a file in place of a directory of the path",
+  EROFS: "a read-only disk",
 };
 
-/** What the system said, for the `got` of an `InputError`: `ENOENT (no such file)`. */
+/** Describes a system error for the `got` part of an `InputError`: `ENOENT (no such file)`. */
 export function systemProblem(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined) return message;
   return MEANINGS[code] ? `${code} (${MEANINGS[code]})` : code;
+}
+
+/**
+ * Whether the operating system reported the error: it then has a code such as `ENOENT` and a system
+ * call.
+ */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error && "code" in error;
+}
+
+/**
+ * The `InputError` for an error of the operating system. Returns any other error unchanged, so that
+ * callers can write `throw inputErrorFrom(error, ...)`.
+ */
+export function inputErrorFrom(error: unknown, problem: Omit<Problem, "got">): unknown {
+  if (!isSystemError(error)) return error;
+  return new InputError({ ...problem, got: systemProblem(error) }, { cause: error });
+}
+
+/** The `InputError` for a failure to write `where`. Returns any other error unchanged. */
+export function writeErrorFrom(error: unknown, where: string): unknown {
+  const isFull = isSystemError(error) && error.code === "ENOSPC";
+  const remedy = isFull
+    ? "free some space on the disk and run it again"
+    : "choose a place where you may write";
+  return inputErrorFrom(error, { where, expected: "to be able to write", remedy });
 }

@@ -2,11 +2,11 @@ import { inspect } from "node:util";
 
 const MAX_LENGTH = 120;
 
-/** A value from outside as an error shows it: in one line, cut where it is long or deep. */
+/** Shows a value in an error message: on one line, shortened if it is long or deeply nested. */
 export function excerpt(value: unknown): string {
-  const inOneLine = { compact: true, breakLength: Number.POSITIVE_INFINITY };
   const text = inspect(value, {
-    ...inOneLine,
+    compact: true,
+    breakLength: Number.POSITIVE_INFINITY,
     depth: 2,
     maxArrayLength: 8,
     maxStringLength: MAX_LENGTH,

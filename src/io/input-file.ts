@@ -1,29 +1,31 @@
-/** A file that is read by position: what a 3 GB checkpoint needs, and no more of it in memory than was asked for. */
+/**
+ * Random access to a file: a caller reads only the parts that it needs, for example one tensor of a
+ * 3 GB checkpoint.
+ */
 
 import { type FileHandle, open } from "node:fs/promises";
-import { InputError, systemProblem } from "./errors.ts";
+import { InputError, inputErrorFrom } from "./errors.ts";
 
-/** Well below the 2 GiB that one system call reads. */
-const BYTES_AT_ONCE = 2 ** 28;
+const READ_BYTES = 2 ** 28; // for one system call, which reads at most 2 GiB
 
 export interface InputFile extends AsyncDisposable {
   readonly path: string;
   /** Bytes. */
   readonly size: number;
-  /** Fills `bytes` from `position`. @throws {InputError} where the file ends before. */
+  /** Fills `bytes` from `position`. @throws {InputError} if the file ends before. */
   readInto(bytes: Uint8Array, position: number): Promise<void>;
-  /** `length` bytes from `position`; the caller has checked `length` against something. */
+  /** Reads `length` bytes from `position`. @throws {InputError} if the file ends before. */
   read(position: number, length: number): Promise<Buffer>;
 }
 
-/** @throws {InputError} where there is no such file or it may not be read. */
+/** @throws {InputError} if `path` is not a regular file or cannot be read. */
 export async function openInputFile(path: string): Promise<InputFile> {
   const handle = await open(path).catch((error) => {
     throw cannotRead(path, error);
   });
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) throw cannotRead(path, new Error("no regular file"));
+    if (!stats.isFile()) throw new InputError({ ...unreadable(path), got: "no regular file" });
     return inputFile(path, stats.size, handle);
   } catch (error) {
     await handle.close();
@@ -34,7 +36,7 @@ export async function openInputFile(path: string): Promise<InputFile> {
 function inputFile(path: string, size: number, handle: FileHandle): InputFile {
   const readInto = async (bytes: Uint8Array, position: number): Promise<void> => {
     for (let done = 0; done < bytes.length; ) {
-      const length = Math.min(BYTES_AT_ONCE, bytes.length - done);
+      const length = Math.min(READ_BYTES, bytes.length - done);
       const { bytesRead } = await handle
         .read(bytes, done, length, position + done)
         .catch((error) => {
@@ -63,18 +65,15 @@ function endsEarly(path: string, expected: number, got: number): InputError {
     where: path,
     expected: `at least ${expected} bytes`,
     got: `${got}`,
-    remedy: "the file is truncated or damaged, fetch it again",
+    remedy: "the file is truncated or damaged, download it again",
   });
 }
 
-function cannotRead(path: string, cause: Error): InputError {
-  return new InputError(
-    {
-      where: path,
-      expected: "a file that can be read",
-      got: systemProblem(cause),
-      remedy: "check the path and its permissions",
-    },
-    { cause },
-  );
-}
+const unreadable = (where: string) => ({
+  where,
+  expected: "a file that can be read",
+  remedy: "check the path and its permissions",
+});
+
+const cannotRead = (path: string, error: unknown): unknown =>
+  inputErrorFrom(error, unreadable(path));

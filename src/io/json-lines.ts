@@ -1,89 +1,35 @@
 /** JSON Lines, plain or gzip: one JSON value a line, UTF-8. Format: https://jsonlines.org */
 
-import { isUtf8 } from "node:buffer";
-import { type FileHandle, open } from "node:fs/promises";
-import { pipeline, type Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { InputError } from "./errors.ts";
+import { readTextLines } from "./text-file.ts";
 
-const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]); // RFC 1952, 2.3.1
-const NEWLINE = 0x0a;
-/** A whole book is 1-5 MB; a file without line breaks must not fill the memory before it is refused. */
-const MAX_LINE_BYTES = 64 * 2 ** 20;
-/** Characters of a bad line that an error shows. */
-const EXCERPT_LENGTH = 40;
+const EXCERPT_LENGTH = 40; // characters of a bad line in an error
 
-/** One value of a JSON Lines file. */
-export interface JsonLine {
-  /** Counted from 1, blank lines included, as editors count. */
-  readonly line: number;
+/** One value of a file of JSON records. */
+export interface JsonRecord {
+  /** `FILE:LINE`, or `FILE[INDEX]` in a JSON array; for error messages. */
+  readonly where: string;
   readonly value: unknown;
 }
 
+export interface JsonLine extends JsonRecord {
+  /** Counted from 1, blank lines included. */
+  readonly line: number;
+}
+
 /**
- * Reads a JSON Lines file in bounded memory. Gzip is recognised by its first bytes, whatever the name. A byte order mark,
- * CRLF and blank lines are tolerated.
+ * Reads a JSON Lines file in bounded memory. The first bytes decide whether the file is gzip. A
+ * byte order mark, CRLF line ends and blank lines are accepted.
  *
- * @throws {InputError} with file and line: no such file, damaged gzip, not UTF-8, not JSON, a line over 64 MiB.
+ * @throws {InputError} with file and line: no such file, damaged gzip, not UTF-8, not JSON, a line
+ * over 64 MiB.
  */
 export async function* readJsonLines(
   file: string,
   signal?: AbortSignal,
 ): AsyncGenerator<JsonLine, void> {
-  let line = 0;
-  for await (const bytes of readLines(file, signal)) {
-    line++;
-    const text = decodeLine(bytes, `${file}:${line}`);
-    if (text.trim() !== "") yield { line, value: parseLine(text, `${file}:${line}`) };
-  }
-}
-
-async function* readLines(file: string, signal?: AbortSignal): AsyncGenerator<Buffer, void> {
-  let line = 1;
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(file);
-    for await (const chunk of (await decompressed(handle, signal)) as AsyncIterable<Buffer>) {
-      let start = 0;
-      for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-        yield Buffer.concat([...pending, chunk.subarray(start, end)]);
-        [pending, pendingBytes] = [[], 0];
-        start = end + 1;
-        line++;
-      }
-      pending.push(chunk.subarray(start));
-      pendingBytes += chunk.length - start;
-      if (pendingBytes > MAX_LINE_BYTES) throw lineTooLong(`${file}:${line}`);
-    }
-    if (pendingBytes > 0) yield Buffer.concat(pending);
-  } catch (error) {
-    throw explainReadError(error, file, line);
-  } finally {
-    await handle?.close();
-  }
-}
-
-async function decompressed(handle: FileHandle, signal?: AbortSignal): Promise<Readable> {
-  const { buffer } = await handle.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0);
-  signal?.throwIfAborted(); // a stream that begins aborted has its error before anyone listens
-  const source = handle.createReadStream({ start: 0, autoClose: false, ...(signal && { signal }) });
-  // The reader of the last stream of a pipeline gets the errors of all its streams, so the callback has nothing to do.
-  return buffer.equals(GZIP_MAGIC) ? pipeline(source, createGunzip(), () => {}) : source;
-}
-
-function decodeLine(bytes: Buffer, where: string): string {
-  if (!isUtf8(bytes)) {
-    const got = "bytes that are not UTF-8";
-    throw new InputError({
-      where,
-      expected: "UTF-8 text",
-      got,
-      remedy: "convert the file to UTF-8",
-    });
-  }
-  return bytes.toString("utf8").replace(/^\ufeff/, "");
+  for await (const { line, where, text } of readTextLines(file, "a JSON Lines file", signal))
+    if (text.trim() !== "") yield { line, where, value: parseLine(text, where) };
 }
 
 function parseLine(text: string, where: string): unknown {
@@ -97,37 +43,4 @@ function parseLine(text: string, where: string): unknown {
       { cause },
     );
   }
-}
-
-function lineTooLong(where: string): InputError {
-  return new InputError({
-    where,
-    expected: `a line of at most ${MAX_LINE_BYTES / 2 ** 20} MiB`,
-    got: "a longer one",
-    remedy: "write one JSON object a line, and split long documents into passages",
-  });
-}
-
-/** Errors of the file system and of zlib in words; anything else, an abort among them, as it is. */
-function explainReadError(error: unknown, file: string, line: number): unknown {
-  const { code, syscall, message } = error as NodeJS.ErrnoException;
-  if (code?.startsWith("Z_")) {
-    return new InputError(
-      {
-        where: `${file}:${line}`,
-        expected: "a whole gzip file",
-        got: message,
-        remedy: "fetch it again",
-      },
-      { cause: error },
-    );
-  }
-  if (code === undefined || syscall === undefined) return error;
-  const got = { ENOENT: "no such file", EISDIR: "a directory", EACCES: "no permission to read it" }[
-    code
-  ];
-  return new InputError(
-    { where: file, expected: "a JSON Lines file", got: got ?? message, remedy: "check the path" },
-    { cause: error },
-  );
 }

@@ -1,50 +1,48 @@
-/** The records of a file that is JSON Lines, or else one JSON array: the two ways in which training data are handed around. */
+/**
+ * Records of a file that is JSON Lines or one JSON array. Both forms are common for training data.
+ */
 
-import { constants, isUtf8 } from "node:buffer";
+import { constants } from "node:buffer";
 import { open, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gunzip, gunzipSync, constants as zlib } from "node:zlib";
 import { InputError } from "./errors.ts";
-import { readJsonLines } from "./json-lines.ts";
+import { type JsonRecord, readJsonLines } from "./json-lines.ts";
+import { decodeUtf8, isGzip, readErrorFrom } from "./text-file.ts";
 
-const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]); // RFC 1952, 2.3.1
-const HEAD_BYTES = 4_096; // white space in front of an array is seldom more than a line break
-const MAX_ARRAY_BYTES = constants.MAX_STRING_LENGTH; // JSON.parse takes one string: 512 MiB in Node 20
-
-export interface JsonRecord {
-  /** `FILE:LINE`, or `FILE[INDEX]` of an array. */
-  readonly where: string;
-  readonly value: unknown;
-}
+const HEAD_BYTES = 4_096; // enough for the white space before an array
+// JSON.parse needs one string: 512 MiB in Node 20
+const MAX_ARRAY_BYTES = constants.MAX_STRING_LENGTH;
+const TOO_LARGE = new Set(["ERR_STRING_TOO_LONG", "ERR_BUFFER_TOO_LARGE", "ERR_FS_FILE_TOO_LARGE"]);
 
 /**
- * Reads the records of a file, plain or gzip. JSON Lines are streamed; an array is read whole, and takes some four times its
- * size until it is read.
+ * Reads the records of a file, plain or gzip. JSON Lines are streamed. An array is loaded whole and
+ * needs about four times its size in memory while it is parsed.
  *
- * @throws {InputError} as `readJsonLines` does, and for an array that is not whole, not UTF-8 or over 512 MiB.
+ * @throws {InputError} as `readJsonLines` does, and for an array that is truncated, not UTF-8 or
+ * over 512 MiB.
  */
 export async function* readJsonRecords(
   file: string,
   signal?: AbortSignal,
 ): AsyncGenerator<JsonRecord, void> {
-  if (await isArray(file)) {
-    for (const [index, value] of (await readArray(file, signal)).entries())
-      yield { where: `${file}[${index}]`, value };
-  } else {
-    for await (const { line, value } of readJsonLines(file, signal))
-      yield { where: `${file}:${line}`, value };
+  if (!(await isArray(file))) {
+    yield* readJsonLines(file, signal);
+    return;
   }
+  for (const [index, value] of (await readArray(file, signal)).entries())
+    yield { where: `${file}[${index}]`, value };
 }
 
 async function isArray(file: string): Promise<boolean> {
   try {
-    return (await readHead(file))
-      .toString("utf8")
+    const head = (await readHead(file)).toString("utf8");
+    return head
       .replace(/^\ufeff/, "")
       .trimStart()
       .startsWith("[");
   } catch {
-    return false; // the reader of lines says what is wrong with the file
+    return false; // readJsonLines reports the error
   }
 }
 
@@ -65,35 +63,25 @@ async function readArray(file: string, signal?: AbortSignal): Promise<unknown[]>
     const plain = isGzip(bytes)
       ? await promisify(gunzip)(bytes, { maxOutputLength: MAX_ARRAY_BYTES })
       : bytes;
-    if (!isUtf8(plain))
-      throw unreadable(file, "bytes that are not UTF-8", "convert the file to UTF-8");
-    return JSON.parse(plain.toString("utf8").replace(/^\ufeff/, ""));
+    return JSON.parse(decodeUtf8(plain, file));
   } catch (error) {
-    throw explain(error as NodeJS.ErrnoException, file);
+    throw arrayError(error, file);
   }
 }
 
-const isGzip = (bytes: Buffer): boolean => bytes.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC);
-
-function explain(error: NodeJS.ErrnoException, file: string): Error {
-  const { code, message } = error;
-  if (error instanceof SyntaxError)
-    return unreadable(file, message, "see that the file is whole", error);
-  if (code?.startsWith("Z_"))
-    return unreadable(file, `damaged gzip: ${message}`, "fetch it again", error);
-  if (
-    code === "ERR_STRING_TOO_LONG" ||
-    code === "ERR_BUFFER_TOO_LARGE" ||
-    code === "ERR_FS_FILE_TOO_LARGE"
-  )
-    return unreadable(
-      file,
-      "more than 512 MiB of it",
-      "write one record a line: jq -c '.[]'",
-      error,
+function arrayError(error: unknown, where: string): unknown {
+  const expected = "a JSON array";
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (error instanceof SyntaxError) {
+    const remedy = "check that the file is complete";
+    return new InputError({ where, expected, got: message, remedy }, { cause: error });
+  }
+  if (TOO_LARGE.has(code!)) {
+    const remedy = "write one record a line: jq -c '.[]'";
+    return new InputError(
+      { where, expected, got: "more than 512 MiB of it", remedy },
+      { cause: error },
     );
-  return error;
+  }
+  return readErrorFrom(error, where, expected);
 }
-
-const unreadable = (where: string, got: string, remedy: string, cause?: Error): InputError =>
-  new InputError({ where, expected: "a JSON array", got, remedy }, { cause });

@@ -1,12 +1,12 @@
-/** Events of long work, as an async generator yields them. */
+/** Progress of long work, reported as events of an async generator. */
 
 export type ProgressEvent =
-  /** A stage begins. `total` is the number of items it processes, where that is known. */
+  /** A stage begins. `total` is its number of items, if known. */
   | { readonly type: "stage"; readonly name: string; readonly total?: number | undefined }
-  /** Items of the current stage that are done. */
+  /** Number of completed items of the current stage. */
   | { readonly type: "progress"; readonly done: number };
 
-/** Yields what `work` reports while it runs, and returns its result. */
+/** Runs `work`. Yields the events that it reports and returns its result. */
 export async function* reporting<Event, Result>(
   work: (report: (event: Event) => void) => Promise<Result>,
 ): AsyncGenerator<Event, Result> {
@@ -20,7 +20,7 @@ export async function* reporting<Event, Result>(
     done = true;
     wake();
   });
-  result.catch(() => {}); // it is awaited below, after the events
+  result.catch(() => {}); // awaited below, after the events
   while (!done || waiting.length > 0) {
     if (waiting.length > 0) yield waiting.shift()!;
     else
@@ -31,7 +31,7 @@ export async function* reporting<Event, Result>(
   return result;
 }
 
-/** The result of a run of which nobody follows the events. */
+/** Runs a generator to its end, ignores its events and returns its result. */
 export async function finished<Result>(run: AsyncGenerator<unknown, Result>): Promise<Result> {
   for (;;) {
     const { done, value } = await run.next();

@@ -1,14 +1,14 @@
-/** Means. */
-
 /**
- * The arithmetic mean, summed from first to last in float64; 0 for no values.
+ * The arithmetic mean, summed from first to last in float64. The mean of no values is 0.
  *
  * @example
  * ```ts
  * mean([1, 2, 6]); // 3
  * ```
  */
-export function mean(values: readonly number[]): number {
+export function mean(values: ArrayLike<number>): number {
   if (values.length === 0) return 0;
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i]!;
+  return sum / values.length;
 }

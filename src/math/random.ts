@@ -1,72 +1,49 @@
 /**
- * Random numbers that can be repeated, kept in a checkpoint and split by name.
+ * Reproducible random numbers in named streams.
  *
- * Generator: xoshiro128** 1.1 (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021).
- * A stream is named by a seed and any number of keys, which are hashed to its first state: a thing that has a
- * name of its own (a passage, a step) draws from its own stream, so its draws do not depend on who came before.
+ * A seed and any number of keys name a stream. The SHA-256 digest of the name is the first state of
+ * the generator. A passage or a training step draws from its own stream, so its draws do not depend
+ * on earlier draws, and a resumed run needs no saved generator state.
+ *
+ * Generator: xoroshiro128+ (Blackman and Vigna 2021, "Scrambled linear pseudorandom number
+ * generators"), from pure-rand.
  */
 
 import { createHash } from "node:crypto";
+import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
+import { uniformInt } from "pure-rand/distribution/uniformInt";
+import { xoroshiro128plusFromState } from "pure-rand/generator/xoroshiro128plus";
 
-/** Four unsigned 32-bit words, not all zero. Plain data: goes through JSON unharmed. */
-export type RandomState = readonly [number, number, number, number];
-
+/** One stream of random numbers. */
 export interface Random {
   /** Uniform in [0, 1), a multiple of 2^-53. */
   next(): number;
-  /** Uniform 32 bits, 0 to 2^32 - 1. */
+  /** A uniform integer in [0, 2^32). */
   uint32(): number;
-  /** Uniform in 0 .. n - 1, without bias; n from 1 to 2^32. */
+  /** A uniform integer in [0, n), without bias; n is an integer from 1 to 2^32. */
   integer(n: number): number;
-  /** A copy in random order. */
+  /** Returns a copy in random order (Fisher-Yates). */
   shuffle<T>(items: readonly T[]): T[];
-  /** What `restore` needs to go on from here. */
-  state(): RandomState;
-  restore(state: RandomState): void;
 }
 
-/** The stream that `seed` and `keys` name: `createRandom(1, "dropout", step)`. Equal names give equal streams. */
+/**
+ * The stream named by `seed` and `keys`: `createRandom(1, "dropout", step)`. Equal names give equal
+ * streams.
+ */
 export function createRandom(seed: number | string, ...keys: readonly (number | string)[]): Random {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([seed, ...keys]))
-    .digest();
-  return randomFrom([
-    digest.readUInt32LE(0),
-    digest.readUInt32LE(4),
-    digest.readUInt32LE(8),
-    digest.readUInt32LE(12),
-  ]);
-}
-
-/** A generator that goes on from `state`. */
-export function randomFrom(state: RandomState): Random {
-  let [a, b, c, d] = state;
-
-  function uint32(): number {
-    const result = Math.imul(rotateLeft(Math.imul(b, 5), 7), 9) >>> 0;
-    const shifted = b << 9;
-    c ^= a;
-    d ^= b;
-    b ^= c;
-    a ^= d;
-    c ^= shifted;
-    d = rotateLeft(d, 11);
-    return result;
-  }
+  const name = JSON.stringify([seed, ...keys]);
+  const digest = createHash("sha256").update(name).digest();
+  const generator = xoroshiro128plusFromState([0, 4, 8, 12].map((at) => digest.readInt32LE(at)));
 
   function integer(n: number): number {
     if (!Number.isInteger(n) || n < 1 || n > 2 ** 32)
-      throw new RangeError(`integer(${n}): n must be 1 to 2^32`);
-    const end = 2 ** 32 - (2 ** 32 % n); // draws from here on would favour the small results
-    for (;;) {
-      const draw = uint32();
-      if (draw < end) return draw % n;
-    }
+      throw new RangeError(`integer(${n}): n must be an integer from 1 to 2^32`);
+    return uniformInt(generator, 0, n - 1);
   }
 
   return {
-    next: () => ((uint32() >>> 5) * 2 ** 26 + (uint32() >>> 6)) / 2 ** 53,
-    uint32,
+    next: () => uniformFloat64(generator),
+    uint32: () => generator.next() >>> 0,
     integer,
     shuffle<T>(items: readonly T[]): T[] {
       const copy = [...items];
@@ -76,13 +53,5 @@ export function randomFrom(state: RandomState): Random {
       }
       return copy;
     },
-    state: () => [a >>> 0, b >>> 0, c >>> 0, d >>> 0],
-    restore(saved: RandomState): void {
-      [a, b, c, d] = saved;
-    },
   };
-}
-
-function rotateLeft(word: number, bits: number): number {
-  return (word << bits) | (word >>> (32 - bits));
 }

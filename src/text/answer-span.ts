@@ -1,11 +1,13 @@
-/** Where an answer stands in a passage: the evidence that is shown to people. */
+/** Finds the characters of a passage that an answer comes from: the evidence of an answer. */
 
-/** The tokens by which answers are looked for in passages (Karpukhin et al. 2020, and the ORQA and DPR code before it). */
+/** The tokens of DPR's answer matching (Karpukhin et al. 2020). */
 const TOKEN_PATTERN = /[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]/gu;
-/** A character and the marks on it: what a normalisation form rewrites without a look at its neighbours. */
+/**
+ * A character and its combining marks: the unit that Unicode normalisation rewrites independently.
+ */
 const CLUSTER_PATTERN = /\P{M}\p{M}*|\p{M}+/gu;
 
-/** Characters [start, end) of a text, in UTF-16 units. */
+/** The characters [start, end) of a text, in UTF-16 code units. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -16,10 +18,12 @@ interface Token extends Span {
 }
 
 /**
- * The earliest place where the tokens of `answer` stand one after the other in `text`, whatever their case and spacing; a place
- * where it stands letter for letter goes before. Never inside a word. Offsets are those of `text` as given.
+ * Finds the tokens of `answer` in sequence in `text`, regardless of case and spacing. Returns the
+ * first exact match of the characters, or else the first match. A match never begins or ends inside
+ * a word.
  *
- * Texts are compared in NFKD, not NFD as recall is measured, for the tokenizer has rewritten ﬁ and ² before the model reads them.
+ * Texts are compared in NFKD. (Recall is measured in NFD.) The tokenizer rewrites ﬁ and ² in the
+ * same way before the model reads them.
  */
 export function findAnswerSpan(answer: string, text: string): Span | undefined {
   const wanted = tokenize(answer).map((token) => token.normalized);
@@ -44,7 +48,10 @@ function tokenize(text: string): Token[] {
   }));
 }
 
-/** NFKD, and for each of its units the cluster of the original that it comes from. */
+/**
+ * Converts a text to NFKD. `clusters` gives the original characters of each code unit of the
+ * result.
+ */
 function decompose(text: string): { normalized: string; clusters: Span[] } {
   let normalized = "";
   const clusters: Span[] = [];

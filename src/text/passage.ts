@@ -1,4 +1,4 @@
-/** A passage: the unit that is indexed, retrieved and read. */
+/** A passage: the unit of indexing, retrieval and reading. */
 export interface Passage {
   readonly id: string;
   /** May be empty. */

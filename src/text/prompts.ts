@@ -1,16 +1,20 @@
 /**
- * How questions and passages are written for the model, as text and as token ids.
+ * The model inputs of questions and passages, as text and as token ids.
  *
- * Source: the authors' release. A question is retrieved with `</s>` at its end and read without it; a passage has it always.
+ * Source: the authors' release of ReAtt. Retrieval uses the question with a final `</s>`, reading
+ * uses it without. A passage always has a final `</s>`.
  */
 
 import { InputError } from "../io/errors.ts";
 import type { Passage } from "./passage.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** Tokens of a question with its prompt and `</s>`; the longest questions of BEIR (ArguAna's arguments) stay below. */
+/**
+ * Includes the prompt and `</s>`. The longest questions of BEIR, the arguments of ArguAna, are
+ * shorter.
+ */
 export const MAX_QUESTION_TOKENS = 512;
-/** What is left at least for the passage when question and passage are cut together. */
+/** Tokens that `cutForReading` always leaves for the passage. */
 const MIN_PASSAGE_TOKENS = 3;
 
 export function questionPrompt(question: string): string {
@@ -22,9 +26,10 @@ export function passagePrompt(passage: Pick<Passage, "title" | "text">): string 
 }
 
 /**
- * The ids with which a question is retrieved, `</s>` at the end.
+ * The token ids of a question for retrieval, with a final `</s>`.
  *
- * @throws {InputError} when the question is empty or has more than {@link MAX_QUESTION_TOKENS}.
+ * @throws {InputError} if the question is empty or has more than {@link MAX_QUESTION_TOKENS}
+ * tokens.
  */
 export function retrievalQuestionIds(tokenizer: Tokenizer, question: string): number[] {
   if (tokenizer.encode(question).length === 0) {
@@ -47,12 +52,15 @@ export function retrievalQuestionIds(tokenizer: Tokenizer, question: string): nu
   return ids;
 }
 
-/** The ids with which a question is read: those with which it is retrieved, without the `</s>`. */
+/** The token ids of a question for reading: the ids for retrieval without the final `</s>`. */
 export function readingQuestionIds(retrievalIds: readonly number[]): number[] {
   return retrievalIds.slice(0, -1);
 }
 
-/** The ids of a passage, indexed and read alike, cut to `maxTokens` with `</s>` still at the end. */
+/**
+ * The token ids of a passage for indexing and reading, cut to `maxTokens` including the final
+ * `</s>`.
+ */
 export function passageIds(
   tokenizer: Tokenizer,
   passage: Pick<Passage, "title" | "text">,
@@ -62,10 +70,11 @@ export function passageIds(
 }
 
 /**
- * Question and passage cut to `maxInputTokens` together, as the release cuts them: the question to `maxInputTokens - 3`, the
- * passage, whose last token is `</s>`, to what is then left.
+ * Cuts question and passage to `maxInputTokens` together, as the authors' release does: the
+ * question to `maxInputTokens - 3`, then the passage to the remaining length. The passage keeps its
+ * final `</s>`.
  *
- * @throws {InputError} when that leaves no room for a question.
+ * @throws {InputError} if there is no room for a question.
  */
 export function cutForReading(
   question: readonly number[],
@@ -84,7 +93,7 @@ export function cutForReading(
   return { question: kept, passage: truncatePassage(passage, maxInputTokens - kept.length) };
 }
 
-/** The first `maxTokens - 1` ids and the last, `</s>`, where there are more than `maxTokens`. */
+/** Cuts to `maxTokens` ids: the first `maxTokens - 1` and the final `</s>`. */
 function truncatePassage(ids: readonly number[], maxTokens: number): number[] {
   return ids.length <= maxTokens ? [...ids] : [...ids.slice(0, maxTokens - 1), ids.at(-1)!];
 }

@@ -1,25 +1,41 @@
-/** Corpora and question files in the BEIR form (https://github.com/beir-cellar/beir), and close relatives of it. */
+/**
+ * Reads corpora and questions in the format of BEIR (https://github.com/beir-cellar/beir) and
+ * similar formats.
+ */
 
 import { InputError } from "../io/errors.ts";
-import { type JsonLine, readJsonLines } from "../io/json-lines.ts";
+import { readJsonLines } from "../io/json-lines.ts";
 import { createIdTable } from "./id-table.ts";
 import type { Passage } from "./passage.ts";
 
-/** A question of a file, with what a training or evaluation file also knows about it. */
+/** A question of a training or evaluation file. */
 export interface Question {
   readonly id: string;
   readonly question: string;
-  /** Accepted answers, aliases of one another. */
+  /** Accepted answers; each of them is correct. */
   readonly answers?: readonly string[];
   /** The passage that the question was asked about. */
   readonly passageId?: string;
 }
 
 /**
- * Passages of a JSON Lines file with `_id` or `id`, `text` and, where there is one, `title`; other fields are ignored. A number
- * as id is read as its digits. A passage without text is a passage: BEIR's corpora have some, and their ids count.
+ * Reads the passages of a JSON Lines file, plain or gzip, one at a time.
  *
- * @throws {InputError} with file and line: a field is missing or no text, an id is there twice, or there is no passage at all.
+ * Each line has `_id` or `id`, `text` and optionally `title`; other fields are ignored. An id may
+ * be a number. `text` may be empty: BEIR's corpora contain such passages.
+ *
+ * @throws {InputError} with file and line: a field is missing or not text, an id is repeated, or
+ * the file has no passage.
+ *
+ * @example
+ * ```ts
+ * import { readPassages } from "reatt";
+ *
+ * for await (const { id, title, text } of readPassages("data/squad/corpus.jsonl")) {
+ *   console.log(id, title, text.length);
+ *   break; // leaving the loop closes the file
+ * }
+ * ```
  */
 export async function* readPassages(
   file: string,
@@ -35,16 +51,32 @@ export async function* readPassages(
 }
 
 /**
- * Questions of a JSON Lines file with `_id` and `text`, or `id` and `question`, and optionally `answers` and `passage_id`.
+ * Reads the questions of a JSON Lines file, plain or gzip.
  *
- * @throws {InputError} as {@link readPassages} does, and for a question that is empty.
+ * Each line has `_id` and `text` (BEIR), or `id` and `question`, and optionally `answers` and
+ * `passage_id`.
+ *
+ * @throws {InputError} as {@link readPassages} does, and if a question is empty.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp, writeFile } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { readQuestions } from "reatt";
+ *
+ * const file = join(await mkdtemp(join(tmpdir(), "reatt-")), "questions.jsonl");
+ * await writeFile(file, '{"id":"q1","question":"Who wrote Faust?","answers":["Goethe"]}\n');
+ * const questions = await readQuestions(file);
+ * console.log(questions[0]?.question, questions[0]?.answers);
+ * ```
  */
 export async function readQuestions(file: string, signal?: AbortSignal): Promise<Question[]> {
   const questions: Question[] = [];
   for await (const { record, where, id } of readRecords(file, "question", signal)) {
     const question = required(record, ["text", "question"], where);
     if (question.trim() === "")
-      throw problem(where, "a question", "an empty one", "write one or leave the line out");
+      throw problem(where, "a question", "an empty one", "write one or remove the line");
     const answers = optionalAnswers(record, where);
     const passageId = identifier(record.passage_id);
     questions.push({ id, question, ...(answers && { answers }), ...(passageId && { passageId }) });
@@ -54,33 +86,32 @@ export async function readQuestions(file: string, signal?: AbortSignal): Promise
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
+interface IdentifiedRecord {
+  readonly record: JsonObject;
+  /** `FILE:LINE`. */
+  readonly where: string;
+  readonly id: string;
+}
+
+/** Reads JSON objects with unique ids. `noun` names them in errors. */
 async function* readRecords(
   file: string,
   noun: string,
   signal?: AbortSignal,
-): AsyncGenerator<{ record: JsonObject; where: string; id: string }, void> {
+): AsyncGenerator<IdentifiedRecord, void> {
   const table = createIdTable();
   let empty = true;
-  for await (const { line, value } of readJsonLines(file, signal)) {
-    const where = `${file}:${line}`;
+  for await (const { line, where, value } of readJsonLines(file, signal)) {
     const record = asObject(value, where);
     const id = identifier(record._id) ?? identifier(record.id);
     if (id === undefined) {
-      throw problem(
-        where,
-        '"_id" or "id" with text or a number',
-        excerpt(record._id ?? record.id),
-        `name the ${noun}`,
-      );
+      const expected = '"_id" or "id" with text or a number';
+      throw problem(where, expected, shortJson(record._id ?? record.id), `name the ${noun}`);
     }
     const firstLine = table.firstLine(id, line);
     if (firstLine !== line) {
-      throw problem(
-        where,
-        "a new id",
-        `"${id}" of line ${firstLine} again`,
-        `give every ${noun} an id of its own`,
-      );
+      const got = `"${id}" of line ${firstLine} again`;
+      throw problem(where, "a new id", got, `give every ${noun} an id of its own`);
     }
     empty = false;
     yield { record, where, id };
@@ -88,10 +119,10 @@ async function* readRecords(
   if (empty) throw problem(file, `at least one ${noun}`, "none", `write one ${noun} a line`);
 }
 
-function asObject(value: JsonLine["value"], where: string): JsonObject {
+function asObject(value: unknown, where: string): JsonObject {
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as JsonObject;
-  throw problem(where, "a JSON object", excerpt(value), "write one JSON object a line");
+  throw problem(where, "a JSON object", shortJson(value), "write one JSON object a line");
 }
 
 function identifier(value: unknown): string | undefined {
@@ -99,18 +130,18 @@ function identifier(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The first of the named fields that is there. */
+/** The text of the first of the named fields that exists. */
 function required(record: JsonObject, names: readonly string[], where: string): string {
   const value = names.map((name) => record[name]).find((found) => found !== undefined);
   if (typeof value === "string") return value;
   const expected = `${names.map((name) => `"${name}"`).join(" or ")} with text`;
-  throw problem(where, expected, excerpt(value), "add the field");
+  throw problem(where, expected, shortJson(value), "add the field");
 }
 
 function optional(record: JsonObject, name: string, where: string): string | undefined {
   const value = record[name] ?? undefined;
   if (value === undefined || typeof value === "string") return value;
-  throw problem(where, `text as "${name}"`, excerpt(value), "write it in quotes or leave it out");
+  throw problem(where, `text as "${name}"`, shortJson(value), "write it in quotes or remove it");
 }
 
 function optionalAnswers(record: JsonObject, where: string): readonly string[] | undefined {
@@ -120,12 +151,12 @@ function optionalAnswers(record: JsonObject, where: string): readonly string[] |
   throw problem(
     where,
     '"answers" as a list of texts',
-    excerpt(value),
-    "write a list or leave it out",
+    shortJson(value),
+    "write a list or remove it",
   );
 }
 
-function excerpt(value: unknown): string {
+function shortJson(value: unknown): string {
   if (value === undefined) return "nothing";
   const text = JSON.stringify(value);
   return text.length <= 40 ? text : `${text.slice(0, 40)}…`;

@@ -1,11 +1,10 @@
-/** What we use of sentencepiece-js, which comes without types. */
+/** The part of sentencepiece-js that reatt uses. The package has no types. */
 declare module "sentencepiece-js" {
   export class SentencePieceProcessor {
-    /** The native object behind it; `status` tells whether the model could be loaded, which `load` does not. */
+    /** The native object. Its `status` reports whether the model was loaded; `load` does not. */
     readonly processor: { status(): { ToString(): string; delete(): void } };
     load(file: string): Promise<void>;
     encodeIds(text: string): number[];
-    encodePieces(text: string): string[];
     decodeIds(ids: readonly number[]): string;
   }
 }

@@ -16,10 +16,10 @@ function newFolder(): string {
 }
 
 function writeShards(folder: string, weightMap: unknown): void {
-  writeTensors(join(folder, "one.safetensors"), { a: { shape: [2], numbers: [1, 2] } });
+  writeTensors(join(folder, "one.safetensors"), { a: { shape: [2], values: [1, 2] } });
   writeTensors(join(folder, "two.safetensors"), {
-    b: { shape: [1], numbers: [3] },
-    unused: { shape: [0], numbers: [] },
+    b: { shape: [1], values: [3] },
+    unused: { shape: [0], values: [] },
   });
   writeFileSync(
     join(folder, "model.safetensors.index.json"),
@@ -53,7 +53,7 @@ test("files are taken in the order safetensors, its shards, torch, its shards", 
   assert.is(await found(), "pytorch_model.bin");
   writeShards(folder, { a: "one.safetensors" });
   assert.is(await found(), "model.safetensors.index.json");
-  writeTensors(join(folder, "model.safetensors"), { a: { shape: [1], numbers: [0] } });
+  writeTensors(join(folder, "model.safetensors"), { a: { shape: [1], values: [0] } });
   assert.is(await found(), "model.safetensors");
 });
 

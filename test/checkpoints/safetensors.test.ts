@@ -32,9 +32,9 @@ async function open(bytes: Uint8Array): Promise<WeightFile> {
 async function readAll(bytes: Uint8Array): Promise<Map<string, number[]>> {
   const weights = await open(bytes);
   try {
-    const numbers = new Map<string, number[]>();
-    for (const name of weights.tensors.keys()) numbers.set(name, [...(await weights.read(name))]);
-    return numbers;
+    const values = new Map<string, number[]>();
+    for (const name of weights.tensors.keys()) values.set(name, [...(await weights.read(name))]);
+    return values;
   } finally {
     await weights[Symbol.asyncDispose]();
   }
@@ -67,13 +67,13 @@ test("halves are read in pieces", async () => {
   const halves = Uint16Array.from({ length: count }, (_, i) => i % 0x7c00);
   const header = { a: { dtype: "F16", shape: [count], data_offsets: [0, 2 * count] } };
   const weights = await open(safetensorsBytes(header, Buffer.from(halves.buffer)));
-  const numbers = await weights.read("a");
+  const values = await weights.read("a");
   await weights[Symbol.asyncDispose]();
   for (const i of [0, 1, 2 ** 21 - 1, 2 ** 21, count - 1]) {
     const exponent = (i % 0x7c00) >> 10;
     const fraction = ((i % 0x7c00) % 1024) / 1024;
     assert.is(
-      numbers[i],
+      values[i],
       exponent === 0 ? fraction * 2 ** -14 : (1 + fraction) * 2 ** (exponent - 15),
     );
   }
@@ -162,7 +162,7 @@ test("a file above 4 GiB is read by position", async () => {
   }
   const weights = await openSafetensors(file);
   assert.equal([...(await weights.read("b"))], [7, -8]);
-  await refused(weights.read("a"), /: a: expected at most 1073741824 numbers, got 1342177280/);
+  await refused(weights.read("a"), /: a: expected at most 1073741824 values, got 1342177280/);
   await weights[Symbol.asyncDispose]();
   writeFileSync(file, "");
 });
@@ -184,10 +184,10 @@ test("with any bytes changed, what is read is what stands there", async () => {
     async (changes) => {
       const changed = Buffer.from(bytes);
       for (const { at, to } of changes) changed[at] = to;
-      const numbers = await acceptedOrRefused(readAll(changed));
-      if (changes.some(({ at }) => at < dataStart) || numbers === undefined) return;
+      const values = await acceptedOrRefused(readAll(changed));
+      if (changes.some(({ at }) => at < dataStart) || values === undefined) return;
       const singles = [0, 4, 8, 12].map((at) => changed.readFloatLE(dataStart + at));
-      assert.equal(numbers.get("a"), singles);
+      assert.equal(values.get("a"), singles);
     },
   );
   await fc.assert(property, { numRuns: 1_000 });
@@ -221,9 +221,9 @@ testWithShared("the reference models are read whole", async () => {
     },
   ] of Object.entries<{ data_offsets: number[] }>(header)) {
     const start = 8 + Number(bytes.readBigUInt64LE()) + begin!;
-    const numbers = await weights.read(name);
+    const values = await weights.read(name);
     assert.ok(
-      Buffer.from(numbers.buffer).equals(bytes.subarray(start, start + end! - begin!)),
+      Buffer.from(values.buffer).equals(bytes.subarray(start, start + end! - begin!)),
       name,
     );
   }

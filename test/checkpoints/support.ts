@@ -47,15 +47,15 @@ export function safetensorsBytes(header: unknown, data: Uint8Array): Buffer {
 /** Writes a safetensors file of F32 tensors. */
 export function writeTensors(
   path: string,
-  tensors: Record<string, { shape: readonly number[]; numbers: number[] }>,
+  tensors: Record<string, { shape: readonly number[]; values: number[] }>,
 ): void {
-  const data = Object.values(tensors).map(({ numbers }) =>
-    Buffer.from(Float32Array.from(numbers).buffer),
+  const data = Object.values(tensors).map(({ values }) =>
+    Buffer.from(Float32Array.from(values).buffer),
   );
   let end = 0;
-  const header = Object.entries(tensors).map(([name, { shape, numbers }]) => {
+  const header = Object.entries(tensors).map(([name, { shape, values }]) => {
     const begin = end;
-    end += 4 * numbers.length;
+    end += 4 * values.length;
     return [name, { dtype: "F32", shape, data_offsets: [begin, end] }];
   });
   writeFileSync(path, safetensorsBytes(Object.fromEntries(header), Buffer.concat(data)));
@@ -87,6 +87,7 @@ export function zipBytes(entries: Record<string, Uint8Array>, method = 0, flags 
     position += local.length;
   }
   const end = Buffer.alloc(18);
+  end.writeUInt16LE(Object.keys(entries).length, 6);
   end.writeUInt32LE(Buffer.concat(directory).length, 8);
   end.writeUInt32LE(position, 12);
   return Buffer.concat([...parts, ...directory, Buffer.from("PK\x05\x06"), end]);

@@ -8,33 +8,27 @@ import { refused, temporaryFolder } from "./support.ts";
 
 const file = join(temporaryFolder(), "model.safetensors");
 const tensors = new Map([
-  ["b", { shape: [2, 2], numbers: Float32Array.of(1, -0.1, 65_504, 2 ** -30) }],
-  ["none", { shape: [0], numbers: new Float32Array() }],
-  ["a", { shape: [], numbers: new Float32Array([9, Math.PI, 9]).subarray(1, 2) }],
+  ["b", { shape: [2, 2], values: Float32Array.of(1, -0.1, 65_504, 2 ** -30) }],
+  ["none", { shape: [0], values: new Float32Array() }],
+  ["a", { shape: [], values: new Float32Array([9, Math.PI, 9]).subarray(1, 2) }],
 ]);
 
 /** All tensors of the file. */
 async function readAll(): Promise<Record<string, number[]>> {
   const weights = await openSafetensors(file);
-  const numbers: Record<string, number[]> = {};
-  for (const name of weights.tensors.keys()) numbers[name] = [...(await weights.read(name))];
+  const values: Record<string, number[]> = {};
+  for (const name of weights.tensors.keys()) values[name] = [...(await weights.read(name))];
   await weights[Symbol.asyncDispose]();
-  return numbers;
+  return values;
 }
 
-test("F32 comes back exactly, F16 and BF16 rounded to the nearest", async () => {
+test("F32 is exact; F16 is rounded to the nearest", async () => {
   const tenth = Math.fround(-0.1);
   const pi = Math.fround(Math.PI);
   await writeSafetensors(file, tensors, { dtype: "F32" });
   assert.equal(await readAll(), { b: [1, tenth, 65_504, 2 ** -30], none: [], a: [pi] });
   await writeSafetensors(file, tensors, { dtype: "F16" });
   assert.equal(await readAll(), { b: [1, -0.0999755859375, 65_504, 0], none: [], a: [3.140625] });
-  await writeSafetensors(file, tensors, { dtype: "BF16" });
-  assert.equal(await readAll(), {
-    b: [1, -0.10009765625, 65_536, 2 ** -30],
-    none: [],
-    a: [3.140625],
-  });
 });
 
 test("the bytes are what the format asks for", async () => {
@@ -53,36 +47,35 @@ test("the bytes are what the format asks for", async () => {
 });
 
 test("halves are written in pieces", async () => {
-  const numbers = Float32Array.from({ length: 2 ** 21 + 5 }, (_, i) => i % 2048);
-  await writeSafetensors(file, new Map([["a", { shape: [numbers.length], numbers }]]), {
+  const values = Float32Array.from({ length: 2 ** 21 + 5 }, (_, i) => i % 2048);
+  await writeSafetensors(file, new Map([["a", { shape: [values.length], values }]]), {
     dtype: "F16",
   });
   const weights = await openSafetensors(file);
-  assert.ok(Buffer.from((await weights.read("a")).buffer).equals(Buffer.from(numbers.buffer)));
+  assert.ok(Buffer.from((await weights.read("a")).buffer).equals(Buffer.from(values.buffer)));
   await weights[Symbol.asyncDispose]();
 });
 
 test("a number that would become infinite is refused, and the old file stays", async () => {
-  const write = (number: number, dtype: "F16" | "BF16") =>
-    writeSafetensors(file, new Map([["a", { shape: [2], numbers: Float32Array.of(0, number) }]]), {
-      dtype,
+  const write = (value: number) =>
+    writeSafetensors(file, new Map([["a", { shape: [2], values: Float32Array.of(0, value) }]]), {
+      dtype: "F16",
     });
   writeFileSync(file, "old");
   await refused(
-    write(-65_520, "F16"),
-    /model\.safetensors: a: expected numbers below 65520, .* got -65520; save as/,
+    write(-65_520),
+    /model\.safetensors: a: expected values below 65520, .* got -65520; save as/,
   );
-  await refused(write(3.4e38, "BF16"), /: a: expected numbers below 3\.39\d*e\+38/);
   assert.is(readFileSync(file, "utf8"), "old");
   assert.equal(readdirSync(dirname(file)), ["model.safetensors"]);
-  await write(65_519, "F16");
+  await write(65_519);
   assert.equal(await readAll(), { a: [0, 65_504] });
-  await write(Number.NEGATIVE_INFINITY, "F16");
+  await write(Number.NEGATIVE_INFINITY);
   assert.equal(await readAll(), { a: [0, Number.NEGATIVE_INFINITY] });
 });
 
 test("a shape of another size is a defect of the caller", async () => {
-  const wrong = new Map([["a", { shape: [3], numbers: new Float32Array(2) }]]);
+  const wrong = new Map([["a", { shape: [3], values: new Float32Array(2) }]]);
   const error = await writeSafetensors(file, wrong, { dtype: "F32" }).catch((reason) => reason);
   assert.instance(error, RangeError);
 });

@@ -36,7 +36,8 @@ test("F1, worked by hand", () => {
     (2 * 2) / (3 + 3),
   );
   assert.is(f1("Santa Clara", ["Santa Clara, California"]), (2 * 2) / (2 + 3));
-  // Repeated words count as often as both have them: "to be or not to be" has "to" twice, the other once.
+  // Repeated words count as often as both have them: "to be or not to be" has "to" twice, the other
+  // once.
   assert.is(f1("to be or not to be", ["to be"]), (2 * 2) / (6 + 2));
   assert.is(f1("to to to", ["to be to"]), (2 * 2) / (3 + 3));
   assert.is(f1("Denver", ["Carolina"]), 0);

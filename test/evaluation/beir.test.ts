@@ -89,8 +89,9 @@ test("says what is missing", async ({ folder }) => {
 });
 
 /**
- * Lucene's figures for SciFact with k1 0.9 and b 0.4 are 0.679 (Kamalloo et al. 2023, Resources for Brewing BEIR). With lengths
- * rounded as Lucene keeps them this implementation has 67.89 as well, and with exact ones 67.77.
+ * Lucene's figures for SciFact with k1 0.9 and b 0.4 are 0.679 (Kamalloo et al. 2023, Resources for
+ * Brewing BEIR). With lengths rounded as Lucene keeps them this implementation has 67.89 as well,
+ * and with exact ones 67.77.
  */
 needsShared(test)("BM25 on SciFact is where it was published", async () => {
   const dataset = await openBeir(SCIFACT);

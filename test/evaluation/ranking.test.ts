@@ -10,7 +10,10 @@ const scored = (scores: Record<string, number>): ScoredId[] =>
   Object.entries(scores).map(([id, score]) => ({ id, score }));
 const labels = (of: Record<string, number>) => new Map(Object.entries(of));
 
-/** Ranks of the 50 relevant documents of 77 that the run of trec_eval's own test has among 500 for topic 302. */
+/**
+ * Ranks of the 50 relevant documents of 77 that the run of trec_eval's own test has among 500 for
+ * topic 302.
+ */
 const TOPIC_302 = [
   1, 2, 4, 5, 6, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 24, 27, 28, 30, 31, 34, 36, 37,
   39, 42, 43, 44, 47, 48, 49, 50, 51, 53, 56, 58, 72, 79, 82, 84, 116, 154, 289, 301, 331, 353, 394,

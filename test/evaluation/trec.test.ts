@@ -93,9 +93,9 @@ test("says which file is not there", async ({ folder }) => {
   await mkdir(join(folder, "directory"));
   await refused(
     readRun(join(folder, "none")),
-    /none: expected a file of a TREC run, got no such file/,
+    /none: expected a file of a TREC run, got ENOENT \(no such file\)/,
   );
-  await refused(readQrels(join(folder, "directory")), /directory: .* got a directory/);
+  await refused(readQrels(join(folder, "directory")), /directory: .* got EISDIR \(a directory\)/);
 });
 
 test("whatever is in a file, it is read or refused", async ({ folder }) => {

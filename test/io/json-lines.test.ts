@@ -104,7 +104,7 @@ test("damaged gzip is named", async () => {
 
 test("a missing file and a directory are named", async () => {
   for (const [path, message] of [
-    [join(folder, "missing"), /missing: .* no such file/],
+    [join(folder, "missing"), /missing: .*no such file/],
     [folder, /a directory/],
   ] as const) {
     const error = await readJsonLines(path)

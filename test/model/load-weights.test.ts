@@ -15,7 +15,7 @@ const shared = join(import.meta.dirname, "../../../shared");
 const parent = temporaryFolder();
 let folders = 0;
 
-type Changes = Record<string, { shape: number[]; numbers: Float32Array } | undefined>;
+type Changes = Record<string, { shape: number[]; values: Float32Array } | undefined>;
 
 /** A folder with the weights of `config`, some of them changed, added, or left out (undefined). */
 async function saved(config: ModelConfig, changes: Changes = {}): Promise<string> {
@@ -23,9 +23,9 @@ async function saved(config: ModelConfig, changes: Changes = {}): Promise<string
   mkdirSync(folder);
   const shapes = parameterShapes(config);
   const tensors = new Map(
-    [...randomWeights(config, "load")].map(([name, numbers]) => [
+    [...randomWeights(config, "load")].map(([name, values]) => [
       name,
-      { shape: shapes.get(name)!, numbers },
+      { shape: shapes.get(name)!, values },
     ]),
   );
   for (const [name, tensor] of Object.entries(changes)) {
@@ -36,9 +36,9 @@ async function saved(config: ModelConfig, changes: Changes = {}): Promise<string
   return folder;
 }
 
-const vector = (...numbers: number[]) => ({
-  shape: [numbers.length],
-  numbers: Float32Array.from(numbers),
+const vector = (...values: number[]) => ({
+  shape: [values.length],
+  values: Float32Array.from(values),
 });
 
 const untied = tinyConfig();
@@ -46,8 +46,8 @@ const tied = tinyConfig({ tied: true });
 
 /** The embedding as a tensor. */
 function embedding(config: ModelConfig) {
-  const numbers = randomWeights(config, "load").get("shared.weight")!;
-  return { shape: [config.vocabularySize, config.modelSize], numbers };
+  const values = randomWeights(config, "load").get("shared.weight")!;
+  return { shape: [config.vocabularySize, config.modelSize], values };
 }
 
 test("what was saved is loaded, tied or not", async () => {
@@ -74,7 +74,7 @@ testWithShared("the reference model is the same from both formats", async () => 
   const folder = join(shared, "reference/reatt-v11");
   const weights = await loadWeights(folder, await readConfig(folder));
   const torch = await openTorch(join(folder, "pytorch_model.bin"));
-  for (const [name, numbers] of weights) assert.equal(numbers, await torch.read(name), name);
+  for (const [name, values] of weights) assert.equal(values, await torch.read(name), name);
   assert.is(weights.size, 84); // 91 in the file: 2 copies of the embedding, 5 of relative biases
   await torch[Symbol.asyncDispose]();
 });
@@ -113,7 +113,7 @@ test("the embedding may have other names, and copies that are equal", async () =
     "shared.weight": undefined,
     "decoder.embed_tokens.weight": copy,
   });
-  assert.equal((await loadWeights(renamed, tied)).get("shared.weight"), copy.numbers);
+  assert.equal((await loadWeights(renamed, tied)).get("shared.weight"), copy.values);
   const copies = {
     "encoder.embed_tokens.weight": copy,
     "decoder.embed_tokens.weight": copy,
@@ -123,12 +123,12 @@ test("the embedding may have other names, and copies that are equal", async () =
 });
 
 test("a copy of the embedding that differs is refused", async () => {
-  const other = { ...embedding(tied), numbers: embedding(tied).numbers.map((number) => -number) };
+  const other = { ...embedding(tied), values: embedding(tied).values.map((number) => -number) };
   const untiedHead = await saved(tied, { "lm_head.weight": other });
   const message =
     /: lm_head\.weight: expected a copy of shared\.weight, got other values; set tie_word_embeddings to/;
   await refused(loadWeights(untiedHead, tied), message);
-  assert.equal((await loadWeights(untiedHead, untied)).get("lm_head.weight"), other.numbers);
+  assert.equal((await loadWeights(untiedHead, untied)).get("lm_head.weight"), other.values);
   const input = await saved(tied, { "encoder.embed_tokens.weight": other });
   await refused(
     loadWeights(input, tied),

@@ -77,7 +77,7 @@ export async function writeTinyModel(
   if (weights) {
     const random = randomWeights(config, "model");
     const tensors = [...parameterShapes(config)].map(
-      ([name, shape]) => [name, { shape, numbers: random.get(name)! }] as const,
+      ([name, shape]) => [name, { shape, values: random.get(name)! }] as const,
     );
     await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype: "F32" });
   }

@@ -40,7 +40,7 @@ async function writeLexicalModel(path: string): Promise<void> {
   const layer = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention`;
   weights.get(`${layer}.k.weight`)!.set(weights.get(`${layer}.q.weight`)!);
   const tensors = [...parameterShapes(config)].map(
-    ([name, shape]) => [name, { shape, numbers: weights.get(name)! }] as const,
+    ([name, shape]) => [name, { shape, values: weights.get(name)! }] as const,
   );
   await writeSafetensors(join(path, "model.safetensors"), new Map(tensors), { dtype: "F32" });
   await writeConfig(path, config);

@@ -1,9 +1,9 @@
 /** `metrics.jsonl`: what a run measured, one JSON object a line, in the order in which it happened. */
 
 import { readFile } from "node:fs/promises";
+import { openAppendFile } from "../../io/append-file.ts";
 import { InputError } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
-import { openAppendFile } from "./append-file.ts";
 
 /** A number that is not finite is `null` in the file. */
 export type MetricValue = number | string | null | readonly number[];

@@ -6,7 +6,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { type AppendFile, openAppendFile } from "./append-file.ts";
+import { type AppendFile, openAppendFile } from "../../io/append-file.ts";
 import { crc32c } from "./crc32c.ts";
 
 /** Fields of `Event`, `SessionLog`, `Summary` and `Summary.Value`. */

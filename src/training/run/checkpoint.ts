@@ -57,9 +57,9 @@ export async function writeCheckpoint(
 ): Promise<void> {
   await mkdir(directory, { recursive: true });
   const state = `state-${String(progress.step).padStart(6, "0")}.safetensors`;
-  const tensors = [...parameters].flatMap(([name, { shape, ...numbers }]) =>
+  const tensors = [...parameters].flatMap(([name, { shape, ...values }]) =>
     ARRAYS.map(
-      ([stored, array]) => [`${stored}:${name}`, { shape, numbers: numbers[array] }] as const,
+      ([stored, array]) => [`${stored}:${name}`, { shape, values: values[array] }] as const,
     ),
   );
   await writeSafetensors(join(directory, state), new Map(tensors), { dtype: "F32" });

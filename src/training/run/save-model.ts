@@ -41,7 +41,7 @@ export async function writeModel(
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
   const tensors = [...parameterShapes(config)].map(
-    ([name, shape]) => [name, { shape, numbers: numbers(name) }] as const,
+    ([name, shape]) => [name, { shape, values: numbers(name) }] as const,
   );
   await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype });
   await copyWhole(join(original, "spiece.model"), join(folder, "spiece.model"));

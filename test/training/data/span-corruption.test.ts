@@ -14,12 +14,11 @@ const isSentinel = (id: number): boolean => id > 31_999;
 test("the example of figure 2 of Raffel et al. 2020", async () => {
   const text = "Thank you for inviting me to your party last week.";
   const tokenizer = await loadTokenizer(TOKENIZER);
-  const { ids, offsets } = tokenizer.encodeWithOffsets(text);
+  const ids = tokenizer.encode(text);
   const spans = ["for inviting", "last"].map((words) => {
-    const from = text.indexOf(words);
-    const start = offsets.findIndex(([first]) => first === from);
-    const end = offsets.findIndex(([, last]) => last === from + words.length) + 1;
-    return { start, end };
+    const wanted = tokenizer.encode(words);
+    const start = ids.findIndex((_, i) => wanted.every((id, j) => ids[i + j] === id));
+    return { start, end: start + wanted.length };
   });
   const { inputs, targets } = corrupt(ids, spans, SENTINELS);
   assert.is(tokenizer.decode(inputs), "Thank you <extra_id_0> me to your party <extra_id_1> week.");

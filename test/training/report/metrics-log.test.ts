@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { openAppendFile } from "../../../src/training/report/append-file.ts";
+import { openAppendFile } from "../../../src/io/append-file.ts";
 import {
   type MetricsRecord,
   openMetricsLog,
