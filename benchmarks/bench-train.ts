@@ -28,7 +28,7 @@ import { type ParameterState, parameterState } from "../src/training/engine/opti
 import { type Chunk, chunksOf, type TokenExample } from "../src/training/loss/batch.ts";
 import type { ObjectiveName, ObjectiveOptions } from "../src/training/loss/graph-inputs.ts";
 import { LOG_SCALE } from "../src/training/loss/trained-parameters.ts";
-import { flopsOf, openPlain, type Product, productsOf } from "./bench/products.ts";
+import { flopsOf, openPlain, type Product, productsOf } from "./bench/matmul.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 
 const MODEL = "models/reatt-mini";

@@ -1,7 +1,7 @@
 /**
  * The model that `recipes/reatt-mini/train` begins with: one that has seen no question, with circuits for reading written into its weights.
  *
- *     npx tsx recipes/reatt-mini/start.ts --model ../shared/models/reatt-mini-start --out DIR
+ *     npx tsx recipes/reatt-mini/construct-start.ts --model ../shared/models/reatt-mini-start --out DIR
  *
  * `--model` finds passages by equal words: its word vectors are made of MiniLM's, and one head of every upper encoder block, the one that retrieves
  * among them, attends to equal words. It cannot read: all else in it is random, and a random reader did not learn in hours. Here it is told how an
