@@ -13,7 +13,10 @@ const LAYERS = [
     path: "^src/(retrieval|decoder|encoder|evaluation)/",
   },
   { name: "model", path: "^src/model/" },
-  { name: "tensor, checkpoints, text", path: "^src/(tensor|checkpoints|text)/" },
+  {
+    name: "tensor, checkpoints, text, options",
+    path: "^src/(tensor|checkpoints|text|options)/",
+  },
   { name: "io, math", path: "^src/(io|math)/" },
 ];
 
