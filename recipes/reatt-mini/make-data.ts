@@ -28,8 +28,8 @@ import {
   type Tagger,
 } from "../../src/training/salient-spans/index.ts";
 import { sentences } from "../../src/training/salient-spans/sentences.ts";
-import { ask, wordsOf } from "./data/make-question.ts";
 import { excerpt } from "./data/excerpt.ts";
+import { ask, wordsOf } from "./data/make-question.ts";
 
 const { values } = parseArgs({
   options: {
