@@ -16,7 +16,7 @@ import { indexInfo } from "../src/retrieval/index/maintain/info.ts";
 import { readQuestions } from "../src/text/read-passages.ts";
 import { compress } from "./bench-index/compress.ts";
 import { encode, wikiPassages } from "./bench-index/corpus.ts";
-import type { BuildCost } from "./bench-index/keep.ts";
+import type { BuildCost } from "./bench-index/cached-build.ts";
 import { qualities, scifact, squad } from "./bench-index/quality.ts";
 import {
   overlap,

@@ -25,7 +25,7 @@ import { type ParameterState, parameterState } from "../src/training/engine/opti
 import { type Chunk, chunksOf, type TokenExample } from "../src/training/loss/batch.ts";
 import type { LossGraphOptions, ObjectiveName } from "../src/training/loss/options.ts";
 import { LOG_SCALE } from "../src/training/loss/trained-parameters.ts";
-import { flopsOf, openPlain, type Product, productsOf } from "./bench/products.ts";
+import { flopsOf, openPlain, type Product, productsOf } from "./bench/matmul.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 
 const MODEL = "models/reatt-mini";

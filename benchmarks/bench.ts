@@ -19,8 +19,8 @@ import { buildIndex } from "../src/retrieval/index/write/build.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { passageIds } from "../src/text/prompts.ts";
 import { readPassages } from "../src/text/read-passages.ts";
-import { type AnswerTimes, timeAnswers } from "./bench/answers.ts";
-import { type Comparison, compareLower, compareUpper } from "./bench/products.ts";
+import { type AnswerTimes, timeAnswers } from "./bench/answer-stages.ts";
+import { type Comparison, compareLower, compareUpper } from "./bench/matmul.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 
 const MODEL = "models/reatt-mini";

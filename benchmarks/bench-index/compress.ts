@@ -6,8 +6,8 @@ import { openSegments } from "../../src/retrieval/index/format/snapshot.ts";
 import { openStore } from "../../src/retrieval/index/format/store.ts";
 import { buildIndex } from "../../src/retrieval/index/write/build.ts";
 import type { Passage } from "../../src/text/passage.ts";
-import { ownTask, peakMegabytes, runApart } from "./apart.ts";
-import { type BuildCost, keep } from "./keep.ts";
+import { ownTask, peakMegabytes, runApart } from "./subprocess.ts";
+import { type BuildCost, keep } from "./cached-build.ts";
 
 interface CompressTask {
   /** The index of float32 keys. */

@@ -2,7 +2,7 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { openIndex, type PresetName } from "../../src/retrieval/open-index.ts";
-import { ownTask, peakMegabytes, runApart } from "./apart.ts";
+import { ownTask, peakMegabytes, runApart } from "./subprocess.ts";
 
 export const TOP_K = 100;
 

@@ -1,6 +1,6 @@
 /**
  * Finds, on questions whose passage is known, the k1 and b at which BM25 has the passage in first place most often, and the lambda at which BM25 +
- * lambda x the model's score does. Prints them as options of measure-mini.ts. Not for questions that are measured on afterwards.
+ * lambda x the model's score does. Prints them as options of measure.ts. Not for questions that are measured on afterwards.
  *
  *     npx tsx recipes/reatt-mini/tune-bm25.ts --model DIR --corpus FILE --questions FILE
  */

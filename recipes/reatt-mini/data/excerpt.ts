@@ -3,7 +3,7 @@
 import type { Random } from "../../../src/math/random.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import { sentences } from "../../../src/training/salient-spans/sentences.ts";
-import { wordsOf } from "./ask.ts";
+import { wordsOf } from "./make-question.ts";
 
 /**
  * Neighbouring sentences of `passage`, `words` words or more where it has them, around the one that answers the question: of those that hold an answer, the

@@ -2,7 +2,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { flopsOf, productsOf } from "../../benchmarks/bench/products.ts";
+import { flopsOf, productsOf } from "../../benchmarks/bench/matmul.ts";
 import { traceLower } from "../../src/encoder/retriever-session.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 

@@ -2,7 +2,7 @@
  * What `recipes/reatt-mini/train` trains on: passages of Wikipedia, SQuAD's training questions with excerpts of its paragraphs, and questions made
  * from sentences of Wikipedia.
  *
- *     npx tsx recipes/reatt-mini/data.ts --data ../shared/data --out DIR [--passages N] [--hold-out N]
+ *     npx tsx recipes/reatt-mini/make-data.ts --data ../shared/data --out DIR [--passages N] [--hold-out N]
  *
  * DIR/corpus.jsonl and DIR/questions.jsonl are to train on. DIR/squad has SQuAD alone: `train.jsonl` with the
  * paragraphs of its training articles, and to choose by `held-out.jsonl`, the questions about some of these, which nothing is trained on, and
@@ -28,8 +28,8 @@ import {
   type Tagger,
 } from "../../src/training/salient-spans/index.ts";
 import { sentences } from "../../src/training/salient-spans/sentences.ts";
-import { ask, wordsOf } from "./data/ask.ts";
 import { excerpt } from "./data/excerpt.ts";
+import { ask, wordsOf } from "./data/make-question.ts";
 
 const { values } = parseArgs({
   options: {

@@ -2,7 +2,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { ask, wordsOf } from "../../recipes/reatt-mini/data/ask.ts";
+import { ask, wordsOf } from "../../recipes/reatt-mini/data/make-question.ts";
 import { createRandom } from "../../src/math/random.ts";
 
 const SHAW = { masked: "Jarred Shaw was born on <extra_id_0>, in Dallas, Texas.", title: "" };

@@ -2,14 +2,14 @@
  * A page to read of what a model has answered: a hundred questions, spread evenly over all that were asked, each with what is right, and the passage
  * that the answer rests on.
  *
- *     npx tsx recipes/reatt-mini/answers-page.ts --replies FILE.jsonl --out FILE.md      # of measure-mini.ts --replies
+ *     npx tsx recipes/reatt-mini/write-sample-page.ts --replies FILE.jsonl --out FILE.md      # of measure.ts --replies
  */
 
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
 import { replaceFile } from "../../src/io/replace-file.ts";
-import type { Answered } from "./measure-mini.ts";
+import type { Answered } from "./measure.ts";
 
 const { values } = parseArgs({ options: { replies: { type: "string" }, out: { type: "string" } } });
 const QUESTIONS = 100;

@@ -2,7 +2,7 @@
  * Measures a model on SQuAD as the table in models/reatt-mini/README.md has it: R@1, 5, 20 of the gold paragraph, then exact match and F1
  * reading the gold paragraph and 5, 10 and 20 that were retrieved. Prints a JSON object.
  *
- *     npx tsx recipes/reatt-mini/measure-mini.ts --model DIR --replies FILE.jsonl [--corpus FILE] [--questions FILE] [--every N]
+ *     npx tsx recipes/reatt-mini/measure.ts --model DIR --replies FILE.jsonl [--corpus FILE] [--questions FILE] [--every N]
  *                                     [--lambda X] [--k1 X] [--b X]
  *
  * `--replies` keeps what was answered, a line for each question; stopped, the same command goes on. `--every N` reads every Nth question alone.

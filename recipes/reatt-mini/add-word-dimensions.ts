@@ -1,7 +1,7 @@
 /**
  * Widens a model by dimensions that say which word a token is, and has retrieval compare them: a stage of `recipes/reatt-mini/train`.
  *
- *     npx tsx recipes/reatt-mini/widen.ts --model DIR --texts ../shared/data/wiki/articles.jsonl.gz --out DIR
+ *     npx tsx recipes/reatt-mini/add-word-dimensions.ts --model DIR --texts ../shared/data/wiki/articles.jsonl.gz --out DIR
  *
  * A retrieval head of 64 dimensions, full of meaning, has little room to tell 32,000 pieces apart, and takes one rare word for another. 32 dimensions
  * come to the state of a token and to every head. In them a piece of the word w has
@@ -45,7 +45,7 @@ const LENGTH = 0.75;
 /** Both chosen on the articles held out of training, from 0 to 3 and 0 to 1. */
 const LIKENESS = 2;
 const BEFORE = 0.8;
-/** The block and head that attend to the token before, as train-mini-start.ts made them. */
+/** The block and head that attend to the token before, as construct-start.ts made them. */
 const HEAD_BEFORE = { block: 2, head: 1 };
 /** How much further apart the scores of a question's passages lie: the standard deviation of 296 held-out questions is 0.715, it was 0.331. */
 const SPREAD = 2.16;

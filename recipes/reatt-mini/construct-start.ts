@@ -1,51 +1,55 @@
 /**
- * The model that `recipes/reatt-mini/train` begins with: one that has seen no question, with circuits for reading written into its weights.
+ * The model that training begins with: it has seen no question, and circuits for reading are
+ * written into its weights. A stage of `recipes/reatt-mini/train`.
  *
- *     npx tsx recipes/reatt-mini/start.ts --model ../shared/models/reatt-mini-start --out DIR
+ *     npx tsx recipes/reatt-mini/construct-start.ts --model DIR --out DIR
  *
- * `--model` finds passages by equal words: its word vectors are made of MiniLM's, and one head of every upper encoder block, the one that retrieves
- * among them, attends to equal words. It cannot read: all else in it is random, and a random reader did not learn in hours. Here it is told how an
- * answer is found at its simplest: *near words of the question, among words that are not in the question themselves*. Training has to learn the rest.
+ * The model in `--model` finds passages by equal words: one head of every upper encoder block, the
+ * retrieval head among them, attends to equal words. Everything else in it is random, and a random
+ * reader does not learn in hours. This script writes how an answer is found in the simplest case:
+ * near words of the question, among words that are not in the question. Training learns the rest.
  *
- * 1. Block 0, head 0: every token attends to the words of its prompt, and so learns whether it is of the question or of a passage.
- * 2. Block B, the head of equal words: a token learns whether an equal one is in the question.
+ * 1. Block 0, head 0: every token attends to the words of its prompt. So it learns whether it is
+ *    part of the question or of a passage.
+ * 2. Block B, the head of equal words: a token learns whether the question has an equal token.
  * 3. Block B + 1, head 3: the mean of that over neighbouring tokens.
- * 4. The last encoder block, head 1: what the token before is.
- * 5. The last decoder block, all heads: at the first position attend to where an answer may begin, later to the token that came after the one just
- *    written; and write what is attended to.
+ * 4. The last encoder block, head 1: what the previous token is.
+ * 5. The last decoder block, all heads: at the first position, attend to where an answer may
+ *    begin; later, to the token that follows the one just written. Write the attended token.
  *
- * What a token learns is written to four dimensions of its state, which are taken from the word vectors' least important ones.
+ * What a token learns is written to four dimensions of its state (weights/state-dimensions.ts),
+ * which are taken from the least important dimensions of the word vectors.
  */
 
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createRandom } from "../../src/math/random.ts";
 import { readConfig } from "../../src/model/config.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { writeModel } from "../../src/training/run/save-model.ts";
 import { matricesOf, type Projection } from "./weights/matrix.ts";
+import { orthonormalRows } from "./weights/orthonormal.ts";
+import {
+  CAPITAL,
+  CONSTANT,
+  CONTENT,
+  FREQUENT,
+  MATCHED,
+  NEAR,
+  SEGMENT,
+} from "./weights/state-dimensions.ts";
 
 const { values } = parseArgs({
   options: {
-    model: { type: "string", default: "../shared/models/reatt-mini-start" },
+    model: { type: "string", default: "runs/reatt-mini/prepared" },
     out: { type: "string", default: "runs/reatt-mini/start" },
   },
 });
 
-/** Dimensions of a token's state. */
-const CONSTANT = 250;
-/** About 1 in a question, -3 in a passage. */
-const SEGMENT = 251;
-/** Of a passage's token: from about -1 to 1 where the question has an equal one. */
-const MATCHED = 252;
-/** The mean of that over neighbours, stretched. */
-const NEAR = 253;
-/** Of the word vectors as they are: how frequent a word is, and whether it begins with a capital. */
-const FREQUENT = 254;
-const CAPITAL = 255;
-const CONTENT = 250;
-/** A small model that has begun to repeat itself does so to the end: so many tokens in a row it may not write again. Chosen on the articles held out of training. */
+/**
+ * No sequence of this many tokens occurs twice in an answer: a small model that starts to repeat
+ * itself does so to the end. Chosen on the articles held out of training.
+ */
 const NO_REPEAT_SIZE = 2;
 
 const config = await readConfig(values.model);
@@ -67,27 +71,15 @@ const word = (text: string): Float32Array => {
   return embedding.row(id).slice();
 };
 
-/** `rows` orthonormal directions of content. */
-function directions(rows: number, seed: string): Float32Array[] {
-  const random = createRandom(seed);
-  const found: Float32Array[] = [];
-  while (found.length < rows) {
-    const row = new Float32Array(modelSize);
-    for (let i = 0; i < CONTENT; i++) row[i] = random.next() - 0.5;
-    for (const other of found) {
-      const along = row.reduce((sum, x, i) => sum + x * other[i]!, 0);
-      row.forEach((x, i) => {
-        row[i] = x - along * other[i]!;
-      });
-    }
-    const norm = Math.hypot(...row);
-    found.push(row.map((x) => x / norm));
-  }
-  return found;
-}
+/** One direction of content for each dimension of a head. */
+const directions = (seed: string): Float32Array[] =>
+  orthonormalRows(headSize, { size: modelSize, used: CONTENT, seed });
 
-/** Nothing random is written to the dimensions that the circuits use, and words have none of them but the constant. */
-function reserve(): void {
+/**
+ * Clears the dimensions that the circuits use: no random weight writes to them, and word vectors
+ * have only the constant.
+ */
+function reserveDimensions(): void {
   for (const dimension of [CONSTANT, SEGMENT, MATCHED, NEAR]) {
     embedding.fillColumn(dimension, dimension === CONSTANT ? 2 : 0);
     for (let block = 0; block < encoderLayers; block++) {
@@ -101,7 +93,7 @@ function reserve(): void {
   }
 }
 
-function tellSegments(): void {
+function writeSegments(): void {
   const [question, title, context] = [word("question"), word("title"), word("context")];
   const first = firstOf(0);
   const query = encoderAttention(0, "q");
@@ -116,8 +108,11 @@ function tellSegments(): void {
   encoderAttention(0, "o").set(SEGMENT, first, 4);
 }
 
-/** The head's last row makes a token prefer equal words in the question to those in its own passage. It shifts all retrieval scores alike. */
-function tellMatches(): void {
+/**
+ * The last row of the head makes a token prefer equal words in the question to those in its own
+ * passage. It shifts all retrieval scores equally.
+ */
+function writeMatches(): void {
   const first = firstOf(retrievalHead);
   const last = first + headSize - 1;
   encoderAttention(retrievalLayer, "q").row(last).fill(0);
@@ -130,7 +125,7 @@ function tellMatches(): void {
   encoderAttention(retrievalLayer, "o").set(MATCHED, first, 3);
 }
 
-function tellNeighbours(): void {
+function writeNeighbourMeans(): void {
   const bias = matrix("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight");
   for (let bucket = 0; bucket < config.relativeBuckets; bucket++)
     bias.set(bucket, 3, 3 * bias.row(bucket)[3]!);
@@ -147,11 +142,11 @@ function tellNeighbours(): void {
   encoderAttention(block, "o").set(NEAR, first, 6);
 }
 
-/** What a word is, as the token after it is told, and where that is written. */
-const IDENTITY = directions(headSize, "what a word is");
-const PREDECESSOR = directions(headSize, "what the word before is");
+/** Directions of a word, and those in which the next token receives them. */
+const IDENTITY = directions("what a word is");
+const PREDECESSOR = directions("what the word before is");
 
-function tellPredecessors(): void {
+function writePredecessors(): void {
   const first = firstOf(1);
   IDENTITY.forEach((direction, i) => {
     encoderAttention(encoderLayers - 1, "v")
@@ -164,7 +159,7 @@ function tellPredecessors(): void {
   });
 }
 
-function pointAndCopy(): void {
+function writeReader(): void {
   const start = embedding.row(config.decoderStartId);
   for (let head = 0; head < heads; head++) {
     const first = firstOf(head);
@@ -202,12 +197,12 @@ function pointAndCopy(): void {
   }
 }
 
-reserve();
-tellSegments();
-tellMatches();
-tellNeighbours();
-tellPredecessors();
-pointAndCopy();
+reserveDimensions();
+writeSegments();
+writeMatches();
+writeNeighbourMeans();
+writePredecessors();
+writeReader();
 
 await writeModel(
   values.out,
