@@ -1,8 +1,8 @@
-/** Batches through PyTorch, with losses and gradients (../shared/reference, which see). */
+/** One training batch of each reference model, with losses and gradients of PyTorch. */
 
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import * as assert from "uvu/assert";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
@@ -12,11 +12,7 @@ import type {
   TextBatch,
 } from "../../src/training/engine/loss-and-gradients.ts";
 import { assertNear } from "./arrays.ts";
-
-export const REFERENCE_MODELS = ["reatt-v11", "reatt-v10-tied"] as const;
-
-/** Where a reference model lies; it is not there where the repository alone was fetched. */
-export const referenceFolder = (model: string): string => resolve("../shared/reference", model);
+import { referenceFolder, writeReferenceModel } from "./reference-model.ts";
 
 export interface TrainingReference extends Disposable {
   /** The model, with the tokenizer that its folder lacks. */
@@ -45,9 +41,7 @@ export async function readTrainingReference(model: string): Promise<TrainingRefe
     gradients.set(name.replace(/^grad\./, ""), await file.read(name));
 
   const folder = mkdtempSync(join(tmpdir(), "reatt-reference-"));
-  symlinkSync(resolve("models/reatt-mini/spiece.model"), join(folder, "spiece.model"));
-  for (const name of ["config.json", "model.safetensors"])
-    symlinkSync(join(source, name), join(folder, name));
+  writeReferenceModel(source, folder);
   return {
     folder,
     batch: {
