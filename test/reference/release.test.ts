@@ -94,8 +94,9 @@ async function compare(name: string, source: string, weightsFile: string): Promi
     for (const { id, token_ids } of expected.documents) assert.equal(passages.get(id), token_ids);
     for (const query of expected.queries) {
       assert.equal(retrievalQuestionIds(tokenizer, query.text), query.token_ids);
-      const inputs = query.reader_input_ids ?? []; // of the first questions, and of the last passages
-      for (const [i, id] of query.read_doc_ids.slice(-inputs.length || Infinity).entries()) {
+      const inputs = query.reader_input_ids ?? []; // only of the first questions, and of the last passages
+      const first = query.read_doc_ids.length - inputs.length;
+      for (const [i, id] of query.read_doc_ids.slice(first).entries()) {
         const question = readingQuestionIds(query.token_ids);
         const cut = cutForReading(question, passages.get(id)!, expected.max_length);
         const ids = [...cut.question, ...cut.passage];
