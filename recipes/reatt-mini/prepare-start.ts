@@ -24,7 +24,7 @@ import { parseArgs } from "node:util";
 import { readConfig } from "../../src/model/config.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
-import { parseSentencePieceModel } from "../../src/text/sentencepiece-model.ts";
+import { parsePieces } from "../../src/text/sentencepiece-model.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { writeModel } from "../../src/training/run/save-model.ts";
 import { matricesOf } from "./weights/matrix.ts";
@@ -76,7 +76,7 @@ async function textFrequencies(): Promise<Map<number, number>> {
 }
 
 async function writeWordFeatures(): Promise<void> {
-  const { pieces } = parseSentencePieceModel(await readFile(spieceModel));
+  const pieces = parsePieces(await readFile(spieceModel));
   const frequencies = await textFrequencies();
   const most = Math.max(...frequencies.values());
   const embedding = matrix("shared.weight");

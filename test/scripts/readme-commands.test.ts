@@ -44,4 +44,57 @@ test("fails with a README that marks nothing", () => {
   assert.is(lines.at(-1), "0 passed, 1 failed");
 });
 
+const output = (text: string): string =>
+  `It prints:\n\n<!-- output -->\n\`\`\`text\n${text}\n\`\`\`\n\n`;
+
+/** The failure of a README whose one command prints `printed`. */
+function failure(printed: string, expected: string): string | undefined {
+  const { lines } = runCommands(block(`printf '%s' '${printed}'`) + output(expected));
+  return lines.find((line) => line.startsWith("FAIL"));
+}
+
+test("compares what a command prints with the output block below it", () => {
+  assert.is(failure("one\ntwo\n", "one\ntwo"), undefined);
+  assert.is(failure("one  \ntwo\n\n", "one\ntwo"), undefined);
+  assert.match(failure("one\nthree", "one\ntwo")!, 'shows "two", the command prints "three"');
+  assert.match(failure("one", "one\ntwo")!, 'shows "two", the command prints no more lines');
+  assert.match(failure("one\ntwo", "one")!, 'shows no more lines, the command prints "two"');
+  assert.match(failure("a.c", "abc")!, "FAIL");
+  assert.match(failure("abc", "a.c")!, "FAIL");
+});
+
+test("compares stdout alone", () => {
+  const readme = block("echo progress >&2\necho result") + output("result");
+  assert.is(runCommands(readme).lines.at(-1), "1 passed, 0 failed");
+});
+
+test("... stands for any lines, … for the rest of a line", () => {
+  assert.is(failure("a\nb\nc\nd", "a\n...\nd"), undefined);
+  assert.is(failure("a\nd", "a\n...\nd"), undefined);
+  assert.is(failure("a\nd\nb\nd", "...\nd"), undefined);
+  assert.is(failure("a\nb", "a\n..."), undefined);
+  assert.match(failure("a\nb\nc", "a\n...\nd")!, 'shows "d", the command prints "b"');
+  assert.is(failure("a long line\nb", "a long …\nb"), undefined);
+  assert.match(failure("a long line", "a short …")!, "FAIL");
+});
+
+test("~ before a number stands for any number within 10 %", () => {
+  const line = "confidence ~76 %, score ~-20.6, ~2,067 passages";
+  assert.is(failure("confidence 70 %, score -20.9, 2067 passages", line), undefined);
+  assert.match(failure("confidence 60 %, score -20.9, 2067 passages", line)!, "FAIL");
+  assert.match(failure("confidence 70 %, score 20.9, 2067 passages", line)!, "FAIL");
+  assert.match(failure("confidence high %, score -20.9, 2067 passages", line)!, "FAIL");
+});
+
+test("fails with marks that belong to nothing", () => {
+  for (const readme of [
+    output("a") + block("echo a"),
+    block("echo a") + output("a") + output("a"),
+    `${block("echo a")}<!-- output -->\n\nText.\n`,
+    block("echo a") + output("a").replace("```text", "```"),
+    block("echo a").replace("```sh", "```bash"),
+  ])
+    assert.is(runCommands(readme).lines.at(-1), "0 passed, 1 failed");
+});
+
 test.run();

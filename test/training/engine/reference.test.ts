@@ -4,12 +4,8 @@ import { existsSync } from "node:fs";
 import { test } from "uvu";
 import { lossAndGradients } from "../../../src/training/engine/loss-and-gradients.ts";
 import { assertNear } from "../../support/arrays.ts";
-import {
-  assertLikeReference,
-  REFERENCE_MODELS,
-  readTrainingReference,
-  referenceFolder,
-} from "../../support/training-reference.ts";
+import { REFERENCE_MODELS, referenceFolder } from "../../support/reference-model.ts";
+import { assertLikeReference, readTrainingReference } from "../../support/training-reference.ts";
 
 const SCORE_TOLERANCE = 1e-6;
 

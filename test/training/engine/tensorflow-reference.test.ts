@@ -12,12 +12,8 @@ import { parameterState } from "../../../src/training/engine/optimizer.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../../../src/training/loss/trained-parameters.ts";
 import { BACKENDS } from "../../support/backends.ts";
-import {
-  assertLikeReference,
-  REFERENCE_MODELS,
-  readTrainingReference,
-  referenceFolder,
-} from "../../support/training-reference.ts";
+import { REFERENCE_MODELS, referenceFolder } from "../../support/reference-model.ts";
+import { assertLikeReference, readTrainingReference } from "../../support/training-reference.ts";
 
 for (const model of REFERENCE_MODELS) {
   if (!existsSync(referenceFolder(model))) {
