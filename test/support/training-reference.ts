@@ -78,7 +78,7 @@ const LOSS_TOLERANCE = 1e-6;
 const GRADIENT_TOLERANCE = 1e-5; // of the largest value of a gradient; measured below 3e-6
 /** Of the learned scalars: terms around 16 cancel to 0.02. Measured below 7e-5. */
 const SCALAR_TOLERANCE = 2e-4;
-const NORM_TOLERANCE = 1e-4; // the reference sums a million squares in float32, with an error of 8e-5
+const NORM_TOLERANCE = 1e-4; // the reference sums squares in float32, with an error of 8e-5
 
 /** Fails if losses or gradients differ from the reference. */
 export function assertLikeReference(
