@@ -63,7 +63,7 @@ export function gradientAccumulator(
 }
 
 /** Whether the loss of a question depends on the passages of other questions. */
-export const hasInBatchNormaliser = (
+const hasInBatchNormaliser = (
   objective: ObjectiveName,
   { inBatchNegatives }: Pick<GradientOptions, "inBatchNegatives">,
 ): boolean => inBatchNegatives && (objective === "distillation" || objective === "supervised");
