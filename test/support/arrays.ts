@@ -1,6 +1,6 @@
 import * as assert from "uvu/assert";
 
-/** The largest absolute difference of two arrays, divided by the largest absolute expected value. */
+/** The largest difference of two arrays, divided by the largest expected value. */
 export function relativeDifference(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   assert.is(actual.length, expected.length, "lengths");
   let difference = 0;

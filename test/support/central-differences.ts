@@ -9,7 +9,7 @@ import { type NaiveTensor, naiveOps } from "./naive-ops.ts";
  */
 const STEP = 1e-5;
 
-/** The gradients of the scalar `loss` with respect to each float input; undefined for int32 inputs. */
+/** The gradients of the scalar `loss` for each float input; undefined for int32 inputs. */
 export function centralDifferences(
   loss: (ops: Ops<NaiveTensor>, ...inputs: NaiveTensor[]) => NaiveTensor,
   inputs: readonly Tensor[],

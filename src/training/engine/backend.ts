@@ -10,6 +10,6 @@ export interface Backend extends AsyncDisposable {
   readonly optimizer: Optimizer;
   /** Sets all sums of gradients to 0. */
   clearGradients(): void;
-  /** Copies the current values of these parameters into the states that the backend was opened with. */
+  /** Updates the states that the backend was opened with, for the parameters of these names. */
   read(names: Iterable<string>): Promise<void>;
 }

@@ -27,9 +27,9 @@ export interface TrainingStep {
 }
 
 export interface TrainingEngine extends AsyncDisposable {
-  /** The current states of all parameters. They are valid until the next step. */
+  /** The current states of all parameters, valid until the next step. */
   parameters(): Promise<ReadonlyMap<string, ParameterState>>;
-  /** The current states of the head weights and the log scale. They are valid until the next step. */
+  /** The current states of the head weights and the log scale, valid until the next step. */
   learnedScalars(): Promise<ReadonlyMap<string, ParameterState>>;
   /**
    * Computes the losses of a batch and updates the parameters. The parameters stay unchanged if the
@@ -39,9 +39,9 @@ export interface TrainingEngine extends AsyncDisposable {
 }
 
 /**
- * Tokens of the (question, candidate) pairs of a chunk. Their states take 4 kB a token, so that they
- * stay in a processor cache of 16 MB between two operations. Half and twice the number are as fast.
- * The whole batch at once takes a third longer (docs/TRAINING.md).
+ * Tokens of the (question, candidate) pairs of a chunk. Their states take 4 kB a token, so that
+ * they stay in a processor cache of 16 MB between two operations. Half and twice the number are as
+ * fast. The whole batch at once takes a third longer (docs/TRAINING.md).
  */
 export const CHUNK_TOKENS = 2_500;
 

@@ -25,7 +25,7 @@ export interface LossOptions {
   readonly alpha?: number | undefined;
   /** Temperature of the head weights. Default: `distillation_tau` of the configuration. */
   readonly tau?: number | undefined;
-  /** One for each head of the retrieval layer. Default: retrieval uses the configured head alone. */
+  /** One for each head of the retrieval layer. Default: the configured head alone retrieves. */
   readonly headWeights?: readonly number[] | undefined;
   /** Natural logarithm of the factor of retrieval scores. Default 0. */
   readonly logScale?: number | undefined;
@@ -43,7 +43,7 @@ export interface LossOptions {
 export interface LossAndGradients {
   /** Negative log likelihood, averaged over answer tokens, in nats. */
   readonly nll: number;
-  /** KL divergence of the retrieval distribution from the target attention, averaged over questions. */
+  /** KL(target attention || retrieval distribution), averaged over questions, in nats. */
   readonly kl: number;
   /** `nll + alpha kl` */
   readonly loss: number;

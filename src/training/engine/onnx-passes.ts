@@ -28,56 +28,59 @@ import type { ParameterState } from "./optimizer.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;
 
-interface CompiledGraph {
-  readonly graph: Graph;
-  readonly session: Session;
-}
-
-/** Gradients are added to those in the states of `parameters`, which include the learned scalars. */
+/** Adds gradients to those in the states of `parameters`, which include the learned scalars. */
 export function openOnnxPasses(
   config: ModelConfig,
   parameters: Parameters,
   options: GradientOptions,
   compileOptions: CompileOptions,
 ): GradientPasses & AsyncDisposable {
-  const compiled = new Map<string, Promise<CompiledGraph>>();
-  const compileOnce = (name: string, build: () => Graph): Promise<CompiledGraph> => {
-    const known = compiled.get(name);
+  const graphs = openGraphs(stateTensors(parameters), compileOptions);
+  return {
+    vectors: (chunk, dropout) =>
+      graphs.run(`vectors, ${sizeOf(chunk)}`, () => traceVectors(config, options, chunk), {
+        ...chunk.tensors,
+        ...dropout,
+      }),
+    normaliser: (batch) =>
+      graphs.run("normaliser", () => traceNormaliser(config, parameters, options), batch),
+    loss: (chunk, dropout, objective, cache) =>
+      graphs.run(
+        `${objective}, ${sizeOf(chunk)}, cached ${cache !== undefined}`,
+        () => traceLoss(config, parameters, { ...options, objective }, chunk, cache !== undefined),
+        { ...chunk.tensors, ...dropout, ...cache },
+      ),
+    [Symbol.asyncDispose]: () => graphs[Symbol.asyncDispose](),
+  };
+}
+
+const sizeOf = ({ questions, candidates }: Chunk): string => `${questions} x ${candidates}`;
+
+interface CompiledGraphs extends AsyncDisposable {
+  /** Runs the graph of this name, which `build` traces at the first run. */
+  run(name: string, build: () => Graph, tensors: Tensors): Promise<Tensors>;
+}
+
+/** Graphs that take inputs from `state` too. Outputs with a name in `state` overwrite it. */
+function openGraphs(state: Tensors, options: CompileOptions): CompiledGraphs {
+  const sessions = new Map<string, Promise<{ graph: Graph; session: Session }>>();
+  const compileOnce = (name: string, build: () => Graph) => {
+    const known = sessions.get(name);
     if (known) return known;
     const graph = build();
-    const made = compile(graph, compileOptions).then((session) => ({ graph, session }));
-    compiled.set(name, made);
-    return made;
+    const compiled = compile(graph, options).then((session) => ({ graph, session }));
+    sessions.set(name, compiled);
+    return compiled;
   };
-  const state = stateTensors(parameters);
-  /** Runs a graph on `tensors` and the parameters. Sums of gradients are updated in place. */
-  const run = async (made: Promise<CompiledGraph>, tensors: Tensors): Promise<Tensors> => {
-    const { graph, session } = await made;
-    const names = [...graph.inputs.keys(), ...graph.parameters.keys()];
-    const feeds = names.map((name) => [name, tensors[name] ?? state[name]!]);
-    return session.run(Object.fromEntries(feeds), [...graph.outputs.keys()], state);
-  };
-
   return {
-    vectors(chunk, dropout) {
-      const build = (): Graph => traceVectors(config, options, chunk);
-      const made = compileOnce(`vectors, ${chunk.questions} x ${chunk.candidates}`, build);
-      return run(made, { ...chunk.tensors, ...dropout });
-    },
-    normaliser(batch) {
-      const build = (): Graph => traceNormaliser(config, parameters, options);
-      return run(compileOnce("normaliser", build), batch);
-    },
-    loss(chunk, dropout, objective, cache) {
-      const cached = cache !== undefined;
-      const named = { ...options, objective };
-      const build = (): Graph => traceLoss(config, parameters, named, chunk, cached);
-      const shape = `${chunk.questions} x ${chunk.candidates}, cached ${cached}`;
-      const made = compileOnce(`${objective}, ${shape}`, build);
-      return run(made, { ...chunk.tensors, ...dropout, ...cache });
+    async run(name, build, tensors) {
+      const { graph, session } = await compileOnce(name, build);
+      const names = [...graph.inputs.keys(), ...graph.parameters.keys()];
+      const feeds = names.map((input) => [input, tensors[input] ?? state[input]!]);
+      return session.run(Object.fromEntries(feeds), [...graph.outputs.keys()], state);
     },
     async [Symbol.asyncDispose]() {
-      for (const { session } of await Promise.all(compiled.values()))
+      for (const { session } of await Promise.all(sessions.values()))
         await session[Symbol.asyncDispose]();
     },
   };
@@ -96,8 +99,8 @@ export function traceVectors(
 }
 
 /**
- * Pass 2: -> `logNormaliser`, `queryGradient`, `keyGradient`, and for each learned scalar NAME that is
- * trained `sum:NAME`, the sum of its gradients with this batch's added.
+ * Pass 2: -> `logNormaliser`, `queryGradient`, `keyGradient`, and `sum:NAME` for each learned
+ * scalar that is trained: the sum of its gradients, with those of this batch added.
  */
 export function traceNormaliser(
   config: ModelConfig,
@@ -115,7 +118,7 @@ export function traceNormaliser(
   });
 }
 
-/** Pass 3: -> losses, and for each trained parameter NAME `sum:NAME`. */
+/** Pass 3: -> the losses of `namedLosses`, and `sum:NAME` for each trained parameter. */
 export function traceLoss(
   config: ModelConfig,
   parameters: Parameters,

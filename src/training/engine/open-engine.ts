@@ -18,8 +18,8 @@ export interface EngineEvent {
 }
 
 /**
- * Opens the engine of a run. The dropout rate is that of the model's configuration unless the options
- * set one.
+ * Opens the engine of a run. The dropout rate is that of the model's configuration unless the
+ * options set one.
  *
  * @throws {InputError} if the engine is not installed.
  */

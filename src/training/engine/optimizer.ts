@@ -95,8 +95,8 @@ export function sumOfSquares<T>(ops: Ops<T>, tensors: readonly T[]): T {
 }
 
 /**
- * One update of one parameter. With g the clipped gradient, m and v the moments, r the learning rate
- * and d the weight decay:
+ * One update of one parameter. With g the clipped gradient, m and v the moments, r the learning
+ * rate and d the weight decay:
  *
  *     m = b1 m + (1 - b1) g
  *     v = b2 v + (1 - b2) g^2

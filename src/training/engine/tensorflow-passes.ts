@@ -6,7 +6,7 @@
 import type { Tensor as TfTensor, Variable } from "@tensorflow/tfjs-core";
 import type { ModelConfig } from "../../model/config.ts";
 import type { LayerContext } from "../../model/layers/context.ts";
-import type { Tensor } from "../../tensor/ops.ts";
+import type { Ops, Tensor } from "../../tensor/ops.ts";
 import { outputsAndGradients } from "../../tensor/tensorflow/gradients.ts";
 import type { TensorFlow } from "../../tensor/tensorflow/load.ts";
 import { tensorFlowOps } from "../../tensor/tensorflow/ops.ts";
@@ -31,78 +31,103 @@ export interface TensorFlowParameter {
   readonly gradient: Variable;
 }
 
-/** Gradients are added to those of `parameters`, which include the learned scalars. */
+/** Adds gradients to those of `parameters`, which include the learned scalars. */
 export function openTensorFlowPasses(
   tf: TensorFlow,
   config: ModelConfig,
   parameters: ReadonlyMap<string, TensorFlowParameter>,
   options: GradientOptions,
 ): GradientPasses {
-  const ops = tensorFlowOps(tf);
-  const constants = <Name extends string>(tensors: Tensors): Record<Name, TfTensor> => {
-    const entries = Object.entries(tensors).map(([name, tensor]) => [name, ops.constant(tensor)]);
-    return Object.fromEntries(entries) as Record<Name, TfTensor>;
-  };
-  const trainedParameters = (): TrainedParameters<TfTensor> =>
-    buildTrainedParameters<TfTensor>(ops, config, options, (name) => parameters.get(name)!.value);
-  const variables = new Map(
-    [...selectTrained(config, options, parameters)].map(([name, { value }]) => [name, value]),
-  );
-  const contextOf = (dropout: Tensors): LayerContext<TfTensor> => {
-    const random = constants(dropout);
-    return { ops, config, dropout: fedDropout(ops, options.dropout, (name) => random[name]!) };
-  };
-  const addGradient = (name: string, gradient: TfTensor, weight: number): void => {
-    const sum = parameters.get(name)!.gradient;
-    tf.tidy(() => sum.assign(tf.add(sum, tf.mul(gradient, weight))));
-    gradient.dispose();
-  };
-
+  const pass = passContext(tf, config, parameters, options);
   return {
     async vectors({ tensors }, dropout) {
       const computed = tf.tidy(() => {
-        const input = constants<ChunkInput>(tensors);
-        return { ...chunkVectors(contextOf(dropout), trainedParameters(), input, options) };
+        const input = constants<ChunkInput>(pass.ops, tensors);
+        const context = pass.layerContext(dropout);
+        return { ...chunkVectors(context, pass.trainedParameters(), input, options) };
       });
       return readAndDispose(computed);
     },
-
-    async normaliser(batch) {
-      const variable = (tensor: Tensor): Variable =>
-        tf.tidy(() => tf.variable(ops.constant(tensor)));
-      const [queries, keys] = [variable(batch.queries!), variable(batch.keys!)];
-      const scalars = selectLearnedScalars(variables);
-      const { outputs, gradients } = outputsAndGradients(
-        tf,
-        new Map([...scalars, ["queries", queries], ["keys", keys]]),
-        "mean",
-        () => {
-          const input = { ...constants<NormaliserInput>(batch), queries, keys };
-          return { ...batchNormaliser<TfTensor>(ops, trainedParameters(), input, options) };
-        },
-      );
-      for (const name of scalars.keys()) addGradient(name, gradients.get(name)!, options.alpha);
-      tf.dispose([queries, keys, outputs.mean!]);
-      return readAndDispose({
-        logNormaliser: outputs.logNormaliser!,
-        queryGradient: gradients.get("queries")!,
-        keyGradient: gradients.get("keys")!,
-      });
-    },
-
+    normaliser: (batch) => normaliserPass(tf, pass, batch, options),
     async loss({ tensors }, dropout, objective, cache) {
-      const { outputs, gradients } = outputsAndGradients(tf, variables, "loss", () => {
-        const input = constants<ChunkInput>(tensors);
-        const cached = cache && constants<CacheInput>(cache);
-        const context = contextOf(dropout);
+      const { outputs, gradients } = outputsAndGradients(tf, pass.variables, "loss", () => {
+        const input = constants<ChunkInput>(pass.ops, tensors);
+        const cached = cache && constants<CacheInput>(pass.ops, cache);
+        const context = pass.layerContext(dropout);
+        const trained = pass.trainedParameters();
         const named = { ...options, objective };
-        const { loss, ...losses } = chunkLoss(context, trainedParameters(), input, named, cached);
+        const { loss, ...losses } = chunkLoss(context, trained, input, named, cached);
         return { loss, ...namedLosses(losses) };
       });
-      for (const [name, gradient] of gradients) addGradient(name, gradient, 1);
+      for (const [name, gradient] of gradients) pass.addGradient(name, gradient, 1);
       return readAndDispose(outputs);
     },
   };
+}
+
+type PassContext = ReturnType<typeof passContext>;
+
+/** What the passes share. */
+function passContext(
+  tf: TensorFlow,
+  config: ModelConfig,
+  parameters: ReadonlyMap<string, TensorFlowParameter>,
+  options: GradientOptions,
+) {
+  const ops = tensorFlowOps(tf);
+  const trained = selectTrained(config, options, parameters);
+  return {
+    ops,
+    /** The values of the parameters that are trained. */
+    variables: new Map([...trained].map(([name, { value }]) => [name, value])),
+    trainedParameters: (): TrainedParameters<TfTensor> =>
+      buildTrainedParameters<TfTensor>(ops, config, options, (name) => parameters.get(name)!.value),
+    layerContext(dropout: Tensors): LayerContext<TfTensor> {
+      const random = constants(ops, dropout);
+      return { ops, config, dropout: fedDropout(ops, options.dropout, (name) => random[name]!) };
+    },
+    /** Adds `weight` times a gradient to its sum, and disposes of it. */
+    addGradient(name: string, gradient: TfTensor, weight: number): void {
+      const sum = parameters.get(name)!.gradient;
+      tf.tidy(() => sum.assign(tf.add(sum, tf.mul(gradient, weight))));
+      gradient.dispose();
+    },
+  };
+}
+
+async function normaliserPass(
+  tf: TensorFlow,
+  { ops, variables, trainedParameters, addGradient }: PassContext,
+  batch: Tensors,
+  options: GradientOptions,
+): Promise<Tensors> {
+  const variable = (tensor: Tensor): Variable => tf.tidy(() => tf.variable(ops.constant(tensor)));
+  const [queries, keys] = [variable(batch.queries!), variable(batch.keys!)];
+  const scalars = selectLearnedScalars(variables);
+  const { outputs, gradients } = outputsAndGradients(
+    tf,
+    new Map([...scalars, ["queries", queries], ["keys", keys]]),
+    "mean",
+    () => {
+      const input = { ...constants<NormaliserInput>(ops, batch), queries, keys };
+      return { ...batchNormaliser<TfTensor>(ops, trainedParameters(), input, options) };
+    },
+  );
+  for (const name of scalars.keys()) addGradient(name, gradients.get(name)!, options.alpha);
+  tf.dispose([queries, keys, outputs.mean!]);
+  return readAndDispose({
+    logNormaliser: outputs.logNormaliser!,
+    queryGradient: gradients.get("queries")!,
+    keyGradient: gradients.get("keys")!,
+  });
+}
+
+function constants<Name extends string>(
+  ops: Ops<TfTensor>,
+  tensors: Tensors,
+): Record<Name, TfTensor> {
+  const entries = Object.entries(tensors).map(([name, tensor]) => [name, ops.constant(tensor)]);
+  return Object.fromEntries(entries) as Record<Name, TfTensor>;
 }
 
 async function readAndDispose(tensors: Readonly<Record<string, TfTensor>>): Promise<Tensors> {

@@ -17,10 +17,10 @@
  * gradients do not depend on the division into chunks, apart from rounding. Small chunks are also
  * faster on a processor: their tensors stay in its cache between two operations.
  *
- * Source: Gao et al. 2021 (gradient cache); ReAtt, appendix A. The paper caches the gradients of the
- * whole adjustment loss (Eq. 2), and for that also records the target attention in pass 1. Here the
- * target attention is computed once, in pass 3, and only the gradients of the normaliser are cached.
- * The gradients are the same.
+ * Source: Gao et al. 2021 (gradient cache); ReAtt, appendix A. The paper caches the gradients of
+ * the whole adjustment loss (Eq. 2). For that, it also records the target attention in pass 1. Here
+ * pass 3 computes the target attention, and the cache has only the gradients of the normaliser. The
+ * gradients are the same.
  */
 
 import type { ModelConfig } from "../../model/config.ts";
@@ -63,7 +63,7 @@ export function gradientAccumulator(
 }
 
 /** Whether the loss of a question depends on the passages of other questions. */
-export const hasInBatchNormaliser = (
+const hasInBatchNormaliser = (
   objective: ObjectiveName,
   { inBatchNegatives }: Pick<GradientOptions, "inBatchNegatives">,
 ): boolean => inBatchNegatives && (objective === "distillation" || objective === "supervised");

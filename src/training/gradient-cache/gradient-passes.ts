@@ -28,7 +28,7 @@ export interface GradientPasses {
   normaliser(batch: Tensors): Promise<Tensors>;
   /**
    * Pass 3: the losses of a chunk (`namedLosses`). Adds the gradients of all trained parameters.
-   * `cache` has the tensors of `cacheInputs`; it is absent where the chunk is the whole batch.
+   * `cache` has the tensors of `cacheInputs`, where the loss needs passages of other chunks.
    */
   loss(chunk: Chunk, dropout: Tensors, objective: ObjectiveName, cache?: Tensors): Promise<Tensors>;
 }

@@ -33,7 +33,7 @@ export interface Chunk {
   readonly sequences: Readonly<Record<"n" | "m" | "n+m" | "T", Sequences>>;
 }
 
-/** Splits a batch into chunks of `size` questions. All examples have the same number of passages. */
+/** Splits a batch into chunks of `size` questions. All examples have equally many passages. */
 export function chunksOf(
   config: ModelConfig,
   examples: readonly TokenExample[],

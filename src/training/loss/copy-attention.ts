@@ -9,9 +9,8 @@
  *
  * Tokens with an empty O(t) add nothing. N is the number of answer tokens of the batch.
  *
- * Related: Mi et al. 2016 supervise the attention of a decoder; See et al. 2017 copy by attention.
- * Models without pretraining learn much sooner with this loss where the answer is
- * (docs/TRAINING.md).
+ * A model that reads poorly learns from it where to look (docs/TRAINING.md). Related work: Mi et
+ * al. 2016 supervise the attention of a decoder; See et al. 2017 copy words by attention.
  */
 
 import type { Ops } from "../../tensor/ops.ts";
@@ -25,5 +24,6 @@ export function copyAttentionLogShares<T>(ops: Ops<T>, input: { crossScores: T; 
   const attention = ops.mean(ops.softmax(input.crossScores), [1]);
   const share = ops.sum(ops.multiply(attention, input.copyMask), [2]);
   const occurs = ops.max(input.copyMask, 2);
-  return ops.multiply(ops.log(ops.add(share, ops.scalar(1e-9))), occurs); // a share can underflow to 0
+  // A share can underflow to 0.
+  return ops.multiply(ops.log(ops.add(share, ops.scalar(1e-9))), occurs);
 }

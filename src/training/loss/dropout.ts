@@ -1,10 +1,10 @@
 /**
  * Dropout that can be repeated exactly. All random values are inputs of the graph.
  *
- * Each training step draws a pool of random mask rows. Each row of a tensor then gets a random row of
- * the pool. The gradient cache needs this: it runs the same forward pass twice with the same masks.
- * It also needs one random number for each row of a tensor instead of one for each value. Two rows of
- * a tensor share a mask with probability 1 / POOL_ROWS.
+ * Each training step draws a pool of random mask rows. Each row of a tensor then gets a random row
+ * of the pool. The gradient cache needs this, because it runs the same forward pass twice with the
+ * same masks. The method takes one random number for each row of a tensor, not one for each value.
+ * Two rows of a tensor share a mask with probability 1 / POOL_ROWS.
  */
 
 import { createRandom } from "../../math/random.ts";
@@ -61,8 +61,8 @@ export interface Sequences {
   readonly names: readonly string[];
   readonly length: number;
   /**
-   * The position that random rows are drawn from, in both directions. A sequence then keeps its masks
-   * at any padding: 0 for padding on the right, the length for padding on the left, and n for
+   * The position that random rows are drawn from, in both directions. A sequence then keeps its
+   * masks at any padding: 0 for padding on the right, the length for padding on the left, and n for
    * a question that is padded on the left and followed by a passage.
    */
   readonly origin: number;
@@ -71,9 +71,9 @@ export interface Sequences {
 /**
  * The mask row of each row of each tensor. `key` and the sequence determine it.
  *
- * `sequences` has the name that the sequence length has in the graph's shapes. A tensor with several
- * copies of each sequence side by side gets different masks for each copy. A tensor with fewer rows
- * than sequences holds the first ones.
+ * The keys of `sequences` are the names of sequence lengths in the graph's shapes. A tensor with
+ * several copies of each sequence side by side gets different masks for each copy. A tensor with
+ * fewer rows than sequences holds the first ones.
  */
 export function dropoutRows(
   graph: Graph,

@@ -43,7 +43,7 @@ export type ChunkInput =
   | "copyMask"
   /** 1 for the candidates that count in the normaliser of a question. */
   | "normaliserMask"
-  /** The position of each question's own candidates in the flattened scores [Q P]. */
+  /** The position of each question's own candidates in the flattened scores. */
   | "candidatePositions"
   /** 1 for the candidate that is labelled relevant. A question without a label has only zeros. */
   | "relevance"
@@ -51,7 +51,10 @@ export type ChunkInput =
   | "batchQuestions"
   | "batchLabels";
 
-/** The inputs of the loss of one chunk. Question ids are padded on the left, passages on the right. */
+/**
+ * The inputs of the loss of one chunk. Questions are padded on the left, passages and answers on
+ * the right. Masks have 1 for a token and 0 for padding.
+ */
 export function chunkInputs(questions: number, candidates: number): Record<ChunkInput, Signature> {
   const pairs = questions * candidates;
   return {

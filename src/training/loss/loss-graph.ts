@@ -5,8 +5,8 @@
  * - `qa`: `L = nll + w copyAttention`
  * - `marginal`: `L = -1/N sum over questions of log P(a | q)`
  *
- * A batch that fits into one chunk needs `chunkLoss` alone. The other two functions serve the
- * gradient cache (../gradient-cache/gradient-cache.ts). Letters of shapes: graph-inputs.ts.
+ * `chunkLoss` is the whole loss of a batch of one chunk. `chunkVectors` and `batchNormaliser` serve
+ * the gradient cache (../gradient-cache/gradient-cache.ts). Letters of shapes: graph-inputs.ts.
  */
 
 import type { LayerContext } from "../../model/layers/context.ts";
@@ -36,7 +36,7 @@ export interface ChunkLoss<T> {
   readonly retrieval?: {
     /** [Q, P]: scores of the chunk's candidates, before the learned scale */
     readonly scores: T;
-    /** [Q, K]: the log of P_ret at a question's own candidates */
+    /** [Q, K]: the log of the retrieval distribution at a question's own candidates */
     readonly logProbabilities: T;
   };
   /** Absent for `qa` and `marginal`. */
@@ -48,7 +48,10 @@ export interface ChunkLoss<T> {
   };
 }
 
-/** The loss of a chunk. Without `cache`, the chunk is the whole batch. */
+/**
+ * The loss of a chunk. `cache` is needed where the normaliser of a question includes passages of
+ * other chunks.
+ */
 export function chunkLoss<T>(
   context: LayerContext<T>,
   trained: TrainedParameters<T>,
@@ -144,7 +147,8 @@ function marginalLoss<T>(
   const { ops } = context;
   const { scores, ownScores } = chunkScores(ops, trained, encoded, input, options);
   const logProbabilities = ops.logSoftmax(ops.multiply(ownScores, ops.exp(trained.logScale)));
-  const ofLabels = labelLogProbabilities(ops, readAlone(context, trained.model, input, encoded)); // [P, T]
+  const read = readAlone(context, trained.model, input, encoded);
+  const ofLabels = labelLogProbabilities(ops, read); // [P, T]
   const answers = ops.reshape(ops.sum(ofLabels, [1]), ops.shape(ownScores)); // [Q, K]
   const likelihood = marginalLogLikelihood(ops, { answers, candidates: logProbabilities });
   const nll = meanNegativeLog(ops, likelihood, input.batchLabels);
@@ -182,7 +186,7 @@ export function chunkVectors<T>(
   return { queries, keys };
 }
 
-/** Pass 2 of the gradient cache: log normalisers [Q] of the batch's questions, and their mean []. */
+/** Pass 2 of the gradient cache: the log normaliser of each question [Q], and their mean []. */
 export function batchNormaliser<T>(
   ops: Ops<T>,
   { headWeights, logScale }: Omit<TrainedParameters<T>, "model">,

@@ -3,8 +3,8 @@
  *
  *     P(a | q) = sum over candidates d of q of P(a | q, d) P(d | q)
  *
- * The reader reads each candidate alone. P(d | q) is the softmax of the scores of the question's own
- * candidates.
+ * The reader reads each candidate alone. P(d | q) is the softmax of e^s r(q, d) over the question's
+ * own candidates.
  *
  * Source: Guu et al. 2020 (REALM), Eq. 1.
  */

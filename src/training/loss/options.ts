@@ -17,8 +17,8 @@ export interface LossGraphOptions {
   /** Weight of the KL divergence in `distillation` and `supervised`. */
   readonly alpha: number;
   /**
-   * Temperature of the learned head weights, which mix the scores of all heads. Without it, retrieval
-   * uses the configured head alone.
+   * Temperature of the learned head weights, which mix the scores of all heads. Without it,
+   * retrieval uses the configured head alone.
    */
   readonly tau?: number | undefined;
   /** Weight of the copy-attention loss. Not used by `marginal`. Default 0. */

@@ -33,12 +33,18 @@ export function headScores<T>(
 ): T {
   const [questions, heads, n, size] = ops.shape(queries);
   const [passages, , m] = ops.shape(keys);
-  const allQueries = ops.reshape(ops.transpose(queries, [1, 0, 2, 3]), [heads!, -1, size!]); // [H, Q n, e]
-  const allKeys = ops.reshape(ops.transpose(keys, [1, 3, 0, 2]), [heads!, size!, -1]); // [H, e, U m]
-  const hidden = ops.multiply(ops.subtract(ops.scalar(1), passageMask), ops.scalar(MASKED)); // [U, m]
-  const matches = ops.add(ops.matmul(allQueries, allKeys), ops.reshape(hidden, [1, 1, -1])); // [H, Q n, U m]
-  const best = ops.max(ops.reshape(matches, [heads!, questions!, n!, passages!, m!]), 4); // [H, Q, n, U]
-  const share = ops.divide(questionMask, ops.sum(questionMask, [1], { keep: true })); // [Q, n]
+  // [H, Q n, e]
+  const allQueries = ops.reshape(ops.transpose(queries, [1, 0, 2, 3]), [heads!, -1, size!]);
+  // [H, e, U m]
+  const allKeys = ops.reshape(ops.transpose(keys, [1, 3, 0, 2]), [heads!, size!, -1]);
+  // [U, m]
+  const hidden = ops.multiply(ops.subtract(ops.scalar(1), passageMask), ops.scalar(MASKED));
+  // [H, Q n, U m]
+  const matches = ops.add(ops.matmul(allQueries, allKeys), ops.reshape(hidden, [1, 1, -1]));
+  // [H, Q, n, U]
+  const best = ops.max(ops.reshape(matches, [heads!, questions!, n!, passages!, m!]), 4);
+  // [Q, n]
+  const share = ops.divide(questionMask, ops.sum(questionMask, [1], { keep: true }));
   return ops.sum(ops.multiply(best, ops.reshape(share, [1, questions!, n!, 1])), [2]);
 }
 

@@ -1,8 +1,8 @@
 /**
  * The parameters of the loss graph, and which of them training changes.
  *
- * The learned scalars belong to the loss, not to T5: the head weights w (ReAtt, section 2.2) and the
- * log scale s of retrieval scores, an addition of this project.
+ * The learned scalars belong to the loss, not to T5: the head weights w (ReAtt, section 2.2) and
+ * the log scale s of retrieval scores, an addition of this project.
  */
 
 import type { ModelConfig } from "../../model/config.ts";
@@ -19,7 +19,7 @@ export interface TrainedParameters<T> {
   readonly logScale: T;
 }
 
-/** Names of the learned scalars, also in checkpoint files. Model parameters keep their own names. */
+/** Names of the learned scalars, in code and in checkpoint files. */
 export const HEAD_WEIGHTS = "head_weights";
 export const LOG_SCALE = "log_scale";
 

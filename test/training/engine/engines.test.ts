@@ -1,4 +1,4 @@
-/** Both engines have the same losses and gradients at each step, and the same parameters after some. */
+/** Both engines have the same losses at each step, and the same parameters after some. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -16,7 +16,7 @@ import { randomExamples, trainedStates } from "../../support/training.ts";
 const STEPS = 5;
 const LOSS_TOLERANCE = 1e-4; // float32 sums in different orders, after up to 4 separate steps
 const MOMENT_TOLERANCE = 1e-3;
-const UPDATE_TOLERANCE = 0.05; // AdamW updates a value with a gradient of rounding errors as far as others
+const UPDATE_TOLERANCE = 0.05; // AdamW also updates values whose gradient is a rounding error
 const { tf } = await loadTensorFlow();
 
 interface Trained {

@@ -54,7 +54,7 @@ async function compute(
   };
 }
 
-test("a query encoder equal to the encoder has the same loss, and the gradients of both add up", async () => {
+test("with a query encoder equal to the encoder, the gradients of both add up", async () => {
   const whole = await compute(config, trainedStates(config));
   const apart = await compute(withCopy, copied());
   assertNear(

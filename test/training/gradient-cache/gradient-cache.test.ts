@@ -36,7 +36,7 @@ interface Computed {
   readonly gradients: ReadonlyMap<string, Float32Array>;
 }
 
-/** Computes `examples` once for each run. Gradients start at 0, or with `added` from the run before. */
+/** Computes `examples` once for each run. With `added`, gradients add to those before. */
 async function compute(
   open: (typeof BACKENDS)["onnxruntime"],
   {
@@ -63,7 +63,7 @@ async function compute(
   return computed;
 }
 
-/** For float32 sums in different orders. Measured: 3e-5 for `log_scale`, where large terms cancel. */
+/** For float32 sums in different orders. Measured: 3e-5 for `log_scale`, with large terms. */
 const TOLERANCE = 1e-4;
 
 const SETTINGS: Readonly<Record<string, Setting>> = {
@@ -105,7 +105,7 @@ const onOnnx = new Map<string, Computed>();
 
 for (const [engine, open] of Object.entries(BACKENDS)) {
   for (const [title, setting] of Object.entries(SETTINGS))
-    test(`${engine}: chunks give the gradients of the whole batch, with dropout: ${title}`, async () => {
+    test(`${engine}: chunks give the gradients of the batch: ${title}`, async () => {
       const sizes = [4, 1]; // with 4, the last chunk is smaller
       const runs = [QUESTIONS, ...sizes].map((chunkQuestions) => ({ chunkQuestions }));
       const [whole, ...chunked] = (await compute(open, setting, runs)) as [Computed, ...Computed[]];
@@ -146,7 +146,7 @@ for (const [engine, open] of Object.entries(BACKENDS)) {
     const { target } = attended!.losses.distillation!;
     const divergences = retrieval!.logProbabilities.map((row, question) => {
       const relevant = relevantOf(question);
-      if (relevant !== undefined) return -row[relevant]!; // the negative log likelihood of the relevant passage
+      if (relevant !== undefined) return -row[relevant]!; // its negative log likelihood
       return row.reduce(
         (sum, log, p) => sum + target[question]![p]! * (Math.log(target[question]![p]!) - log),
         0,

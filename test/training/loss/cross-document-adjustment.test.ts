@@ -21,7 +21,7 @@ const ownScores = tabulate([Q, K], ([q, k]) => at(scores, [q!, q! * K + k!]));
 const logScale = scalar(0.4);
 
 for (const inBatchNegatives of [true, false])
-  test(`KL(target || retrieval) ${inBatchNegatives ? "with" : "without"} in-batch negatives`, () => {
+  test(`KL(target || retrieval), in-batch negatives ${inBatchNegatives}`, () => {
     const counts = (q: number, p: number): boolean => inBatchNegatives || Math.floor(p / K) === q;
     const normaliserMask = tabulate([Q, Q * K], ([q, p]) => Number(counts(q!, p!)));
     const logNormaliser = inBatchLogNormaliser(ops, { scores, normaliserMask, logScale });

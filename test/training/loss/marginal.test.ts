@@ -9,7 +9,8 @@ import { drawn } from "../../support/draws.ts";
 import { type NaiveTensor, naiveOps as ops } from "../../support/naive-ops.ts";
 
 test("the marginal likelihood sums over candidates", () => {
-  const answers = { data: Float32Array.of(-1, -2, -300, -301), shape: [2, 2] }; // row 2 underflows in float32
+  // The likelihoods of the second row underflow in float32.
+  const answers = { data: Float32Array.of(-1, -2, -300, -301), shape: [2, 2] };
   const candidates = {
     data: Float32Array.of(...[0.25, 0.75, 0.5, 0.5].map(Math.log)),
     shape: [2, 2],

@@ -48,7 +48,8 @@ test("the score of a head averages the best match of each question token", () =>
 
 test("candidates have the scores of their passages, mixed by softmax(head weights / tau)", () => {
   const candidateRows = { data: Int32Array.of(2, 0, 0, 1), shape: [4] };
-  const headWeights = { data: Float32Array.of(0, Math.log(3) / 2), shape: [H] }; // shares 1/4 and 3/4
+  // At tau 0.5, the shares are 1/4 and 3/4.
+  const headWeights = { data: Float32Array.of(0, Math.log(3) / 2), shape: [H] };
   const expected = tabulate([Q, 4], ([q, p]) => {
     const u = candidateRows.data[p!]!;
     return 0.25 * at(expectedHeadScores, [0, q!, u]) + 0.75 * at(expectedHeadScores, [1, q!, u]);
