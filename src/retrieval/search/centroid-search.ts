@@ -22,7 +22,7 @@ import { CodeScorer } from "./code-scores.ts";
 import type { SearchEngine, SearchRequest } from "./engine.ts";
 import { rescore } from "./rescore.ts";
 
-export interface Pruning {
+export interface CentroidSearchOptions {
   /** Centroids whose lists a question token reads. */
   readonly nprobe: number;
   /** Passages that reach step 2, for each hit. */
@@ -38,7 +38,7 @@ const RESCORED_PER_HIT = 1.25;
 export async function openCentroidSearch(
   store: PassageStore,
   codebook: Codebook,
-  { nprobe, candidatesPerHit }: Pruning,
+  { nprobe, candidatesPerHit }: CentroidSearchOptions,
   threads: number | undefined,
 ): Promise<SearchEngine> {
   const matmul = await openMatMul(store.dimension, threads);

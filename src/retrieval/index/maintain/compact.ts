@@ -143,7 +143,7 @@ async function readShards(directories: readonly string[]): Promise<Source[]> {
       throw new InputError({
         where: directory,
         expected: `shard ${i + 1} of ${ordered.length}`,
-        got: shard ? `shard ${shard.index + 1} of ${shard.count}` : "an index that is no shard",
+        got: shard ? `shard ${shard.index + 1} of ${shard.count}` : "an index that is not a shard",
         remedy: "name every shard of one build, each once",
       });
     checkHeader(directory, ordered[0]!.manifest.header, manifest.header);

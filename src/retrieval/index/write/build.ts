@@ -270,15 +270,15 @@ function checkKeys(keys: readonly Float32Array[], passages: number, dimension: n
 const duplicate = (id: string, ordinal: number, earlier: number): InputError =>
   new InputError({
     where: `passage ${ordinal + 1}`,
-    expected: "an id of its own",
+    expected: "a unique id",
     got: `${JSON.stringify(id)}, the id of passage ${earlier + 1}`,
-    remedy: "give every passage another id",
+    remedy: "give every passage a unique id",
   });
 
 const compressedShard = (): InputError =>
   new InputError({
     where: "shard",
-    expected: "float32 keys, which one codebook can be learned from when the shards are merged",
+    expected: "float32 keys, from which the merge learns one codebook",
     got: "bits",
     remedy: "give the bits to the merge instead",
   });
@@ -288,5 +288,5 @@ const empty = (directory: string): InputError =>
     where: directory,
     expected: "passages to index",
     got: "none",
-    remedy: "see that the corpus is not empty",
+    remedy: "check that the corpus is not empty",
   });

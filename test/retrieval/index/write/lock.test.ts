@@ -1,6 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { lockDirectory } from "../../../../src/retrieval/index/write/lock.ts";
@@ -36,6 +40,26 @@ test("takes over from a process that is dead, and from a number that was used ag
   await using lock = await lockDirectory(directory.path);
   await lock.assertHeld();
   assert.equal(await readdir(directory.path), [own]);
+});
+
+test("takes over from a process that ended and that its parent did not wait for", async () => {
+  if (process.platform !== "linux") return;
+  await using directory = await temporary();
+  const own = await ownLockName(directory.path);
+  const parent = spawn("sh", ["-c", "sleep 0.2 & echo $!; exec sleep 60"]);
+  try {
+    const pid = String((await once(parent.stdout, "data"))[0]).trim();
+    const statOf = () => readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]!.split(" ");
+    const birth = statOf()[19]!;
+    while (statOf()[0] !== "Z") await sleep(20);
+    const zombie = own.replace(/\d+\.\d+\.lock$/, `${pid}.${birth}.lock`);
+    await writeFile(join(directory.path, zombie), "");
+    await using lock = await lockDirectory(directory.path);
+    await lock.assertHeld();
+    assert.equal(await readdir(directory.path), [own]);
+  } finally {
+    parent.kill();
+  }
 });
 
 test("trusts the heartbeat of another machine", async () => {
