@@ -40,7 +40,7 @@ import {
   temporary,
 } from "../support.ts";
 
-test("the nearest row is that of a naive loop", async () => {
+test("the nearest row equals that of a naive loop", async () => {
   for (const [size, count] of [
     [1, 256],
     [4, 1],
@@ -62,7 +62,7 @@ test("the nearest row is that of a naive loop", async () => {
   }
 });
 
-test("k-means finds heaps that lie apart", async () => {
+test("k-means finds separate clusters", async () => {
   const heaps = [0, 10, 20, 30];
   const sample = noise(400).map((value, i) => heaps[Math.floor(i / 100)]! + 0.01 * value);
   const centroids = [...(await kMeans(sample, 1, 4, undefined))].sort((a, b) => a - b);
@@ -70,8 +70,8 @@ test("k-means finds heaps that lie apart", async () => {
     assert.ok(Math.abs(centroids[i]! - heap) < 0.01, String(centroids));
 });
 
-test("a code names its centroid, its ratio and its residual; more bits are nearer", async () => {
-  // half of the keys lie near a few points, the others anywhere
+test("a code holds centroid, ratio and residual; more bits decrease the error", async () => {
+  // Half of the keys are near a few points, the others anywhere.
   const keys = noise(4000 * DIMENSION).map((value, i) =>
     (i / DIMENSION) % 8 < 4 ? 0.1 * value + Math.sign(value) : 2 * value,
   );
@@ -103,7 +103,7 @@ test("a code names its centroid, its ratio and its residual; more bits are neare
     assert.ok(errors[i]! < 0.6 * errors[i - 1]!, `squared errors ${errors}`);
 });
 
-test("lists give back what was listed, whatever the pieces", () =>
+test("decoded lists equal the input, whatever the pieces", () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(fc.nat(5), { minLength: 1, maxLength: 4 }), {
@@ -135,14 +135,14 @@ test("a list of distant ordinals takes several bytes each", () => {
   assert.equal(decodeLists([encodeList(ordinals)], [0]), ordinals);
 });
 
-test("lists of several segments count from where each segment begins", () => {
+test("lists of several segments count from the first ordinal of each", () => {
   const lists = [Uint32Array.of(0, 3), new Uint32Array(), Uint32Array.of(0, 200)].map(encodeList);
   assert.equal(decodeLists(lists, [0, 4, 1000]), Uint32Array.of(0, 3, 1000, 1200));
 });
 
-test("pruned search returns as many as asked, with the scores of exact search, and most of its passages", async () => {
+test("candidate search returns topK passages, most of exact search, with its scores", async () => {
   await using directory = await temporary();
-  // a word's keys differ from passage to passage, as those of a model do
+  // The keys of a word differ between passages, as those of a model do.
   let seed = 0;
   const encode = async (passages: readonly Passage[]) =>
     passages.map(({ text }) => {
@@ -174,7 +174,7 @@ test("pruned search returns as many as asked, with the scores of exact search, a
   }
 });
 
-test("a compressed build goes on after an interrupt, and ends with the same bytes", async () => {
+test("a compressed build resumes after an interruption and ends with the same bytes", async () => {
   const passages = makePassages(1200);
   await using whole = await temporary();
   await build(whole.path, passages, { bits: 2 });
@@ -210,7 +210,7 @@ test("an index of float32 keys and a compressed one replace each other", async (
   assert.equal(await readdir(join(directory.path, "codebooks")), []);
 });
 
-test("names the file that was damaged", async () => {
+test("names a damaged file", async () => {
   await using directory = await temporary();
   await build(directory.path, makePassages(300), { bits: 2 });
   const folders = [segmentPath(directory.path, "000001"), codebookPath(directory.path, "000001")];
@@ -232,7 +232,7 @@ test("names the file that was damaged", async () => {
     }
 });
 
-test("refuses an index whose codec it does not know, in one line", async () => {
+test("rejects an unknown codec in one line", async () => {
   await using directory = await temporary();
   await build(directory.path, makePassages(30), { bits: 2 });
   const manifest = await readManifest(directory.path);
@@ -246,7 +246,7 @@ test("refuses an index whose codec it does not know, in one line", async () => {
   );
 });
 
-test("refuses a number of bits that there is not", async () => {
+test("rejects an invalid number of bits", async () => {
   await using directory = await temporary();
   const error = await build(directory.path, makePassages(5), { bits: 3 as Bits }).catch(
     (error: unknown) => error,
@@ -260,7 +260,7 @@ test("refuses a number of bits that there is not", async () => {
   );
 });
 
-/** Key by key, part by part. */
+/** Decodes key by key and subspace by subspace. */
 function decodeNaively(codes: Uint8Array, codebook: Codebook, tokens: number): Float32Array {
   const keys = [];
   let at = 0;

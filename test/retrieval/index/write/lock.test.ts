@@ -12,7 +12,7 @@ import { rejects, temporary } from "../../support.ts";
 
 const TAKEN = /expected no other writer/;
 
-test("is held by one, and free afterwards", async () => {
+test("one writer holds the lock, and releases it", async () => {
   await using directory = await temporary();
   const lock = await lockDirectory(directory.path);
   await rejects(lockDirectory(directory.path), TAKEN);
@@ -23,7 +23,7 @@ test("is held by one, and free afterwards", async () => {
   await again[Symbol.asyncDispose]();
 });
 
-test("says when it was lost", async () => {
+test("reports a lost lock", async () => {
   await using directory = await temporary();
   await using lock = await lockDirectory(directory.path);
   const [name] = await readdir(directory.path);
@@ -31,10 +31,10 @@ test("says when it was lost", async () => {
   await rejects(lock.assertHeld(), TAKEN);
 });
 
-test("takes over from a process that is dead, and from a number that was used again", async () => {
+test("takes over from a dead process, also if its PID is in use again", async () => {
   await using directory = await temporary();
   const own = await ownLockName(directory.path);
-  const dead = own.replace(`.${process.pid}.`, ".4194305."); // above the greatest process number of Linux
+  const dead = own.replace(`.${process.pid}.`, ".4194305."); // above the greatest PID of Linux
   const reborn = own.replace(/\d+\.lock$/, "1.lock");
   for (const name of [dead, reborn]) await writeFile(join(directory.path, name), "");
   await using lock = await lockDirectory(directory.path);
@@ -42,7 +42,7 @@ test("takes over from a process that is dead, and from a number that was used ag
   assert.equal(await readdir(directory.path), [own]);
 });
 
-test("takes over from a process that ended and that its parent did not wait for", async () => {
+test("takes over from a zombie process", async () => {
   if (process.platform !== "linux") return;
   await using directory = await temporary();
   const own = await ownLockName(directory.path);
