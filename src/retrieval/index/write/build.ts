@@ -19,7 +19,7 @@ import { openSegment, type Segment } from "../format/segment.ts";
 import { writing } from "../format/storage.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
 import { type BuildPlan, openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
-import { type IndexState, runTransaction, stageName } from "./transaction.ts";
+import { type IndexState, replaceIndex, stageName } from "./transaction.ts";
 
 /**
  * Passages that are encoded and made durable together: some seconds of work, about 20 MB of keys.
@@ -56,10 +56,10 @@ export interface BuildProgress {
   /**
    * - `resumed`: an interrupted build left `passages` encoded passages (once, at the start)
    * - `diverged`: only the first `passages` of these equal the corpus; the build continues from
-   * there
+   *   there
    * - `reused`, `encoded`: `passages` are done; an interrupted window is encoded again
    * - `compressed`: `passages` are compressed, including those of an interrupted build; 0 while a
-   * codebook is learned
+   *   codebook is learned
    * - `finished`: the new index has replaced the old one
    */
   readonly event: "resumed" | "diverged" | "reused" | "encoded" | "compressed" | "finished";
@@ -85,17 +85,13 @@ export async function buildIndex(
   const { directory, header, bits, shard } = options;
   if (bits !== undefined) checkBits(bits, header.dimension);
   if (bits !== undefined && shard) throw compressedShard();
-  const { segments } = await runTransaction(
-    directory,
-    { replaceDamaged: true },
-    async (_, name) => {
-      const written = bits === undefined ? name : stageName(name);
-      const segment = await writeSegment(segmentPath(directory, written), passages, options);
-      if (bits === undefined)
-        return { header, codec: { name: "float32" }, shard, segments: [segment] };
-      return { shard, ...(await compressWhole(segment, name, bits, options)) };
-    },
-  );
+  const { segments } = await replaceIndex(directory, async (name) => {
+    const written = bits === undefined ? name : stageName(name);
+    const segment = await writeSegment(segmentPath(directory, written), passages, options);
+    if (bits === undefined)
+      return { header, codec: { name: "float32" }, shard, segments: [segment] };
+    return { shard, ...(await compressWhole(segment, name, bits, options)) };
+  });
   const { passages: count, tokens } = segments[0]!;
   options.onProgress?.({ event: "finished", passages: count, tokens });
 }
