@@ -52,7 +52,7 @@ export async function openCentroidSearch(
     const scores = { data: centroidProducts, questionTokens: question.length / store.dimension };
     const candidates = await findCandidates(store, scores, nprobe, candidatesPerHit * hits, search);
     const scorer = idle.pop() ?? new CodeScorer(codebook);
-    scorer.ask(question, centroidProducts);
+    scorer.setQuestion(question, centroidProducts);
     const best = await bestOf(store, candidates, Math.ceil(RESCORED_PER_HIT * hits), scorer);
     idle.push(scorer);
     return rescore(store, matmul, question, best, search.topK);

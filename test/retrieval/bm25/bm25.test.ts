@@ -28,7 +28,8 @@ test("an example worked by hand", async () => {
   assert.is(bm25.size, 3);
   const idfCat = Math.log(1 + 2.5 / 1.5);
   const idfDog = Math.log(1 + 1.5 / 2.5);
-  // Norms 0.9 * (0.6 + 0.4 * |p| / avgdl): 0.9 * (0.6 + 0.45) = 0.945 and 0.9 * (0.6 + 0.15) = 0.675.
+  // Norms 0.9 * (0.6 + 0.4 * |p| / avgdl):
+  // 0.9 * (0.6 + 0.45) = 0.945 and 0.9 * (0.6 + 0.15) = 0.675.
   const hits = bm25.search("Dogs of the cat", 10);
   assert.equal(
     hits.map(({ id }) => id),

@@ -84,7 +84,8 @@ function faissTests(): void {
 
   test("reports progress and stops on a signal", async () => {
     await using directory = await temporary();
-    await build(directory.path, makePassages(6000, 1, 5000), { encode: encodeVaried }); // three pieces
+    const passages = makePassages(6000, 1, 5000); // three pieces
+    await build(directory.path, passages, { encode: encodeVaried });
     const progress: FillProgress[] = [];
     const stop = new AbortController();
     const factory = { factory: "IVF16,Flat" };

@@ -35,7 +35,7 @@ for (const bits of [1, 2, 8] as const)
     // products of the last question must not count.
     for (const tokens of [5, 20, 33, 1]) {
       const question = noise(tokens * DIMENSION, tokens);
-      scorer.ask(question, centroidProducts(question, codebook));
+      scorer.setQuestion(question, centroidProducts(question, codebook));
       for (let p = 0; p < 100; p++) {
         const passage = codes.subarray(starts[30 * p], starts[30 * p + 1 + (p % 30)]);
         const exact = scoreOf(question, decodeKeys(passage, codebook));
@@ -58,7 +58,7 @@ test("scores longer passages than before and products of all sizes without overf
   const scorer = new CodeScorer(codebook);
   for (const size of [1e-6, 1, 1e6]) {
     const question = noise(3 * DIMENSION, 7).map((value) => value * size);
-    scorer.ask(question, centroidProducts(question, codebook));
+    scorer.setQuestion(question, centroidProducts(question, codebook));
     const many = new Uint8Array(50 * codes.length); // more than a page of memory
     for (let copy = 0; copy < 50; copy++) many.set(codes, copy * codes.length);
     const exact = scoreOf(question, decoded);

@@ -19,8 +19,8 @@ export interface Segment extends AsyncDisposable {
   readonly record: SegmentRecord;
   isAlive(ordinal: number): boolean;
   /**
-   * The first token of each of `count` passages from `first`, and the end of the last: [count +
-   * 1].
+   * The first token of each of `count` passages from `first`, and the end of the last:
+   * [count + 1].
    */
   tokenStarts(first: number, count: number): Awaitable<number[]>;
   /** The encoded keys of `count` passages from `first`. */

@@ -130,7 +130,8 @@ test("learns a damaged codebook again and keeps its codes, since it is the same"
 
 test("keeps the codes before a flipped bit", async () => {
   await using directory = await copyOf(interrupted);
-  await damage(join(segmentPath(directory.path, "000001"), "codes.bin"), 0.9, false); // in the second piece
+  const codes = join(segmentPath(directory.path, "000001"), "codes.bin");
+  await damage(codes, 0.9, false); // in the second piece
   assert.equal(await compressedPassages(buildCorpus(directory.path)), STEPS.slice(2));
   await sameIndex(directory.path, whole);
 });
