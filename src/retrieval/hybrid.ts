@@ -9,6 +9,7 @@
  */
 
 import { InputError } from "../io/errors.ts";
+import { mean } from "../math/mean.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { byScore } from "./scoring/top-k.ts";
 import type { SearchHit, SearchOptions, TokenIndex } from "./search/token-index.ts";
@@ -157,15 +158,11 @@ export function tuneLambda<Q extends QuestionUnion>(
       remedy,
     });
   }
+  const meanMeasure = (lambda: number) =>
+    mean(questions.map((question) => measure(combineScores(question.union, lambda), question)));
   const tried = [...lambdas]
     .sort((a, b) => a - b)
-    .map((lambda) => {
-      const sum = questions.reduce(
-        (total, q) => total + measure(combineScores(q.union, lambda), q),
-        0,
-      );
-      return { lambda, value: sum / questions.length };
-    });
+    .map((lambda) => ({ lambda, value: meanMeasure(lambda) }));
   const value = Math.max(...tried.map((trial) => trial.value));
   const best = tried.filter((trial) => trial.value === value);
   return { ...best[best.length >> 1]!, tried };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import type { Test } from "uvu";
 import * as assert from "uvu/assert";
+import { mean } from "../../src/math/mean.ts";
 import type { Bits } from "../../src/retrieval/codec/codec.ts";
 import { rotate } from "../../src/retrieval/codec/opq-rotation.ts";
 import { readCodec } from "../../src/retrieval/index/format/codebook-file.ts";
@@ -129,8 +130,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
         const hits = await index.search(encodeText(text), { topK: 10 });
         shares.push(hits.filter(({ ordinal }) => best.has(ordinal)).length / 10);
       }
-      const mean = shares.reduce((sum, share) => sum + share) / shares.length;
-      assert.ok(mean >= recall, `found ${mean}: ${shares}`);
+      assert.ok(mean(shares) >= recall, `found ${mean(shares)}: ${shares}`);
     });
 
   suite(name("returns every passage if topK is larger than the index"), async () => {
