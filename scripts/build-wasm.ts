@@ -1,5 +1,6 @@
 /**
- * Compiles assembly/code-scores.ts to src/retrieval/search/code-scores.wasm.ts, which is committed: neither an installation nor a build needs the compiler.
+ * Compiles assembly/code-scores.ts to src/retrieval/search/code-scores.wasm.ts. The result is
+ * committed, so neither installation nor build needs the compiler.
  *
  *     npm run build:wasm
  */
@@ -32,7 +33,9 @@ export async function compileKernel(): Promise<string> {
     },
   });
   if (error || !module) throw new Error(`${error?.message}\n${stderr}`);
-  return `/** assembly/code-scores.ts, compiled by \`npm run build:wasm\`. */\nexport const CODE_SCORES: string =\n  "${Buffer.from(module).toString("base64")}";\n`;
+  const base64 = Buffer.from(module).toString("base64");
+  const header = "/** assembly/code-scores.ts, compiled by `npm run build:wasm`. */";
+  return `${header}\nexport const CODE_SCORES: string =\n  "${base64}";\n`;
 }
 
 export const COMPILED: URL = new URL(

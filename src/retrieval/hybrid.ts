@@ -9,6 +9,7 @@
  */
 
 import { InputError } from "../io/errors.ts";
+import { mean } from "../math/mean.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { byScore } from "./scoring/top-k.ts";
 import type { SearchHit, SearchOptions, TokenIndex } from "./search/token-index.ts";
@@ -17,7 +18,7 @@ import type { SearchHit, SearchOptions, TokenIndex } from "./search/token-index.
 export const MIN_CANDIDATES = 100;
 
 /** A question in both forms. */
-export interface Question {
+export interface EncodedQuestion {
   readonly text: string;
   /** [tokens, dimension] */
   readonly vectors: Float32Array;
@@ -55,7 +56,7 @@ export interface HybridScores {
 export async function hybridSearch(
   index: TokenIndex,
   { lambda, lexical: given, k1, b }: HybridOptions,
-  questions: readonly Question[],
+  questions: readonly EncodedQuestion[],
   options: SearchOptions,
 ): Promise<SearchHit[][]> {
   checkLambda(lambda);
@@ -81,7 +82,7 @@ export async function hybridSearch(
 export async function hybridScores(
   index: Pick<TokenIndex, "score">,
   lexicalIndex: LexicalIndex,
-  { text, vectors }: Question,
+  { text, vectors }: EncodedQuestion,
   {
     lexical,
     dense,
@@ -129,7 +130,7 @@ export interface TunedLambda {
 }
 
 /** A question with the passages to rank, from `hybridScores`. */
-interface Candidates {
+interface QuestionUnion {
   readonly union: readonly HybridScores[];
 }
 
@@ -143,7 +144,7 @@ interface Candidates {
  *
  * @throws {InputError} if there are no questions
  */
-export function tuneLambda<Q extends Candidates>(
+export function tuneLambda<Q extends QuestionUnion>(
   questions: readonly Q[],
   measure: (ranking: readonly SearchHit[], question: Q) => number,
   lambdas: readonly number[] = defaultLambdas(questions),
@@ -157,21 +158,17 @@ export function tuneLambda<Q extends Candidates>(
       remedy,
     });
   }
+  const meanMeasure = (lambda: number) =>
+    mean(questions.map((question) => measure(combineScores(question.union, lambda), question)));
   const tried = [...lambdas]
     .sort((a, b) => a - b)
-    .map((lambda) => {
-      const sum = questions.reduce(
-        (total, q) => total + measure(combineScores(q.union, lambda), q),
-        0,
-      );
-      return { lambda, value: sum / questions.length };
-    });
+    .map((lambda) => ({ lambda, value: meanMeasure(lambda) }));
   const value = Math.max(...tried.map((trial) => trial.value));
   const best = tried.filter((trial) => trial.value === value);
   return { ...best[best.length >> 1]!, tried };
 }
 
-function defaultLambdas(questions: readonly Candidates[]): number[] {
+function defaultLambdas(questions: readonly QuestionUnion[]): number[] {
   const spread = (score: (passage: HybridScores) => number): number =>
     questions.reduce((sum, { union }) => sum + range(union.map(score)), 0);
   const lexical = spread((passage) => passage.lexical);

@@ -11,7 +11,7 @@ import { openSnapshot, type Snapshot } from "./index/format/snapshot.ts";
 import { openStore, type PassageStore } from "./index/format/store.ts";
 import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
 import type { ScoredPassage } from "./scoring/top-k.ts";
-import { openCentroidSearch, type Pruning } from "./search/centroid-search.ts";
+import { type CentroidSearchOptions, openCentroidSearch } from "./search/centroid-search.ts";
 import { rotatingEngine, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
 import { openPassageScorer } from "./search/passage-scorer.ts";
@@ -55,7 +55,7 @@ export type Engine =
 /** `exact` scores all passages. The others score candidates; `balanced` scores more than `fast`. */
 export type PresetName = "fast" | "balanced" | "exact";
 
-const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
+const PRESETS: Record<Exclude<PresetName, "exact">, CentroidSearchOptions> = {
   fast: { nprobe: 32, candidatesPerHit: 32 },
   balanced: { nprobe: 64, candidatesPerHit: 96 },
 };
@@ -169,7 +169,7 @@ function checkModel(directory: string, header: IndexHeader, fingerprint: string)
     where: directory,
     expected: `an index of the model ${fingerprint}`,
     got: `one of the model ${header.fingerprint}`,
-    remedy: "ask with the model that made the index, or build the index again with this one",
+    remedy: "use the model that made the index, or build the index again with this one",
   });
 }
 

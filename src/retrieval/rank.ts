@@ -1,7 +1,7 @@
 /** Ranks passages or documents for questions, by the retrieval score or by hybrid search. */
 
 import { type RankPassages, rankDocuments } from "./documents.ts";
-import { type HybridOptions, hybridSearch, type Question } from "./hybrid.ts";
+import { type EncodedQuestion, type HybridOptions, hybridSearch } from "./hybrid.ts";
 import {
   checkTopK,
   type SearchHit,
@@ -29,11 +29,11 @@ export interface RankOptions extends SearchOptions {
  */
 export async function rank(
   index: TokenIndex,
-  questions: readonly Question[],
+  questions: readonly EncodedQuestion[],
   { topK, granularity = "passage", hybrid, ...search }: RankOptions,
 ): Promise<SearchHit[][]> {
   checkTopK(topK);
-  const rankPassages: RankPassages<Question> = (asked, count) => {
+  const rankPassages: RankPassages<EncodedQuestion> = (asked, count) => {
     const options = { ...search, topK: count };
     if (hybrid) return hybridSearch(index, hybrid, asked, options);
     return index.searchBatch(

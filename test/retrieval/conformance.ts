@@ -1,9 +1,10 @@
-/** What every search engine must do, whatever its first pass is. */
+/** Tests that every search engine must pass. */
 
 import { join } from "node:path";
 import * as fc from "fast-check";
 import type { Test } from "uvu";
 import * as assert from "uvu/assert";
+import { mean } from "../../src/math/mean.ts";
 import type { Bits } from "../../src/retrieval/codec/codec.ts";
 import { rotate } from "../../src/retrieval/codec/opq-rotation.ts";
 import { readCodec } from "../../src/retrieval/index/format/codebook-file.ts";
@@ -32,14 +33,17 @@ const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11 w12 w13", "unknown words 
   encodeText,
 );
 
-/** A way to keep keys and to search them. */
+/** A codec and an engine. */
 export interface Variant {
   readonly name: string;
-  /** Of a compressed index. */
+  /** Bits of a compressed index. */
   readonly bits?: Bits;
-  /** The share of the best passages that an approximate search finds at least. Without it, search is exact. */
+  /**
+   * The least share of the best passages that an approximate search finds. Undefined for exact
+   * search.
+   */
   readonly recall?: number;
-  /** Opens an index to be searched so. */
+  /** Opens an index for search with the engine. */
   readonly open: (directory: string, options?: OpenOptions) => Promise<TokenIndex>;
 }
 
@@ -51,10 +55,10 @@ export const opening =
 export function conformance(suite: Test, { name: variant, bits, recall, open }: Variant): void {
   const name = (what: string) => `${variant}: ${what}`;
   const exact = recall === undefined;
-  // Equal keys show the order of equal scores. Approximate indexes are made for keys that differ.
+  // Equal keys test the order of equal scores. Approximate engines need keys that differ.
   const options = { bits, encode: exact ? encode : encodeVaried };
 
-  /** `all`: every passage that may be found, best first. */
+  /** `all` holds every passage that the search may return, best first. */
   const conforms = (hits: readonly NaiveHit[], all: readonly NaiveHit[], topK: number) => {
     if (exact) return same(hits, all.slice(0, topK));
     assert.is(hits.length, Math.min(topK, all.length));
@@ -126,11 +130,10 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
         const hits = await index.search(encodeText(text), { topK: 10 });
         shares.push(hits.filter(({ ordinal }) => best.has(ordinal)).length / 10);
       }
-      const mean = shares.reduce((sum, share) => sum + share) / shares.length;
-      assert.ok(mean >= recall, `found ${mean}: ${shares}`);
+      assert.ok(mean(shares) >= recall, `found ${mean(shares)}: ${shares}`);
     });
 
-  suite(name("returns every passage where more are asked for than there are"), async () => {
+  suite(name("returns every passage if topK is larger than the index"), async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(100), options);
     await using index = await open(directory.path);
@@ -152,7 +155,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     conforms(await index.search(QUESTIONS[0]!, { topK: 3 }), expected, 3);
   });
 
-  suite(name("gives many questions at once what it gives one by one"), async () => {
+  suite(name("a batch of questions gives the results of single questions"), async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(800), options);
     await using index = await open(directory.path);
@@ -166,7 +169,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
   });
 
   if (exact)
-    suite(name("gives the same in any memory, and when opened again"), async () => {
+    suite(name("results do not depend on the memory limit"), async () => {
       await using directory = await temporary();
       await build(directory.path, makePassages(3000), options); // some 19,500 tokens: two pieces
       const results = [];
@@ -177,7 +180,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
       for (const result of results) assert.equal(result, results[0]);
     });
 
-  suite(name("finds the best of what a filter leaves, as many as are wanted"), async () => {
+  suite(name("finds the topK best passages that a filter accepts"), async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(900), options);
     await using index = await open(directory.path);
@@ -192,38 +195,36 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
           conforms(await index.search(question, { topK, filter: accept }), expected, topK);
       }
       const byId = all.filter(({ ordinal }) => ids.has(`p${ordinal}`));
-      same(await index.search(question, { topK: 6, filter: ids }), byId); // few: all are scored
+      // so few that all are scored
+      same(await index.search(question, { topK: 6, filter: ids }), byId);
       assert.equal(await index.search(question, { topK: 6, filter: () => false }), []);
     }
   });
 
-  suite(
-    name("finds the best documents, each by its best passage, as many as are wanted"),
-    async () => {
-      await using directory = await temporary();
-      const title = (ordinal: number) => (ordinal % 4 ? "large" : `small ${ordinal % 100}`);
-      const passages = makePassages(900).map((passage, i) => ({ ...passage, title: title(i) }));
-      await build(directory.path, passages, options);
-      await using index = await open(directory.path);
-      const naive = await openNaive(directory.path);
-      for (const filter of [undefined, (ordinal: number) => ordinal % 3 === 1])
-        for (const topK of [3, 40]) {
-          const questions = QUESTIONS.map((vectors) => ({ text: "", vectors }));
-          const found = await rank(index, questions, { topK, granularity: "document", filter });
-          for (const [i, hits] of found.entries()) {
-            const all = naive(QUESTIONS[i]!).filter(({ ordinal }) => filter?.(ordinal) ?? true);
-            const titles = all.map(({ ordinal }) => title(ordinal));
-            const documents = all.filter((_, rank) => titles.indexOf(titles[rank]!) === rank);
-            if (exact) same(hits, documents.slice(0, topK));
-            else conforms(hits, all, Math.min(topK, documents.length));
-            assert.is(new Set(hits.map(({ ordinal }) => title(ordinal))).size, hits.length);
-          }
+  suite(name("finds the topK best documents by their best passages"), async () => {
+    await using directory = await temporary();
+    const title = (ordinal: number) => (ordinal % 4 ? "large" : `small ${ordinal % 100}`);
+    const passages = makePassages(900).map((passage, i) => ({ ...passage, title: title(i) }));
+    await build(directory.path, passages, options);
+    await using index = await open(directory.path);
+    const naive = await openNaive(directory.path);
+    for (const filter of [undefined, (ordinal: number) => ordinal % 3 === 1])
+      for (const topK of [3, 40]) {
+        const questions = QUESTIONS.map((vectors) => ({ text: "", vectors }));
+        const found = await rank(index, questions, { topK, granularity: "document", filter });
+        for (const [i, hits] of found.entries()) {
+          const all = naive(QUESTIONS[i]!).filter(({ ordinal }) => filter?.(ordinal) ?? true);
+          const titles = all.map(({ ordinal }) => title(ordinal));
+          const documents = all.filter((_, rank) => titles.indexOf(titles[rank]!) === rank);
+          if (exact) same(hits, documents.slice(0, topK));
+          else conforms(hits, all, Math.min(topK, documents.length));
+          assert.is(new Set(hits.map(({ ordinal }) => title(ordinal))).size, hits.length);
         }
-    },
-  );
+      }
+  });
 
   suite(
-    name("finds what was added and not what was deleted; an open index stays as it was"),
+    name("finds added passages and not deleted ones; an open index keeps its generation"),
     async () => {
       await using directory = await temporary();
       await build(directory.path, makePassages(900), options);
@@ -252,7 +253,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     },
   );
 
-  suite(name("finds nothing where nothing is left"), async () => {
+  suite(name("finds nothing in an index without passages"), async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(100), options);
     await deletePassages(
@@ -263,7 +264,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     assert.equal(await index.search(QUESTIONS[0]!, { topK: 5 }), []);
   });
 
-  suite(name("stops when it is told to"), async () => {
+  suite(name("stops on a signal"), async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(100), options);
     await using index = await open(directory.path);
@@ -272,22 +273,19 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     assert.is((await index.search(QUESTIONS[0]!, { topK: 1 })).length, 1);
   });
 
-  suite(
-    name("refuses a number of passages that is none, and an index that is not there"),
-    async () => {
-      await using directory = await temporary();
-      await build(directory.path, makePassages(100), options);
-      await using index = await open(directory.path);
-      await rejects(
-        index.search(QUESTIONS[0]!, { topK: 0 }),
-        /^topK: expected a whole number from 1 on, got 0/,
-      );
-      await rejects(open(join(directory.path, "none")), /expected an index, got no index\.json/);
-    },
-  );
+  suite(name("rejects an invalid topK and a missing index"), async () => {
+    await using directory = await temporary();
+    await build(directory.path, makePassages(100), options);
+    await using index = await open(directory.path);
+    await rejects(
+      index.search(QUESTIONS[0]!, { topK: 0 }),
+      /^topK: expected a whole number from 1 on, got 0/,
+    );
+    await rejects(open(join(directory.path, "none")), /expected an index, got no index\.json/);
+  });
 }
 
-/** Codes take whole bytes: `multiple` is what the dimension must be a multiple of. */
+/** Codes take whole bytes, so the dimension must be a multiple of `multiple`. */
 const randomCase = (multiple: number) =>
   fc.integer({ min: 1, max: multiple === 1 ? 9 : 2 }).chain((factor) => {
     const dimension = factor * multiple;
@@ -305,7 +303,7 @@ const randomCase = (multiple: number) =>
     });
   });
 
-/** Ranks all passages by loops over the keys as the index has them, deleted ones too. */
+/** Ranks all passages, deleted ones included, by loops over the keys of the index. */
 async function openNaive(directory: string): Promise<(question: Float32Array) => NaiveHit[]> {
   const manifest = await readManifest(directory);
   const { dimension } = manifest.header;
@@ -332,7 +330,7 @@ function same(hits: readonly NaiveHit[], expected: readonly NaiveHit[]): void {
   );
 }
 
-/** The loop sums in another order: equal up to the rounding of float64. */
+/** The loop sums in another order, so scores are equal up to the rounding of float64. */
 function closeTo(score: number, expected: number): void {
   assert.ok(
     Math.abs(score - expected) <= 1e-12 * (1 + Math.abs(expected)),

@@ -65,12 +65,13 @@ test("ranks every passage once, by the formula, equal scores in the order of the
   );
 });
 
-/** 1 where the relevant passage is first. */
+/** 1 if the relevant passage is first. */
 const hit = (ranking: readonly SearchHit[], { relevant }: { relevant: string }) =>
   ranking[0]?.id === relevant ? 1 : 0;
 
 test("finds the lambda that ranks a development set best", () => {
-  // The first question needs 10 + lambda < 8 + 4 lambda, lambda > 2/3; the second 9 + lambda > 5 + 2 lambda, lambda < 4.
+  // The first question needs 10 + lambda < 8 + 4 lambda, so lambda > 2/3. The second needs 9 +
+  // lambda > 5 + 2 lambda, so lambda < 4.
   const questions = [
     { union: union({ x: [10, 1], y: [8, 4] }), relevant: "y" },
     { union: union({ x: [9, 1], y: [5, 2] }), relevant: "x" },
@@ -85,7 +86,7 @@ test("finds the lambda that ranks a development set best", () => {
     { lambda: 3, value: 1 },
     { lambda: 5, value: 0.5 },
   ]);
-  // Spreads 2 + 4 and 3 + 1: the unit is 6 / 4, which is itself between the two bounds.
+  // The spreads are 2 + 4 and 3 + 1, so the unit is 6 / 4, which is between the two bounds.
   const tuned = tuneLambda(questions, hit);
   assert.is(tuned.value, 1);
   assert.ok(tuned.lambda > 2 / 3 && tuned.lambda < 4);
@@ -93,7 +94,7 @@ test("finds the lambda that ranks a development set best", () => {
   assert.ok(tuned.tried.some((trial) => trial.lambda === 1.5));
 });
 
-test("the scale of the dense scores does not matter to what is found", () => {
+test("the scale of the dense scores does not change the result", () => {
   const questions = (scale: number) => [
     { union: union({ x: [10, 1 * scale], y: [8, 4 * scale] }), relevant: "y" },
   ];
@@ -102,7 +103,7 @@ test("the scale of the dense scores does not matter to what is found", () => {
   assert.is(tuneLambda([{ union: [], relevant: "" }], hit).value, 0);
 });
 
-test("without labelled questions there is nothing to tune", () => {
+test("rejects a development set without questions", () => {
   assert.throws(
     () => tuneLambda([], hit),
     (error: Error) => error instanceof InputError,

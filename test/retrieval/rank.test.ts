@@ -1,4 +1,4 @@
-/** Passages and documents, by one score or two, against loops over all passages. */
+/** Compares rankings of passages and documents, dense and hybrid, with loops over all passages. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -26,7 +26,10 @@ const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11"].map((text) => ({
   vectors: encodeText(text),
 }));
 
-/** Half of the passages are one document, others are of three or four passages or, without a title, by themselves. */
+/**
+ * Half of the passages belong to one document. The others belong to documents of three or four
+ * passages or have no title.
+ */
 const PASSAGES: Passage[] = makePassages(500).map((passage, i) => ({
   ...passage,
   title: i % 2 ? "w1 large" : i % 3 ? `w${i % 130}` : "",
@@ -57,7 +60,7 @@ const NAIVE = new Map(
   }),
 );
 
-/** Every passage that is accepted, by the score of the model. */
+/** Every accepted passage by its dense score. */
 function naiveDense(text: string, accept: (passage: Ranked) => boolean): Ranked[] {
   const { dense } = NAIVE.get(text)!;
   return best(
@@ -140,14 +143,14 @@ for (const { name, filter, accept } of FILTERS)
       }
   });
 
-/** How many passages are asked for: 2 topK, and twice as many until they have `topK` documents or are all. */
+/** The number of passages requested: 2 topK, doubled until they belong to `topK` documents. */
 function depthOf(naive: (depth: number) => readonly Ranked[], topK: number): number {
   for (let depth = 2 * topK; depth < ALIVE.length; depth *= 2)
     if (naiveDocuments(naive(depth).slice(0, depth)).length >= topK) return depth;
   return ALIVE.length;
 }
 
-test("a document of thousands of passages does not hide the others, and no more is asked for than there is", async () => {
+test("a document of thousands of passages does not hide the others", async () => {
   await using directory = await temporary();
   const passages = Array.from({ length: 3000 }, (_, i) => ({
     id: `p${i}`,
@@ -212,7 +215,7 @@ test("hybrid search builds the lexical index of an open index once for each k1 a
   assert.not.equal(other, first);
 });
 
-test("nothing to find, and what is refused", async () => {
+test("empty results and rejected options", async () => {
   await using directory = await temporary();
   await build(directory.path, PASSAGES.slice(0, 20));
   await using index = await openIndex(directory.path);
@@ -249,7 +252,7 @@ test("nothing to find, and what is refused", async () => {
 });
 
 for (const bits of [undefined, 4] as const)
-  test(`scores of named passages are those of a search, ${bits ? `${bits} bits` : "float32"}`, async () => {
+  test(`scores of given passages equal those of a search, ${bits ? `${bits} bits` : "float32"}`, async () => {
     await using directory = await temporary();
     await build(directory.path, PASSAGES, { encode: encodeVaried, bits });
     await using index = await openIndex(directory.path, { preset: "exact" });

@@ -1,4 +1,4 @@
-/** A tiny world for the tests of the index: passages, an encoder of words, and a search that is nothing but loops. */
+/** Passages, an encoder of words and a search by loops, for the tests of the index. */
 
 import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -22,7 +22,10 @@ export const header: IndexHeader = {
   prompts: { passage: "{text}" },
 };
 
-/** A vector for each word: small integers, whose products are exact in float32, so that equal scores are equal. */
+/**
+ * A vector of small integers for each word. Products are exact in float32, so equal scores are
+ * equal.
+ */
 export function encodeText(text: string): Float32Array {
   const words = text.split(" ");
   return Float32Array.from({ length: words.length * DIMENSION }, (_, i) => {
@@ -37,7 +40,7 @@ export function encodeText(text: string): Float32Array {
 export const encode = async (passages: readonly Passage[]): Promise<Float32Array[]> =>
   passages.map(({ text }) => encodeText(text));
 
-/** The same with an eighth at most added to each number, so that no two keys are equal. */
+/** As `encode`, with at most 1/8 added to each value, so that no two keys are equal. */
 export async function encodeVaried(passages: readonly Passage[]): Promise<Float32Array[]> {
   let state = 1;
   return passages.map(({ id, text }) => {
@@ -49,7 +52,9 @@ export async function encodeVaried(passages: readonly Passage[]): Promise<Float3
   });
 }
 
-/** `count` passages of 1 to 12 words out of 50 or as many as `vocabulary` says; the same for the same `seed`. */
+/**
+ * `count` passages of 1 to 12 words from a vocabulary of 50 or `vocabulary`; determined by `seed`.
+ */
 export function makePassages(count: number, seed = 1, vocabulary = 50): Passage[] {
   let state = seed;
   const random = (below: number) => {
@@ -62,7 +67,7 @@ export function makePassages(count: number, seed = 1, vocabulary = 50): Passage[
   });
 }
 
-/** Numbers without a pattern, the same at every run. */
+/** Pseudo-random numbers from -1 to 1, determined by `seed`. */
 export function noise(count: number, seed = 1): Float32Array {
   let state = seed;
   return Float32Array.from({ length: count }, () => {
@@ -76,7 +81,7 @@ export interface NaiveHit {
   readonly score: number;
 }
 
-/** Eq. 1 of the paper in loops, over all passages, in float64. */
+/** Eq. 1 of the paper by loops over all passages, in float64. */
 export function naiveSearch(
   question: Float32Array,
   passages: readonly Float32Array[],
@@ -100,7 +105,7 @@ export function naiveSearch(
   return scores.sort((a, b) => b.score - a.score || a.ordinal - b.ordinal).slice(0, topK);
 }
 
-/** A directory of its own, removed when the test is over. */
+/** A new directory that is removed after the test. */
 export async function temporary(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), "reatt-test-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
@@ -112,7 +117,7 @@ export const build = (
   options: Partial<BuildOptions> = {},
 ): Promise<void> => buildIndex(passages, { directory, header, encode, ...options });
 
-/** The same files with the same contents, but for the number of the generation. */
+/** Compares all files, except for the number of the generation. */
 export async function sameBytes(directory: string, expected: string): Promise<void> {
   const [a, b] = [await readManifest(directory), await readManifest(expected)];
   assert.equal({ ...a.segments[0], name: "" }, { ...b.segments[0], name: "" });
@@ -126,7 +131,7 @@ export async function sameBytes(directory: string, expected: string): Promise<vo
     assert.ok((await readFile(join(left, name))).equals(await readFile(join(right, name))), name);
 }
 
-/** Flips a bit of a file at a fraction of its length, or cuts it there. */
+/** Flips a bit of a file at a fraction of its length, or cuts the file there. */
 export async function damage(path: string, where: number, torn: boolean): Promise<void> {
   await using file = await open(path, "r+");
   const position = Math.floor(where * (await file.stat()).size);

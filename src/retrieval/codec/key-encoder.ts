@@ -115,8 +115,8 @@ export function columnsOf(
 }
 
 /**
- * The ratio of the length of each key to that of the decoded key, [n]. Both inputs are [n,
- * dimension].
+ * The ratio of the length of each key to that of the decoded key, [n]. Both inputs are
+ * [n, dimension].
  */
 export function lengthRatios(
   keys: Float32Array,

@@ -5,8 +5,8 @@ import { openNearestFinder } from "./nearest.ts";
 const ITERATIONS = 8;
 
 /**
- * Clusters the rows of `sample`, [n, size] with n >= count, and returns the centroids, [count,
- * size].
+ * Clusters the rows of `sample`, [n, size] with n >= count, and returns the centroids,
+ * [count, size].
  *
  * The initial centroids are rows at equal distances in the sample, so the result depends on the
  * sample alone. A centroid without members moves to another row.
@@ -19,16 +19,16 @@ export async function kMeans(
 ): Promise<Float32Array> {
   await using finder = await openNearestFinder(size);
   const rows = sample.length / size;
-  const spread = (c: number) =>
+  const evenlySpaced = (c: number) =>
     sample.subarray(Math.floor((c * rows) / count) * size).subarray(0, size);
   const centroids = new Float32Array(count * size);
-  for (let c = 0; c < count; c++) centroids.set(spread(c), c * size);
+  for (let c = 0; c < count; c++) centroids.set(evenlySpaced(c), c * size);
   for (let iteration = 0; iteration < ITERATIONS; iteration++) {
     signal?.throwIfAborted();
     const nearest = await finder.nearest(sample, centroids);
     const { sums, members } = sumMembers(sample, size, nearest, count);
     for (let c = 0; c < count; c++)
-      if (members[c] === 0) centroids.set(spread((c + iteration + 0.5) % count), c * size);
+      if (members[c] === 0) centroids.set(evenlySpaced((c + iteration + 0.5) % count), c * size);
       else
         for (let d = 0; d < size; d++) centroids[c * size + d] = sums[c * size + d]! / members[c]!;
   }

@@ -27,18 +27,18 @@ export function learnRotation(
   const excess = values.map((value) => Math.log(Math.max(value, least) / least));
   const largestFirst = values.map((_, axis) => axis).sort((a, b) => values[b]! - values[a]!);
   const starts = subquantiserStarts(dimension, subquantisers);
-  const dealt = Array.from({ length: subquantisers }, (): number[] => []);
+  const assigned = Array.from({ length: subquantisers }, (): number[] => []);
   const sums = new Float64Array(subquantisers);
   for (const axis of largestFirst) {
     let lightest = -1;
     for (let subspace = 0; subspace < subquantisers; subspace++) {
-      const hasRoom = dealt[subspace]!.length < starts[subspace + 1]! - starts[subspace]!;
+      const hasRoom = assigned[subspace]!.length < starts[subspace + 1]! - starts[subspace]!;
       if (hasRoom && (lightest < 0 || sums[subspace]! < sums[lightest]!)) lightest = subspace;
     }
-    dealt[lightest]!.push(axis);
+    assigned[lightest]!.push(axis);
     sums[lightest]! += excess[axis]!;
   }
-  return Float32Array.from(dealt.flat().flatMap((axis) => [...vectors[axis]!]));
+  return Float32Array.from(assigned.flat().flatMap((axis) => [...vectors[axis]!]));
 }
 
 /** Rotates rows, [n, dimension]. The product of two rotated vectors is that of the vectors. */

@@ -46,16 +46,14 @@ export async function trainCodebook(
   const residuals = subtractCentroids(sample, nearest, centroids, dimension);
   const { long, short } = subquantiserCounts(dimension, bits);
   const subquantisers = chooseSubquantisers(residuals, nearest, count, long, short);
-  const chosen = spread(nearest.length);
+  const chosen = evenlySpaced(nearest.length);
   const chosenResiduals = columnsOf(residuals, chosen, dimension, 0, dimension);
   const rotation = learnRotation(chosenResiduals, dimension, long);
   const rotated = rotate(chosenResiduals, rotation, dimension);
   const codewords = new Map<number, Float32Array>();
-  for (const width of new Set([long, short])) {
-    const rows = Array.from(chosen.keys()).filter(
-      (i) => subquantisers[nearest[chosen[i]!]!] === width,
-    );
-    codewords.set(width, await trainCodewords(rotated, rows, dimension, width, signal));
+  for (const m of new Set([long, short])) {
+    const rows = Array.from(chosen.keys()).filter((i) => subquantisers[nearest[chosen[i]!]!] === m);
+    codewords.set(m, await trainCodewords(rotated, rows, dimension, m, signal));
   }
   const codebook = {
     bits,
@@ -113,14 +111,14 @@ function chooseSubquantisers(
 }
 
 /** At most `TRAINING_ROWS` row numbers, at equal distances. */
-const spread = (count: number): number[] =>
+const evenlySpaced = (count: number): number[] =>
   Array.from({ length: Math.min(count, TRAINING_ROWS) }, (_, i) =>
     Math.floor((i * count) / Math.min(count, TRAINING_ROWS)),
   );
 
 /**
- * Learns the codewords of each subspace by k-means, from the given rows of `residuals`, [n,
- * dimension].
+ * Learns the codewords of each subspace by k-means, from the given rows of `residuals`,
+ * [n, dimension].
  */
 async function trainCodewords(
   residuals: Float32Array,

@@ -65,7 +65,7 @@ export async function openFaissFactorySearch(
 
 function createIndex(Index: Faiss["Index"], factory: string, dimension: number): FaissIndex {
   // An IDMap needs ids from the caller; faiss-node aborts the process without them.
-  if (factory.includes("IDMap")) throw unusable(factory, "IDMap, which needs numbers of its own");
+  if (factory.includes("IDMap")) throw unusable(factory, "IDMap, which needs ids from the caller");
   try {
     return Index.fromFactory(dimension, factory, INNER_PRODUCT);
   } catch (cause) {

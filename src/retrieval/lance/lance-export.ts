@@ -246,7 +246,7 @@ async function forgetOthers(table: Table, tag: string): Promise<void> {
 const changedMeanwhile = (uri: string): InputError =>
   new InputError({
     where: uri,
-    expected: "nobody else to write the table",
-    got: "other rows than those that were written",
-    remedy: "run it again, one at a time",
+    expected: "no other writer of the table",
+    got: "rows of another writer",
+    remedy: "run one export at a time",
   });

@@ -72,7 +72,7 @@ export function stateTag(segments: readonly SegmentRecord[]): string {
 export function lanceError(uri: string, expected: string, cause: unknown): InputError {
   const got = (cause as Error).message.split("\n")[0]!.replace(/, \/\S*\.rs:\d+:\d+.*/, "");
   return new InputError(
-    { where: uri, expected, got, remedy: "see that this is a place for such a table" },
+    { where: uri, expected, got, remedy: "check that the place can hold a table" },
     { cause },
   );
 }

@@ -22,7 +22,7 @@ import { CodeScorer } from "./code-scores.ts";
 import type { SearchEngine, SearchRequest } from "./engine.ts";
 import { rescore } from "./rescore.ts";
 
-export interface Pruning {
+export interface CentroidSearchOptions {
   /** Centroids whose lists a question token reads. */
   readonly nprobe: number;
   /** Passages that reach step 2, for each hit. */
@@ -38,7 +38,7 @@ const RESCORED_PER_HIT = 1.25;
 export async function openCentroidSearch(
   store: PassageStore,
   codebook: Codebook,
-  { nprobe, candidatesPerHit }: Pruning,
+  { nprobe, candidatesPerHit }: CentroidSearchOptions,
   threads: number | undefined,
 ): Promise<SearchEngine> {
   const matmul = await openMatMul(store.dimension, threads);
@@ -52,7 +52,7 @@ export async function openCentroidSearch(
     const scores = { data: centroidProducts, questionTokens: question.length / store.dimension };
     const candidates = await findCandidates(store, scores, nprobe, candidatesPerHit * hits, search);
     const scorer = idle.pop() ?? new CodeScorer(codebook);
-    scorer.ask(question, centroidProducts);
+    scorer.setQuestion(question, centroidProducts);
     const best = await bestOf(store, candidates, Math.ceil(RESCORED_PER_HIT * hits), scorer);
     idle.push(scorer);
     return rescore(store, matmul, question, best, search.topK);

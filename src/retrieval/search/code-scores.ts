@@ -91,7 +91,7 @@ export class CodeScorer {
    * Sets the question for the next scores. `centroidProducts` are its products with all centroids,
    * [question tokens, centroids].
    */
-  ask(question: Float32Array, centroidProducts: Float32Array): void {
+  setQuestion(question: Float32Array, centroidProducts: Float32Array): void {
     const { dimension, subquantisers, ratios } = this.#codebook;
     const tokens = question.length / dimension;
     const products = Array.from({ length: tokens }, (_, i) =>

@@ -18,7 +18,7 @@ export interface SearchEngine extends AsyncDisposable {
   search(questions: readonly Float32Array[], request: SearchRequest): Promise<ScoredPassage[][]>;
 }
 
-/** `engine`, searched with rotated questions. The keys of its store are rotated (opq-rotation.ts). */
+/** Rotates the questions of `engine`, whose store has rotated keys (opq-rotation.ts). */
 export const rotatingEngine = (engine: SearchEngine, rotation: Float32Array): SearchEngine => {
   const dimension = Math.sqrt(rotation.length);
   return {

@@ -19,16 +19,16 @@ import { float32Error, rescore } from "./rescore.ts";
 const GROUP_TOKENS = 256;
 
 /** A question of a group. */
-interface Asked {
+interface GroupedQuestion {
   readonly tokens: number;
   readonly best: TopK;
 }
 
 /** Questions that share one product with the keys. */
-interface Group {
+interface QuestionGroup {
   /** [tokens of all questions, dimension] */
   readonly queries: Float32Array;
-  readonly members: readonly Asked[];
+  readonly members: readonly GroupedQuestion[];
 }
 
 /**
@@ -69,7 +69,7 @@ function groupQuestions(
   questions: readonly Float32Array[],
   bests: readonly TopK[],
   dimension: number,
-): Group[] {
+): QuestionGroup[] {
   const groups: number[][] = [];
   let room = 0;
   for (const [i, { length }] of questions.entries()) {
@@ -89,8 +89,8 @@ function groupQuestions(
 
 interface Maxima extends AsyncDisposable {
   /**
-   * The maxima of the products of `queries` [n, dimension] with each tile of `keys` [tiles x
-   * TILE_TOKENS, dimension]: [n, tiles].
+   * The maxima of the products of `queries` [n, dimension] with each tile of `keys`
+   * [tiles x TILE_TOKENS, dimension]: [n, tiles].
    */
   compute(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
 }
@@ -123,12 +123,12 @@ async function openMaxima(dimension: number, threads: number | undefined): Promi
 }
 
 /**
- * Pushes the scores of the accepted passages of an aligned piece. `maxima` is [tokens of all
- * questions, tiles].
+ * Pushes the scores of the accepted passages of an aligned piece. `maxima` is
+ * [tokens of all questions, tiles].
  */
 function collect(
   maxima: Float32Array,
-  questions: readonly Asked[],
+  questions: readonly GroupedQuestion[],
   { ordinals, starts }: KeyPiece,
   accept: (ordinal: number) => boolean,
 ): void {
@@ -146,8 +146,8 @@ function collect(
 }
 
 /**
- * Adds to `sums[p]` the maximum of `values` from `offset + starts[p]` up to `offset + starts[p +
- * 1]`.
+ * Adds to `sums[p]` the maximum of `values` from `offset + starts[p]` to
+ * `offset + starts[p + 1]`.
  */
 function addMaxima(
   sums: Float64Array,

@@ -57,6 +57,6 @@ export function checkTopK(topK: number): void {
     where: "topK",
     expected: "a whole number from 1 on",
     got: String(topK),
-    remedy: "say how many passages are wanted",
+    remedy: "choose the number of passages",
   });
 }

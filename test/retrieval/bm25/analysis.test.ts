@@ -11,7 +11,7 @@ test("lower case, stop words and stems", () => {
   assert.equal(analyse("not such no if as at the that"), []);
 });
 
-test("Porter's own examples, among them his two later rules", () => {
+test("Porter's examples, including his two later rules", () => {
   const words =
     "caresses ponies relational conditional vietnamization adoption hopefulness archaeology possibly";
   const stems = "caress poni relat condit vietnam adopt hope archaeolog possibl";
@@ -48,7 +48,7 @@ test("letters, marks and numbers of any script", () => {
   assert.equal(analyse(""), []);
 });
 
-test("a text without spaces costs no more than it is long", () => {
+test("time is linear in the length of a text without spaces", () => {
   const [term] = analyse(`${"y".repeat(200_000)}ement`);
   assert.ok(term!.startsWith("yyy"));
 });

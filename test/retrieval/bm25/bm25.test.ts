@@ -28,7 +28,8 @@ test("an example worked by hand", async () => {
   assert.is(bm25.size, 3);
   const idfCat = Math.log(1 + 2.5 / 1.5);
   const idfDog = Math.log(1 + 1.5 / 2.5);
-  // Norms 0.9 * (0.6 + 0.4 * |p| / avgdl): 0.9 * (0.6 + 0.45) = 0.945 and 0.9 * (0.6 + 0.15) = 0.675.
+  // Norms 0.9 * (0.6 + 0.4 * |p| / avgdl):
+  // 0.9 * (0.6 + 0.45) = 0.945 and 0.9 * (0.6 + 0.15) = 0.675.
   const hits = bm25.search("Dogs of the cat", 10);
   assert.equal(
     hits.map(({ id }) => id),
@@ -36,9 +37,9 @@ test("an example worked by hand", async () => {
   );
   close(hits[0]!.score, idfCat * (2 / 2.945) + idfDog * (1 / 1.945));
   close(hits[1]!.score, idfDog * (1 / 1.675));
-  // A term that is twice in the query counts twice.
+  // A term that occurs twice in the query counts twice.
   close(bm25.search("dog dogs", 10)[0]!.score, 2 * hits[1]!.score);
-  // k1 = 0: only whether a term is there counts; b = 0: length does not.
+  // With k1 = 0 only the presence of a term counts; with b = 0 length does not.
   close(bm25.search("bird", 1, { k1: 0 })[0]!.score, idfCat);
   close(bm25.search("bird", 1, { k1: 2, b: 0 })[0]!.score, idfCat * (4 / 6));
 });
@@ -85,7 +86,7 @@ test("equals a naive loop over random corpora", async () => {
   );
 });
 
-test("equal scores keep the order of the passages, across segments", async () => {
+test("equal scores keep the order of the passages, across blocks", async () => {
   const bm25 = await buildBm25(
     Array.from({ length: BLOCK_PASSAGES + 3 }, (_, i) =>
       passage(`${i}`, i < 2 || i >= BLOCK_PASSAGES ? "rare word" : "word filler"),
@@ -103,7 +104,7 @@ test("equal scores keep the order of the passages, across segments", async () =>
   ]);
 });
 
-test("finds the best of what is accepted", async () => {
+test("finds the best accepted passages", async () => {
   const words = ["ant bee", "bee", "ant ant", "cat", "bee bee ant"];
   const bm25 = await buildBm25(
     Array.from({ length: 200 }, (_, i) => passage(`p${i}`, words[i % 5]!)),
@@ -131,7 +132,7 @@ test("no passages, no terms, no match", async () => {
   );
 });
 
-test("tells how far it is, and stops when asked to", async () => {
+test("reports progress and stops on a signal", async () => {
   const seen: number[] = [];
   const passages = Array.from({ length: 2_500 }, (_, i) => passage(`${i}`, "text"));
   await buildBm25(passages, { onProgress: (count) => seen.push(count) });
@@ -146,7 +147,7 @@ test("tells how far it is, and stops when asked to", async () => {
   assert.is(reason, "AbortError");
 });
 
-test("parameters out of range are refused in words", async () => {
+test("rejects parameters out of range", async () => {
   const bm25 = await buildBm25([passage("a", "text")]);
   const refused = (parameters: { k1?: number; b?: number }, words: RegExp) =>
     assert.throws(
@@ -159,8 +160,9 @@ test("parameters out of range are refused in words", async () => {
 });
 
 /**
- * Measured with an implementation that shares no code with this one (other word boundaries, no possessives): 75.4, 91.5, 96.5
- * and 76.4, 92.1, 96.6. Word boundaries move a handful of the 1,548 questions, hence half a point.
+ * An independent implementation with other word boundaries and no possessives gives 75.4, 91.5,
+ * 96.5 and 76.4, 92.1, 96.6. Word boundaries change a few of the 1,548 questions, hence the
+ * tolerance of half a point.
  */
 testWithShared(
   "finds the paragraphs of SQuAD's questions as often as other implementations",

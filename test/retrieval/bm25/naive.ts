@@ -1,9 +1,9 @@
-/** BM25 that is nothing but its formula. */
+/** BM25 by its formula. */
 
 import { analyse } from "../../../src/retrieval/bm25/analysis.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 
-/** The scores of the passages that share a term with the query, by loops over everything. */
+/** The scores of the passages that share a term with the query, by loops. */
 export function naiveScores(
   passages: readonly Passage[],
   query: string,

@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import { learnRotation, rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
 import { DIMENSION, noise } from "../support.ts";
 
-test("rotation are orthonormal, and share the variance among the subquantisers", () => {
+test("the rotation is orthonormal and spreads the variance evenly over the subspaces", () => {
   const [dimension, subquantisers] = [16, 4];
   const scales = Float32Array.from({ length: dimension }, (_, d) => 2 ** (-d / 2));
   const rows = noise(2000 * dimension).map((value, i) => value * scales[i % dimension]!);
@@ -25,13 +25,13 @@ test("rotation are orthonormal, and share the variance among the subquantisers",
   const logs = Array.from({ length: subquantisers }, (_, subspace) =>
     [0, 1, 2, 3].reduce((sum, i) => sum + Math.log2(moment(4 * subspace + i, 4 * subspace + i)), 0),
   );
-  assert.ok(Math.max(...logs) - Math.min(...logs) < 2, `${logs}`); // 24 apart in the coordinates as they were
+  assert.ok(Math.max(...logs) - Math.min(...logs) < 2, `${logs}`); // 24 before the rotation
   for (let a = 0; a < dimension; a++)
     for (let b = 0; b < a; b++)
       assert.ok(Math.abs(moment(a, b)) < 1e-5 * Math.sqrt(moment(a, a) * moment(b, b)));
 });
 
-test("products of rotated rows are those of the rows", () => {
+test("a rotation keeps products", () => {
   const rotation = learnRotation(noise(400 * DIMENSION), DIMENSION, 2);
   const [a, b] = [noise(DIMENSION, 5), noise(DIMENSION, 6)];
   const product = (x: Float32Array, y: Float32Array) =>

@@ -37,7 +37,7 @@ function faissTests(): void {
   const open = (directory: string, factory: FaissFactory, options?: OpenOptions) =>
     openIndex(directory, { engine: { name: "faiss", ...factory }, ...options });
 
-  test("what is not asked of lists is not found; with all lists, search is that of all tokens", async () => {
+  test("nprobe limits the lists that are read; with all lists the search is exact", async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(1200, 1, 5000), { encode: encodeVaried });
     await using exact = await openIndex(directory.path);
@@ -50,7 +50,7 @@ function faissTests(): void {
     };
     assert.is(await found({ factory: "IVF64,Flat", nprobe: 64 }), 100);
     assert.ok((await found({ factory: "IVF64,Flat", nprobe: 1 })) < 90);
-    // behind a rotation and with codes, the lists are found as well
+    // The lists are also found behind a rotation and with codes.
     const rotated = "PCAR8,IVF64,PQ8x4np";
     const [one, all] = [
       await found({ factory: rotated, nprobe: 1 }),
@@ -71,7 +71,7 @@ function faissTests(): void {
       );
   });
 
-  test("searches a compressed index by the keys that it decompresses", async () => {
+  test("searches a compressed index by its decoded keys", async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(1000), { encode: encodeVaried, bits: 2 });
     await using index = await open(directory.path, { factory: "IVF16,Flat", nprobe: 16 });
@@ -82,9 +82,10 @@ function faissTests(): void {
     );
   });
 
-  test("says how far it is, and stops when it is told to", async () => {
+  test("reports progress and stops on a signal", async () => {
     await using directory = await temporary();
-    await build(directory.path, makePassages(6000, 1, 5000), { encode: encodeVaried }); // three pieces
+    const passages = makePassages(6000, 1, 5000); // three pieces
+    await build(directory.path, passages, { encode: encodeVaried });
     const progress: FillProgress[] = [];
     const stop = new AbortController();
     const factory = { factory: "IVF16,Flat" };
@@ -101,7 +102,7 @@ function faissTests(): void {
     await rejects(opening, /enough/);
   });
 
-  test("refuses what faiss cannot make or train, in one line", async () => {
+  test("rejects indexes that faiss cannot create or train, in one line", async () => {
     await using directory = await temporary();
     await build(directory.path, makePassages(20), { encode: encodeVaried });
     for (const [factory, message] of [

@@ -49,7 +49,7 @@ function lanceTests(): void {
     },
   });
 
-  test("a table follows its index, and readers stay on their state of it", async () => {
+  test("a table follows its index, and readers keep their version", async () => {
     await using directory = await temporary();
     const { path } = directory;
     const question = encodeText("w1 w2 w3");
@@ -98,7 +98,7 @@ function lanceTests(): void {
     assert.equal(await first.search(question, { topK: 50 }), before);
   });
 
-  test("an export that was interrupted goes on, and nothing is there twice", async () => {
+  test("an interrupted export resumes without duplicates", async () => {
     await using directory = await temporary();
     const { path } = directory;
     await build(path, makePassages(300), { encode: encodeVaried });
@@ -114,7 +114,7 @@ function lanceTests(): void {
     const lancedb = createRequire(import.meta.url)("@lancedb/lancedb");
     const table = await (await lancedb.connect(uriOf(path))).openTable("token_keys");
     const rows = await table.countRows();
-    await table.delete("passage < 100"); // as if not all had been copied
+    await table.delete("passage < 100"); // as after an interrupted copy
     await exported(path);
     await table.checkoutLatest();
     assert.is(await table.countRows(), rows);
@@ -122,7 +122,7 @@ function lanceTests(): void {
     assert.is(index.tokenCount, rows);
   });
 
-  test("the keys of a compressed index are those that it decompresses", async () => {
+  test("exports the decoded keys of a compressed index", async () => {
     await using directory = await temporary();
     const { path } = directory;
     await build(path, makePassages(1000), { encode: encodeVaried, bits: 2 });
@@ -136,7 +136,7 @@ function lanceTests(): void {
     );
   });
 
-  test("refuses the table of another model, and a place that is none", async () => {
+  test("rejects the table of another model and a place that cannot be written", async () => {
     await using directory = await temporary();
     const { path } = directory;
     await build(path, makePassages(20), { encode: encodeVaried });

@@ -24,21 +24,23 @@ const scoreOf = (question: Float32Array, keys: Float32Array) =>
   naiveSearch(question, [keys], 1)[0]!.score;
 
 for (const bits of [1, 2, 8] as const)
-  test(`scores of codes are those of decompressed keys: ${bits} bits`, async () => {
+  test(`scores of codes are close to those of decoded keys: ${bits} bits`, async () => {
     const keys = noise(3000 * DIMENSION);
     const codebook = await trainCodebook(keys, DIMENSION, 32, bits);
     await using encoder = await openKeyEncoder(codebook);
     const codes = await encoder.encode(keys);
     const starts = codeStarts(codes, codebook);
     const scorer = new CodeScorer(codebook);
-    // one group of lanes, two, three with a single token in the last, then fewer again: what is left of the last question must not count
+    // One group of lanes; two; three with a single token in the last; then fewer again, so that
+    // products of the last question must not count.
     for (const tokens of [5, 20, 33, 1]) {
       const question = noise(tokens * DIMENSION, tokens);
-      scorer.ask(question, centroidProducts(question, codebook));
+      scorer.setQuestion(question, centroidProducts(question, codebook));
       for (let p = 0; p < 100; p++) {
         const passage = codes.subarray(starts[30 * p], starts[30 * p + 1 + (p % 30)]);
         const exact = scoreOf(question, decodeKeys(passage, codebook));
-        // the greatest product is about 20, of which 16 bits distinguish 32,768 parts; a sum of many numbers is off by a few of them
+        // The greatest product is about 20, in 32,768 steps of 16 bits. A sum of many numbers is
+        // off by a few of these steps.
         assert.ok(
           Math.abs(scorer.score(passage) - exact) < 0.01,
           `${scorer.score(passage)} for ${exact}`,
@@ -47,7 +49,7 @@ for (const bits of [1, 2, 8] as const)
     }
   });
 
-test("a passage that is longer than any before, and products of all sizes, are scored without overflow", async () => {
+test("scores longer passages than before and products of all sizes without overflow", async () => {
   const keys = noise(600 * DIMENSION);
   const codebook = await trainCodebook(keys, DIMENSION, 32, 8);
   await using encoder = await openKeyEncoder(codebook);
@@ -56,7 +58,7 @@ test("a passage that is longer than any before, and products of all sizes, are s
   const scorer = new CodeScorer(codebook);
   for (const size of [1e-6, 1, 1e6]) {
     const question = noise(3 * DIMENSION, 7).map((value) => value * size);
-    scorer.ask(question, centroidProducts(question, codebook));
+    scorer.setQuestion(question, centroidProducts(question, codebook));
     const many = new Uint8Array(50 * codes.length); // more than a page of memory
     for (let copy = 0; copy < 50; copy++) many.set(codes, copy * codes.length);
     const exact = scoreOf(question, decoded);
@@ -64,7 +66,7 @@ test("a passage that is longer than any before, and products of all sizes, are s
   }
 });
 
-test("the compiled kernel is that of its source", async () => {
+test("the compiled kernel matches its source", async () => {
   assert.is(await readFile(COMPILED, "utf8"), await compileKernel());
 });
 

@@ -20,7 +20,7 @@ test("the score of a case worked by hand", async () => {
   ]);
 });
 
-test("scores equal loops, for any number of question tokens and passages of many pieces", async () => {
+test("scores equal loops for any number of question tokens and pieces", async () => {
   const dimension = 5;
   const passages = [7, 1, 20_000, 30, 12_000].map((tokens, i) => noise(tokens * dimension, i + 1));
   await using matmul = await openMatMul(dimension, 1);

@@ -9,7 +9,7 @@ const hits = (...pairs: readonly (readonly [ordinal: number, score: number])[]) 
   scores: Float32Array.from(pairs, ([, score]) => score),
 });
 
-test("a passage that a question token did not meet is taken to score the last that was met", () => {
+test("a missing product counts as the last product that was returned", () => {
   const { seen, unseen } = scoreByHits([hits([4, 10], [4, 9], [7, 6]), hits([7, 3], [2, 1])]);
   assert.is(unseen, (6 + 1) / 2);
   assert.equal(seen, [
@@ -19,14 +19,14 @@ test("a passage that a question token did not meet is taken to score the last th
   ]);
 });
 
-test("a question token that nothing was found for changes no order", () => {
+test("a question token without hits does not change the order", () => {
   assert.equal(
     scoreByHits([hits(), hits([1, 5], [0, 4])]).seen.map(({ ordinal }) => ordinal),
     [1, 0],
   );
 });
 
-test("with exact hits no passage scores more than it is said to", () => {
+test("with exact hits the estimates are upper bounds", () => {
   const passages = makePassages(60).map(({ text }) => encodeText(text));
   const tokens = passages.flatMap((keys, ordinal) =>
     Array.from({ length: keys.length / 8 }, (_, t) => ({

@@ -5,9 +5,8 @@
 
 import type { FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
-import { InputError } from "../../../io/errors.ts";
 import { type Awaitable, chain, together } from "./awaitable.ts";
-import { readAt } from "./storage.ts";
+import { damagedFile, readAt } from "./storage.ts";
 
 /**
  * Bytes of a block: small compared with the keys of a passage, and 4,000 times the size of its
@@ -81,7 +80,7 @@ export function checkedFile(
       for (let at = 0; at < end - start; at += BLOCK_BYTES) {
         const block = (start + at) / BLOCK_BYTES;
         if (crc32(data.subarray(at, at + BLOCK_BYTES)) !== checksums[block])
-          throw damaged(path, start + at);
+          throw damagedFile(path, `the checksum of the block at ${start + at}`);
       }
       return data.subarray(position - start, position - start + length);
     },
@@ -172,11 +171,3 @@ export class BlockCache {
     return data;
   }
 }
-
-const damaged = (path: string, position: number): InputError =>
-  new InputError({
-    where: path,
-    expected: `the bytes that were written at ${position}`,
-    got: "others",
-    remedy: "restore the file from a copy, or build the index again",
-  });

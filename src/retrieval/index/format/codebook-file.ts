@@ -24,7 +24,7 @@ import {
   type QuantisedCodec,
 } from "./manifest.ts";
 import { recordOf, writeParts } from "./new-files.ts";
-import { isMissing } from "./storage.ts";
+import { damagedFile, isMissing } from "./storage.ts";
 
 /** A codebook and its record in the manifest. */
 export interface StoredCodebook {
@@ -110,13 +110,7 @@ async function readWhole(
   record: FileRecord | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const data = await readFile(path);
-  if (data.length !== record?.bytes || crc32(data) !== record.crc32)
-    throw new InputError({
-      where: path,
-      expected: "the bytes that were written",
-      got: "others",
-      remedy: "restore the file from a copy, or build the index again",
-    });
+  if (data.length !== record?.bytes || crc32(data) !== record.crc32) throw damagedFile(path);
   return new Uint8Array(data); // a copy, because small files share a buffer
 }
 

@@ -3,11 +3,11 @@
  *
  *     DIRECTORY/
  *       index.json                manifest: names all files of the index; replaced by rename only
- *       segments/000001/          passages written together; named by their generation, never changed
+ *       segments/000001/          passages written together by one generation; never changed
  *         passages.deflate        {"id","title","text"} of each passage, compressed one by one
  *                                 (packed-passage.ts)
- *         offsets.u64             [passages + 1, 2]: first token of each passage, and its first byte
- *                                 in passages.deflate
+ *         offsets.u64             [passages + 1, 2]: first token of each passage, and first
+ *                                 byte in passages.deflate
  *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted
  *                                 (id-hashes.ts)
  *         keys.f32                [tokens, dimension]: token keys in order (codec float32)
@@ -26,7 +26,8 @@
  *         axes.f32                [dimension, dimension]: the OPQ rotation
  *         centroids.f32           [centroids, dimension]
  *         parts.u8                [centroids]: subquantisers of each centroid
- *         long.f32, short.f32     [subquantisers, 256, width]: codewords of long and short residuals
+ *         long.f32, short.f32     [subquantisers, 256, width]: codewords for long and short
+ *                                 residuals
  *         ratios.f32              [256]
  *         journal                 the input of the codebook; until the index is complete
  *       writer.*.lock             during a change only (lock.ts)
@@ -215,7 +216,7 @@ export async function readManifest(directory: string): Promise<Manifest> {
     where: directory,
     expected: "an index",
     got: "no index.json",
-    remedy: "build the index, or let an interrupted build go on to its end",
+    remedy: "build the index, or run an interrupted build again",
   });
 }
 
@@ -236,7 +237,7 @@ function parseObject(path: string, text: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw unusable(path, "whole JSON", "torn or changed text", cause);
+    throw unusable(path, "JSON", "damaged text", cause);
   }
   if (typeof value !== "object" || value === null)
     throw unusable(path, "an object", JSON.stringify(value));

@@ -3,7 +3,6 @@
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { KeyDecoder } from "../../codec/codec.ts";
 import { type Awaitable, chain } from "./awaitable.ts";
@@ -12,7 +11,7 @@ import { findOrdinals } from "./id-hashes.ts";
 import type { SegmentRecord } from "./manifest.ts";
 import { BLOCK_CHECKSUMS } from "./new-files.ts";
 import { unpackPassage } from "./packed-passage.ts";
-import { readAt } from "./storage.ts";
+import { damagedFile, readAt } from "./storage.ts";
 
 const ROW_BYTES = 16; // two uint64
 
@@ -20,8 +19,8 @@ export interface Segment extends AsyncDisposable {
   readonly record: SegmentRecord;
   isAlive(ordinal: number): boolean;
   /**
-   * The first token of each of `count` passages from `first`, and the end of the last: [count +
-   * 1].
+   * The first token of each of `count` passages from `first`, and the end of the last:
+   * [count + 1].
    */
   tokenStarts(first: number, count: number): Awaitable<number[]>;
   /** The encoded keys of `count` passages from `first`. */
@@ -155,13 +154,13 @@ async function openFiles(
     handles.push(file);
     opened.set(name, file);
     const { size } = await file.stat();
-    if (size !== bytes) throw unusable(join(path, name), `${bytes} bytes`, `${size} bytes`);
+    if (size !== bytes) throw damagedFile(join(path, name), `${bytes} bytes`, `${size} bytes`);
   }
   const checksums = await readChecksums(path, record, opened.get(BLOCK_CHECKSUMS));
   return (name) => {
     const file = opened.get(name);
     if (!file)
-      throw unusable(join(path, name), "the file in the manifest", "a manifest without it");
+      throw damagedFile(join(path, name), "the file in the manifest", "a manifest without it");
     return checkedFile(join(path, name), file, record.files[name]!.bytes, checksums.get(name)!);
   };
 }
@@ -171,8 +170,7 @@ export async function readDeleted(path: string, { deleted }: SegmentRecord): Pro
   if (!deleted) return new Uint8Array();
   const file = join(path, deleted.file);
   const bits = await readFile(file);
-  if (bits.length !== deleted.bytes || crc32(bits) !== deleted.crc32)
-    throw unusable(file, "the bytes that were written", "others");
+  if (bits.length !== deleted.bytes || crc32(bits) !== deleted.crc32) throw damagedFile(file);
   return bits;
 }
 
@@ -186,8 +184,7 @@ async function readChecksums(
 ): Promise<Map<string, Uint32Array>> {
   const { bytes, crc32: expected } = record.files[BLOCK_CHECKSUMS] ?? { bytes: 0, crc32: 0 };
   const data = file ? await readAt(file, 0, bytes) : new Uint8Array();
-  if (crc32(data) !== expected)
-    throw unusable(join(path, BLOCK_CHECKSUMS), "the bytes that were written", "others");
+  if (crc32(data) !== expected) throw damagedFile(join(path, BLOCK_CHECKSUMS));
   const all = new Uint32Array(data.buffer as ArrayBuffer, 0, bytes / 4);
   const checksums = new Map<string, Uint32Array>();
   let start = 0;
@@ -210,11 +207,3 @@ function integers(data: Uint8Array): Float64Array {
 
 const bigIntegers = (data: Uint8Array): BigUint64Array =>
   new BigUint64Array(data.buffer as ArrayBuffer, data.byteOffset, data.length / 8);
-
-const unusable = (where: string, expected: string, got: string): InputError =>
-  new InputError({
-    where,
-    expected,
-    got,
-    remedy: "restore the file from a copy, or build the index again",
-  });

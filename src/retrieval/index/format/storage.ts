@@ -73,3 +73,14 @@ export const isMissing = (error: unknown): boolean =>
 /** True if something cannot be removed because it, or a file in it, is open. */
 export const isInUse = (error: unknown): boolean =>
   isSystemError(error) && (error.code === "EBUSY" || error.code === "ENOTEMPTY");
+
+const CHECKSUM = "the checksum in the manifest";
+
+/** The error for a file of an index that differs from the manifest. */
+export const damagedFile = (path: string, expected = CHECKSUM, got = "another"): InputError =>
+  new InputError({
+    where: path,
+    expected,
+    got,
+    remedy: "restore the file from a copy, or build the index again",
+  });

@@ -8,8 +8,8 @@ import { openSegments } from "../format/snapshot.ts";
 import { writing } from "../format/storage.ts";
 import { type BuildProgress, compressWhole } from "../write/build.ts";
 import { copySegments, passageRanges } from "../write/copy.ts";
-import { runTransaction, stageName } from "../write/transaction.ts";
-import { checkHeader, requireManifest } from "./update.ts";
+import { replaceIndex, stageName, updateIndex } from "../write/transaction.ts";
+import { checkHeader } from "./update.ts";
 
 /**
  * Writes the passages of all segments to one segment. Deleted and replaced passages then take no
@@ -49,8 +49,7 @@ export async function compactIndex({
 }): Promise<void> {
   const { segments } = await readManifest(directory);
   if (segments.length <= 1 && !segments[0]?.deleted) return;
-  await runTransaction(directory, {}, async (current, name) => {
-    const manifest = requireManifest(directory, current);
+  await updateIndex(directory, async (manifest, name) => {
     const codec = await readCodec(directory, manifest);
     await using opened = await openSegments([{ directory, segments: manifest.segments }], codec);
     const ranges = opened.segments.flatMap(passageRanges);
@@ -111,7 +110,7 @@ export async function mergeShards(shards: readonly string[], options: MergeOptio
     float32,
   );
   const ranges = interleave(opened.segments.map(passageRanges));
-  await runTransaction(directory, { replaceDamaged: true }, async (_, name) => {
+  await replaceIndex(directory, async (name) => {
     const to = segmentPath(directory, bits === undefined ? name : stageName(name));
     const segment = await writing(directory, () => copySegments(ranges, to, float32, signal));
     if (bits === undefined) return { header, codec: { name: "float32" }, segments: [segment] };
@@ -143,7 +142,7 @@ async function readShards(directories: readonly string[]): Promise<Source[]> {
       throw new InputError({
         where: directory,
         expected: `shard ${i + 1} of ${ordered.length}`,
-        got: shard ? `shard ${shard.index + 1} of ${shard.count}` : "an index that is no shard",
+        got: shard ? `shard ${shard.index + 1} of ${shard.count}` : "an index that is not a shard",
         remedy: "name every shard of one build, each once",
       });
     checkHeader(directory, ordered[0]!.manifest.header, manifest.header);

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
-import type { KeyDecoder } from "../../codec/codec.ts";
+import type { Codec, KeyDecoder } from "../../codec/codec.ts";
 import { BlockCache } from "../format/blocks.ts";
 import { readCodec, type StoredCodebook } from "../format/codebook-file.ts";
 import {
@@ -18,7 +18,7 @@ import { openSegments } from "../format/snapshot.ts";
 import { writing } from "../format/storage.ts";
 import { type BuildOptions, compressStage, openStage, writeSegment } from "../write/build.ts";
 import { copySegments, passageRanges } from "../write/copy.ts";
-import { addedName, runTransaction, stageName } from "../write/transaction.ts";
+import { addedName, type IndexState, stageName, updateIndex } from "../write/transaction.ts";
 
 /** Bytes of id tables that stay in memory during look-ups. */
 const CACHE_BYTES = 67_108_864;
@@ -34,38 +34,39 @@ export async function addPassages(
   options: Omit<BuildOptions, "bits" | "shard">,
 ): Promise<void> {
   const { directory, header, signal } = options;
-  await runTransaction(directory, {}, async (current, name) => {
-    const manifest = requireManifest(directory, current);
+  await updateIndex(directory, async (manifest, name) => {
     checkHeader(directory, manifest.header, header);
     const codec = await readCodec(directory, manifest);
     const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
     return writing(directory, async () => {
-      const added = codec.codebook
-        ? await compressAdded(
-            stage,
-            name,
-            { codec: manifest.codec, codebook: codec.codebook },
-            options,
-          )
+      const { codebook } = codec;
+      const added = codebook
+        ? await compressAdded(stage, name, { codec: manifest.codec, codebook }, options)
         : stage;
-      await using segment = await openSegment(segmentPath(directory, added.name), added, codec);
-      const { segments } = await deleteIds(
-        directory,
-        manifest,
-        name,
-        codec.decoder,
-        idsOf(segment),
-      );
-      const joined = tailToMerge(segments, added.passages);
-      await using tail = await openSegments([{ directory, segments: joined }], codec);
-      const ranges = [...tail.segments, segment].flatMap(passageRanges);
-      const last = await copySegments(ranges, segmentPath(directory, name), codec, signal);
-      return {
-        ...manifest,
-        segments: [...segments.slice(0, segments.length - joined.length), last],
-      };
+      return appendSegment(directory, manifest, name, added, codec, signal);
     });
   });
+}
+
+/**
+ * Appends the segment `added` to an index, without the passages that it replaces. Merges it with
+ * the last segments (`tailToMerge`).
+ */
+async function appendSegment(
+  directory: string,
+  manifest: Manifest,
+  name: string,
+  added: SegmentRecord,
+  codec: Codec,
+  signal: AbortSignal | undefined,
+): Promise<IndexState> {
+  await using segment = await openSegment(segmentPath(directory, added.name), added, codec);
+  const { segments } = await deleteIds(directory, manifest, name, codec.decoder, idsOf(segment));
+  const joined = tailToMerge(segments, added.passages);
+  await using tail = await openSegments([{ directory, segments: joined }], codec);
+  const ranges = [...tail.segments, segment].flatMap(passageRanges);
+  const last = await copySegments(ranges, segmentPath(directory, name), codec, signal);
+  return { ...manifest, segments: [...segments.slice(0, segments.length - joined.length), last] };
 }
 
 async function compressAdded(
@@ -126,8 +127,7 @@ export async function deletePassages(
   { directory }: { readonly directory: string },
 ): Promise<number> {
   let count = 0;
-  await runTransaction(directory, {}, async (current, name) => {
-    const manifest = requireManifest(directory, current);
+  await updateIndex(directory, async (manifest, name) => {
     const { decoder } = await readCodec(directory, manifest);
     const { segments, deleted } = await writing(directory, () =>
       deleteIds(directory, manifest, name, decoder, ids),
@@ -194,17 +194,6 @@ async function markDeleted(
 async function* idsOf(segment: Segment): AsyncGenerator<string> {
   for (let ordinal = 0; ordinal < segment.record.passages; ordinal++)
     yield (await segment.passage(ordinal)).id;
-}
-
-/** @throws {InputError} if there is no index to change */
-export function requireManifest(directory: string, manifest: Manifest | undefined): Manifest {
-  if (manifest) return manifest;
-  throw new InputError({
-    where: directory,
-    expected: "an index",
-    got: "no index.json",
-    remedy: "build the index first",
-  });
 }
 
 /**

@@ -19,7 +19,7 @@ import { openSegment, type Segment } from "../format/segment.ts";
 import { writing } from "../format/storage.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
 import { type BuildPlan, openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
-import { type IndexState, runTransaction, stageName } from "./transaction.ts";
+import { type IndexState, replaceIndex, stageName } from "./transaction.ts";
 
 /**
  * Passages that are encoded and made durable together: some seconds of work, about 20 MB of keys.
@@ -56,10 +56,10 @@ export interface BuildProgress {
   /**
    * - `resumed`: an interrupted build left `passages` encoded passages (once, at the start)
    * - `diverged`: only the first `passages` of these equal the corpus; the build continues from
-   * there
+   *   there
    * - `reused`, `encoded`: `passages` are done; an interrupted window is encoded again
    * - `compressed`: `passages` are compressed, including those of an interrupted build; 0 while a
-   * codebook is learned
+   *   codebook is learned
    * - `finished`: the new index has replaced the old one
    */
   readonly event: "resumed" | "diverged" | "reused" | "encoded" | "compressed" | "finished";
@@ -85,17 +85,13 @@ export async function buildIndex(
   const { directory, header, bits, shard } = options;
   if (bits !== undefined) checkBits(bits, header.dimension);
   if (bits !== undefined && shard) throw compressedShard();
-  const { segments } = await runTransaction(
-    directory,
-    { replaceDamaged: true },
-    async (_, name) => {
-      const written = bits === undefined ? name : stageName(name);
-      const segment = await writeSegment(segmentPath(directory, written), passages, options);
-      if (bits === undefined)
-        return { header, codec: { name: "float32" }, shard, segments: [segment] };
-      return { shard, ...(await compressWhole(segment, name, bits, options)) };
-    },
-  );
+  const { segments } = await replaceIndex(directory, async (name) => {
+    const written = bits === undefined ? name : stageName(name);
+    const segment = await writeSegment(segmentPath(directory, written), passages, options);
+    if (bits === undefined)
+      return { header, codec: { name: "float32" }, shard, segments: [segment] };
+    return { shard, ...(await compressWhole(segment, name, bits, options)) };
+  });
   const { passages: count, tokens } = segments[0]!;
   options.onProgress?.({ event: "finished", passages: count, tokens });
 }
@@ -270,15 +266,15 @@ function checkKeys(keys: readonly Float32Array[], passages: number, dimension: n
 const duplicate = (id: string, ordinal: number, earlier: number): InputError =>
   new InputError({
     where: `passage ${ordinal + 1}`,
-    expected: "an id of its own",
+    expected: "a unique id",
     got: `${JSON.stringify(id)}, the id of passage ${earlier + 1}`,
-    remedy: "give every passage another id",
+    remedy: "give every passage a unique id",
   });
 
 const compressedShard = (): InputError =>
   new InputError({
     where: "shard",
-    expected: "float32 keys, which one codebook can be learned from when the shards are merged",
+    expected: "float32 keys, from which the merge learns one codebook",
     got: "bits",
     remedy: "give the bits to the merge instead",
   });
@@ -288,5 +284,5 @@ const empty = (directory: string): InputError =>
     where: directory,
     expected: "passages to index",
     got: "none",
-    remedy: "see that the corpus is not empty",
+    remedy: "check that the corpus is not empty",
   });

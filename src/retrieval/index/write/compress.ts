@@ -6,7 +6,6 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { InputError } from "../../../io/errors.ts";
 import {
   type Bits,
   type Codebook,
@@ -23,7 +22,7 @@ import { type CentroidPiece, encodeLists } from "../format/lists.ts";
 import type { SegmentRecord } from "../format/manifest.ts";
 import { bytesOf, completeSegment, writeParts } from "../format/new-files.ts";
 import type { Segment } from "../format/segment.ts";
-import { readAt } from "../format/storage.ts";
+import { damagedFile, readAt } from "../format/storage.ts";
 import { openStore, PIECE_TOKENS } from "../format/store.ts";
 import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
 
@@ -99,7 +98,7 @@ async function copyCommon(
   const checksums: Record<string, RunningChecksum> = {};
   for (const name of COMMON) {
     const checksum = await writeParts(join(to, name), createReadStream(join(from, name)));
-    if (checksum.crc32 !== segment.record.files[name]?.crc32) throw damaged(join(from, name));
+    if (checksum.crc32 !== segment.record.files[name]?.crc32) throw damagedFile(join(from, name));
     checksums[name] = checksum;
   }
   return checksums;
@@ -182,11 +181,3 @@ async function* centroidPieces(
     yield { first, centroids };
   }
 }
-
-const damaged = (path: string): InputError =>
-  new InputError({
-    where: path,
-    expected: "the bytes that were written",
-    got: "others",
-    remedy: "see to the disk, and run it again",
-  });

@@ -129,5 +129,5 @@ const duplicate = (id: string): InputError =>
     where: "passages to join",
     expected: "each id once",
     got: `${JSON.stringify(id)} again`,
-    remedy: "give every passage another id, and each shard its own part of the corpus",
+    remedy: "give every passage a unique id, and merge shards of one build",
   });

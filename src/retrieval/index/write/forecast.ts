@@ -50,10 +50,11 @@ export async function forecastBuild(
 ): Promise<BuildForecast> {
   const forecast = sizes(await survey(passages, options), options);
   const free = (await freeBytes(options.directory)) + (await interruptedBytes(options.directory));
-  if (forecast.peakBytes > free)
+  const { passages: count, peakBytes } = forecast;
+  if (peakBytes > free)
     throw new InputError({
       where: options.directory,
-      expected: `about ${formatBytes(forecast.peakBytes)} of disk for ${forecast.passages} passages`,
+      expected: `about ${formatBytes(peakBytes)} of disk for ${count} passages`,
       got: formatBytes(free),
       remedy: "free some space, choose another disk, or build shards on several",
     });

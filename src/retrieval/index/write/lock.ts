@@ -21,7 +21,10 @@ import { InputError } from "../../../io/errors.ts";
 import { isMissing, isSystemError } from "../format/storage.ts";
 
 const BEAT_MS = 10_000;
-/** Milliseconds without an update after which a writer on another machine counts as dead. */
+/**
+ * Milliseconds without an update after which a writer on another machine counts as dead: a
+ * heartbeat, 60 s for which a network disk may cache file times, and a margin for clocks.
+ */
 const DEAD_MS = 120_000;
 /** If two processes start at the same moment, both give up; they try again after a random delay. */
 const ATTEMPTS = 5;
@@ -40,7 +43,7 @@ export async function lockDirectory(directory: string): Promise<Lock> {
   const path = join(directory, ownName());
   for (let attempt = 1; ; attempt++) {
     const created = await create(path);
-    const other = created ? await livingWriter(directory) : ownName();
+    const other = created ? await findLiveWriter(directory) : ownName();
     if (!other) break;
     if (created) await rm(path, { force: true });
     if (attempt === ATTEMPTS) throw taken(directory, other);
@@ -55,7 +58,7 @@ export async function lockDirectory(directory: string): Promise<Lock> {
       const found = await stat(path).catch((error: unknown) => {
         if (!isMissing(error)) throw error;
       });
-      if (!found) throw taken(directory, await livingWriter(directory));
+      if (!found) throw taken(directory, await findLiveWriter(directory));
     },
     async [Symbol.asyncDispose]() {
       clearInterval(beat);
@@ -78,11 +81,11 @@ async function create(path: string): Promise<boolean> {
 /**
  * The lock file of another live writer; undefined if there is none. Removes those of dead writers.
  */
-async function livingWriter(directory: string): Promise<string | undefined> {
+async function findLiveWriter(directory: string): Promise<string | undefined> {
   for (const name of await readdir(directory)) {
     const writer = parseName(name);
     if (!writer || name === ownName()) continue;
-    if (await lives(join(directory, name), writer)) return name;
+    if (await isAlive(join(directory, name), writer)) return name;
     await rm(join(directory, name), { force: true });
   }
   return undefined;
@@ -108,7 +111,7 @@ function parseName(name: string): Writer | undefined {
   return { host, machine, pid, birth };
 }
 
-async function lives(path: string, { machine, pid, birth }: Writer): Promise<boolean> {
+async function isAlive(path: string, { machine, pid, birth }: Writer): Promise<boolean> {
   if (machine === MACHINE && process.platform === "linux") return birthOf(pid) === birth;
   try {
     return Date.now() - (await stat(path)).mtimeMs < DEAD_MS;

@@ -12,6 +12,7 @@ import {
   type FileRecord,
   findManifest,
   type Manifest,
+  readManifest,
   segmentName,
   segmentPath,
   writeManifest,
@@ -30,27 +31,46 @@ export const stageName = (segment: string): string => `${segment}${STAGE}`;
 /** The folder of the compressed keys of added passages until they are in a segment. */
 export const addedName = (segment: string): string => `${segment}.added`;
 
+/** Replaces the index in `directory`, or creates one. A damaged manifest counts as none. */
+export const replaceIndex = (
+  directory: string,
+  write: (name: string) => Promise<IndexState>,
+): Promise<Manifest> => runTransaction(directory, findUsableManifest, (_, name) => write(name));
+
+/**
+ * Changes the index in `directory`.
+ *
+ * @throws {InputError} if there is no index
+ */
+export const updateIndex = (
+  directory: string,
+  write: (current: Manifest, name: string) => Promise<IndexState>,
+): Promise<Manifest> => runTransaction(directory, readManifest, write);
+
+const findUsableManifest = (directory: string): Promise<Manifest | undefined> =>
+  findManifest(directory).catch((error: unknown) => {
+    if (!(error instanceof InputError)) throw error;
+    return undefined;
+  });
+
 /**
  * Locks `directory` and runs `write`, which writes new files beside the old ones. Then makes its
  * result the next generation of the index and removes all other files.
  *
- * `write` receives the current manifest, if there is one, and the name for its segment. If it
- * fails, the index stays as it is. With `replaceDamaged`, a damaged manifest counts as none.
+ * `write` receives what `read` returns, and the name for its segment. If it fails, the index stays
+ * as it is.
  */
-export async function runTransaction(
+async function runTransaction<Current extends Manifest | undefined>(
   directory: string,
-  { replaceDamaged = false }: { replaceDamaged?: boolean },
-  write: (current: Manifest | undefined, name: string) => Promise<IndexState>,
+  read: (directory: string) => Promise<Current>,
+  write: (current: Current, name: string) => Promise<IndexState>,
 ): Promise<Manifest> {
   await writing(directory, async () => {
     for (const folder of ["segments", "codebooks"])
       await mkdir(join(directory, folder), { recursive: true });
   });
   await using lock = await writing(directory, () => lockDirectory(directory));
-  const current = await findManifest(directory).catch((error: unknown) => {
-    if (!(replaceDamaged && error instanceof InputError)) throw error;
-    return undefined;
-  });
+  const current = await read(directory);
   const generation = current ? current.generation + 1 : await firstGeneration(directory);
   const name = segmentName(generation);
   if (current) await writing(directory, () => clean(directory, current, name));

@@ -10,7 +10,7 @@ import {
 } from "../../../../src/retrieval/index/format/blocks.ts";
 import { temporary } from "../../support.ts";
 
-test("checksums do not depend on how a file was written, and reads by position give its bytes", async () => {
+test("checksums do not depend on write sizes, and reads by position return the bytes", async () => {
   const bytes = Uint8Array.from({ length: 3 * BLOCK_BYTES + 100 }, (_, i) => (i * 31) >> 3);
   const checksum = runningChecksum();
   for (let start = 0; start < bytes.length; start += 1000)

@@ -2,7 +2,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { findOrdinals, IdHashTable } from "../../../../src/retrieval/index/format/id-hashes.ts";
 
-test("a table of ids finds every id, however many share a hash", async () => {
+test("a hash table of ids finds every id, also with equal hashes", async () => {
   const table = new IdHashTable();
   const ids = Array.from({ length: 3000 }, (_, i) => `id ${i}`);
   for (const id of ids) assert.equal(table.add(id), []);

@@ -1,6 +1,7 @@
 /**
- * A process for readers.test.ts: opens the newest state of the index in the directory of its argument, searches it and compares what
- * it finds with what that generation has, over and over, until it is told to stop. Then it sends a report.
+ * A process for readers.test.ts. It opens the newest generation of the index in the directory of
+ * its argument, searches it and compares the results with the content of that generation, until it
+ * is told to stop. Then it sends a report.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,10 +13,10 @@ import { encodeText, naiveSearch } from "../../support.ts";
 import { FIRST_STATE, nextState } from "./small-changes.ts";
 
 export interface Report {
-  /** States that were opened. */
+  /** Generations that it opened. */
   readonly states: number;
   readonly searches: number;
-  /** Searches that found anything else than what is there, in another order or with other scores. */
+  /** Searches with a wrong result. */
   readonly wrong: readonly string[];
 }
 
@@ -29,7 +30,7 @@ process.once("message", () => {
 
 const scores = new Map<string, number>();
 
-/** By loops; where keys are compressed, the score that the passage had when it was found first. */
+/** By loops; for compressed keys, the score of the first search that found the passage. */
 function scoreOf(question: string, text: string, found: number): number {
   const key = `${question}: ${text}`;
   if (!scores.has(key))
@@ -48,7 +49,7 @@ async function search(index: TokenIndex, question: string, topK: number): Promis
   return hits.map(({ score }, i) => ({ ...passages[i]!, score }));
 }
 
-/** Whether a search for more than there is finds all of `contents`, best first. */
+/** Whether a search for more passages than there are finds all of `contents`, best first. */
 async function isRight(
   index: TokenIndex,
   contents: readonly Passage[],

@@ -1,4 +1,6 @@
-/** A life of an index, generation by generation, and what each must hold: for crash.test.ts and the process that it kills. */
+/**
+ * The generations of an index and their contents, for crash.test.ts and the process that it kills.
+ */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { compactIndex } from "../../../../src/retrieval/index/maintain/compact.ts";
@@ -6,7 +8,7 @@ import { addPassages, deletePassages } from "../../../../src/retrieval/index/mai
 import type { Passage } from "../../../../src/text/passage.ts";
 import { build, encode, header, makePassages } from "../../support.ts";
 
-/** Of each four generations one is built anew, then some passages are replaced, some deleted, and it is compacted. */
+/** Of every four generations one is built, then passages are replaced, deleted, and compacted. */
 const STEPS = 4;
 
 const replacements = (generation: number): Passage[] => makePassages(30, generation);
@@ -27,7 +29,7 @@ export function contentsOf(generation: number): Passage[] {
   return step === 1 ? [...kept, ...replacements(generation)] : kept;
 }
 
-/** Makes `generation` of the one before. */
+/** Changes the index from the previous generation to `generation`. */
 export async function advance(directory: string, generation: number): Promise<void> {
   const options = { directory, header, encode: slowly };
   const step = (generation - 1) % STEPS;
@@ -37,7 +39,7 @@ export async function advance(directory: string, generation: number): Promise<vo
   if (step === 3) await compactIndex(options);
 }
 
-/** So that a moment in the middle of a build is likely. */
+/** Slows encoding down, so that a kill in the middle of a build is likely. */
 async function slowly(passages: readonly Passage[]): Promise<Float32Array[]> {
   await sleep(5);
   return encode(passages);

@@ -1,14 +1,20 @@
-/** A corpus whose keys are compressed in three pieces: for compression.test.ts and the process that it kills. */
+/**
+ * A corpus whose keys are compressed in three pieces, for compress.test.ts and the process that it
+ * kills.
+ */
 
 import type { BuildOptions } from "../../../../src/retrieval/index/write/build.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
 import { encodeVaried, makePassages } from "../../support.ts";
 
 const SHORT = makePassages(600);
-/** Above half a piece: two of them never share one. */
+/** More than half a piece, so that no piece holds two such passages. */
 const LONG_TOKENS = 8200;
 
-/** 600 passages of some 6 tokens, but for number 100, 300 and 500: pieces end where two of these would be in one. */
+/**
+ * 600 passages of about 6 tokens. Numbers 100, 300 and 500 are long; a piece ends before a second
+ * long passage.
+ */
 export const CORPUS: readonly Passage[] = SHORT.map((passage, i) =>
   [100, 300, 500].includes(i)
     ? {

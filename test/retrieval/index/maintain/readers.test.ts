@@ -1,4 +1,4 @@
-/** A process searches while another adds and deletes: no error, no wrong result. */
+/** A process searches while another adds and deletes passages: no errors and no wrong results. */
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ const READER = fileURLToPath(new URL("endless-reader.ts", import.meta.url));
 const CHANGES = 120;
 
 for (const bits of [undefined, 2] as const)
-  test(`${CHANGES} changes beside a process that searches, ${bits ? `${bits} bits` : "float32"}`, async () => {
+  test(`${CHANGES} changes while a process searches, ${bits ? `${bits} bits` : "float32"}`, async () => {
     await using directory = await temporary();
     await build(directory.path, FIRST_STATE, { bits });
     const reader = fork(READER, [directory.path, String(bits ?? "")], {

@@ -1,4 +1,7 @@
-/** Hundreds of small changes of an index, by generation: for readers.test.ts and the process that searches beside it. */
+/**
+ * Hundreds of small changes to an index, for readers.test.ts and the process that searches
+ * meanwhile.
+ */
 
 import { addPassages, deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
@@ -6,7 +9,10 @@ import { encode, header, makePassages } from "../../support.ts";
 
 export const FIRST_STATE: readonly Passage[] = makePassages(150);
 
-/** Generation 2, 4, ... adds up to three passages, of which some replace others; 3, 5, ... deletes as many. */
+/**
+ * Even generations add up to three passages, some of which replace others. Odd ones delete as
+ * many.
+ */
 function changeOf(generation: number): {
   readonly added: readonly Passage[];
   readonly gone: ReadonlySet<string>;
@@ -17,13 +23,15 @@ function changeOf(generation: number): {
   return { added, gone: new Set(ids) };
 }
 
-/** The passages of `generation`, in the order of the index, from those of the one before. */
+/**
+ * The passages of `generation`, in the order of the index, from those of the previous generation.
+ */
 export function nextState(before: readonly Passage[], generation: number): readonly Passage[] {
   const { added, gone } = changeOf(generation);
   return [...before.filter(({ id }) => !gone.has(id)), ...added];
 }
 
-/** Makes `generation` of the one before. */
+/** Changes the index from the previous generation to `generation`. */
 export async function change(directory: string, generation: number): Promise<void> {
   const { added, gone } = changeOf(generation);
   if (added.length > 0) await addPassages(added, { directory, header, encode });

@@ -27,7 +27,7 @@ import { advance, contentsOf } from "./generations.ts";
 
 const QUESTION = encodeText("w1 w2 w3");
 
-/** The same as `makePassages`, with ids from `first` on. */
+/** `makePassages` with ids from `first`. */
 const numbered = (first: number, count: number, seed: number): Passage[] =>
   makePassages(count, seed).map((passage, i) => ({ ...passage, id: `p${first + i}` }));
 
@@ -46,7 +46,7 @@ const change = fc.oneof(
 );
 
 for (const bits of [undefined, 8] as const)
-  test(`any changes give what a list of passages gives, ${bits ? `${bits} bits` : "float32"}`, () =>
+  test(`random changes give the content of a list of passages, ${bits ? `${bits} bits` : "float32"}`, () =>
     fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 6 }), async (changes) => {
         await using directory = await temporary();
@@ -73,7 +73,7 @@ for (const bits of [undefined, 8] as const)
       { numRuns: 8 },
     ));
 
-test("readers keep the state that they opened", async () => {
+test("readers keep the generation that they opened", async () => {
   await using directory = await temporary();
   await build(directory.path, numbered(0, 600, 1));
   await using reader = await openIndex(directory.path, { memoryLimit: 0 });
@@ -107,7 +107,7 @@ for (const bits of [undefined, 4] as const)
     assert.equal(await verifyIndex(directory.path), []);
   });
 
-test("a reader beside a writer always sees one whole state", async () => {
+test("a reader always sees one complete generation", async () => {
   await using directory = await temporary();
   await advance(directory.path, 1);
   let writing = true;
@@ -133,13 +133,13 @@ test("a reader beside a writer always sees one whole state", async () => {
   assert.ok(seen.size > 1, `saw ${[...seen]}`);
 });
 
-test("what cannot be removed while it is open is removed by a later change", async () => {
+test("a later transaction removes files that were in use", async () => {
   await using directory = await temporary();
   await build(directory.path, numbered(0, 20, 1));
   const segments = () => readdir(join(directory.path, "segments"));
   const { rm } = promises;
   const refused: string[] = [];
-  // as NFS does, which keeps open files under names of its own
+  // As on NFS, which keeps open files under other names.
   promises.rm = async (path, options) => {
     if (!String(path).includes("segments")) return rm(path, options);
     refused.push(String(path));
@@ -169,7 +169,7 @@ test("what cannot be removed while it is open is removed by a later change", asy
   );
 });
 
-test("an index may lose all its passages, and get others", async () => {
+test("an index can lose all its passages and get new ones", async () => {
   await using directory = await temporary();
   await build(directory.path, numbered(0, 5, 1), { bits: 2 });
   await deletePassages(["p0", "p1", "p2", "p3", "p4"], { directory: directory.path });
@@ -182,7 +182,7 @@ test("an index may lose all its passages, and get others", async () => {
   assert.is((await index.search(QUESTION, { topK: 3 })).length, 2);
 });
 
-test("refuses to add to nothing, and keys of another model", async () => {
+test("rejects additions without an index or by another model", async () => {
   await using directory = await temporary();
   await rejects(add(directory.path, numbered(0, 5, 1)), /expected an index, got no index\.json/);
   await build(directory.path, numbered(0, 5, 1));
@@ -196,7 +196,7 @@ test("refuses to add to nothing, and keys of another model", async () => {
 });
 
 for (const bits of [undefined, 2] as const)
-  test(`shards joined equal a whole build, ${bits ? `${bits} bits` : "float32"}`, async () => {
+  test(`merged shards equal a single build, ${bits ? `${bits} bits` : "float32"}`, async () => {
     const passages = makePassages(2300); // five windows
     await using whole = await temporary();
     await build(whole.path, passages, { bits });

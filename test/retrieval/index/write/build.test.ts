@@ -26,7 +26,7 @@ import {
 
 const WINDOWS = makePassages(2000); // four windows
 
-test("describes itself and gives back the passages", async () => {
+test("describes itself and returns the passages", async () => {
   await using directory = await temporary();
   const passages = [
     { id: "ü", title: "Über", text: 'line\nbreak "quoted"' },
@@ -42,7 +42,7 @@ test("describes itself and gives back the passages", async () => {
   assert.is(await index.find("c"), undefined);
 });
 
-test("refuses the questions of another model", async () => {
+test("rejects the questions of another model", async () => {
   await using directory = await temporary();
   await build(directory.path, makePassages(3));
   await rejects(
@@ -51,7 +51,7 @@ test("refuses the questions of another model", async () => {
   );
 });
 
-test("refuses duplicate ids near and far, and an empty stream", async () => {
+test("rejects duplicate ids near and far, and an empty stream", async () => {
   await using directory = await temporary();
   for (const at of [1, 1999]) {
     const passages = [...WINDOWS];
@@ -65,7 +65,7 @@ test("refuses duplicate ids near and far, and an empty stream", async () => {
   await rejects(openIndex(directory.path), /no index\.json/);
 });
 
-test("says in one line that it cannot write", async () => {
+test("reports in one line that it cannot write", async () => {
   await using directory = await temporary();
   await writeFile(join(directory.path, "file"), "");
   const error = await build(join(directory.path, "file", "index"), WINDOWS).catch(
@@ -75,7 +75,7 @@ test("says in one line that it cannot write", async () => {
   assert.not.match((error as Error).message, /\n/);
 });
 
-test("goes on after an interrupt, and ends with the same bytes", async () => {
+test("resumes after an interruption and ends with the same bytes", async () => {
   await using whole = await temporary();
   await build(whole.path, WINDOWS);
   await using directory = await temporary();
@@ -89,7 +89,7 @@ test("goes on after an interrupt, and ends with the same bytes", async () => {
   await sameBytes(directory.path, whole.path);
 });
 
-test("encodes again what was torn or changed while it was interrupted", () =>
+test("encodes damaged windows of an interrupted build again", () =>
   fc.assert(
     fc.asyncProperty(
       fc.constantFrom("keys.f32", "passages.deflate", "offsets.u64", "journal"),
@@ -106,7 +106,7 @@ test("encodes again what was torn or changed while it was interrupted", () =>
     { numRuns: 25 },
   ));
 
-test("keeps the beginning that another corpus shares", async () => {
+test("keeps the common beginning of another corpus", async () => {
   await using directory = await temporary();
   await interrupt(directory.path, 3);
   const changed = WINDOWS.with(600, { id: "new", title: "", text: "w1" });
@@ -117,7 +117,7 @@ test("keeps the beginning that another corpus shares", async () => {
   assert.is((await index.passages([600]))[0]!.id, "new");
 });
 
-test("starts anew for another model", async () => {
+test("starts again for another model", async () => {
   await using directory = await temporary();
   await interrupt(directory.path, 3);
   const { encoded } = await watchedBuild(directory.path, WINDOWS, {
@@ -126,7 +126,7 @@ test("starts anew for another model", async () => {
   assert.is(encoded, 2000);
 });
 
-test("replaces a whole index only by a whole one, and lets its readers finish", async () => {
+test("replaces an index only by a complete one, and lets its readers finish", async () => {
   await using directory = await temporary();
   const old = makePassages(300, 7);
   await build(directory.path, old);
@@ -151,7 +151,7 @@ test("replaces a whole index only by a whole one, and lets its readers finish", 
   assert.equal(await readdir(join(directory.path, "segments")), ["000002"]);
 });
 
-test("lets one build at a time", async () => {
+test("allows one build at a time", async () => {
   await using directory = await temporary();
   let second = "";
   await build(directory.path, makePassages(10), {
@@ -166,7 +166,7 @@ test("lets one build at a time", async () => {
   assert.match(second, new RegExp(`expected no other writer, got process ${process.pid}`));
 });
 
-test("a flipped byte or a torn file never gives a wrong answer, and is named", async () => {
+test("a damaged file causes an error that names it, never a wrong answer", async () => {
   await using directory = await temporary();
   await build(directory.path, WINDOWS);
   const segment = segmentPath(directory.path, "000001");
@@ -202,7 +202,7 @@ test("a flipped byte or a torn file never gives a wrong answer, and is named", a
 const SMALL_DISK = "2m";
 const cannotMount = mountFailure();
 
-test(`a full disk stops the build in one line and it goes on later${cannotMount ? `: SKIPPED, ${cannotMount}` : ""}`, async () => {
+test(`a full disk stops the build in one line, and the build resumes later${cannotMount ? `: SKIPPED, ${cannotMount}` : ""}`, async () => {
   if (cannotMount) return;
   await using directory = await temporary();
   const disk = join(directory.path, "disk");
@@ -225,7 +225,7 @@ test(`a full disk stops the build in one line and it goes on later${cannotMount 
   }
 });
 
-/** Builds until `windows` windows are done, then stops it. */
+/** Stops a build after `windows` windows. */
 async function interrupt(directory: string, windows: number): Promise<void> {
   const controller = new AbortController();
   let done = 0;
@@ -280,7 +280,7 @@ async function answers(directory: string): Promise<unknown> {
   return [hits, all, await index.find("p1234"), await index.find("none")];
 }
 
-/** Why no small disk can be made here, if so: it takes Linux and the right to mount. */
+/** The reason why this system cannot create a small disk; it takes Linux and the right to mount. */
 function mountFailure(): string | undefined {
   const directory = mkdtempSync(join(tmpdir(), "reatt-mount-"));
   try {

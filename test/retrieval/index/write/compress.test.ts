@@ -1,4 +1,4 @@
-/** A compression that is interrupted goes on where it stopped, and ends with the bytes of one that was not. */
+/** An interrupted compression resumes and ends with the same bytes as an uninterrupted one. */
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ import {
 } from "../../support.ts";
 import { COMPRESSED, CORPUS } from "../maintain/long-passages.ts";
 
-/** Some 1 s each; `KILLS=100 npx tsx test/retrieval/index/write/compress.test.ts` for a long look. */
+/** About 1 s each. `KILLS=100 npx tsx test/retrieval/index/write/compress.test.ts` runs longer. */
 const KILLS = Number(process.env.KILLS ?? 4);
 const BUILDER = fileURLToPath(new URL("compressing-builder.ts", import.meta.url));
 
@@ -38,12 +38,14 @@ type Run = Pick<BuildOptions, "signal" | "onProgress">;
 
 const builds = await temporary();
 const whole = join(builds.path, "whole");
-/** Stopped when its codebook was there, and after two of three pieces. */
+/** Stopped after the codebook is learned, and after two of three pieces. */
 const [learned, interrupted] = [join(builds.path, "learned"), join(builds.path, "interrupted")];
 const buildCorpus = (directory: string) => (run: Run) =>
   build(directory, CORPUS, { ...COMPRESSED, ...run });
 
-/** How many passages are compressed: while the codebook is learned, with it, and after each piece. */
+/**
+ * Passages that are compressed: while the codebook is learned, after that, and after each piece.
+ */
 const STEPS = [0, 0, 300, 500, 600];
 const steps = await compressedPassages(buildCorpus(whole));
 await stopAt(buildCorpus(learned), 1);
@@ -58,7 +60,7 @@ test("an uninterrupted build compresses piece by piece", () => {
   assert.equal(steps, STEPS);
 });
 
-test("goes on after an interrupt with what is compressed, and leaves nothing behind", async () => {
+test("resumes with the compressed pieces and leaves no other files", async () => {
   await using directory = await copyOf(interrupted);
   assert.equal(await compressedPassages(buildCorpus(directory.path)), STEPS.slice(3));
   await sameIndex(directory.path, whole);
@@ -70,7 +72,7 @@ test("keeps the codebook of a build that was interrupted before the first codes"
   await sameIndex(directory.path, whole);
 });
 
-test("goes on beside an index that it replaces", async () => {
+test("resumes beside an index that it replaces", async () => {
   await using directory = await temporary();
   await build(directory.path, makePassages(100), { bits: 4 });
   await stopAt(buildCorpus(directory.path), 3);
@@ -78,7 +80,7 @@ test("goes on beside an index that it replaces", async () => {
   await sameIndex(directory.path, whole);
 });
 
-test("a merge goes on, too", async () => {
+test("resumes a merge", async () => {
   await using directory = await temporary();
   const shards = [0, 1].map((index) => join(directory.path, `shard-${index}`));
   for (const [index, shard] of shards.entries())
@@ -90,20 +92,20 @@ test("a merge goes on, too", async () => {
   await sameIndex(joined, whole);
 });
 
-test("so do additions", async () => {
+test("resumes additions", async () => {
   await using directory = await temporary();
   const [expected, index] = [join(directory.path, "expected"), join(directory.path, "index")];
   const add = (directory: string) => (run: Run) =>
     addPassages(CORPUS, { directory, header, encode: encodeVaried, ...run });
   await build(expected, makePassages(100, 3), { bits: 4 });
   await cp(expected, index, { recursive: true });
-  assert.equal(await compressedPassages(add(expected)), STEPS.slice(1)); // the codebook is there
+  assert.equal(await compressedPassages(add(expected)), STEPS.slice(1)); // the codebook exists
   await stopAt(add(index), 2);
   assert.equal(await compressedPassages(add(index)), STEPS.slice(3));
   await sameIndex(index, expected);
 });
 
-test("makes again what was torn or changed while it was interrupted, and all that follows", () =>
+test("compresses damaged pieces of an interrupted build again, and all that follow", () =>
   fc.assert(
     fc.asyncProperty(
       fc.constantFrom("codes.bin", "codes.u64", "journal"),
@@ -119,7 +121,7 @@ test("makes again what was torn or changed while it was interrupted, and all tha
     { numRuns: 7 },
   ));
 
-test("learns a codebook again that is damaged, and keeps its codes, since it is the same", async () => {
+test("learns a damaged codebook again and keeps its codes, since it is the same", async () => {
   await using directory = await copyOf(interrupted);
   await damage(join(codebookPath(directory.path, "000001"), "parts.u8"), 0.5, false);
   assert.equal(await compressedPassages(buildCorpus(directory.path)), [0, ...STEPS.slice(3)]);
@@ -128,7 +130,8 @@ test("learns a codebook again that is damaged, and keeps its codes, since it is 
 
 test("keeps the codes before a flipped bit", async () => {
   await using directory = await copyOf(interrupted);
-  await damage(join(segmentPath(directory.path, "000001"), "codes.bin"), 0.9, false); // in the second piece
+  const codes = join(segmentPath(directory.path, "000001"), "codes.bin");
+  await damage(codes, 0.9, false); // in the second piece
   assert.equal(await compressedPassages(buildCorpus(directory.path)), STEPS.slice(2));
   await sameIndex(directory.path, whole);
 });
@@ -137,7 +140,7 @@ for (const [what, passages, bits] of [
   ["bits", CORPUS, 1],
   ["passages", CORPUS.with(599, { id: "other", title: "", text: "w1 w2" }), 2],
 ] as const)
-  test(`begins anew for other ${what}`, async () => {
+  test(`starts again for other ${what}`, async () => {
     await using fresh = await temporary();
     await build(fresh.path, passages, { ...COMPRESSED, bits });
     await using directory = await copyOf(interrupted);
@@ -158,7 +161,7 @@ test(`survives ${KILLS} kills at random moments`, async () => {
     reached = compressed.at(-1)!;
     const manifest = await findManifest(index);
     if (!manifest) continue;
-    // finished, though perhaps killed before it ended, or removed what it no longer needs
+    // Finished, although perhaps killed before it ended or removed unneeded files.
     assert.equal(manifest, await readManifest(whole));
     assert.equal(await verifyIndex(index), []);
     patience = milliseconds;
@@ -170,7 +173,7 @@ test(`survives ${KILLS} kills at random moments`, async () => {
   await sameIndex(index, whole);
 });
 
-/** Builds in a process of its own and kills that so long after its compression began. */
+/** Builds in a separate process and kills it this long after the start of compression. */
 async function killedBuild(
   directory: string,
   milliseconds: number,
@@ -191,7 +194,7 @@ async function killedBuild(
   return { compressed, milliseconds: performance.now() - began };
 }
 
-/** Stops `run` when it has said `step` times, after the first, how much is compressed. */
+/** Stops `run` after `step` progress reports of compression, not counting the first. */
 async function stopAt(run: (run: Run) => Promise<void>, step: number): Promise<void> {
   const controller = new AbortController();
   let left = step;
@@ -217,7 +220,7 @@ async function copyOf(path: string): Promise<AsyncDisposable & { path: string }>
   return directory;
 }
 
-/** The same bytes as `expected`, codebook and all, and nothing else. */
+/** Compares all files with those of `expected`, the codebook included. */
 async function sameIndex(directory: string, expected: string): Promise<void> {
   await sameBytes(directory, expected);
   const [{ codec, segments }, { codec: other }] = [

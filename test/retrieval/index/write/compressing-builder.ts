@@ -1,4 +1,7 @@
-/** A process for compression.test.ts to kill: builds a compressed index in the directory of its argument, and sends its progress. */
+/**
+ * A process for compress.test.ts to kill: builds a compressed index in the directory of its
+ * argument and sends its progress.
+ */
 
 import { build } from "../../support.ts";
 import { COMPRESSED, CORPUS } from "../maintain/long-passages.ts";

@@ -13,7 +13,7 @@ import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import { build, encodeText, naiveSearch, sameBytes, temporary } from "../../support.ts";
 import { advance, contentsOf } from "../maintain/generations.ts";
 
-/** Some 0.5 s each; `KILLS=400 npx tsx test/retrieval/crash.test.ts` for a long look. */
+/** About 0.5 s each. `KILLS=400 npx tsx test/retrieval/index/write/crash.test.ts` runs longer. */
 const KILLS = Number(process.env.KILLS ?? 16);
 
 test(`survives ${KILLS} kills at random moments`, async () => {
@@ -36,10 +36,10 @@ test(`survives ${KILLS} kills at random moments`, async () => {
   } while (generation % 4 !== 1);
   await using fresh = await temporary();
   await build(fresh.path, contentsOf(generation));
-  await sameBytes(index, fresh.path); // a build, whatever the kills had left
+  await sameBytes(index, fresh.path); // the same as a build without kills
 });
 
-/** Milliseconds for four generations on this machine, as busy as it is. */
+/** Milliseconds for four generations on this machine. */
 async function timeOfRound(directory: string): Promise<number> {
   const start = performance.now();
   for (let generation = 1; generation <= 4; generation++) await advance(directory, generation);
@@ -48,7 +48,7 @@ async function timeOfRound(directory: string): Promise<number> {
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 
-/** Compiles the builder once, so that starting it is quick. Returns the path of the script. */
+/** Compiles the builder once, so that it starts fast. Returns the path of the script. */
 async function compileBuilder(directory: string): Promise<string> {
   const compiler = join(
     dirname(createRequire(import.meta.url).resolve("typescript/package.json")),
@@ -78,7 +78,7 @@ async function startBuilder(script: string, index: string): Promise<ChildProcess
   return child;
 }
 
-/** The index is whole, and holds what its generation must. Returns the generation. */
+/** Checks that the index is complete and has the content of its generation, which it returns. */
 async function checkWhole(directory: string, atLeast: number): Promise<number> {
   const manifest = await findManifest(directory);
   if (!manifest) return atLeast;

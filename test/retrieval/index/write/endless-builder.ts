@@ -1,4 +1,7 @@
-/** A process for crash.test.ts to kill: makes one generation after the other in the directory of its argument. */
+/**
+ * A process for crash.test.ts to kill: writes one generation after the other to the directory of
+ * its argument.
+ */
 
 import { findManifest } from "../../../../src/retrieval/index/format/manifest.ts";
 import { advance } from "../maintain/generations.ts";

@@ -15,7 +15,7 @@ const countTokens = ({ text }: Passage): number => text.split(" ").length;
 const PASSAGES = makePassages(3000);
 
 for (const bits of [undefined, 2, 8] as const)
-  test(`a forecast is near what is built: ${bits ?? 32} bits`, async () => {
+  test(`a forecast is close to the built index: ${bits ?? 32} bits`, async () => {
     await using directory = await temporary();
     const options: ForecastOptions = { directory: directory.path, header, bits, countTokens };
     const forecast = await forecastBuild(PASSAGES, options);
@@ -30,7 +30,7 @@ for (const bits of [undefined, 2, 8] as const)
     assert.is(forecast.peakBytes > forecast.bytes, bits !== undefined);
   });
 
-test("shards have all passages between them", async () => {
+test("shards cover all passages", async () => {
   await using directory = await temporary();
   const counts = [];
   for (const index of [0, 1, 2, 3]) {
@@ -43,10 +43,10 @@ test("shards have all passages between them", async () => {
     });
     counts.push(forecast.passages);
   }
-  assert.equal(counts, [1024, 952, 512, 512]); // windows of 512, dealt out in turn
+  assert.equal(counts, [1024, 952, 512, 512]); // windows of 512, assigned in turn
 });
 
-test("what does not fit on the disk is refused, before anything is written", async () => {
+test("rejects a build that does not fit on the disk, before it writes", async () => {
   await using directory = await temporary();
   await mkdir(join(directory.path, "disk"));
   await rejects(

@@ -1,6 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { lockDirectory } from "../../../../src/retrieval/index/write/lock.ts";
@@ -8,7 +12,7 @@ import { rejects, temporary } from "../../support.ts";
 
 const TAKEN = /expected no other writer/;
 
-test("is held by one, and free afterwards", async () => {
+test("one writer holds the lock, and releases it", async () => {
   await using directory = await temporary();
   const lock = await lockDirectory(directory.path);
   await rejects(lockDirectory(directory.path), TAKEN);
@@ -19,7 +23,7 @@ test("is held by one, and free afterwards", async () => {
   await again[Symbol.asyncDispose]();
 });
 
-test("says when it was lost", async () => {
+test("reports a lost lock", async () => {
   await using directory = await temporary();
   await using lock = await lockDirectory(directory.path);
   const [name] = await readdir(directory.path);
@@ -27,15 +31,35 @@ test("says when it was lost", async () => {
   await rejects(lock.assertHeld(), TAKEN);
 });
 
-test("takes over from a process that is dead, and from a number that was used again", async () => {
+test("takes over from a dead process, also if its PID is in use again", async () => {
   await using directory = await temporary();
   const own = await ownLockName(directory.path);
-  const dead = own.replace(`.${process.pid}.`, ".4194305."); // above the greatest process number of Linux
+  const dead = own.replace(`.${process.pid}.`, ".4194305."); // above the greatest PID of Linux
   const reborn = own.replace(/\d+\.lock$/, "1.lock");
   for (const name of [dead, reborn]) await writeFile(join(directory.path, name), "");
   await using lock = await lockDirectory(directory.path);
   await lock.assertHeld();
   assert.equal(await readdir(directory.path), [own]);
+});
+
+test("takes over from a zombie process", async () => {
+  if (process.platform !== "linux") return;
+  await using directory = await temporary();
+  const own = await ownLockName(directory.path);
+  const parent = spawn("sh", ["-c", "sleep 0.2 & echo $!; exec sleep 60"]);
+  try {
+    const pid = String((await once(parent.stdout, "data"))[0]).trim();
+    const statOf = () => readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]!.split(" ");
+    const birth = statOf()[19]!;
+    while (statOf()[0] !== "Z") await sleep(20);
+    const zombie = own.replace(/\d+\.\d+\.lock$/, `${pid}.${birth}.lock`);
+    await writeFile(join(directory.path, zombie), "");
+    await using lock = await lockDirectory(directory.path);
+    await lock.assertHeld();
+    assert.equal(await readdir(directory.path), [own]);
+  } finally {
+    parent.kill();
+  }
 });
 
 test("trusts the heartbeat of another machine", async () => {

@@ -11,7 +11,7 @@ const row = (rows: Float32Array, i: number) => rows.subarray(i * DIMENSION, (i +
 const product = (a: Float32Array, b: Float32Array) =>
   a.reduce((sum, value, d) => sum + value * b[d]!, 0);
 
-/** By loops: the sum over tokens of the softmax of their products with all tokens. */
+/** The sum over tokens of the softmax of their products with all tokens, by loops. */
 function received(queries: Float32Array, keys: Float32Array): number[] {
   const tokens = keys.length / DIMENSION;
   const sums = new Array<number>(tokens).fill(0);
@@ -23,7 +23,7 @@ function received(queries: Float32Array, keys: Float32Array): number[] {
   return sums;
 }
 
-test("keeps the tokens that receive most attention, in their order", async () => {
+test("keeps the tokens that receive the most attention, in order", async () => {
   await using pruner = await openTokenPruner(DIMENSION);
   for (const [tokens, share] of [
     [1, 0.25],
@@ -41,14 +41,14 @@ test("keeps the tokens that receive most attention, in their order", async () =>
   }
 });
 
-test("keeps a share of a passage, and one token at least", () => {
+test("keeps a share of a passage, and at least one token", () => {
   const kept = [1, 2, 3, 10].flatMap((tokens) =>
     [0.25, 0.5, 1].map((share) => keptTokenCount(tokens, share)),
   );
   assert.equal(kept, [1, 1, 1, 1, 1, 2, 1, 2, 3, 3, 5, 10]);
 });
 
-test("refuses shares that leave too little, or are none", () => {
+test("rejects a share out of range", () => {
   for (const share of [0.25, 1]) checkKeepRatio(share);
   for (const share of [0.2, 1.5, Number.NaN])
     assert.throws(

@@ -1,0 +1,105 @@
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import {
+  type Codebook,
+  centroidsOf,
+  codeStarts,
+  decodeKeys,
+  subquantiserCounts,
+} from "../../../src/retrieval/codec/codec.ts";
+import { openKeyEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
+import { kMeans } from "../../../src/retrieval/codec/kmeans.ts";
+import { openNearestFinder } from "../../../src/retrieval/codec/nearest.ts";
+import { rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
+import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
+import { DIMENSION, noise } from "../support.ts";
+
+test("the nearest row equals that of a naive loop", async () => {
+  for (const [size, count] of [
+    [1, 256],
+    [4, 1],
+    [8, 33],
+  ] as const) {
+    const [rows, table] = [noise(500 * size), noise(count * size, 7)];
+    await using finder = await openNearestFinder(size);
+    const found = await finder.nearest(rows, table);
+    const distance = (row: number, c: number) => {
+      let sum = 0;
+      for (let d = 0; d < size; d++) sum += (rows[row * size + d]! - table[c * size + d]!) ** 2;
+      return sum;
+    };
+    for (let row = 0; row < 500; row++) {
+      let least = Infinity;
+      for (let c = 0; c < count; c++) least = Math.min(least, distance(row, c));
+      assert.ok(distance(row, found[row]!) <= least + 1e-6);
+    }
+  }
+});
+
+test("k-means finds separate clusters", async () => {
+  const heaps = [0, 10, 20, 30];
+  const sample = noise(400).map((value, i) => heaps[Math.floor(i / 100)]! + 0.01 * value);
+  const centroids = [...(await kMeans(sample, 1, 4, undefined))].sort((a, b) => a - b);
+  for (const [i, heap] of heaps.entries())
+    assert.ok(Math.abs(centroids[i]! - heap) < 0.01, String(centroids));
+});
+
+test("a code holds centroid, ratio and residual; more bits decrease the error", async () => {
+  // Half of the keys are near a few points, the others anywhere.
+  const keys = noise(4000 * DIMENSION).map((value, i) =>
+    (i / DIMENSION) % 8 < 4 ? 0.1 * value + Math.sign(value) : 2 * value,
+  );
+  const errors = [];
+  for (const bits of [1, 2, 4, 8] as const) {
+    const codebook = await trainCodebook(keys, DIMENSION, 16, bits);
+    const { long, short } = subquantiserCounts(DIMENSION, bits);
+    assert.is(long + short, 2 * bits); // of 8 dimensions
+    await using encoder = await openKeyEncoder(codebook);
+    const codes = await encoder.encode(keys);
+    const starts = codeStarts(codes, codebook);
+    assert.is(starts.length, 4001);
+    assert.is(starts.at(-1), codes.length);
+    const centroids = centroidsOf(codes, codebook);
+    for (const [token, centroid] of centroids.entries()) {
+      assert.is(centroid, codes[starts[token]!]! + 256 * codes[starts[token]! + 1]!);
+      assert.is(starts[token + 1]! - starts[token]!, 3 + codebook.subquantisers[centroid]!);
+    }
+    const decoded = decodeKeys(codes, codebook);
+    assert.equal(decoded.subarray(0, 50 * DIMENSION), decodeNaively(codes, codebook, 50));
+    const rotated = rotate(keys, codebook.rotation, DIMENSION);
+    errors.push(rotated.reduce((sum, key, i) => sum + (key - decoded[i]!) ** 2, 0) / keys.length);
+    const length = (rows: Float32Array, row: number) =>
+      Math.hypot(...rows.subarray(row * DIMENSION, (row + 1) * DIMENSION));
+    for (let row = 0; row < 4000; row += 7)
+      assert.ok(Math.abs(length(decoded, row) / length(keys, row) - 1) < 0.1);
+  }
+  for (let i = 1; i < 4; i++)
+    assert.ok(errors[i]! < 0.6 * errors[i - 1]!, `squared errors ${errors}`);
+});
+
+/** Decodes key by key and subspace by subspace. */
+function decodeNaively(codes: Uint8Array, codebook: Codebook, tokens: number): Float32Array {
+  const keys = [];
+  let at = 0;
+  for (let token = 0; token < tokens; token++) {
+    const centroid = codes[at]! + 256 * codes[at + 1]!;
+    const ratio = codebook.ratios[codes[at + 2]!]!;
+    at += 3;
+    const subquantisers = codebook.subquantisers[centroid]!;
+    let table = [...codebook.codewords.get(subquantisers)!];
+    const key = [...codebook.centroids.subarray(centroid * DIMENSION, (centroid + 1) * DIMENSION)];
+    let d = 0;
+    for (let subspace = 0; subspace < subquantisers; subspace++, at++) {
+      const width =
+        Math.floor(((subspace + 1) * DIMENSION) / subquantisers) -
+        Math.floor((subspace * DIMENSION) / subquantisers);
+      for (const value of table.slice(codes[at]! * width, (codes[at]! + 1) * width))
+        key[d++]! += value;
+      table = table.slice(256 * width);
+    }
+    keys.push(...key.map((value) => ratio * value));
+  }
+  return Float32Array.from(keys);
+}
+
+test.run();
