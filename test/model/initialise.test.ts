@@ -19,7 +19,7 @@ const mean = (x: Float32Array): number => x.reduce((sum, value) => sum + value, 
 const deviation = (x: Float32Array): number =>
   Math.sqrt(mean(x.map((value) => value ** 2)) - mean(x) ** 2);
 
-test("weights have the deviations of Hugging Face's T5", () => {
+test("weights have the standard deviations of Hugging Face's T5", () => {
   const weights = initialWeights(config, 1);
   const expected: Readonly<Record<string, number>> = {
     "shared.weight": 1,
@@ -46,7 +46,7 @@ test("weights have the deviations of Hugging Face's T5", () => {
     assert.equal(new Set(weights.get(name)), new Set([1]), name);
 });
 
-test("numbers are normal, and independent of their neighbours", () => {
+test("values are normally distributed and independent of their neighbours", () => {
   const numbers = initialWeights(config, 1).get("shared.weight")!; // 25,600
   const share = (inside: number): number =>
     numbers.filter((x) => Math.abs(x) < inside).length / numbers.length;
@@ -55,7 +55,7 @@ test("numbers are normal, and independent of their neighbours", () => {
   assert.ok(Math.abs(mean(products)) < 0.03, `${mean(products)}`);
 });
 
-test("a seed determines every weight, and each weight is drawn for itself", () => {
+test("the seed determines every weight, and each weight has its own random stream", () => {
   const [once, again, other] = [
     initialWeights(config, 1),
     initialWeights(config, 1),
@@ -70,7 +70,7 @@ test("a seed determines every weight, and each weight is drawn for itself", () =
 });
 
 for (const [title, tiny] of Object.entries(TINY_MODELS))
-  test(`every weight of ${title} is there, finite and in its shape`, () => {
+  test(`every weight of ${title} has its shape and finite values`, () => {
     const weights = initialWeights(tiny, 1);
     const shapes = parameterShapes(tiny);
     assert.equal([...weights.keys()], [...shapes.keys()]);
@@ -83,7 +83,7 @@ for (const [title, tiny] of Object.entries(TINY_MODELS))
     }
   });
 
-test("a folder without weights is one to begin with random ones in", async () => {
+test("training starts from random weights in a folder without weights", async () => {
   await using folder = temporaryFolder();
   await writeTinyModel(folder.path, { weights: false });
   assert.not(await hasWeights(folder.path));
