@@ -39,13 +39,13 @@ function randomToy(seed: number, size: number, patience: number | readonly numbe
 function decoderOf(
   toy: Toy,
   questions: readonly number[],
-): { step: DecoderStep; written: () => number[][] } {
-  let rows = questions.map((question) => ({ question, written: [] as number[] }));
+): { step: DecoderStep; generated: () => number[][] } {
+  let rows = questions.map((question) => ({ question, generated: [] as number[] }));
   const step: DecoderStep = async (tokens, parents) => {
     assert.is(tokens.length, parents.length);
     rows = [...tokens].map((token, i) => {
-      const { question, written } = rows[parents[i]!]!;
-      return { question, written: [...written, token] };
+      const { question, generated } = rows[parents[i]!]!;
+      return { question, generated: [...generated, token] };
     });
     const each = rows.length / questions.length;
     assert.equal(
@@ -54,10 +54,10 @@ function decoderOf(
       "the rows of a question are adjacent, and all questions have the same number",
     );
     return Float32Array.from(
-      rows.flatMap(({ question, written }) => toy(question, written.slice(1))),
+      rows.flatMap(({ question, generated }) => toy(question, generated.slice(1))),
     );
   };
-  return { step, written: () => rows.map(({ written }) => written) };
+  return { step, generated: () => rows.map(({ generated }) => generated) };
 }
 
 const answer = (
@@ -67,7 +67,7 @@ const answer = (
 ): Promise<Generated[]> =>
   generate(decoderOf(toy, questions).step, questions.length, VOCABULARY, options);
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, x) => total + x, 0);
+const sum = (values: readonly number[]): number => values.reduce((total, x) => total + x, 0);
 
 /** All possible answers: finished, or cut at `maxTokens`. */
 function everyAnswer(toy: Toy, maxTokens: number, before: Generated = NOTHING): Generated[] {
@@ -281,7 +281,7 @@ test("early stopping ends with `beams` answers although a longer one has a highe
   const decoder = decoderOf(waiting, [0]);
   const [early] = await generate(decoder.step, 1, VOCABULARY, { beams: 2, maxTokens: 20 });
   assert.equal(early!.tokenIds, [2, END]); // -0.60 a token, against -0.92 for an end at once
-  assert.ok(decoder.written().every(({ length }) => length === 2)); // two steps were enough
+  assert.ok(decoder.generated().every(({ length }) => length === 2)); // two steps were enough
   const [late] = await answer(waiting, [0], { beams: 2, maxTokens: 20, earlyStopping: false });
   assert.equal(late!.tokenIds, new Array(20).fill(2)); // -0.08 a token
 });
@@ -307,30 +307,30 @@ test("without early stopping answers are as good or better, and the search ends 
     lengthPenalty: 0,
     earlyStopping: false,
   });
-  assert.ok(decoder.written()[0]!.length < 5);
+  assert.ok(decoder.generated()[0]!.length < 5);
 });
 
 test("onToken receives each token with one beam, and whole answers with several beams", async () => {
   const toy = randomToy(4, 5, [3, 0, 6]);
   for (const beams of [1, 3]) {
-    const told: number[][] = [[], [], []];
+    const received: number[][] = [[], [], []];
     const decoder = decoderOf(toy, [0, 1, 2]);
     let steps = 0;
     const step: DecoderStep = async (tokens, parents) => {
-      for (const tokensOfOne of told)
+      for (const tokensOfOne of received)
         assert.ok(beams === 1 ? tokensOfOne.length <= steps : tokensOfOne.length === 0);
-      if (beams === 1) assert.is(Math.max(...told.map(({ length }) => length)), steps);
+      if (beams === 1) assert.is(Math.max(...received.map(({ length }) => length)), steps);
       steps++;
       return decoder.step(tokens, parents);
     };
-    const onToken = (token: number, question: number) => told[question]!.push(token);
+    const onToken = (token: number, question: number) => received[question]!.push(token);
     const answers = await generate(step, 3, VOCABULARY, { beams, maxTokens: 9, onToken });
     assert.equal(
-      told,
+      received,
       answers.map(({ tokenIds }) => tokenIds),
     );
     assert.ok(
-      new Set(told.map(({ length }) => length)).size > 1,
+      new Set(received.map(({ length }) => length)).size > 1,
       "the answers end at different steps",
     );
   }
@@ -359,9 +359,9 @@ test("an abort ends the search before the next step with the reason of the signa
   before.abort(reason);
   assert.is(await refused(before), 0);
   const during = new AbortController();
-  let told = 0;
+  let received = 0;
   const abortAtThird = () => {
-    if (++told === 3) during.abort(reason);
+    if (++received === 3) during.abort(reason);
   };
   assert.is(await refused(during, abortAtThird), 3);
 });

@@ -130,14 +130,14 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       [2, 0, 0, 5, 3, 4],
       [1, 1, 2, 3, 5, 3],
     ];
-    let written: number[][] = [[], []];
+    let generated: number[][] = [[], []];
     let past = reader.start(2);
     for (const [i, ids] of tokens.entries()) {
-      written = ids.map((token, row) => [...written[parents[i]![row]!]!, token]);
+      generated = ids.map((token, row) => [...generated[parents[i]![row]!]!, token]);
       const step = await reader.step(fused, { ...rowsOf(ids, parents[i]!), past });
       past = step.past;
-      for (const [row, ids] of written.entries()) {
-        const { logits } = naive.decode(ids, memories[Math.floor((2 * row) / written.length)]!);
+      for (const [row, ids] of generated.entries()) {
+        const { logits } = naive.decode(ids, memories[Math.floor((2 * row) / generated.length)]!);
         const size = config.vocabularySize;
         assertNear(
           step.logits.data.subarray(row * size, (row + 1) * size),

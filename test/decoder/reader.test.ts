@@ -123,14 +123,14 @@ test("the attention over passages sums to 1", async () => {
 });
 
 test("onToken receives tokens with the position of their question", async () => {
-  const told: number[][] = inputs.map(() => []);
-  const onToken = (token: number, question: number) => told[question]!.push(token);
+  const received: number[][] = inputs.map(() => []);
+  const onToken = (token: number, question: number) => received[question]!.push(token);
   const readings = await readAll(config, weights, inputs, { maxTokens: 5, onToken });
   assert.equal(
-    told,
+    received,
     readings.map(({ tokenIds }) => tokenIds),
   );
-  assert.ok(new Set(told.map((tokens) => tokens.join())).size > 1, "the answers differ");
+  assert.ok(new Set(received.map((tokens) => tokens.join())).size > 1, "the answers differ");
 });
 
 test("no questions give no answers", async () => {

@@ -27,14 +27,14 @@ test("batches give the same vectors as single sequences, in the order of the inp
 test("encoding reports its progress and stops between two runs", async () => {
   const sequences = Array.from({ length: 5 }, (_, i) => randomIds(config, 150 + i, i));
   const abort = new AbortController();
-  const told: [sequences: number, tokens: number][] = [];
+  const received: [sequences: number, tokens: number][] = [];
   const onProgress = (...done: [number, number]) => {
-    told.push(done);
+    received.push(done);
     abort.abort(new Error("enough"));
   };
   await using encoder = await openRetrieverSession(config, { weights });
   await encodeSequences(encoder, config, sequences, "keys", { onProgress });
-  assert.equal(told.splice(0), [
+  assert.equal(received.splice(0), [
     [3, 154 + 153 + 152],
     [5, 154 + 153 + 152 + 151 + 150],
   ]);

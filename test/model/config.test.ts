@@ -188,7 +188,7 @@ test("a file without a JSON object is an error", async () => {
   );
 });
 
-testWithShared("what is written is read again", async () => {
+testWithShared("a written file is read back", async () => {
   const config = await readConfig(join(shared, "reference/reatt-v11"));
   const changed: ModelConfig = {
     ...config,

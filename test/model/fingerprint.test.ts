@@ -11,9 +11,9 @@ const original = fingerprint(config, weights, tokenizer);
 
 /** The fingerprint after one value of a weight has changed. */
 function after(name: string, at: number): string {
-  const numbers = weights.get(name)!.slice();
-  numbers[at]! += 1;
-  return fingerprint(config, new Map(weights).set(name, numbers), tokenizer);
+  const values = weights.get(name)!.slice();
+  values[at]! += 1;
+  return fingerprint(config, new Map(weights).set(name, values), tokenizer);
 }
 
 test("a fingerprint is 64 hexadecimal digits and equal for equal models", () => {
@@ -24,13 +24,13 @@ test("a fingerprint is 64 hexadecimal digits and equal for equal models", () => 
 test("the fingerprint depends on exactly the weights that passage keys depend on", () => {
   const key = "encoder.block.1.layer.0.SelfAttention.k.weight";
   const headRows = config.retrievalHead * config.headSize * config.modelSize;
-  for (const [name, numbers] of weights) {
+  for (const [name, values] of weights) {
     const determines =
       name === "shared.weight" ||
       name.startsWith("encoder.block.0.") ||
       name === "encoder.block.1.layer.0.layer_norm.weight" ||
       name === key;
-    assert.is(after(name, numbers.length - 1) !== original, determines, name);
+    assert.is(after(name, values.length - 1) !== original, determines, name);
   }
   assert.is(after(key, headRows) === original, false);
   assert.is(after(key, headRows - 1), original);
