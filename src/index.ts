@@ -40,4 +40,3 @@ export type { Provider } from "./tensor/session.ts";
 export type { Span } from "./text/answer-span.ts";
 export type { Passage } from "./text/passage.ts";
 export { readPassages, readQuestions } from "./text/read-passages.ts";
-export type { Tokenizer } from "./text/tokenizer.ts";
