@@ -1,4 +1,4 @@
-/** What users import. */
+/** The public API of `reatt`. Training and adaptation are in `reatt/training`. */
 
 export { InputError } from "./io/errors.ts";
 export type { ModelConfig } from "./model/config.ts";
@@ -37,5 +37,6 @@ export type { Engine, OpenOptions, PresetName } from "./retrieval/open-index.ts"
 export type { Granularity } from "./retrieval/rank.ts";
 export type { SearchHit, SearchOptions, TokenIndex } from "./retrieval/search/token-index.ts";
 export type { Provider } from "./tensor/session.ts";
+export type { Span } from "./text/answer-span.ts";
 export type { Passage } from "./text/passage.ts";
 export { readPassages, readQuestions } from "./text/read-passages.ts";

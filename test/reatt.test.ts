@@ -1,4 +1,4 @@
-/** What a user of the library does with an index, with the embedded model. */
+/** The public class with the embedded model. */
 
 import { join } from "node:path";
 import { test } from "uvu";
@@ -24,7 +24,7 @@ const PASSAGES: Passage[] = [
 ];
 const ids = (hits: readonly Passage[]): string[] => hits.map(({ id }) => id);
 
-test("an index is built compressed, searched with a filter, and changed", async () => {
+test("an index is built with compression, searched with a filter, and changed", async () => {
   await using folder = await temporary();
   await using model = await ReAtt.load("models/reatt-mini");
   const directory = join(folder.path, "index");
@@ -52,7 +52,7 @@ test("an index is built compressed, searched with a filter, and changed", async 
   assert.is((await indexInfo(directory)).generation, 4);
 });
 
-test("an index of some of the tokens says so, and is added to in the same way", async () => {
+test("an index with token pruning records the ratio, and add prunes in the same way", async () => {
   await using folder = await temporary();
   await using model = await ReAtt.load("models/reatt-mini");
   const directory = join(folder.path, "index");
@@ -80,7 +80,7 @@ test("an index of some of the tokens says so, and is added to in the same way", 
   );
 });
 
-test("a shard is not compressed, and keys are coded in whole bytes", async () => {
+test("a compressed shard and 3 bits are errors", async () => {
   await using folder = await temporary();
   await using model = await ReAtt.load("models/reatt-mini");
   const directory = join(folder.path, "index");
@@ -108,7 +108,7 @@ const ARTICLES: Passage[] = [
 ];
 const QUESTIONS = ["Where does the lion live?", "Where does the Rhine flow?", "What purrs?"];
 
-test("an answer is what retrieve and then read give, with every option of both", async () => {
+test("answer equals retrieve followed by read, with the options of both", async () => {
   await using folder = await temporary();
   await using model = await ReAtt.load("models/reatt-mini");
   await using index = await model.index(ARTICLES, {
@@ -137,7 +137,7 @@ test("an answer is what retrieve and then read give, with every option of both",
   }
 });
 
-test("the options of answer choose what is read and how", async () => {
+test("answer honours each option", async () => {
   await using folder = await temporary();
   await using model = await ReAtt.load("models/reatt-mini");
   await using index = await model.index(ARTICLES, { directory: join(folder.path, "index") });
@@ -177,7 +177,7 @@ test("the options of answer choose what is read and how", async () => {
   await rejects(answer({ signal }), /stopped/);
 });
 
-test("a user reads passages of their own, with properties of their own", async () => {
+test("read takes passages of the caller and keeps their properties", async () => {
   await using model = await ReAtt.load("models/reatt-mini");
   const [question] = QUESTIONS as [string];
   const own = PASSAGES.map((passage, i) => ({ ...passage, source: `book ${i}` }));
@@ -212,6 +212,22 @@ test("a user reads passages of their own, with properties of their own", async (
   );
   assert.throws(() => model.read(many, [PASSAGES]), /^passages: expected one list for each of 20/);
   await rejects(model.read(question, []), /expected at least one passage, got none/);
+});
+
+test("answer tokenizes a question once", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  await using index = await model.index(PASSAGES, { directory: join(folder.path, "index") });
+  const { encode } = model.tokenizer;
+  const encoded: string[] = [];
+  Object.assign(model.tokenizer, {
+    encode(text: string) {
+      encoded.push(text);
+      return encode(text);
+    },
+  });
+  await model.answer(QUESTIONS[0]!, index);
+  assert.is(encoded.filter((text) => text === `question: ${QUESTIONS[0]}`).length, 1);
 });
 
 test.run();

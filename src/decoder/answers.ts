@@ -126,12 +126,12 @@ function toReply<P extends Passage>(
 
 /** Decodes all tokens again for each new one, because a token can change the text before it. */
 function streamText(tokenizer: Tokenizer, onText: NonNullable<ReadOptions["onText"]>) {
-  const written = new Map<number, number[]>();
+  const generated = new Map<number, number[]>();
   return (token: number, question: number): void => {
-    const ids = written.get(question) ?? [];
+    const ids = generated.get(question) ?? [];
     const before = tokenizer.decode(ids);
     ids.push(token);
-    written.set(question, ids);
+    generated.set(question, ids);
     const text = tokenizer.decode(ids).slice(before.length);
     if (text) onText(text, question);
   };

@@ -40,33 +40,15 @@ export interface EncoderInput<T> {
   readonly buckets: T;
 }
 
-/** The states below block B: -> [batch, length, modelSize]. */
+/** Embeds token ids and runs the blocks below B: -> [batch, length, modelSize]. */
 export function lowerStates<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
-  input: EncoderInput<T>,
+  { ids, mask, buckets }: EncoderInput<T>,
 ): T {
-  return lowerBlocks(context, parameters, embed(context, parameters, input.ids), input);
-}
-
-/** Token embeddings: int32 [...] -> [..., modelSize]. */
-export function embed<T>(
-  { ops, dropout }: LayerContext<T>,
-  parameters: LowerParameters<T>,
-  ids: T,
-): T {
-  return dropout(ops.gather(parameters.embedding, ids));
-}
-
-/** The blocks below B over embedded tokens: [batch, length, modelSize] -> the same shape. */
-export function lowerBlocks<T>(
-  context: LayerContext<T>,
-  parameters: LowerParameters<T>,
-  embedded: T,
-  { mask, buckets }: Omit<EncoderInput<T>, "ids">,
-): T {
-  const { ops, config } = context;
+  const { ops, config, dropout } = context;
   const { blocks, relativeBias: table } = parameters.encoder;
+  const embedded = dropout(ops.gather(parameters.embedding, ids));
   const bias = ops.add(relativeBias(ops, table, buckets), maskBias(ops, mask));
   return blocks
     .slice(0, config.retrievalLayer)

@@ -53,8 +53,8 @@ export function traceUpper(config: ModelConfig, derive: Derive = () => ({})): Gr
 }
 
 /**
- * Runs the graph of {@link traceUpper} over all pairs. Pairs of similar length share a run,
- * whatever their questions.
+ * Runs the graph of {@link traceUpper} over all pairs. Pairs of similar length share a run, also
+ * pairs of different questions.
  *
  * @param fetch the outputs that are wanted
  * @throws the reason of `signal` once it is aborted.

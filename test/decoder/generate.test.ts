@@ -1,5 +1,5 @@
 /**
- * Greedy and beam search over toy decoders: random tables of the next token's probability after
+ * Greedy and beam search with toy decoders: random tables of the probability of the next token after
  * every prefix.
  */
 
@@ -15,7 +15,7 @@ import {
 import { createRandom } from "../../src/math/random.ts";
 import { softmax } from "../support/naive-t5.ts";
 
-const START = 0; // padding too, as in T5; a toy decoder may write it
+const START = 0; // also padding, as in T5; a toy decoder can generate it
 const END = 1;
 const VOCABULARY = { startId: START, endId: END, padId: START };
 const PENALTIES = [0, 0.6, 1, 2, -1];
@@ -35,32 +35,29 @@ function randomToy(seed: number, size: number, patience: number | readonly numbe
   };
 }
 
-/**
- * A decoder that knows what each row has written only by `parents`, as the real one does by its
- * cache.
- */
+/** A decoder that learns the tokens of each row only from `parents`, as from a real cache. */
 function decoderOf(
   toy: Toy,
   questions: readonly number[],
-): { step: DecoderStep; written: () => number[][] } {
-  let rows = questions.map((question) => ({ question, written: [] as number[] }));
+): { step: DecoderStep; generated: () => number[][] } {
+  let rows = questions.map((question) => ({ question, generated: [] as number[] }));
   const step: DecoderStep = async (tokens, parents) => {
     assert.is(tokens.length, parents.length);
     rows = [...tokens].map((token, i) => {
-      const { question, written } = rows[parents[i]!]!;
-      return { question, written: [...written, token] };
+      const { question, generated } = rows[parents[i]!]!;
+      return { question, generated: [...generated, token] };
     });
     const each = rows.length / questions.length;
     assert.equal(
       rows.map(({ question }) => question),
       questions.flatMap((question) => new Array<number>(each).fill(question)),
-      "the rows of a question stand together, equally many for each",
+      "the rows of a question are adjacent, and all questions have the same number",
     );
     return Float32Array.from(
-      rows.flatMap(({ question, written }) => toy(question, written.slice(1))),
+      rows.flatMap(({ question, generated }) => toy(question, generated.slice(1))),
     );
   };
-  return { step, written: () => rows.map(({ written }) => written) };
+  return { step, generated: () => rows.map(({ generated }) => generated) };
 }
 
 const answer = (
@@ -70,9 +67,9 @@ const answer = (
 ): Promise<Generated[]> =>
   generate(decoderOf(toy, questions).step, questions.length, VOCABULARY, options);
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, x) => total + x, 0);
+const sum = (values: readonly number[]): number => values.reduce((total, x) => total + x, 0);
 
-/** Every answer there is: ended, or cut at `maxTokens`. */
+/** All possible answers: finished, or cut at `maxTokens`. */
 function everyAnswer(toy: Toy, maxTokens: number, before: Generated = NOTHING): Generated[] {
   if (before.tokenIds.length === maxTokens || before.tokenIds.at(-1) === END) return [before];
   return softmax(toy(0, before.tokenIds)).flatMap((probability, token) =>
@@ -90,7 +87,7 @@ const scored = ({ logProbabilities }: Generated, lengthPenalty: number): number 
 const bestOf = (answers: readonly Generated[], lengthPenalty: number): Generated =>
   answers.toSorted((a, b) => scored(b, lengthPenalty) - scored(a, lengthPenalty))[0]!;
 
-/** The most probable token at every step, of those with which `allows` lets the answer stand. */
+/** The most probable token at each step, of those that `allows` accepts. */
 function naiveGreedy(
   toy: Toy,
   maxTokens: number,
@@ -115,7 +112,7 @@ function assertSame(actual: Generated, expected: Generated): void {
     assert.ok(Math.abs(actual.logProbabilities[i]! - logProbability) < 1e-9);
 }
 
-test("with a beam for every answer, the search is exhaustive", () =>
+test("the search is exhaustive with a beam for each possible answer", () =>
   fc.assert(
     fc.asyncProperty(
       fc.nat(),
@@ -134,7 +131,7 @@ test("with a beam for every answer, the search is exhaustive", () =>
     { numRuns: 150, seed: 1 },
   ));
 
-test("one beam writes the most probable token at every step", () =>
+test("one beam generates the most probable token at each step", () =>
   fc.assert(
     fc.asyncProperty(
       fc.nat(),
@@ -150,7 +147,7 @@ test("one beam writes the most probable token at every step", () =>
     { numRuns: 150, seed: 2 },
   ));
 
-/** Whether `size` tokens in a row stand in `tokens` twice. */
+/** Whether `tokens` contains a sequence of `size` tokens twice. */
 const repeats = (tokens: readonly number[], size: number): boolean => {
   const rows = tokens
     .slice(size - 1)
@@ -158,7 +155,7 @@ const repeats = (tokens: readonly number[], size: number): boolean => {
   return new Set(rows).size < rows.length;
 };
 
-test("what would repeat some tokens in a row is not written, by one beam", () =>
+test("noRepeatSize prevents repeated sequences with one beam", () =>
   fc.assert(
     fc.asyncProperty(
       fc.nat(),
@@ -176,7 +173,7 @@ test("what would repeat some tokens in a row is not written, by one beam", () =>
     { numRuns: 150, seed: 4 },
   ));
 
-test("nor by several: the best of all answers without a repetition is found", () =>
+test("noRepeatSize finds the best answer without a repetition with several beams", () =>
   fc.assert(
     fc.asyncProperty(
       fc.nat(),
@@ -201,12 +198,12 @@ test("nor by several: the best of all answers without a repetition is found", ()
     { numRuns: 100, seed: 5 },
   ));
 
-test("of equally probable tokens the first is written", async () => {
+test("the first of equally probable tokens is generated", async () => {
   const [{ tokenIds }] = (await answer(() => [0, -1, 2, 2], [0], { maxTokens: 3 })) as [Generated];
   assert.equal(tokenIds, [2, 2, 2]);
 });
 
-test("questions that end at different steps get what they get one by one", () =>
+test("questions that end at different steps get the same answers as alone", () =>
   fc.assert(
     fc.asyncProperty(
       fc.nat(),
@@ -226,8 +223,8 @@ test("questions that end at different steps get what they get one by one", () =>
   ));
 
 /**
- * Beam search as it is defined, over all continuations at every step; without early stopping it
- * goes on to the end.
+ * Beam search by its definition, over all continuations at each step. Without early stopping it
+ * continues to the last step.
  */
 function naiveBeamSearch(
   toy: Toy,
@@ -250,7 +247,7 @@ function naiveBeamSearch(
   return [...ended, ...running].sort(byScore)[0]!;
 }
 
-test("with few beams, the search is beam search", () =>
+test("the search equals a plain beam search with few beams", () =>
   fc.assert(
     fc.asyncProperty(
       fc.nat(),
@@ -270,10 +267,7 @@ test("with few beams, the search is beam search", () =>
     { numRuns: 1500, seed: 4 },
   ));
 
-/**
- * After "a" (2) an answer may end at once, or go on with "a" for ever at no cost. Token 3 is never
- * written.
- */
+/** After "a" (2) an answer can end, or continue with "a" at no cost. Token 3 is never generated. */
 const waiting: Toy = (_, prefix) => {
   const probabilities = [
     [0, 0.4, 0.6, 0],
@@ -283,16 +277,16 @@ const waiting: Toy = (_, prefix) => {
   return probabilities.map(Math.log);
 };
 
-test("early stopping ends with as many answers as beams, though a longer one would win", async () => {
+test("early stopping ends with `beams` answers although a longer one has a higher score", async () => {
   const decoder = decoderOf(waiting, [0]);
   const [early] = await generate(decoder.step, 1, VOCABULARY, { beams: 2, maxTokens: 20 });
   assert.equal(early!.tokenIds, [2, END]); // -0.60 a token, against -0.92 for an end at once
-  assert.ok(decoder.written().every(({ length }) => length === 2)); // two steps were enough
+  assert.ok(decoder.generated().every(({ length }) => length === 2)); // two steps were enough
   const [late] = await answer(waiting, [0], { beams: 2, maxTokens: 20, earlyStopping: false });
   assert.equal(late!.tokenIds, new Array(20).fill(2)); // -0.08 a token
 });
 
-test("without early stopping no answer is worse than with it, and searching ends when nothing better can come", async () => {
+test("without early stopping answers are as good or better, and the search ends when none can improve", async () => {
   let longer = 0;
   for (let seed = 0; seed < 200; seed++) {
     const toy = randomToy(seed, 4, 2);
@@ -313,36 +307,36 @@ test("without early stopping no answer is worse than with it, and searching ends
     lengthPenalty: 0,
     earlyStopping: false,
   });
-  assert.ok(decoder.written()[0]!.length < 5);
+  assert.ok(decoder.generated()[0]!.length < 5);
 });
 
-test("tokens are told as they are written with one beam, and when the answer is chosen with several", async () => {
+test("onToken receives each token with one beam, and whole answers with several beams", async () => {
   const toy = randomToy(4, 5, [3, 0, 6]);
   for (const beams of [1, 3]) {
-    const told: number[][] = [[], [], []];
+    const received: number[][] = [[], [], []];
     const decoder = decoderOf(toy, [0, 1, 2]);
     let steps = 0;
     const step: DecoderStep = async (tokens, parents) => {
-      for (const tokensOfOne of told)
+      for (const tokensOfOne of received)
         assert.ok(beams === 1 ? tokensOfOne.length <= steps : tokensOfOne.length === 0);
-      if (beams === 1) assert.is(Math.max(...told.map(({ length }) => length)), steps);
+      if (beams === 1) assert.is(Math.max(...received.map(({ length }) => length)), steps);
       steps++;
       return decoder.step(tokens, parents);
     };
-    const onToken = (token: number, question: number) => told[question]!.push(token);
+    const onToken = (token: number, question: number) => received[question]!.push(token);
     const answers = await generate(step, 3, VOCABULARY, { beams, maxTokens: 9, onToken });
     assert.equal(
-      told,
+      received,
       answers.map(({ tokenIds }) => tokenIds),
     );
     assert.ok(
-      new Set(told.map(({ length }) => length)).size > 1,
+      new Set(received.map(({ length }) => length)).size > 1,
       "the answers end at different steps",
     );
   }
 });
 
-test("an abort ends the search before its next step, with the signal's reason", async () => {
+test("an abort ends the search before the next step with the reason of the signal", async () => {
   const reason = new Error("enough");
   const refused = async (
     controller: AbortController,
@@ -365,14 +359,14 @@ test("an abort ends the search before its next step, with the signal's reason", 
   before.abort(reason);
   assert.is(await refused(before), 0);
   const during = new AbortController();
-  let told = 0;
+  let received = 0;
   const abortAtThird = () => {
-    if (++told === 3) during.abort(reason);
+    if (++received === 3) during.abort(reason);
   };
   assert.is(await refused(during, abortAtThird), 3);
 });
 
-test("tokens that are impossible are never written while others are possible", async () => {
+test("impossible tokens are not generated if others are possible", async () => {
   for (const beams of [1, 2, 5]) {
     const [only] = await answer(waiting, [0], { beams, maxTokens: 6, lengthPenalty: 2 });
     assert.ok(only!.tokenIds.every((token) => token === 2 || token === END));

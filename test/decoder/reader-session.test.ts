@@ -1,6 +1,6 @@
 /**
- * The decoder step by step with its caches, against plain loops over all tokens at once and against
- * one graph without caches.
+ * The decoder step by step with its caches, compared with plain loops over all tokens and with a
+ * graph without caches.
  */
 
 import { test } from "uvu";
@@ -49,7 +49,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     );
   }
 
-  test(`${name}: logits and target attention are those of plain loops`, async () => {
+  test(`${name}: logits and target attention equal those of plain loops`, async () => {
     await using reader = await openReaderSession(config, { weights });
     const steps = await decodeStepwise(reader, await fuse(reader), config, answer);
     for (const [question, memory] of memories.entries()) {
@@ -76,7 +76,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     }
   });
 
-  test(`${name}: with caches as without`, async () => {
+  test(`${name}: the caches do not change the logits`, async () => {
     await using reader = await openReaderSession(config, { weights });
     const steps = await decodeStepwise(reader, await fuse(reader), config, answer);
     const [memory] = memories;
@@ -114,7 +114,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       );
   });
 
-  test(`${name}: rows that share a question and change places keep their own past`, async () => {
+  test(`${name}: rows of a question keep their own past when they change places`, async () => {
     await using reader = await openReaderSession(config, { weights });
     const fused = await fuse(reader);
     // Three answers a question from the second step on; `parents` are rows of the step before.
@@ -130,14 +130,14 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       [2, 0, 0, 5, 3, 4],
       [1, 1, 2, 3, 5, 3],
     ];
-    let written: number[][] = [[], []];
+    let generated: number[][] = [[], []];
     let past = reader.start(2);
     for (const [i, ids] of tokens.entries()) {
-      written = ids.map((token, row) => [...written[parents[i]![row]!]!, token]);
+      generated = ids.map((token, row) => [...generated[parents[i]![row]!]!, token]);
       const step = await reader.step(fused, { ...rowsOf(ids, parents[i]!), past });
       past = step.past;
-      for (const [row, ids] of written.entries()) {
-        const { logits } = naive.decode(ids, memories[Math.floor((2 * row) / written.length)]!);
+      for (const [row, ids] of generated.entries()) {
+        const { logits } = naive.decode(ids, memories[Math.floor((2 * row) / generated.length)]!);
         const size = config.vocabularySize;
         assertNear(
           step.logits.data.subarray(row * size, (row + 1) * size),
@@ -148,7 +148,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     }
   });
 
-  test(`${name}: the order of a question's passages does not matter`, async () => {
+  test(`${name}: the order of the passages does not change the logits`, async () => {
     await using reader = await openReaderSession(config, { weights });
     const fused = await fuse(reader);
     const steps = await decodeStepwise(reader, fused, config, answer);
@@ -174,7 +174,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
   });
 }
 
-/** Every step of writing `answer` for each of two questions. */
+/** All steps that generate `answer`, for two questions. */
 async function decodeStepwise(
   reader: ReaderSession,
   fused: Awaited<ReturnType<ReaderSession["fuse"]>>,
@@ -193,7 +193,7 @@ async function decodeStepwise(
   return steps;
 }
 
-/** The attention of one question to tokens, summed over the `lengths` tokens of each passage. */
+/** The attention of one question, summed over the tokens of each passage. */
 function sharesOfPassages(
   { data, shape }: Tensor,
   question: number,

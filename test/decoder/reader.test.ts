@@ -1,6 +1,6 @@
 /**
- * From token ids to answers: against plain loops that write the most probable token, and batches
- * against one by one.
+ * From token ids to answers, compared with plain loops that choose the most probable token; batches
+ * compared with single questions.
  */
 
 import { test } from "uvu";
@@ -26,7 +26,7 @@ async function readAll(
   return await read({ config, encoder, reader }, inputs, options);
 }
 
-/** Questions of several lengths over passages that several of them share. */
+/** Questions of several lengths that share passages. */
 function questionsOver(
   config: ModelConfig,
   lengths: readonly number[],
@@ -45,7 +45,7 @@ function questionsOver(
 for (const [name, config] of Object.entries(TINY_MODELS)) {
   const weights = randomWeights(config, name);
 
-  test(`${name}: greedy answers are those of plain loops without any cache`, async () => {
+  test(`${name}: greedy answers equal those of plain loops without a cache`, async () => {
     const naive = naiveT5(config, weights);
     const inputs = questionsOver(config, [3, 7], 2);
     const readings = await readAll(config, weights, inputs, { maxTokens: 6 });
@@ -73,7 +73,7 @@ const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
 const weights = randomWeights(config, "read");
 const inputs = questionsOver(config, [2, 11, 5, 8], 3);
 
-test("a batch of questions is read as one by one, greedily and with beams", async () => {
+test("a batch gives the same answers as single questions, greedy and with beams", async () => {
   for (const beams of [1, 3]) {
     const options = { beams, maxTokens: 8 };
     const together = await readAll(config, weights, inputs, options);
@@ -86,7 +86,7 @@ test("a batch of questions is read as one by one, greedily and with beams", asyn
   }
 });
 
-test("passages of very different lengths, in several runs, are read as one by one", async () => {
+test("passages of very different lengths in several runs give the same answers as alone", async () => {
   const passages = [900, 4, 500, 300].map((length) => randomIds(config, length, "long", length));
   const inputs = [
     { question: randomIds(config, 6, "long", 0), passages },
@@ -101,7 +101,7 @@ test("passages of very different lengths, in several runs, are read as one by on
   }
 });
 
-test("the order of passages changes the order of their attention and nothing else", async () => {
+test("the order of passages changes only the order of their attention", async () => {
   const [input] = inputs;
   const [there] = await readAll(config, weights, [input!], { maxTokens: 8 });
   const reversed = { question: input!.question, passages: input!.passages.toReversed() };
@@ -110,7 +110,7 @@ test("the order of passages changes the order of their attention and nothing els
   assertNear(back!.attention, there!.attention.toReversed(), TOLERANCE);
 });
 
-test("attention over passages sums to 1, and one passage has all of it", async () => {
+test("the attention over passages sums to 1", async () => {
   for (const passagesEach of [1, 4]) {
     const readings = await readAll(config, weights, questionsOver(config, [4, 6], passagesEach), {
       maxTokens: 1,
@@ -122,18 +122,18 @@ test("attention over passages sums to 1, and one passage has all of it", async (
   }
 });
 
-test("tokens are told with the question they belong to, in the caller's order", async () => {
-  const told: number[][] = inputs.map(() => []);
-  const onToken = (token: number, question: number) => told[question]!.push(token);
+test("onToken receives tokens with the position of their question", async () => {
+  const received: number[][] = inputs.map(() => []);
+  const onToken = (token: number, question: number) => received[question]!.push(token);
   const readings = await readAll(config, weights, inputs, { maxTokens: 5, onToken });
   assert.equal(
-    told,
+    received,
     readings.map(({ tokenIds }) => tokenIds),
   );
-  assert.ok(new Set(told.map((tokens) => tokens.join())).size > 1, "the answers differ");
+  assert.ok(new Set(received.map((tokens) => tokens.join())).size > 1, "the answers differ");
 });
 
-test("no questions are no work", async () => {
+test("no questions give no answers", async () => {
   assert.equal(await readAll(config, weights, []), []);
 });
 

@@ -1,11 +1,10 @@
 /**
- * The lower encoder layers: question and passage alone, against the two side by side in plain loops
- * and in a graph.
+ * The lower encoder layers over a question or a passage alone, compared with both side by side, in
+ * plain loops and in a graph.
  */
 
 import { test } from "uvu";
-import * as assert from "uvu/assert";
-import { batchesByLength, padBatch } from "../../src/encoder/batching.ts";
+import { padBatch } from "../../src/encoder/batching.ts";
 import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import { MASKED } from "../../src/model/layers/attention.ts";
 import { inferenceContext } from "../../src/model/layers/context.ts";
@@ -27,7 +26,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
   const question = randomIds(config, 7, "question");
   const passage = randomIds(config, 19, "passage");
 
-  test(`${name}: states, query vectors and keys are those of plain loops`, async () => {
+  test(`${name}: states, query vectors and keys equal those of plain loops`, async () => {
     const naive = naiveT5(config, weights);
     const states = naive.lower(question, passage);
     const [own, ofPassage] = [states.slice(0, question.length), states.slice(question.length)];
@@ -40,7 +39,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     assertNear(await encode(passage, "keys"), naive.retrieval("k", ofPassage).flat(), TOLERANCE);
   });
 
-  test(`${name}: question and passage alone are what they are side by side under a block-diagonal mask`, async () => {
+  test(`${name}: a block-diagonal mask over question and passage gives the states of each alone`, async () => {
     const length = question.length + passage.length;
     const isQuestion = (i: number): boolean => i < question.length;
     const graph = trace(
@@ -72,7 +71,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
   });
 }
 
-test("a query encoder makes query vectors as plain loops do with its weights in the encoder's places", async () => {
+test("a query encoder equals an encoder with its weights", async () => {
   const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2, queryEncoder: true });
   const weights = randomWeights(config, "query encoder");
   const question = randomIds(config, 7, "question");
@@ -99,7 +98,7 @@ const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
 const weights = randomWeights(config, "padding");
 const sequences = [1, 9, 4, 9, 17].map((length) => randomIds(config, length, "padding", length));
 
-test("padding on either side, of any id, changes no state", async () => {
+test("padding on either side, with any id, does not change the states", async () => {
   await using encoder = await openRetrieverSession(config, { weights });
   for (const side of ["left", "right"] as const)
     for (const padId of [0, 5]) {
@@ -109,70 +108,6 @@ test("padding on either side, of any id, changes no state", async () => {
         assertNear(unpadded(states, row, ids.length, side), alone.states.data, TOLERANCE);
       }
     }
-});
-
-test("many sequences, in batches of alike length, are what they are one by one, in their own order", async () => {
-  await using encoder = await openRetrieverSession(config, { weights });
-  for (const output of ["states", "queries", "keys"] as const) {
-    const together = await encodeSequences(encoder, config, sequences, output);
-    for (const [i, ids] of sequences.entries()) {
-      const [alone] = await encodeSequences(encoder, config, [ids], output);
-      assertNear(together[i]!, alone!, TOLERANCE);
-    }
-  }
-  assert.equal(await encodeSequences(encoder, config, [], "keys"), []);
-});
-
-test("encoding says how far it is, and stops between two runs", async () => {
-  const sequences = Array.from({ length: 5 }, (_, i) => randomIds(config, 150 + i, i));
-  const abort = new AbortController();
-  const told: [sequences: number, tokens: number][] = [];
-  const onProgress = (...done: [number, number]) => {
-    told.push(done);
-    abort.abort(new Error("enough"));
-  };
-  await using encoder = await openRetrieverSession(config, { weights });
-  await encodeSequences(encoder, config, sequences, "keys", { onProgress });
-  assert.equal(told.splice(0), [
-    [3, 154 + 153 + 152],
-    [5, 154 + 153 + 152 + 151 + 150],
-  ]);
-  try {
-    await encodeSequences(encoder, config, sequences, "keys", { onProgress, signal: abort.signal });
-    assert.unreachable();
-  } catch (error) {
-    assert.is((error as Error).message, "enough");
-  }
-});
-
-test("batches hold every sequence once, longest first, and bound the tokens of a run", () => {
-  const lengths = Array.from({ length: 500 }, (_, i) => 1 + ((i * 7919) % 700));
-  const batches = batchesByLength(lengths, 1000);
-  assert.equal(
-    batches.flat().sort((a, b) => a - b),
-    [...lengths.keys()],
-  );
-  const longest = batches.map((batch) => Math.max(...batch.map((i) => lengths[i]!)));
-  assert.equal(
-    longest,
-    longest.toSorted((a, b) => b - a),
-  );
-  for (const [i, batch] of batches.entries())
-    assert.ok(
-      batch.length * longest[i]! <= 1000,
-      `${batch.length} sequences of ${longest[i]} tokens`,
-    );
-  assert.equal(batchesByLength([5000, 1], 1000), [[0], [1]]); // one sequence above the bound goes alone
-});
-
-test("padded batches", () => {
-  const left = padBatch([[5], [6, 7]], "left", 9);
-  assert.equal([...left.ids.data], [9, 5, 6, 7]);
-  assert.equal([...left.mask.data], [0, 1, 1, 1]);
-  const right = padBatch([[5], [6, 7]], "right", 9);
-  assert.equal([...right.ids.data], [5, 9, 6, 7]);
-  assert.equal([...right.mask.data], [1, 0, 1, 1]);
-  assert.equal(right.mask.shape, [2, 2]);
 });
 
 /** The states of a row of a padded batch, without its padding. */

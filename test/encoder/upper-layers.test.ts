@@ -1,6 +1,6 @@
 /**
- * The upper encoder layers over pairs of question and passage, against plain loops over each pair
- * alone.
+ * The upper encoder layers over pairs of a question and a passage, compared with plain loops over
+ * each pair.
  */
 
 import { test } from "uvu";
@@ -16,10 +16,10 @@ import { naiveT5 } from "../support/naive-t5.ts";
 import { randomIds, randomWeights, TINY_MODELS } from "../support/tiny-model.ts";
 
 const TOLERANCE = 2e-6; // float32 through a few layers
-const PADDING = 1e3; // what stands in padded states: anything, since it is never seen
+const PADDING = 1e3; // any value: no token attends to padding
 
 for (const [name, config] of Object.entries(TINY_MODELS)) {
-  test(`${name}: pairs of all lengths, in one batch`, async () => {
+  test(`${name}: pairs of different lengths in one batch`, async () => {
     const weights = randomWeights(config, name);
     const naive = naiveT5(config, weights);
     const pairs = [
@@ -33,7 +33,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     const [questionLength, passageLength] = [6, 11];
     const length = questionLength + passageLength;
     const lower = pairs.map(({ question, passage }) => naive.lower(question, passage));
-    /** Where token `position` of a padded pair stands in the pair itself: outside for padding. */
+    /** The position in the pair itself of a position in the padded pair; outside it for padding. */
     const unpadded = (pair: number, position: number) =>
       position - questionLength + pairs[pair]!.question.length;
     const state = (pair: number, position: number, at: number) =>

@@ -10,7 +10,7 @@ const folder = temporaryFolder();
 const file = join(folder, "config.json");
 const shared = join(import.meta.dirname, "../../../shared");
 
-/** The least that a config.json must have. */
+/** The required keys of config.json. */
 const SIZES = { vocab_size: 100, d_model: 8, d_kv: 4, num_heads: 3, d_ff: 16, num_layers: 5 };
 
 function read(keys: object): Promise<ModelConfig> {
@@ -18,7 +18,7 @@ function read(keys: object): Promise<ModelConfig> {
   return readConfig(folder);
 }
 
-test("a plain T5 has Hugging Face's defaults, and retrieves with head 0 of the middle block", async () => {
+test("absent keys get Hugging Face's defaults, and head 0 of the middle block retrieves", async () => {
   assert.equal(await read(SIZES), {
     vocabularySize: 100,
     modelSize: 8,
@@ -78,7 +78,7 @@ testWithShared("the reference models and the embedded one", async () => {
   );
 });
 
-test("what google/t5-v1_1-large says of itself is read", async () => {
+test("the configuration of google/t5-v1_1-large is read", async () => {
   const config = await read({
     architectures: ["T5ForConditionalGeneration"],
     d_ff: 2816,
@@ -104,7 +104,7 @@ test("what google/t5-v1_1-large says of itself is read", async () => {
   assert.equal([config.retrievalLayer, config.tied, config.relativeMaxDistance], [12, false, 128]);
 });
 
-test("transformers 5 says of v1.1 that it is tied, and means that it is not", async () => {
+test("scale_decoder_outputs identifies v1.1 in files of transformers 5", async () => {
   const saved = { ...SIZES, tie_word_embeddings: true };
   assert.is((await read({ ...saved, scale_decoder_outputs: false })).tied, false);
   assert.is((await read({ ...saved, scale_decoder_outputs: true })).tied, true);
@@ -115,7 +115,7 @@ test("transformers 5 says of v1.1 that it is tied, and means that it is not", as
   );
 });
 
-test("keys that change nothing are ignored, and null is left out", async () => {
+test("keys without influence are ignored, and null means absent", async () => {
   const harmless = {
     _name_or_path: "t5-small",
     transformers_version: "4.30.0",
@@ -131,7 +131,7 @@ test("keys that change nothing are ignored, and null is left out", async () => {
   assert.equal(await read({ ...SIZES, ...harmless }), await read(SIZES));
 });
 
-test("a value that cannot be computed is refused with its key", async () => {
+test("an unsupported value is an error that names its key", async () => {
   const check = (keys: object, message: RegExp) => refused(read({ ...SIZES, ...keys }), message);
   await check(
     { feed_forward_proj: "gated-silu" },
@@ -167,7 +167,7 @@ test("a value that cannot be computed is refused with its key", async () => {
   );
 });
 
-test("a key that is not known is refused", async () => {
+test("an unknown key is an error", async () => {
   const check = (keys: object, message: RegExp) => refused(read({ ...SIZES, ...keys }), message);
   await check(
     { rope_theta: 10_000 },
@@ -177,7 +177,7 @@ test("a key that is not known is refused", async () => {
   await check({ hidden_size: 8 }, /: hidden_size: /);
 });
 
-test("what is no JSON object is refused", async () => {
+test("a file without a JSON object is an error", async () => {
   for (const text of ["", "{", "[]", "null", '"t5"']) {
     writeFileSync(file, text);
     await refused(readConfig(folder), /config\.json: expected a JSON object, got something else/);
@@ -188,7 +188,7 @@ test("what is no JSON object is refused", async () => {
   );
 });
 
-testWithShared("what is written is read again", async () => {
+testWithShared("a written file is read back", async () => {
   const config = await readConfig(join(shared, "reference/reatt-v11"));
   const changed: ModelConfig = {
     ...config,
@@ -207,7 +207,7 @@ testWithShared("what is written is read again", async () => {
   );
 });
 
-test("keys of others are kept, but for the precision, which the weights tell", async () => {
+test("other keys are copied, except the data type", async () => {
   const original = join(folder, "original");
   mkdirSync(original);
   const keys = {

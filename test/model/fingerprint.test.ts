@@ -9,34 +9,34 @@ const weights = randomWeights(config, "fingerprint");
 const tokenizer = Buffer.from("spiece");
 const original = fingerprint(config, weights, tokenizer);
 
-/** The fingerprint after one number of a weight has changed. */
+/** The fingerprint after one value of a weight has changed. */
 function after(name: string, at: number): string {
-  const numbers = weights.get(name)!.slice();
-  numbers[at]! += 1;
-  return fingerprint(config, new Map(weights).set(name, numbers), tokenizer);
+  const values = weights.get(name)!.slice();
+  values[at]! += 1;
+  return fingerprint(config, new Map(weights).set(name, values), tokenizer);
 }
 
-test("is 64 hexadecimal digits, and the same for the same model", () => {
+test("a fingerprint is 64 hexadecimal digits and equal for equal models", () => {
   assert.match(original, /^[0-9a-f]{64}$/);
   assert.is(fingerprint(config, new Map([...weights].reverse()), Buffer.from("spiece")), original);
 });
 
-test("changes with a weight exactly where passage keys depend on it", () => {
+test("the fingerprint depends on exactly the weights that passage keys depend on", () => {
   const key = "encoder.block.1.layer.0.SelfAttention.k.weight";
   const headRows = config.retrievalHead * config.headSize * config.modelSize;
-  for (const [name, numbers] of weights) {
+  for (const [name, values] of weights) {
     const determines =
       name === "shared.weight" ||
       name.startsWith("encoder.block.0.") ||
       name === "encoder.block.1.layer.0.layer_norm.weight" ||
       name === key;
-    assert.is(after(name, numbers.length - 1) !== original, determines, name);
+    assert.is(after(name, values.length - 1) !== original, determines, name);
   }
   assert.is(after(key, headRows) === original, false);
   assert.is(after(key, headRows - 1), original);
 });
 
-test("changes with the tokenizer and with the numbers of the config that matter", () => {
+test("the fingerprint depends on the tokenizer and on the relevant configuration", () => {
   assert.is.not(fingerprint(config, weights, Buffer.from("Spiece")), original);
   const changed = (changes: Partial<ModelConfig>) =>
     fingerprint({ ...config, ...changes }, weights, tokenizer) !== original;
@@ -51,7 +51,7 @@ test("changes with the tokenizer and with the numbers of the config that matter"
   );
 });
 
-test("a model without lower layers has one too", () => {
+test("a model without lower layers has a fingerprint", () => {
   const shallow = tinyConfig({ retrievalLayer: 0 });
   assert.match(fingerprint(shallow, randomWeights(shallow, 1), tokenizer), /^[0-9a-f]{64}$/);
 });

@@ -19,7 +19,7 @@ const mean = (x: Float32Array): number => x.reduce((sum, value) => sum + value, 
 const deviation = (x: Float32Array): number =>
   Math.sqrt(mean(x.map((value) => value ** 2)) - mean(x) ** 2);
 
-test("weights have the deviations of Hugging Face's T5", () => {
+test("weights have the standard deviations of Hugging Face's T5", () => {
   const weights = initialWeights(config, 1);
   const expected: Readonly<Record<string, number>> = {
     "shared.weight": 1,
@@ -33,12 +33,12 @@ test("weights have the deviations of Hugging Face's T5", () => {
     "decoder.block.1.layer.2.DenseReluDense.wo.weight": 1 / 16,
   };
   for (const [name, size] of Object.entries(expected)) {
-    const numbers = weights.get(name)!;
-    assertNear([deviation(numbers)], [size], 0.03, name); // of 8,192 numbers or more: standard error 0.8 %
-    assert.ok(Math.abs(mean(numbers)) < 0.05 * size, name);
+    const values = weights.get(name)!;
+    assertNear([deviation(values)], [size], 0.03, name); // of 8,192 values or more: standard error 0.8 %
+    assert.ok(Math.abs(mean(values)) < 0.05 * size, name);
   }
   const bias = weights.get("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")!;
-  assertNear([deviation(bias)], [1 / 8], 0.4); // of 64 numbers
+  assertNear([deviation(bias)], [1 / 8], 0.4); // of 64 values
   for (const name of [
     "encoder.final_layer_norm.weight",
     "decoder.block.1.layer.1.layer_norm.weight",
@@ -46,16 +46,16 @@ test("weights have the deviations of Hugging Face's T5", () => {
     assert.equal(new Set(weights.get(name)), new Set([1]), name);
 });
 
-test("numbers are normal, and independent of their neighbours", () => {
-  const numbers = initialWeights(config, 1).get("shared.weight")!; // 25,600
+test("values are normally distributed and independent of their neighbours", () => {
+  const values = initialWeights(config, 1).get("shared.weight")!; // 25,600
   const share = (inside: number): number =>
-    numbers.filter((x) => Math.abs(x) < inside).length / numbers.length;
+    values.filter((x) => Math.abs(x) < inside).length / values.length;
   assertNear([share(1), share(2), share(3)], [0.6827, 0.9545, 0.9973], 0.01);
-  const products = numbers.map((x, i) => x * (numbers[i + 1] ?? 0));
+  const products = values.map((x, i) => x * (values[i + 1] ?? 0));
   assert.ok(Math.abs(mean(products)) < 0.03, `${mean(products)}`);
 });
 
-test("a seed determines every weight, and each weight is drawn for itself", () => {
+test("the seed determines every weight, and each weight has its own random stream", () => {
   const [once, again, other] = [
     initialWeights(config, 1),
     initialWeights(config, 1),
@@ -63,14 +63,14 @@ test("a seed determines every weight, and each weight is drawn for itself", () =
   ];
   assert.equal(once, again);
   const deeper = initialWeights({ ...config, encoderLayers: 3, tied: true }, 1);
-  for (const [name, numbers] of once) {
-    if (!name.includes("norm")) assert.not.equal(numbers, other.get(name), name);
-    if (name !== "lm_head.weight") assert.equal(numbers, deeper.get(name), name);
+  for (const [name, values] of once) {
+    if (!name.includes("norm")) assert.not.equal(values, other.get(name), name);
+    if (name !== "lm_head.weight") assert.equal(values, deeper.get(name), name);
   }
 });
 
 for (const [title, tiny] of Object.entries(TINY_MODELS))
-  test(`every weight of ${title} is there, finite and in its shape`, () => {
+  test(`every weight of ${title} has its shape and finite values`, () => {
     const weights = initialWeights(tiny, 1);
     const shapes = parameterShapes(tiny);
     assert.equal([...weights.keys()], [...shapes.keys()]);
@@ -83,7 +83,7 @@ for (const [title, tiny] of Object.entries(TINY_MODELS))
     }
   });
 
-test("a folder without weights is one to begin with random ones in", async () => {
+test("training starts from random weights in a folder without weights", async () => {
   await using folder = temporaryFolder();
   await writeTinyModel(folder.path, { weights: false });
   assert.not(await hasWeights(folder.path));

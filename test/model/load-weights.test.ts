@@ -17,7 +17,7 @@ let folders = 0;
 
 type Changes = Record<string, { shape: number[]; values: Float32Array } | undefined>;
 
-/** A folder with the weights of `config`, some of them changed, added, or left out (undefined). */
+/** A folder with the weights of `config`, some of them changed, added or removed (undefined). */
 async function saved(config: ModelConfig, changes: Changes = {}): Promise<string> {
   const folder = join(parent, `${folders++}`);
   mkdirSync(folder);
@@ -50,13 +50,13 @@ function embedding(config: ModelConfig) {
   return { shape: [config.vocabularySize, config.modelSize], values };
 }
 
-test("what was saved is loaded, tied or not", async () => {
+test("saved weights are loaded, tied or not", async () => {
   for (const config of [untied, tied]) {
     assert.equal(await loadWeights(await saved(config), config), randomWeights(config, "load"));
   }
 });
 
-test("a query encoder is loaded where config.json mentions it, and refused where it does not", async () => {
+test("a query encoder is loaded if config.json mentions it, and is an error otherwise", async () => {
   const config = { ...untied, queryEncoder: true };
   const folder = await saved(config);
   assert.equal(await loadWeights(folder, config), randomWeights(config, "load"));
@@ -88,7 +88,7 @@ testWithShared("fp16 weights are loaded", async () => {
   );
 });
 
-test("missing tensors are named", async () => {
+test("missing tensors are errors that name them", async () => {
   const folder = await saved(untied, { "lm_head.weight": undefined });
   await refused(
     loadWeights(folder, untied),
@@ -100,14 +100,14 @@ test("missing tensors are named", async () => {
   await refused(loadWeights(await saved(untied), tree), others);
 });
 
-test("a shape that contradicts config.json is named with both shapes", async () => {
+test("a shape that contradicts config.json is an error with both shapes", async () => {
   const folder = await saved(untied, { "encoder.final_layer_norm.weight": vector(1, 2, 3) });
   const message =
     /model\.safetensors: encoder\.final_layer_norm\.weight: expected shape \[16\] .*, got \[3\]/;
   await refused(loadWeights(folder, untied), message);
 });
 
-test("the embedding may have other names, and copies that are equal", async () => {
+test("the embedding can have other names and equal copies", async () => {
   const copy = embedding(tied);
   const renamed = await saved(tied, {
     "shared.weight": undefined,
@@ -136,7 +136,7 @@ test("a copy of the embedding that differs is refused", async () => {
   );
 });
 
-test("tensors that would have changed the result are refused", async () => {
+test("tensors that would change the result are errors", async () => {
   const check = async (name: string, message: RegExp) =>
     refused(loadWeights(await saved(untied, { [name]: vector(1) }), untied), message);
   await check(
@@ -158,7 +158,7 @@ test("tensors that would have changed the result are refused", async () => {
   await check("lm_head.bias", /expected lm_head\.weight alone, got lm_head\.bias as well/);
 });
 
-test("tensors that change nothing are ignored", async () => {
+test("tensors without influence are ignored", async () => {
   const folder = await saved(untied, {
     "encoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight": vector(1),
     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": vector(1),

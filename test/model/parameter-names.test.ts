@@ -41,7 +41,7 @@ const config = tinyConfig({
   relativeBuckets: 7,
 });
 
-test("places in the tree, names and shapes, by hand", () => {
+test("the tree, the names and the shapes equal a table", () => {
   const shapes = parameterShapes(config);
   const tree = buildParameters(config, (name) => name);
   assert.is(tree.embedding, "shared.weight");
@@ -69,7 +69,7 @@ test("places in the tree, names and shapes, by hand", () => {
   assert.equal(shapes.get(tree.decoder.relativeBias), [7, 2]);
 });
 
-test("a leaf is made once for every weight, and tied embeddings are one leaf", () => {
+test("each weight is one leaf, and tied embeddings are one leaf", () => {
   const names: string[] = [];
   const leaf = (name: string) => {
     names.push(name);
@@ -81,7 +81,7 @@ test("a leaf is made once for every weight, and tied embeddings are one leaf", (
   assert.is(names.length, 1 + 2 * 2 + 2 * 8 + 1 * 13);
 });
 
-test("a query encoder has what query vectors are made by, and the rest in common with the encoder", () => {
+test("a query encoder has its own weights for query vectors and shares the others", () => {
   const plain = tinyConfig({ encoderLayers: 3, retrievalLayer: 1 });
   const tree = buildParameters({ ...plain, queryEncoder: true }, (name) => name);
   const { queryEncoder, encoder } = tree;

@@ -1,5 +1,5 @@
 /**
- * What is published: built and packed as `npm publish` does, unpacked as an installation has it,
+ * The published package: built and packed as by `npm publish`, unpacked as by an installation, and
  * used from outside.
  */
 
@@ -38,7 +38,7 @@ function run(cwd: string, command: string, ...args: string[]): string {
 }
 
 test.before(() => {
-  // A copy, so that the build does not pull `dist` from under the feet of other tests.
+  // A copy, because the build replaces `dist`, which other tests use.
   const source = join(folder, "source");
   const built = ["package.json", "tsconfig.json", "tsconfig.build.json", "src", ...manifest.files];
   for (const name of built)
@@ -58,20 +58,20 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-test("exports point at files of the package", () => {
+test("exports are files of the package", () => {
   for (const target of Object.values(manifest.exports)) {
     const paths = typeof target === "string" ? [target] : Object.values(target);
     for (const path of paths) assert.ok(existsSync(join(installed, path)), path);
   }
 });
 
-test("bin points at an executable that answers", () => {
+test("the command prints its version", () => {
   const command = join(installed, manifest.bin.reatt!);
   assert.ok(statSync(command).mode & 0o100);
   assert.is(run(consumer, command, "--version"), manifest.version);
 });
 
-test("holds the model and the licence, and no sources or tests", () => {
+test("the package contains the model and the licence, but no sources or tests", () => {
   for (const path of ["models/reatt-mini/model.safetensors", "LICENSE", "README.md"]) {
     assert.ok(existsSync(join(installed, path)), path);
   }
@@ -91,7 +91,7 @@ test("every entry point can be imported", () => {
   }
 });
 
-test("its types are found, and checked", () => {
+test("the types are found and checked", () => {
   const program = `
     import { type Passage, ReAtt } from "reatt";
     export async function ask(passages: AsyncIterable<Passage>): Promise<string> {

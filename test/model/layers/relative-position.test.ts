@@ -1,4 +1,4 @@
-/** Buckets of distance against PyTorch's, and what they make of attention. */
+/** Buckets of distances, compared with PyTorch's, and the bias of attention scores. */
 
 import { readFileSync } from "node:fs";
 import { test } from "uvu";
@@ -21,7 +21,7 @@ const { tables }: { tables: Table[] } = JSON.parse(
 );
 
 for (const { stack, buckets, maxDistance, first } of tables) {
-  test(`buckets of the ${stack}, ${buckets} up to distance ${maxDistance}, are PyTorch's`, () => {
+  test(`buckets of the ${stack}, ${buckets} up to distance ${maxDistance}, equal PyTorch's`, () => {
     const config = tinyConfig({ relativeBuckets: buckets, relativeMaxDistance: maxDistance });
     const positions = positionBuckets(config, stack, 601);
     for (let distance = -600; distance <= (stack === "decoder" ? 0 : 600); distance++) {
@@ -36,7 +36,7 @@ for (const { stack, buckets, maxDistance, first } of tables) {
   });
 }
 
-test("what is not written yet has the bucket that is never seen", () => {
+test("in the decoder, later keys have the masked bucket", () => {
   const config = tinyConfig();
   const positions = positionBuckets(config, "decoder", 5);
   for (let query = 0; query < 5; query++)
@@ -44,7 +44,7 @@ test("what is not written yet has the bucket that is never seen", () => {
       assert.is(at(positions, [query, key]) === config.relativeBuckets, key > query);
 });
 
-test("queries after cached keys have the last rows of the whole table", () => {
+test("queries after cached keys have the last rows of the whole table of buckets", () => {
   const config = tinyConfig();
   for (const stack of ["encoder", "decoder"] as const) {
     const whole = positionBuckets(config, stack, 30);
@@ -56,7 +56,7 @@ test("queries after cached keys have the last rows of the whole table", () => {
   }
 });
 
-test("the bias is the table's number for head and bucket, and minus infinity for what is not written yet", () => {
+test("the bias is the table's value for head and bucket, and masks later keys", () => {
   const config = tinyConfig();
   const table = tabulate(
     [config.relativeBuckets, config.heads],
@@ -74,7 +74,7 @@ test("the bias is the table's number for head and bucket, and minus infinity for
       }
 });
 
-test("what is masked has no weight at all, whatever it is added to", () => {
+test("a masked score has the weight 0", () => {
   const scores = naiveOps.add(
     tabulate([1, 3], ([, key]) => 1000 * key!),
     tabulate([1, 3], ([, key]) => (key === 2 ? 2 * MASKED : 0)), // by mask and bias both
