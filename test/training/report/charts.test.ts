@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { chartsOf } from "../../../src/training/report/charts.ts";
-import { formatNumber, formatTick } from "../../../src/training/report/measures.ts";
+import { formatNumber } from "../../../src/training/report/format.ts";
 
 test("metrics are gathered into charts, in an order of their own; the unknown are left out", () => {
   const charts = chartsOf(
@@ -120,15 +120,6 @@ test("numbers as people write them", () => {
     ["0", "0.1235", "1.15", "99.96", "123.4", "12,350", "2.5e6", "5e-5", "1.25e-4", "-1.5e-7"],
   );
   assert.is(formatNumber(0.70649, "share"), "70.6 %");
-});
-
-test("marks of an axis are told apart", () => {
-  const format = (...ticks: number[]) => ticks.map((tick) => formatTick(tick, "number"));
-  assert.equal(format(0, 3.0015, 3.002, 2_000, 2e-4), ["0", "3.0015", "3.002", "2,000", "2e-4"]);
-  assert.equal(
-    [0, 0.07, 0.125, 1].map((tick) => formatTick(tick, "share")),
-    ["0 %", "7 %", "12.5 %", "100 %"],
-  );
 });
 
 test.run();
