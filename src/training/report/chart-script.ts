@@ -31,7 +31,7 @@ function linesOf({ steps, curves }) {
     lines.bands.push({ series: [lines.data.length, lines.data.length + 1], fill: faded(name) });
     add(high, { points: { show: false } });
     add(low, { points: { show: false } });
-    add(mean, { stroke: colour(name), width: 1.8 });
+    add(mean, { stroke: colour(name), width: 1.8, points: { fill: colour(name), size: 5 } });
     if (level !== undefined)
       add(steps.map(() => level), { stroke: colour(name), dash: [5, 4], points: { show: false } });
   }
@@ -76,11 +76,12 @@ function draw(figure) {
     height: HEIGHT,
     series,
     bands,
+    padding: [8, 20, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false } },
     scales: { x: { time: false }, y: { range: valueRange } },
     axes: [
-      { ...axis, incrs: WHOLE_INCREMENTS, values: (_, ticks) => ticks.map((step) => tick(step, "number")) },
+      { ...axis, size: 30, incrs: WHOLE_INCREMENTS, values: (_, ticks) => ticks.map((step) => tick(step, "number")) },
       { ...axis, size: 62, values: (_, ticks) => ticks.map((value) => tick(value, chart.unit)) },
     ],
     hooks: { setCursor: [({ cursor }) => showAt(cursor.idx)] },

@@ -43,12 +43,16 @@ export function figure({ title, meaning, unit, curves }: Chart): Html {
     colours[i] === "other" ? [] : [legendEntry(curve, colours[i]!, unit)],
   );
   const others = curves.length - named.length;
-  return html`<figure data-chart="${JSON.stringify(data)}">
+  return html`<figure data-chart="${JSON.stringify(data, rounded)}">
 <figcaption><h3>${title}</h3><p>${meaning}</p></figcaption>
 <div class="plot" role="img" aria-label="${title}"></div>
 <ul class="legend">${named}${others > 0 ? html`<li class="other"><i></i>${others} more</li>` : undefined}<li class="at"></li></ul>
 </figure>`;
 }
+
+/** Seven digits are exact enough for a screen, and for steps. They halve the size of a report. */
+const rounded = (_: string, value: unknown): unknown =>
+  typeof value === "number" ? Number(value.toPrecision(7)) : value;
 
 const format = (value: number | null, unit: Unit): string | null =>
   value === null ? null : formatNumber(value, unit);
