@@ -51,7 +51,8 @@ test("a new run begins with an empty log; a resumed one keeps what came before i
 test("resumed after a cut at any byte, the log is as if nothing had happened", async () => {
   await run([0, 1, 2, 3, 4]);
   const whole = readFileSync(file);
-  const end = whole.indexOf("\n", whole.indexOf('"step":2')) + 1; // step 2 is durable when its checkpoint is written
+  // Step 2 is durable when its checkpoint is written
+  const end = whole.indexOf("\n", whole.indexOf('"step":2')) + 1;
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: end, max: whole.length }), async (length) => {
       writeFileSync(file, whole.subarray(0, length));

@@ -73,7 +73,8 @@ const folder = temporaryFolder();
 test("events are framed and encoded as TensorBoard reads them", async () => {
   const before = Date.now() / 1000;
   const file = await written(join(folder, "new"));
-  // Every event file of TensorFlow begins so: 24 bytes follow, the masked checksum of that, a double as field 1.
+  // Every event file of TensorFlow begins so: 24 bytes follow, the masked checksum of that, a
+  // double as field 1.
   assert.is(file.subarray(0, 13).toString("hex"), "1800000000000000a37f4b2209");
   const [version, scalars, empty, ...rest] = records(file);
   assert.is(rest.length, 0);
