@@ -62,7 +62,7 @@ test("the gradient of a mean over an axis of unknown size is an error", () => {
         [x],
         () => "length",
       ),
-    /needs to know the size of axis "length"/,
+    /needs a known size of axis "length"/,
   );
 });
 

@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import { chartsOf } from "../../../src/training/report/charts.ts";
 import { formatNumber } from "../../../src/training/report/format.ts";
 
-test("metrics are gathered into charts, in an order of their own; the unknown are left out", () => {
+test("metrics are grouped into charts in a fixed order; unknown metrics are omitted", () => {
   const charts = chartsOf(
     [
       { step: 0, "recall@20": 0.9, "recall@5": 0.7, exactMatch: 0.1 },
@@ -82,7 +82,7 @@ test("metrics are gathered into charts, in an order of their own; the unknown ar
   );
 });
 
-test("a list is a curve for each head", () => {
+test("a list gives a curve for each head", () => {
   const [chart] = chartsOf([
     { step: 1, headWeights: [0.5, 0.5] },
     { step: 2, headWeights: [0.1, 0.9] },
@@ -108,12 +108,12 @@ test("a list is a curve for each head", () => {
   );
 });
 
-test("nothing measured, nothing drawn", () => {
+test("a log without values has no charts", () => {
   assert.equal(chartsOf([]), []);
   assert.equal(chartsOf([{ step: 1, nll: null }]), []);
 });
 
-test("numbers as people write them", () => {
+test("numbers are formatted for people", () => {
   const formatted = [0, 0.12345, 1.15, 99.96, 123.4, 12_345.6, 2.5e6, 0.00005, 0.000125, -1.5e-7];
   assert.equal(
     formatted.map((value) => formatNumber(value, "number")),

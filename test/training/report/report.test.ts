@@ -26,7 +26,7 @@ async function written(report: Partial<ReportData>): Promise<string> {
 const withoutScripts = (page: string): string =>
   page.replace(/<(style|script)>.*?<\/\1>/gs, "<$1></$1>");
 
-/** Every element that is opened is closed in turn. */
+/** Checks that elements are nested correctly. */
 function checkNesting(page: string): void {
   const open: string[] = [];
   const markup = withoutScripts(page);
@@ -37,7 +37,7 @@ function checkNesting(page: string): void {
   assert.equal(open, []);
 }
 
-/** What a reader sees. */
+/** The visible text. */
 const text = (page: string): string =>
   withoutScripts(page)
     .replace(/<br>/g, " ")
@@ -55,7 +55,7 @@ const records = [
   { step: 20, exactMatch: 0.375, f1: 0.7, "recall@1": 0.625 },
 ];
 
-test("the outcome, the run, the evaluations and what they are compared with", async () => {
+test("a report shows the outcome, the run, the evaluations and the baseline", async () => {
   const page = await written({
     options: { seed: 7, model: "mini" },
     records,
@@ -79,7 +79,7 @@ test("the outcome, the run, the evaluations and what they are compared with", as
   assert.match(page, /<td><b>70\.0 %<\/b><\/td>/); // the best F1 is that of the last evaluation
 });
 
-test("a run that has not measured anything yet", async () => {
+test("a report of a run without measurements", async () => {
   const seen = text(await written({}));
   assert.match(seen, /Run Begun\. Not yet evaluated\. The run/);
   assert.not.match(seen, /Sample questions/);
@@ -88,7 +88,7 @@ test("a run that has not measured anything yet", async () => {
 
 const POLICY = `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;">`;
 
-test("whatever the texts hold, the page is whole and fetches nothing", async () => {
+test("with any texts, the page is well-formed and fetches nothing", async () => {
   const hostile = fc.oneof(
     fc.constantFrom(
       "</script><script>alert(1)</script>",
@@ -125,7 +125,7 @@ test("whatever the texts hold, the page is whole and fetches nothing", async () 
   );
 });
 
-test("is replaced as a whole, and stays where it cannot be", async () => {
+test("a report is replaced atomically, and stays if it cannot be replaced", async () => {
   await written({ title: "first" });
   await written({ title: "second" });
   assert.match(readFileSync(file, "utf8"), /<h1>second<\/h1>/);

@@ -8,7 +8,7 @@ import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 type Message = Map<number, (bigint | Buffer)[]>;
 
-/** Protobuf by its wire format: numbers as 64 bits, what has a length or 4 or 8 bytes as bytes. */
+/** Decodes protobuf: varints as bigint, other wire types as bytes. */
 function decode(data: Buffer): Message {
   const fields: Message = new Map();
   let at = 0;
@@ -37,7 +37,7 @@ function decode(data: Buffer): Message {
   return fields;
 }
 
-/** Records of a TFRecord file, whose checksums are unmasked as TensorFlow's crc32c.h has it. */
+/** The records of a TFRecord file. Unmasks checksums as crc32c.h of TensorFlow does. */
 function records(file: Buffer): Message[] {
   const found: Message[] = [];
   for (let at = 0; at < file.length; ) {
@@ -97,7 +97,7 @@ test("events are framed and encoded as TensorBoard reads them", async () => {
   assert.equal(empty!.get(2), [2n ** 33n]);
 });
 
-test("a resumed run says from which step on TensorBoard is to forget", async () => {
+test("a resumed run marks the first step that TensorBoard discards", async () => {
   const [version, start, scalars] = records(await written(join(folder, "resumed"), 2));
   assert.is(one(version!, 3).toString(), "brain.Event:2");
   assert.equal(start!.get(2), [3n]);
@@ -105,7 +105,7 @@ test("a resumed run says from which step on TensorBoard is to forget", async () 
   assert.equal(scalars!.get(2), [3n]);
 });
 
-test("where the system refuses", async () => {
+test("errors of the system are reported", async () => {
   await refused(
     openTensorBoard(join(folder, "missing")),
     /expected to be able to write, got ENOENT/,
