@@ -1,20 +1,24 @@
 /**
- * Reverse-mode differentiation of traced graphs: one rule per operation of `Ops`, written in the same operations.
+ * Reverse-mode automatic differentiation of traced graphs: one rule per operation of `Ops`.
  *
- * A rule gets the gradient of the loss with respect to a node's outputs and says the gradients with respect to its inputs
- * (Linnainmaa 1970; Baydin et al. 2018). Since rules only speak `Ops`, the gradients are part of the graph like
- * everything else and run on the same engine.
+ * A rule maps the gradient of the loss with respect to a node's outputs to the gradients with
+ * respect to its inputs. Rules use only `Ops`, so the gradients become part of the graph and run on
+ * the same engine.
+ *
+ * Source: Linnainmaa 1970; Baydin et al. 2018, "Automatic differentiation in machine learning: a
+ * survey".
  */
 
 import type { Ops, Shape } from "./ops.ts";
 import type { Node, Operation, Tracer, Value } from "./trace.ts";
 
 /**
- * Extends what `tracer` has recorded by the gradients of `loss`, a float32 of no axes, with respect to `variables`.
+ * Extends the graph of `tracer` by the gradients of `loss`, a float32 scalar, with respect to
+ * `variables`.
  *
- * Returns them in the order of `variables`, added to `known` where it is given; a variable that `loss` does not depend on has a
- * gradient of zeros. Gradients have the shapes of their variables. Axes along which tensors are sliced or averaged must have
- * known sizes.
+ * Returns the gradients in the order of `variables`, with the shapes of the variables. Adds them to
+ * `known` if it is given. The gradient is zero for a variable that `loss` does not depend on. The
+ * sizes of sliced or averaged axes must be known.
  */
 export function gradients(
   tracer: Tracer,
@@ -44,13 +48,19 @@ export function gradients(
   return variables.map((variable) => sums.get(variable) ?? zeros(tracer, variable.shape));
 }
 
-/** A gradient of a table that is zero but for some rows: row `indices[i]` has `updates[i]`, equal indices their sum. */
+/**
+ * A sparse gradient of a table: row `indices[i]` has `updates[i]`, repeated indices have the sum,
+ * other rows are zero.
+ */
 interface RowGradient {
   readonly indices: Value;
   readonly updates: Value;
 }
 
-/** A sum of gradients of `shape` with one more. Rows are added in place: tables are large, and few of their rows are used. */
+/**
+ * Adds a gradient to a sum of gradients of `shape`. Adds only the rows of a sparse gradient, since
+ * tables are large.
+ */
 function sumOf(
   ops: Ops<Value>,
   sum: Value | undefined,
@@ -62,7 +72,10 @@ function sumOf(
   return sum ? ops.add(sum, part) : part;
 }
 
-/** From the gradient of each output, that of each input, as a thunk: what no variable needs is not said. */
+/**
+ * Maps the gradients of the outputs to those of the inputs. The result is lazy: unneeded gradients
+ * are not recorded.
+ */
 type Rule = (
   ops: Ops<Value>,
   node: Node,
@@ -116,7 +129,8 @@ const rules: Record<Operation, Rule> = {
     () => {
       if (b!.shape.length === a!.shape.length) return ops.matmul(swapLast(ops, a!), g);
       const rows = (x: Value): Value => ops.reshape(x, [-1, x.shape.at(-1)!]);
-      return ops.matmul(swapLast(ops, rows(a!)), rows(g)); // b [k, n] serves all leading axes of a
+      // B [k, n] is shared by all leading axes of a
+      return ops.matmul(swapLast(ops, rows(a!)), rows(g));
     },
   ],
   transpose: (ops, { attributes: { permutation } }, g) => [
@@ -197,8 +211,8 @@ const rules: Record<Operation, Rule> = {
 };
 
 /**
- * The derivative of `geluTanh`. With `s = sigmoid(2 u)`, `u = sqrt(2 / pi) (x + 0.044715 x^3)`, the function is `y = x s`
- * and its derivative `s + y (1 - s) 2 u'`.
+ * The derivative of `geluTanh`. With `s = sigmoid(2 u)`, `u = sqrt(2 / pi) (x + 0.044715 x^3)`, the
+ * function is `y = x s` and its derivative `s + y (1 - s) 2 u'`.
  */
 function geluSlope(ops: Ops<Value>, x: Value, y: Value): Value {
   const linear = 2 * Math.sqrt(2 / Math.PI);
@@ -208,7 +222,7 @@ function geluSlope(ops: Ops<Value>, x: Value, y: Value): Value {
   return ops.add(s, ops.multiply(ops.subtract(y, ops.multiply(y, s)), slope));
 }
 
-/** Sums a gradient over the axes along which its tensor was broadcast. */
+/** Sums a gradient over the broadcast axes of its tensor. */
 function sumTo(ops: Ops<Value>, gradient: Value, shape: Shape): Value {
   const extra = gradient.shape.length - shape.length;
   const axes = gradient.shape.flatMap((dim, i) =>
@@ -217,7 +231,7 @@ function sumTo(ops: Ops<Value>, gradient: Value, shape: Shape): Value {
   return axes.length === 0 ? gradient : ops.reshape(ops.sum(gradient, axes), shape);
 }
 
-/** Spreads the gradient of a reduction over `axes` back over `shape`. */
+/** Broadcasts the gradient of a reduction over `axes` to `shape`. */
 function spread(ops: Ops<Value>, gradient: Value, shape: Shape, axes: readonly number[]): Value {
   return ops.expand(ops.reshape(gradient, keptShape(shape, axes)), shape);
 }
@@ -238,6 +252,6 @@ function zeros(ops: Ops<Value>, shape: Shape): Value {
 function knownSize(shape: Shape, axis: number): number {
   const size = shape[axis];
   if (typeof size !== "number")
-    throw new Error(`the gradient needs to know the size of axis "${size}"`);
+    throw new Error(`the gradient needs a known size of axis "${size}"`);
   return size;
 }

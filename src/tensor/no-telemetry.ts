@@ -1,2 +1,3 @@
-// onnxruntime reports its use to its maker unless told not to before it is loaded. Whoever wants that can set the variable to 0.
+// onnxruntime sends usage data to its vendor unless this variable is set before it is loaded.
+// Set it to 0 to allow telemetry.
 process.env.ORT_DISABLE_TELEMETRY ??= "1";

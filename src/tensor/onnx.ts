@@ -1,8 +1,8 @@
 /**
- * Translates a traced graph to ONNX: one entry of `translate` per operation of `Ops`.
+ * Translates a traced graph to ONNX. The table `translate` has one entry per operation of `Ops`.
  *
- * Format: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto. Weights are not written into the model but named as
- * external data, since a protobuf ends at 2 GB.
+ * Format: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto. The model refers to weights as
+ * external data, since a protobuf is limited to 2 GB.
  */
 
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -19,11 +19,14 @@ import {
 import type { DataType, Dim, Shape, Tensor } from "./ops.ts";
 import type { Graph, Node, Operation, Value } from "./trace.ts";
 
-const OPSET = 21n; // the newest that all providers of onnxruntime 1.30 know
-const IR_VERSION = 10n; // what belongs to opset 21
+const OPSET = 21n; // the newest that all providers of onnxruntime 1.30 support
+const IR_VERSION = 10n; // the version of opset 21
 const LAST = 0x7fff_ffff_ffff_ffffn; // "to the end" of a Slice
 
-/** The bytes of an ONNX model whose weights `fixed` are external data under their own names; other weights are inputs. */
+/**
+ * Encodes an ONNX model. The weights in `fixed` are external data under their own names; other
+ * weights are inputs.
+ */
 export function encodeOnnx(graph: Graph, fixed: ReadonlySet<string>): Uint8Array {
   const { nodes } = graph;
   const parameters = [...graph.parameters.values()];
@@ -62,7 +65,7 @@ export function encodeOnnx(graph: Graph, fixed: ReadonlySet<string>): Uint8Array
   return toBinary(ModelProtoSchema, model);
 }
 
-/** The name that onnxruntime knows a graph's output by. */
+/** The name of a graph output in the ONNX model. */
 export const outputName = (name: string): string => `output:${name}`;
 
 type Attribute = number | readonly number[] | string | { readonly float: number };
@@ -71,7 +74,7 @@ type Attribute = number | readonly number[] | string | { readonly float: number 
 class Writer {
   readonly nodes: MessageInitShape<typeof NodeProtoSchema>[] = [];
   readonly constants: MessageInitShape<typeof TensorProtoSchema>[] = [];
-  /** Where the size behind a name can be read: the first tensor that has it. */
+  /** Named size -> the first tensor with such an axis, from which the model reads the size. */
   readonly #origins = new Map<string, { value: Value; axis: number }>();
   readonly #integers = new Map<string, string>();
 
@@ -83,7 +86,7 @@ class Writer {
       });
   }
 
-  /** Adds a node with `outputs`, or with one new output, and returns the name of the first. */
+  /** Adds a node with `outputs`, or with one new output. Returns the name of the first output. */
   emit(
     opType: string,
     inputs: readonly string[],
@@ -114,7 +117,7 @@ class Writer {
     return name;
   }
 
-  /** An int64 constant, as ONNX wants its axes, positions and sizes. */
+  /** An int64 constant: ONNX's type for axes, positions and sizes. */
   integers(
     values: readonly (number | bigint)[],
     shape: readonly number[] = [values.length],
@@ -134,7 +137,7 @@ class Writer {
     return name;
   }
 
-  /** A shape as an int64 tensor, with the sizes behind names read from tensors that have them. */
+  /** A shape as an int64 tensor. The model reads named sizes from tensors that have them. */
   shape(shape: Shape): string {
     if (shape.every((dim) => typeof dim === "number")) return this.integers(shape);
     return this.emit(
@@ -155,7 +158,7 @@ class Writer {
 
 type Translation = (writer: Writer, node: Node, inputs: readonly string[]) => void;
 
-/** An ONNX operator that takes the same inputs and no attributes, or the ones given. */
+/** An ONNX operator with the same inputs and constant attributes. */
 const operator =
   (opType: string, attributes: Record<string, Attribute> = {}): Translation =>
   (writer, node, inputs) =>
@@ -213,9 +216,11 @@ const translate: Record<Operation, Translation> = {
     writer.emit("Slice", [...inputs, ...bounds], {}, [outputs[0]!.name]);
   },
   gather: operator("Gather", { axis: 0 }),
-  // ScatterND with reduction races on equal indices in onnxruntime's CPU provider; ScatterElements does not.
+  // onnxruntime's CPU provider has a data race in ScatterND with repeated indices; ScatterElements
+  // has none.
   scatterAdd: (writer, { inputs: [, , places], outputs }, [table, updates, indices]) => {
-    const rows = writer.emit("Flatten", [updates!], { axis: places!.shape.length }); // [indices, width]
+    // [indices, width]
+    const rows = writer.emit("Flatten", [updates!], { axis: places!.shape.length });
     const column = writer.emit("Reshape", [indices!, writer.integers([-1, 1])]);
     const everywhere = writer.emit("Expand", [column, writer.emit("Shape", [rows])]);
     const flat = writer.emit("Flatten", [table!], { axis: 1 });
@@ -245,7 +250,10 @@ const translate: Record<Operation, Translation> = {
   stopGradient: operator("Identity"),
 };
 
-/** ONNX's Reshape takes over an axis of its input by 0 and finds one by -1, which spares most look-ups of sizes. */
+/**
+ * In ONNX's Reshape, 0 copies an axis of the input and -1 infers a size, so few named sizes must be
+ * read.
+ */
 function reshapeTarget(writer: Writer, from: Shape, to: Shape): string {
   const target: Dim[] = to.map((dim, axis) =>
     typeof dim === "string" && from[axis] === dim ? 0 : dim,

@@ -1,18 +1,21 @@
 /**
- * The tensor language: what a model may say.
+ * The tensor operations that a model may use.
  *
- * The model is written once, as functions over `Ops<T>`; who implements `Ops` decides what happens. The tracer
- * (trace.ts) builds a graph that onnxruntime runs. Meaning follows the ONNX operator of the same name unless a comment
- * says otherwise: https://onnx.ai/onnx/operators/
+ * The model is written once, as functions over `Ops<T>`. Two implementations exist: the tracer
+ * (trace.ts) records a graph for onnxruntime, and tensorflow/ops.ts computes immediately with
+ * TensorFlow.js.
+ *
+ * The semantics are those of the ONNX operator of the same name, unless a comment says otherwise:
+ * https://onnx.ai/onnx/operators/
  */
 
 export type DataType = "float32" | "int32";
 
-/** One axis of a shape: a size, or the name of a size that is known only when the graph runs. */
+/** One axis of a shape: a size, or a name for a size that is known only when the graph runs. */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
 
-/** Numbers with a shape, row-major. */
+/** Values with a shape, in row-major order. */
 export interface Tensor {
   readonly data: Float32Array | Int32Array;
   readonly shape: readonly number[];
@@ -24,11 +27,11 @@ export interface Tensor {
  * Elementwise operations broadcast as NumPy does. Negative axes count from the end.
  */
 export interface Ops<T> {
-  /** The shape of `x`; its axes may be handed to `reshape` and `expand`. */
+  /** The shape of `x`. Its axes may be used in `reshape` and `expand`. */
   shape(x: T): Shape;
-  /** A tensor of known numbers. */
+  /** A constant tensor. */
   constant(value: Tensor): T;
-  /** A float32 of no axes. */
+  /** A float32 scalar (rank 0). */
   scalar(value: number): T;
 
   add(a: T, b: T): T;
@@ -47,22 +50,25 @@ export interface Ops<T> {
   /** 1 where `a = b`, else 0, as float32. */
   equal(a: T, b: T): T;
 
-  /** `[..., m, k] x [..., k, n] -> [..., m, n]`; leading axes are equal, or absent in `b`. */
+  /** `[..., m, k] x [..., k, n] -> [..., m, n]`. The leading axes are equal, or absent in `b`. */
   matmul(a: T, b: T): T;
   transpose(x: T, permutation: readonly number[]): T;
-  /** At most one axis may be -1: whatever is left. */
+  /** At most one axis may be -1: its size is inferred. */
   reshape(x: T, shape: Shape): T;
   expand(x: T, shape: Shape): T;
   concat(parts: readonly T[], axis: number): T;
-  /** The reverse of `concat`: parts of the given sizes, which add up to the axis. */
+  /** The inverse of `concat`: parts of the given sizes, whose sum is the size of the axis. */
   split(x: T, axis: number, sizes: readonly Dim[]): T[];
   /** `x[start:end]` along `axis`; a negative or missing `end` counts from the end. */
   slice(x: T, axis: number, start: number, end?: number): T;
-  /** Rows of `table` (axis 0) at int32 `indices`: `[rows, ...r]`, `[...i] -> [...i, ...r]`. */
+  /** The rows of `table` (axis 0) at int32 `indices`: `[rows, ...r]`, `[...i] -> [...i, ...r]`. */
   gather(table: T, indices: T): T;
-  /** The reverse of `gather`: adds each row of `updates` to the row of `table` at its index, equal indices in a fixed order. */
+  /**
+   * Adds each row of `updates` to the row of `table` at its index. Repeated indices are added in a
+   * fixed order.
+   */
   scatterAdd(table: T, updates: T, indices: T): T;
-  /** `1` at each int32 index of `indices`, else 0: `[...i] -> [...i, depth]`. */
+  /** 1 at the int32 index, else 0: `[...i] -> [...i, depth]`. */
   oneHot(indices: T, depth: number): T;
 
   sum(x: T, axes: readonly number[], options?: { keep?: boolean }): T;
@@ -72,8 +78,11 @@ export interface Ops<T> {
   softmax(x: T): T;
   /** Over the last axis. */
   logSoftmax(x: T): T;
-  /** `x / sqrt(mean(x^2) + epsilon) * weight` over the last axis: T5's layer norm (Zhang and Sennrich 2019). */
+  /**
+   * `x / sqrt(mean(x^2) + epsilon) * weight` over the last axis: T5's layer norm (Zhang and
+   * Sennrich 2019).
+   */
   rmsNorm(x: T, weight: T, epsilon: number): T;
-  /** `x`, through which no gradient flows. */
+  /** Returns `x`. Its gradient is 0. */
   stopGradient(x: T): T;
 }

@@ -1,4 +1,4 @@
-/** Runs traced graphs on onnxruntime-node. */
+/** Compiles and runs traced graphs with onnxruntime-node. */
 
 import "./no-telemetry.ts"; // before onnxruntime is loaded
 
@@ -8,25 +8,29 @@ import { encodeOnnx, outputName } from "./onnx.ts";
 import type { Tensor } from "./ops.ts";
 import type { Graph } from "./trace.ts";
 
-/** What computes: the processor, any graphics card through Vulkan, Metal or DirectX, or an NVIDIA card. */
+/** Execution provider: the CPU, any GPU through Vulkan, Metal or DirectX, or an NVIDIA GPU. */
 export type Provider = "cpu" | "webgpu" | "cuda";
 
 export interface CompileOptions {
   /** Default `cpu`. */
   provider?: Provider | undefined;
-  /** Threads of the cpu provider; default one for each physical core. */
+  /** Number of threads of the cpu provider. Default: the number of physical cores. */
   threads?: number | undefined;
-  /** Values of the graph's parameters, which then stay with the session. Parameters that are not here are fed at each run. */
+  /**
+   * Values of the graph's parameters to keep in the session. Every run must feed the other
+   * parameters.
+   */
   weights?: ReadonlyMap<string, Float32Array> | undefined;
 }
 
 /** A compiled graph. */
 export interface Session extends AsyncDisposable {
   /**
-   * Computes the outputs named in `fetch`, or all.
+   * Computes the outputs named in `fetch`, or all outputs.
    *
-   * An output that `into` names is written into that tensor's memory. That may be the memory of an input, if each number
-   * of the output depends on no number of that input but the one in its own place, and nothing else reads the input later.
+   * `into` gives memory for outputs. It may be the memory of an input if each value of the output
+   * depends only on the value of that input at the same position, and if nothing reads the input
+   * afterwards.
    */
   run<Output extends string = string>(
     feeds: Readonly<Record<string, Tensor>>,
@@ -36,13 +40,13 @@ export interface Session extends AsyncDisposable {
 }
 
 /**
- * How long a thread without work keeps its core before it sleeps. Left to itself onnxruntime spins for milliseconds, in each
- * session, and so takes cores from the session that runs next and from other programs: on 2 cores shared with others a run
- * then costs 1.7 times the processor time. Not to spin at all costs a tenth where runs take 2 ms.
+ * Time that an idle thread spins before it sleeps. By default the threads of each session spin for
+ * milliseconds and take cores from the next session and from other programs: on 2 shared cores, a
+ * run then needs 1.7 times the processor time. Without any spinning, runs of 2 ms take 10 % longer.
  */
 const IDLE_SPIN_US = 10;
 
-/** Makes a graph runnable. Throws `InputError` where the provider cannot be had. */
+/** Compiles a graph. @throws {InputError} if the provider is not available. */
 export async function compile(
   graph: Graph,
   { provider = "cpu", threads, weights }: CompileOptions = {},
@@ -50,7 +54,7 @@ export async function compile(
   const fixed = new Set([...graph.parameters.keys()].filter((name) => weights?.has(name)));
   const options: InferenceSession.SessionOptions = {
     executionProviders: [provider],
-    logSeverityLevel: 3, // errors only: what onnxruntime warns of is how it assigns nodes to providers
+    logSeverityLevel: 3, // errors only; the warnings are about the assignment of nodes to providers
     externalData: [...fixed].map((name) => ({ path: name, data: bytesOf(weights!.get(name)!) })),
     extra: { session: { intra_op: { spin_duration_us: String(IDLE_SPIN_US) } } },
     ...(threads === undefined ? {} : { intraOpNumThreads: threads }),

@@ -1,7 +1,8 @@
-/** Arithmetic on shapes whose axes may be names (see `Dim` in ops.ts). */
+/** Shape inference for shapes with named axes (see `Dim` in ops.ts). */
 
 import type { Dim, Shape } from "./ops.ts";
 
+/** The axis counted from the start. A negative axis counts from the end. */
 export function axisOf(axis: number, rank: number): number {
   const positive = axis < 0 ? axis + rank : axis;
   if (positive < 0 || positive >= rank)
@@ -9,7 +10,10 @@ export function axisOf(axis: number, rank: number): number {
   return positive;
 }
 
-/** The shape of `a op b` for an elementwise operation. Two different names are taken to be equal when the graph runs. */
+/**
+ * The shape of an elementwise operation. Assumes that two different names are equal when the graph
+ * runs.
+ */
 export function broadcast(a: Shape, b: Shape): Shape {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, i) => {
@@ -30,7 +34,7 @@ export function matmulShape(a: Shape, b: Shape): Shape {
   return [...broadcast(a.slice(0, -2), b.slice(0, -2)), a.at(-2)!, b.at(-1)!];
 }
 
-/** The shape of parts that are joined along axis `along`. */
+/** The shape of the concatenation along axis `along`. */
 export function concatShape(parts: readonly Shape[], along: number): Shape {
   const first = parts[0]!;
   for (const part of parts)
@@ -48,7 +52,10 @@ export function splitShapes(shape: Shape, along: number, sizes: readonly Dim[]):
   return sizes.map((size) => shape.with(along, size));
 }
 
-/** The shape of positions `start` to `end` along axis `along`; each counts from the end if it is negative. */
+/**
+ * The shape of the slice from `start` to `end` along axis `along`. A negative position counts from
+ * the end.
+ */
 export function slicedShape(shape: Shape, along: number, start: number, end?: number): Shape {
   const size = shape[along]!;
   const at = (position: number): Dim => (position >= 0 ? position : addDims([size, position]));
@@ -69,7 +76,7 @@ export function transposedShape(shape: Shape, permutation: readonly number[]): S
   return permutation.map((axis) => shape[axis]!);
 }
 
-/** `to`, if `from` broadcasts to it. */
+/** Returns `to` if `from` broadcasts to it. */
 export function expandedShape(from: Shape, to: Shape): Shape {
   const shape = broadcast(from, to);
   if (shape.length !== to.length || shape.some((dim, i) => differ(dim, to[i]!)))
@@ -80,7 +87,7 @@ export function expandedShape(from: Shape, to: Shape): Shape {
 const differ = (a: Dim, b: Dim): boolean =>
   typeof a === "number" && typeof b === "number" && a !== b;
 
-/** A sum of axes, as a number if all are known, else as a name such as `question+passage`. */
+/** The sum of sizes: a number if all are known, else a name such as `question+passage`. */
 export function addDims(dims: readonly Dim[]): Dim {
   const known = dims.filter((dim) => typeof dim === "number").reduce((sum, dim) => sum + dim, 0);
   const names = dims.filter((dim) => typeof dim === "string");
@@ -88,7 +95,10 @@ export function addDims(dims: readonly Dim[]): Dim {
   return [...names, ...(known ? [known] : [])].join("+");
 }
 
-/** `to`, with what its -1 stands for: a number if all is known, else a name made of both shapes. */
+/**
+ * Replaces the -1 in `to` by its size: a number if all sizes are known, else a name made from both
+ * shapes.
+ */
 export function resolveReshape(from: Shape, to: Shape): Shape {
   const free = to.indexOf(-1);
   const numerator = [...from];

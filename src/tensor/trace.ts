@@ -1,7 +1,6 @@
 /**
- * The tracer: an interpreter of `Ops` that computes nothing and writes down what was said, as a graph.
- *
- * The graph keeps the operations of `Ops` as they are. onnx.ts translates them for onnxruntime.
+ * The tracer: an implementation of `Ops` that computes nothing and records the operations as a
+ * graph. onnx.ts translates the graph for onnxruntime; gradients.ts extends it by gradients.
  */
 
 import type { DataType, Dim, Ops, Shape, Tensor } from "./ops.ts";
@@ -18,7 +17,7 @@ import {
   transposedShape,
 } from "./shapes.ts";
 
-/** A tensor of the graph that is known only when the graph runs. */
+/** A symbolic tensor of the graph. It has values only when the graph runs. */
 export interface Value {
   readonly name: string;
   readonly type: DataType;
@@ -27,7 +26,10 @@ export interface Value {
 
 export type Operation = Exclude<keyof Ops<Value>, "shape" | "scalar">;
 
-/** The arguments of an operation that are not tensors. Which of them are set follows from the operation's signature. */
+/**
+ * The arguments of an operation that are not tensors. Each operation sets those of its method in
+ * `Ops`.
+ */
 export interface Attributes {
   readonly axes?: readonly number[];
   readonly axis?: number;
@@ -49,21 +51,25 @@ export interface Node {
 }
 
 export interface Graph {
-  /** What is fed at every run, as far as the outputs may depend on its numbers or on sizes that it gives a name to. */
+  /** The inputs of every run. Excludes inputs whose values and named sizes no output depends on. */
   readonly inputs: ReadonlyMap<string, Value>;
-  /** The weights that the outputs depend on: fixed when the graph is compiled, or fed where no value is given then. */
+  /**
+   * The weights that the outputs depend on. They are fixed when the graph is compiled, or else fed
+   * at every run.
+   */
   readonly parameters: ReadonlyMap<string, Value>;
   readonly nodes: readonly Node[];
   readonly outputs: ReadonlyMap<string, Value>;
 }
 
-/** `["float32", "batch", 64]`: a type and a shape. */
+/** Type and shape of a graph input: `["float32", "batch", 64]`. */
 export type Signature = readonly [DataType, ...Dim[]];
 
 /**
- * Runs `build` once on values that stand for the inputs, and returns what it said as a graph.
+ * Runs `build` once on symbolic inputs and returns the recorded graph.
  *
- * `build` returns the outputs by name. Sizes that differ from run to run are given as names, e.g. `"batch"`.
+ * `build` returns the outputs by name. A size that can differ between runs is a name, for example
+ * `"batch"`.
  */
 export function trace<Name extends string>(
   inputs: Record<Name, Signature>,
@@ -88,7 +94,10 @@ export function trace<Name extends string>(
 
 const hasNamedAxis = ({ shape }: Value): boolean => shape.some((dim) => typeof dim === "string");
 
-/** The nodes that `needed` depends on, in order; adds what they depend on to `needed`. What nobody asked for is not computed. */
+/**
+ * The nodes that `needed` depends on, in order. Adds their inputs to `needed`. The graph omits all
+ * other nodes.
+ */
 function neededNodes(nodes: readonly Node[], needed: Set<Value>): Node[] {
   return nodes
     .toReversed()
@@ -105,14 +114,14 @@ export class Tracer implements Ops<Value> {
   readonly inputs: Map<string, Value> = new Map();
   readonly parameters: Map<string, Value> = new Map();
 
-  /** What will be fed under this name at every run. */
+  /** An input that every run feeds under this name. */
   input(name: string, [type, ...shape]: Signature): Value {
     const value: Value = { name, type, shape };
     this.inputs.set(name, value);
     return value;
   }
 
-  /** A float32 weight, by its name in the checkpoint. */
+  /** A float32 weight with this name in the checkpoint. */
   parameter(name: string, shape: readonly number[]): Value {
     const known = this.parameters.get(name);
     if (known) return known;

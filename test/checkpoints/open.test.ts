@@ -27,10 +27,10 @@ function writeShards(folder: string, weightMap: unknown): void {
   );
 }
 
-/** Counted where the system tells, which is Linux. */
+/** Open files can be counted only on Linux. */
 const openFiles = () => (existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").length : 0);
 
-test("files are taken in the order safetensors, its shards, torch, its shards", async () => {
+test("files have the priority safetensors, its shards, torch, its shards", async () => {
   const folder = newFolder();
   const found = async () => {
     const weights = await openWeights(folder);
@@ -57,7 +57,7 @@ test("files are taken in the order safetensors, its shards, torch, its shards", 
   assert.is(await found(), "model.safetensors");
 });
 
-test("shards are read as one, and all of them closed", async () => {
+test("shards are read as one file, and all of them are closed", async () => {
   const folder = newFolder();
   writeShards(folder, { a: "one.safetensors", b: "two.safetensors" });
   const before = openFiles();
@@ -70,7 +70,7 @@ test("shards are read as one, and all of them closed", async () => {
   assert.ok(openFiles() <= before);
 });
 
-test("an index that is wrong is refused, and nothing stays open", async () => {
+test("a wrong shard index is rejected, and no file stays open", async () => {
   const before = openFiles();
   const check = async (weightMap: unknown, message: RegExp) => {
     const folder = newFolder();

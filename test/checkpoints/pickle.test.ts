@@ -11,7 +11,7 @@ const GLOBALS: PickleGlobal[] = [
   { name: "m.named" },
 ];
 
-/** What a pickle gives; its text has one character a byte and lacks the opcode PROTO. */
+/** The value of a pickle. Its text has one character a byte and no opcode PROTO. */
 async function load(text: string): Promise<unknown> {
   return unpickle(Buffer.from(`\x80\x02${text}`, "latin1"), {
     where: "test",
@@ -52,7 +52,7 @@ test("values as Python's pickle.dumps(value, 2) writes them", async () => {
     assert.equal(await load(pickle), value, JSON.stringify(pickle));
 });
 
-test("a name outside the table, or a call of what only has a name, is refused", async () => {
+test("a name outside the table and a call of an uncallable name are rejected", async () => {
   const check = (pickle: string, request: RegExp) => refused(load(pickle), request);
   await check(
     "cposix\nsystem\n(X\x02\0\0\0lstR.",
@@ -76,7 +76,7 @@ test("a name outside the table, or a call of what only has a name, is refused", 
   assert.equal(calls, []);
 });
 
-test("a damaged pickle is refused", async () => {
+test("a damaged pickle is rejected", async () => {
   const check = (pickle: string, message: RegExp) => refused(load(pickle), message);
   await check("", /expected 1 bytes more at byte 2 of the pickle/);
   await check("N", /expected 1 bytes more/);
@@ -94,7 +94,7 @@ test("a damaged pickle is refused", async () => {
   await check("\x80\x03N.", /expected pickle protocol 2, got 3/);
 });
 
-test("any bytes are read or refused, and call nothing that is not in the table", async () => {
+test("any bytes are read or rejected, and call only functions of the table", async () => {
   const opcodes = [..."\x80(N\x88\x89JKM\x8aGX)\x85\x86\x87t]ae}suqrhjcQRb.io\x81\x82\x93"];
   const piece = fc.oneof(
     fc.constantFrom(...opcodes),

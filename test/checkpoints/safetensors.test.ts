@@ -28,7 +28,7 @@ async function open(bytes: Uint8Array): Promise<WeightFile> {
   return openSafetensors(file);
 }
 
-/** All that can be read of a file, closed afterwards. */
+/** All readable tensors of a file. */
 async function readAll(bytes: Uint8Array): Promise<Map<string, number[]>> {
   const weights = await open(bytes);
   try {
@@ -54,7 +54,7 @@ test("lists tensors and reads fp32, fp16 and bf16", async () => {
   await weights[Symbol.asyncDispose]();
 });
 
-test("padding after the header and any order of entries are fine", async () => {
+test("padding after the header and any order of entries are accepted", async () => {
   const { a, ...others } = HEADER;
   const json = `${JSON.stringify({ ...others, a })}     `;
   const weights = await open(safetensorsBytes(json, DATA));
@@ -62,7 +62,7 @@ test("padding after the header and any order of entries are fine", async () => {
   await weights[Symbol.asyncDispose]();
 });
 
-test("halves are read in pieces", async () => {
+test("half precision values are read in batches", async () => {
   const count = 2 ** 21 + 3;
   const halves = Uint16Array.from({ length: count }, (_, i) => i % 0x7c00);
   const header = { a: { dtype: "F16", shape: [count], data_offsets: [0, 2 * count] } };
@@ -79,7 +79,7 @@ test("halves are read in pieces", async () => {
   }
 });
 
-test("what contradicts itself or the file is refused, naming the tensor", async () => {
+test("an inconsistent header is rejected, and the error names the tensor", async () => {
   const { a, b, c, d } = HEADER;
   const check = (header: unknown, message: RegExp, data: Uint8Array = DATA) =>
     refused(readAll(safetensorsBytes(header, data)), message);
@@ -115,7 +115,7 @@ test("what contradicts itself or the file is refused, naming the tensor", async 
   await check("\n{\n", /expected a header of JSON/);
 });
 
-test("a name that stands twice is refused, however it is written", async () => {
+test("a repeated name is rejected, in any JSON spelling", async () => {
   const entry = '{"dtype":"F32","shape":[4],"data_offsets":[0,16]}';
   const other = '{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}';
   const data = DATA.subarray(0, 16);
@@ -125,7 +125,7 @@ test("a name that stands twice is refused, however it is written", async () => {
   await refused(twice('"\\u0061\\"b"'), /expected one entry a tensor, got two for a"b/);
 });
 
-test("a header longer than the file, or than any header, is refused before it is read", async () => {
+test("a header longer than the file or the limit is rejected before it is read", async () => {
   const bytes = safetensorsBytes(HEADER, DATA);
   bytes.writeBigUInt64LE(2n ** 63n);
   await refused(
@@ -137,7 +137,7 @@ test("a header longer than the file, or than any header, is refused before it is
   await refused(openSafetensors(file), /expected a header of at most 25000000 bytes/);
 });
 
-test("no such file, and no file at all", async () => {
+test("a missing file and a directory are rejected", async () => {
   await refused(
     openSafetensors(`${file}.missing`),
     /model\.safetensors\.missing: expected a file .*ENOENT/,
@@ -167,14 +167,14 @@ test("a file above 4 GiB is read by position", async () => {
   writeFileSync(file, "");
 });
 
-test("every truncation is refused", async () => {
+test("every truncation is rejected", async () => {
   const bytes = safetensorsBytes(HEADER, DATA);
   for (let length = 0; length < bytes.length; length++) {
     await refused(readAll(bytes.subarray(0, length)), /expected/);
   }
 });
 
-test("with any bytes changed, what is read is what stands there", async () => {
+test("with any bytes changed, the values are those in the file", async () => {
   const { d: _, ...header } = HEADER;
   const bytes = safetensorsBytes(header, DATA);
   const dataStart = bytes.length - DATA.length;
@@ -193,7 +193,7 @@ test("with any bytes changed, what is read is what stands there", async () => {
   await fc.assert(property, { numRuns: 1_000 });
 });
 
-test("any header is read or refused", async () => {
+test("any header is read or rejected", async () => {
   const property = fc.asyncProperty(
     fc.json(),
     fc.uint8Array({ maxLength: 40 }),

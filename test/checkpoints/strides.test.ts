@@ -14,7 +14,7 @@ const anyView = fc.array(fc.record({ size: fc.integer({ min: 1, max: 4 }), strid
   maxLength: 4,
 });
 
-test("gathers what a naive loop gathers", () => {
+test("gather equals a naive loop", () => {
   const property = fc.property(anyView, (axes) => {
     const shape = axes.map(({ size }) => size);
     const strides = axes.map(({ stride }) => stride);

@@ -1,4 +1,4 @@
-/** Makes small weight files, right and wrong ones, and checks how wrong ones are refused. */
+/** Makes small weight files, valid and invalid, and checks that invalid files are rejected. */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ export async function refused(work: Promise<unknown>, message: RegExp): Promise<
   assert.not.match(error.message, /\n/);
 }
 
-/** The result, or undefined where the input was refused; any other error is thrown. */
+/** The result, or undefined if the input was rejected. Throws any other error. */
 export async function acceptedOrRefused<Result>(
   work: Promise<Result>,
 ): Promise<Result | undefined> {
@@ -36,7 +36,7 @@ export async function acceptedOrRefused<Result>(
   });
 }
 
-/** A safetensors file, whatever its header says. */
+/** A safetensors file with any header. */
 export function safetensorsBytes(header: unknown, data: Uint8Array): Buffer {
   const json = Buffer.from(typeof header === "string" ? header : JSON.stringify(header));
   const length = Buffer.alloc(8);

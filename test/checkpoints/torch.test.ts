@@ -58,7 +58,7 @@ test("views, offsets, strides, shared storages, parameters and dtypes of torch.s
   });
 });
 
-test("other dtypes are listed and refused only when they are read", async () => {
+test("other dtypes are listed, and rejected only when they are read", async () => {
   const weights = await openTorch(join(fixtures, "views.bin"));
   const dtypes = ["double", "long", "bool"].map((name) => weights.tensors.get(name)!.dtype);
   assert.equal(dtypes, ["F64", "I64", "BOOL"]);
@@ -66,13 +66,13 @@ test("other dtypes are listed and refused only when they are read", async () => 
   await weights[Symbol.asyncDispose]();
 });
 
-test("the state dict of a module, which has attributes, is read", async () => {
+test("the state dict of a module with attributes is read", async () => {
   const tensors = await readAll(join(fixtures, "module.bin"));
   assert.equal([...tensors.keys()], ["0.weight", "0.bias", "1.weight", "1.bias"]);
   assert.equal(tensors.get("0.weight"), { shape: [2, 3], values: [0, 1, 2, 3, 4, 5] });
 });
 
-test("what is not a state dict of plain tensors is refused with what it is", async () => {
+test("other objects than a state dict of plain tensors are rejected by name", async () => {
   const check = (name: string, message: RegExp) => refused(readAll(join(fixtures, name)), message);
   await check(
     "nested.bin",
@@ -86,7 +86,7 @@ test("what is not a state dict of plain tensors is refused with what it is", asy
   await check("protocol4.bin", /expected pickle protocol 2, got 4/);
 });
 
-test("a file that wants to run code is refused, and nothing is run", async () => {
+test("a file that requests code is rejected, and no code runs", async () => {
   const effect = "/tmp/reatt-test-effect";
   await refused(
     readAll(join(fixtures, "code.bin")),
@@ -124,7 +124,7 @@ const DATA = Buffer.from(Float32Array.from(matrix).buffer);
 const archive = (pickle: Uint8Array, others: Record<string, Uint8Array> = {}) =>
   zipBytes({ "m/data.pkl": pickle, "m/data/0": DATA, ...others });
 
-test("a reference that does not fit its storage is refused", async () => {
+test("a reference that does not fit its storage is rejected", async () => {
   const bytes = archive(tensorPickle());
   assert.equal((await readBytes(bytes)).get("a"), { shape: [2, 3], values: matrix });
   await refused(
@@ -150,7 +150,7 @@ test("a reference that does not fit its storage is refused", async () => {
   );
 });
 
-test("the byte order is checked where the file tells it", async () => {
+test("the byte order is checked if the file contains it", async () => {
   const pickle = tensorPickle();
   const tensors = await readBytes(archive(pickle, { "m/byteorder": Buffer.from("little") }));
   assert.equal(tensors.get("a")!.values, matrix);
@@ -158,7 +158,7 @@ test("the byte order is checked where the file tells it", async () => {
   await refused(readBytes(big), /expected little-endian values, got 'big'/);
 });
 
-test("a zip without a pickle, and what is no zip, are refused", async () => {
+test("a zip without a pickle and other files are rejected", async () => {
   await refused(readBytes(zipBytes({ "m/data/0": DATA })), /expected an entry data\.pkl, got none/);
   await refused(
     readBytes(Buffer.from("no zip")),
@@ -167,14 +167,14 @@ test("a zip without a pickle, and what is no zip, are refused", async () => {
   await refused(readBytes(new Uint8Array()), /expected a whole zip archive/);
 });
 
-test("every truncation is refused", async () => {
+test("every truncation is rejected", async () => {
   const bytes = readFileSync(join(fixtures, "views.bin"));
   for (let length = 0; length < bytes.length; length += 7) {
     await refused(readBytes(bytes.subarray(0, length)), /expected/);
   }
 });
 
-test("with any bytes changed, a file is read or refused", async () => {
+test("with any bytes changed, a file is read or rejected", async () => {
   const originals = ["views.bin", "module.bin"].map((name) => readFileSync(join(fixtures, name)));
   const change = fc.record({ at: fc.nat(), to: fc.nat(255) });
   const property = fc.asyncProperty(

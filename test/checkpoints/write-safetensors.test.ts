@@ -31,7 +31,7 @@ test("F32 is exact; F16 is rounded to the nearest", async () => {
   assert.equal(await readAll(), { b: [1, -0.0999755859375, 65_504, 0], none: [], a: [3.140625] });
 });
 
-test("the bytes are what the format asks for", async () => {
+test("the bytes follow the format", async () => {
   await writeSafetensors(file, tensors, { dtype: "F32" });
   const bytes = readFileSync(file);
   const headerBytes = Number(bytes.readBigUInt64LE());
@@ -46,7 +46,7 @@ test("the bytes are what the format asks for", async () => {
   assert.is(bytes.readFloatLE(8 + headerBytes), 1);
 });
 
-test("halves are written in pieces", async () => {
+test("half precision values are written in batches", async () => {
   const values = Float32Array.from({ length: 2 ** 21 + 5 }, (_, i) => i % 2048);
   await writeSafetensors(file, new Map([["a", { shape: [values.length], values }]]), {
     dtype: "F16",
@@ -56,7 +56,7 @@ test("halves are written in pieces", async () => {
   await weights[Symbol.asyncDispose]();
 });
 
-test("a number that would become infinite is refused, and the old file stays", async () => {
+test("a value that would become infinite is rejected, and the old file stays", async () => {
   const write = (value: number) =>
     writeSafetensors(file, new Map([["a", { shape: [2], values: Float32Array.of(0, value) }]]), {
       dtype: "F16",
@@ -74,7 +74,7 @@ test("a number that would become infinite is refused, and the old file stays", a
   assert.equal(await readAll(), { a: [0, Number.NEGATIVE_INFINITY] });
 });
 
-test("a shape of another size is a defect of the caller", async () => {
+test("a shape that does not fit the values is a defect of the caller", async () => {
   const wrong = new Map([["a", { shape: [3], values: new Float32Array(2) }]]);
   const error = await writeSafetensors(file, wrong, { dtype: "F32" }).catch((reason) => reason);
   assert.instance(error, RangeError);

@@ -46,7 +46,7 @@ test("F1, worked by hand", () => {
   assert.is(f1("anything", []), 0);
 });
 
-test("an answer is in a passage where its words stand in sequence", () => {
+test("a passage contains an answer if its words occur in sequence", () => {
   const text =
     "Marie Curie (née Skłodowska) was born in Warsaw, then in the Kingdom of Poland, on 7 November 1867.";
   for (const answer of [

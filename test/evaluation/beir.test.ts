@@ -44,7 +44,7 @@ test("reads corpus, queries and qrels, compressed or not", async ({ folder }) =>
   }
 });
 
-test("a split of questions names the passage that each was asked about", async ({ folder }) => {
+test("a split of questions has the passage of each question as qrels", async ({ folder }) => {
   const data = join(folder, "questions");
   await mkdir(data);
   await writeFile(join(data, "corpus.jsonl"), '{"_id": "d", "title": "t", "text": "x"}\n');
@@ -67,7 +67,7 @@ test("a split of questions names the passage that each was asked about", async (
   await refused(dataset.qrels("test"), /expected dev or train, got test/);
 });
 
-test("says what is missing", async ({ folder }) => {
+test("errors name the missing file or split", async ({ folder }) => {
   const dataset = await openBeir(folder);
   await refused(dataset.qrels("train"), /expected dev or test, got train/);
   await refused(

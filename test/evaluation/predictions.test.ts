@@ -36,14 +36,14 @@ test("means over all questions, worked by hand", () => {
   });
 });
 
-test("a question without a prediction is wrong even where its answer normalises to nothing", () => {
+test("a question without a prediction counts 0 even if its answer normalises to nothing", () => {
   const answered = new Map([["3", { answer: "a", passages: [] }]]);
   assert.is(evaluateAnswers(answered, questions).measures.exactMatch, 1 / 3);
   const other = new Map([["1", { answer: "?", passages: [] }]]);
   assert.equal(evaluateAnswers(other, questions).measures, { exactMatch: 0, f1: 0 });
 });
 
-test("reads what the answer command prints", async ({ file }) => {
+test("reads the output of the answer command", async ({ file }) => {
   await writeFile(
     file,
     '{"id": "1", "answer": "x", "confidence": 0.5, "passages": [{"id": "p", "title": "", "text": "t", "score": 1}]}\n{"id": 2, "answer": ""}\n',
@@ -57,7 +57,7 @@ test("reads what the answer command prints", async ({ file }) => {
   );
 });
 
-test("names file and line of what it cannot read", async ({ file }) => {
+test("errors name file and line", async ({ file }) => {
   for (const [text, words] of [
     ['{"id": "1"}', /:1: .* got answer: /],
     [

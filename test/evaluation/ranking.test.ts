@@ -105,7 +105,7 @@ test("equal scores rank the greater id first, by bytes, and scores are float32",
   assert.is(first(scored({ a: 16777217, b: 16777216 })), "b");
 });
 
-test("missing queries and queries without relevant passages count 0; queries that nobody judged do not count", () => {
+test("missing queries and queries without relevant passages count 0; queries without judgements do not count", () => {
   const run = new Map([
     ["found", scored({ a: 1 })],
     ["nothing relevant", scored({ a: 1 })],
@@ -127,7 +127,7 @@ test("missing queries and queries without relevant passages count 0; queries tha
   });
 });
 
-test("measures are shares, and a perfect ranking has all of them", () => {
+test("measures are from 0 to 1, and a perfect ranking has 1", () => {
   const judged = fc.uniqueArray(
     fc.record({ id: fc.string({ minLength: 1 }), label: fc.integer({ min: -1, max: 3 }) }),
     {

@@ -62,7 +62,7 @@ test("reads a run by its scores", async ({ folder }) => {
   });
 });
 
-test("names file and line of what it cannot read", async ({ folder }) => {
+test("errors name file and line", async ({ folder }) => {
   const file = join(folder, "bad");
   const qrels = async (text: string, words: RegExp) => {
     await writeFile(file, text);
@@ -89,7 +89,7 @@ test("names file and line of what it cannot read", async ({ folder }) => {
   await run("\n", /bad: expected a TREC run, got no line/);
 });
 
-test("says which file is not there", async ({ folder }) => {
+test("errors name a missing file", async ({ folder }) => {
   await mkdir(join(folder, "directory"));
   await refused(
     readRun(join(folder, "none")),
@@ -98,7 +98,7 @@ test("says which file is not there", async ({ folder }) => {
   await refused(readQrels(join(folder, "directory")), /directory: .* got EISDIR \(a directory\)/);
 });
 
-test("whatever is in a file, it is read or refused", async ({ folder }) => {
+test("any file is read or rejected", async ({ folder }) => {
   const file = join(folder, "fuzz");
   const cell = fc.oneof(
     fc.constantFrom("q", "d", "0", "1", "-2", "1e999", "Q0", "\t", "\n"),

@@ -2,7 +2,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { excerpt } from "../../src/io/excerpt.ts";
 
-test("a value is shown in one short line, however long or deep it is", () => {
+test("any value is shown in one short line", () => {
   assert.is(excerpt("a\nb"), "'a\\nb'");
   assert.is(excerpt({ a: [1, { b: "c" }] }), "{ a: [ 1, { b: 'c' } ] }");
   let deep: unknown = 1;

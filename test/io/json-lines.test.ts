@@ -29,7 +29,7 @@ async function refused(content: string | Uint8Array, message: RegExp): Promise<v
   assert.not.match((error as Error).message, /\n/);
 }
 
-test("lines have their numbers; mark, CRLF and blank lines are tolerated", async () => {
+test("lines are numbered; byte order mark, CRLF and blank lines are accepted", async () => {
   const expected = [
     [1, { a: 1 }],
     [4, "é"],
@@ -40,7 +40,7 @@ test("lines have their numbers; mark, CRLF and blank lines are tolerated", async
   assert.equal(await read(`${content}\n`), expected);
 });
 
-test("gzip is known by its bytes, and may have members", async () => {
+test("gzip is recognised by its bytes and may have several members", async () => {
   const members = Buffer.concat([gzipSync('{"a":1}\n{"b"'), gzipSync(":2}\n")]);
   assert.equal(await read(members), [
     [1, { a: 1 }],
@@ -48,7 +48,7 @@ test("gzip is known by its bytes, and may have members", async () => {
   ]);
 });
 
-test("what is written is read, plain and gzip, wherever chunks end", async () => {
+test("written values are read back, plain and gzip, for all chunk borders", async () => {
   const long = fc.string({ unit: "binary", maxLength: 3 }).map((value) => value.repeat(20_000));
   await fc.assert(
     fc.asyncProperty(
@@ -73,7 +73,7 @@ test("what is written is read, plain and gzip, wherever chunks end", async () =>
   );
 });
 
-test("bytes of any kind are read or refused in one line", async () => {
+test("any bytes are read or rejected in one line", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 60 }), fc.boolean(), async (bytes, gzip) => {
       const header = gzip ? gzipSync("[1]\n").subarray(0, 12) : new Uint8Array();
@@ -115,7 +115,7 @@ test("a missing file and a directory are named", async () => {
   }
 });
 
-test("reading that was aborted before it began throws the reason", async () => {
+test("reading with an aborted signal throws the reason", async () => {
   writeFileSync(file, "1\n");
   const reason = new Error("enough");
   const lines = readJsonLines(file, AbortSignal.abort(reason));

@@ -7,14 +7,14 @@ import { refused, temporaryFolder } from "../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "file");
 
-test("a file is made, and replaced", async () => {
+test("a file is created and replaced", async () => {
   for (const text of ["one", "two"]) {
     await replaceFile(file, (handle) => handle.writeFile(text));
     assert.is(readFileSync(file, "utf8"), text);
   }
 });
 
-test("until the writer is done the old file is there, and it stays if the writer fails", async () => {
+test("the old file stays until the writer has finished, and if it fails", async () => {
   writeFileSync(file, "old");
   const failure = new Error("enough");
   const error = await replaceFile(file, async (handle) => {
@@ -27,7 +27,7 @@ test("until the writer is done the old file is there, and it stays if the writer
   assert.equal(readdirSync(dirname(file)), ["file"]);
 });
 
-test("what the system refuses is an InputError that names the file", async () => {
+test("an error of the system is an InputError that names the file", async () => {
   const write = (path: string) => replaceFile(path, async () => {});
   await refused(
     write(join(file, "inside")),

@@ -56,7 +56,7 @@ test("a shuffle keeps every item, leaves its argument alone and makes all orders
   assert.ok([...counts.values()].every((count) => Math.abs(count - 1000) < 120));
 });
 
-test("an impossible range is refused", () => {
+test("an impossible range is rejected", () => {
   const random = createRandom(1);
   for (const n of [0, -1, 1.5, 2 ** 33, Number.NaN])
     assert.throws(() => random.integer(n), RangeError);

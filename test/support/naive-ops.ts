@@ -1,12 +1,12 @@
 /**
- * An interpreter of `Ops` in plain loops over plain numbers: what every other interpreter is compared with.
+ * `Ops` in plain loops: the reference for all other implementations.
  *
- * What comes of float64 is float64, for comparisons that float32 would blur.
+ * Operations on float64 tensors give float64, for comparisons beyond the precision of float32.
  */
 
 import type { DataType, Ops, Shape, Tensor } from "../../src/tensor/ops.ts";
 
-/** A tensor that may be of float64. */
+/** A tensor that may be float64. */
 export interface NaiveTensor {
   readonly data: Float32Array | Float64Array | Int32Array;
   readonly shape: readonly number[];
@@ -141,7 +141,7 @@ export const naiveOps: Ops<NaiveTensor> = {
   stopGradient: (x) => x,
 };
 
-/** The tensor of `shape` whose number at every index is `value(index)`. */
+/** The tensor of `shape` with the value `value(index)` at every index. */
 export function tabulate(
   shape: readonly number[],
   value: (index: Index) => number,
@@ -162,12 +162,12 @@ export function tabulate(
   return { data, shape };
 }
 
-/** The number of `x` at `index`. */
+/** The value of `x` at `index`. */
 export function at(x: NaiveTensor, index: Index): number {
   return x.data[index.reduce((position, i, axis) => position * x.shape[axis]! + i, 0)]!;
 }
 
-/** The index of the `position`-th number of a tensor of `shape`. */
+/** The index of the value at `position` in a tensor of `shape`. */
 function indexOf(position: number, shape: readonly number[]): number[] {
   const index: number[] = [];
   for (const size of shape.toReversed()) {
@@ -177,7 +177,7 @@ function indexOf(position: number, shape: readonly number[]): number[] {
   return index;
 }
 
-/** The index in `x` of what stands at `index` once `x` is broadcast. */
+/** The index in `x` that corresponds to `index` in the broadcast of `x`. */
 const stretched = (x: NaiveTensor, index: Index): number[] =>
   index.slice(index.length - x.shape.length).map((i, axis) => (x.shape[axis] === 1 ? 0 : i));
 

@@ -1,21 +1,28 @@
 /**
- * T5 with ReAtt's masks in plain loops over float64, written from the papers alone and sharing no code with src: question
- * and passage side by side through every layer, the decoder over everything at once, nothing kept from before.
+ * T5 with ReAtt's masks in plain float64 loops, written from the papers without code from src.
+ * Question and passage pass through every layer together, the decoder processes all positions at
+ * once, and nothing is cached.
  */
 
 import type { ModelConfig } from "../../src/model/config.ts";
 
-/** Rows of numbers. */
+/** Rows of values. */
 export type Matrix = readonly (readonly number[])[];
 
 export interface NaiveT5 {
-  /** States below block B of [question ; passage], which do not see each other there. */
+  /**
+   * States of [question ; passage] before block B. Below B, question and passage do not attend to
+   * each other.
+   */
   lower(question: readonly number[], passage: readonly number[]): Matrix;
-  /** What the decoder reads of [question ; passage]. */
+  /** The encoder outputs of [question ; passage] that the decoder attends to. */
   encode(question: readonly number[], passage: readonly number[]): Matrix;
-  /** The retrieval head's query vectors or keys of states below block B. */
+  /** The query vectors or keys of the retrieval head for states before block B. */
   retrieval(projection: "q" | "k", states: Matrix): Matrix;
-  /** Logits after each of `ids`, and the last block's cross-attention scores [head][position][token of `memory`]. */
+  /**
+   * Logits after each of `ids`, and the last block's cross-attention scores [head][position][token
+   * of `memory`].
+   */
   decode(
     ids: readonly number[],
     memory: Matrix,
@@ -35,7 +42,7 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
   const embedding = matrix("shared", config.modelSize);
   const output = config.tied ? embedding : matrix("lm_head", config.modelSize);
 
-  /** Every row through a linear layer [out, in]. */
+  /** Applies a linear layer [out, in] to every row. */
   function linear(name: string, x: Matrix): Matrix {
     const rows = matrix(name, x[0]!.length);
     return x.map((input) => rows.map((row) => dot(row, input)));
@@ -49,7 +56,7 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
     });
   }
 
-  /** `bias(head, query, key)` is added to the scores; minus infinity hides. */
+  /** Adds `bias(head, query, key)` to the scores. A bias of minus infinity masks a key. */
   function attention(
     layer: string,
     x: Matrix,
@@ -170,7 +177,10 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
   };
 }
 
-/** The target attention (ReAtt, section 3.1) of passages that have `lengths` tokens in memory, question copies included. */
+/**
+ * The target attention (ReAtt, section 3.1) of passages that have `lengths` tokens in memory,
+ * question copies included.
+ */
 export function naiveTargetAttention(
   crossScores: readonly Matrix[],
   lengths: readonly number[],
@@ -183,7 +193,9 @@ export function naiveTargetAttention(
   });
 }
 
-/** Raffel et al. 2020, 2.1: half of the buckets for one distance each, half spread logarithmically. */
+/**
+ * Raffel et al. 2020, 2.1: half of the buckets for one distance each, half spread logarithmically.
+ */
 function bucket(config: ModelConfig, stack: "encoder" | "decoder", distance: number): number {
   const buckets = stack === "encoder" ? config.relativeBuckets / 2 : config.relativeBuckets;
   const first = stack === "encoder" && distance > 0 ? buckets : 0;

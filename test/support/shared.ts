@@ -1,4 +1,4 @@
-/** Data too large for the repository: the folder `shared` beside the checkout. */
+/** Access to data that is too large for the repository: the folder `shared` beside the checkout. */
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -6,7 +6,7 @@ import { test } from "uvu";
 
 export const SHARED: string = resolve(import.meta.dirname, "../../../shared");
 
-/** `test` for what needs that data: where it isn't there, the test is skipped, and counted so. */
+/** A `test` that is skipped if the shared data is missing. */
 export function needsShared<Test extends { skip: unknown }>(test: Test): Test {
   return existsSync(SHARED) ? test : (test.skip as Test);
 }

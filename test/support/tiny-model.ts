@@ -1,10 +1,13 @@
-/** Models that are small enough for tests of their arithmetic, with random weights. */
+/** Small models with random weights, for tests of the arithmetic. */
 
 import { createRandom } from "../../src/math/random.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
 
-/** A model of 2 + 2 layers whose heads together are wider than its states; `changes` go on top. */
+/**
+ * A model of 2 + 2 layers. Its heads together are wider than its states. `changes` override the
+ * defaults.
+ */
 export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   return {
     vocabularySize: 40,
@@ -33,17 +36,17 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   };
 }
 
-/** Both kinds of T5: v1.1, whose layers are gated and whose embeddings are apart, and v1.0. */
+/** Both versions of T5: v1.1 (gated layers, untied embeddings) and v1.0. */
 export const TINY_MODELS: Readonly<Record<string, ModelConfig>> = {
   "v1.1": tinyConfig(),
   "v1.0 tied": tinyConfig({ feedForward: "relu", tied: true, encoderLayers: 3, retrievalLayer: 2 }),
 };
 
 /**
- * Every weight of a model, drawn from the stream that `seed` names.
+ * Draws all weights of a model from the stream `seed`.
  *
- * Uniform, of variance 1 / inputs for linear layers, so that activations neither vanish nor explode; attention is far from
- * even and far from one-hot.
+ * The weights are uniform, with variance 1 / inputs in linear layers, so that activations neither
+ * vanish nor explode. Attention is far from uniform and far from one-hot.
  */
 export function randomWeights(
   config: ModelConfig,
@@ -60,7 +63,7 @@ export function randomWeights(
   return new Map([...parameterShapes(config)].map(([name, shape]) => [name, draw(name, shape)]));
 }
 
-/** `length` token ids other than padding and `</s>`. */
+/** Random token ids other than padding and `</s>`. */
 export function randomIds(
   config: ModelConfig,
   length: number,

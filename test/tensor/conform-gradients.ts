@@ -1,6 +1,7 @@
 /**
- * What every way to differentiate must do: the gradients of each operation of `Ops` against central differences in float64,
- * on tensors with from no axes to four. A test calls `conformGradients` and then `test.run()`.
+ * Conformance suite for gradients: the gradient of each operation of `Ops` against central
+ * differences in float64, on tensors of rank 0 to 4. A test calls `conformGradients` and then
+ * `test.run()`.
  */
 
 import fc from "fast-check";
@@ -13,13 +14,14 @@ import { broadcastable, drawn, permutationOf, shapeOf, whole } from "../support/
 import { naiveOps } from "../support/naive-ops.ts";
 import type { Program } from "./conform-ops.ts";
 
-/** The gradients of `program(ops, ...inputs)`, of no axes, with respect to each input that is float32. */
+/** The gradients of the scalar `program(ops, ...inputs)` with respect to each float32 input. */
 export type Differentiate = (program: Program, inputs: readonly Tensor[]) => Promise<Tensor[]>;
 
-/** The size of axes that are averaged or sliced: their gradients need to know it even where other axes have names. */
+/** The size of averaged or sliced axes. Their gradients need it even if other axes have names. */
 export const KNOWN_SIZE = 5;
 
-const TOLERANCE = 2e-6; // float32 against float64: gradients are sums of some tens of numbers around 1
+// Float32 against float64: gradients are sums of some tens of values around 1
+const TOLERANCE = 2e-6;
 
 export function conformGradients(name: string, differentiate: Differentiate): void {
   async function agree(program: Program, ...inputs: readonly Tensor[]): Promise<void> {
@@ -35,7 +37,7 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
       "a gradient has the shape of its input",
     );
     const expected = differences.flatMap((gradient) => (gradient ? [...gradient] : []));
-    // The 1 is for gradients that are 0, which differences never are to the last bit.
+    // The 1 is for gradients of 0: differences are never exactly 0.
     assertNear([...actual.flatMap(({ data }) => [...data]), 1], [...expected, 1], TOLERANCE);
   }
 
@@ -69,7 +71,7 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
       ),
     ));
 
-  test(`${name}: matmul over leading axes that are equal, or absent in b`, () =>
+  test(`${name}: matmul with leading axes that are equal, or absent in b`, () =>
     holds(
       fc.asyncProperty(shapeOf(0, 2), shapeOf(3, 3), fc.boolean(), (leading, [m, k, n], shared) =>
         agree(
@@ -114,7 +116,7 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
       ),
     ));
 
-  test(`${name}: concat along any axis, of one tensor twice too`, () =>
+  test(`${name}: concat along any axis, also of one tensor twice`, () =>
     holds(
       fc.asyncProperty(axisOf(shapeOf(1, 3)), shapeOf(2, 3), ([shape, axis], sizes) =>
         agree(
@@ -124,7 +126,7 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
       ),
     ));
 
-  test(`${name}: split along any axis, of which some parts are not used`, () =>
+  test(`${name}: split along any axis with unused parts`, () =>
     holds(
       fc.asyncProperty(
         axisOf(shapeOf(1, 3)),
@@ -174,7 +176,7 @@ export function conformGradients(name: string, differentiate: Differentiate): vo
       ),
     ));
 
-  test(`${name}: gather and scatterAdd, with equal indices`, () =>
+  test(`${name}: gather and scatterAdd with repeated indices`, () =>
     holds(
       fc.asyncProperty(
         shapeOf(1, 2),
@@ -213,7 +215,7 @@ const someAxes = (shapes: fc.Arbitrary<number[]>): fc.Arbitrary<[number[], numbe
 const x = drawn([2, 3, KNOWN_SIZE]);
 const positive = drawn([2, 3, KNOWN_SIZE], 0.1, 9);
 
-/** Programs whose ways are few, with their inputs. */
+/** Programs with few variants, and their inputs. */
 const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
   exp: [(ops, a) => ops.exp(a), x],
   log: [(ops, a) => ops.log(a), drawn([2, 3], 0.5, 9)],
@@ -276,7 +278,10 @@ const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
   "a result that is an input": [(_, a) => a, x],
 };
 
-/** Where differences say nothing, or something else than is wanted: worked by hand, for the sum of the result. */
+/**
+ * Gradients of the sum of the result, worked by hand, where differences are undefined or differ
+ * from the wanted gradient.
+ */
 const WORKED: Readonly<
   Record<string, { program: Program; inputs: readonly number[][]; gradients: readonly number[][] }>
 > = {

@@ -1,6 +1,7 @@
 /**
- * What every interpreter of `Ops` must do: each operation against plain loops (support/naive-ops.ts), on tensors with
- * from no axes to four. An interpreter's test calls `conformOps` and then `test.run()`.
+ * Conformance suite for implementations of `Ops`: each operation against plain loops
+ * (support/naive-ops.ts), on tensors of rank 0 to 4. A test calls `conformOps` and then
+ * `test.run()`.
  */
 
 import fc from "fast-check";
@@ -11,18 +12,18 @@ import { assertNear } from "../support/arrays.ts";
 import { broadcastable, drawn, permutationOf, shapeOf, whole } from "../support/draws.ts";
 import { naiveOps } from "../support/naive-ops.ts";
 
-/** Something to say in the tensor language. */
+/** A computation with `Ops`. */
 export type Program = <T>(ops: Ops<T>, ...inputs: T[]) => T;
 
-/** An interpreter under test: computes `program(ops, ...inputs)`. */
+/** The implementation under test: computes `program(ops, ...inputs)`. */
 export type Evaluate = (program: Program, inputs: readonly Tensor[]) => Promise<Tensor>;
 
-const TOLERANCE = 2e-6; // float32 sums of some tens of numbers, in whatever order
+const TOLERANCE = 2e-6; // float32 sums of some tens of values, in any order
 
 export interface Conformance {
-  /** Shapes that each property is tried with. Default 25. */
+  /** Number of shapes for each property. Default 25. */
   readonly runs?: number;
-  /** Whether sums over equal indices must be the same to the last bit at every run. Default true. */
+  /** Whether sums over repeated indices must be bit-identical in every run. Default true. */
   readonly repeatable?: boolean;
 }
 
@@ -58,7 +59,7 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
       ),
     ));
 
-  test(`${name}: comparisons broadcast, of equal numbers too`, () =>
+  test(`${name}: comparisons broadcast, also of equal values`, () =>
     holds(
       fc.asyncProperty(
         fc.constantFrom("greater", "equal"),
@@ -74,7 +75,7 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
       ),
     ));
 
-  test(`${name}: matmul over leading axes that are equal, or absent in b`, () =>
+  test(`${name}: matmul with leading axes that are equal, or absent in b`, () =>
     holds(
       fc.asyncProperty(shapeOf(0, 2), shapeOf(3, 3), fc.boolean(), (leading, [m, k, n], shared) =>
         agree(
@@ -114,7 +115,7 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
       ),
     ));
 
-  test(`${name}: concat along any axis, of empty parts too`, () =>
+  test(`${name}: concat along any axis, also of empty parts`, () =>
     holds(
       fc.asyncProperty(
         shapeOf(1, 4).chain((shape) => fc.tuple(fc.constant(shape), fc.nat(shape.length - 1))),
@@ -127,7 +128,7 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
       ),
     ));
 
-  test(`${name}: split is the reverse of concat`, () =>
+  test(`${name}: split is the inverse of concat`, () =>
     holds(
       fc.asyncProperty(
         shapeOf(1, 4).chain((shape) => fc.tuple(fc.constant(shape), fc.nat(shape.length - 1))),
@@ -170,7 +171,7 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
       ),
     ));
 
-  test(`${name}: gather, oneHot and scatterAdd, with equal indices`, () =>
+  test(`${name}: gather, oneHot and scatterAdd with repeated indices`, () =>
     holds(
       fc.asyncProperty(
         shapeOf(1, 2),
@@ -196,14 +197,15 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
       ),
     ));
 
-  test(`${name}: scatterAdd of many equal indices is the same at every run`, async () => {
+  test(`${name}: scatterAdd of many repeated indices is the same in every run`, async () => {
     const updates = drawn([4096, 16]);
     const indices = whole([4096], 5, "int32");
     const table = drawn([5, 16]);
     const run = async () =>
       (await evaluate((ops, t, x, i) => ops.scatterAdd(t, x, i), [table, updates, indices])).data;
     const first = await run();
-    assertNear(first, naiveOps.scatterAdd(table, updates, indices).data, 1e-5); // sums of 800 numbers
+    // Sums of 800 values
+    assertNear(first, naiveOps.scatterAdd(table, updates, indices).data, 1e-5);
     for (let i = 1; i < (repeatable ? 20 : 0); i++) assert.equal(await run(), first);
   });
 }
@@ -213,7 +215,7 @@ const ELEMENTWISE = ["add", "subtract", "multiply", "divide"] as const;
 const x = drawn([2, 3, 4]);
 const positive = drawn([2, 3, 4], 0.1, 9);
 
-/** Operations whose ways are few: a program and its inputs each. */
+/** Operations with few variants: a program and its inputs each. */
 const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
   constant: [(ops) => ops.constant(x)],
   "constant int32": [(ops) => ops.constant(whole([3, 2], 9, "int32"))],

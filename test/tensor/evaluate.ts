@@ -4,13 +4,13 @@ import { type CompileOptions, compile } from "../../src/tensor/session.ts";
 import { type Signature, trace } from "../../src/tensor/trace.ts";
 import type { Evaluate } from "./conform-ops.ts";
 
-/** Every axis by its size. */
+/** Describes every axis by its size. */
 export const knownSize = (size: number): Dim => size;
 
-/** Every axis by a name that axes of one size share. 1 stays, since it broadcasts. */
+/** Describes every axis by a name that axes of one size share. Keeps 1, since it broadcasts. */
 export const namedSize = (size: number): Dim => (size === 1 ? 1 : `size${size}`);
 
-/** Traces a program for inputs whose axes are given as `dim` says, and runs it on onnxruntime. */
+/** Traces a program with axes described by `dim`, and runs it with onnxruntime. */
 export const onOnnxruntime =
   (dim: (size: number) => Dim, options: CompileOptions): Evaluate =>
   async (program, inputs) => {

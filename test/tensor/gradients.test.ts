@@ -1,4 +1,4 @@
-/** Gradients that are written into traced graphs, on onnxruntime: every rule, sizes known and named. */
+/** Gradients of traced graphs with onnxruntime: every rule, with known and named sizes. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -45,7 +45,7 @@ conformGradients(
 
 const x: Tensor = { data: Float32Array.of(1, 2), shape: [2] };
 
-test("a comparison of what is differentiated has no gradient, and says so", () => {
+test("the gradient of a comparison is an error", () => {
   for (const operation of ["greater", "equal"] as const)
     assert.throws(
       () =>
@@ -54,7 +54,7 @@ test("a comparison of what is differentiated has no gradient, and says so", () =
     );
 });
 
-test("an average over an axis whose size is not known says so", () => {
+test("the gradient of a mean over an axis of unknown size is an error", () => {
   assert.throws(
     () =>
       traceGradients(
@@ -62,11 +62,11 @@ test("an average over an axis whose size is not known says so", () => {
         [x],
         () => "length",
       ),
-    /needs to know the size of axis "length"/,
+    /needs a known size of axis "length"/,
   );
 });
 
-test("gradients that nobody asks for are not in the graph", () => {
+test("the graph omits unused gradients", () => {
   const graph = trace({ a: ["float32", 2, 2], b: ["float32", 2, 2] }, (ops, { a, b }) => {
     const loss = ops.sum(ops.matmul(a, ops.exp(b)), [0, 1]);
     return { gradient: gradients(ops, loss, [a])[0]! };

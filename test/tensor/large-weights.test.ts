@@ -1,4 +1,7 @@
-/** Weights beyond the 2 GB at which a protobuf ends. Only with REATT_LARGE_TESTS=1: it takes 4 GB of memory and some seconds. */
+/**
+ * Weights beyond the 2 GB limit of a protobuf. Runs only with REATT_LARGE_TESTS=1: needs 4 GB of
+ * memory and some seconds.
+ */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,4 +1,6 @@
-/** Traced graphs on onnxruntime: every operation, sizes known and named, parameters fixed and fed. */
+/**
+ * Traced graphs with onnxruntime: every operation, known and named sizes, fixed and fed parameters.
+ */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -43,7 +45,7 @@ test("only what is fetched is computed and returned", async () => {
   assert.equal(Object.keys(await session.run({ x })), ["twice", "same"]);
 });
 
-test("an output is written into the memory that it is given, which may be an input's", async () => {
+test("an output can use given memory, also that of an input", async () => {
   const graph = trace({ x: ["float32", "rows", 2] }, (ops, { x }) => ({
     twice: ops.add(x, x),
     same: ops.multiply(x, ops.scalar(1)),
@@ -68,7 +70,7 @@ const weight: Tensor = { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] 
 const bias: Tensor = { data: Float32Array.of(10, 20, 30), shape: [3] };
 const y = Float32Array.of(19, 32, 45, 29, 46, 63);
 
-test("a parameter is the same fixed in a session, fed at each run, or given a part of a longer array", async () => {
+test("a parameter may be fixed, fed in each run, or part of a longer array", async () => {
   assert.equal([...mixed.parameters.keys()], ["weight", "bias"]);
   const part = Float32Array.of(0, 0, ...bias.data, 0).subarray(2, 5);
   for (const [weights, fed] of [
@@ -85,7 +87,7 @@ test("a parameter is the same fixed in a session, fed at each run, or given a pa
   }
 });
 
-test("fixed weights are the session's own: what happens to the array later changes nothing", async () => {
+test("a session copies its fixed weights: later changes of the array have no effect", async () => {
   const weights = new Map(
     [weight, bias].map(({ data }, i) => [["weight", "bias"][i]!, Float32Array.from(data)]),
   );

@@ -1,11 +1,11 @@
-/** What the tracer writes down, and what it refuses at the line that said it, before anything runs. */
+/** The tracer: the recorded graph, and shape errors at the line of the faulty operation. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Shape } from "../../src/tensor/ops.ts";
 import { type Signature, type Tracer, trace, type Value } from "../../src/tensor/trace.ts";
 
-/** The shape of what `program` makes of tensors with these shapes. */
+/** The shape of the result of `program` for inputs of these shapes. */
 function tracedShape(
   program: (ops: Tracer, ...inputs: Value[]) => Value,
   ...shapes: readonly Shape[]
@@ -19,7 +19,7 @@ function tracedShape(
   return graph.outputs.get("y")!.shape;
 }
 
-test("shapes follow through names", () => {
+test("shapes with named axes are inferred", () => {
   const sum = (...shapes: Shape[]) => tracedShape((ops, a, b) => ops.add(a!, b!), ...shapes);
   assert.equal(sum(["batch", 1, 4], ["length", 1]), ["batch", "length", 4]);
   assert.equal(sum(["batch", 4], [3, 4]), [3, 4]);
@@ -74,18 +74,18 @@ const REFUSED: Readonly<Record<string, () => void>> = {
 };
 
 for (const [title, program] of Object.entries(REFUSED))
-  test(`refused: ${title}`, () => {
+  test(`rejected: ${title}`, () => {
     assert.throws(program, (error: unknown) => error instanceof RangeError);
   });
 
-test("a parameter that is named twice is one", () => {
+test("a parameter used twice is recorded once", () => {
   const graph = trace({}, (ops) => ({
     y: ops.add(ops.parameter("weight", [2]), ops.parameter("weight", [2])),
   }));
   assert.equal([...graph.parameters.values()], [{ name: "weight", type: "float32", shape: [2] }]);
 });
 
-test("what no output depends on is left out", () => {
+test("the graph omits nodes that no output depends on", () => {
   const graph = trace({ x: ["float32", 2] }, (ops, { x }) => {
     ops.exp(ops.parameter("unused", [2]));
     return { y: ops.relu(x) };

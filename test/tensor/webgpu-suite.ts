@@ -1,6 +1,6 @@
 /**
- * Tests of the webgpu provider, which webgpu.test.ts runs in a process of their own. Exits with NO_DEVICE where there is
- * none.
+ * Tests of the webgpu provider. webgpu.test.ts runs them in a separate process. Exits with
+ * NO_DEVICE if there is no device.
  */
 
 import { test } from "uvu";
@@ -17,7 +17,7 @@ import { randomIds, randomWeights, TINY_MODELS } from "../support/tiny-model.ts"
 import { conformOps } from "./conform-ops.ts";
 import { namedSize, onOnnxruntime } from "./evaluate.ts";
 
-const NO_DEVICE = 3; // exit code that webgpu.test.ts knows
+const NO_DEVICE = 3; // exit code, also in webgpu.test.ts
 
 const TOLERANCE = 5e-6; // float32 through all layers; measured below 1e-6
 
@@ -33,7 +33,7 @@ async function hasDevice(): Promise<boolean> {
   }
 }
 
-/** Everything a model computes for two questions over the same two passages, the second one's in the other order. */
+/** All outputs of a model for two questions over the same two passages, in opposite order. */
 async function compute(
   config: ModelConfig,
   options: CompileOptions,
@@ -78,7 +78,7 @@ async function compute(
 
 if (!(await hasDevice())) process.exit(NO_DEVICE);
 
-// On graphics cards equal indices are added in whatever order, so that sums may differ in their last bit.
+// GPUs add repeated indices in any order, so the last bit of sums may differ.
 conformOps("webgpu", onOnnxruntime(namedSize, { provider: "webgpu" }), {
   runs: 4,
   repeatable: false,

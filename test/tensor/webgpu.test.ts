@@ -1,6 +1,6 @@
 /**
- * The webgpu provider, in a process of its own, which a driver may take down: on SwiftShader, a Vulkan device in software
- * of Debian's package chromium-common, or on the machine's own device.
+ * The webgpu provider, in a separate process, since a driver can crash it. Uses SwiftShader, a
+ * software Vulkan device in Debian's package chromium-common, or the machine's own device.
  */
 
 import { spawnSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { delimiter } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 
-const SWIFTSHADER = "/usr/lib/chromium"; // with a Vulkan loader, libvulkan.so.1, beside it
+const SWIFTSHADER = "/usr/lib/chromium"; // also contains a Vulkan loader, libvulkan.so.1
 const NO_DEVICE = 3; // exit code of webgpu-suite.ts
 
 const environment = { ...process.env };

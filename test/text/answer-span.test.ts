@@ -3,18 +3,18 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { findAnswerSpan } from "../../src/text/answer-span.ts";
 
-/** The answer as it stands in the passage. */
+/** The answer as written in the passage. */
 function found(answer: string, text: string): string | undefined {
   const span = findAnswerSpan(answer, text);
   return span && text.slice(span.start, span.end);
 }
 
-test("letter for letter goes before other writings, then the earliest", () => {
+test("an exact match has priority, then the first match", () => {
   assert.equal(findAnswerSpan("may", "In May, in may and in may."), { start: 11, end: 14 });
   assert.equal(findAnswerSpan("MAY", "In May, in may."), { start: 3, end: 6 });
 });
 
-test("an answer is found whatever its case, spacing and form", () => {
+test("an answer is found regardless of case, spacing and Unicode form", () => {
   assert.is(found("café", "A CAFE\u0301 there"), "CAFE\u0301");
   assert.is(found("U.S.", "the U. S. army"), "U. S.");
   assert.is(found("new york", "in New\n\tYork."), "New\n\tYork");
@@ -23,7 +23,7 @@ test("an answer is found whatever its case, spacing and form", () => {
   assert.is(found("Σ", "ΟΔΟΣ 😀 Σ"), "Σ");
 });
 
-test("an answer is not found inside a word, or where it is not", () => {
+test("an answer is not found inside a word or in a text without it", () => {
   assert.is(found("on", "London"), undefined);
   assert.is(found("19", "in 1998"), undefined);
   assert.is(found("a b", "a c b"), undefined);
@@ -31,7 +31,7 @@ test("an answer is not found inside a word, or where it is not", () => {
   assert.is(found("  ", "text  "), undefined);
 });
 
-test("any piece of a text that ends with its tokens is found, no later than it stands", () => {
+test("any sequence of a text's tokens is found, at its position or earlier", () => {
   const words = fc.array(
     fc.constantFrom("a", "B", "é", "e\u0301", "½", "ﬁ", "가", "😀", ".", "≠", "x\u0327y"),
     {

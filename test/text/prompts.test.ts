@@ -1,4 +1,4 @@
-/** Token ids against those of the authors' release, and the cuts at small sizes by hand. */
+/** Token ids compared with the authors' release; cuts to small sizes worked by hand. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "uvu";
@@ -63,7 +63,7 @@ test("a passage is cut with </s> at its end", () => {
   assert.equal(passageIds(tokenizer, passage, 5), [...whole.slice(0, 4), 1]);
 });
 
-test("question and passage share the length they are given", () => {
+test("question and passage share the given length", () => {
   const question = [11, 12, 13, 14, 15, 16];
   const passage = [21, 22, 23, 24, 1];
   assert.equal(cutForReading(question, passage, 11), { question, passage });
@@ -79,7 +79,7 @@ test("question and passage share the length they are given", () => {
   );
 });
 
-test("a question that is empty or too long is refused", () => {
+test("a question that is empty or too long is rejected", () => {
   for (const question of ["", " \n", "\u200b", "why ".repeat(MAX_QUESTION_TOKENS)]) {
     assert.throws(
       () => retrievalQuestionIds(tokenizer, question),

@@ -33,7 +33,7 @@ async function refused(reading: Promise<unknown>, message: RegExp): Promise<void
   assert.match((error as Error).message, message);
 }
 
-test("passages of both forms, with or without title", async () => {
+test("passages of both formats, with and without title", async () => {
   assert.equal(
     await passages(
       { _id: "a", title: "T", text: "x", metadata: {} },
@@ -48,7 +48,7 @@ test("passages of both forms, with or without title", async () => {
   );
 });
 
-test("passages that lack something are named by file and line", async () => {
+test("errors in passages name file and line", async () => {
   const good = { _id: "a", text: "x" };
   await refused(passages(), /corpus\.jsonl: expected at least one passage, got none/);
   await refused(passages(good, [1]), /corpus\.jsonl:2: expected a JSON object, got \[1\]/);
@@ -67,7 +67,7 @@ test("passages that lack something are named by file and line", async () => {
   await refused(passages({ id: 1, text: "" }, { id: "1", text: "" }), /:2: .* "1" of line 1 again/);
 });
 
-test("questions of both forms, with what else a file knows", async () => {
+test("questions of both formats, with answers and passage ids", async () => {
   assert.equal(
     await questions(
       { _id: "a", text: "why?", metadata: {} },
@@ -80,7 +80,7 @@ test("questions of both forms, with what else a file knows", async () => {
   );
 });
 
-test("questions that lack something are named by file and line", async () => {
+test("errors in questions name file and line", async () => {
   const good = { _id: "a", text: "x" };
   await refused(questions(), /corpus\.jsonl: expected at least one question, got none/);
   await refused(
@@ -98,7 +98,7 @@ test("questions that lack something are named by file and line", async () => {
   await refused(questions(good, good), /:2: expected a new id/);
 });
 
-test("the table of ids remembers as a Map does, through its growth", () => {
+test("the id table equals a Map while it grows", () => {
   const table = createIdTable();
   const map = new Map<string, number>();
   for (let line = 1; line <= 50_000; line++) {

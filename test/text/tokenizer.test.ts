@@ -11,7 +11,7 @@ import { loadTokenizer } from "../../src/text/tokenizer.ts";
 const FILE = "models/reatt-mini/spiece.model";
 const tokenizer = await loadTokenizer(FILE);
 
-test("sentinels are the last ids, and the text beside them is encoded by itself", () => {
+test("sentinels have the last ids, and the text beside them is encoded separately", () => {
   assert.is(tokenizer.vocabularySize, 32_100);
   assert.is(tokenizer.eosId, 1);
   assert.equal(tokenizer.encode("<extra_id_0><extra_id_99>"), [32_099, 32_000]);
@@ -36,7 +36,7 @@ test("any text has ids of the vocabulary", () => {
   );
 });
 
-test("decoding leaves out padding, </s> and ids beyond the vocabulary", () => {
+test("decoding skips padding, </s> and ids beyond the vocabulary", () => {
   const ids = tokenizer.encode("Paris is a city.");
   assert.is(
     tokenizer.decode([0, 32_099, ...ids, 32_098, 1, 0, 32_100, 32_127]),
@@ -50,7 +50,7 @@ test("control tokens in a text are text", () => {
   assert.not(ids.includes(tokenizer.eosId) || ids.includes(0));
 });
 
-test("the process keeps its own handlers of errors, and no others", async () => {
+test("the process keeps its own error handlers and gets no others", async () => {
   const own = () => {};
   process.on("unhandledRejection", own);
   await loadTokenizer(FILE);
@@ -60,7 +60,7 @@ test("the process keeps its own handlers of errors, and no others", async () => 
   process.off("unhandledRejection", own);
 });
 
-test("a text that needs a token beyond the model's embedding is refused", async () => {
+test("a text that needs a token beyond the model's embedding is rejected", async () => {
   const small = await loadTokenizer(FILE, 5000);
   const common = "question: the ship";
   assert.equal(small.encode(common), tokenizer.encode(common));
@@ -74,7 +74,7 @@ test("a text that needs a token beyond the model's embedding is refused", async 
   }
 });
 
-test("a model that is missing, damaged or of another kind is refused", async () => {
+test("a model that is missing, damaged or of another kind is rejected", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reatt-tokenizer-"));
   const whole = readFileSync(FILE);
   const file = join(folder, "spiece.model");

@@ -1,13 +1,14 @@
-/** Gradients by TensorFlow.js's own tape. */
+/** Gradients by the automatic differentiation of TensorFlow.js. */
 
 import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import type { TensorFlow } from "./load.ts";
 
 /**
- * What `compute` returns, and the gradients of its `objective`, a float32 of no axes, with respect to `variables`.
+ * Runs `compute` and returns its outputs and the gradients of the output `objective`, a float32
+ * scalar, with respect to `variables`.
  *
- * A variable that the objective does not depend on has a gradient of zeros. All that is returned is the caller's to
- * dispose of; what else was computed is disposed of here.
+ * The gradient is zero for a variable that the objective does not depend on. The caller disposes of
+ * all returned tensors; this function disposes of intermediate tensors.
  */
 export function outputsAndGradients<Outputs extends Readonly<Record<string, Tensor>>>(
   tf: TensorFlow,

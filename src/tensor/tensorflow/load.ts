@@ -1,35 +1,38 @@
-/** Finds a TensorFlow.js among the packages that have one. None of them is needed by anything else. */
+/** Loads TensorFlow.js from one of its packages. All of them are optional. */
 
 import util from "node:util";
 import { InputError } from "../../io/errors.ts";
 
-/** What all packages of TensorFlow.js offer. */
+/** The common interface of all TensorFlow.js packages. */
 export type TensorFlow = typeof import("@tensorflow/tfjs-core");
 
 export interface LoadedTensorFlow {
   readonly tf: TensorFlow;
-  /** The package it came from, e.g. `@tensorflow/tfjs-node-gpu`. */
+  /** The package, for example `@tensorflow/tfjs-node-gpu`. */
   readonly name: string;
-  /** Why the packages that would have been faster did not load. */
+  /** Errors of the faster packages that did not load. */
   readonly failures: readonly Error[];
 }
 
-/** Fastest first; the last one is JavaScript alone. */
-const CANDIDATES = ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node", "@tensorflow/tfjs"];
+/** Fastest first. The last one is pure JavaScript. */
+const PACKAGES = ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node", "@tensorflow/tfjs"];
 
 type Import = (name: string) => Promise<{ default: unknown }>;
 
-/** Loads the fastest TensorFlow.js that is installed and works. Throws `InputError` where there is none. */
+/**
+ * Loads the fastest TensorFlow.js that is installed and works. @throws {InputError} if there is
+ * none.
+ */
 export async function loadTensorFlow(
   importModule: Import = (name) => import(name),
 ): Promise<LoadedTensorFlow> {
-  process.env.TF_CPP_MIN_LOG_LEVEL ??= "2"; // errors only: what else it prints is how it was built
+  process.env.TF_CPP_MIN_LOG_LEVEL ??= "2"; // errors only; the warnings are about build options
   restoreUtil();
   const failures: Error[] = [];
-  for (const name of CANDIDATES) {
+  for (const name of PACKAGES) {
     try {
       const tf = (await importModule(name)).default as TensorFlow;
-      tf.enableProdMode(); // which is silent, and does not look for NaN in every tensor
+      tf.enableProdMode(); // no messages, and no search for NaN in every tensor
       await tf.ready();
       return { tf, name, failures };
     } catch (cause) {
@@ -48,7 +51,7 @@ export async function loadTensorFlow(
   );
 }
 
-/** tfjs-node 4.22 calls two functions that Node removed (isNullOrUndefined, in 23) or is about to. */
+/** tfjs-node 4.22 calls two deprecated functions of Node. Node 23 removed isNullOrUndefined. */
 function restoreUtil(): void {
   const functions = util as unknown as Record<string, unknown>;
   functions.isNullOrUndefined ??= (value: unknown) => value === null || value === undefined;

@@ -1,7 +1,8 @@
 /**
- * TensorFlow.js as an interpreter of `Ops`: what is said is computed at once, and its tape can differentiate it.
+ * `Ops` implemented with TensorFlow.js: operations are computed immediately and recorded on its
+ * gradient tape.
  *
- * Where the tape's own gradient is wrong, missing or slow, the operation brings one along.
+ * An operation defines its own gradient where that of TensorFlow.js is wrong, missing or slow.
  */
 
 import type { Tensor as TfTensor } from "@tensorflow/tfjs-core";
@@ -33,7 +34,7 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
     greater: (a, b) => asFloat(tf, tf.greater(a, b)),
     equal: (a, b) => asFloat(tf, tf.equal(a, b)),
 
-    // The tape does not sum over leading axes that b lacks, so it is not shown any.
+    // The tape does not sum gradients over leading axes that b lacks, so a is flattened to rows.
     matmul(a, b) {
       if (a.rank === b.rank) return tf.matMul(a, b);
       const rows = tf.reshape(a, [-1, a.shape.at(-1)!]);
@@ -41,7 +42,7 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
     },
     transpose: (x, permutation) => tf.transpose(x, [...permutation]),
     reshape: (x, shape) => tf.reshape(x, sizes(shape)),
-    // An addition, since the tape differentiates broadcastTo only up to four axes.
+    // An addition, since the tape supports broadcastTo only up to rank 4.
     expand: (x, shape) => tf.add(x, tf.zeros(sizes(shape), x.dtype)),
     concat: (parts, axis) => tf.concat([...parts], axis),
     // The tape fails at a split into one part.
@@ -61,7 +62,7 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
         () => ({ value: tf.gather(table, indices, 0), saved: [indices] }),
         (gradient, at) => sumRows(tf, gradient, at!, table.shape[0]!),
       ),
-    // On a graphics card TensorFlow adds in no fixed order.
+    // On a GPU, TensorFlow adds in no fixed order.
     scatterAdd: (table, updates, indices) =>
       tf.add(
         table,
@@ -72,7 +73,7 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
           (gradient, at) => tf.gather(gradient, at!, 0),
         ),
       ),
-    // TensorFlow.js has oneHot for a depth of 2 and more.
+    // oneHot of TensorFlow.js needs a depth of at least 2.
     oneHot: (indices, depth) =>
       ops.equal(tf.expandDims(indices, -1), tf.range(0, depth, 1, "int32")),
 
@@ -100,8 +101,9 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
 }
 
 /**
- * The `value` of `compute()`, made of `x`, whose gradient is `differentiate(gradient of the value, ...saved)`. What is not
- * saved may be disposed of by then.
+ * Returns the `value` of `compute()`, a function of `x`, with the gradient `differentiate(gradient
+ * of the value, ...saved)`. Tensors that are not saved may be disposed of before `differentiate`
+ * runs.
  */
 function differentiated(
   tf: TensorFlow,
@@ -116,7 +118,7 @@ function differentiated(
   })(x);
 }
 
-/** Equal maxima share the gradient; the tape would give each of them all of it. */
+/** Equal maxima share the gradient. The tape would give the whole gradient to each of them. */
 function keptMax(tf: TensorFlow, x: TfTensor, axis: number): TfTensor {
   return differentiated(
     tf,
@@ -138,10 +140,13 @@ function sumRows(tf: TensorFlow, updates: TfTensor, indices: TfTensor, rows: num
   return tf.scatterND(tf.reshape(indices, [-1, 1]), flat, [rows, ...row]);
 }
 
-/** 1 and 0 for true and false. The multiplication is for the cpu backend, where a cast changes the type in name only. */
+/**
+ * Converts true and false to 1 and 0. The multiplication is for the cpu backend, whose cast changes
+ * only the name of the type.
+ */
 function asFloat(tf: TensorFlow, x: TfTensor): TfTensor {
   return tf.mul(tf.cast(x, "float32"), 1);
 }
 
-/** Sizes are numbers here: nothing has a name where all is computed at once. */
+/** All sizes are numbers, since TensorFlow.js computes immediately. */
 const sizes = (shape: Shape): number[] => shape.map(Number);

@@ -1,15 +1,15 @@
-/** Which metrics are drawn, together with which others, and what a reader should know about them. */
+/** Groups the metrics of a log into charts and explains them. */
 
-import { type Baseline, measureLabel, type Unit } from "./measures.ts";
+import { type Baseline, measureLabel, type Unit } from "./format.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
 
 export type Point = readonly [step: number, value: number];
 
 export interface Curve {
   readonly name: string;
-  /** One at least, by step. */
+  /** At least one, ordered by step. */
   readonly points: readonly Point[];
-  /** A level to compare the curve with. */
+  /** A constant to compare the curve with. */
   readonly level?: { readonly name: string; readonly value: number } | undefined;
 }
 
@@ -17,12 +17,12 @@ export interface Chart {
   readonly title: string;
   readonly meaning: string;
   readonly unit: Unit;
-  /** One at least. */
+  /** At least one. */
   readonly curves: readonly Curve[];
 }
 
 interface Definition extends Omit<Chart, "curves"> {
-  /** Whether a metric of this name is drawn here. */
+  /** Whether the chart shows a metric of this name (a key of metrics.jsonl). */
   readonly has: (metric: string) => boolean;
 }
 
@@ -34,60 +34,61 @@ const oneOf =
 const DEFINITIONS: readonly Definition[] = [
   {
     title: "Retrieval on dev",
-    meaning: "Share of dev questions with an accepted answer in one of the k best passages.",
+    meaning: "Share of dev questions with an accepted answer in the best k passages.",
     unit: "share",
     has: (metric) => /^recall@\d+$/.test(metric),
   },
   {
     title: "Answers on dev",
     meaning:
-      "Share of dev questions answered exactly (EM), and mean overlap of words with an accepted answer (F1).",
+      "Share of dev questions with an exact answer (EM), and mean F1 of the words of answer and accepted answer.",
     unit: "share",
     has: oneOf("exactMatch", "f1"),
   },
   {
     title: "Reading loss: nll",
     meaning:
-      "Negative log likelihood of a token of the answer. Falls while the model learns to read, and so does the pointer loss where it is minimised.",
+      "Negative log-likelihood of an answer token, and the copy-attention loss if it is used. Both fall while the model learns to read.",
     unit: "number",
     has: oneOf("nll", "pointer"),
   },
   {
     title: "Retrieval loss: KL",
     meaning:
-      "How far retrieval is from the decoder's attention, over the batch and over a question's own passages.",
+      "KL divergence of retrieval from the decoder's attention, over all passages of the batch and over the question's own passages.",
     unit: "number",
     has: oneOf("kl", "ownKl"),
   },
   {
     title: "Loss",
     meaning:
-      "What is minimised: nll + alpha KL, and the pointer loss by its weight. To be compared only between runs with the same weights.",
+      "The training objective: nll + alpha KL + the weighted copy-attention loss. Compare it only between runs with the same weights.",
     unit: "number",
     has: oneOf("loss"),
   },
   {
     title: "Probability on own passages",
-    meaning: "What retrieval gives a question's own close passages, of all passages of the batch.",
+    meaning:
+      "Retrieval probability of a question's own candidates among all passages of the batch.",
     unit: "share",
     has: oneOf("ownProbability"),
   },
   {
     title: "Scale of retrieval: exp(s)",
-    meaning: "The learned factor of the retrieval scores. Grows as retrieval becomes sure.",
+    meaning: "The learned scale of the retrieval scores. It grows as retrieval becomes confident.",
     unit: "number",
     has: oneOf("scale"),
   },
   {
     title: "Head weights",
     meaning:
-      "The share of each attention head in retrieval. One wins within a few steps; a fixed head has all from the start.",
+      "The weight of each attention head in retrieval. One head wins within a few steps. A fixed head has weight 1 from the start.",
     unit: "share",
     has: oneOf("headWeights"),
   },
   {
     title: "Gradient norm",
-    meaning: "Before clipping. Spikes that come back are a sign of too high a learning rate.",
+    meaning: "Before clipping. Repeated spikes indicate that the learning rate is too high.",
     unit: "number",
     has: oneOf("gradientNorm"),
   },
@@ -99,13 +100,13 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     title: "Speed",
-    meaning: "Questions trained on per second.",
+    meaning: "Training questions per second.",
     unit: "number",
     has: oneOf("questionsPerSecond"),
   },
 ];
 
-/** The charts for which the log has something to draw. */
+/** The charts with at least one value in the log. */
 export function chartsOf(records: readonly MetricsRecord[], baseline?: Baseline): Chart[] {
   const series = seriesOf(records);
   return DEFINITIONS.flatMap(({ has, ...chart }) => {
@@ -117,7 +118,7 @@ export function chartsOf(records: readonly MetricsRecord[], baseline?: Baseline)
 
 type Series = readonly { readonly step: number; readonly values: readonly number[] }[];
 
-/** Every metric of the log that is a finite number or a list of such, by name. */
+/** All metrics of the log that are finite numbers or lists of them, by name. */
 function seriesOf(records: readonly MetricsRecord[]): Map<string, Series> {
   const series = new Map<string, { step: number; values: readonly number[] }[]>();
   for (const { step, ...metrics } of records) {
@@ -132,7 +133,7 @@ function seriesOf(records: readonly MetricsRecord[]): Map<string, Series> {
   return series;
 }
 
-/** One curve, or one for each head where the metric has a number for each. */
+/** One curve for a number, or one for each head for a list. */
 function curvesOf(metric: string, series: Series, baseline?: Baseline): Curve[] {
   const value = baseline?.measures[metric];
   const level = value === undefined ? undefined : { name: baseline!.name, value };

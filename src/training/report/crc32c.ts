@@ -1,4 +1,4 @@
-/** CRC-32C, the Castagnoli polynomial, which node:zlib does not have. Source: RFC 3720, appendix B.4. */
+/** CRC-32C (Castagnoli). node:zlib has only CRC-32. Source: RFC 3720, appendix B.4. */
 
 const REVERSED_POLYNOMIAL = 0x82f63b78;
 
@@ -9,7 +9,7 @@ const TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
   return remainder;
 });
 
-/** The checksum of `data`, 32 bits. */
+/** The 32-bit checksum of `data`. */
 export function crc32c(data: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of data) crc = (crc >>> 8) ^ TABLE[(crc ^ byte) & 0xff]!;

@@ -1,8 +1,8 @@
-/** What the evaluations on dev measured: the outcome at a glance, and all of it as a table. */
+/** The evaluations on dev: a summary and a table. */
 
 import type { Measures } from "../../evaluation/measures.ts";
+import { type Baseline, formatCount, formatNumber, measureLabel } from "./format.ts";
 import { type Html, html } from "./html.ts";
-import { type Baseline, formatCount, formatNumber, measureLabel } from "./measures.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
 
 export interface Evaluation {
@@ -22,7 +22,7 @@ export const evaluationsOf = (records: readonly MetricsRecord[]): Evaluation[] =
     return measures.length > 0 ? [{ step, measures: Object.fromEntries(measures) }] : [];
   });
 
-/** One tile a measure: before training, and by the best checkpoint (or else the last evaluation). */
+/** One tile a measure: before training, and for the best checkpoint or else the last evaluation. */
 export function outcome(
   evaluations: readonly Evaluation[],
   bestStep?: number,
@@ -52,7 +52,10 @@ const versus = (name: string, baseline?: Baseline): Html | undefined => {
     : html`<br>${baseline!.name} ${formatNumber(value, "share")}`;
 };
 
-/** A row for each evaluation, the baseline's above them; the best value of each column is bold. */
+/**
+ * A table with a row for the baseline and a row for each evaluation. The best value of each column
+ * is bold.
+ */
 export function evaluationTable(
   evaluations: readonly Evaluation[],
   bestStep?: number,

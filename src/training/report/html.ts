@@ -1,4 +1,4 @@
-/** HTML that cannot be broken by what is put into it. */
+/** HTML templates that escape their values. */
 
 export interface Html {
   readonly markup: string;
@@ -6,12 +6,12 @@ export interface Html {
 
 type Part = string | number | Html | undefined | readonly Part[];
 
-/** A template whose values are escaped, save those that are `Html` themselves. A list is joined; `undefined` leaves nothing. */
+/** A template tag. Escapes values unless they are `Html`, joins lists, and omits `undefined`. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { markup: strings.map((text, i) => text + markupOf(parts[i])).join("") };
 }
 
-/** Text that is markup already: ours, never a user's. */
+/** Marks text as markup. Never use it for text of a run. */
 export const raw = (markup: string): Html => ({ markup });
 
 function markupOf(part: Part): string {

@@ -1,34 +1,36 @@
-/** `metrics.jsonl`: what a run measured, one JSON object a line, in the order in which it happened. */
+/** `metrics.jsonl`: the metrics of a run in order of time, one JSON object a line. */
 
 import { readFile } from "node:fs/promises";
 import { openAppendFile } from "../../io/append-file.ts";
-import { InputError } from "../../io/errors.ts";
+import { InputError, inputErrorFrom } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 
-/** A number that is not finite is `null` in the file. */
+/** The file stores a number that is not finite as `null`. */
 export type MetricValue = number | string | null | readonly number[];
 
-/** What was measured after a step: a training step's losses, or an evaluation's measures. */
+/** The metrics after a step: the losses of a training step or the measures of an evaluation. */
 export interface MetricsRecord {
-  /** Steps done: 0 before the first. */
+  /** Number of completed steps. */
   readonly step: number;
   readonly [name: string]: MetricValue;
 }
 
 export interface MetricsLog extends AsyncDisposable {
-  /** All records so far, those of an interrupted run among them. */
+  /** All records so far, including those before the run was resumed. */
   readonly records: readonly MetricsRecord[];
   append(record: MetricsRecord): Promise<void>;
-  /** Makes the records durable: before a checkpoint, so that a resumed run has them all. */
+  /**
+   * Makes the records durable. Must precede a checkpoint, so that a resumed run has all of them.
+   */
   sync(): Promise<void>;
 }
 
 /**
- * Opens the log of a run. A new run (no `resumedAt`) begins with an empty one. A run that goes on from step `resumedAt` keeps
- * the records up to it: what an interrupted run measured later will be measured again, and a line that it did not finish does
- * not count.
+ * Opens the log of a run. Without `resumedAt`, the log begins empty. With it, the log keeps the
+ * records up to that step. The resumed run measures later steps again. An incomplete last line is
+ * ignored.
  *
- * @throws {InputError} where a line is damaged, or the disk refuses.
+ * @throws {InputError} if a line is damaged, or if the file cannot be read or written.
  */
 export async function openMetricsLog(file: string, resumedAt?: number): Promise<MetricsLog> {
   const records = resumedAt === undefined ? [] : await readMetrics(file);
@@ -46,12 +48,14 @@ export async function openMetricsLog(file: string, resumedAt?: number): Promise<
   };
 }
 
-/** The records of a log, without a last line that was not finished; none where there is no file. */
+/** Reads the records of a log without an incomplete last line. A missing file has no records. */
 export async function readMetrics(file: string): Promise<MetricsRecord[]> {
   const lines = (await readText(file)).split("\n");
-  lines.pop(); // what follows the last line break
+  lines.pop(); // an incomplete line, or the empty text after the last line break
   return lines.map((line, index) => parse(line, `${file}:${index + 1}`));
 }
+
+const REMEDY = "remove the line, or put the log elsewhere";
 
 const lineOf = (record: MetricsRecord): string => `${JSON.stringify(record)}\n`;
 
@@ -59,9 +63,8 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT") return "";
-    throw damaged(file, code ?? String(cause), cause);
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw inputErrorFrom(cause, { where: file, expected: "a record of a run", remedy: REMEDY });
   }
 }
 
@@ -76,12 +79,4 @@ function parse(line: string, where: string): MetricsRecord {
 }
 
 const damaged = (where: string, got: string, cause?: unknown): InputError =>
-  new InputError(
-    {
-      where,
-      expected: "a record of a run",
-      got,
-      remedy: "remove the line, or put the log elsewhere",
-    },
-    { cause },
-  );
+  new InputError({ where, expected: "a record of a run", got, remedy: REMEDY }, { cause });

@@ -1,57 +1,57 @@
-/** `report.html`: how a run went, for a person. One file that needs no network, and is rewritten while the run goes on. */
+/**
+ * Writes `report.html`: the course and the results of a training run. One file that needs no
+ * network. The run rewrites it as it goes on.
+ */
 
 import { replaceFile } from "../../io/replace-file.ts";
+import { CHART_SCRIPT } from "./chart-script.ts";
 import { chartsOf } from "./charts.ts";
 import { evaluationsOf, evaluationTable, outcome } from "./evaluations.ts";
+import { figure } from "./figure.ts";
+import type { Baseline } from "./format.ts";
 import { type Html, html, raw } from "./html.ts";
-import type { Baseline } from "./measures.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
-import { plot } from "./plot.ts";
 import { type Sample, sampleCards } from "./samples.ts";
-import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
+import { type PagePlotter, readUPlot } from "./uplot.ts";
 
-export type { Baseline } from "./measures.ts";
+export type { Baseline } from "./format.ts";
 export type { Sample, SampleReply } from "./samples.ts";
 
 export interface ReportData {
   readonly title: string;
-  /** How far the run is, in a sentence. */
+  /** The progress of the run, in a sentence. */
   readonly status: string;
-  /** Model, data, seed, machine, times, and the options that the run was given; shown in this order. */
+  /** Model, data, seed, machine, times and the options of the run, in the order to show them. */
   readonly options: Readonly<Record<string, string | number | boolean>>;
   /**
-   * The log of the run. Drawn are `nll`, `pointer`, `kl`, `ownKl`, `loss`, `ownProbability`, `scale` (exp(s)), `headWeights` (shares),
-   * `gradientNorm`, `learningRate`, `questionsPerSecond`; records with `exactMatch`, `f1` or `recall@k` are evaluations.
+   * The log of the run. See charts.ts for the metrics that have a chart. Records with `exactMatch`,
+   * `f1` or `recall@k` are evaluations.
    */
   readonly records: readonly MetricsRecord[];
-  /** Measures of BM25 on the same questions. */
+  /** The measures of BM25 on the same questions. */
   readonly baseline?: Baseline | undefined;
-  /** The step after which the best checkpoint was written, and where it lies. */
+  /** Step and path of the best checkpoint. */
   readonly best?: { readonly step: number; readonly path: string } | undefined;
   readonly samples: readonly Sample[];
-  /** What the reader should not miss. */
-  readonly notes: readonly string[];
 }
 
-/** Writes the report in one step. @throws {InputError} where the disk refuses; the old report is then still there. */
+/**
+ * Replaces the report atomically. @throws {InputError} if it cannot be written; the old report then
+ * stays.
+ */
 export async function writeReport(file: string, report: ReportData): Promise<void> {
-  await replaceFile(file, (handle) => handle.writeFile(page(report).markup));
+  const { markup } = page(report, await readUPlot());
+  await replaceFile(file, (handle) => handle.writeFile(markup));
 }
 
-/** The policy has the browser itself see to it that nothing is fetched. */
+/** The browser enforces that the page fetches nothing. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
-function page({
-  title,
-  status,
-  options,
-  records,
-  baseline,
-  best,
-  samples,
-  notes,
-}: ReportData): Html {
+function page(
+  { title, status, options, records, baseline, best, samples }: ReportData,
+  plotter: PagePlotter,
+): Html {
   const evaluations = evaluationsOf(records);
   return html`<!doctype html>
 <html lang="en">
@@ -60,25 +60,26 @@ function page({
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <title>${title}</title>
-<style>${raw(STYLE)}</style>
+<style>${raw(plotter.style)}${raw(STYLE)}</style>
 </head>
 <body><main>
 <h1>${title}</h1>
 <p>${status}</p>
 ${outcome(evaluations, best?.step, baseline)}
 ${best && html`<p>Best checkpoint: <code>${best.path}</code></p>`}
-${notes.map((note) => html`<p class="card notes">${note}</p>`)}
 <h2>The run</h2>
 <dl class="card">${Object.entries(options).map(
     ([name, value]) => html`<div><dt>${name}</dt><dd>${String(value)}</dd></div>`,
   )}</dl>
 <h2>Curves</h2>
-<p class="quiet">By training step. A pale band is the range of the steps that one point stands for.</p>
-<div class="charts">${chartsOf(records, baseline).map(plot)}</div>
+<p class="quiet">By training step. A pale band is the range of the steps that a point averages. Drag to zoom in, double-click to zoom out.</p>
+<noscript><p>The curves need JavaScript.</p></noscript>
+<div class="charts">${chartsOf(records, baseline).map(figure)}</div>
 ${section("Evaluations on dev", evaluations, (all) => html`<div class="card scroll">${evaluationTable(all, best?.step, baseline)}</div>`)}
 ${section("Sample questions", samples, sampleCards)}
 </main>
-<script>${raw(SCRIPT)}</script>
+<script>${raw(plotter.script)}</script>
+<script>${raw(CHART_SCRIPT)}</script>
 </body>
 </html>
 `;

@@ -1,10 +1,10 @@
-/** Sample questions with what was retrieved and answered before training and after. */
+/** Sample questions with the retrieved passages and the answers before and after training. */
 
 import { containsAnswer, exactMatch } from "../../evaluation/answers.ts";
 import { findAnswerSpan } from "../../text/answer-span.ts";
 import { type Html, html } from "./html.ts";
 
-/** What a model said to a question. */
+/** The answer of a model and its evidence. */
 export interface SampleReply {
   readonly answer: string;
   /** Best first. */
@@ -23,8 +23,11 @@ export interface Sample {
   readonly after?: SampleReply | undefined;
 }
 
-const SHOWN_PASSAGES = 2; // the others fold away
-/** Characters of a passage that are shown besides the answer, some three lines, and of these before the answer. */
+const SHOWN_PASSAGES = 2; // the others are in a folded element
+/**
+ * Characters of an excerpt besides the answer, about three lines, and of these at most before the
+ * answer.
+ */
 const EXCERPT_LENGTH = 220;
 const LENGTH_BEFORE = 100;
 
@@ -37,7 +40,7 @@ const OUTCOMES = [
   "Wrong",
 ] as const;
 
-/** Cards, those first in which training changed the answer. */
+/** One card a sample. Samples whose answer training changed come first. */
 export function sampleCards(samples: readonly Sample[]): Html {
   const sorted = OUTCOMES.flatMap((outcome) =>
     samples.filter((sample) => outcomeOf(sample) === outcome),
@@ -81,11 +84,14 @@ function passageItem(
 ): Html {
   const found = containsAnswer(text, gold) ? html` <b class="right">✓</b>` : undefined;
   return html`<li><span class="title">${title || "untitled"}</span>${found}
-<span class="quiet">${score.toFixed(2)}</span><br>${marked(text, gold)}</li>`;
+<span class="quiet">${score.toFixed(2)}</span><br>${excerpt(text, gold)}</li>`;
 }
 
-/** The part of a text around the first accepted answer that stands in it, or else its beginning; whole words. */
-function marked(text: string, gold: readonly string[]): Html {
+/**
+ * An excerpt around the first accepted answer in the text, or else its beginning. Cuts between
+ * words.
+ */
+function excerpt(text: string, gold: readonly string[]): Html {
   const { start, end } = gold.flatMap((answer) => findAnswerSpan(answer, text) ?? [])[0] ?? {
     start: 0,
     end: 0,

@@ -1,4 +1,7 @@
-/** How a report looks, by day and by night. Colours: Okabe and Ito, told apart by those who see few; lighter ones on dark. */
+/**
+ * The style sheet of a report, light and dark. Colours: Okabe and Ito 2008, distinguishable for
+ * colour-blind readers.
+ */
 
 export const STYLE = `
 :root {
@@ -26,27 +29,17 @@ figure, article, .tiles li, .card { background: var(--card); border: 1px solid v
 .tiles li { flex: 1 1 130px; line-height: 1.35; }
 .tiles span { color: var(--quiet); }
 .tiles b { display: block; font-size: 25px; font-weight: 600; font-variant-numeric: tabular-nums; }
-.notes { border-left: 4px solid var(--c1); margin: 12px 0; }
 dl { columns: 2 360px; column-gap: 32px; }
 dl div { break-inside: avoid; display: flex; gap: 12px; justify-content: space-between; border-bottom: 1px solid var(--line); padding: 2px 0; }
 dt { color: var(--quiet); white-space: nowrap; }
 dd { text-align: right; overflow-wrap: anywhere; }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); gap: 14px; margin-top: 10px; }
-figure { display: flex; flex-direction: column; }
+figure { display: flex; flex-direction: column; min-width: 0; }
 figcaption { flex: 1; }
 figcaption p, .legend { font-size: 13px; color: var(--quiet); }
-svg { display: block; width: 100%; margin: 8px 0 4px; }
-svg text { fill: var(--quiet); font-size: 11px; font-variant-numeric: tabular-nums; }
-.tick { text-anchor: end; }
-.step { text-anchor: middle; }
-.grid { stroke: var(--line); }
-.cursor { stroke: var(--quiet); visibility: hidden; }
+.plot { height: 220px; margin: 8px 0 4px; overflow: hidden; }
 .c0 { --colour: var(--c0); } .c1 { --colour: var(--c1); } .c2 { --colour: var(--c2); }
 .c3 { --colour: var(--c3); } .c4 { --colour: var(--c4); } .other { --colour: var(--other); }
-polyline { fill: none; stroke: var(--colour); stroke-width: 1.8; stroke-linejoin: round; }
-polygon { fill: var(--colour); opacity: 0.2; }
-circle { fill: var(--colour); }
-.level { stroke: var(--colour); stroke-dasharray: 5 4; opacity: 0.8; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 16px; }
 .legend i { display: inline-block; width: 14px; height: 3px; margin-right: 6px; vertical-align: middle; background: var(--colour); }
 .legend b { color: var(--ink); font-variant-numeric: tabular-nums; }

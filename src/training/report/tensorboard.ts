@@ -1,6 +1,9 @@
 /**
- * Event files that TensorBoard shows. Format: TFRecord framing (https://www.tensorflow.org/tutorials/load_data/tfrecord) around
- * `Event` messages (https://github.com/tensorflow/tensorboard/blob/master/tensorboard/compat/proto/event.proto).
+ * Writes event files of TensorBoard.
+ *
+ * Format: TFRecord framing (https://www.tensorflow.org/tutorials/load_data/tfrecord) of `Event`
+ * messages
+ * (https://github.com/tensorflow/tensorboard/blob/master/tensorboard/compat/proto/event.proto).
  */
 
 import { hostname } from "node:os";
@@ -9,24 +12,26 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { type AppendFile, openAppendFile } from "../../io/append-file.ts";
 import { crc32c } from "./crc32c.ts";
 
-/** Fields of `Event`, `SessionLog`, `Summary` and `Summary.Value`. */
+/** Field numbers of `Event`, `SessionLog`, `Summary` and `Summary.Value`. */
 const EVENT = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;
 const SESSION_LOG = { status: 1 } as const;
 const SUMMARY = { value: 1 } as const;
 const VALUE = { tag: 1, simpleValue: 2 } as const;
 const SESSION_START = 1;
-const CRC_MASK = 0xa282ead8; // so that the checksum of data that hold checksums stays a good one
+// TFRecord masks checksums, since data may contain checksums themselves
+const CRC_MASK = 0xa282ead8;
 
 export interface TensorBoardWriter extends AsyncDisposable {
-  /** Adds numbers, by tag (`train/nll`), after so many steps. Kept in single precision. */
+  /** Adds values by tag (`train/nll`) for a step. The format stores float32. */
   scalars(step: number, values: Readonly<Record<string, number>>): Promise<void>;
 }
 
 /**
- * Begins a new event file in `directory`, which is there. TensorBoard shows the files of a directory as one run; of a run that
- * was interrupted and goes on from `resumedAt`, it forgets what came after that step.
+ * Creates an event file in an existing directory. TensorBoard shows the files of a directory as one
+ * run. If the run was resumed after step `resumedAt`, TensorBoard discards the later steps of the
+ * earlier files.
  *
- * @throws {InputError} where the disk refuses.
+ * @throws {InputError} if the file cannot be written.
  */
 export async function openTensorBoard(
   directory: string,
@@ -39,7 +44,7 @@ export async function openTensorBoard(
   );
   if (resumedAt !== undefined) {
     await appendEvent(file, (event) => {
-      event.tag(EVENT.step, WireType.Varint).int64(resumedAt + 1); // the first step that is forgotten
+      event.tag(EVENT.step, WireType.Varint).int64(resumedAt + 1); // the first discarded step
       event.tag(EVENT.sessionLog, WireType.LengthDelimited).fork();
       event.tag(SESSION_LOG.status, WireType.Varint).int32(SESSION_START).join();
     });
@@ -66,7 +71,7 @@ async function appendEvent(file: AppendFile, write: (event: BinaryWriter) => voi
   await file.append(frame(event.finish()));
 }
 
-/** Length, its checksum, the data, their checksum; little-endian. */
+/** A TFRecord: length, checksum of the length, data, checksum of the data; little-endian. */
 function frame(data: Uint8Array): Uint8Array {
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(data.length));

@@ -109,7 +109,6 @@ export async function openRunLog(
       baseline,
       best: best === undefined ? undefined : { step: best, path: options.out },
       samples,
-      notes: [],
     });
     return file;
   };

@@ -1,4 +1,4 @@
-/** Which TensorFlow.js is loaded, with packages that are there, broken, or not there. */
+/** Loading of TensorFlow.js with installed, broken and missing packages. */
 
 import util from "node:util";
 import { test } from "uvu";
@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
 import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
 
-/** Imports a stand-in for each package in `working`; others are not there. */
+/** Imports a fake for each package in `working`; other packages are missing. */
 function imports(working: readonly string[], asked: string[] = []) {
   return async (name: string) => {
     asked.push(name);
@@ -15,7 +15,7 @@ function imports(working: readonly string[], asked: string[] = []) {
   };
 }
 
-test("the fastest that works is taken, and why others did not is told", async () => {
+test("the fastest working package is loaded, and the errors of the others are reported", async () => {
   const asked: string[] = [];
   const working = ["@tensorflow/tfjs-node", "@tensorflow/tfjs"];
   const { tf, name, failures } = await loadTensorFlow(imports(working, asked));
@@ -28,7 +28,7 @@ test("the fastest that works is taken, and why others did not is told", async ()
   );
 });
 
-test("what installs without a script of its own can differentiate", async () => {
+test("the package without an install script can differentiate", async () => {
   const { tf } = await loadTensorFlow((name) =>
     name === "@tensorflow/tfjs" ? import(name) : Promise.reject(new Error(`${name} is left out`)),
   );
@@ -36,7 +36,7 @@ test("what installs without a script of its own can differentiate", async () => 
   assert.ok(Math.abs((await gradient.data())[0]! + 0.25) < 1e-6); // -2 / x^3
 });
 
-test("none: one line that says how to get it, with all reasons in its cause", async () => {
+test("no package: one line with the remedy, and all errors in its cause", async () => {
   const error = await loadTensorFlow(imports([])).catch((caught: unknown) => caught);
   assert.instance(error, InputError);
   const { message, cause } = error as InputError;
@@ -45,7 +45,7 @@ test("none: one line that says how to get it, with all reasons in its cause", as
   assert.is((cause as AggregateError).errors.length, 3);
 });
 
-test("what tfjs-node needs of node:util is there, on Node 23 and later too", async () => {
+test("the functions of node:util that tfjs-node needs exist, also in Node 23 and later", async () => {
   const functions = util as unknown as Record<string, ((value: unknown) => boolean) | undefined>;
   const { isNullOrUndefined, isArray } = functions;
   try {
@@ -64,7 +64,7 @@ test("what tfjs-node needs of node:util is there, on Node 23 and later too", asy
   }
 });
 
-test("what is installed here computes, and prints nothing", async () => {
+test("the installed package computes and prints nothing", async () => {
   const printed: unknown[] = [];
   const { warn, log } = console;
   console.warn = console.log = (...values) => printed.push(values);

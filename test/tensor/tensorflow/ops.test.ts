@@ -1,4 +1,4 @@
-/** The tensor language on TensorFlow.js, and its tape's gradients of every operation. */
+/** `Ops` with TensorFlow.js, and the gradients of every operation. */
 
 import type { Tensor as TfTensor } from "@tensorflow/tfjs-core";
 import { test } from "uvu";
@@ -40,7 +40,7 @@ conformGradients(name, async (program, inputs) => {
   return Promise.all([...gradients.values()].map(read));
 });
 
-test("nothing stays in memory but what is returned", () => {
+test("only returned tensors stay in memory", () => {
   const x = tf.variable(
     tf.tensor([
       [1, 2],

@@ -1,9 +1,9 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { chartsOf } from "../../../src/training/report/charts.ts";
-import { formatNumber, formatTick } from "../../../src/training/report/measures.ts";
+import { formatNumber } from "../../../src/training/report/format.ts";
 
-test("metrics are gathered into charts, in an order of their own; the unknown are left out", () => {
+test("metrics are grouped into charts in a fixed order; unknown metrics are omitted", () => {
   const charts = chartsOf(
     [
       { step: 0, "recall@20": 0.9, "recall@5": 0.7, exactMatch: 0.1 },
@@ -82,7 +82,7 @@ test("metrics are gathered into charts, in an order of their own; the unknown ar
   );
 });
 
-test("a list is a curve for each head", () => {
+test("a list gives a curve for each head", () => {
   const [chart] = chartsOf([
     { step: 1, headWeights: [0.5, 0.5] },
     { step: 2, headWeights: [0.1, 0.9] },
@@ -108,27 +108,18 @@ test("a list is a curve for each head", () => {
   );
 });
 
-test("nothing measured, nothing drawn", () => {
+test("a log without values has no charts", () => {
   assert.equal(chartsOf([]), []);
   assert.equal(chartsOf([{ step: 1, nll: null }]), []);
 });
 
-test("numbers as people write them", () => {
+test("numbers are formatted for people", () => {
   const formatted = [0, 0.12345, 1.15, 99.96, 123.4, 12_345.6, 2.5e6, 0.00005, 0.000125, -1.5e-7];
   assert.equal(
     formatted.map((value) => formatNumber(value, "number")),
     ["0", "0.1235", "1.15", "99.96", "123.4", "12,350", "2.5e6", "5e-5", "1.25e-4", "-1.5e-7"],
   );
   assert.is(formatNumber(0.70649, "share"), "70.6 %");
-});
-
-test("marks of an axis are told apart", () => {
-  const format = (...ticks: number[]) => ticks.map((tick) => formatTick(tick, "number"));
-  assert.equal(format(0, 3.0015, 3.002, 2_000, 2e-4), ["0", "3.0015", "3.002", "2,000", "2e-4"]);
-  assert.equal(
-    [0, 0.07, 0.125, 1].map((tick) => formatTick(tick, "share")),
-    ["0 %", "7 %", "12.5 %", "100 %"],
-  );
 });
 
 test.run();

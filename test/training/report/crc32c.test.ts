@@ -13,7 +13,7 @@ test("the examples of RFC 3720, B.4, and the check value of the CRC catalogue", 
   assert.is(crc32c(new Uint8Array()), 0);
 });
 
-/** Polynomial division of the bits, with big integers: no table, nothing reflected. */
+/** Polynomial division of the bits with big integers, without table and reflection. */
 function naive(data: Uint8Array): number {
   const reversed = (value: bigint, bits: number) =>
     BigInt(`0b${value.toString(2).padStart(bits, "0").split("").reverse().join("")}`);

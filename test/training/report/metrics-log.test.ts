@@ -29,7 +29,7 @@ async function run(
   return log.records;
 }
 
-test("a line a record, as they come", async () => {
+test("one line a record, in order", async () => {
   assert.equal(await run([0, 1, 1, 2]), [0, 1, 1, 2].map(record));
   assert.equal(
     readFileSync(file, "utf8")
@@ -41,17 +41,18 @@ test("a line a record, as they come", async () => {
   assert.equal(await readMetrics(file), [0, 1, 1, 2].map(record));
 });
 
-test("a new run begins with an empty log; a resumed one keeps what came before its step", async () => {
+test("a new run begins with an empty log; a resumed run keeps the records up to its step", async () => {
   await run([9]);
   await run([0, 1, 2, 3]);
   assert.equal(await run([3, 4], 2), [0, 1, 2, 3, 4].map(record));
   assert.equal(await readMetrics(file), [0, 1, 2, 3, 4].map(record));
 });
 
-test("resumed after a cut at any byte, the log is as if nothing had happened", async () => {
+test("a log cut at any byte is complete after resuming", async () => {
   await run([0, 1, 2, 3, 4]);
   const whole = readFileSync(file);
-  const end = whole.indexOf("\n", whole.indexOf('"step":2')) + 1; // step 2 is durable when its checkpoint is written
+  // Step 2 is durable when its checkpoint is written
+  const end = whole.indexOf("\n", whole.indexOf('"step":2')) + 1;
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: end, max: whole.length }), async (length) => {
       writeFileSync(file, whole.subarray(0, length));
@@ -62,13 +63,13 @@ test("resumed after a cut at any byte, the log is as if nothing had happened", a
   );
 });
 
-test("numbers that are not finite are null", async () => {
+test("values that are not finite become null", async () => {
   await using log = await openMetricsLog(file);
   await log.append({ step: 1, nll: Number.NaN });
   assert.equal(await readMetrics(file), [{ step: 1, nll: null }]);
 });
 
-test("a damaged line in the middle is refused with its number", async () => {
+test("a damaged line in the middle is rejected with its number", async () => {
   await run([0]);
   appendFileSync(file, `{"step":\n${JSON.stringify(record(1))}\n`);
   await refused(
@@ -84,7 +85,7 @@ test("a damaged line in the middle is refused with its number", async () => {
   }
 });
 
-test("where the system refuses", async () => {
+test("errors of the system are reported", async () => {
   await refused(
     openMetricsLog(join(file, "inside")),
     /expected to be able to write, got ENOTDIR \(.*\); /,

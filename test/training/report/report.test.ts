@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { CHART_SCRIPT } from "../../../src/training/report/chart-script.ts";
 import { type ReportData, writeReport } from "../../../src/training/report/report.ts";
-import { SCRIPT } from "../../../src/training/report/script.ts";
 import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "report.html");
@@ -14,7 +14,6 @@ const empty: ReportData = {
   options: {},
   records: [],
   samples: [],
-  notes: [],
 };
 
 async function written(report: Partial<ReportData>): Promise<string> {
@@ -24,10 +23,13 @@ async function written(report: Partial<ReportData>): Promise<string> {
   return page;
 }
 
-/** Every element that is opened is closed in turn. */
+const withoutScripts = (page: string): string =>
+  page.replace(/<(style|script)>.*?<\/\1>/gs, "<$1></$1>");
+
+/** Checks that elements are nested correctly. */
 function checkNesting(page: string): void {
   const open: string[] = [];
-  const markup = page.replace(/<(style|script)>.*?<\/\1>/gs, "");
+  const markup = withoutScripts(page);
   for (const [, close, name, end] of markup.matchAll(/<(\/?)([a-z]\w*)\b[^<>]*?(\/?)>/g)) {
     if (close) assert.is(open.pop(), name);
     else if (!end && !["meta", "br"].includes(name!)) open.push(name!);
@@ -35,10 +37,9 @@ function checkNesting(page: string): void {
   assert.equal(open, []);
 }
 
-/** What a reader sees. */
+/** The visible text. */
 const text = (page: string): string =>
-  page
-    .replace(/<(style|script)>.*?<\/\1>/gs, "")
+  withoutScripts(page)
     .replace(/<br>/g, " ")
     .replace(/<[^>]*>/g, "")
     .replace(/\s+/g, " ");
@@ -54,20 +55,18 @@ const records = [
   { step: 20, exactMatch: 0.375, f1: 0.7, "recall@1": 0.625 },
 ];
 
-test("the outcome, the run, the evaluations and what they are compared with", async () => {
+test("a report shows the outcome, the run, the evaluations and the baseline", async () => {
   const page = await written({
     options: { seed: 7, model: "mini" },
     records,
     baseline: { name: "BM25", measures: { "recall@1": 0.7 } },
     best: { step: 10, path: "out/best" },
-    notes: ["a note"],
   });
   const seen = text(page);
   for (const words of [
     "EM 50.0 % 12.5 % before, +37.5",
     "R@1 75.0 % 50.0 % before, +25.0 BM25 70.0 %",
     "Best checkpoint: out/best",
-    "a note",
     "seed7",
     "stepEMF1R@1",
     "BM25––70.0 %",
@@ -80,7 +79,7 @@ test("the outcome, the run, the evaluations and what they are compared with", as
   assert.match(page, /<td><b>70\.0 %<\/b><\/td>/); // the best F1 is that of the last evaluation
 });
 
-test("a run that has not measured anything yet", async () => {
+test("a report of a run without measurements", async () => {
   const seen = text(await written({}));
   assert.match(seen, /Run Begun\. Not yet evaluated\. The run/);
   assert.not.match(seen, /Sample questions/);
@@ -89,7 +88,7 @@ test("a run that has not measured anything yet", async () => {
 
 const POLICY = `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;">`;
 
-test("whatever the texts hold, the page is whole and fetches nothing", async () => {
+test("with any texts, the page is well-formed and fetches nothing", async () => {
   const hostile = fc.oneof(
     fc.constantFrom(
       "</script><script>alert(1)</script>",
@@ -107,9 +106,8 @@ test("whatever the texts hold, the page is whole and fetches nothing", async () 
       maxLength: 3,
     }),
   });
-  const plain = (await written({ options: { a: "" }, samples: [], notes: [""] })).match(
-    /<[^>]*>/g,
-  )!.length;
+  const tagsOf = (page: string): string[] => withoutScripts(page).match(/<[^>]*>/g)!;
+  const plain = tagsOf(await written({ options: { a: "" }, samples: [] })).length;
   await fc.assert(
     fc.asyncProperty(hostile, reply, async (words, before) => {
       await written({ samples: [{ question: words, gold: [words], before }] });
@@ -117,9 +115,8 @@ test("whatever the texts hold, the page is whole and fetches nothing", async () 
         title: words,
         status: words,
         options: { [words || "a"]: words },
-        notes: [words],
       });
-      const tags = page.match(/<[^>]*>/g)!;
+      const tags = tagsOf(page);
       assert.is(tags.length, plain);
       assert.ok(tags.includes(POLICY));
       assert.not.ok(tags.some((tag) => /src=|href=|url\(/.test(tag)));
@@ -128,7 +125,7 @@ test("whatever the texts hold, the page is whole and fetches nothing", async () 
   );
 });
 
-test("is replaced as a whole, and stays where it cannot be", async () => {
+test("a report is replaced atomically, and stays if it cannot be replaced", async () => {
   await written({ title: "first" });
   await written({ title: "second" });
   assert.match(readFileSync(file, "utf8"), /<h1>second<\/h1>/);
@@ -139,36 +136,87 @@ test("is replaced as a whole, and stays where it cannot be", async () => {
   );
 });
 
-test("under the pointer the legend has the values there", async () => {
-  const page = await written({ records });
-  const points = page
-    .match(/data-points="([^"]*)"/g)!
-    .map((attribute) => attribute.slice(13, -1).replaceAll("&quot;", '"'));
-  const nll = points.findIndex((json) => JSON.parse(json)[0].length === 20);
-  const [value, at] = [{ textContent: "2.1" }, { textContent: "" }];
-  const cursor = {
-    style: { visibility: "" },
-    x1: 0,
-    setAttribute: (name: "x1", x: number) => (cursor[name] = x),
-  };
-  const listeners: Record<string, (event: { clientX: number }) => void> = {};
-  const svg = {
-    addEventListener: (name: string, listener: (event: { clientX: number }) => void) =>
-      (listeners[name] = listener),
-    getBoundingClientRect: () => ({ left: 100, width: 260 }), // half of the view box
-  };
-  const parts: Record<string, unknown> = { svg, ".cursor": cursor, ".at": at };
+/** What the page's script needs of a browser and of uPlot, for one figure of a page. */
+function drawn(page: string, title: string) {
+  const figures = [...page.matchAll(/<figure data-chart="([^"]*)">.*?<h3>(.*?)<.*?<\/figure>/gs)];
+  const [markup, chart] = figures.find((match) => match[2] === title)!;
+  const legend = [...markup!.matchAll(/<b>(.*?)<\/b>/g)].map((match) => ({
+    textContent: match[1],
+  }));
+  const at = { textContent: "" };
+  const parts: Record<string, unknown> = { ".plot": { clientWidth: 300 }, ".at": at };
   const figure = {
-    dataset: { points: points[nll] },
+    dataset: { chart: chart!.replaceAll("&quot;", '"') },
     querySelector: (name: string) => parts[name],
-    querySelectorAll: () => [value],
+    querySelectorAll: () => legend,
   };
-  new Function("document", SCRIPT)({ querySelectorAll: () => [figure] });
-  listeners.pointermove!({ clientX: 100 + (52 + 24 * 4) / 2 }); // the points are 24 apart, the first at 52
-  assert.equal([value.textContent, at.textContent, cursor.x1], ["3.6", "step 5", 148]);
-  assert.is(cursor.style.visibility, "visible");
-  listeners.pointerleave!({ clientX: 0 });
-  assert.equal([value.textContent, at.textContent, cursor.style.visibility], ["2.1", "", "hidden"]);
+  // biome-ignore lint/suspicious/noExplicitAny: the options and data of uPlot
+  let plot: any;
+  class Plot {
+    static rangeNum = (low: number, high: number) => [low, high];
+    constructor(options: unknown, data: unknown) {
+      plot = { options, data };
+    }
+  }
+  const document = { querySelectorAll: () => [figure], documentElement: {} };
+  const style = { getPropertyValue: (name: string) => ` colour of ${name}` };
+  const browser = {
+    document,
+    uPlot: Plot,
+    getComputedStyle: () => style,
+    matchMedia: () => ({ addEventListener: () => {} }),
+    ResizeObserver: class {
+      observe() {}
+    },
+  };
+  new Function(...Object.keys(browser), CHART_SCRIPT)(...Object.values(browser));
+  return { ...plot, legend: () => legend.map(({ textContent }) => textContent), at };
+}
+
+test("curves, ranges and levels are drawn over their steps", async () => {
+  const baseline = { name: "BM25", measures: { "recall@1": 0.7 } };
+  const { options, data } = drawn(await written({ records, baseline }), "Retrieval on dev");
+  assert.equal(data, [
+    [0, 10, 20],
+    [0.5, 0.75, 0.625],
+    [0.5, 0.75, 0.625],
+    [0.5, 0.75, 0.625],
+    [0.7, 0.7, 0.7],
+  ]);
+  assert.is(options.series.length, data.length);
+  assert.equal(options.bands[0].series, [1, 2]);
+  assert.is(options.series[3].stroke(), "colour of --c0");
+  assert.equal(options.series[4].dash, [5, 4]);
+  assert.equal(options.axes[1].values(null, [0, 0.07, 0.125, 1]), [
+    "0 %",
+    "7 %",
+    "12.5 %",
+    "100 %",
+  ]);
+  assert.equal(options.scales.y.range(null, 0.2, 0.9), [0, 0.9]);
+  assert.equal(options.scales.y.range(null, 0.6, 0.9), [0.6, 0.9]);
+});
+
+test("ticks have the digits that they need", async () => {
+  const { options } = drawn(await written({ records }), "Reading loss: nll");
+  const ticks = [0, 3.0015, 0.1 + 0.2, 2_000, 2e-4, 3e7];
+  assert.equal(options.axes[1].values(null, ticks), ["0", "3.0015", "0.3", "2,000", "2e-4", "3e7"]);
+});
+
+test("at the pointer the legend has the values there", async () => {
+  const { options, legend, at } = drawn(await written({ records }), "Reading loss: nll");
+  const moveTo = (idx: number | null) => options.hooks.setCursor[0]({ cursor: { idx } });
+  assert.equal(legend(), ["2.1"]);
+  moveTo(4);
+  assert.equal([legend(), at.textContent], [["3.6"], "step 5"]);
+  moveTo(null);
+  assert.equal([legend(), at.textContent], [["2.1"], ""]);
+});
+
+test("the page has the plotting library with its licence", async () => {
+  const page = await written({ records });
+  assert.match(page, /<script>\/\*\nThe MIT License/);
+  assert.match(page, /var uPlot=/);
 });
 
 test.run();

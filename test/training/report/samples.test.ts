@@ -41,7 +41,7 @@ test("cards are sorted by what training changed", () => {
   ]);
 });
 
-test("passages are shown where an answer stands in them, the first two unfolded", () => {
+test("excerpts are around the answer, and the first two passages are unfolded", () => {
   const long = `${"before ".repeat(40)}it was in PARIS, France. ${"after ".repeat(60)}`;
   const { markup } = sampleCards([
     { ...sample("q"), after: reply("Rome", "no capital here", long, "third", "fourth") },
@@ -55,7 +55,7 @@ test("passages are shown where an answer stands in them, the first two unfolded"
   assert.match(markup, /<b class="wrong">Rome ✗<\/b>/);
 });
 
-test("an empty answer and an untitled passage have words", () => {
+test("an empty answer and an untitled passage have placeholders", () => {
   const passages = [{ title: "", text: "", score: 0 }];
   const { markup } = sampleCards([
     { question: "q", gold: ["b"], before: { answer: "", passages } },

@@ -8,7 +8,7 @@ import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 type Message = Map<number, (bigint | Buffer)[]>;
 
-/** Protobuf by its wire format: numbers as 64 bits, what has a length or 4 or 8 bytes as bytes. */
+/** Decodes protobuf: varints as bigint, other wire types as bytes. */
 function decode(data: Buffer): Message {
   const fields: Message = new Map();
   let at = 0;
@@ -37,7 +37,7 @@ function decode(data: Buffer): Message {
   return fields;
 }
 
-/** Records of a TFRecord file, whose checksums are unmasked as TensorFlow's crc32c.h has it. */
+/** The records of a TFRecord file. Unmasks checksums as crc32c.h of TensorFlow does. */
 function records(file: Buffer): Message[] {
   const found: Message[] = [];
   for (let at = 0; at < file.length; ) {
@@ -73,7 +73,8 @@ const folder = temporaryFolder();
 test("events are framed and encoded as TensorBoard reads them", async () => {
   const before = Date.now() / 1000;
   const file = await written(join(folder, "new"));
-  // Every event file of TensorFlow begins so: 24 bytes follow, the masked checksum of that, a double as field 1.
+  // Every event file of TensorFlow begins so: 24 bytes follow, the masked checksum of that, a
+  // double as field 1.
   assert.is(file.subarray(0, 13).toString("hex"), "1800000000000000a37f4b2209");
   const [version, scalars, empty, ...rest] = records(file);
   assert.is(rest.length, 0);
@@ -96,7 +97,7 @@ test("events are framed and encoded as TensorBoard reads them", async () => {
   assert.equal(empty!.get(2), [2n ** 33n]);
 });
 
-test("a resumed run says from which step on TensorBoard is to forget", async () => {
+test("a resumed run marks the first step that TensorBoard discards", async () => {
   const [version, start, scalars] = records(await written(join(folder, "resumed"), 2));
   assert.is(one(version!, 3).toString(), "brain.Event:2");
   assert.equal(start!.get(2), [3n]);
@@ -104,7 +105,7 @@ test("a resumed run says from which step on TensorBoard is to forget", async () 
   assert.equal(scalars!.get(2), [3n]);
 });
 
-test("where the system refuses", async () => {
+test("errors of the system are reported", async () => {
   await refused(
     openTensorBoard(join(folder, "missing")),
     /expected to be able to write, got ENOENT/,
