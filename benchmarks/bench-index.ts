@@ -14,9 +14,9 @@ import { parseArgs } from "node:util";
 import { ReAtt } from "../src/reatt.ts";
 import { indexInfo } from "../src/retrieval/index/maintain/info.ts";
 import { readQuestions } from "../src/text/read-passages.ts";
+import type { BuildCost } from "./bench-index/cached-build.ts";
 import { compress } from "./bench-index/compress.ts";
 import { encode, wikiPassages } from "./bench-index/corpus.ts";
-import type { BuildCost } from "./bench-index/cached-build.ts";
 import { qualities, scifact, squad } from "./bench-index/quality.ts";
 import {
   overlap,

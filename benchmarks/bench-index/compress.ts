@@ -6,8 +6,8 @@ import { openSegments } from "../../src/retrieval/index/format/snapshot.ts";
 import { openStore } from "../../src/retrieval/index/format/store.ts";
 import { buildIndex } from "../../src/retrieval/index/write/build.ts";
 import type { Passage } from "../../src/text/passage.ts";
-import { ownTask, peakMegabytes, runApart } from "./subprocess.ts";
 import { type BuildCost, keep } from "./cached-build.ts";
+import { ownTask, peakMegabytes, runApart } from "./subprocess.ts";
 
 interface CompressTask {
   /** The index of float32 keys. */

@@ -3,8 +3,8 @@
 import type { ReAtt } from "../../src/reatt.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
-import { peakMegabytes } from "./subprocess.ts";
 import { type BuildCost, keep } from "./cached-build.ts";
+import { peakMegabytes } from "./subprocess.ts";
 
 /** Of a passage of DPR's Wikipedia. */
 const WORDS = 100;

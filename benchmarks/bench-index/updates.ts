@@ -6,8 +6,8 @@
 import type { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
-import { ownTask, runApart } from "./subprocess.ts";
 import { readVectors, TOP_K } from "./search.ts";
+import { ownTask, runApart } from "./subprocess.ts";
 
 const SEARCHES_A_STATE = 10;
 

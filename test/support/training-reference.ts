@@ -88,7 +88,7 @@ export function assertLikeReference(
       name === "shared.rows"
         ? rowsOf(actual.gradients.get("shared.weight")!, expected.length, reference.sharedRows)
         : actual.gradients.get(name)!;
-    const tolerance = LEARNED_SCALARS.includes(name) ? COMPETITION_TOLERANCE : GRADIENT_TOLERANCE;
+    const tolerance = LEARNED_SCALARS.includes(name) ? SCALAR_TOLERANCE : GRADIENT_TOLERANCE;
     assertNear(gradient, expected, tolerance, `gradient of ${name}`);
   }
   for (const [name, expected] of Object.entries(reference.norms)) {
