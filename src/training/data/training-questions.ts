@@ -69,7 +69,7 @@ export async function readTrainingFile(
  * @throws {InputError} as `readTrainingFile` does, and if the corpus does not have a `passage_id`.
  */
 export async function readQuestionsAbout(
-  corpus: Corpus,
+  corpus: Pick<Corpus, "ids">,
   file: string,
   signal?: AbortSignal,
 ): Promise<TrainingQuestion[]> {
