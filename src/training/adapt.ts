@@ -46,16 +46,16 @@ export interface AdaptationResult {
  * relevance labels, or with a mixture of these.
  *
  * It first yields a plan with estimates of time, memory and disk space. With `dryRun` it returns
- * then, and writes nothing. Otherwise it trains (see `train`: log, report, checkpoints, `resume`) and
- * measures retrieval on held-out examples. Training ends early if retrieval collapses or a loss is
- * not finite. The model that retrieves best is saved, which may be the original model. At the end it
- * writes a model card, and an index of the corpus to `out/index`.
+ * then, and writes nothing. Otherwise it trains (see `train`: log, report, checkpoints, `resume`)
+ * and measures retrieval on held-out examples. Training ends early if retrieval collapses or a loss
+ * is not finite. The model that retrieves best is saved, which may be the original model. At the
+ * end it writes a model card, and an index of the corpus to `out/index`.
  *
  * Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6.
  *
  * @returns the plan, the result of the training, and the folder of the index
- * @throws {InputError} if a file or an option cannot be used, if the corpus has no sentence to mask,
- *   and if the labels are of another set.
+ * @throws {InputError} if a file or an option cannot be used, if the corpus has no sentence to
+ *   mask, and if the labels are of another set.
  *
  * @example
  * ```ts no-run

@@ -24,7 +24,9 @@ export interface AdaptationPlan {
   readonly parameters: number;
   /** Number of passages. */
   readonly passages: number;
-  /** Share of the passages' tokens that the tokenizer does not know; near 0 for a known language. */
+  /**
+   * Share of the passages' tokens that the tokenizer does not know; near 0 for a known language.
+   */
   readonly unknownTokens: number;
   /** The part that is trained; undefined if everything is trained. */
   readonly querySide: QuerySide | undefined;

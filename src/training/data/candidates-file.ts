@@ -1,9 +1,10 @@
 /**
  * Candidates on disk, so that a resumed run reads the candidates of the interrupted one.
  *
- * Format: JSON Lines. The first line is a header that identifies questions, number of candidates and
- * corpus; then `{"id", "passages"}` for each question. The file is called `close-passages-N.jsonl`,
- * and its format "reatt-close-passages": "close documents" is the paper's name for candidates.
+ * Format: JSON Lines. The first line is a header that identifies questions, number of candidates
+ * and corpus; then `{"id", "passages"}` for each question. The file is called
+ * `close-passages-N.jsonl`, and its format "reatt-close-passages": "close documents" is the paper's
+ * name for candidates.
  */
 
 import { z } from "zod";

@@ -53,7 +53,8 @@ export async function findCandidates(
     const batch = questions.slice(first, first + SEARCH_BATCH);
     const retrieved = await retriever(batch, count);
     batch.forEach((question, i) => {
-      const random = createRandom(seed, "close passages", question.id); // names the draw since v0.1
+      // The old name of candidates is part of the draw's name: it must not change.
+      const random = createRandom(seed, "close passages", question.id);
       const best = withSource(retrieved[i]!, question.passageId, count);
       candidates.push(padWithRandom(best, count, corpusIds, random));
     });

@@ -89,8 +89,8 @@ const STEPS_OF_POOL = 8;
 const POOLS_OF_EPOCH = 4;
 
 /**
- * The indexes of a step's examples in `source`. The examples have similar lengths, so that they need
- * little padding: a pool of examples for several steps is sorted by length and cut into equal
+ * The indexes of a step's examples in `source`. The examples have similar lengths, so that they
+ * need little padding: a pool of examples for several steps is sorted by length and cut into equal
  * buckets, which the steps take in random order.
  */
 export function lengthBucketedSample(

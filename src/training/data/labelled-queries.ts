@@ -1,6 +1,6 @@
 /**
- * Relevance labels as a generation task: given the query, the target is a relevant passage after its
- * label. Labels then train the same loss as answers.
+ * Relevance labels as a generation task: given the query, the target is a relevant passage after
+ * its label. Labels then train the same loss as answers.
  *
  * Source: ReAtt (Jiang et al. 2022), section 3.3.
  */
@@ -81,8 +81,8 @@ function checkKnown(
 }
 
 /**
- * An example with one of the query's relevant passages. Seed, step and query determine the draw, so a
- * resumed run draws the same passage.
+ * An example with one of the query's relevant passages. Seed, step and query determine the draw, so
+ * a resumed run draws the same passage.
  *
  * @param passage returns the passage with an id
  */

@@ -5,7 +5,8 @@
  *     inputs   Thank you <extra_id_0> me to your party <extra_id_1> week.
  *     targets  <extra_id_0> for inviting <extra_id_1> last <extra_id_2>
  *
- * Source: Raffel et al. 2020, section 3.1.4 and figure 2; 15 % of the tokens in spans of 3, section 3.3.4.
+ * Source: Raffel et al. 2020, section 3.1.4 and figure 2; 15 % of the tokens in spans of 3, section
+ * 3.3.4.
  */
 
 import type { Random } from "../../math/random.ts";

@@ -30,14 +30,14 @@ export interface TrainingQuestion extends Question {
  * - optional `id` or `_id`. Default: the number of the question in the file, from 1
  * - optional `passage_id`, the passage that the question was asked about
  * - optional contexts: `ctxs`, best first; or DPR's `positive_ctxs`, `hard_negative_ctxs` and
- *   `negative_ctxs`. The id of a context is its `id`, `passage_id` or `psg_id`. Titles and texts are
- *   not kept: 80,000 questions with 100 contexts each take 0.3 GB instead of 5 GB
+ *   `negative_ctxs`. The id of a context is its `id`, `passage_id` or `psg_id`. Titles and texts
+ *   are not kept: 80,000 questions with 100 contexts each take 0.3 GB instead of 5 GB
  *
- * DPR's first positive context becomes `passage_id` and the first context. The hard negatives follow,
- * then the other positives, because some questions have a hundred of these.
+ * DPR's first positive context becomes `passage_id` and the first context. The hard negatives
+ * follow, then the other positives, because some questions have a hundred of these.
  *
- * @throws {InputError} with file and line, or index, if a field is missing, blank or of another type,
- *   if an id occurs twice, or if there is no question.
+ * @throws {InputError} with file and line, or index, if a field is missing, blank or of another
+ *   type, if an id occurs twice, or if there is no question.
  */
 export async function readTrainingFile(
   file: string,

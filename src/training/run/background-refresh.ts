@@ -1,7 +1,7 @@
 /**
- * Background refresh: finds candidates with a recent model while training continues. A second process
- * indexes and searches the corpus with a snapshot of the weights. Training reads the new candidates
- * from the first step after the search ends.
+ * Background refresh: finds candidates with a recent model while training continues. A second
+ * process indexes and searches the corpus with a snapshot of the weights. Training reads the new
+ * candidates from the first step after the search ends.
  *
  * Source: REALM (Guu et al. 2020), section 3.3, "asynchronous MIPS refreshes".
  *
@@ -9,8 +9,8 @@
  *       refresh/model, refresh/index    of the last snapshot
  *       refreshes.json                  [{"step", "snapshot"}]: the swaps of candidates
  *
- * The step of a swap depends on the duration of the search. A resumed run repeats the recorded swaps
- * at the same steps, with the same files.
+ * The step of a swap depends on the duration of the search. A resumed run repeats the recorded
+ * swaps at the same steps, with the same files.
  */
 
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,6 @@
-/** Retrieves candidates with the model of a snapshot, in a process: `candidate-search-process.ts`. */
+/**
+ * Retrieves candidates with the model of a snapshot, in a process: `candidate-search-process.ts`.
+ */
 
 import { fork } from "node:child_process";
 import { constants, setPriority } from "node:os";

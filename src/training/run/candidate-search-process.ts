@@ -1,6 +1,6 @@
 /**
- * The program that `background-search.ts` starts. It indexes the corpus with the model of a snapshot,
- * then replies to requests until its parent ends it or is gone.
+ * The program that `background-search.ts` starts. It indexes the corpus with the model of a
+ * snapshot, then replies to requests until its parent ends it or is gone.
  */
 
 import { on } from "node:events";

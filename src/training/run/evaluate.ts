@@ -49,8 +49,9 @@ export async function evaluateOnDev(
 }
 
 /**
- * `recall@k`: the share of questions with a relevant passage among the first k. A passage is relevant
- * if it is the question's `passageId` or, for a question without one, if its text contains an answer.
+ * `recall@k`: the share of questions with a relevant passage among the first k. A passage is
+ * relevant if it is the question's `passageId` or, for a question without one, if its text contains
+ * an answer.
  */
 export function recallOf(
   questions: readonly TrainingQuestion[],

@@ -28,7 +28,9 @@ export async function* monitorRetrieval(run: TrainingRun): AsyncGenerator<Traini
   yield { type: "evaluation", step, measures, best };
 }
 
-/** Measures the model on dev before and after each iteration, unless this step is measured already. */
+/**
+ * Measures the model on dev before and after each iteration, unless this step is measured already.
+ */
 export async function* evaluate(run: TrainingRun): AsyncGenerator<TrainingEvent> {
   const { options, config, dev, log, step } = run;
   const { unsupervisedSteps: start, steps } = options;

@@ -1,6 +1,6 @@
 /**
- * Ranks the heads of a retrieval layer by the correlation of their scores with the answers: a passage
- * is relevant if it contains an answer. For models that are not trained to retrieve.
+ * Ranks the heads of a retrieval layer by the correlation of their scores with the answers: a
+ * passage is relevant if it contains an answer. For models that are not trained to retrieve.
  *
  * Source: ReAtt (Jiang et al. 2022), section 2.3.
  */
@@ -121,7 +121,9 @@ async function scoresOfHeads(
   );
 }
 
-/** Computes `scores` [heads, 1, passages]. Letters: n question tokens, U passages, m their tokens. */
+/**
+ * Computes `scores` [heads, 1, passages]. Letters: n question tokens, U passages, m their tokens.
+ */
 function traceHeads(config: ModelConfig): Graph {
   return trace(
     {

@@ -42,9 +42,9 @@ import { failureOf, isStopped, stalenessOf, stepsOf, type TrainingRun } from "./
 const CHECKPOINT_SECONDS = 300;
 
 /**
- * Trains a model on `data`, iteration by iteration. A model without weights first trains on the texts
- * of the corpus. If retrieval collapses or a loss is not finite, the run ends early with the best
- * measured model.
+ * Trains a model on `data`, iteration by iteration. A model without weights first trains on the
+ * texts of the corpus. If retrieval collapses or a loss is not finite, the run ends early with the
+ * best measured model.
  */
 export async function* runTraining(
   given: ResolvedOptions,
@@ -130,7 +130,9 @@ async function* nextStage(run: TrainingRun): AsyncGenerator<TrainingEvent, Stage
   return iterationStage(options, iteration, () => run.examples!.source, tokenizer);
 }
 
-/** After the first iteration, the current model finds the candidates, unless `refresh` is "none". */
+/**
+ * After the first iteration, the current model finds the candidates, unless `refresh` is "none".
+ */
 async function* findExamples(
   { options, config, engine, corpus, data }: TrainingRun,
   iteration: number,

@@ -1,6 +1,6 @@
 /**
- * Head selection: takes the head of the retrieval layer whose scores correlate best with the answers,
- * before training. Source: ReAtt (Jiang et al. 2022), section 2.3.
+ * Head selection: takes the head of the retrieval layer whose scores correlate best with the
+ * answers, before training. Source: ReAtt (Jiang et al. 2022), section 2.3.
  */
 
 import { hasWeights } from "../../checkpoints/open.ts";
@@ -22,8 +22,8 @@ const PASSAGES = 20;
 /**
  * The head of the retrieval layer that retrieves best. A resumed run keeps its head.
  *
- * @throws {InputError} with `tau`, for a model without weights, and if no question has both passages
- *   that contain an answer and passages that do not.
+ * @throws {InputError} with `tau`, for a model without weights, and if no question has both
+ *   passages that contain an answer and passages that do not.
  */
 export async function* selectHead(
   options: ResolvedOptions,

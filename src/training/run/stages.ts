@@ -1,4 +1,6 @@
-/** The stages of a run: span corruption, then the iterations. Each has its own learning-rate cycle. */
+/**
+ * The stages of a run: span corruption, then the iterations. Each has its own learning-rate cycle.
+ */
 
 import { createRandom, type Random } from "../../math/random.ts";
 import { passageIds } from "../../text/prompts.ts";

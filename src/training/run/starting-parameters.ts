@@ -11,8 +11,8 @@ import type { ResolvedOptions } from "../options/train-options.ts";
 
 /**
  * Parameters by their names in a checkpoint, with `log_scale` and, if heads are mixed,
- * `head_weights`. If `config` has a query encoder and the model has none, the query encoder begins as
- * a copy of the encoder.
+ * `head_weights`. If `config` has a query encoder and the model has none, the query encoder begins
+ * as a copy of the encoder.
  *
  * @throws {InputError} as `loadWeights` does.
  */

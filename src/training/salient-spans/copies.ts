@@ -10,8 +10,8 @@
  *
  * The threshold comes from sentences of Wikipedia, SciFact and SQuAD that share an entity. Above it
  * are restatements and boilerplate ("It was listed on the National Register of Historic Places in
- * 1985"), below it different facts in similar words: "If P is not equal to NP, then P is not equal to
- * PSPACE either" and a sentence that it does not repeat share 0.50. The same fact with two words
+ * 1985"), below it different facts in similar words: "If P is not equal to NP, then P is not equal
+ * to PSPACE either" and a sentence that it does not repeat share 0.50. The same fact with two words
  * changed or added shares 0.75 or more.
  */
 

@@ -25,9 +25,9 @@ export interface MaskedSentence {
   /** The sentence with `<extra_id_0>` in place of the entity. */
   readonly question: string;
   /**
-   * The masked text, which is the target as it stands. The release's target is
-   * `<extra_id_0> ENTITY <extra_id_1>`: with it, a model unlearns to answer questions, and the first
-   * position, whose attention is distilled, generates a sentinel.
+   * The masked text, which is the target as it stands. The release's target is `<extra_id_0> ENTITY
+   * <extra_id_1>`: with it, a model unlearns to answer questions, and the first position, whose
+   * attention is distilled, generates a sentinel.
    */
   readonly entity: string;
   readonly kind: string;
@@ -53,12 +53,12 @@ export interface MaskingCounts {
 }
 
 /**
- * Masks sentences, passage by passage. The sentences of a passage come in the order in which they are
- * drawn: with a smaller `perPassage`, the first of them are the same.
+ * Masks sentences, passage by passage. The sentences of a passage come in the order in which they
+ * are drawn: with a smaller `perPassage`, the first of them are the same.
  *
  * @returns counts, after the last passage
- * @throws {InputError} if no passage has a usable span, or if a span of the tagger is not within its
- *   sentence
+ * @throws {InputError} if no passage has a usable span, or if a span of the tagger is not within
+ *   its sentence
  */
 export async function* maskedSentences(
   passages: Iterable<Passage> | AsyncIterable<Passage>,
@@ -91,7 +91,8 @@ export async function* maskedSentences(
       expected: "a sentence with a name or a date",
       got: `none in ${counts.passages} passages`,
       remedy:
-        "give a tagger for the language and field of the corpus, or adapt with questions or relevance labels",
+        "give a tagger for the language and field of the corpus, " +
+        "or adapt with questions or relevance labels",
     });
   }
   return counts;

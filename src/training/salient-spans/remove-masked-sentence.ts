@@ -2,8 +2,8 @@
  * Removes a masked sentence from the candidates of its own example: otherwise the answer is copied,
  * and retrieval learns to match strings.
  *
- * Source: REALM (Guu et al. 2020), section 3.4, "Prohibiting trivial retrievals". REALM excludes the
- * source passage; to remove only the sentence and its near copies is this project's choice.
+ * Source: REALM (Guu et al. 2020), section 3.4, "Prohibiting trivial retrievals". REALM excludes
+ * the source passage; to remove only the sentence and its near copies is this project's choice.
  */
 
 import type { Passage } from "../../text/passage.ts";

@@ -92,7 +92,7 @@ test("a checkpoint of another model is refused, with the parameter named", async
   const other = states().set("b.weight", parameterState([2], new Float32Array(2)));
   await refused(
     restoreCheckpoint(folder.path, found, other),
-    /value:b\.weight: expected 2 numbers, got 0/,
+    /value:b\.weight: expected 2 values, got 0/,
   );
 });
 
