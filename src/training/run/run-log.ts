@@ -96,8 +96,7 @@ export async function openRunLog(
       .filter((record) => "exactMatch" in record)
       .map(({ step, seconds: _, ...measures }) => ({ step, measures: measures as Measures }));
   let best: number | undefined = bestEvaluation(evaluations(), options.unsupervisedSteps)?.step;
-  const samplesFile = join(options.out, "checkpoint", "samples.json");
-  let samples: readonly Sample[] = checkpoint ? await readSamples(samplesFile) : [];
+  const samples = await openSamples(options, checkpoint !== undefined);
 
   const append = async (record: MetricsRecord): Promise<void> => {
     await metrics.append({ ...record, seconds: seconds() });
@@ -112,7 +111,7 @@ export async function openRunLog(
       records: metrics.records,
       baseline,
       best: best === undefined ? undefined : { step: best, path: options.out },
-      samples,
+      samples: samples.current(),
       notes: [],
     });
     return file;
@@ -125,16 +124,10 @@ export async function openRunLog(
         ...(staleness === undefined ? {} : { staleness }),
         ...(headWeights ? { headWeights } : {}),
       }),
-    async evaluation(step, result, questions, bestStep) {
+    async evaluation(step, { measures, replies }, questions, bestStep) {
       best = bestStep;
-      samples = samplesOf(
-        questions,
-        result.replies,
-        step > options.unsupervisedSteps ? "after" : "before",
-        samples,
-      );
-      await replaceFile(samplesFile, (handle) => handle.writeFile(JSON.stringify(samples)));
-      await append({ step, ...result.measures });
+      await samples.update(step, questions, replies);
+      await append({ step, ...measures });
       await report(`Evaluated after step ${step}.`);
     },
     evaluations,
@@ -143,6 +136,33 @@ export async function openRunLog(
     async [Symbol.asyncDispose]() {
       await metrics[Symbol.asyncDispose]();
       await board[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface Samples {
+  current(): readonly Sample[];
+  /** Takes the answers of an evaluation into the samples, and saves them. */
+  update(
+    step: number,
+    questions: readonly TrainingQuestion[],
+    replies: readonly SampleReply[],
+  ): Promise<void>;
+}
+
+/** The questions that the report shows with their answers, saved for a resumed run. */
+async function openSamples(
+  { out, unsupervisedSteps }: ResolvedOptions,
+  resumed: boolean,
+): Promise<Samples> {
+  const file = join(out, "checkpoint", "samples.json");
+  let samples = resumed ? await readSamples(file) : [];
+  return {
+    current: () => samples,
+    async update(step, questions, replies) {
+      const when = step > unsupervisedSteps ? "after" : "before";
+      samples = samplesOf(questions, replies, when, samples);
+      await replaceFile(file, (handle) => handle.writeFile(JSON.stringify(samples)));
     },
   };
 }

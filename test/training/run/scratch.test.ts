@@ -97,12 +97,11 @@ function killAtStep(
   step: number,
   { signal: _, resume: __, ...options }: TrainOptions,
 ): Promise<unknown> {
-  const dashed = (name: string): string =>
-    name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const given = Object.entries(options).flatMap(([name, value]) => [
-    `--${dashed(name)}`,
-    `${value}`,
-  ]);
+  const flagOf = (name: string): string =>
+    name === "candidatesPerQuestion"
+      ? "--close-passages"
+      : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const given = Object.entries(options).flatMap(([name, value]) => [flagOf(name), `${value}`]);
   const child = spawn(
     process.execPath,
     ["--import", "tsx", "src/cli/main.ts", "train", "--json", "--resume", ...given],

@@ -39,7 +39,7 @@ test("the best of all heads is trained, also where the run is resumed", async ()
 });
 
 test("head selection needs one fixed head and a model with weights", async () => {
-  await refused(finish(train({ ...options, tau: 0.1 })), /expected one head.*got tau 0.1/);
+  await refused(finish(train({ ...options, tau: 0.1 })), /expected one fixed head.*got tau 0.1/);
   const model = join(folder.path, "new");
   mkdirSync(model);
   await writeTinyModel(model, { weights: false });
