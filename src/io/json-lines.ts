@@ -1,7 +1,7 @@
 /** JSON Lines, plain or gzip: one JSON value a line, UTF-8. Format: https://jsonlines.org */
 
 import { InputError } from "./errors.ts";
-import { readTextLines } from "./text-file.ts";
+import { decodeUtf8, readTextLines } from "./text-file.ts";
 
 const EXCERPT_LENGTH = 40; // characters of a bad line in an error
 
@@ -15,6 +15,8 @@ export interface JsonRecord {
 export interface JsonLine extends JsonRecord {
   /** Counted from 1, blank lines included. */
   readonly line: number;
+  /** Bytes before the line; of a gzip file, in the decompressed text. */
+  readonly offset: number;
 }
 
 /**
@@ -28,8 +30,13 @@ export async function* readJsonLines(
   file: string,
   signal?: AbortSignal,
 ): AsyncGenerator<JsonLine, void> {
-  for await (const { line, where, text } of readTextLines(file, "a JSON Lines file", signal))
-    if (text.trim() !== "") yield { line, where, value: parseLine(text, where) };
+  for await (const { text, ...place } of readTextLines(file, "a JSON Lines file", signal))
+    if (text.trim() !== "") yield { ...place, value: parseLine(text, place.where) };
+}
+
+/** Parses one line of a JSON Lines file. @throws {InputError} if it is not UTF-8 or not JSON. */
+export function parseJsonLine(bytes: Buffer, where: string): unknown {
+  return parseLine(decodeUtf8(bytes, where), where);
 }
 
 function parseLine(text: string, where: string): unknown {

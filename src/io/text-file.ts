@@ -15,6 +15,8 @@ export interface TextLine {
   /** Counted from 1. */
   readonly line: number;
   readonly text: string;
+  /** Bytes before the line; of a gzip file, in the decompressed text. */
+  readonly offset: number;
   /** `FILE:LINE`, for error messages. */
   readonly where: string;
 }
@@ -33,13 +35,15 @@ export async function* readTextLines(
   signal?: AbortSignal,
 ): AsyncGenerator<TextLine, void> {
   let line = 0;
+  let offset = 0;
   let handle: FileHandle | undefined;
   try {
     handle = await open(file);
     for await (const bytes of splitLines(await decompressed(handle, signal), file)) {
       line++;
       const where = `${file}:${line}`;
-      yield { line, where, text: decodeUtf8(bytes, where) };
+      yield { line, offset, where, text: decodeUtf8(bytes, where) };
+      offset += bytes.length + 1; // the line break
     }
   } catch (error) {
     throw readErrorFrom(error, file, expected, `${file}:${line + 1}`);

@@ -41,14 +41,35 @@ export async function* readPassages(
   file: string,
   signal?: AbortSignal,
 ): AsyncGenerator<Passage, void> {
-  for await (const { record, where, id } of readRecords(file, "passage", signal)) {
-    yield {
-      id,
-      title: optional(record, "title", where) ?? "",
-      text: required(record, ["text"], where),
-    };
-  }
+  for await (const { passage } of readPassageLines(file, signal)) yield passage;
 }
+
+/** A passage and the byte offset of its line (of a gzip file, in the decompressed text). */
+export interface PassageLine {
+  readonly passage: Passage;
+  readonly offset: number;
+}
+
+/** Reads passages as {@link readPassages} does, each with its offset. */
+export async function* readPassageLines(
+  file: string,
+  signal?: AbortSignal,
+): AsyncGenerator<PassageLine, void> {
+  for await (const { record, where, id, offset } of readRecords(file, "passage", signal))
+    yield { passage: passageOf(record, id, where), offset };
+}
+
+/** The passage of one JSON value. @throws {InputError} if a field is missing or not text. */
+export function parsePassage(value: unknown, where: string): Passage {
+  const record = asObject(value, where);
+  return passageOf(record, idOf(record, "passage", where), where);
+}
+
+const passageOf = (record: JsonObject, id: string, where: string): Passage => ({
+  id,
+  title: optional(record, "title", where) ?? "",
+  text: required(record, ["text"], where),
+});
 
 /**
  * Reads the questions of a JSON Lines file, plain or gzip.
@@ -91,6 +112,8 @@ interface IdentifiedRecord {
   /** `FILE:LINE`. */
   readonly where: string;
   readonly id: string;
+  /** Bytes before the line. */
+  readonly offset: number;
 }
 
 /** Reads JSON objects with unique ids. `noun` names them in errors. */
@@ -101,22 +124,25 @@ async function* readRecords(
 ): AsyncGenerator<IdentifiedRecord, void> {
   const table = createIdTable();
   let empty = true;
-  for await (const { line, where, value } of readJsonLines(file, signal)) {
+  for await (const { line, offset, where, value } of readJsonLines(file, signal)) {
     const record = asObject(value, where);
-    const id = identifier(record._id) ?? identifier(record.id);
-    if (id === undefined) {
-      const expected = '"_id" or "id" with text or a number';
-      throw problem(where, expected, shortJson(record._id ?? record.id), `name the ${noun}`);
-    }
+    const id = idOf(record, noun, where);
     const firstLine = table.firstLine(id, line);
     if (firstLine !== line) {
       const got = `"${id}" of line ${firstLine} again`;
       throw problem(where, "a new id", got, `give every ${noun} an id of its own`);
     }
     empty = false;
-    yield { record, where, id };
+    yield { record, where, id, offset };
   }
   if (empty) throw problem(file, `at least one ${noun}`, "none", `write one ${noun} a line`);
+}
+
+function idOf(record: JsonObject, noun: string, where: string): string {
+  const id = identifier(record._id) ?? identifier(record.id);
+  if (id !== undefined) return id;
+  const expected = '"_id" or "id" with text or a number';
+  throw problem(where, expected, shortJson(record._id ?? record.id), `name the ${noun}`);
 }
 
 function asObject(value: unknown, where: string): JsonObject {

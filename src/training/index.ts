@@ -1,4 +1,4 @@
-/** What users import from `reatt/training`. */
+/** The package entry `reatt/training`: training, adaptation and their types. */
 
 export { type AdaptationEvent, type AdaptationResult, adapt } from "./adapt.ts";
 export type { AdaptationPlan } from "./adaptation/plan.ts";

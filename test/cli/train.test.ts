@@ -19,7 +19,7 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
   "more close passages than the corpus has": [
     ["--close-passages", "11"],
     1,
-    /close passages: expected a corpus of at least 11 passages, got 10;/,
+    /candidates: expected a corpus of at least 11 passages, got 10;/,
   ],
   "no passage beside the null passage": [
     ["--objective", "marginal", "--close-passages", "1"],

@@ -124,3 +124,12 @@ export async function writeSmallRun(folder: string): Promise<TrainOptions> {
     dev: writeLines(join(folder, "dev.jsonl"), questions.slice(0, 2)),
   };
 }
+
+/** Options as arguments of the command line. */
+export const argumentsOf = (options: object): string[] =>
+  Object.entries(options).flatMap(([name, value]) => [flagOf(name), `${value}`]);
+
+const flagOf = (name: string): string =>
+  name === "candidatesPerQuestion"
+    ? "--close-passages"
+    : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

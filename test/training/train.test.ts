@@ -14,7 +14,7 @@ import { readMetrics } from "../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../src/training/run/events.ts";
 import { train } from "../../src/training/train.ts";
 import { refused } from "../checkpoints/support.ts";
-import { temporaryFolder, writeSmallRun } from "../support/training.ts";
+import { argumentsOf, temporaryFolder, writeSmallRun } from "../support/training.ts";
 
 /** Some seconds each; `KILLS=50 npx tsx test/training/train.test.ts` for a long look. */
 const KILLS = Number(process.env.KILLS ?? 2);
@@ -106,15 +106,12 @@ test(`a run that is killed ${KILLS} times at random moments ends as if it had no
 });
 
 function startProcess({ signal: _, resume, ...rest }: TrainOptions) {
-  const dashed = (name: string): string =>
-    name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const given = Object.entries(rest).flatMap(([name, value]) => [`--${dashed(name)}`, `${value}`]);
   const args = [
     "--import",
     "tsx",
     "src/cli/main.ts",
     "train",
-    ...given,
+    ...argumentsOf(rest),
     ...(resume ? ["--resume"] : []),
   ];
   return spawn(process.execPath, args, { stdio: "ignore" });

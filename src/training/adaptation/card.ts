@@ -3,7 +3,7 @@
 import { basename, join, resolve } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { replaceFile } from "../../io/replace-file.ts";
-import type { CorpusSurvey } from "../data/corpus.ts";
+import type { Corpus } from "../data/corpus.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
 import type { AdaptationPlan } from "./plan.ts";
@@ -11,7 +11,7 @@ import type { AdaptationPlan } from "./plan.ts";
 export interface CardContent {
   readonly plan: AdaptationPlan;
   readonly training: TrainingResult;
-  readonly corpus: CorpusSurvey;
+  readonly corpus: Pick<Corpus, "digest">;
   /** SHA-256 of all that was trained on. */
   readonly data: string;
 }

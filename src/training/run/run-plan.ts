@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { ModelConfig } from "../../model/config.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import type { Checkpoint } from "./checkpoint.ts";
+import type { RunPlan } from "./checkpoint.ts";
 
 const TRAINED = { all: "all", projection: "query side", layers: "query encoder" } as const;
 
@@ -17,7 +17,7 @@ export function planOf(
   parameters: ReadonlyMap<string, ParameterState>,
   data: string,
   corpus: string,
-): Checkpoint["plan"] {
+): RunPlan {
   const {
     unsupervisedSteps,
     qaSteps,

@@ -1,6 +1,6 @@
 /**
- * Dates and times of day by rule: what a calendar or a clock can say, without what leads up to it ("in", "early").
- * Durations, ages and relative dates ("two years later") are none: nobody could look them up.
+ * Finds dates and times of day by rule, without the words before them ("in", "early"). Durations,
+ * ages and relative dates ("two years later") are not dates: they cannot be looked up.
  */
 
 import type { Span } from "./spans.ts";
@@ -34,7 +34,7 @@ const YEARS = pattern(
   String.raw`(?<!\p{N}[-–.])(?<!\p{L}[-–])\b${YEAR}(?:${DASH}(?:[12]\d{3}|\d{2})\b)?`,
 );
 
-/** Digits that a word for a year stands before: "the year 65". */
+/** Digits after the word "year": "the year 65". */
 const NAMED_YEAR = /(?<=\byear )\d{2,4}\b/gu;
 
 const TIMES = pattern(
@@ -42,7 +42,7 @@ const TIMES = pattern(
   String.raw`${HOUR}:[0-5]\d(?::[0-5]\d)? (?:UTC|GMT|hours|[ECMP][SD]?T)\b`,
 );
 
-/** What a number that only looks like a year counts, or is the number of. */
+/** Words after a count and before an ordinal number: such numbers only look like years. */
 const COUNTED =
   /^[- ]?(?:%|°|per cent|percent|(?:square |cubic |nautical )?(?:k?m|cm|mm|ft|kg|km2|m2|mi|hp|kW|MW|MHz|Hz)\b|(?:kilo)?(?:met(?:er|re)s?|grams?)|miles?|feet|foot|yards?|acres?|hectares?|inch(?:es)?|tons?|tonnes?|pounds?|dollars?|euros?|people|persons?|inhabitants|residents|men|women|children|soldiers|troops|students|pupils|employees|workers|members|votes?|seats?|copies|pages?|words|species|units?|vehicles|cars|houses|homes|households|families|spectators|passengers|patients|subjects|participants|cases|deaths|times|points|runs|games|goals|days|hours|years|minutes|seconds)\b/u;
 const NUMBERED =

@@ -1,4 +1,7 @@
-/** What kind of thing a name names: by its head, by lists of countries and languages, else by compromise's tags. */
+/**
+ * The kind of a named entity: by the head of its name, by lists of countries and languages, or by
+ * compromise's tags.
+ */
 
 import { HEADS, PEOPLES } from "./name-words.ts";
 import type { EntityKind } from "./spans.ts";
@@ -7,7 +10,7 @@ import type { Word } from "./words.ts";
 const REGIONS = namesOfCodes("region");
 const LANGUAGES = namesOfCodes("language");
 
-/** The kind of the name that `words` are. `before` is the word that stands before it, in lower case. */
+/** The kind of the name `words`. @param before the word before the name, in lower case */
 export function kindOf(words: readonly Word[], before: string | undefined): EntityKind {
   const text = textOf(words);
   if (isRegion(words)) return "place";
@@ -37,7 +40,7 @@ export function isRegion(words: readonly Word[]): boolean {
   return REGIONS.has(textOf(words));
 }
 
-/** Whether the word is that of a nationality, a religion, a party or a people. */
+/** Whether the word names a nationality, a religion, a party or a people. */
 export function isPeople(word: Word): boolean {
   return word.demonym || PEOPLES.has(word.lower);
 }

@@ -1,4 +1,4 @@
-/** Words that tell what kind of thing a name names, and words that are written large without being a name. */
+/** Word lists: heads that determine the kind of a name, and capitalised words that are no names. */
 
 import type { EntityKind } from "./spans.ts";
 
@@ -46,20 +46,20 @@ const HEADS_BY_KIND: Partial<Record<EntityKind, readonly string[]>> = {
   product: ["airliner class engine linux windows"],
 };
 
-/** The kind of a name by its head: its last word, or the word before "of". */
+/** Head -> kind of the name. The head is the last word, or the word before "of". */
 export const HEADS: ReadonlyMap<string, EntityKind> = new Map(
   Object.entries(HEADS_BY_KIND).flatMap(([kind, lines]) =>
     [...words(...lines)].map((head): [string, EntityKind] => [head, kind as EntityKind]),
   ),
 );
 
-/** Further words after which a name goes on with "of" or "for". */
+/** Other words after which a name continues with "of" or "for". */
 export const BEFORE_OF: ReadonlySet<string> = words(
   "book chamber commonwealth confederation day declaration faculty legion order peace people queen register secretary",
   "sisters sons",
 );
 
-/** Roles and ranks: no part of a name, they stand beside it. */
+/** Roles and ranks, which are not part of a name. */
 export const ROLES: ReadonlySet<string> = words(
   "actor actress admiral ambassador apprentice archbishop archdeacon archduke assistant associate attorney bachelor",
   "bassist bishop brigadier captain cardinal chair chairman chairperson chancellor chief cinematographer coach col colonel",
@@ -72,7 +72,7 @@ export const ROLES: ReadonlySet<string> = words(
   "treasurer trustee undersecretary vicar vice vice-chairman vice-chancellor vice-president viscount writer",
 );
 
-/** Written large by habit, and worth no question when they stand alone. */
+/** Words that are often capitalised, and are not masked when they stand alone. */
 export const NO_NAMES: ReadonlySet<string> = words(
   "ad am b.a b.s ba bc bce bsc cd cds ce ceo cfo cto dj dna dvd dvds ep eps eur fm god gpa hp i id ip it lord lp lps m.a",
   "m.s ma mba md mep mp mps mrna mrnas msc no nos ok pc ph ph.d phd pm pr rna rnas tv usd vs jr sr",
@@ -87,7 +87,9 @@ export const NO_NAMES: ReadonlySet<string> = words(
   "village web women",
 );
 
-/** Religions, parties and peoples that compromise's lexicon lacks or does not tell from other proper nouns. */
+/**
+ * Religions, parties and peoples that are missing in compromise's lexicon, or have no tag there.
+ */
 export const PEOPLES: ReadonlySet<string> = words(
   "african african-american anglican anglo-saxon arab asian aztec baptist berber buddhist byzantine calvinist catholic",
   "catholics celtic christian christians communist confederate confucian conservative corsican czechoslovak democrat",
@@ -99,7 +101,7 @@ export const PEOPLES: ReadonlySet<string> = words(
   "taoist trojan unionist viking vikings whig whigs yugoslav zionist zulu",
 );
 
-/** Places whose name has "and" in it; of a longer name, the words around it. */
+/** Places with "and" in their name; of a longer name, the words next to "and". */
 export const PLACES_WITH_AND: ReadonlySet<string> = new Set([
   "Antigua and Barbuda",
   "Bosnia and Herzegovina",

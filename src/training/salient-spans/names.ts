@@ -1,6 +1,7 @@
 /**
- * Names by rule: runs of words written large, with the small words that belong inside names ("University of Oxford",
- * "Ludwig van Beethoven"), cut where two names meet, without the roles that stand beside them.
+ * Finds names by rule: runs of capitalised words, with the lower-case words inside names
+ * ("University of Oxford", "Ludwig van Beethoven"). Adjacent names are separated, and roles are
+ * removed.
  */
 
 import { isPeople, isRegion, kindOf } from "./name-kinds.ts";
@@ -42,7 +43,7 @@ function isLarge(word: Word | undefined): boolean {
   return word !== undefined && LARGE.test(word.text);
 }
 
-/** Runs as long as they go; each begins and ends with a large word or a number. */
+/** The longest runs. Each begins and ends with a capitalised word or a number. */
 function runsOf(words: readonly Word[]): Run[] {
   const runs: Run[] = [];
   for (let first = 0; first < words.length; first++) {
@@ -114,7 +115,9 @@ function smallWordsJoin(
   );
 }
 
-/** "Battle of Hastings", "Gregory of Tours", "Catherine I of Russia", but not "Governor of Ohio". */
+/**
+ * "Battle of Hastings", "Gregory of Tours", "Catherine I of Russia", but not "Governor of Ohio".
+ */
 function ofJoins(run: readonly Word[], joint: "of" | "for", withArticle: boolean): boolean {
   const head = run.at(-1) as Word;
   if (ROLES.has(head.lower)) return false;
@@ -141,7 +144,7 @@ function isGivenName(word: Word): boolean {
   return ["FirstName", "MaleName", "FemaleName"].some((tag) => word.tags.has(tag));
 }
 
-/** The run without a first word that is large only because a sentence begins with it. */
+/** Removes a first word that is capitalised only because it begins a sentence. */
 function withoutOpener(run: Run, words: readonly Word[]): Run {
   const first = run.words[0] as Word;
   const index = words.indexOf(first);
@@ -149,7 +152,10 @@ function withoutOpener(run: Run, words: readonly Word[]): Run {
   return { words: run.words.slice(1), before: first };
 }
 
-/** Cuts at roles ("Indiana Governor Roger Branigin") and between a nationality or country and a person. */
+/**
+ * Separates names at roles ("Indiana Governor Roger Branigin"), and a nationality or country from
+ * the person after it.
+ */
 function cut({ words, before }: Run): Run[] {
   const hasHead = words.length > 1 && HEADS.has(words.at(-1)?.lower ?? "");
   const pieces: Run[] = [];
@@ -166,13 +172,13 @@ function cut({ words, before }: Run): Run[] {
   return [...pieces, piece].map(trimmed).filter((trim) => trim.words.length > 0);
 }
 
-/** A nationality or a country before the name of a person is a name of its own. */
+/** Whether the words are a nationality or a country, which is a separate name before a person. */
 function isAdjunct(words: readonly Word[]): boolean {
   if (words.length === 0) return false;
   return words.every(isPeople) || (isRegion(words) && !isGivenName(words[0] as Word));
 }
 
-/** The run without articles and particles at its ends. */
+/** Removes articles and particles at both ends. */
 function trimmed({ words, before }: Run): Run {
   const isSmall = ({ text }: Word) => PARTICLE.test(text) || ENGLISH_PARTICLE.test(text);
   const first = words.findIndex((word) => !isSmall(word) && !/^(?:The|A|An)$/.test(word.text));

@@ -1,6 +1,6 @@
 /**
- * Whether the first word of a sentence is part of a name: it is large in any case, so its form says nothing. What
- * decides is compromise's tags, whether its lexicon has the word at all, and what comes next.
+ * Decides whether the first word of a sentence is part of a name. It is always capitalised, so the
+ * decision uses compromise's tags, its lexicon and the next word.
  */
 
 import { isPeople } from "./name-kinds.ts";
@@ -16,18 +16,22 @@ const ABSTRACT = /(?:[st]ion|ment|ness|ity|ism|[ae]nce|ship|hood|logy|graphy|ure
 const HEADING =
   /ABSTRACT|AIM|BACKGROUND|CONCLUSION|CONTEXT|DATA|DESIGN|EVIDENCE|EXPOSURE|FINDINGS|FUNDING|HYPOTHESIS|INTERPRETATION|INTERVENTION|INTRODUCTION|LIMITATION|MEASURE|METHOD|OBJECTIVE|OUTCOME|PARTICIPANTS|PATIENTS|POPULATION|PURPOSE|RATIONALE|REGISTRATION|RESULT|SETTING|SIGNIFICANCE|SUBJECTS|SYNTHESIS/;
 
-/** The length of the heading that opens a section of an abstract: "METHODS AND RESULTS We …"; 0 without one. */
+/** Length of the heading of a section of an abstract: "METHODS AND RESULTS We …"; 0 without one. */
 export function headingLength(sentence: string): number {
   const heading = /^[A-Z][A-Z ,&/]+[A-Z](?=:? [A-Z][a-z]|:? [AI] )/.exec(sentence)?.[0] ?? "";
   return HEADING.test(heading) ? heading.length : 0;
 }
 
-/** Whether a sentence, or speech or a title inside it, begins with `word`. */
+/** Whether `word` begins a sentence, or direct speech or a title inside one. */
 export function isOpener(word: Word, index: number): boolean {
   return index === 0 || /[.:!?]["'“‘]?\s*["'“‘]?$/u.test(word.gapBefore);
 }
 
-/** Whether the name goes from the opening word on. `run` is that word and the large words behind it. */
+/**
+ * Whether the opening word belongs to the name.
+ *
+ * @param run that word and the capitalised words after it
+ */
 export function opensWithName(run: readonly Word[], next: Word | undefined): boolean {
   const first = run[0] as Word;
   const is = (...tags: readonly string[]) => tags.some((tag) => first.tags.has(tag));
@@ -46,7 +50,7 @@ function isPartOfName(first: Word, last: Word, is: (...tags: string[]) => boolea
   return is("Noun", "Adjective") && !is("Plural", "Comparative", "Superlative");
 }
 
-/** A noun in the singular without an article, before a verb, is a name: "Dean was elected". */
+/** A singular noun without an article before a verb is a name: "Dean was elected". */
 function isNameAlone(
   first: Word,
   next: Word | undefined,

@@ -1,36 +1,38 @@
 /**
- * Sentences of a text by rule, with exact offsets.
+ * Splits a text into sentences by rule, with exact offsets.
  *
- * A boundary is a terminator, its closing quotes and brackets, and white space, unless what stands before the
- * terminator is an abbreviation or what follows cannot open a sentence. The two open questions, "does this
- * abbreviation also end the sentence?" and "does this line break end it?", are settled by what comes next, as in
- * Kiss and Strunk, "Unsupervised Multilingual Sentence Boundary Detection" (2006), section 4.2.
+ * A boundary is a terminator with its closing quotes and brackets, then white space. It is none if
+ * the word before it is an abbreviation, or if the text after it cannot begin a sentence. The text
+ * after it also decides whether an abbreviation or a line break ends the sentence.
+ *
+ * Source: Kiss and Strunk 2006, "Unsupervised Multilingual Sentence Boundary Detection", section
+ * 4.2.
  */
 
-/** A piece of a text: `text.slice(start, end)`, in UTF-16 code units. */
+/** A part of a text: `text.slice(start, end)`, in UTF-16 code units. */
 export interface Extent {
   readonly start: number;
   readonly end: number;
 }
 
-/** Written before a name, so never at the end of a sentence. */
+/** Abbreviations before a name: they never end a sentence. */
 const BEFORE_NAMES = words(
   "mr mrs ms mx messrs mme mlle dr prof rev fr hon gen maj col lt capt cpt cdr cmdr adm sgt cpl pvt sen rep gov pres",
   "supt insp st ste mt ft e.g i.e viz vs v cf",
 );
 
-/** Written before a number; some of them are ordinary words too. */
+/** Abbreviations before a number; some are also ordinary words. */
 const BEFORE_NUMBERS = words(
   "no nos vol vols fig figs eq eqs ref refs sec art pp p ch ca c b d fl r",
 );
 
-/** May end a sentence: they do when a word that often opens one follows. */
+/** Abbreviations that end a sentence if a frequent first word follows. */
 const MAYBE_LAST = words(
   "jr sr inc ltd co corp bros etc al ed eds est dept univ assn ave blvd rd hwy approx a.m p.m u.s u.k u.n u.s.a d.c",
   "ph.d m.d b.a m.a b.c a.d b.c.e c.e jan feb mar apr jun jul aug sep sept oct nov dec",
 );
 
-/** Words that open sentences and, written large, hardly anything else. */
+/** Frequent first words of sentences, which are rarely capitalised elsewhere. */
 const OPENERS = words(
   "the a an this that these those there here it its he she they we you i his her their our my your who what which",
   "when where why how if as at in on by for from with after before since during until while although though",
@@ -41,7 +43,7 @@ const OPENERS = words(
 const TERMINATOR =
   /(?<![.!?…؟।])(?:\.(?: \.){2,3}|[.!?…؟।]+)["'”’»)\]]*(?=\s|$)|[。！？｡]+[”’」』）]*|\n/gu;
 
-/** Sentences in order, without the white space around them; together they hold all other characters of `text`. */
+/** The sentences in order, without the white space around them. They cover all other characters. */
 export function sentences(text: string): Extent[] {
   const found: Extent[] = [];
   let start = 0;
@@ -64,7 +66,7 @@ export function sentences(text: string): Extent[] {
   return found;
 }
 
-/** A line break inside a wrapped sentence is followed by a small letter; a blank line always ends the sentence. */
+/** A line break ends a sentence unless a lower-case letter follows. A blank line always ends it. */
 function lineBreakEnds(text: string, at: number): boolean {
   return !/^\n[^\S\n]*[\p{Ll},;]/u.test(text.slice(at, at + 40));
 }
@@ -84,12 +86,12 @@ function terminatorEnds(text: string, start: number, at: number, end: number): b
   return !maybe || opensSentence(after);
 }
 
-/** "1." or "b." at the very beginning numbers the sentence that follows. */
+/** "1." or "b." at the beginning numbers the sentence after it. */
 function isListNumber(sentence: string): boolean {
   return /^\s*(?:\d{1,2}|[a-z]|[ivx]+)$/u.test(sentence);
 }
 
-/** "(dir. John Doe. Second cut)": an open bracket of this sentence that is closed further on, on the same line. */
+/** "(dir. John Doe. Second cut)": whether an open bracket is closed later on the same line. */
 function insideBrackets(text: string, start: number, at: number, end: number): boolean {
   const before = text.slice(Math.max(start, at - 300), at);
   if (before.lastIndexOf("(") <= before.lastIndexOf(")")) return false;

@@ -1,8 +1,8 @@
-/** What a tagger finds, and what a tagger is. */
+/** Salient spans and taggers. */
 
 import type { Extent } from "./sentences.ts";
 
-/** The kinds of the default tagger: the entity types of OntoNotes 5 that are names or dates, under plain names. */
+/** The kinds of the default tagger: the types of names and dates of OntoNotes 5, in plain words. */
 export const ENTITY_KINDS = [
   "date",
   "event",
@@ -23,7 +23,7 @@ export type EntityKind = (typeof ENTITY_KINDS)[number];
 
 /** A salient span of a sentence, in UTF-16 code units of that sentence. */
 export interface Span extends Extent {
-  /** An `EntityKind` when the default tagger found it; other taggers have their own names. */
+  /** An `EntityKind` of the default tagger, or any text of another tagger. */
   readonly kind: string;
 }
 

@@ -1,4 +1,4 @@
-/** Words of any text as keys for comparison: without case, punctuation and width. */
+/** Words of a text as keys for comparison, without case, punctuation and character width. */
 
 import type { Extent } from "./sentences.ts";
 

@@ -1,23 +1,23 @@
-/** Words of a sentence with offsets, and what compromise says about each. */
+/** Words of a sentence with offsets and the tags of compromise. */
 
 import type { Extent } from "./sentences.ts";
 
 export interface Word extends Extent {
   readonly text: string;
-  /** `text` in lower case, without a final full stop: what the word lists have. */
+  /** `text` in lower case without a final full stop, as in the word lists. */
   readonly lower: string;
-  /** What stands between this word and the one before, and the one behind. */
+  /** The text between this word and the previous or next one. */
   readonly gapBefore: string;
   readonly gapAfter: string;
-  /** Compromise's tags, such as "Person" or "Verb"; empty where it has no word at this place. */
+  /** Compromise's tags, such as "Person" or "Verb"; empty if it has no word here. */
   readonly tags: ReadonlySet<string>;
-  /** Whether the tags come from its lexicon or its grammar, and were not guessed from the word's form. */
+  /** Whether the tags come from its lexicon or grammar, not from a guess by the word's form. */
   readonly known: boolean;
-  /** Whether its lexicon has the word, or each part of a hyphenated word, as that of a people: "Polish-Canadian". */
+  /** Whether its lexicon has each part of the word as a nationality: "Polish-Canadian". */
   readonly demonym: boolean;
 }
 
-/** The part of a compromise term that is used here; its types lack `confidence` and `offset`. */
+/** The fields of a compromise term used here. Its types lack `confidence` and `offset`. */
 export interface Term {
   readonly tags?: ReadonlySet<string>;
   readonly confidence?: number;
@@ -28,14 +28,17 @@ const WORD =
   /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:(?:&amp;|['’.&‑–-])[\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*/gu;
 const POSSESSIVE = /['’]s$/u;
 const PREFIX = /^(?:non|pre|post|anti|pro|ex|mid|pan|trans|inter|un)[-–‑](?=\p{Lu})/u;
-/** The small second half of "Arabic-speaking"; a particle such as the "-et-" of "Saone-et-Loire" is no such half. */
+/** The lower-case second part of "Arabic-speaking", but not the particle in "Saone-et-Loire". */
 const SUFFIX =
   /[-–‑](?:\p{Ll}{2,}(?:ed|ing)|born|style|class|era|like|led|wide|run|only|type|language|friendly|free)$/u;
 /** Words that keep their full stop. */
 const ABBREVIATION =
   /^(?:\p{Lu}|(?:\p{L}\.)+\p{L}|Ste?|Mt|Ft|Jr|Sr|Inc|Ltd|Co|Corp|Bros|No|Dr|Mrs?|Ms|Rev|Gen|Col|Capt|Lt|Sgt|Maj|Prof|Hon|Gov|Sen|Rep|Fr|Ave|Rd|Blvd)$/u;
 
-/** The words of `sentence`, without possessive 's, prefixes such as "non-" and suffixes such as "-based". */
+/**
+ * The words of `sentence` without possessive 's, prefixes such as "non-", suffixes such as
+ * "-based".
+ */
 export function wordsOf(
   sentence: string,
   terms: Iterable<Term>,

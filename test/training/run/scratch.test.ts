@@ -11,7 +11,12 @@ import { readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
 import { train } from "../../../src/training/train.ts";
 import { finish } from "../../support/adaptation.ts";
-import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
+import {
+  argumentsOf,
+  temporaryFolder,
+  writeSmallRun,
+  writeTinyModel,
+} from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -97,15 +102,9 @@ function killAtStep(
   step: number,
   { signal: _, resume: __, ...options }: TrainOptions,
 ): Promise<unknown> {
-  const dashed = (name: string): string =>
-    name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const given = Object.entries(options).flatMap(([name, value]) => [
-    `--${dashed(name)}`,
-    `${value}`,
-  ]);
   const child = spawn(
     process.execPath,
-    ["--import", "tsx", "src/cli/main.ts", "train", "--json", "--resume", ...given],
+    ["--import", "tsx", "src/cli/main.ts", "train", "--json", "--resume", ...argumentsOf(options)],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   createInterface(child.stdout).on("line", (line) => {
