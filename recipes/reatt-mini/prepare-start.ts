@@ -51,7 +51,7 @@ const VECTOR_LENGTH = 16;
 const MATCH_LENGTH = 0.346;
 const PREVIOUS = 3;
 const NEIGHBOURS = 1.2;
-/** Relative-position buckets of the ten nearest tokens on either side, the token itself included. */
+/** Relative-position buckets of the token itself and of the nearest tokens on either side. */
 const NEAR_BUCKETS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25];
 const ENCODER_OUTPUT = 0.25;
 const DECODER_OUTPUT = 0.4;
