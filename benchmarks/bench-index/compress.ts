@@ -1,4 +1,4 @@
-/** Compresses the first passages of an index of float32 keys, in a process of its own. */
+/** Compresses the first passages of a float32 index in its own process. */
 
 import { type Bits, float32Decoder } from "../../src/retrieval/codec/codec.ts";
 import { readManifest } from "../../src/retrieval/index/format/manifest.ts";
@@ -6,8 +6,8 @@ import { openStore } from "../../src/retrieval/index/format/store.ts";
 import { buildIndex } from "../../src/retrieval/index/write/build.ts";
 import { openSegments } from "../../src/retrieval/index/write/copy.ts";
 import type { Passage } from "../../src/text/passage.ts";
-import { ownTask, peakMegabytes, runApart } from "./subprocess.ts";
 import { type BuildCost, keep } from "./cached-build.ts";
+import { ownTask, peakMegabytes, runApart } from "./subprocess.ts";
 
 interface CompressTask {
   /** The index of float32 keys. */
