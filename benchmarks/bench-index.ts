@@ -5,7 +5,7 @@
  *     npm run bench:index -- [--directory DIR] [--passages N] [--searches N] [--changes N]
  *         [--model DIR] [--data DIR]
  *
- * `--directory` keeps the indexes with the cost of their build: the next run builds what is missing.
+ * `--directory` keeps the indexes with the cost of their build: a later run builds only the rest.
  */
 
 import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * Measures training steps of the shipped model, and how close they come to the speed of their matrix
- * products.
+ * Measures training steps of the shipped model, and how close they come to the speed of their
+ * matrix products.
  *
  *     npm run bench:train -- [--questions N] [--passages N] [--tokens N] [--steps N]
  *         [--objective NAME] [--dropout X] [--json]

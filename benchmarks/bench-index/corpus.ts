@@ -10,8 +10,8 @@ import { peakMegabytes } from "./subprocess.ts";
 const WORDS = 100;
 
 /**
- * The first `limit` passages of the articles in `file`, cut as DPR cuts English Wikipedia (Karpukhin
- * et al. 2020, section 4.1).
+ * The first `limit` passages of the articles in `file`, cut as DPR cuts English Wikipedia
+ * (Karpukhin et al. 2020, section 4.1).
  */
 export async function* wikiPassages(file: string, limit: number): AsyncGenerator<Passage, void> {
   let count = 0;

@@ -1,7 +1,7 @@
 /**
- * How close a graph comes to the speed of its matrix products. The FLOPs of a graph are `2 m k n` for
- * every product [m, k] x [k, n] at its actual sizes, and 0 for everything else. The same products run
- * alone on onnxruntime beside it: the difference is the cost of the other operations.
+ * How close a graph comes to the speed of its matrix products. The FLOPs of a graph are `2 m k n`
+ * for every product [m, k] x [k, n] at its actual sizes, and 0 for everything else. The same
+ * products run alone on onnxruntime: the difference is the cost of the other operations.
  */
 
 import { traceUpper } from "../../src/decoder/fusion.ts";
