@@ -16,7 +16,10 @@ test("stop with one line if data is missing", async () => {
     const { status, stdout, stderr } = run(script, join(folder.path, "out"), folder.path);
     assert.is(status, 1);
     assert.is(stdout, "");
-    assert.match(stderr, /^\S+\/wiki\/articles\.jsonl\.gz is missing: recipes\/reatt-mini\/README\.md .*\n$/);
+    assert.match(
+      stderr,
+      /^\S+\/wiki\/articles\.jsonl\.gz is missing: recipes\/reatt-mini\/README\.md .*\n$/,
+    );
   }
 });
 
