@@ -1,10 +1,11 @@
 /**
- * Measures the token index on English Wikipedia against exact search: size, build, opening, search, quality, growth,
- * changes. Prints a JSON object for each figure as it is measured, and tables at the end.
+ * Measures the token index on English Wikipedia: size, build, opening, search, quality, growth,
+ * updates. Prints a JSON object for each figure as it is measured, and tables at the end.
  *
- *     npm run bench:index -- [--directory DIR] [--passages N] [--searches N] [--changes N] [--model DIR] [--data DIR]
+ *     npm run bench:index -- [--directory DIR] [--passages N] [--searches N] [--changes N]
+ *         [--model DIR] [--data DIR]
  *
- * With `--directory` the indexes stay, with what it cost to build them: the next run builds only what is missing.
+ * `--directory` keeps the indexes with the cost of their build: a later run builds only the rest.
  */
 
 import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -30,7 +31,7 @@ import { timeUpdates } from "./bench-index/updates.ts";
 const { values } = parseArgs({
   options: {
     directory: { type: "string" },
-    passages: { type: "string", default: "1000000" }, // more than there are
+    passages: { type: "string", default: "1000000" }, // all
     searches: { type: "string", default: "200" },
     changes: { type: "string", default: "1000" },
     model: { type: "string", default: "models/reatt-mini" },
@@ -40,10 +41,10 @@ const { values } = parseArgs({
 const LIMIT = Number(values.passages);
 const SEARCHES = Number(values.searches);
 
-/** Exact searches take seconds: so many questions are judged by them, so many of those are timed. */
+/** Exact searches take seconds: this many questions are compared with them, this many timed. */
 const JUDGED = 100;
 const TIMED_EXACT = 10;
-/** Bytes. All float32 keys fit in, so that exact search is at its fastest. */
+/** Bytes. All float32 keys fit, so exact search is as fast as it can be. */
 const ALL_KEYS = 2 ** 34;
 
 type Row = Readonly<Record<string, string | number>>;
@@ -71,7 +72,7 @@ async function noteBuild(what: string, directory: string, cost: BuildCost): Prom
   });
 }
 
-/** Searches of float32 keys by the number of threads: what others are judged by. */
+/** Searches of float32 keys by number of threads: the reference of the others. */
 type ExactSearches = ReadonlyMap<number, SearchTimes>;
 
 const THREADS = [1, 2] as const;
@@ -89,7 +90,7 @@ async function searchExactly(directory: string, questions: string): Promise<Exac
   return searches;
 }
 
-/** Notes each preset of a compressed index; `reference` is of the same passages, if they were all searched exactly. */
+/** Records each preset of a compressed index. `reference` is of the same passages, if present. */
 async function searchCompressed(
   directory: string,
   questions: string,
@@ -139,7 +140,7 @@ async function noteSearch(
   });
 }
 
-/** Vectors of questions spread over SQuAD's development set; the presets were chosen on its training set. */
+/** Questions spread over SQuAD's development set. Presets were chosen on its training set. */
 async function encodeQuestions(model: ReAtt): Promise<Float32Array[]> {
   const questions = await readQuestions(join(values.data, "squad", "dev.jsonl"));
   const spread = (i: number): number => Math.floor((i * questions.length) / SEARCHES);

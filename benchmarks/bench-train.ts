@@ -1,11 +1,13 @@
 /**
- * Measures training steps of the embedded model, and how close they come to the matrix products in them.
+ * Measures training steps of the shipped model, and how close they come to the speed of their
+ * matrix products.
  *
- *     npm run bench:train -- [--questions N] [--passages N] [--tokens N] [--steps N] [--objective NAME] [--dropout X] [--json]
+ *     npm run bench:train -- [--questions N] [--passages N] [--tokens N] [--steps N]
+ *         [--objective NAME] [--dropout X] [--json]
  *
- * A step is whole: dropout drawn, gradient cache, gradients, clipping, AdamW. Its FLOPs are those of all matrix products that
- * it computes, the first pass of the gradient cache among them. First come N steps, during which memory is watched, then five
- * more in turn with the same products alone.
+ * A step is complete: dropout, gradient cache, gradients, clipping, AdamW. Its FLOPs are of all
+ * matrix products that it computes, including the first pass of the gradient cache. N steps run
+ * first, during which memory is recorded, then five more alternately with the products alone.
  */
 
 import { cpus, loadavg } from "node:os";
@@ -47,7 +49,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Examples of the sizes asked for, cut from the corpus: what the tokens are makes no difference to the time. */
+/** Examples of the requested sizes, cut from the corpus. Time does not depend on the tokens. */
 async function cutExamples(
   questions: number,
   passages: number,
@@ -103,7 +105,7 @@ function productsOfStep(
       tensors.candidateRows.shape[0]!,
       tensors.labels.shape[1]!,
     ];
-    // no weight is packed beforehand: they change with every step
+    // weights change with every step, so onnxruntime cannot pack them in advance
     return productsOf(graph, { Q, n, m, "n+m": n + m, U, P, T }).map((product) => ({
       ...product,
       weight: false,
@@ -128,13 +130,13 @@ interface Report {
   /** Seconds, median. */
   readonly step: number;
   readonly questionsPerSecond: number;
-  /** Of questions and passages, as they are read: a question once with each of its passages. */
+  /** Of questions and passages; a question counts once for each of its passages. */
   readonly tokensPerSecond: number;
   readonly gigaflops: number;
   readonly plainGigaflops: number;
-  /** How much of the time of a step the products alone take. */
+  /** Time of the products alone divided by the time of a step. */
   readonly ratio: number;
-  /** Megabytes of the process: at its height, and after a tenth of the steps and all of them. */
+  /** Megabytes of the process: the peak, and after a tenth and after all of the steps. */
   readonly memory: { readonly peak: number; readonly early: number; readonly late: number };
 }
 
@@ -159,7 +161,7 @@ async function measure(): Promise<Report> {
   await using engine = trainingEngine(config, parameters, options, backend);
   const take = (step: number): Promise<unknown> =>
     engine.step({ examples, objective, step, learningRate: LEARNING_RATE, key: "bench" });
-  await take(1); // compiles the graphs, and lays out their memory
+  await take(1); // compiles the graphs and allocates their memory
   const memory = { peak: 0, early: 0, late: 0 };
   for (let step = 1; step <= steps; step++) {
     await take(step + 1);

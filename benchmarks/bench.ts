@@ -1,10 +1,11 @@
 /**
- * Measures the quick start: loading, building the index, answering, and how close the encoder comes to the matrix products in it.
+ * Measures the quick start: loading, building the index, answering, and how close the encoder comes
+ * to the speed of its matrix products.
  *
  *     npm run bench -- [--passages N] [--top-k K] [--repetitions N] [--json]
  *
- * Ratios are of times taken in turn in one run. Times mean something only on a machine that does nothing else: the load
- * is printed with them. Progress goes to stderr.
+ * Ratios compare times measured alternately in one run. Times are meaningful only on an idle
+ * machine: the load is printed with them. Progress goes to stderr.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -47,7 +48,7 @@ const { values } = parseArgs({
 interface Report {
   readonly processor: string;
   readonly cores: number;
-  /** Processes that wanted a core, before and after. */
+  /** Load average of the last minute, before and after. */
   readonly load: readonly number[];
   /** Seconds. */
   readonly loading: number;
@@ -109,7 +110,7 @@ async function timeBuild(
   };
 }
 
-/** How many sequences the encoder takes at once, and how long they are: the middle one of its batches. */
+/** Size and length of the middle batch of the encoder. */
 function middleBatch(lengths: readonly number[]): [batch: number, length: number] {
   const batches = batchesByLength(lengths, TOKENS_PER_BATCH);
   const batch = batches[batches.length >> 1]!;

@@ -1,10 +1,10 @@
 /**
  * Runs test files: `npm test [PATTERN] [-- --time-limit SECONDS]`.
  *
- * Every test/**\/*.test.ts whose path contains PATTERN runs in a process of its own, two at a time. A file's output
- * is printed whole, in the order of the files. A file fails when a test of it fails, and also when it crashes, hangs,
- * or runs no test: a uvu suite without `.run()` would otherwise pass in silence.
- * The last line is `N passed, N failed`, followed by `, N skipped` when tests were skipped.
+ * Every test/**\/*.test.ts whose path contains PATTERN runs in its own process, two at a time. The
+ * output of a file is printed whole, in the order of the files. A file fails if one of its tests
+ * fails, if it crashes or hangs, or if it runs no test, as a uvu suite without `.run()` does. The
+ * last line is `N passed, N failed`, followed by `, N skipped` if tests were skipped.
  */
 
 import { spawn } from "node:child_process";
@@ -22,12 +22,12 @@ interface Counts {
 interface Outcome extends Counts {
   file: string;
   output: string;
-  /** What went wrong with the file as a whole. */
+  /** What went wrong with the file, apart from its tests. */
   fault: string | undefined;
 }
 
 const SIMULTANEOUS_FILES = 2;
-const TIME_LIMIT_S = 600; // an open handle keeps a uvu process alive for ever
+const TIME_LIMIT_S = 600; // an open handle keeps a uvu process alive
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -63,7 +63,7 @@ async function runAll(files: readonly string[]): Promise<Outcome[]> {
 }
 
 async function runFile(file: string, logPath: string): Promise<Outcome> {
-  // A log file, and no pipe: a process that the test left behind cannot keep the runner waiting by holding it open.
+  // A log file instead of a pipe: a process that the test leaves running would keep a pipe open.
   const log = openSync(logPath, "w");
   const child = spawn(process.execPath, ["--import", "tsx", file], {
     stdio: ["ignore", log, log],
@@ -98,7 +98,7 @@ function judge(
   return { passed, failed: failed + (fault === undefined ? 0 : 1), skipped, fault };
 }
 
-/** A number of uvu's summary (its last, where a test prints another), 0 when the file ended before it. */
+/** A number of uvu's last summary; 0 if the file ended before it. */
 function summaryNumber(output: string, name: "Total" | "Passed" | "Skipped"): number {
   const lines = [...output.matchAll(new RegExp(`^  ${name}: +(\\d+)$`, "gm"))];
   return Number(lines.at(-1)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-/** Indexes that stay for the next run of the benchmark, with what it cost to build them. */
+/** Indexes that are kept for the next run of the benchmark, with the cost of their build. */
 
 import { readFile } from "node:fs/promises";
 import { replaceFile } from "../../src/io/replace-file.ts";
@@ -11,7 +11,7 @@ export interface BuildCost {
   readonly peakMegabytes: number;
 }
 
-/** Builds the index in `directory` if that was not done before. Returns what it cost when it was done. */
+/** Builds the index in `directory` if it does not exist. Returns the cost of its build. */
 export async function keep(directory: string, build: () => Promise<BuildCost>): Promise<BuildCost> {
   const path = `${directory}.json`;
   const known = await readFile(path, "utf8").catch((error: unknown) => {

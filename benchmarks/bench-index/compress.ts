@@ -1,4 +1,4 @@
-/** Compresses the first passages of an index of float32 keys, in a process of its own. */
+/** Compresses the first passages of a float32 index in its own process. */
 
 import { type Bits, float32Decoder } from "../../src/retrieval/codec/codec.ts";
 import { readManifest } from "../../src/retrieval/index/format/manifest.ts";

@@ -6,12 +6,12 @@ import { readPassages } from "../../src/text/read-passages.ts";
 import { type BuildCost, keep } from "./cached-build.ts";
 import { peakMegabytes } from "./subprocess.ts";
 
-/** Of a passage of DPR's Wikipedia. */
+/** Words of a passage of DPR's Wikipedia. */
 const WORDS = 100;
 
 /**
- * The first `limit` passages of the articles in `file`, cut as DPR cuts English Wikipedia (Karpukhin et al. 2020, section
- * 4.1).
+ * The first `limit` passages of the articles in `file`, cut as DPR cuts English Wikipedia
+ * (Karpukhin et al. 2020, section 4.1).
  */
 export async function* wikiPassages(file: string, limit: number): AsyncGenerator<Passage, void> {
   let count = 0;
@@ -28,7 +28,7 @@ export async function* wikiPassages(file: string, limit: number): AsyncGenerator
   }
 }
 
-/** The first `limit` of some passages. */
+/** The first `limit` passages. */
 export async function* firstOf(
   passages: AsyncIterable<Passage>,
   limit: number,
@@ -40,7 +40,7 @@ export async function* firstOf(
   }
 }
 
-/** Encodes a corpus once, to float32 keys: the index that others are made from and judged by. */
+/** Encodes a corpus to float32 keys. Other indexes are made from it and compared with it. */
 export const encode = (
   model: ReAtt,
   passages: AsyncIterable<Passage>,
@@ -49,7 +49,7 @@ export const encode = (
 ): Promise<BuildCost> =>
   keep(directory, async () => {
     const start = performance.now();
-    let before = 0; // what an interrupted run of the benchmark has encoded
+    let before = 0; // passages that an interrupted run has encoded
     await using index = await model.index(passages, {
       directory,
       keepRatio,

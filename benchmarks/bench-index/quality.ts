@@ -1,6 +1,6 @@
 /**
- * What compression costs in quality, nDCG@10 on SciFact and R@20 by answer on SQuAD's development set: for each number of
- * bits, and at 2 bits for each share of the tokens.
+ * Quality of compressed indexes: nDCG@10 on SciFact and R@20 by answer on SQuAD's development set,
+ * for each number of bits, and at 2 bits for each share of kept tokens.
  */
 
 import { join } from "node:path";
@@ -17,24 +17,24 @@ import { encode, firstOf } from "./corpus.ts";
 
 export interface Quality {
   readonly bits: number;
-  /** The share of the tokens that is indexed. */
+  /** Share of the tokens that are indexed. */
   readonly keepTokens: number;
   readonly preset: PresetName;
-  /** Of the index, for each token of the corpus. */
+  /** Bytes of the index per token of the corpus. */
   readonly bytesPerToken: number;
   readonly value: number;
 }
 
-/** Questions with judged passages. */
+/** Questions with labelled passages. */
 export interface Collection {
   readonly passages: () => AsyncIterable<Passage>;
   readonly questions: readonly string[];
-  /** Passages that a question asks for. */
+  /** Passages to retrieve for each question. */
   readonly topK: number;
   readonly measure: (found: readonly (readonly Hit[])[]) => number;
 }
 
-/** `limit` leaves out passages and questions after so many, for a trial: values are then too low, losses uncertain. */
+/** `limit` cuts passages and questions for a trial: the values are then not comparable. */
 export async function scifact(folder: string, limit: number): Promise<Collection> {
   const dataset = await openBeir(folder);
   const qrels = await dataset.qrels("test");
@@ -65,7 +65,7 @@ export async function squad(folder: string, limit: number): Promise<Collection> 
   };
 }
 
-/** A measure for float32 keys, for each number of bits with each preset, and for each share of the tokens at 2 bits. */
+/** Quality of float32 keys, of each number of bits and preset, and of token pruning at 2 bits. */
 export async function* qualities(
   model: ReAtt,
   collection: Collection,
@@ -101,7 +101,7 @@ export async function* qualities(
   }
 }
 
-/** Questions whose vectors are in memory at once. */
+/** Questions whose vectors are in memory at the same time. */
 const QUESTIONS_PER_BATCH = 64;
 
 async function searchAll(

@@ -1,4 +1,4 @@
-/** How fast a search is, in a process of its own, and how much of what another search finds it finds. */
+/** Times searches in their own process, and compares what two searches find. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { openIndex, type PresetName } from "../../src/retrieval/open-index.ts";
@@ -13,24 +13,24 @@ export interface SearchTask {
   readonly preset: PresetName;
   readonly threads: number;
   readonly memoryLimit?: number;
-  /** So many of the questions are searched at first, all at once. */
+  /** Number of questions that are searched first, in one batch. */
   readonly searched: number;
-  /** So many of those are timed, one after the other. */
+  /** Number of these that are timed, one after the other. */
   readonly timed: number;
 }
 
 /** Milliseconds. */
 export interface SearchTimes {
-  /** Median of some openings. */
+  /** Median of five openings. */
   readonly open: number;
-  /** The first search, which reads everything from the disk or the system's cache of it. */
+  /** The first search, which reads from the disk or the system's cache. */
   readonly first: number;
-  /** A question, one after the other, when all were searched before. */
+  /** Time of one question after all have been searched once. */
   readonly p50: number;
   readonly p95: number;
   readonly questionsPerSecond: number;
   readonly peakMegabytes: number;
-  /** Of each question that was searched, the ids found. */
+  /** The ids found for each searched question. */
   readonly found: readonly (readonly string[])[];
 }
 
@@ -67,7 +67,7 @@ async function timeHere(task: SearchTask): Promise<SearchTimes> {
   };
 }
 
-/** [tokens, dimension] of each question, for the processes that search. */
+/** Writes the vectors [tokens, dimension] of each question, for the searching processes. */
 export const writeVectors = (path: string, questions: readonly Float32Array[]): Promise<void> =>
   writeFile(path, JSON.stringify(questions.map((question) => Array.from(question))));
 
@@ -76,7 +76,7 @@ export async function readVectors(path: string): Promise<Float32Array[]> {
   return vectors.map((vector) => Float32Array.from(vector));
 }
 
-/** The mean share of the expected ids that were found, over the questions that both have searched. */
+/** Mean share of the expected ids that were found, over the questions of both searches. */
 export function overlap(
   found: readonly (readonly string[])[],
   expected: readonly (readonly string[])[],

@@ -1,11 +1,11 @@
-/** Work in a process of its own, so that what is measured of memory and caches is of this work alone. */
+/** Work in its own process, so that memory and caches are of this work only. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Starts `module` with a task, which it finds with `ownTask`, and returns the JSON that it prints. */
+/** Runs `module` with a task, which it reads with `ownTask`. Returns the JSON that it prints. */
 export async function runApart<Report>(module: string, task: object): Promise<Report> {
   const child = spawn(
     process.execPath,
@@ -23,11 +23,11 @@ export async function runApart<Report>(module: string, task: object): Promise<Re
   return JSON.parse(output);
 }
 
-/** The task of this process, if it was started for `module`. */
+/** The task of this process if `runApart` started it for `module`. */
 export const ownTask = <Task>(module: string): Task | undefined =>
   process.argv[1] === fileURLToPath(module) ? JSON.parse(process.argv[2]!) : undefined;
 
-/** Of this process, until now. On Linux `resourceUsage` would count what the process that started it had in memory. */
+/** Peak memory of this process. On Linux `resourceUsage` includes memory of its parent. */
 export function peakMegabytes(): number {
   if (process.platform !== "linux") return Math.round(process.resourceUsage().maxRSS / 1000);
   const [, kibibytes] = /VmHWM:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))!;

@@ -1,6 +1,6 @@
 /**
- * Changes while others read: a second process searches, in a state that it opens anew every few searches, while passages
- * are added and deleted here. A passage keeps its score whatever is changed around it; the process checks that.
+ * Updates while another process searches. That process opens the index again every few searches and
+ * checks that each passage keeps its score. This process adds and deletes passages.
  */
 
 import type { ReAtt } from "../../src/reatt.ts";
@@ -12,11 +12,11 @@ import { ownTask, runApart } from "./subprocess.ts";
 const SEARCHES_A_STATE = 10;
 
 export interface UpdateTimes {
-  /** Milliseconds of each change, an addition or a deletion of one passage. */
+  /** Milliseconds of each update: the addition or deletion of one passage. */
   readonly changes: readonly number[];
-  /** Milliseconds of each search of the other process, opening included where it opened. */
+  /** Milliseconds of each search of the other process, including opening if it opened. */
   readonly searches: readonly number[];
-  /** Searches that found too few passages, or one with another score than before. */
+  /** Searches that found too few passages, or a passage with a changed score. */
   readonly wrong: number;
 }
 

@@ -1,4 +1,4 @@
-/** Where the time of an answer goes. */
+/** How the time of an answer is distributed over its stages. */
 
 import { type Reading, type ReadingModel, read } from "../../src/decoder/reader.ts";
 import { openReaderSession, type ReaderSession } from "../../src/decoder/reader-session.ts";
@@ -16,10 +16,10 @@ export interface AnswerTimes {
   /** Milliseconds, medians over all answers. */
   readonly total: number;
   readonly stages: Readonly<Record<string, number>>;
-  /** Milliseconds of a step of the decoder, median over all steps, and the mean number of steps of an answer. */
+  /** Median milliseconds of a decoder step, and the mean number of steps per answer. */
   readonly step: number;
   readonly steps: number;
-  /** Mean number of tokens that are read, the question's included. */
+  /** Mean number of tokens read per answer, including the question. */
   readonly tokens: number;
 }
 
@@ -31,7 +31,7 @@ const STAGES = [
   "decoder",
 ] as const;
 
-/** Answers every question `repetitions` times. The stages are timed apart from the total, in turn with it. */
+/** Answers every question `repetitions` times. Total and stages are timed alternately. */
 export async function timeAnswers(
   model: ReAtt,
   index: TokenIndex,
@@ -53,7 +53,7 @@ export async function timeAnswers(
       const total = performance.now() - start;
       const watch = new Stopwatch();
       const read = await answerInStages(model, index, { encoder, reader }, watch, question, topK);
-      if (i === 0) continue; // the first run of a size lays out its memory
+      if (i === 0) continue; // the first run of a size allocates its memory
       totals.push(total);
       steps.push(...watch.times.get("decoder")!);
       tokens += read;
@@ -68,7 +68,7 @@ export async function timeAnswers(
   };
 }
 
-/** What `ReAtt.answer` does, watched. Returns how many tokens were read. */
+/** Does what `ReAtt.answer` does and times it. Returns the number of tokens read. */
 async function answerInStages(
   { config, tokenizer }: ReAtt,
   index: TokenIndex,

@@ -1,7 +1,7 @@
 /**
- * How close a graph comes to the products in it. Its FLOPs are `2 m k n` for every matrix product [m, k] x [k, n], at the
- * sizes with which it runs, and nothing for all the rest. Beside it run the same products alone, on onnxruntime too:
- * what is lost to the other operations is the difference.
+ * How close a graph comes to the speed of its matrix products. The FLOPs of a graph are `2 m k n`
+ * for every product [m, k] x [k, n] at its actual sizes, and 0 for everything else. The same
+ * products run alone on onnxruntime: the difference is the cost of the other operations.
  */
 
 import { traceFusion } from "../../src/decoder/fusion.ts";
@@ -19,7 +19,7 @@ const REPETITIONS = 15;
 export interface Product {
   readonly left: readonly number[];
   readonly right: readonly number[];
-  /** Whether the right side is a weight, which onnxruntime packs beforehand. */
+  /** Whether the right side is a weight: onnxruntime packs weights in advance. */
   readonly weight: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Comparison {
   readonly gigaflops: number;
   /** Of the products alone. */
   readonly plainGigaflops: number;
-  /** How much of the time the products alone take. */
+  /** Time of the products alone divided by the time of the graph. */
   readonly ratio: number;
 }
 
@@ -46,7 +46,7 @@ export function compareLower(
   return compare(traceLower(config), { batch, length }, feeds, ["keys"], weights);
 }
 
-/** The upper encoder layers, with the decoder's keys and values, over `pairs` pairs of `length` tokens. */
+/** The upper encoder layers and the decoder's keys and values, `pairs` pairs of `length` tokens. */
 export function compareUpper(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
@@ -61,7 +61,7 @@ export function compareUpper(
   return compare(traceFusion(config), { pairs, length }, feeds, undefined, weights);
 }
 
-/** `sizes` are those of the graph's named axes. The two run in turn, so that what else the machine does hits both alike. */
+/** `sizes` are of the graph's named axes. Both run alternately, so other load affects both. */
 async function compare(
   graph: Graph,
   sizes: Readonly<Record<string, number>>,
@@ -74,7 +74,7 @@ async function compare(
   await using plain = await openPlain(products);
   const watch = new Stopwatch();
   const runs = { whole: () => whole.run(feeds, fetch), plain: () => plain.run() };
-  await runs.whole(); // the first run of a size lays out its memory
+  await runs.whole(); // the first run of a size allocates its memory
   await runs.plain();
   for (let i = 0; i < REPETITIONS; i++)
     for (const [name, run] of Object.entries(runs)) await watch.time(name, run);
@@ -91,7 +91,7 @@ export function productsOf(graph: Graph, sizes: Readonly<Record<string, number>>
   const size = (dim: Dim): number => {
     const known = typeof dim === "number" ? dim : sizes[dim];
     if (known !== undefined) return known;
-    const factors = `${dim}`.split("*"); // as the tracer names the axis of a product
+    const factors = `${dim}`.split("*"); // the name that the tracer gives to the axis of a product
     if (factors.length === 1) throw new Error(`the size of axis "${dim}" is not given`);
     return factors.reduce((product, factor) => product * (Number(factor) || size(factor)), 1);
   };
@@ -112,8 +112,8 @@ export const flopsOf = ({ left, right }: Product): number =>
   2 * left.reduce((product, dim) => product * dim) * right.at(-1)!;
 
 /**
- * The products alone. Those of one shape have one left side, as in a block, and a right side each: what is equal onnxruntime
- * computes once. Of each only one number is an output.
+ * The products alone. Products of one shape share a left side, as in a block, and have different
+ * right sides, because onnxruntime computes equal products once. One value of each is an output.
  */
 export async function openPlain(
   products: readonly Product[],

@@ -1,4 +1,4 @@
-/** Times of repeated work, and what stands for them on a machine that others use too: the median. */
+/** Times of repeated work, and their median, which suits a shared machine. */
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

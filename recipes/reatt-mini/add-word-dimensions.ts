@@ -1,17 +1,20 @@
 /**
- * Widens a model by dimensions that say which word a token is, and has retrieval compare them: a stage of `recipes/reatt-mini/train`.
+ * Widens a model by dimensions that distinguish words, and has the retrieval head compare them: a
+ * stage of `recipes/reatt-mini/train`.
  *
- *     npx tsx recipes/reatt-mini/add-word-dimensions.ts --model DIR --texts ../shared/data/wiki/articles.jsonl.gz --out DIR
+ *     npx tsx recipes/reatt-mini/add-word-dimensions.ts --model DIR --texts FILE --out DIR
  *
- * A retrieval head of 64 dimensions, full of meaning, has little room to tell 32,000 pieces apart, and takes one rare word for another. 32 dimensions
- * come to the state of a token and to every head. In them a piece of the word w has
+ * A retrieval head of 64 learned dimensions confuses rare words. 32 dimensions are added to the
+ * state of a token and to every head. In them a piece of the word w has
  *
  *     u(w) = LENGTH sqrt(idf(w)) s(w),    idf(w) = ln(1 + (N - df + 0.5) / (df + 0.5))
  *
- * where s(w) are random signs, of length 1, and df of N texts have the word. Inflections of a word have the same, stop words nothing. The head that attends
- * to the token before adds BEFORE R u of that, R being another order and other signs, so that two words in sequence are more than the two apart. What the
- * retrieval head compares is LIKENESS idf(w) more where question and passage have the same word, and about 0 otherwise. Scores then lie further apart, and
- * training, which multiplies them by `retrieval_scale`, would first of all take back what was added: the scale becomes as much smaller.
+ * where s(w) are random signs, scaled to length 1, and df of N texts contain the word. Inflections
+ * of a word share s(w); stop words have 0. The head that attends to the previous token adds
+ * BEFORE R u of that token, where R permutes and changes signs, so that two words in sequence match
+ * more than the two apart. The retrieval head then adds LIKENESS idf(w) where question and passage
+ * have the same word, and about 0 otherwise. Scores spread more, and training multiplies them by
+ * `retrieval_scale`: the scale is divided, or training would undo the addition.
  */
 
 import { readFile } from "node:fs/promises";
@@ -38,18 +41,21 @@ const { values } = parseArgs({
 });
 const SEED = 1;
 const WORD_SIZE = 32;
-/** Articles are counted in parts of so many words: passages are short. */
+/** Document frequencies are of parts of articles of this many words, as passages are short. */
 const TEXT_WORDS = 120;
-/** Small beside a word vector's length of 16, so that the norms see little of it. */
+/** Small compared with a word vector's length of 16, so that norms change little. */
 const LENGTH = 0.75;
-/** Both chosen on the articles held out of training, from 0 to 3 and 0 to 1. */
+/** Both were chosen on the articles held out of training, from 0 to 3 and 0 to 1. */
 const LIKENESS = 2;
 const BEFORE = 0.8;
-/** The block and head that attend to the token before, as construct-start.ts made them. */
+/** The block and head that construct-start.ts makes attend to the previous token. */
 const HEAD_BEFORE = { block: 2, head: 1 };
-/** How much further apart the scores of a question's passages lie: the standard deviation of 296 held-out questions is 0.715, it was 0.331. */
+/**
+ * By how much the scores of a question's passages spread: the standard deviation of 296 held-out
+ * questions is 0.715, and was 0.331 before.
+ */
 const SPREAD = 2.16;
-/** The root mean square of the states in the blocks concerned, by which their norms divide. */
+/** The root mean square of the states in these blocks, by which their norms divide. */
 const STATE_SIZE = 1.5;
 
 const original = await readConfig(values.model);
@@ -58,11 +64,14 @@ const { config, weights } = widen(original, await loadWeights(values.model, orig
 const { matrix, encoderAttention } = matricesOf(config, weights);
 const { headSize, retrievalLayer, retrievalHead } = config;
 
-/** Where the words begin in a state, and in what a head has of it. */
+/** The first word dimension of a state, and of a head. */
 const OF_STATE = original.modelSize;
 const ofHead = (head: number): number => head * headSize + original.headSize;
 
-/** The word that each piece is of; "" for stop words and signs. Pieces from within a word are words of their own. */
+/**
+ * The word of each piece; "" for stop words and signs. A piece from within a word is a word by
+ * itself.
+ */
 async function wordsOfPieces(): Promise<string[]> {
   const pieces = parsePieces(await readFile(spieceModel));
   return pieces.map((piece) => {

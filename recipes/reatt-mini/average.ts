@@ -1,6 +1,7 @@
 /**
- * Writes the mean of the weights of two models, of which one was trained on from the other, as a model folder: much of what the second learned stays,
- * and much of what it forgot comes back (Wortsman et al., Robust fine-tuning of zero-shot models, 2022).
+ * Writes the mean of the weights of two models, the second of which was trained from the first. It
+ * keeps much of what the second learned, and regains much of what it forgot (Wortsman et al.,
+ * Robust fine-tuning of zero-shot models, 2022).
  *
  *     npx tsx recipes/reatt-mini/average.ts MODEL MODEL OUT
  */

@@ -1,12 +1,13 @@
 /**
- * What `recipes/reatt-mini/train` trains on: passages of Wikipedia, SQuAD's training questions with excerpts of its paragraphs, and questions made
- * from sentences of Wikipedia.
+ * Makes the training data of `recipes/reatt-mini/train`: passages of Wikipedia, SQuAD's training
+ * questions with excerpts of its paragraphs, and questions generated from sentences of Wikipedia.
  *
- *     npx tsx recipes/reatt-mini/make-data.ts --data ../shared/data --out DIR [--passages N] [--hold-out N]
+ *     npx tsx recipes/reatt-mini/make-data.ts --data DIR --out DIR [--passages N] [--hold-out N]
  *
- * DIR/corpus.jsonl and DIR/questions.jsonl are to train on. DIR/squad has SQuAD alone: `train.jsonl` with the
- * paragraphs of its training articles, and to choose by `held-out.jsonl`, the questions about some of these, which nothing is trained on, and
- * `corpus.jsonl`, all paragraphs. Nothing is made of SQuAD's dev questions or of their articles.
+ * OUT/corpus.jsonl and OUT/questions.jsonl are for the stage `read`. OUT/squad has SQuAD alone:
+ * `train.jsonl` and `train-corpus.jsonl`, and for choices `held-out.jsonl` (questions of some
+ * training articles, which nothing is trained on) and `corpus.jsonl` (all paragraphs). SQuAD's dev
+ * questions and their articles are not used.
  */
 
 import { mkdir } from "node:fs/promises";
@@ -40,23 +41,26 @@ const { values } = parseArgs({
   },
 });
 const SEED = 1;
-/** Words of a passage of Wikipedia, at least. Short ones cost little, so that there can be many. */
+/** Least words of a passage of Wikipedia. Short ones cost little, so there can be many. */
 const PASSAGE_WORDS = 30;
-/** Words of an excerpt of SQuAD's, at least: a number between these. */
+/** The least number of words of an excerpt is drawn between these. */
 const EXCERPT_WORDS = { least: 20, most: 50 };
 const MADE_UP_PER_PASSAGE = 2;
-/** Real questions are few; each stands so often among those made up, with an excerpt of its own. */
+/** Real questions are few: each is repeated this often, with a different excerpt. */
 const TIMES_SQUAD = 8;
-/** Words of an answer of SQuAD's, at most: all answers of a step are padded to its longest, and each of their places costs a distribution over the vocabulary. */
+/**
+ * Most words of an answer of SQuAD. All answers of a step are padded to its longest, and each
+ * position costs a distribution over the vocabulary.
+ */
 const ANSWER_WORDS = 7;
 
-/** The share of questions that name the article: what a sentence is about, it often does not say. */
+/** Share of questions that name the article, which a sentence often does not. */
 const TITLED = 0.5;
 const LEAST_WORDS = 5;
-/** A question is kept if BM25 finds its passage among so many of all: others could be asked about any passage. */
+/** A question is kept if BM25 finds its passage among this many. Others fit any passage. */
 const FINDABLE = 20;
 
-/** Names, dates, numbers, and what follows an article: as in SQuAD, most answers are no names. */
+/** Names, dates, numbers and noun phrases: as in SQuAD, most answers are not names. */
 function answerTagger(names: Tagger): Tagger {
   return async (sentence) => {
     const spans: Span[] = [...(await names(sentence))];
@@ -77,7 +81,7 @@ function answerTagger(names: Tagger): Tagger {
   };
 }
 
-/** The first `limit` passages of the articles in `file`, of whole sentences. */
+/** The first `limit` passages of whole sentences of the articles in `file`. */
 async function wikiPassages(file: string, limit: number): Promise<Passage[]> {
   const passages: Passage[] = [];
   for await (const { id, title, text } of readPassages(file)) {
@@ -92,7 +96,7 @@ async function wikiPassages(file: string, limit: number): Promise<Passage[]> {
   return passages;
 }
 
-/** Each question `TIMES_SQUAD` times, and the passages that they are about. */
+/** Each question `TIMES_SQUAD` times, and their passages. */
 function withExcerpts(
   questions: readonly TrainingQuestion[],
   paragraphs: readonly Passage[],

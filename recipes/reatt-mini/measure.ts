@@ -1,12 +1,14 @@
 /**
- * Measures a model on SQuAD as the table in models/reatt-mini/README.md has it: R@1, 5, 20 of the gold paragraph, then exact match and F1
- * reading the gold paragraph and 5, 10 and 20 that were retrieved. Prints a JSON object.
+ * Measures a model on SQuAD, as in the table of models/reatt-mini/README.md: R@1, 5, 20 of the gold
+ * paragraph, then exact match and F1 reading the gold paragraph and 5, 10 and 20 retrieved ones.
+ * Prints a JSON object.
  *
- *     npx tsx recipes/reatt-mini/measure.ts --model DIR --replies FILE.jsonl [--corpus FILE] [--questions FILE] [--every N]
- *                                     [--lambda X] [--k1 X] [--b X]
+ *     npx tsx recipes/reatt-mini/measure.ts --model DIR --replies FILE.jsonl [--corpus FILE]
+ *         [--questions FILE] [--every N] [--lambda X] [--k1 X] [--b X]
  *
- * `--replies` keeps what was answered, a line for each question; stopped, the same command goes on. `--every N` reads every Nth question alone.
- * `--lambda X` ranks by BM25 + X times the model's score: 0 is BM25 alone.
+ * `--replies` keeps the answers, one line per question. If it is stopped, run the same command
+ * again. `--every N` reads every Nth question only. `--lambda X` ranks by BM25 + X times the score
+ * of the model; 0 is BM25 alone.
  */
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -42,17 +44,17 @@ const { values } = parseArgs({
   },
 });
 
-/** What is read: the gold paragraph, or so many that were retrieved. */
+/** What is read: the gold paragraph, or this many retrieved ones. */
 const READINGS = ["gold", 5, 10, 20] as const;
 
-/** A question with what was answered to it: a line of `--replies`. */
+/** A question with its answers: a line of `--replies`. */
 export interface Answered {
   readonly question: string;
   readonly answers: readonly string[];
   readonly passageId: string;
-  /** What the model and its ranking were: those of another are not gone on with. */
+  /** Model and ranking. Replies of another model or ranking are not continued. */
   readonly of: { readonly model: string; readonly found: readonly string[] };
-  /** By what was read. */
+  /** Answers by what was read. */
   readonly answer: Readonly<Record<(typeof READINGS)[number], string>>;
   /** Of the answer from 10 passages. */
   readonly confidence: number;
@@ -69,7 +71,7 @@ function quality(lines: readonly Answered[], reading: (typeof READINGS)[number])
   return { EM: of((answer, gold) => Number(exactMatch(answer, gold))), F1: of(f1) };
 }
 
-/** `index` in which nothing is found but these passages. */
+/** `index` restricted to these passages. */
 const only = (index: TokenIndex, ids: readonly string[]): TokenIndex => ({
   ...index,
   searchBatch: (questions, options) =>
@@ -108,7 +110,7 @@ async function answerFrom(
   };
 }
 
-/** The whole lines of a file of replies; the file is left with these. */
+/** The complete lines of a file of replies. An incomplete last line is removed from it. */
 async function knownReplies(path: string): Promise<Answered[]> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (isMissing(error)) return "";
@@ -122,7 +124,7 @@ async function knownReplies(path: string): Promise<Answered[]> {
     .map((line): Answered => JSON.parse(line));
 }
 
-/** Answers the questions that the file of replies has not yet. */
+/** Answers the questions that the file of replies does not have yet. */
 async function answerAll(
   model: ReAtt,
   index: TokenIndex,

@@ -6,8 +6,8 @@
  *
  * The word vectors stay. Written are
  *
- * 1. two features of words: how frequent a word is in `--texts`, and whether it starts with a
- *    capital. Word vectors get the length of T5's random ones, 16;
+ * 1. two features of words: how frequent a word is in `--texts` or in questions, and whether it
+ *    starts with a capital. Word vectors get the length of T5's random ones, 16;
  * 2. the retrieval head from block B on: query and key projections are the same orthogonal map, so
  *    equal words match;
  * 3. relative positions of the encoder: head 1 prefers the previous token, head 3 the neighbours;
@@ -42,7 +42,10 @@ const { values } = parseArgs({
 /** Texts that word frequencies are counted in, each up to this many characters. */
 const COUNTED_TEXTS = 20_000;
 const COUNTED_CHARACTERS = 2_000;
-/** The feature of the most frequent words; words of fewer than this many texts have 0. */
+/** Frequent in questions: they must not distinguish passages, even if they are rare in texts. */
+const QUESTION_WORDS =
+  "question: title: context: ? What what Who who When when Where where Which which How how Why why Did did Does does";
+/** The feature of the most frequent words; words of fewer than RARE_TEXTS texts have 0. */
 const MOST_FREQUENT = 14;
 const RARE_TEXTS = 20;
 const IS_CAPITAL = 2.4;
@@ -51,7 +54,7 @@ const VECTOR_LENGTH = 16;
 const MATCH_LENGTH = 0.346;
 const PREVIOUS = 3;
 const NEIGHBOURS = 1.2;
-/** Relative-position buckets of the ten nearest tokens on either side, the token itself included. */
+/** Relative-position buckets of the token itself and of the nearest tokens on either side. */
 const NEAR_BUCKETS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25];
 const ENCODER_OUTPUT = 0.25;
 const DECODER_OUTPUT = 0.4;
@@ -72,6 +75,9 @@ async function textFrequencies(): Promise<Map<number, number>> {
     for (const id of new Set(ids)) frequencies.set(id, (frequencies.get(id) ?? 0) + 1);
     if (++texts === COUNTED_TEXTS) break;
   }
+  const most = Math.max(...frequencies.values());
+  for (const id of [...tokenizer.encode(QUESTION_WORDS), tokenizer.eosId])
+    frequencies.set(id, most);
   return frequencies;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Finds, on questions whose passage is known, the k1 and b at which BM25 has the passage in first place most often, and the lambda at which BM25 +
- * lambda x the model's score does. Prints them as options of measure.ts. Not for questions that are measured on afterwards.
+ * Finds k1 and b for which BM25 ranks the known passage first most often, and lambda for which
+ * BM25 + lambda x the score of the model does. Prints them as options of measure.ts. Do not use
+ * questions that you measure on afterwards.
  *
  *     npx tsx recipes/reatt-mini/tune-bm25.ts --model DIR --corpus FILE --questions FILE
  */
@@ -29,7 +30,7 @@ const { values } = parseArgs({
 });
 const K1 = [0.6, 0.9, 1.2, 1.5, 1.8, 2.1];
 const B = [0.2, 0.4, 0.6, 0.75, 0.9];
-/** Lambda is chosen on so many questions. */
+/** Lambda is chosen on this many questions. */
 const INTERPOLATED = 500;
 
 interface Parameters {

@@ -1,8 +1,10 @@
 /**
- * A page to read of what a model has answered: a hundred questions, spread evenly over all that were asked, each with what is right, and the passage
- * that the answer rests on.
+ * Writes a page of a hundred answers, spread evenly over all questions, each with the accepted
+ * answers and the passage that the answer comes from.
  *
- *     npx tsx recipes/reatt-mini/write-sample-page.ts --replies FILE.jsonl --out FILE.md      # of measure.ts --replies
+ *     npx tsx recipes/reatt-mini/write-sample-page.ts --replies FILE.jsonl --out FILE.md
+ *
+ * FILE.jsonl is what `measure.ts --replies` keeps.
  */
 
 import { readFile } from "node:fs/promises";
@@ -22,7 +24,7 @@ function verdict({ answer, answers }: Answered): string {
   return overlap > 0 ? `partly (F1 ${overlap.toFixed(2)})` : "wrong";
 }
 
-/** The passage with the answer that the decoder looked at most; without one, the passage it looked at most. */
+/** The passage with the answer and most attention; without one, that with most attention. */
 function evidence({ passages, passageId }: Answered): string {
   const byAttention = passages.toSorted((a, b) => b.attention - a.attention);
   const best = byAttention.find(({ span }) => span) ?? byAttention[0]!;

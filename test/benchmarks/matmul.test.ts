@@ -1,4 +1,4 @@
-/** The FLOPs that the benchmark counts in a graph, against the formula of a T5 encoder block. */
+/** The FLOPs that the benchmark counts, compared with the formula of a T5 encoder block. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -26,7 +26,7 @@ test("the lower layers have the FLOPs of their formula", () => {
   }
 });
 
-test("a size that nobody gave is an error", () => {
+test("a missing size is an error", () => {
   assert.throws(
     () => productsOf(traceLower(tinyConfig()), { batch: 1 }),
     /the size of axis "length"/,

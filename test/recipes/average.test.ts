@@ -1,4 +1,4 @@
-/** recipes/reatt-mini/average.ts: each weight is the mean of two, and so is the logarithm of the scale. */
+/** recipes/reatt-mini/average.ts: weights are means of two, the logarithm of the scale too. */
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** recipes/reatt-mini/weights/widen.ts: a wider model computes what the model did, by loops that share no code with src. */
+/**
+ * recipes/reatt-mini/weights/widen.ts: a wider model computes the same, checked by loops that share
+ * no code with src.
+ */
 
 import { test } from "uvu";
 import { widen } from "../../recipes/reatt-mini/weights/widen.ts";

@@ -1,4 +1,7 @@
-/** Shorter passages from long ones: cheaper to read, and a question that is asked again is asked of other words around its answer. */
+/**
+ * Shorter passages from long ones. They are cheaper to read, and a question that is asked again has
+ * other words around its answer.
+ */
 
 import type { Random } from "../../../src/math/random.ts";
 import type { Passage } from "../../../src/text/passage.ts";
@@ -6,8 +9,9 @@ import { sentences } from "../../../src/training/salient-spans/sentences.ts";
 import { wordsOf } from "./make-question.ts";
 
 /**
- * Neighbouring sentences of `passage`, `words` words or more where it has them, around the one that answers the question: of those that hold an answer, the
- * one that shares most words with the question. The whole passage where no sentence holds an answer.
+ * Neighbouring sentences of `passage`, together `words` words or more if it has them, around the
+ * sentence that answers the question: of those that contain an answer, the one that shares most
+ * words with the question. The whole passage if no sentence contains an answer.
  */
 export function excerpt(
   passage: Passage,

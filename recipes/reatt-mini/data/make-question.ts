@@ -1,16 +1,16 @@
 /**
- * Questions made from sentences, without a parser: what is asked for stands masked in the sentence, and what is left of it is put as a person might
- * ask, with other forms of its verbs, in another order, and without some of its words.
+ * Questions from sentences, without a parser. The masked text of a sentence is asked for. The rest
+ * is phrased as a person might ask: other forms of its verbs, another order, some words left out.
  *
- * Clozes that keep the sentence as it is (Lewis et al., Unsupervised question answering by cloze translation, 2019) taught less: 5,760 questions, of
- * which 30 % were SQuAD's, left the answers of held-out articles at 3.73 (negative log likelihood), and with these questions at 3.51.
+ * Clozes that keep the sentence as it is (Lewis et al., Unsupervised question answering by cloze
+ * translation, 2019) taught less: docs/experiments/reatt-mini-stages.md.
  */
 
 import compromise from "compromise/three";
 import type { Random } from "../../../src/math/random.ts";
 import { MASK } from "../../../src/training/salient-spans/index.ts";
 
-/** By the kind of what was masked. */
+/** Question words by the kind of the masked text. */
 const ASKED: Readonly<Record<string, readonly string[]>> = {
   person: ["who"],
   organisation: ["who", "which organization", "what"],
@@ -26,19 +26,19 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
 };
 const OTHER = ["what", "what", "which"];
 
-/** The share of questions that use no more of the sentence than the clause about what was masked. */
+/** Share of questions that use only the clause with the masked text. */
 const CLAUSE = 0.7;
-/** A clause of fewer words says too little. */
+/** A clause of fewer words is extended by the next one. */
 const CLAUSE_WORDS = 3;
-/** The share of questions put as `did SUBJECT VERB`, of those that can be. */
+/** Share of questions in the form `did SUBJECT VERB`, of those that have a verb. */
 const INVERTED = 0.8;
 const AUXILIARIES = ["did", "did", "does", ""];
-/** The shares of words that a question leaves out; of the words that say least, more. */
+/** Shares of words that a question leaves out, and the addition for function words. */
 const LEFT_OUT = [0, 0.15, 0.3, 0.45];
 const LEFT_OUT_MORE = 0.15;
-/** The share of questions that keep the order of the sentence. */
+/** Share of questions that keep the order of the sentence. */
 const IN_ORDER = 0.7;
-/** Words on either side of what was masked, at most. */
+/** Words on either side of the masked text, at most. */
 const SIDE = 9;
 
 const SAY_LITTLE = new Set(
@@ -47,14 +47,17 @@ const SAY_LITTLE = new Set(
     "these those also had has have he she they but into not"
   ).split(" "),
 );
-/** What leads to a name or a date, and not to a question about it: "was born in". */
+/** Words before a name or a date that do not belong in the question: "was born in". */
 const LEADING =
   /(?:\b(?:in|on|at|by|since|until|during|from|to|of|near|as|with|for|the|a|an)\s*)+$/i;
 
 export const wordsOf = (text: string): string[] =>
   text.match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*/gu) ?? [];
 
-/** "Shaw was born on <extra_id_0> in Dallas.", "4 May 1990", "date" -> "when did Shaw bear in Dallas?" */
+/**
+ * "Shaw was born on <extra_id_0> in Dallas.", "4 May 1990", "date" -> "when did Shaw bear in
+ * Dallas?"
+ */
 export function ask(
   { masked, answer, kind, title }: { masked: string; answer: string; kind: string; title: string },
   random: Random,
@@ -95,7 +98,7 @@ const countedNoun = (right: string): string => /^\s*(\p{Ll}{4,})/u.exec(right)?.
 const longEnough = (short: readonly string[], long: readonly string[]): readonly string[] =>
   wordsOf(short.join(" ")).length >= CLAUSE_WORDS ? short : long;
 
-/** "Shaw signed for" -> "Shaw sign for"; nothing where there is no verb. */
+/** "Shaw signed for" -> "Shaw sign for"; undefined without a verb. */
 function invert(text: string): string | undefined {
   const sentence = compromise(text);
   if (!sentence.verbs().found) return undefined;

@@ -1,9 +1,9 @@
-/** The weights of a model as matrices that circuits are written into. */
+/** Weights as matrices, to write circuits into. */
 
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { parameterShapes } from "../../../src/model/parameter-names.ts";
 
-/** A weight [rows, columns]. What is written stands in the weight itself. */
+/** A view of a weight [rows, columns]: writing changes the weight. */
 export interface Matrix {
   row(row: number): Float32Array;
   set(row: number, column: number, value: number): void;
@@ -11,7 +11,7 @@ export interface Matrix {
   scale(factor: number): void;
 }
 
-/** The projections of an attention layer: of the query, the key and the value, in rows by head, and of the output, in columns by head. */
+/** Projections of an attention layer. Heads are rows of q, k and v, and columns of o. */
 export type Projection = "q" | "k" | "v" | "o";
 
 /** Weights of two dimensions, by their names in the checkpoint. */

@@ -6,8 +6,9 @@ import { parameterShapes } from "../../../src/model/parameter-names.ts";
 type Weights = ReadonlyMap<string, Float32Array>;
 
 /**
- * `size` more dimensions for the states of a model and for each of its heads, behind those that it has. What is new in a weight is 0, but for the norms:
- * they divide by the root mean square over more dimensions now, which their weights make up for.
+ * Adds `size` dimensions to the states of a model and to each head, after the existing ones. New
+ * values of a weight are 0. Norms divide by the root mean square over more dimensions than before;
+ * their weights are scaled to compensate.
  */
 export function widen(
   config: ModelConfig,
@@ -20,7 +21,8 @@ export function widen(
 
   function norm(name: string, old: Float32Array): Float32Array {
     const isOutput = name === "decoder.final_layer_norm.weight";
-    // With a tied embedding the output is divided by the root of the width as well, and the two cancel. What is new writes no word.
+    // With a tied embedding the output is also divided by the root of the width: the two cancel.
+    // New dimensions have no influence on the output.
     const scale = isOutput && config.tied ? 1 : normScale;
     const numbers = new Float32Array(wide.modelSize).fill(isOutput ? 0 : scale);
     numbers.set(old.map((x) => scale * x));
