@@ -24,6 +24,7 @@ async function examplesOf(objective: "distillation" | "marginal"): Promise<TextE
   mkdirSync(out);
   const options = withDefaults({
     model: "unused",
+    data: "unused",
     corpus,
     out,
     candidatesPerQuestion: 3,
@@ -54,6 +55,7 @@ test("with the objective marginal, one of its passages is the null passage", asy
 test("close passages are found for no more questions than an iteration reads, others in each", async () => {
   const options = withDefaults({
     model: "unused",
+    data: "unused",
     corpus,
     out: folder.path,
     candidatesPerQuestion: 2,
