@@ -298,11 +298,11 @@ export function checkRun<Options extends Resolved<RunTable>>(
   const conflict =
     (objective === "qa" && "the objective qa") ||
     (qaSteps > 0 && "steps on the objective qa (qaSteps)") ||
-    (tau !== undefined && "a mixture of all heads (tau)");
+    (tau !== undefined && "all heads mixed (tau)");
   if (querySide && conflict)
     throw new InputError({
-      where: "querySide",
-      expected: "one head that every step trains to retrieve",
+      where: "query side",
+      expected: "one head that is trained to retrieve",
       got: conflict,
       remedy: "leave one of the two out",
     });

@@ -1,6 +1,5 @@
 /** The options of `train`. */
 
-import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { flag, type Given, integer, option, text } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
@@ -65,7 +64,7 @@ export function withDefaults(given: TrainOptions): ResolvedTrainOptions {
   const options = checkRun(resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given));
   if (options.selectHead && options.querySide)
     throw new InputError({
-      where: "querySide",
+      where: "query side",
       expected: "the head that the existing index was made with",
       got: "another head (selectHead)",
       remedy: "leave one of the two out",
