@@ -424,7 +424,7 @@ export class ReAtt implements AsyncDisposable {
     );
     const kept: Float32Array[] = [];
     for (const [i, all] of keys.entries())
-      kept.push(await this.#filter.filter(queries[i]!, all, share));
+      kept.push(await this.#filter.prune(queries[i]!, all, share));
     return kept;
   }
 

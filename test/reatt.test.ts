@@ -72,7 +72,7 @@ test("an index of some of the tokens says so, and is added to in the same way", 
   }
   await rejects(
     model.index(PASSAGES, { directory, keepTokens: 0.1 }),
-    /^keepTokens: expected a share/,
+    /^keepRatio: expected a share/,
   );
 });
 

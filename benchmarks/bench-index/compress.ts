@@ -2,9 +2,9 @@
 
 import { type Bits, float32Decoder } from "../../src/retrieval/codec/codec.ts";
 import { readManifest } from "../../src/retrieval/index/format/manifest.ts";
+import { openSegments } from "../../src/retrieval/index/format/snapshot.ts";
 import { openStore } from "../../src/retrieval/index/format/store.ts";
 import { buildIndex } from "../../src/retrieval/index/write/build.ts";
-import { openSegments } from "../../src/retrieval/index/write/copy.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { ownTask, peakMegabytes, runApart } from "./apart.ts";
 import { type BuildCost, keep } from "./keep.ts";
@@ -29,7 +29,7 @@ async function compressHere({
 }: CompressTask): Promise<BuildCost> {
   const { header, segments } = await readManifest(exact);
   const decoder = float32Decoder(header.dimension);
-  await using opened = await openSegments([{ directory: exact, segments }], decoder);
+  await using opened = await openSegments([{ directory: exact, segments }], { decoder });
   const store = openStore(opened.segments, header.dimension);
   const count = Math.min(passages ?? store.passageCount, store.passageCount);
   let encoded = 0;

@@ -4,7 +4,7 @@
  */
 
 import { InputError } from "../io/errors.ts";
-import type { LexicalIndex } from "./bm25/lexical-index.ts";
+import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { byScore } from "./scoring/top-k.ts";
 import type { SearchHit, SearchOptions, TokenIndex } from "./search/token-index.ts";
 
@@ -18,11 +18,19 @@ export interface Question {
   readonly vectors: Float32Array;
 }
 
+/**
+ * Ranks by `BM25 + lambda * retrieval score`. Without `lexical`, the BM25 index of the open token
+ * index is built on first use and cached for it.
+ */
 export interface HybridOptions {
-  /** Of the state of the index that is searched. */
-  readonly lexical: LexicalIndex;
-  /** What the score of the model counts beside that of BM25: 0 or more. DPR has 1.1; `tuneLambda` finds it. */
+  /** The weight of the model's retrieval score: 0 or more. `tuneLambda` finds it; DPR uses 1.1. */
   readonly lambda: number;
+  /** Saturation of term frequency in BM25. Default 0.9. Not used with `lexical`. */
+  readonly k1?: number | undefined;
+  /** Length normalisation in BM25, from 0 to 1. Default 0.4. Not used with `lexical`. */
+  readonly b?: number | undefined;
+  /** A BM25 index of the same generation of the index, from `openLexicalIndex`. */
+  readonly lexical?: LexicalIndex | undefined;
 }
 
 /** A passage and what both say of it. */
@@ -36,11 +44,12 @@ export interface HybridScores {
 /** For each question the `topK` best of the union of the 100 best passages of both, or of the `topK` best if that is more. */
 export async function hybridSearch(
   index: TokenIndex,
-  { lexical, lambda }: HybridOptions,
+  { lambda, lexical: given, k1, b }: HybridOptions,
   questions: readonly Question[],
   options: SearchOptions,
 ): Promise<SearchHit[][]> {
   checkLambda(lambda);
+  const lexicalIndex = given ?? (await cachedLexicalIndex(index, { k1, b }, options.signal));
   const search = { ...options, topK: Math.max(MIN_CANDIDATES, options.topK) };
   const dense = await index.searchBatch(
     questions.map(({ vectors }) => vectors),
@@ -48,11 +57,9 @@ export async function hybridSearch(
   );
   return Promise.all(
     questions.map(async (question, i) => {
-      const lists = { lexical: lexical.search(question.text, search), dense: dense[i]! };
-      return combineScores(await hybridScores(index, lexical, question, lists), lambda).slice(
-        0,
-        options.topK,
-      );
+      const lists = { lexical: lexicalIndex.search(question.text, search), dense: dense[i]! };
+      const union = await hybridScores(index, lexicalIndex, question, lists);
+      return combineScores(union, lambda).slice(0, options.topK);
     }),
   );
 }

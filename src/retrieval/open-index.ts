@@ -6,22 +6,14 @@ import { rotate } from "./codec/opq-rotation.ts";
 import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
 import { openFaissSearch } from "./faiss/faiss-search.ts";
 import { BlockCache } from "./index/format/blocks.ts";
-import { readCodec } from "./index/format/codebook-file.ts";
-import {
-  type IndexHeader,
-  type Manifest,
-  readManifest,
-  type SegmentRecord,
-  segmentPath,
-} from "./index/format/manifest.ts";
-import { openSegment, type Segment } from "./index/format/segment.ts";
-import { isMissing } from "./index/format/storage.ts";
+import type { IndexHeader, SegmentRecord } from "./index/format/manifest.ts";
+import { openSnapshot, type Snapshot } from "./index/format/snapshot.ts";
 import { openStore, type PassageStore } from "./index/format/store.ts";
 import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
 import { openCentroidSearch, type Pruning } from "./search/centroid-search.ts";
-import { inCoordinates, type SearchEngine } from "./search/engine.ts";
+import { rotatingEngine, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
-import { openPassageScorer, type PassageScorer } from "./search/passage-scorer.ts";
+import { openPassageScorer } from "./search/passage-scorer.ts";
 import { checkTopK, type SearchOptions, type TokenIndex } from "./search/token-index.ts";
 import type { FillOptions } from "./search/token-search.ts";
 
@@ -51,25 +43,26 @@ export type Engine =
 export type PresetName = "fast" | "balanced" | "exact";
 
 const PRESETS: Record<Exclude<PresetName, "exact">, Pruning> = {
-  fast: { probes: 32, candidatesPerHit: 32 },
-  balanced: { probes: 64, candidatesPerHit: 96 },
+  fast: { nprobe: 32, candidatesPerHit: 32 },
+  balanced: { nprobe: 64, candidatesPerHit: 96 },
 };
 
 const GIBIBYTE = 2 ** 30;
 
 /** Opens the index in `directory`. Throws `InputError` where there is none, it is damaged, or of another model. */
 export async function openIndex(directory: string, options: OpenOptions = {}): Promise<TokenIndex> {
-  const { fingerprint } = options;
-  const { manifest, codebook, segments } = await openState(directory, options);
-  const close = () => Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
+  const { fingerprint, engine, memoryLimit = GIBIBYTE } = options;
+  // An exact search of float32 keys keeps them in memory in a form of its own.
+  const snapshot = await openSnapshot(directory, ({ codebook }) =>
+    codebook || typeof engine === "object" ? new BlockCache(memoryLimit) : undefined,
+  );
+  const { manifest, segments } = snapshot;
   try {
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
     const store = openStore(segments, manifest.header.dimension);
-    const engine = await openEngine(store, manifest.segments, codebook, options);
-    const scores = openPassageScorer(store, options.threads);
-    return tokenIndex(directory, manifest, { store, engine, scores, codebook, close });
+    return await openTokenIndex(directory, snapshot, store, options);
   } catch (error) {
-    await close();
+    await snapshot[Symbol.asyncDispose]();
     throw error;
   }
 }
@@ -82,7 +75,7 @@ function openEngine(
 ): Promise<SearchEngine> {
   const { engine = "onnxruntime", preset = "balanced", memoryLimit = GIBIBYTE, threads } = options;
   const empty = store.keyCount === 0; // faiss ends the process where it has nothing to train on or to search
-  if (engine === "faiss" && !empty) return openFaissSearch(store);
+  if (engine === "faiss" && !empty) return openFaissSearch(store, threads);
   if (typeof engine === "object" && !empty)
     return engine.name === "faiss"
       ? openFaissFactorySearch(store, engine, options)
@@ -93,20 +86,17 @@ function openEngine(
   return openCentroidSearch(store, codebook, PRESETS[preset], threads);
 }
 
-interface Opened {
-  readonly store: PassageStore;
-  readonly engine: SearchEngine;
-  readonly scores: PassageScorer;
-  readonly codebook: Codebook | undefined;
-  readonly close: () => Promise<unknown>;
-}
-
-function tokenIndex(
+async function openTokenIndex(
   directory: string,
-  { header, generation }: Manifest,
-  { store, engine: keyEngine, scores, codebook, close }: Opened,
-): TokenIndex {
-  const engine = codebook ? inCoordinates(keyEngine, codebook.axes) : keyEngine;
+  snapshot: Snapshot,
+  store: PassageStore,
+  options: OpenOptions,
+): Promise<TokenIndex> {
+  const { header, generation, segments: records } = snapshot.manifest;
+  const { codebook } = snapshot.codec;
+  const keyEngine = await openEngine(store, records, codebook, options);
+  const scorer = openPassageScorer(store, options.threads);
+  const engine = codebook ? rotatingEngine(keyEngine, codebook.rotation) : keyEngine;
   const searchBatch: TokenIndex["searchBatch"] = async (questions, { topK, filter, signal }) => {
     checkTopK(topK);
     checkVectors(questions, header.dimension);
@@ -130,8 +120,8 @@ function tokenIndex(
     search: async (question, options) => (await searchBatch([question], options))[0]!,
     async score(question, ordinals) {
       checkVectors([question], header.dimension);
-      const query = codebook ? rotate(question, codebook.axes, header.dimension) : question;
-      return scores.score(query, ordinals);
+      const query = codebook ? rotate(question, codebook.rotation, header.dimension) : question;
+      return scorer.score(query, ordinals);
     },
     passages: (ordinals) => Promise.all(ordinals.map((ordinal) => store.passage(ordinal))),
     async *entries() {
@@ -141,8 +131,8 @@ function tokenIndex(
     find: (id) => store.find(id),
     async [Symbol.asyncDispose]() {
       await engine[Symbol.asyncDispose]();
-      await scores[Symbol.asyncDispose]();
-      await close();
+      await scorer[Symbol.asyncDispose]();
+      await snapshot[Symbol.asyncDispose]();
     },
   };
 }
@@ -156,47 +146,6 @@ async function acceptor(
   if (typeof filter === "function") return (ordinal) => store.isAlive(ordinal) && filter(ordinal);
   const ordinals = new Set(await Promise.all(Array.from(filter, store.find)));
   return (ordinal) => ordinals.has(ordinal);
-}
-
-export interface State {
-  readonly manifest: Manifest;
-  readonly codebook: Codebook | undefined;
-  readonly segments: readonly Segment[];
-}
-
-/** The newest state. A writer may remove its files between manifest and opening: then there is a newer one. */
-export async function openState(directory: string, options: OpenOptions): Promise<State> {
-  for (let last = 0; ; ) {
-    const manifest = await readManifest(directory);
-    try {
-      return { manifest, ...(await openFiles(directory, manifest, options)) };
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      if (manifest.generation === last) throw missingFile(error as NodeJS.ErrnoException);
-      last = manifest.generation;
-    }
-  }
-}
-
-async function openFiles(
-  directory: string,
-  manifest: Manifest,
-  { engine, memoryLimit = GIBIBYTE }: OpenOptions,
-): Promise<Omit<State, "manifest">> {
-  const { codebook, decoder } = await readCodec(directory, manifest);
-  // an exact search of float32 keys keeps them in a form of its own
-  const cache = codebook || typeof engine === "object" ? new BlockCache(memoryLimit) : undefined;
-  const opened: Segment[] = [];
-  try {
-    for (const record of manifest.segments)
-      opened.push(
-        await openSegment(segmentPath(directory, record.name), record, { decoder, cache }),
-      );
-    return { codebook, segments: opened };
-  } catch (error) {
-    await Promise.all(opened.map((segment) => segment[Symbol.asyncDispose]()));
-    throw error;
-  }
 }
 
 function checkModel(directory: string, header: IndexHeader, fingerprint: string): void {
@@ -214,14 +163,3 @@ function checkVectors(questions: readonly Float32Array[], dimension: number): vo
     if (length === 0 || length % dimension !== 0)
       throw new Error(`a question of ${length} numbers is not [tokens, ${dimension}]`);
 }
-
-const missingFile = (cause: NodeJS.ErrnoException): InputError =>
-  new InputError(
-    {
-      where: cause.path ?? "index",
-      expected: "the file that index.json names",
-      got: "none",
-      remedy: "restore it from a copy, or build the index again",
-    },
-    { cause },
-  );

@@ -94,7 +94,7 @@ test("an index of some of the tokens says how many", async () => {
   const options = ["--corpus", CORPUS, "--out", at("none"), "--keep-tokens", "0.1"];
   await fails(
     1,
-    /keepTokens: expected a share from 0\.25 to 1, got 0\.1/,
+    /keepRatio: expected a share from 0\.25 to 1, got 0\.1/,
     "index",
     ...MODEL,
     ...options,

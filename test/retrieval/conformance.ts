@@ -318,7 +318,7 @@ async function openNaive(directory: string): Promise<(question: Float32Array) =>
     for (let p = 0; p < record.passages; p++) keys.push(await segment.keys(p, 1));
   }
   return (question) => {
-    const query = codebook ? rotate(question, codebook.axes, dimension) : question;
+    const query = codebook ? rotate(question, codebook.rotation, dimension) : question;
     return naiveSearch(query, keys, keys.length, dimension);
   };
 }

@@ -4,7 +4,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import { rankDocuments } from "../../src/retrieval/documents.ts";
-import { MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
+import { type HybridOptions, MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
 import { type Granularity, rank } from "../../src/retrieval/rank.ts";
@@ -179,6 +179,37 @@ test("a document of thousands of passages does not hide the others, and no more 
   counts.length = 0;
   same((await rankDocuments(index, search, [question], 1))[0]!, ranking.slice(0, 1));
   assert.equal(counts, [2]);
+});
+
+test("hybrid search builds the lexical index of an open index once for each k1 and b", async () => {
+  await using directory = await temporary();
+  await build(directory.path, PASSAGES.slice(0, 60), { encode: encodeVaried });
+  await using index = await openIndex(directory.path);
+  let reads = 0;
+  const { entries } = index;
+  index.entries = () => {
+    reads++;
+    return entries();
+  };
+  const search = (hybrid: HybridOptions, signal?: AbortSignal) =>
+    rank(index, QUESTIONS, { topK: 10, hybrid, signal });
+  const stopped = AbortSignal.abort(new Error("stopped"));
+  await rejects(search({ lambda: 0.05 }, stopped), /stopped/); // a failed build is not cached
+  await rejects(search({ lambda: 0.05, b: 2 }), /^BM25's b: expected 0 to 1, got 2/);
+  reads = 0;
+  const [first, second] = await Promise.all([
+    search({ lambda: 0.05 }),
+    search({ lambda: 0.05, k1: 0.9, b: 0.4 }),
+  ]);
+  const other = await search({ lambda: 0.05, k1: 2, b: 1 });
+  assert.equal(await search({ lambda: 0.05, k1: 2, b: 1 }), other);
+  assert.is(reads, 2);
+  const prebuilt = async (k1: number, b: number) =>
+    search({ lambda: 0.05, lexical: await openLexicalIndex(index, { k1, b }) });
+  assert.equal(first, await prebuilt(0.9, 0.4));
+  assert.equal(second, first);
+  assert.equal(other, await prebuilt(2, 1));
+  assert.not.equal(other, first);
 });
 
 test("nothing to find, and what is refused", async () => {

@@ -8,12 +8,12 @@ import type { Passage } from "../../text/passage.ts";
 import { TopK } from "../scoring/top-k.ts";
 import { analyse } from "./analysis.ts";
 import {
+  BLOCK_PASSAGES,
   buildInvertedIndex,
   type InvertedIndex,
   type InvertedIndexOptions,
+  type PostingBlock,
   postingsOf,
-  SEGMENT_PASSAGES,
-  type Segment,
 } from "./inverted-index.ts";
 
 export interface Bm25Parameters {
@@ -67,68 +67,51 @@ export async function buildBm25(
 ): Promise<Bm25> {
   const defaults = checkedParameters(options, DEFAULT_PARAMETERS);
   const index = await buildInvertedIndex(passages, options);
-  const scores = new Float64Array(Math.min(index.ids.length, SEGMENT_PASSAGES));
+  const scores = new Float64Array(Math.min(index.ids.length, BLOCK_PASSAGES));
   let ordinals: Map<string, number> | undefined;
   return {
     size: index.ids.length,
-    search(query, topK, { accept, ...parameters } = {}) {
+    search(query, topK, { accept, ...given } = {}) {
       const best = new TopK(topK);
-      forEachScored(
-        index,
-        scores,
-        query,
-        checkedParameters(parameters, defaults),
-        (first, length) => {
-          for (let place = 0; place < length; place++) {
-            if (scores[place]! > 0 && (accept?.(index.ids[first + place]!) ?? true))
-              best.push(first + place, scores[place]!);
-          }
-        },
-      );
-      return best
-        .take()
-        .slice(0, topK)
-        .map(({ ordinal, score }) => ({ id: index.ids[ordinal]!, score }));
+      const parameters = checkedParameters(given, defaults);
+      for (const { first, length } of scoreBlocks(index, scores, query, parameters))
+        for (let place = 0; place < length; place++)
+          if (scores[place]! > 0 && (accept?.(index.ids[first + place]!) ?? true))
+            best.push(first + place, scores[place]!);
+      const found = best.take().slice(0, topK);
+      return found.map(({ ordinal, score }) => ({ id: index.ids[ordinal]!, score }));
     },
-    score(query, ids, parameters = {}) {
+    score(query, ids, given = {}) {
       ordinals ??= new Map(index.ids.map((id, ordinal) => [id, ordinal]));
       const wanted = ids.map((id) => ordinals!.get(id) ?? -1);
       const found = new Array<number>(ids.length).fill(0);
-      forEachScored(
-        index,
-        scores,
-        query,
-        checkedParameters(parameters, defaults),
-        (first, length) => {
-          wanted.forEach((ordinal, i) => {
-            if (ordinal >= first && ordinal < first + length) found[i] = scores[ordinal - first]!;
-          });
-        },
-      );
+      const parameters = checkedParameters(given, defaults);
+      for (const { first, length } of scoreBlocks(index, scores, query, parameters))
+        for (const [i, ordinal] of wanted.entries())
+          if (ordinal >= first && ordinal < first + length) found[i] = scores[ordinal - first]!;
       return found;
     },
   };
 }
 
-/** Scores one segment after the other, in `scores`, and calls `visit` for each that has a term of the query. */
-function forEachScored(
+/** Scores block after block into `scores`. Yields each block that has a term of the query. */
+function* scoreBlocks(
   index: InvertedIndex,
   scores: Float64Array,
   query: string,
   parameters: Bm25Parameters,
-  visit: (first: number, length: number) => void,
-): void {
+): Generator<{ first: number; length: number }> {
   const weights = termWeights(index, query);
-  index.segments.forEach((segment, i) => {
+  for (const [i, block] of index.blocks.entries()) {
     scores.fill(0);
     let matched = false;
     for (const [term, weight] of weights) {
-      const [start, end] = postingsOf(segment, term);
-      addTerm(scores, segment, start, end, weight, parameters, index.averageLength);
+      const [start, end] = postingsOf(block, term);
+      addTerm(scores, block, start, end, weight, parameters, index.averageLength);
       matched ||= end > start;
     }
-    if (matched) visit(i * SEGMENT_PASSAGES, segment.lengths.length);
-  });
+    if (matched) yield { first: i * BLOCK_PASSAGES, length: block.lengths.length };
+  }
 }
 
 /** How rare a term is that `frequency` of `passages` have: ln(1 + (N - df + 0.5) / (df + 0.5)). */
@@ -138,7 +121,7 @@ export function inverseDocumentFrequency(passages: number, frequency: number): n
 
 /** Query terms that the index knows -> idf times occurrences in the query. */
 function termWeights(
-  { ids, segments, vocabulary }: InvertedIndex,
+  { ids, blocks, vocabulary }: InvertedIndex,
   query: string,
 ): Map<number, number> {
   const occurrences = new Map<number, number>();
@@ -148,8 +131,8 @@ function termWeights(
   }
   for (const [term, count] of occurrences) {
     let passages = 0;
-    for (const segment of segments) {
-      const [start, end] = postingsOf(segment, term);
+    for (const block of blocks) {
+      const [start, end] = postingsOf(block, term);
       passages += end - start;
     }
     occurrences.set(term, count * inverseDocumentFrequency(ids.length, passages));
@@ -159,7 +142,7 @@ function termWeights(
 
 function addTerm(
   scores: Float64Array,
-  { places, frequencies, lengths }: Segment,
+  { places, frequencies, lengths }: PostingBlock,
   start: number,
   end: number,
   weight: number,

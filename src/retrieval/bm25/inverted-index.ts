@@ -1,21 +1,21 @@
 /**
  * An inverted index in typed arrays, made in one pass over the passages. Source: single-pass in-memory indexing (Manning,
- * Raghavan, Schütze: Introduction to Information Retrieval, section 4.3), whose blocks are kept as segments and not merged.
+ * Raghavan, Schütze: Introduction to Information Retrieval, section 4.3), whose blocks are kept as blocks and not merged.
  *
- * A segment is a run of passages that came one after the other. A posting costs 4 bytes: two for the passage's place in the
- * segment, two for the term's frequency. A distinct term of a segment costs 8 bytes, and a passage 4 and its id.
+ * A block is a run of passages that came one after the other. A posting costs 4 bytes: two for the passage's place in the
+ * block, two for the term's frequency. A distinct term of a block costs 8 bytes, and a passage 4 and its id.
  */
 
 import type { Passage } from "../../text/passage.ts";
 import { analyse } from "./analysis.ts";
 
-/** A place in a segment is a Uint16, and the float64 scores of one segment (512 KiB) stay in a processor's cache. */
-export const SEGMENT_PASSAGES: number = 2 ** 16;
+/** A place in a block is a Uint16, and the float64 scores of one block (512 KiB) stay in a processor's cache. */
+export const BLOCK_PASSAGES: number = 2 ** 16;
 /** A term that a passage has more often counts as if it were there so often. */
 const MAX_FREQUENCY = 2 ** 16 - 1;
 const PROGRESS_INTERVAL = 1_000; // passages
 
-export interface Segment {
+export interface PostingBlock {
   /** Terms of each passage, repetitions included. [passages] */
   readonly lengths: Uint32Array;
   /** The terms that occur, ascending. [terms] */
@@ -29,11 +29,11 @@ export interface Segment {
 }
 
 export interface InvertedIndex {
-  /** Ids of the passages in the order in which they came: all segments have SEGMENT_PASSAGES, the last one the rest. */
+  /** Ids of the passages in the order in which they came: all blocks have BLOCK_PASSAGES, the last one the rest. */
   readonly ids: readonly string[];
   /** Term -> its number. */
   readonly vocabulary: ReadonlyMap<string, number>;
-  readonly segments: readonly Segment[];
+  readonly blocks: readonly PostingBlock[];
   /** Mean number of terms of a passage. */
   readonly averageLength: number;
 }
@@ -51,7 +51,7 @@ export async function buildInvertedIndex(
 ): Promise<InvertedIndex> {
   const ids: string[] = [];
   const vocabulary = new Map<string, number>();
-  const segments: Segment[] = [];
+  const blocks: PostingBlock[] = [];
   let pending: Uint32Array[] = [];
   let totalLength = 0;
   for await (const { id, title, text } of passages) {
@@ -60,19 +60,22 @@ export async function buildInvertedIndex(
     ids.push(id);
     pending.push(Uint32Array.from(terms).sort());
     totalLength += terms.length;
-    if (pending.length === SEGMENT_PASSAGES) {
-      segments.push(invert(pending, vocabulary.size));
+    if (pending.length === BLOCK_PASSAGES) {
+      blocks.push(invert(pending, vocabulary.size));
       pending = [];
     }
     if (ids.length % PROGRESS_INTERVAL === 0) onProgress?.(ids.length);
   }
-  if (pending.length > 0) segments.push(invert(pending, vocabulary.size));
+  if (pending.length > 0) blocks.push(invert(pending, vocabulary.size));
   onProgress?.(ids.length);
-  return { ids, vocabulary, segments, averageLength: totalLength / ids.length };
+  return { ids, vocabulary, blocks, averageLength: totalLength / ids.length };
 }
 
-/** Where the postings of a term begin and end in a segment; an empty range where it does not occur. */
-export function postingsOf({ terms, starts }: Segment, term: number): [start: number, end: number] {
+/** Where the postings of a term begin and end in a block; an empty range where it does not occur. */
+export function postingsOf(
+  { terms, starts }: PostingBlock,
+  term: number,
+): [start: number, end: number] {
   let low = 0;
   let high = terms.length;
   while (low < high) {
@@ -91,7 +94,7 @@ function numberOf(vocabulary: Map<string, number>, term: string): number {
 }
 
 /** Turns the sorted terms of each passage into the passages of each term: a counting sort, which keeps passages in order. */
-function invert(passages: readonly Uint32Array[], vocabularySize: number): Segment {
+function invert(passages: readonly Uint32Array[], vocabularySize: number): PostingBlock {
   const counts = new Uint32Array(vocabularySize);
   for (const passage of passages) forEachRun(passage, (term) => counts[term]!++);
   const terms = Uint32Array.from(counts.keys()).filter((term) => counts[term]! > 0);

@@ -1,19 +1,51 @@
-/** BM25 over the passages of a token index. */
+/** BM25 over the passages of an open token index. */
 
 import type { Passage } from "../../text/passage.ts";
 import type { SearchHit, SearchOptions, TokenIndex } from "../search/token-index.ts";
-import { type Bm25Parameters, buildBm25 } from "./bm25.ts";
+import { type Bm25Parameters, buildBm25, DEFAULT_PARAMETERS } from "./bm25.ts";
 import type { InvertedIndexOptions } from "./inverted-index.ts";
 
-/** Searches the state of the token index that it was made from. */
+/** BM25 for one generation of a token index: the one that `openLexicalIndex` read. */
 export interface LexicalIndex {
-  /** The best of the passages that share a term with the question, best first; equal scores in the order of the index. */
+  /**
+   * The `topK` best passages that share a term with the question, best first. Passages with equal
+   * scores come in the order of the index.
+   */
   search(question: string, options: Pick<SearchOptions, "topK" | "filter">): SearchHit[];
-  /** The scores of the passages with these ids, whatever their rank. */
+  /** The BM25 score of each passage in `ids`; 0 for a passage without a term of the question. */
   score(question: string, ids: readonly string[]): number[];
 }
 
-/** Reads every passage of the index; BM25 is kept in memory (`buildBm25` says how much). */
+/**
+ * Builds a BM25 index over title and text of every passage of `index`, in memory.
+ *
+ *     score(q, p) = sum over terms t of q:  idf(t) * tf / (tf + k1 * (1 - b + b * |p| / avgdl))
+ *
+ * `buildBm25` (bm25.ts) defines the terms. A million passages of 100 words take about 0.5 GB.
+ * Hybrid search builds this index on first use; build it yourself to use BM25 alone.
+ * Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009.
+ *
+ * @param options `k1` (default 0.9), `b` (default 0.4), `signal`, and `onProgress` with the number
+ *   of passages read
+ * @throws {InputError} if `k1` or `b` is out of range
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { openLexicalIndex, ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const passages = [
+ *   { id: "1", title: "Normandy", text: "Normandy is a region in France." },
+ *   { id: "2", title: "Oxygen", text: "Oxygen is a chemical element." },
+ * ];
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * await using index = await model.index(passages, { directory });
+ * const lexical = await openLexicalIndex(index);
+ * console.log(lexical.search("Where is Normandy?", { topK: 1 })[0]?.id); // 1
+ * ```
+ */
 export async function openLexicalIndex(
   index: Pick<TokenIndex, "entries">,
   options: InvertedIndexOptions & Partial<Bm25Parameters> = {},
@@ -38,4 +70,29 @@ export async function openLexicalIndex(
     },
     score: (question, ids) => bm25.score(question, ids),
   };
+}
+
+/** For each open token index: "k1 b" to its lexical index. */
+const cache = new WeakMap<object, Map<string, Promise<LexicalIndex>>>();
+
+/**
+ * The lexical index of an open token index, built on first use and kept as long as `index`.
+ *
+ * `signal` stops the build that this call starts. A build that fails is not cached.
+ */
+export function cachedLexicalIndex(
+  index: Pick<TokenIndex, "entries">,
+  parameters: { readonly k1?: number | undefined; readonly b?: number | undefined },
+  signal?: AbortSignal,
+): Promise<LexicalIndex> {
+  const { k1 = DEFAULT_PARAMETERS.k1, b = DEFAULT_PARAMETERS.b } = parameters;
+  const byParameters = cache.get(index) ?? new Map<string, Promise<LexicalIndex>>();
+  cache.set(index, byParameters);
+  const key = `${k1} ${b}`;
+  const known = byParameters.get(key);
+  if (known) return known;
+  const opening = openLexicalIndex(index, { k1, b, signal });
+  byParameters.set(key, opening);
+  opening.catch(() => byParameters.delete(key));
+  return opening;
 }

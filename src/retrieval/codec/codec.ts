@@ -38,13 +38,13 @@ export interface Codebook {
   readonly bits: Bits;
   readonly dimension: number;
   /** [dimension, dimension]: an orthonormal row for each coordinate of what follows. */
-  readonly axes: Float32Array;
+  readonly rotation: Float32Array;
   /** [centroids, dimension] */
   readonly centroids: Float32Array;
   /** [centroids]: parts, and so bytes, of the residuals of each. */
-  readonly parts: Uint8Array;
+  readonly subquantisers: Uint8Array;
   /** By the number of parts: [parts, 256, width], flat, since parts differ in width by one where they must. */
-  readonly tables: ReadonlyMap<number, Float32Array>;
+  readonly codewords: ReadonlyMap<number, Float32Array>;
   /** [256] */
   readonly ratios: Float32Array;
 }
@@ -56,18 +56,20 @@ export interface Codec {
 }
 
 /** What a byte can name. */
-export const ENTRIES = 256;
+export const CODEWORDS = 256;
 
 /** The parts that residuals are cut into, of the centroids with long ones and with short ones: bits / 8 a dimension on average. */
-export function partCounts(dimension: number, bits: Bits): { long: number; short: number } {
+export function subquantiserCounts(dimension: number, bits: Bits): { long: number; short: number } {
   const average = (dimension * bits) / 8;
   const long = Math.min(dimension, Math.floor(1.5 * average));
   return { long, short: 2 * average - long };
 }
 
 /** The first dimension of each of `parts` parts, and the end of the last. */
-export const partStarts = (dimension: number, parts: number): number[] =>
-  Array.from({ length: parts + 1 }, (_, part) => Math.floor((part * dimension) / parts));
+export const subquantiserStarts = (dimension: number, subquantisers: number): number[] =>
+  Array.from({ length: subquantisers + 1 }, (_, subspace) =>
+    Math.floor((subspace * dimension) / subquantisers),
+  );
 
 /**
  * A code is the number of the centroid (little-endian, in `centroidBytes`), a byte for the ratio, and a byte for each part of
@@ -87,7 +89,7 @@ export function codeStarts(codes: Uint8Array, codebook: Codebook): Uint32Array {
   const starts = new Uint32Array(Math.floor(codes.length / (idBytes + 1)) + 1);
   let tokens = 0;
   for (let at = 0; at < codes.length; ) {
-    at += idBytes + 1 + codebook.parts[readCentroid(codes, at, idBytes)]!;
+    at += idBytes + 1 + codebook.subquantisers[readCentroid(codes, at, idBytes)]!;
     starts[++tokens] = at;
   }
   return starts.subarray(0, tokens + 1);
@@ -107,11 +109,11 @@ export function decodeKeys(
   codebook: Codebook,
   ratios: Float32Array = codebook.ratios,
 ): Float32Array {
-  const { dimension, centroids, parts, tables } = codebook;
+  const { dimension, centroids, subquantisers, codewords } = codebook;
   const layouts = new Map(
-    Array.from(tables, ([count, table]) => [
+    Array.from(codewords, ([count, table]) => [
       count,
-      { table, starts: partStarts(dimension, count) },
+      { table, starts: subquantiserStarts(dimension, count) },
     ]),
   );
   const idBytes = centroidBytes(codebook);
@@ -121,14 +123,14 @@ export function decodeKeys(
     const at = tokens[token]!;
     const centroid = readCentroid(codes, at, idBytes);
     const ratio = ratios[codes[at + idBytes]!]!;
-    const { table, starts } = layouts.get(parts[centroid]!)!;
+    const { table, starts } = layouts.get(subquantisers[centroid]!)!;
     const from = centroid * dimension;
     const to = token * dimension;
-    for (let part = 0, d = 0; d < dimension; part++) {
-      const end = starts[part + 1]!;
-      const first = starts[part]!;
-      let entry = ENTRIES * first + codes[at + idBytes + 1 + part]! * (end - first);
-      for (; d < end; d++) keys[to + d] = ratio * (centroids[from + d]! + table[entry++]!);
+    for (let subspace = 0, d = 0; d < dimension; subspace++) {
+      const end = starts[subspace + 1]!;
+      const first = starts[subspace]!;
+      let next = CODEWORDS * first + codes[at + idBytes + 1 + subspace]! * (end - first);
+      for (; d < end; d++) keys[to + d] = ratio * (centroids[from + d]! + table[next++]!);
     }
   }
   return keys;

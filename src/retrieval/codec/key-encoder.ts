@@ -1,68 +1,86 @@
 /** Codes token keys with a codebook (codec.ts has the form of a code). */
 
-import { type Codebook, centroidBytes, decodeKeys, ENTRIES, partStarts } from "./codec.ts";
+import {
+  CODEWORDS,
+  type Codebook,
+  centroidBytes,
+  decodeKeys,
+  subquantiserStarts,
+} from "./codec.ts";
 import { type NearestFinder, openNearestFinder } from "./nearest.ts";
-import { openRotation } from "./opq-rotation.ts";
+import { openRotator } from "./opq-rotation.ts";
 
 /** Ratios that leave what is decoded as long as centroid and residual are. */
-export const NO_RATIOS: Float32Array = new Float32Array(ENTRIES).fill(1);
+export const UNIT_RATIOS: Float32Array = new Float32Array(CODEWORDS).fill(1);
 
 export interface KeyEncoder extends AsyncDisposable {
   /** The codes of keys [n, dimension]. */
   encode(keys: Float32Array): Promise<Uint8Array>;
 }
 
-export async function openEncoder(codebook: Codebook): Promise<KeyEncoder> {
-  const { dimension, axes, centroids, parts, tables, ratios } = codebook;
+export async function openKeyEncoder(codebook: Codebook): Promise<KeyEncoder> {
+  const { dimension, rotation, centroids, subquantisers, ratios } = codebook;
   const idBytes = centroidBytes(codebook);
-  const rotation = await openRotation(axes, dimension);
+  const rotator = await openRotator(rotation, dimension);
   const finders = new Map<number, NearestFinder>();
-  const findNearest = async (
-    rows: Float32Array,
-    table: Float32Array,
-    size: number,
-  ): Promise<Uint32Array> => {
+  const findNearest: FindNearest = async (rows, table, size) => {
     if (!finders.has(size)) finders.set(size, await openNearestFinder(size));
     return finders.get(size)!.nearest(rows, table);
   };
   return {
     async encode(keys) {
-      const rotated = await rotation.rotate(keys); // [n, dimension]
+      const rotated = await rotator.rotate(keys); // [n, dimension]
       const nearest = await findNearest(rotated, centroids, dimension);
-      const left = subtractCentroids(rotated, nearest, centroids, dimension);
-      const { codes, starts } = startCodes(nearest, parts, idBytes);
-      for (const [count, table] of tables) {
-        const rows = Array.from(nearest.keys()).filter((row) => parts[nearest[row]!] === count);
-        const cuts = partStarts(dimension, count);
-        for (let part = 0; part < count; part++) {
-          const [first, end] = [cuts[part]!, cuts[part + 1]!];
-          const columns = columnsOf(left, rows, dimension, first, end);
-          const entries = table.subarray(ENTRIES * first, ENTRIES * end);
-          for (const [i, entry] of (await findNearest(columns, entries, end - first)).entries())
-            codes[starts[rows[i]!]! + idBytes + 1 + part] = entry;
-        }
-      }
-      const wanted = lengthRatios(rotated, decodeKeys(codes, codebook, NO_RATIOS), dimension);
-      for (const [row, entry] of (await findNearest(wanted, ratios, 1)).entries())
-        codes[starts[row]! + idBytes] = entry;
+      const residuals = subtractCentroids(rotated, nearest, centroids, dimension);
+      const { codes, starts } = startCodes(nearest, subquantisers, idBytes);
+      const firstBytes = starts.map((start) => start + idBytes + 1);
+      await encodeResiduals(codes, firstBytes, residuals, nearest, codebook, findNearest);
+      const wanted = lengthRatios(rotated, decodeKeys(codes, codebook, UNIT_RATIOS), dimension);
+      for (const [row, ratio] of (await findNearest(wanted, ratios, 1)).entries())
+        codes[starts[row]! + idBytes] = ratio;
       return codes;
     },
     async [Symbol.asyncDispose]() {
-      await rotation[Symbol.asyncDispose]();
+      await rotator[Symbol.asyncDispose]();
       for (const finder of finders.values()) await finder[Symbol.asyncDispose]();
     },
   };
 }
 
+/** For each row of [n, size], the nearest row of `table`, [count, size]. */
+type FindNearest = (rows: Float32Array, table: Float32Array, size: number) => Promise<Uint32Array>;
+
+/** Writes the codeword of each subspace of each residual, [n, dimension]. */
+async function encodeResiduals(
+  codes: Uint8Array,
+  firstBytes: Uint32Array,
+  residuals: Float32Array,
+  nearest: Uint32Array,
+  { dimension, subquantisers, codewords }: Codebook,
+  findNearest: FindNearest,
+): Promise<void> {
+  for (const [count, table] of codewords) {
+    const rows = Array.from(nearest.keys()).filter((row) => subquantisers[nearest[row]!] === count);
+    const bounds = subquantiserStarts(dimension, count);
+    for (let subspace = 0; subspace < count; subspace++) {
+      const [first, end] = [bounds[subspace]!, bounds[subspace + 1]!];
+      const columns = columnsOf(residuals, rows, dimension, first, end);
+      const words = table.subarray(CODEWORDS * first, CODEWORDS * end);
+      for (const [i, codeword] of (await findNearest(columns, words, end - first)).entries())
+        codes[firstBytes[rows[i]!]! + subspace] = codeword;
+    }
+  }
+}
+
 /** Codes with nothing but their centroids, and where each starts. */
 function startCodes(
   nearest: Uint32Array,
-  parts: Uint8Array,
+  subquantisers: Uint8Array,
   idBytes: number,
 ): { codes: Uint8Array; starts: Uint32Array } {
   const starts = new Uint32Array(nearest.length + 1);
   for (const [row, centroid] of nearest.entries())
-    starts[row + 1] = starts[row]! + idBytes + 1 + parts[centroid]!;
+    starts[row + 1] = starts[row]! + idBytes + 1 + subquantisers[centroid]!;
   const codes = new Uint8Array(starts.at(-1)!);
   for (const [row, centroid] of nearest.entries())
     for (let b = 0; b < idBytes; b++) codes[starts[row]! + b] = centroid >>> (8 * b);

@@ -32,14 +32,14 @@ export async function openNearestFinder(size: number): Promise<NearestFinder> {
       const found = new Uint32Array(rows.length / size);
       const step = Math.max(1, Math.floor(PRODUCTS / (groups * GROUP)));
       for (let first = 0; first < found.length; first += step) {
-        const part = rows.subarray(first * size, (first + step) * size);
+        const batch = rows.subarray(first * size, (first + step) * size);
         const { maxima } = await session.run<"maxima">({
-          rows: { data: withOnes(part, size), shape: [part.length / size, size + 1] },
+          rows: { data: withOnes(batch, size), shape: [batch.length / size, size + 1] },
           table: { data: columns, shape: [size + 1, groups * GROUP] },
         });
         nearestOfGroups(
           found.subarray(first, first + step),
-          part,
+          batch,
           table,
           size,
           maxima.data as Float32Array,

@@ -6,25 +6,29 @@
 
 import { compile } from "../../tensor/session.ts";
 import { trace } from "../../tensor/trace.ts";
-import { dotProduct } from "../scoring/score.ts";
-import { partStarts } from "./codec.ts";
+import { dotProduct } from "../scoring/vectors.ts";
+import { subquantiserStarts } from "./codec.ts";
 
 const SWEEPS = 12; // Jacobi's method has converged long before
 
 /** [dimension, dimension], a row an axis: those of the first of `parts` parts first. `rows` is [n, dimension]. */
-export function balancedAxes(rows: Float32Array, dimension: number, parts: number): Float32Array {
+export function learnRotation(
+  rows: Float32Array,
+  dimension: number,
+  subquantisers: number,
+): Float32Array {
   const { values, vectors } = eigen(secondMoments(rows, dimension), dimension);
   const least = Math.max(...values) * 1e-9;
   const excess = values.map((value) => Math.log(Math.max(value, least) / least));
   const largestFirst = values.map((_, axis) => axis).sort((a, b) => values[b]! - values[a]!);
-  const starts = partStarts(dimension, parts);
-  const dealt = Array.from({ length: parts }, (): number[] => []);
-  const sums = new Float64Array(parts);
+  const starts = subquantiserStarts(dimension, subquantisers);
+  const dealt = Array.from({ length: subquantisers }, (): number[] => []);
+  const sums = new Float64Array(subquantisers);
   for (const axis of largestFirst) {
     let lightest = -1;
-    for (let part = 0; part < parts; part++) {
-      const hasRoom = dealt[part]!.length < starts[part + 1]! - starts[part]!;
-      if (hasRoom && (lightest < 0 || sums[part]! < sums[lightest]!)) lightest = part;
+    for (let subspace = 0; subspace < subquantisers; subspace++) {
+      const hasRoom = dealt[subspace]!.length < starts[subspace + 1]! - starts[subspace]!;
+      if (hasRoom && (lightest < 0 || sums[subspace]! < sums[lightest]!)) lightest = subspace;
     }
     dealt[lightest]!.push(axis);
     sums[lightest]! += excess[axis]!;
@@ -33,24 +37,31 @@ export function balancedAxes(rows: Float32Array, dimension: number, parts: numbe
 }
 
 /** The coordinates of rows [n, dimension] along `axes`: products with rotated keys are those with the keys as they were. */
-export function rotate(rows: Float32Array, axes: Float32Array, dimension: number): Float32Array {
+export function rotate(
+  rows: Float32Array,
+  rotation: Float32Array,
+  dimension: number,
+): Float32Array {
   return Float32Array.from(rows, (_, i) => {
     const d = i % dimension;
-    return dotProduct(rows, i - d, axes, d * dimension, dimension);
+    return dotProduct(rows, i - d, rotation, d * dimension, dimension);
   });
 }
 
-export interface Rotation extends AsyncDisposable {
+export interface Rotator extends AsyncDisposable {
   /** As `rotate`, in float32. */
   rotate(rows: Float32Array): Promise<Float32Array>;
 }
 
 /** `rotate` for many rows, on onnxruntime. */
-export async function openRotation(axes: Float32Array, dimension: number): Promise<Rotation> {
+export async function openRotator(rotation: Float32Array, dimension: number): Promise<Rotator> {
   const graph = trace({ rows: ["float32", "row", dimension] }, (ops, { rows }) => ({
-    rotated: ops.matmul(rows, ops.transpose(ops.parameter("axes", [dimension, dimension]), [1, 0])),
+    rotated: ops.matmul(
+      rows,
+      ops.transpose(ops.parameter("rotation", [dimension, dimension]), [1, 0]),
+    ),
   }));
-  const session = await compile(graph, { weights: new Map([["axes", axes]]) });
+  const session = await compile(graph, { weights: new Map([["rotation", rotation]]) });
   return {
     async rotate(rows) {
       const shape = [rows.length / dimension, dimension];

@@ -1,19 +1,26 @@
 /** Learns a codebook (codec.ts) from a sample of keys. */
 
-import { type Bits, type Codebook, decodeKeys, ENTRIES, partCounts, partStarts } from "./codec.ts";
+import {
+  type Bits,
+  CODEWORDS,
+  type Codebook,
+  decodeKeys,
+  subquantiserCounts,
+  subquantiserStarts,
+} from "./codec.ts";
 import {
   columnsOf,
   lengthRatios,
-  NO_RATIOS,
-  openEncoder,
+  openKeyEncoder,
   subtractCentroids,
+  UNIT_RATIOS,
 } from "./key-encoder.ts";
 import { kMeans } from "./kmeans.ts";
 import { openNearestFinder } from "./nearest.ts";
-import { balancedAxes, rotate } from "./opq-rotation.ts";
+import { learnRotation, rotate } from "./opq-rotation.ts";
 
 /** Keys that teach axes, tables and ratios: 256 an entry. */
-const TABLE_ROWS = 65_536;
+const TRAINING_ROWS = 65_536;
 
 /** So many keys teach a codebook for an index of `tokens` keys. */
 export const sampleSize = (tokens: number): number => Math.min(tokens, 32 * centroidCount(tokens));
@@ -35,30 +42,32 @@ export async function trainCodebook(
 ): Promise<Codebook> {
   const centroids = await kMeans(sample, dimension, count, signal);
   const nearest = await nearestCentroids(sample, centroids, dimension);
-  const left = subtractCentroids(sample, nearest, centroids, dimension);
-  const { long, short } = partCounts(dimension, bits);
-  const parts = chooseParts(left, nearest, count, long, short);
+  const residuals = subtractCentroids(sample, nearest, centroids, dimension);
+  const { long, short } = subquantiserCounts(dimension, bits);
+  const subquantisers = chooseSubquantisers(residuals, nearest, count, long, short);
   const chosen = spread(nearest.length);
-  const residuals = columnsOf(left, chosen, dimension, 0, dimension);
-  const axes = balancedAxes(residuals, dimension, long);
-  const rotated = rotate(residuals, axes, dimension);
-  const tables = new Map<number, Float32Array>();
+  const chosenResiduals = columnsOf(residuals, chosen, dimension, 0, dimension);
+  const rotation = learnRotation(chosenResiduals, dimension, long);
+  const rotated = rotate(chosenResiduals, rotation, dimension);
+  const codewords = new Map<number, Float32Array>();
   for (const width of new Set([long, short])) {
-    const rows = Array.from(chosen.keys()).filter((i) => parts[nearest[chosen[i]!]!] === width);
-    tables.set(width, await trainTable(rotated, rows, dimension, width, signal));
+    const rows = Array.from(chosen.keys()).filter(
+      (i) => subquantisers[nearest[chosen[i]!]!] === width,
+    );
+    codewords.set(width, await trainCodewords(rotated, rows, dimension, width, signal));
   }
   const codebook = {
     bits,
     dimension,
-    axes,
-    centroids: rotate(centroids, axes, dimension),
-    parts,
-    tables,
+    rotation,
+    centroids: rotate(centroids, rotation, dimension),
+    subquantisers,
+    codewords,
   };
   const keys = columnsOf(sample, chosen, dimension, 0, dimension);
   return {
     ...codebook,
-    ratios: await trainRatios(keys, { ...codebook, ratios: NO_RATIOS }, signal),
+    ratios: await trainRatios(keys, { ...codebook, ratios: UNIT_RATIOS }, signal),
   };
 }
 
@@ -72,54 +81,54 @@ async function nearestCentroids(
 }
 
 /** Of each centroid: `long` for those with the longest residuals, which have half of the tokens, `short` for the others. */
-function chooseParts(
-  left: Float32Array,
+function chooseSubquantisers(
+  residuals: Float32Array,
   nearest: Uint32Array,
   count: number,
   long: number,
   short: number,
 ): Uint8Array {
-  const dimension = left.length / nearest.length;
+  const dimension = residuals.length / nearest.length;
   const members = new Uint32Array(count);
   const squares = new Float64Array(count);
   for (const [row, centroid] of nearest.entries()) {
     members[centroid]!++;
     for (let i = row * dimension; i < (row + 1) * dimension; i++)
-      squares[centroid]! += left[i]! * left[i]!;
+      squares[centroid]! += residuals[i]! * residuals[i]!;
   }
   const means = squares.map((square, centroid) => square / Math.max(1, members[centroid]!));
   const longestFirst = Array.from(means.keys()).sort((a, b) => means[b]! - means[a]!);
-  const parts = new Uint8Array(count).fill(short);
+  const subquantisers = new Uint8Array(count).fill(short);
   let tokens = 0;
   for (const centroid of longestFirst) {
     if (2 * tokens >= nearest.length) break;
-    parts[centroid] = long;
+    subquantisers[centroid] = long;
     tokens += members[centroid]!;
   }
-  return parts;
+  return subquantisers;
 }
 
-/** `TABLE_ROWS` of `count` rows at most. */
+/** `TRAINING_ROWS` of `count` rows at most. */
 const spread = (count: number): number[] =>
-  Array.from({ length: Math.min(count, TABLE_ROWS) }, (_, i) =>
-    Math.floor((i * count) / Math.min(count, TABLE_ROWS)),
+  Array.from({ length: Math.min(count, TRAINING_ROWS) }, (_, i) =>
+    Math.floor((i * count) / Math.min(count, TRAINING_ROWS)),
   );
 
 /** The entries of each part: k-means over those rows of `residuals`, [n, dimension], that are coded with it. */
-async function trainTable(
+async function trainCodewords(
   residuals: Float32Array,
   rows: readonly number[],
   dimension: number,
-  parts: number,
+  subquantisers: number,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
-  const table = new Float32Array(ENTRIES * dimension);
+  const table = new Float32Array(CODEWORDS * dimension);
   if (rows.length === 0) return table;
-  const starts = partStarts(dimension, parts);
-  for (let part = 0; part < parts; part++) {
-    const [first, end] = [starts[part]!, starts[part + 1]!];
+  const starts = subquantiserStarts(dimension, subquantisers);
+  for (let subspace = 0; subspace < subquantisers; subspace++) {
+    const [first, end] = [starts[subspace]!, starts[subspace + 1]!];
     const columns = repeated(columnsOf(residuals, rows, dimension, first, end), end - first);
-    table.set(await kMeans(columns, end - first, ENTRIES, signal), ENTRIES * first);
+    table.set(await kMeans(columns, end - first, CODEWORDS, signal), CODEWORDS * first);
   }
   return table;
 }
@@ -129,19 +138,19 @@ async function trainRatios(
   codebook: Codebook,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
-  await using encoder = await openEncoder(codebook);
+  await using encoder = await openKeyEncoder(codebook);
   const decoded = decodeKeys(await encoder.encode(keys), codebook);
   return await kMeans(
     repeated(lengthRatios(keys, decoded, codebook.dimension), 1),
     1,
-    ENTRIES,
+    CODEWORDS,
     signal,
   );
 }
 
 /** k-means wants a row for each of its 256 centroids: a tiny sample is repeated. */
 function repeated(rows: Float32Array, width: number): Float32Array {
-  const needed = ENTRIES * width;
+  const needed = CODEWORDS * width;
   if (rows.length >= needed) return rows;
   return Float32Array.from({ length: needed }, (_, i) => rows[i % rows.length]!);
 }

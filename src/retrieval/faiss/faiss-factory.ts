@@ -21,7 +21,7 @@ export interface FaissFactory {
 }
 
 const INNER_PRODUCT = 0; // faiss/MetricType.h
-const DEFAULT_PROBES = 16;
+const DEFAULT_NPROBE = 16;
 
 /** Of each codebook that is learned, faiss uses this many and asks for 39. Source: faiss/Clustering.h */
 const KEYS_PER_CENTROID = 256;
@@ -45,7 +45,7 @@ export async function openFaissFactorySearch(
   if (nprobe !== undefined && !hasLists(factory)) throw noLists(factory, nprobe);
   report(0);
   if (!empty.isTrained()) empty.train(await trainingKeys(store, factory, signal));
-  const index = hasLists(factory) ? withProbes(Index, empty, nprobe ?? DEFAULT_PROBES) : empty;
+  const index = hasLists(factory) ? withNprobe(Index, empty, nprobe ?? DEFAULT_NPROBE) : empty;
   const filled = await fillIndex(index, store, { onTokens: report, signal });
   return openTokenSearch(
     store,
@@ -117,7 +117,7 @@ const NPROBE_AT = 45;
  * A trained, empty index that reads `nprobe` lists. faiss-node has no way to say that, but the number stands in the
  * bytes of an index: a uint64 behind the header and the number of lists of whatever is called `Iw..`, an inverted file.
  */
-function withProbes(Index: Faiss["Index"], empty: FaissIndex, nprobe: number): FaissIndex {
+function withNprobe(Index: Faiss["Index"], empty: FaissIndex, nprobe: number): FaissIndex {
   const bytes = empty.toBuffer();
   for (
     let mark = bytes.indexOf(HEADER_MARK);

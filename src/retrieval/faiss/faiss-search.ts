@@ -1,40 +1,58 @@
 /**
- * Exact search on faiss-node: an inner-product index over all tokens as the first pass, rescoring as the second.
+ * Exact search on faiss-node: an inner-product index over all tokens is the first pass, rescoring
+ * is the second.
  *
- * Why it is exact. faiss returns for each question token i the K' best tokens of the index; let s_i be the last of
- * their products. A token that was not returned for i has a product of at most s_i. So for any passage
+ * Why it is exact: faiss returns for each question token i the K' best tokens of the index. Let
+ * s_i be the last of their products. The product of any other token with q_i is at most s_i, so
+ * for every passage
  *
  *     score = mean_i max_j q_i . k_j  <=  mean_i max(seen_i, s_i)
  *
- * where seen_i is the best product of its tokens that were returned for i (-inf if none was), and a passage none of
- * whose tokens was returned scores at most mean_i s_i. Passages are rescored in the order of this bound until it falls
- * below the K-th exact score; if the bound of the unseen does not, K' is doubled. When K' is all tokens, none is unseen.
- * Bounds get a margin for the rounding of float32 products (engine.ts).
+ * where seen_i is the best product of its tokens that were returned for i (-inf if none was). A
+ * passage with no returned token scores at most mean_i s_i. Passages are rescored in the order of
+ * this bound until the bound falls below the K-th exact score. If the bound of the other passages
+ * does not, K' is doubled. If K' is all tokens, there are no other passages.
+ * The bounds get a margin for the rounding of float32 products (rescore.ts).
  *
- * faiss-node takes arrays of numbers, blocks while it searches, and keeps all keys in memory: 4 bytes a number.
+ * faiss-node takes JavaScript arrays, blocks while it searches, and keeps all keys in memory:
+ * 4 bytes a value.
  */
 
 import type { KeyStore } from "../index/format/store.ts";
-import { avgMax } from "../scoring/score.ts";
-import { byScore, type ScoredPassage } from "../scoring/top-k.ts";
-import { float32Error, type Search, type SearchEngine } from "../search/engine.ts";
+import { type MatMul, openMatMul } from "../scoring/matmul.ts";
+import { type ScoredPassage, TopK } from "../scoring/top-k.ts";
+import type { SearchEngine, SearchRequest } from "../search/engine.ts";
+import { float32Error, rescore } from "../search/rescore.ts";
 import { FIRST_TOKENS, scoreByHits } from "../search/token-hits.ts";
 import { type FilledIndex, fillIndex, findTokens, loadFaiss } from "./faiss.ts";
 
-/** Throws `InputError` where faiss-node is not installed. The index is filled by the first search. */
-export async function openFaissSearch(store: KeyStore): Promise<SearchEngine> {
+/** Passages that are rescored between two looks at the bound. */
+const RESCORE_BATCH = 64;
+
+/**
+ * Opens the engine. The first search fills the index.
+ *
+ * @throws {InputError} if faiss-node is not installed
+ */
+export async function openFaissSearch(
+  store: KeyStore,
+  threads: number | undefined,
+): Promise<SearchEngine> {
   const { IndexFlatIP } = await loadFaiss();
+  const matmul = await openMatMul(store.dimension, threads);
   let filled: Promise<FilledIndex> | undefined;
   return {
-    async search(questions, search) {
+    async search(questions, request) {
       filled ??= fillIndex(new IndexFlatIP(store.dimension), store);
       const index = await filled;
       const found = [];
-      for (const question of questions) found.push(await searchOne(store, index, question, search));
+      for (const question of questions)
+        found.push(await searchOne(store, index, matmul, question, request));
       return found;
     },
     async [Symbol.asyncDispose]() {
       filled = undefined;
+      await matmul[Symbol.asyncDispose]();
     },
   };
 }
@@ -42,37 +60,31 @@ export async function openFaissSearch(store: KeyStore): Promise<SearchEngine> {
 async function searchOne(
   store: KeyStore,
   index: FilledIndex,
+  matmul: MatMul,
   question: Float32Array,
-  { topK, accept, signal }: Search,
+  { topK, accept, signal }: SearchRequest,
 ): Promise<ScoredPassage[]> {
   const margin = float32Error(question, store);
-  const scored = new Map<number, ScoredPassage>();
+  const best = new TopK(topK);
+  const scored = new Set<number>();
+  const isOut = (bound: number) => {
+    const last = best.take()[topK - 1];
+    return last !== undefined && bound + margin < last.score;
+  };
   for (let count = FIRST_TOKENS; ; count *= 2) {
     signal?.throwIfAborted();
     const all = count >= store.keyCount;
     const hits = findTokens(index, question, store.dimension, all ? store.keyCount : count);
     const { seen, unseen } = scoreByHits(hits);
-    let best: ScoredPassage[] = [];
-    const isOut = (bound: number) => best.length === topK && bound + margin < best.at(-1)!.score;
-    for (const { ordinal, score: bound } of seen) {
-      if (isOut(bound)) break;
-      if (!accept(ordinal)) continue;
-      if (!scored.has(ordinal))
-        scored.set(ordinal, {
-          ordinal,
-          score: avgMax(question, await store.keys(ordinal), store.dimension),
-        });
-      best = insert(best, scored.get(ordinal)!, topK);
+    const open = seen.filter(({ ordinal }) => accept(ordinal) && !scored.has(ordinal));
+    for (let first = 0; first < open.length && !isOut(open[first]!.score); first += RESCORE_BATCH) {
+      const batch = open.slice(first, first + RESCORE_BATCH).map(({ ordinal }) => ordinal);
+      const exact = await rescore(store, matmul, question, Uint32Array.from(batch), batch.length);
+      for (const { ordinal, score } of exact) {
+        scored.add(ordinal);
+        best.push(ordinal, score);
+      }
     }
-    if (all || isOut(unseen)) return best;
+    if (all || isOut(unseen)) return best.take().slice(0, topK);
   }
-}
-
-function insert(
-  best: readonly ScoredPassage[],
-  passage: ScoredPassage,
-  topK: number,
-): ScoredPassage[] {
-  const at = best.findLastIndex((other) => byScore(other, passage) < 0) + 1;
-  return at < topK ? best.toSpliced(at, 0, passage).slice(0, topK) : [...best];
 }

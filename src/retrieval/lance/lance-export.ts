@@ -3,10 +3,10 @@
 import type { Table } from "@lancedb/lancedb";
 import type { DataType, FixedSizeList, RecordBatch, Schema } from "apache-arrow";
 import { InputError } from "../../io/errors.ts";
-import type { IndexHeader, Manifest } from "../index/format/manifest.ts";
+import type { IndexHeader } from "../index/format/manifest.ts";
 import type { Segment } from "../index/format/segment.ts";
+import { openSnapshot, type Snapshot } from "../index/format/snapshot.ts";
 import { type KeyPiece, openStore } from "../index/format/store.ts";
-import { openState } from "../open-index.ts";
 import {
   connect,
   type Lance,
@@ -33,7 +33,7 @@ export interface LanceExportProgress {
 }
 
 /** Token keys that are written together: some 30 MB. */
-const ROWS_AT_ONCE = 131_072;
+const BATCH_ROWS = 131_072;
 /** Product quantisation learns tables of 256. Below 16 times that, all keys are compared. */
 const FEWEST_INDEXED = 4096;
 
@@ -46,22 +46,19 @@ const FEWEST_INDEXED = 4096;
  */
 export async function exportToLance(directory: string, options: LanceExportOptions): Promise<void> {
   const lance = loadLance();
-  const { manifest, segments } = await openState(directory, {});
+  await using snapshot = await openSnapshot(directory);
   try {
-    await exportSegments(lance, manifest, segments, options);
+    await exportSegments(lance, snapshot, options);
   } catch (error) {
     throw error instanceof InputError || options.signal?.aborted
       ? error
       : lanceError(options.uri, "to be able to write the table", error);
-  } finally {
-    await Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
   }
 }
 
 async function exportSegments(
   lance: Lance,
-  { header, segments: records }: Manifest,
-  segments: readonly Segment[],
+  { manifest: { header, segments: records }, segments }: Snapshot,
   { uri, onProgress, signal }: LanceExportOptions,
 ): Promise<void> {
   const total = records.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -161,7 +158,7 @@ async function* groupsOf(
   for await (const piece of openStore([segment], dimension).pieces({ signal })) {
     group.push(piece);
     rows += piece.starts.at(-1)!;
-    if (rows < ROWS_AT_ONCE) continue;
+    if (rows < BATCH_ROWS) continue;
     yield group;
     group = [];
     rows = 0;

@@ -16,13 +16,13 @@ export interface LanceTable {
   readonly nprobe?: number | undefined;
 }
 
-const DEFAULT_PROBES = 16;
+const DEFAULT_NPROBE = 16;
 
 /** Throws `InputError` where LanceDB is not installed, or the table does not have the keys of these segments. */
 export async function openLanceSearch(
   store: KeyStore,
   segments: readonly SegmentRecord[],
-  { uri, nprobe = DEFAULT_PROBES }: LanceTable,
+  { uri, nprobe = DEFAULT_NPROBE }: LanceTable,
   threads: number | undefined,
 ): Promise<SearchEngine> {
   const table = await openTable(uri, stateTag(segments));

@@ -51,3 +51,13 @@ export class TopK {
     this.#limit = Math.max(this.#limit, 2 * this.#kept.length);
   }
 }
+
+/** The positions of the `count` greatest values, greatest first; of equal values the first. */
+export function topPositions(values: Float32Array, count: number): number[] {
+  const best = new TopK(count);
+  for (let i = 0; i < values.length; i++) best.push(i, values[i]!);
+  return best
+    .take()
+    .slice(0, count)
+    .map(({ ordinal }) => ordinal);
+}

@@ -1,13 +1,13 @@
-/** Keys as the exact search wants them: passages start at whole runs of tokens, and as many as fit stay in memory. */
+/** Keys as the exact search wants them: passages start at whole tiles of tokens, and as many as fit stay in memory. */
 
 import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 
 /** A maximum over so many tokens at a time is taken on onnxruntime, where it costs a tenth of what it costs here. */
-export const RUN_TOKENS = 8;
+export const TILE_TOKENS = 8;
 
 export interface AlignedKeys extends Pick<KeyStore, "dimension" | "longestKey" | "keys"> {
   /**
-   * All keys in order. Each passage starts at a multiple of `RUN_TOKENS`; its last key stands again in the room behind
+   * All keys in order. Each passage starts at a multiple of `TILE_TOKENS`; its last key stands again in the room behind
    * it, which changes no maximum.
    */
   pieces(signal?: AbortSignal): AsyncGenerator<KeyPiece>;
@@ -56,8 +56,8 @@ export function openAlignedKeys(store: KeyStore, memoryLimit: number): AlignedKe
 function align({ ordinals, starts, keys }: KeyPiece, dimension: number): KeyPiece {
   const alignedStarts = new Uint32Array(starts.length);
   for (let p = 0; p < ordinals.length; p++) {
-    const runs = Math.ceil((starts[p + 1]! - starts[p]!) / RUN_TOKENS);
-    alignedStarts[p + 1] = alignedStarts[p]! + runs * RUN_TOKENS;
+    const tiles = Math.ceil((starts[p + 1]! - starts[p]!) / TILE_TOKENS);
+    alignedStarts[p + 1] = alignedStarts[p]! + tiles * TILE_TOKENS;
   }
   const aligned = new Float32Array(alignedStarts.at(-1)! * dimension);
   for (let p = 0; p < ordinals.length; p++) {

@@ -1,7 +1,7 @@
 /**
  * Search of a compressed index in three steps, each of which leaves fewer passages to the next, more costly one:
  *
- * 1. Each question token i reads the lists of its `probes` best centroids. A passage in the list of centroid c has a token
+ * 1. Each question token i reads the lists of its `nprobe` best centroids. A passage in the list of centroid c has a token
  *    that scores about q_i . c; the best of these stands for its maximum. A passage in none of the lists is taken to score
  *    as the last centroid that was read: about the most that it can.
  * 2. Of the passages with the greatest mean, all keys are scored by their codes (code-scores.ts).
@@ -13,13 +13,14 @@
 import type { Codebook } from "../codec/codec.ts";
 import type { PassageStore } from "../index/format/store.ts";
 import { openMatMul } from "../scoring/matmul.ts";
-import { type ScoredPassage, TopK } from "../scoring/top-k.ts";
+import { type ScoredPassage, TopK, topPositions } from "../scoring/top-k.ts";
 import { CodeScorer } from "./code-scores.ts";
-import { rescore, type Search, type SearchEngine } from "./engine.ts";
+import type { SearchEngine, SearchRequest } from "./engine.ts";
+import { rescore } from "./rescore.ts";
 
 export interface Pruning {
   /** Centroids whose lists a question token reads. */
-  readonly probes: number;
+  readonly nprobe: number;
   /** Passages that reach step 2, for each one that is wanted. */
   readonly candidatesPerHit: number;
 }
@@ -33,21 +34,24 @@ const RESCORED_PER_HIT = 1.25;
 export async function openCentroidSearch(
   store: PassageStore,
   codebook: Codebook,
-  { probes, candidatesPerHit }: Pruning,
+  { nprobe, candidatesPerHit }: Pruning,
   threads: number | undefined,
 ): Promise<SearchEngine> {
-  const products = await openMatMul(store.dimension, threads);
+  const matmul = await openMatMul(store.dimension, threads);
   const idle: CodeScorer[] = []; // searches may overlap, and each has a question of its own
-  const searchOne = async (question: Float32Array, search: Search): Promise<ScoredPassage[]> => {
-    const centroidProducts = await products.multiply(question, codebook.centroids);
+  const searchOne = async (
+    question: Float32Array,
+    search: SearchRequest,
+  ): Promise<ScoredPassage[]> => {
+    const centroidProducts = await matmul.multiply(question, codebook.centroids);
     const hits = Math.max(FEWEST_HITS, search.topK);
     const scores = { data: centroidProducts, questionTokens: question.length / store.dimension };
-    const candidates = await findCandidates(store, scores, probes, candidatesPerHit * hits, search);
+    const candidates = await findCandidates(store, scores, nprobe, candidatesPerHit * hits, search);
     const scorer = idle.pop() ?? new CodeScorer(codebook);
     scorer.ask(question, centroidProducts);
     const best = await bestOf(store, candidates, Math.ceil(RESCORED_PER_HIT * hits), scorer);
     idle.push(scorer);
-    return rescore(store, products, question, best, search.topK);
+    return rescore(store, matmul, question, best, search.topK);
   };
   return {
     async search(questions, search) {
@@ -58,12 +62,12 @@ export async function openCentroidSearch(
       }
       return found;
     },
-    [Symbol.asyncDispose]: () => products[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => matmul[Symbol.asyncDispose](),
   };
 }
 
 /** Passages whose codes are read side by side: some hundred kB. */
-const READ_AT_ONCE = 256;
+const READ_BATCH = 256;
 
 /** The `count` best of some passages by the scores of their codes, ascending. */
 async function bestOf(
@@ -74,8 +78,8 @@ async function bestOf(
 ): Promise<Uint32Array> {
   if (passages.length <= count) return passages;
   const best = new TopK(count);
-  for (let first = 0; first < passages.length; first += READ_AT_ONCE) {
-    const ordinals = passages.subarray(first, first + READ_AT_ONCE);
+  for (let first = 0; first < passages.length; first += READ_BATCH) {
+    const ordinals = passages.subarray(first, first + READ_BATCH);
     for (const [i, codes] of (await store.codes(ordinals)).entries())
       best.push(ordinals[i]!, scorer.score(codes));
   }
@@ -94,29 +98,12 @@ interface CentroidScores {
 async function findCandidates(
   store: PassageStore,
   scores: CentroidScores,
-  probes: number,
+  nprobe: number,
   count: number,
-  search: Search,
+  search: SearchRequest,
 ): Promise<Uint32Array> {
-  const { data, questionTokens } = scores;
-  const centroids = data.length / questionTokens;
-  const gains = new Float32Array(store.ordinalCount); // above the last centroids' products, summed
-  const metBy = new Uint32Array(store.ordinalCount); // the last question token that met the passage, from 1
-  for (let i = 0; i < questionTokens; i++) {
-    const row = data.subarray(i * centroids, (i + 1) * centroids);
-    const best = largest(row, probes);
-    const bound = row[best.at(-1)!]!;
-    for (const centroid of best) {
-      const gain = row[centroid]! - bound;
-      const list = await store.list(centroid);
-      for (let at = 0; at < list.length; at++) {
-        const ordinal = list[at]!;
-        if (metBy[ordinal] === i + 1) continue; // the first that is met is the best
-        metBy[ordinal] = i + 1;
-        gains[ordinal]! += gain;
-      }
-    }
-  }
+  const centroids = scores.data.length / scores.questionTokens;
+  const { gains, metBy } = await probeLists(store, scores, nprobe);
   const met: number[] = [];
   for (let ordinal = 0; ordinal < metBy.length; ordinal++)
     if (metBy[ordinal]! > 0 && search.accept(ordinal)) met.push(ordinal);
@@ -125,9 +112,42 @@ async function findCandidates(
     count,
   );
   const candidates = Uint32Array.from(met.filter((ordinal) => gains[ordinal]! >= least));
-  if (candidates.length < search.topK && probes < centroids)
-    return findCandidates(store, scores, 4 * probes, count, search);
+  if (candidates.length < search.topK && nprobe < centroids)
+    return findCandidates(store, scores, 4 * nprobe, count, search);
   return candidates;
+}
+
+/**
+ * Reads the lists of the `nprobe` best centroids of each question token.
+ *
+ * `gains`, [passages], is the sum over question tokens of the product with the best centroid of
+ * the passage, above that with the last centroid read. `metBy`, [passages], is the last question
+ * token that met the passage, counted from 1; 0 if none did.
+ */
+async function probeLists(
+  store: PassageStore,
+  { data, questionTokens }: CentroidScores,
+  nprobe: number,
+): Promise<{ gains: Float32Array; metBy: Uint32Array }> {
+  const centroids = data.length / questionTokens;
+  const gains = new Float32Array(store.ordinalCount);
+  const metBy = new Uint32Array(store.ordinalCount);
+  for (let i = 0; i < questionTokens; i++) {
+    const row = data.subarray(i * centroids, (i + 1) * centroids);
+    const best = topPositions(row, nprobe);
+    const bound = row[best.at(-1)!]!;
+    for (const centroid of best) {
+      const gain = row[centroid]! - bound;
+      const list = await store.list(centroid);
+      for (let at = 0; at < list.length; at++) {
+        const ordinal = list[at]!;
+        if (metBy[ordinal] === i + 1) continue; // its first list is of its best centroid
+        metBy[ordinal] = i + 1;
+        gains[ordinal]! += gain;
+      }
+    }
+  }
+  return { gains, metBy };
 }
 
 /** Steps between the least value and the greatest. */
@@ -147,20 +167,4 @@ function thresholdOf(values: Float32Array, count: number): number {
   let lowest = STEPS - 1;
   for (let sum = members[lowest]!; sum < count && lowest > 0; ) sum += members[--lowest]!;
   return least + lowest / scale;
-}
-
-/** The positions of the `count` largest values, largest first. */
-function largest(values: Float32Array, count: number): number[] {
-  const best: number[] = [];
-  let floor = -Infinity;
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i]!;
-    if (value <= floor) continue;
-    let at = best.length;
-    while (at > 0 && values[best[at - 1]!]! < value) at--;
-    best.splice(at, 0, i);
-    if (best.length > count) best.pop();
-    if (best.length === count) floor = values[best.at(-1)!]!;
-  }
-  return best;
 }

@@ -12,8 +12,8 @@
  * enough: high-performance nearest neighbor search with product quantization fast scan, 2015 (fixed point and vector instructions).
  */
 
-import { type Codebook, centroidBytes, ENTRIES, partStarts } from "../codec/codec.ts";
-import { dotProduct } from "../scoring/score.ts";
+import { CODEWORDS, type Codebook, centroidBytes, subquantiserStarts } from "../codec/codec.ts";
+import { dotProduct } from "../scoring/vectors.ts";
 import { CODE_SCORES } from "./code-scores.wasm.ts";
 
 /** Question tokens of a group: their products with one vector are a row. */
@@ -28,7 +28,7 @@ type SumOfMaxima = (
   codes: number,
   end: number,
   idBytes: number,
-  parts: number,
+  subquantisers: number,
   starts: number,
   ratios: number,
   centroids: number,
@@ -39,7 +39,7 @@ interface TokenProducts {
   /** [centroids] */
   readonly centroids: Float32Array;
   /** With the entries of each part, by the number of parts: [parts, 256]. */
-  readonly entries: ReadonlyMap<number, Float32Array>;
+  readonly codewords: ReadonlyMap<number, Float32Array>;
 }
 
 /**
@@ -51,26 +51,26 @@ export class CodeScorer {
   readonly #memory: WebAssembly.Memory;
   readonly #sumOfMaxima: SumOfMaxima;
   /** Addresses. */
-  readonly #parts: number;
+  readonly #subquantisers: number;
   readonly #groups: number;
   #codes = 0;
   /** Bytes of a group, and where its rows and tables begin in it. */
   readonly #groupBytes: number;
   readonly #rows: number;
-  readonly #tables: number;
+  readonly #codewords: number;
   #questionTokens = 0;
   /** What 1 in fixed point stands for. */
   #unit = 0;
 
   constructor(codebook: Codebook) {
     this.#codebook = codebook;
-    const { ratios, parts, tables, dimension } = codebook;
-    const allParts = [...tables.keys()].reduce((total, count) => total + count);
-    this.#parts = aligned(2 * ENTRIES);
-    this.#groups = aligned(this.#parts + parts.length);
+    const { ratios, subquantisers, codewords, dimension } = codebook;
+    const allSubquantisers = [...codewords.keys()].reduce((total, count) => total + count);
+    this.#subquantisers = aligned(2 * CODEWORDS);
+    this.#groups = aligned(this.#subquantisers + subquantisers.length);
     this.#rows = aligned(4 * (dimension + 1));
-    this.#tables = this.#rows + parts.length * ROW_BYTES;
-    this.#groupBytes = this.#tables + allParts * ENTRIES * ROW_BYTES;
+    this.#codewords = this.#rows + subquantisers.length * ROW_BYTES;
+    this.#groupBytes = this.#codewords + allSubquantisers * CODEWORDS * ROW_BYTES;
     this.#memory = new WebAssembly.Memory({ initial: Math.ceil(this.#groups / WASM_PAGE) });
     const { exports } = new WebAssembly.Instance(kernel, { env: { memory: this.#memory } });
     this.#sumOfMaxima = exports.sumOfMaxima as SumOfMaxima;
@@ -78,17 +78,17 @@ export class CodeScorer {
     new Int16Array(this.#memory.buffer).set(
       ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)),
     );
-    new Uint8Array(this.#memory.buffer).set(parts, this.#parts);
+    new Uint8Array(this.#memory.buffer).set(subquantisers, this.#subquantisers);
   }
 
   /** What is scored from now on is scored for this question, of which the products with all centroids are given: [question tokens, centroids]. */
   ask(question: Float32Array, centroidProducts: Float32Array): void {
-    const { dimension, parts, ratios } = this.#codebook;
+    const { dimension, subquantisers, ratios } = this.#codebook;
     const tokens = question.length / dimension;
     const products = Array.from({ length: tokens }, (_, i) =>
       this.#productsOf(
         question.subarray(i * dimension, (i + 1) * dimension),
-        centroidProducts.subarray(i * parts.length, (i + 1) * parts.length),
+        centroidProducts.subarray(i * subquantisers.length, (i + 1) * subquantisers.length),
       ),
     );
     // the sum of a centroid's product and an entry's of each part stays below 2^15, however each of them is rounded
@@ -113,7 +113,7 @@ export class CodeScorer {
         this.#codes,
         end,
         idBytes,
-        this.#parts,
+        this.#subquantisers,
         group,
         0,
         group + this.#rows,
@@ -122,24 +122,24 @@ export class CodeScorer {
   }
 
   #productsOf(query: Float32Array, centroids: Float32Array): TokenProducts {
-    const entries = new Map<number, Float32Array>();
-    for (const [parts, table] of this.#codebook.tables)
-      entries.set(parts, entryProducts(query, table, parts));
-    return { centroids, entries };
+    const codewords = new Map<number, Float32Array>();
+    for (const [subquantisers, table] of this.#codebook.codewords)
+      codewords.set(subquantisers, codewordProducts(query, table, subquantisers));
+    return { centroids, codewords };
   }
 
   /** Writes the products of question token i in its lane of its group. */
-  #write(i: number, { centroids, entries }: TokenProducts, scale: number): void {
+  #write(i: number, { centroids, codewords }: TokenProducts, scale: number): void {
     const group = this.#groups + Math.floor(i / LANES) * this.#groupBytes;
     const numbers = new Int16Array(this.#memory.buffer);
     const starts = new Uint32Array(this.#memory.buffer, group, this.#codebook.dimension + 1);
     let at = (group + this.#rows) / 2 + (i % LANES);
     for (let c = 0; c < centroids.length; c++, at += LANES)
       numbers[at] = Math.round(centroids[c]! * scale);
-    let table = group + this.#tables;
-    for (const [parts, products] of entries) {
-      starts[parts] = table;
-      table += parts * ENTRIES * ROW_BYTES;
+    let table = group + this.#codewords;
+    for (const [subquantisers, products] of codewords) {
+      starts[subquantisers] = table;
+      table += subquantisers * CODEWORDS * ROW_BYTES;
       for (let e = 0; e < products.length; e++, at += LANES)
         numbers[at] = Math.round(products[e]! * scale);
     }
@@ -155,30 +155,34 @@ export class CodeScorer {
 const aligned = (address: number): number => Math.ceil(address / ROW_BYTES) * ROW_BYTES;
 
 /** [parts, 256] */
-function entryProducts(query: Float32Array, table: Float32Array, parts: number): Float32Array {
-  const entries = new Float32Array(parts * ENTRIES);
-  const starts = partStarts(query.length, parts);
-  for (let part = 0; part < parts; part++) {
-    const first = starts[part]!;
-    const width = starts[part + 1]! - first;
-    for (let entry = 0; entry < ENTRIES; entry++)
-      entries[part * ENTRIES + entry] = dotProduct(
+function codewordProducts(
+  query: Float32Array,
+  table: Float32Array,
+  subquantisers: number,
+): Float32Array {
+  const codewords = new Float32Array(subquantisers * CODEWORDS);
+  const starts = subquantiserStarts(query.length, subquantisers);
+  for (let subspace = 0; subspace < subquantisers; subspace++) {
+    const first = starts[subspace]!;
+    const width = starts[subspace + 1]! - first;
+    for (let codeword = 0; codeword < CODEWORDS; codeword++)
+      codewords[subspace * CODEWORDS + codeword] = dotProduct(
         query,
         first,
         table,
-        ENTRIES * first + entry * width,
+        CODEWORDS * first + codeword * width,
         width,
       );
   }
-  return entries;
+  return codewords;
 }
 
 /** No sum of a centroid's product and one of each part has a greater absolute value. */
-function largestSum({ centroids, entries }: TokenProducts): number {
-  const residuals = Array.from(entries.values(), (products) => {
+function largestSum({ centroids, codewords }: TokenProducts): number {
+  const residuals = Array.from(codewords.values(), (products) => {
     let total = 0;
-    for (let first = 0; first < products.length; first += ENTRIES)
-      total += largestOf(products.subarray(first, first + ENTRIES));
+    for (let first = 0; first < products.length; first += CODEWORDS)
+      total += largestOf(products.subarray(first, first + CODEWORDS));
     return total;
   });
   return largestOf(centroids) + Math.max(...residuals);

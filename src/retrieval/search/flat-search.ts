@@ -10,8 +10,9 @@ import { trace } from "../../tensor/trace.ts";
 import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 import { openMatMul } from "../scoring/matmul.ts";
 import { TopK } from "../scoring/top-k.ts";
-import { openAlignedKeys, RUN_TOKENS } from "./aligned-keys.ts";
-import { float32Error, rescore, type SearchEngine } from "./engine.ts";
+import { openAlignedKeys, TILE_TOKENS } from "./aligned-keys.ts";
+import type { SearchEngine } from "./engine.ts";
+import { float32Error, rescore } from "./rescore.ts";
 
 /** Question tokens that are multiplied at once: 16 MB of products with a piece of keys. */
 const GROUP_TOKENS = 256;
@@ -35,7 +36,7 @@ export async function openFlatSearch(
   memoryLimit: number,
   threads: number | undefined,
 ): Promise<SearchEngine> {
-  const products = await openMatMul(store.dimension, threads);
+  const matmul = await openMatMul(store.dimension, threads);
   const maxima = await openMaxima(store.dimension, threads);
   const aligned = openAlignedKeys(store, memoryLimit);
   return {
@@ -49,12 +50,12 @@ export async function openFlatSearch(
       for (const [i, question] of questions.entries()) {
         signal?.throwIfAborted();
         const ordinals = Uint32Array.from(bests[i]!.take(), ({ ordinal }) => ordinal);
-        found.push(await rescore(aligned, products, question, ordinals.sort(), topK));
+        found.push(await rescore(aligned, matmul, question, ordinals.sort(), topK));
       }
       return found;
     },
     async [Symbol.asyncDispose]() {
-      await products[Symbol.asyncDispose]();
+      await matmul[Symbol.asyncDispose]();
       await maxima[Symbol.asyncDispose]();
     },
   };
@@ -84,8 +85,8 @@ function groupQuestions(
 
 interface Maxima extends AsyncDisposable {
   /**
-   * The maxima of the products of `queries` [n, dimension] with each run of `keys` [runs x RUN_TOKENS, dimension]:
-   * [n, runs].
+   * The maxima of the products of `queries` [n, dimension] with each run of `keys` [tiles x TILE_TOKENS, dimension]:
+   * [n, tiles].
    */
   compute(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
 }
@@ -95,7 +96,7 @@ async function openMaxima(dimension: number, threads: number | undefined): Promi
   const graph = trace(
     {
       queries: ["float32", "question", dimension],
-      keys: ["float32", "run", RUN_TOKENS, dimension],
+      keys: ["float32", "tile", TILE_TOKENS, dimension],
     },
     (ops, { queries, keys }) => ({
       maxima: ops.transpose(ops.max(ops.matmul(keys, ops.transpose(queries, [1, 0])), 1), [1, 0]),
@@ -106,7 +107,10 @@ async function openMaxima(dimension: number, threads: number | undefined): Promi
     async compute(queries, keys) {
       const { maxima } = await session.run<"maxima">({
         queries: { data: queries, shape: [queries.length / dimension, dimension] },
-        keys: { data: keys, shape: [keys.length / dimension / RUN_TOKENS, RUN_TOKENS, dimension] },
+        keys: {
+          data: keys,
+          shape: [keys.length / dimension / TILE_TOKENS, TILE_TOKENS, dimension],
+        },
       });
       return maxima.data as Float32Array;
     },
@@ -114,20 +118,21 @@ async function openMaxima(dimension: number, threads: number | undefined): Promi
   };
 }
 
-/** Pushes the scores of the accepted passages of an aligned piece. `maxima` is [tokens of all questions, runs]. */
+/** Pushes the scores of the accepted passages of an aligned piece. `maxima` is [tokens of all questions, tiles]. */
 function collect(
   maxima: Float32Array,
   questions: readonly Asked[],
   { ordinals, starts }: KeyPiece,
   accept: (ordinal: number) => boolean,
 ): void {
-  const firstRuns = starts.map((start) => start / RUN_TOKENS);
-  const runs = firstRuns.at(-1)!;
+  const firstTiles = starts.map((start) => start / TILE_TOKENS);
+  const tiles = firstTiles.at(-1)!;
   const sums = new Float64Array(ordinals.length);
   let row = 0;
   for (const { tokens, best } of questions) {
     sums.fill(0);
-    for (const end = row + tokens; row < end; row++) addMaxima(sums, maxima, row * runs, firstRuns);
+    for (const end = row + tokens; row < end; row++)
+      addMaxima(sums, maxima, row * tiles, firstTiles);
     for (const [p, ordinal] of ordinals.entries())
       if (accept(ordinal)) best.push(ordinal, sums[p]! / tokens);
   }

@@ -1,27 +1,26 @@
-/** The scores of passages that are named: what a search would give them, whatever their rank. */
+/** Scores given passages, whether or not a search would return them. */
 
 import type { KeyStore } from "../index/format/store.ts";
 import { type MatMul, openMatMul } from "../scoring/matmul.ts";
-import { rescore } from "./engine.ts";
+import { rescore } from "./rescore.ts";
 
 export interface PassageScorer extends AsyncDisposable {
-  /** The avg-max of each of `ordinals`, which are all different, for `question`, [tokens, dimension], in the coordinates of the store. */
+  /**
+   * The retrieval score of each passage of `ordinals`, which are all different. `question` is
+   * [tokens, dimension], rotated if the keys of the store are.
+   */
   score(question: Float32Array, ordinals: readonly number[]): Promise<number[]>;
 }
 
-/** Holds nothing before it is asked for the first time. */
+/** Opens onnxruntime on the first call of `score`. */
 export function openPassageScorer(store: KeyStore, threads: number | undefined): PassageScorer {
   let opened: Promise<MatMul> | undefined;
   return {
     async score(question, ordinals) {
       opened ??= openMatMul(store.dimension, threads);
-      const scored = await rescore(
-        store,
-        await opened,
-        question,
-        Uint32Array.from(ordinals),
-        ordinals.length,
-      );
+      const matmul = await opened;
+      const wanted = Uint32Array.from(ordinals);
+      const scored = await rescore(store, matmul, question, wanted, wanted.length);
       const scores = new Map(scored.map(({ ordinal, score }) => [ordinal, score]));
       return ordinals.map((ordinal) => scores.get(ordinal)!);
     },

@@ -11,7 +11,8 @@
 import type { KeyStore } from "../index/format/store.ts";
 import { openMatMul } from "../scoring/matmul.ts";
 import type { ScoredPassage } from "../scoring/top-k.ts";
-import { rescore, type Search, type SearchEngine } from "./engine.ts";
+import type { SearchEngine, SearchRequest } from "./engine.ts";
+import { rescore } from "./rescore.ts";
 import { FIRST_TOKENS, scoreByHits, type TokenHits } from "./token-hits.ts";
 
 /** Tokens that are asked for at most: above this, ranking the hits costs more than scoring passages. */
@@ -45,19 +46,19 @@ export async function openTokenSearch(
   finder: TokenFinder,
   threads: number | undefined,
 ): Promise<SearchEngine> {
-  const products = await openMatMul(store.dimension, threads);
+  const matmul = await openMatMul(store.dimension, threads);
   return {
     async search(questions, search) {
       const found: ScoredPassage[][] = [];
       for (const question of questions) {
         search.signal?.throwIfAborted();
         const candidates = await findCandidates(store, finder, question, search);
-        found.push(await rescore(store, products, question, candidates.sort(), search.topK));
+        found.push(await rescore(store, matmul, question, candidates.sort(), search.topK));
       }
       return found;
     },
     async [Symbol.asyncDispose]() {
-      await products[Symbol.asyncDispose]();
+      await matmul[Symbol.asyncDispose]();
       await finder[Symbol.asyncDispose]();
     },
   };
@@ -68,7 +69,7 @@ async function findCandidates(
   store: KeyStore,
   finder: TokenFinder,
   question: Float32Array,
-  { topK, accept, signal }: Search,
+  { topK, accept, signal }: SearchRequest,
 ): Promise<Uint32Array> {
   const limit = Math.max(MIN_CANDIDATES, CANDIDATES_PER_HIT * topK);
   const most = Math.min(store.keyCount, MOST_TOKENS);
@@ -83,7 +84,10 @@ async function findCandidates(
   return acceptedOrdinals(store, accept);
 }
 
-function acceptedOrdinals({ ordinalCount }: KeyStore, accept: Search["accept"]): Uint32Array {
+function acceptedOrdinals(
+  { ordinalCount }: KeyStore,
+  accept: SearchRequest["accept"],
+): Uint32Array {
   const ordinals: number[] = [];
   for (let ordinal = 0; ordinal < ordinalCount; ordinal++)
     if (accept(ordinal)) ordinals.push(ordinal);

@@ -3,7 +3,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
 import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
-import { SEGMENT_PASSAGES } from "../../../src/retrieval/bm25/inverted-index.ts";
+import { BLOCK_PASSAGES } from "../../../src/retrieval/bm25/inverted-index.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import { readPassages, readQuestions } from "../../../src/text/read-passages.ts";
 import { testWithShared } from "../../support/shared.ts";
@@ -87,16 +87,16 @@ test("equals a naive loop over random corpora", async () => {
 
 test("equal scores keep the order of the passages, across segments", async () => {
   const bm25 = await buildBm25(
-    Array.from({ length: SEGMENT_PASSAGES + 3 }, (_, i) =>
-      passage(`${i}`, i < 2 || i >= SEGMENT_PASSAGES ? "rare word" : "word filler"),
+    Array.from({ length: BLOCK_PASSAGES + 3 }, (_, i) =>
+      passage(`${i}`, i < 2 || i >= BLOCK_PASSAGES ? "rare word" : "word filler"),
     ),
   );
   assert.equal(
     bm25.search("rare", 4).map(({ id }) => id),
-    ["0", "1", `${SEGMENT_PASSAGES}`, `${SEGMENT_PASSAGES + 1}`],
+    ["0", "1", `${BLOCK_PASSAGES}`, `${BLOCK_PASSAGES + 1}`],
   );
   assert.is(bm25.search("filler", 3, { b: 0 }).length, 3);
-  assert.equal(bm25.score("rare", [`${SEGMENT_PASSAGES}`, "1", "5"]), [
+  assert.equal(bm25.score("rare", [`${BLOCK_PASSAGES}`, "1", "5"]), [
     bm25.search("rare", 1)[0]!.score,
     bm25.search("rare", 1)[0]!.score,
     0,

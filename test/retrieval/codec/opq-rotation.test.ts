@@ -1,29 +1,29 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { balancedAxes, rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
+import { learnRotation, rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
 import { DIMENSION, noise } from "../support.ts";
 
-test("axes are orthonormal, and share the variance among the parts", () => {
-  const [dimension, parts] = [16, 4];
+test("rotation are orthonormal, and share the variance among the subquantisers", () => {
+  const [dimension, subquantisers] = [16, 4];
   const scales = Float32Array.from({ length: dimension }, (_, d) => 2 ** (-d / 2));
   const rows = noise(2000 * dimension).map((value, i) => value * scales[i % dimension]!);
-  const axes = balancedAxes(rows, dimension, parts);
+  const rotation = learnRotation(rows, dimension, subquantisers);
   for (let a = 0; a < dimension; a++)
     for (let b = 0; b < dimension; b++) {
       let product = 0;
       for (let d = 0; d < dimension; d++)
-        product += axes[a * dimension + d]! * axes[b * dimension + d]!;
+        product += rotation[a * dimension + d]! * rotation[b * dimension + d]!;
       assert.ok(Math.abs(product - Number(a === b)) < 1e-6);
     }
-  const rotated = rotate(rows, axes, dimension);
+  const rotated = rotate(rows, rotation, dimension);
   const moment = (a: number, b: number) => {
     let sum = 0;
     for (let row = 0; row < rows.length; row += dimension)
       sum += rotated[row + a]! * rotated[row + b]!;
     return sum / 2000;
   };
-  const logs = Array.from({ length: parts }, (_, part) =>
-    [0, 1, 2, 3].reduce((sum, i) => sum + Math.log2(moment(4 * part + i, 4 * part + i)), 0),
+  const logs = Array.from({ length: subquantisers }, (_, subspace) =>
+    [0, 1, 2, 3].reduce((sum, i) => sum + Math.log2(moment(4 * subspace + i, 4 * subspace + i)), 0),
   );
   assert.ok(Math.max(...logs) - Math.min(...logs) < 2, `${logs}`); // 24 apart in the coordinates as they were
   for (let a = 0; a < dimension; a++)
@@ -32,11 +32,11 @@ test("axes are orthonormal, and share the variance among the parts", () => {
 });
 
 test("products of rotated rows are those of the rows", () => {
-  const axes = balancedAxes(noise(400 * DIMENSION), DIMENSION, 2);
+  const rotation = learnRotation(noise(400 * DIMENSION), DIMENSION, 2);
   const [a, b] = [noise(DIMENSION, 5), noise(DIMENSION, 6)];
   const product = (x: Float32Array, y: Float32Array) =>
     x.reduce((sum, value, d) => sum + value * y[d]!, 0);
-  const rotated = product(rotate(a, axes, DIMENSION), rotate(b, axes, DIMENSION));
+  const rotated = product(rotate(a, rotation, DIMENSION), rotate(b, rotation, DIMENSION));
   assert.ok(Math.abs(rotated - product(a, b)) < 1e-6);
 });
 

@@ -10,9 +10,9 @@ import {
   centroidsOf,
   codeStarts,
   decodeKeys,
-  partCounts,
+  subquantiserCounts,
 } from "../../../src/retrieval/codec/codec.ts";
-import { openEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
+import { openKeyEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
 import { kMeans } from "../../../src/retrieval/codec/kmeans.ts";
 import { openNearestFinder } from "../../../src/retrieval/codec/nearest.ts";
 import { rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
@@ -78,9 +78,9 @@ test("a code names its centroid, its ratio and its residual; more bits are neare
   const errors = [];
   for (const bits of [1, 2, 4, 8] as const) {
     const codebook = await trainCodebook(keys, DIMENSION, 16, bits);
-    const { long, short } = partCounts(DIMENSION, bits);
+    const { long, short } = subquantiserCounts(DIMENSION, bits);
     assert.is(long + short, 2 * bits); // of 8 dimensions
-    await using encoder = await openEncoder(codebook);
+    await using encoder = await openKeyEncoder(codebook);
     const codes = await encoder.encode(keys);
     const starts = codeStarts(codes, codebook);
     assert.is(starts.length, 4001);
@@ -88,11 +88,11 @@ test("a code names its centroid, its ratio and its residual; more bits are neare
     const centroids = centroidsOf(codes, codebook);
     for (const [token, centroid] of centroids.entries()) {
       assert.is(centroid, codes[starts[token]!]! + 256 * codes[starts[token]! + 1]!);
-      assert.is(starts[token + 1]! - starts[token]!, 3 + codebook.parts[centroid]!);
+      assert.is(starts[token + 1]! - starts[token]!, 3 + codebook.subquantisers[centroid]!);
     }
     const decoded = decodeKeys(codes, codebook);
     assert.equal(decoded.subarray(0, 50 * DIMENSION), decodeNaively(codes, codebook, 50));
-    const rotated = rotate(keys, codebook.axes, DIMENSION);
+    const rotated = rotate(keys, codebook.rotation, DIMENSION);
     errors.push(rotated.reduce((sum, key, i) => sum + (key - decoded[i]!) ** 2, 0) / keys.length);
     const length = (rows: Float32Array, row: number) =>
       Math.hypot(...rows.subarray(row * DIMENSION, (row + 1) * DIMENSION));
@@ -268,13 +268,14 @@ function decodeNaively(codes: Uint8Array, codebook: Codebook, tokens: number): F
     const centroid = codes[at]! + 256 * codes[at + 1]!;
     const ratio = codebook.ratios[codes[at + 2]!]!;
     at += 3;
-    const parts = codebook.parts[centroid]!;
-    let table = [...codebook.tables.get(parts)!];
+    const subquantisers = codebook.subquantisers[centroid]!;
+    let table = [...codebook.codewords.get(subquantisers)!];
     const key = [...codebook.centroids.subarray(centroid * DIMENSION, (centroid + 1) * DIMENSION)];
     let d = 0;
-    for (let part = 0; part < parts; part++, at++) {
+    for (let subspace = 0; subspace < subquantisers; subspace++, at++) {
       const width =
-        Math.floor(((part + 1) * DIMENSION) / parts) - Math.floor((part * DIMENSION) / parts);
+        Math.floor(((subspace + 1) * DIMENSION) / subquantisers) -
+        Math.floor((subspace * DIMENSION) / subquantisers);
       for (const value of table.slice(codes[at]! * width, (codes[at]! + 1) * width))
         key[d++]! += value;
       table = table.slice(256 * width);

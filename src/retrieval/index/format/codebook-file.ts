@@ -9,8 +9,8 @@ import {
   type Codebook,
   type Codec,
   float32Decoder,
-  partCounts,
   residualDecoder,
+  subquantiserCounts,
 } from "../../codec/codec.ts";
 import { readJournal, writeJournal } from "./journal.ts";
 import {
@@ -40,18 +40,18 @@ export interface CodebookPlan {
 export async function writeCodebook(
   directory: string,
   name: string,
-  { bits, dimension, axes, centroids, parts, tables, ratios }: Codebook,
+  { bits, dimension, rotation, centroids, subquantisers, codewords, ratios }: Codebook,
   plan: CodebookPlan,
 ): Promise<QuantisedCodec> {
   const path = codebookPath(directory, name);
   await mkdir(path, { recursive: true });
-  const { long, short } = partCounts(dimension, bits);
+  const { long, short } = subquantiserCounts(dimension, bits);
   const contents = {
-    "axes.f32": axes,
+    "axes.f32": rotation,
     "centroids.f32": centroids,
-    "parts.u8": parts,
-    "long.f32": tables.get(long)!,
-    "short.f32": tables.get(short)!,
+    "parts.u8": subquantisers,
+    "long.f32": codewords.get(long)!,
+    "short.f32": codewords.get(short)!,
     "ratios.f32": ratios,
   };
   const files: Record<string, FileRecord> = {};
@@ -87,14 +87,14 @@ async function readCodebook(
   const bytes = (name: string) =>
     readWhole(join(codebookPath(directory, codebook), name), files[name]);
   const floats = async (name: string) => new Float32Array((await bytes(name)).buffer);
-  const { long, short } = partCounts(dimension, bits);
+  const { long, short } = subquantiserCounts(dimension, bits);
   return {
     bits,
     dimension,
-    axes: await floats("axes.f32"),
+    rotation: await floats("axes.f32"),
     centroids: await floats("centroids.f32"),
-    parts: await bytes("parts.u8"),
-    tables: new Map([
+    subquantisers: await bytes("parts.u8"),
+    codewords: new Map([
       [long, await floats("long.f32")],
       [short, await floats("short.f32")],
     ]),

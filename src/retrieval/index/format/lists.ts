@@ -7,7 +7,7 @@
  */
 
 /** Entries that are sorted at once: 64 MB. */
-const RUN_ENTRIES = 2 ** 24;
+const BATCH_ENTRIES = 2 ** 24;
 
 /** Some passages that follow each other. */
 export interface CentroidPiece {
@@ -32,14 +32,14 @@ export async function* encodeLists(
   for (let first = 0; first < centroidCount; ) {
     let entries = sizes[first]!;
     let end = first + 1;
-    while (end < centroidCount && entries + sizes[end]! <= RUN_ENTRIES) entries += sizes[end++]!;
-    yield* encodeRun(sizes.subarray(first, end), first, pieces);
+    while (end < centroidCount && entries + sizes[end]! <= BATCH_ENTRIES) entries += sizes[end++]!;
+    yield* encodeBatch(sizes.subarray(first, end), first, pieces);
     first = end;
   }
 }
 
 /** The lists of the centroids from `first` on; `sizes` is of these. */
-async function* encodeRun(
+async function* encodeBatch(
   sizes: Uint32Array,
   first: number,
   pieces: () => AsyncIterable<CentroidPiece>,

@@ -6,7 +6,7 @@
  *       segments/000001/          passages that were added together; written once, named by the generation that did
  *         passages.deflate        {"id","title","text"} of each passage, compressed one by one (packed-passage.ts)
  *         offsets.u64             [passages + 1, 2]: first token and first byte (in passages.deflate) of each passage
- *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted (ids.ts)
+ *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted (id-hashes.ts)
  *         keys.f32                [tokens, dimension]: token keys, passage after passage (codec float32)
  *         codes.bin               the same, compressed (codec quantised, codec.ts)
  *         codes.u64               [passages + 1]: first byte of the codes of each passage (codec quantised)
@@ -39,7 +39,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
-import { InputError } from "../../../io/errors.ts";
+import { InputError, systemProblem } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
 import type { Bits } from "../../codec/codec.ts";
 import { isMissing } from "./storage.ts";
@@ -179,7 +179,7 @@ export async function findManifest(directory: string): Promise<Manifest | undefi
   const path = manifestPath(directory);
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (isMissing(error)) return undefined;
-    throw unusable(path, "a readable index", (error as Error).message, error);
+    throw unusable(path, "a readable index", systemProblem(error), error);
   });
   return text === undefined ? undefined : parseManifest(path, text);
 }

@@ -8,7 +8,7 @@ import type { Passage } from "../../../text/passage.ts";
 import type { KeyDecoder } from "../../codec/codec.ts";
 import { type Awaitable, chain } from "./awaitable.ts";
 import { BLOCK_BYTES, type BlockCache, type CheckedFile, checkedFile } from "./blocks.ts";
-import { findOrdinals } from "./ids.ts";
+import { findOrdinals } from "./id-hashes.ts";
 import type { SegmentRecord } from "./manifest.ts";
 import { BLOCK_CHECKSUMS } from "./new-files.ts";
 import { unpackPassage } from "./packed-passage.ts";
@@ -70,34 +70,25 @@ export async function openSegment(
   }
 }
 
+type Files = (name: string) => CheckedFile;
+
 function readers(
-  files: (name: string) => CheckedFile,
+  files: Files,
   decoder: KeyDecoder,
 ): Omit<Segment, "record" | "isAlive" | typeof Symbol.asyncDispose> {
   const passages = files("passages.deflate");
   const offsets = files("offsets.u64");
   const ids = files("ids.u64");
   const keys = files(decoder.file);
-  const tokenStarts = (first: number, count: number): Awaitable<number[]> =>
+  const tokenStarts: Segment["tokenStarts"] = (first, count) =>
     chain(offsets.read(first * ROW_BYTES, (count + 1) * ROW_BYTES), (bytes) => {
       const starts = integers(bytes);
       return Array.from({ length: count + 1 }, (_, i) => starts[2 * i]!);
     });
-  /** The first byte of the first passage's codes, and the one after the last's. */
-  const codeBounds = (first: number, count: number): Awaitable<readonly [number, number]> => {
-    const { tokenBytes } = decoder;
-    if (tokenBytes === undefined)
-      return chain(files("codes.u64").read(first * 8, (count + 1) * 8), (bytes) => {
-        const starts = integers(bytes);
-        return [starts[0]!, starts[count]!];
-      });
-    return chain(tokenStarts(first, count), (starts) => [
-      tokenBytes * starts[0]!,
-      tokenBytes * starts[count]!,
-    ]);
-  };
-  const codes = (first: number, count: number): Awaitable<Uint8Array> =>
-    chain(codeBounds(first, count), ([start, end]) => keys.read(start, end - start));
+  const codes: Segment["codes"] = (first, count) =>
+    chain(codeBounds(files, decoder, tokenStarts, first, count), ([start, end]) =>
+      keys.read(start, end - start),
+    );
   const packedPassage = async (ordinal: number): Promise<Uint8Array> => {
     const bounds = integers(await offsets.read(ordinal * ROW_BYTES, 2 * ROW_BYTES));
     return passages.read(bounds[1]!, bounds[3]! - bounds[1]!);
@@ -123,6 +114,25 @@ function readers(
         return files("lists.bin").read(start!, end! - start!);
       }),
   };
+}
+
+/** The first byte of the codes of passage `first`, and the end of those of the last of `count`. */
+function codeBounds(
+  files: Files,
+  { tokenBytes }: KeyDecoder,
+  tokenStarts: Segment["tokenStarts"],
+  first: number,
+  count: number,
+): Awaitable<readonly [number, number]> {
+  if (tokenBytes === undefined)
+    return chain(files("codes.u64").read(first * 8, (count + 1) * 8), (bytes) => {
+      const starts = integers(bytes);
+      return [starts[0]!, starts[count]!];
+    });
+  return chain(tokenStarts(first, count), (starts) => [
+    tokenBytes * starts[0]!,
+    tokenBytes * starts[count]!,
+  ]);
 }
 
 async function openFiles(

@@ -1,7 +1,7 @@
 /** Reading and writing by position, and what to say when a disk refuses. */
 
 import type { FileHandle } from "node:fs/promises";
-import { InputError } from "../../../io/errors.ts";
+import { InputError, systemProblem } from "../../../io/errors.ts";
 
 /** Writes all of `data` at `position`; a single write may do less. */
 export async function writeAt(file: FileHandle, data: Uint8Array, position: number): Promise<void> {
@@ -23,16 +23,21 @@ export async function readAt(file: FileHandle, position: number, length: number)
   return done === length ? buffer : buffer.subarray(0, done);
 }
 
-const WRITE_REMEDIES: Record<string, string> = {
-  ENOSPC: "free some space and run it again: it goes on where it stopped",
-  EDQUOT: "free some space and run it again: it goes on where it stopped",
-  EFBIG: "raise the limit of the file size and run it again: it goes on where it stopped",
+const RESUME = "and run it again: it continues where it stopped";
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOSPC: `free some space ${RESUME}`,
+  EDQUOT: `free some space ${RESUME}`,
+  EFBIG: `raise the limit of the file size ${RESUME}`,
   EACCES: "choose a directory that you may write",
   EPERM: "choose a directory that you may write",
   EROFS: "choose a directory that you may write",
 };
 
-/** Runs `work`; where the system refuses, throws `InputError` that names `directory`, instead of the system's error. */
+/**
+ * Runs `work`, which writes to `directory`.
+ *
+ * @throws {InputError} for an error of the operating system
+ */
 export async function writing<Result>(
   directory: string,
   work: () => Promise<Result>,
@@ -40,16 +45,14 @@ export async function writing<Result>(
   try {
     return await work();
   } catch (cause) {
-    const { code, path } = cause as NodeJS.ErrnoException;
     if (!isSystemError(cause)) throw cause;
+    const { code, path } = cause;
     throw new InputError(
       {
         where: path ?? directory,
         expected: "to be able to write the index",
-        got: cause.message,
-        remedy:
-          WRITE_REMEDIES[code!] ??
-          "see that the disk is there and that nobody else changes the directory",
+        got: systemProblem(cause),
+        remedy: REMEDIES[code!] ?? "check the disk, and that no other program changes the index",
       },
       { cause },
     );
@@ -62,7 +65,3 @@ export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
 
 export const isMissing = (error: unknown): boolean =>
   isSystemError(error) && error.code === "ENOENT";
-
-/** True where something cannot be removed because it is open, or because of a file in it that is. */
-export const isInUse = (error: unknown): boolean =>
-  isSystemError(error) && (error.code === "EBUSY" || error.code === "ENOTEMPTY");

@@ -62,41 +62,18 @@ interface PieceRange {
 }
 
 export function openStore(segments: readonly Segment[], dimension: number): PassageStore {
-  const bases: number[] = [];
-  let ordinalCount = 0;
-  for (const { record } of segments) {
-    bases.push(ordinalCount);
-    ordinalCount += record.passages;
-  }
+  const { counts, bases } = countPassages(segments);
   const locate = (ordinal: number): [Segment, number] => {
     const i = lastAtMost(bases.length, (i) => bases[i]!, ordinal);
     return [segments[i]!, ordinal - bases[i]!];
   };
-  let plan: Promise<PieceRange[]> | undefined;
+  let ranges: Promise<PieceRange[]> | undefined;
   return {
     dimension,
-    ordinalCount,
-    keyCount: segments.reduce((sum, { record }) => sum + record.tokens, 0),
-    passageCount: segments.reduce(
-      (sum, { record }) => sum + record.passages - (record.deleted?.passages ?? 0),
-      0,
-    ),
-    tokenCount: segments.reduce(
-      (sum, { record }) => sum + record.tokens - (record.deleted?.tokens ?? 0),
-      0,
-    ),
-    longestKey: segments.reduce((longest, { record }) => Math.max(longest, record.longestKey), 0),
+    ...counts,
     async *pieces({ from = 0, signal } = {}) {
-      plan ??= planPieces(segments, bases);
-      const ranges = (await plan).slice(from);
-      let next = ranges[0] && readPiece(ranges[0]);
-      for (let i = 1; next; i++) {
-        const piece = await next;
-        signal?.throwIfAborted();
-        next = ranges[i] && readPiece(ranges[i]!);
-        next?.catch(() => {}); // seen when it is awaited, unless the caller leaves before
-        yield piece;
-      }
+      ranges ??= planPieces(segments, bases);
+      yield* readPieces((await ranges).slice(from), signal);
     },
     isAlive(ordinal) {
       const [segment, local] = locate(ordinal);
@@ -129,6 +106,42 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
         decodeLists(lists, bases),
       ),
   };
+}
+
+type StoreCounts = Pick<
+  PassageStore,
+  "ordinalCount" | "keyCount" | "passageCount" | "tokenCount" | "longestKey"
+>;
+
+/** Sums over all segments, and the ordinal of the first passage of each segment. */
+function countPassages(segments: readonly Segment[]): { counts: StoreCounts; bases: number[] } {
+  const bases: number[] = [];
+  const counts = { ordinalCount: 0, keyCount: 0, passageCount: 0, tokenCount: 0, longestKey: 0 };
+  for (const { record } of segments) {
+    const { passages, tokens, deleted } = record;
+    bases.push(counts.ordinalCount);
+    counts.ordinalCount += passages;
+    counts.keyCount += tokens;
+    counts.passageCount += passages - (deleted?.passages ?? 0);
+    counts.tokenCount += tokens - (deleted?.tokens ?? 0);
+    counts.longestKey = Math.max(counts.longestKey, record.longestKey);
+  }
+  return { counts, bases };
+}
+
+/** Reads the next piece while the caller works on one. */
+async function* readPieces(
+  ranges: readonly PieceRange[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<KeyPiece> {
+  let next = ranges[0] && readPiece(ranges[0]);
+  for (let i = 1; next; i++) {
+    const piece = await next;
+    signal?.throwIfAborted();
+    next = ranges[i] && readPiece(ranges[i]!);
+    next?.catch(() => {}); // the await above throws it, unless the caller stops before
+    yield piece;
+  }
 }
 
 async function readPiece({ segment, firstPassage, passages, base }: PieceRange): Promise<KeyPiece> {

@@ -4,10 +4,11 @@ import { InputError } from "../../../io/errors.ts";
 import { type Bits, checkBits, float32Decoder } from "../../codec/codec.ts";
 import { readCodec } from "../format/codebook-file.ts";
 import { type Manifest, readManifest, segmentPath } from "../format/manifest.ts";
+import { openSegments } from "../format/snapshot.ts";
 import { writing } from "../format/storage.ts";
 import { type BuildProgress, compressWhole } from "../write/build.ts";
-import { copySegments, openSegments, windowsOf } from "../write/copy.ts";
-import { changeIndex, stageName } from "../write/transaction.ts";
+import { copySegments, passageRanges } from "../write/copy.ts";
+import { runTransaction, stageName } from "../write/transaction.ts";
 import { checkHeader, existing } from "./update.ts";
 
 /**
@@ -23,16 +24,13 @@ export async function compactIndex({
 }): Promise<void> {
   const { segments } = await readManifest(directory);
   if (segments.length <= 1 && !segments[0]?.deleted) return;
-  await changeIndex(directory, {}, async (current, name) => {
+  await runTransaction(directory, {}, async (current, name) => {
     const manifest = existing(directory, current);
     const codec = await readCodec(directory, manifest);
-    await using opened = await openSegments(
-      [{ directory, segments: manifest.segments }],
-      codec.decoder,
-    );
-    const runs = opened.segments.flatMap(windowsOf);
+    await using opened = await openSegments([{ directory, segments: manifest.segments }], codec);
+    const ranges = opened.segments.flatMap(passageRanges);
     const to = segmentPath(directory, name);
-    const segment = await writing(directory, () => copySegments(runs, to, codec, signal));
+    const segment = await writing(directory, () => copySegments(ranges, to, codec, signal));
     return { ...manifest, segments: [segment] };
   });
 }
@@ -58,12 +56,12 @@ export async function mergeShards(shards: readonly string[], options: MergeOptio
   const float32 = { decoder: float32Decoder(header.dimension), codebook: undefined };
   await using opened = await openSegments(
     sources.map(({ directory, manifest: { segments } }) => ({ directory, segments })),
-    float32.decoder,
+    float32,
   );
-  const runs = interleave(opened.segments.map(windowsOf));
-  await changeIndex(directory, { mend: true }, async (_, name) => {
+  const ranges = interleave(opened.segments.map(passageRanges));
+  await runTransaction(directory, { replaceDamaged: true }, async (_, name) => {
     const to = segmentPath(directory, bits === undefined ? name : stageName(name));
-    const segment = await writing(directory, () => copySegments(runs, to, float32, signal));
+    const segment = await writing(directory, () => copySegments(ranges, to, float32, signal));
     if (bits === undefined) return { header, codec: { name: "float32" }, segments: [segment] };
     return compressWhole(segment, name, bits, { ...options, header });
   });

@@ -14,10 +14,11 @@ import {
 } from "../format/manifest.ts";
 import { recordOf, writeParts } from "../format/new-files.ts";
 import { openSegment, readDeleted, type Segment } from "../format/segment.ts";
+import { openSegments } from "../format/snapshot.ts";
 import { writing } from "../format/storage.ts";
 import { type BuildOptions, compressStage, openStage, writeSegment } from "../write/build.ts";
-import { copySegments, openSegments, windowsOf } from "../write/copy.ts";
-import { addedName, changeIndex, stageName } from "../write/transaction.ts";
+import { copySegments, passageRanges } from "../write/copy.ts";
+import { addedName, runTransaction, stageName } from "../write/transaction.ts";
 
 /** Bytes of id tables that are kept while ids are looked up. */
 const CACHE_BYTES = 67_108_864;
@@ -32,7 +33,7 @@ export async function addPassages(
   options: Omit<BuildOptions, "bits" | "shard">,
 ): Promise<void> {
   const { directory, header, signal } = options;
-  await changeIndex(directory, {}, async (current, name) => {
+  await runTransaction(directory, {}, async (current, name) => {
     const manifest = existing(directory, current);
     checkHeader(directory, manifest.header, header);
     const codec = await readCodec(directory, manifest);
@@ -55,9 +56,9 @@ export async function addPassages(
         idsOf(segment),
       );
       const joined = joinedTail(segments, added.passages);
-      await using tail = await openSegments([{ directory, segments: joined }], codec.decoder);
-      const runs = [...tail.segments, segment].flatMap(windowsOf);
-      const last = await copySegments(runs, segmentPath(directory, name), codec, signal);
+      await using tail = await openSegments([{ directory, segments: joined }], codec);
+      const ranges = [...tail.segments, segment].flatMap(passageRanges);
+      const last = await copySegments(ranges, segmentPath(directory, name), codec, signal);
       return {
         ...manifest,
         segments: [...segments.slice(0, segments.length - joined.length), last],
@@ -98,7 +99,7 @@ export async function deletePassages(
   { directory }: { readonly directory: string },
 ): Promise<number> {
   let count = 0;
-  await changeIndex(directory, {}, async (current, name) => {
+  await runTransaction(directory, {}, async (current, name) => {
     const manifest = existing(directory, current);
     const { decoder } = await readCodec(directory, manifest);
     const { segments, deleted } = await writing(directory, () =>
@@ -118,29 +119,23 @@ async function withoutIds(
   decoder: KeyDecoder,
   ids: AsyncIterable<string> | Iterable<string>,
 ): Promise<{ segments: SegmentRecord[]; deleted: number }> {
-  const cache = new BlockCache(CACHE_BYTES);
-  const opened: Segment[] = [];
-  try {
-    for (const record of manifest.segments)
-      opened.push(
-        await openSegment(segmentPath(directory, record.name), record, { decoder, cache }),
-      );
-    const found = opened.map(() => new Set<number>());
-    for await (const id of ids)
-      for (const [i, segment] of opened.entries()) {
-        const ordinal = await segment.find(id);
-        if (ordinal !== undefined && segment.isAlive(ordinal)) found[i]!.add(ordinal);
-      }
-    const segments = [];
-    for (const [i, segment] of opened.entries())
-      segments.push(await withoutOrdinals(directory, segment, found[i]!, name));
-    return {
-      segments: segments.filter(({ passages, deleted }) => passages > (deleted?.passages ?? 0)),
-      deleted: found.reduce((sum, { size }) => sum + size, 0),
-    };
-  } finally {
-    await Promise.all(opened.map((segment) => segment[Symbol.asyncDispose]()));
-  }
+  await using opened = await openSegments([{ directory, segments: manifest.segments }], {
+    decoder,
+    cache: new BlockCache(CACHE_BYTES),
+  });
+  const found = opened.segments.map(() => new Set<number>());
+  for await (const id of ids)
+    for (const [i, segment] of opened.segments.entries()) {
+      const ordinal = await segment.find(id);
+      if (ordinal !== undefined && segment.isAlive(ordinal)) found[i]!.add(ordinal);
+    }
+  const segments = [];
+  for (const [i, segment] of opened.segments.entries())
+    segments.push(await withoutOrdinals(directory, segment, found[i]!, name));
+  return {
+    segments: segments.filter(({ passages, deleted }) => passages > (deleted?.passages ?? 0)),
+    deleted: found.reduce((sum, { size }) => sum + size, 0),
+  };
 }
 
 async function withoutOrdinals(

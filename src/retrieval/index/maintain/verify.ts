@@ -3,6 +3,7 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { systemProblem } from "../../../io/errors.ts";
 import { codebookPath, type FileRecord, readManifest, segmentPath } from "../format/manifest.ts";
 import { isSystemError, readAt } from "../format/storage.ts";
 
@@ -56,7 +57,7 @@ async function problemOf(
       await file.close();
     }
   } catch (error) {
-    if (isSystemError(error)) return error.message;
+    if (isSystemError(error)) return systemProblem(error);
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Bits, checkBits, float32Decoder } from "../../codec/codec.ts";
 import { findCodebook, type StoredCodebook, writeCodebook } from "../format/codebook-file.ts";
-import { IdTable } from "../format/ids.ts";
+import { IdHashTable } from "../format/id-hashes.ts";
 import {
   type IndexHeader,
   type SegmentRecord,
@@ -16,7 +16,7 @@ import { openSegment, type Segment } from "../format/segment.ts";
 import { writing } from "../format/storage.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
 import { type BuildPlan, openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
-import { changeIndex, type NextState, stageName } from "./transaction.ts";
+import { type NextState, runTransaction, stageName } from "./transaction.ts";
 
 /** Passages that are encoded together and made durable together: some seconds of work, some 20 MB of keys. */
 export const WINDOW = 512;
@@ -66,13 +66,17 @@ export async function buildIndex(
   const { directory, header, bits, shard } = options;
   if (bits !== undefined) checkBits(bits, header.dimension);
   if (bits !== undefined && shard) throw compressedShard();
-  const { segments } = await changeIndex(directory, { mend: true }, async (_, name) => {
-    const written = bits === undefined ? name : stageName(name);
-    const segment = await writeSegment(segmentPath(directory, written), passages, options);
-    if (bits === undefined)
-      return { header, codec: { name: "float32" }, shard, segments: [segment] };
-    return { shard, ...(await compressWhole(segment, name, bits, options)) };
-  });
+  const { segments } = await runTransaction(
+    directory,
+    { replaceDamaged: true },
+    async (_, name) => {
+      const written = bits === undefined ? name : stageName(name);
+      const segment = await writeSegment(segmentPath(directory, written), passages, options);
+      if (bits === undefined)
+        return { header, codec: { name: "float32" }, shard, segments: [segment] };
+      return { shard, ...(await compressWhole(segment, name, bits, options)) };
+    },
+  );
   const { passages: count, tokens } = segments[0]!;
   options.onProgress?.({ event: "finished", passages: count, tokens });
 }
@@ -160,22 +164,22 @@ async function writeWindows(
     windows: number,
     more = { passages: 0, tokens: 0 },
   ) => {
-    const { passages, tokens } = writer.checkpoints[windows - 1] ?? { passages: 0, tokens: 0 };
+    const { passages, tokens } = writer.resumePoints[windows - 1] ?? { passages: 0, tokens: 0 };
     onProgress?.({ event, passages: passages + more.passages, tokens: tokens + more.tokens });
   };
   const divergeAfter = async (windows: number) => {
     await writing(directory, () => writer.rewind(windows));
     report("diverged", windows);
   };
-  const ids = new IdTable();
+  const ids = new IdHashTable();
   const digest = createHash("sha256");
   let windows = 0;
-  if (writer.checkpoints.length > 0) report("resumed", writer.checkpoints.length);
+  if (writer.resumePoints.length > 0) report("resumed", writer.resumePoints.length);
   for await (const window of windowsOf(passages, shard, signal)) {
     await claimIds(ids, window, windows * WINDOW, writer);
     for (const { id, title, text } of window) digest.update(JSON.stringify([id, title, text]));
     const soFar = digest.copy().digest("hex");
-    const known = writer.checkpoints[windows];
+    const known = writer.resumePoints[windows];
     if (known && known.digest !== soFar) await divergeAfter(windows);
     if (known?.digest === soFar) {
       report("reused", ++windows);
@@ -189,14 +193,14 @@ async function writeWindows(
     await writing(directory, () => writer.append(window, keys, soFar));
     report("encoded", ++windows);
   }
-  if (writer.checkpoints.length > windows) await divergeAfter(windows);
+  if (writer.resumePoints.length > windows) await divergeAfter(windows);
   if (windows === 0) throw empty(directory);
   return writing(directory, () => writer.seal(ids.sorted()));
 }
 
 /** Notes the ids of a window whose first passage has the ordinal `first`. Throws `InputError` for one that was there before. */
 async function claimIds(
-  ids: IdTable,
+  ids: IdHashTable,
   window: readonly Passage[],
   first: number,
   writer: SegmentWriter,

@@ -11,9 +11,9 @@ import {
   codeStarts,
   decodeKeys,
 } from "../../codec/codec.ts";
-import { openEncoder } from "../../codec/key-encoder.ts";
+import { openKeyEncoder } from "../../codec/key-encoder.ts";
 import { centroidCount, sampleSize, trainCodebook } from "../../codec/train-codebook.ts";
-import { longestRow } from "../../scoring/score.ts";
+import { longestRow } from "../../scoring/vectors.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
 import type { StoredCodebook } from "../format/codebook-file.ts";
 import { type CentroidPiece, encodeLists } from "../format/lists.ts";
@@ -78,12 +78,12 @@ export async function compressSegment(
   const { passages, tokens, files } = segment.record;
   const plan = { stage: files, codec, pieceTokens: PIECE_TOKENS }; // a step is a piece, so they must be cut alike
   await using codes: CodeFiles = await openGrowingFiles(to, GROWING, plan);
-  onProgress(codes.checkpoints.at(-1)?.passages ?? 0);
+  onProgress(codes.resumePoints.at(-1)?.passages ?? 0);
   const common = await copyCommon(segment, from, to);
   await encodePieces(segment, codes, codebook, onProgress, signal);
   const lists = await writeLists(to, passages, codebook, signal);
   const records = await completeSegment(to, { ...common, ...codes.checksums, ...lists });
-  const { longestKey } = codes.checkpoints.at(-1)!;
+  const { longestKey } = codes.resumePoints.at(-1)!;
   return { name: basename(to), passages, tokens, longestKey, files: records };
 }
 
@@ -110,11 +110,14 @@ async function encodePieces(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { dimension } = codebook;
-  await using encoder = await openEncoder(codebook);
-  const pieces = openStore([segment], dimension).pieces({ from: files.checkpoints.length, signal });
+  await using encoder = await openKeyEncoder(codebook);
+  const pieces = openStore([segment], dimension).pieces({
+    from: files.resumePoints.length,
+    signal,
+  });
   for await (const { ordinals, starts, keys } of pieces) {
     const codes = await encoder.encode(keys);
-    const before = files.checkpoints.at(-1);
+    const before = files.resumePoints.at(-1);
     const first = files.checksums["codes.bin"].bytes;
     const tokens = codeStarts(codes, codebook);
     const ends = Array.from(starts.subarray(1), (end) => BigInt(first + tokens[end]!));

@@ -3,25 +3,25 @@
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
-import type { Codec, KeyDecoder } from "../../codec/codec.ts";
+import type { Codec } from "../../codec/codec.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
-import { IdTable } from "../format/ids.ts";
-import { type SegmentRecord, segmentPath } from "../format/manifest.ts";
+import { IdHashTable } from "../format/id-hashes.ts";
+import type { SegmentRecord } from "../format/manifest.ts";
 import { completeSegment, writeParts } from "../format/new-files.ts";
 import { unpackPassage } from "../format/packed-passage.ts";
-import { openSegment, type Segment } from "../format/segment.ts";
+import type { Segment } from "../format/segment.ts";
 import { WINDOW } from "./build.ts";
 import { writeLists } from "./compress.ts";
 
 /** Passages of a segment that follow each other. */
-export interface Run {
+export interface PassageRange {
   readonly segment: Segment;
   readonly first: number;
   readonly count: number;
 }
 
-/** All passages of a segment, in runs of the length of a build's window. */
-export function windowsOf(segment: Segment): Run[] {
+/** All passages of a segment, in ranges of the length of a build's window. */
+export function passageRanges(segment: Segment): PassageRange[] {
   const { passages } = segment.record;
   return Array.from({ length: Math.ceil(passages / WINDOW) }, (_, i) => ({
     segment,
@@ -30,43 +30,23 @@ export function windowsOf(segment: Segment): Run[] {
   }));
 }
 
-/** Opens segments of one or more indexes. */
-export async function openSegments(
-  sources: readonly { readonly directory: string; readonly segments: readonly SegmentRecord[] }[],
-  decoder: KeyDecoder,
-): Promise<AsyncDisposable & { segments: Segment[] }> {
-  const segments: Segment[] = [];
-  const dispose = async () => {
-    await Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
-  };
-  try {
-    for (const { directory, segments: records } of sources)
-      for (const record of records)
-        segments.push(await openSegment(segmentPath(directory, record.name), record, { decoder }));
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
-  return { segments, [Symbol.asyncDispose]: dispose };
-}
-
 /** Where each passage of the new segment starts, and the last one ends: [passages + 1, 2] as in `offsets.u64`. */
 type Offsets = bigint[];
 
 /**
- * Writes the living passages of `runs`, in their order, to `path`. All segments have the same codec. Needs some 40 bytes of memory a passage. Throws `InputError` for an id that comes twice.
+ * Writes the living passages of `ranges`, in their order, to `path`. All segments have the same codec. Needs some 40 bytes of memory a passage. Throws `InputError` for an id that comes twice.
  */
 export async function copySegments(
-  runs: readonly Run[],
+  ranges: readonly PassageRange[],
   path: string,
   { decoder, codebook }: Codec,
   signal: AbortSignal | undefined,
 ): Promise<SegmentRecord> {
   await mkdir(path, { recursive: true });
-  const ids = new IdTable();
+  const ids = new IdHashTable();
   const offsets: Offsets = [0n, 0n];
   const checksums: Record<string, RunningChecksum> = {};
-  const texts = copyTexts(runs, ids, offsets, signal);
+  const texts = copyTexts(ranges, ids, offsets, signal);
   checksums["passages.deflate"] = await writeParts(join(path, "passages.deflate"), texts);
   checksums["offsets.u64"] = await writeParts(join(path, "offsets.u64"), [
     BigUint64Array.from(offsets),
@@ -75,7 +55,7 @@ export async function copySegments(
   const starts = [0];
   checksums[decoder.file] = await writeParts(
     join(path, decoder.file),
-    copyKeys(runs, starts, signal),
+    copyKeys(ranges, starts, signal),
   );
   const passages = starts.length - 1;
   if (codebook) {
@@ -88,7 +68,7 @@ export async function copySegments(
     name: basename(path),
     passages,
     tokens: Number(offsets.at(-2)),
-    longestKey: runs.reduce(
+    longestKey: ranges.reduce(
       (longest, { segment }) => Math.max(longest, segment.record.longestKey),
       0,
     ),
@@ -97,12 +77,12 @@ export async function copySegments(
 }
 
 async function* copyTexts(
-  runs: readonly Run[],
-  ids: IdTable,
+  ranges: readonly PassageRange[],
+  ids: IdHashTable,
   offsets: Offsets,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
-  for (const { segment, first, count } of runs) {
+  for (const { segment, first, count } of ranges) {
     signal?.throwIfAborted();
     const starts = await segment.tokenStarts(first, count);
     for (let i = 0; i < count; i++) {
@@ -119,11 +99,11 @@ async function* copyTexts(
 
 /** Adds to `starts` where the keys of each passage end. */
 async function* copyKeys(
-  runs: readonly Run[],
+  ranges: readonly PassageRange[],
   starts: number[],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
-  for (const { segment, first, count } of runs) {
+  for (const { segment, first, count } of ranges) {
     signal?.throwIfAborted();
     for (let ordinal = first; ordinal < first + count; ordinal++) {
       if (!segment.isAlive(ordinal)) continue;

@@ -14,16 +14,16 @@ import { readAt, writeAt } from "../format/storage.ts";
 const READ_BYTES = 4_194_304;
 
 /** What is durable after a step: what its writer says of it, and sizes and checksums of the files so far. */
-export type Checkpoint<State> = State & { readonly files: Readonly<Record<string, FileRecord>> };
+export type ResumePoint<State> = State & { readonly files: Readonly<Record<string, FileRecord>> };
 
 export interface GrowingFiles<Name extends string, State> extends AsyncDisposable {
   /** What is durable, one a step. */
-  readonly checkpoints: readonly Checkpoint<State>[];
+  readonly resumePoints: readonly ResumePoint<State>[];
   /** Of all that is durable. */
   readonly checksums: Readonly<Record<Name, RunningChecksum>>;
   /** Makes a step durable, which adds `data` to the files. */
   append(data: Readonly<Record<Name, Uint8Array>>, state: State): Promise<void>;
-  /** Drops what follows the first `count` checkpoints. */
+  /** Drops what follows the first `count` resumePoints. */
   rewind(count: number): Promise<void>;
   /** Bytes that are durable. */
   read(name: Name, position: number, length: number): Promise<Buffer>;
@@ -53,7 +53,7 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
   readonly #plan: object;
   readonly #handles = new Map<Name, FileHandle>();
   #journal: FileHandle | undefined;
-  #checkpoints: Checkpoint<State>[] = [];
+  #resumePoints: ResumePoint<State>[] = [];
   #checksums: Record<Name, RunningChecksum>;
 
   constructor(folder: string, names: readonly Name[], plan: object) {
@@ -63,8 +63,8 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     this.#checksums = this.#each(runningChecksum);
   }
 
-  get checkpoints(): readonly Checkpoint<State>[] {
-    return this.#checkpoints;
+  get resumePoints(): readonly ResumePoint<State>[] {
+    return this.#resumePoints;
   }
 
   get checksums(): Readonly<Record<Name, RunningChecksum>> {
@@ -79,17 +79,17 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
       );
   }
 
-  /** Goes back to the longest beginning of `checkpoints` whose files are whole. */
-  async restore(checkpoints: readonly Checkpoint<State>[]): Promise<void> {
-    this.#checkpoints = await this.#wholeCheckpoints(checkpoints);
+  /** Goes back to the longest beginning of `resumePoints` whose files are whole. */
+  async restore(resumePoints: readonly ResumePoint<State>[]): Promise<void> {
+    this.#resumePoints = await this.#wholeResumePoints(resumePoints);
     await this.#journal?.close();
-    await writeJournal(this.#folder, this.#plan, this.#checkpoints);
+    await writeJournal(this.#folder, this.#plan, this.#resumePoints);
     this.#journal = await open(journalPath(this.#folder), "a");
     for (const [name, handle] of this.#handles) await handle.truncate(this.#checksums[name].bytes);
   }
 
   rewind(count: number): Promise<void> {
-    return this.restore(this.#checkpoints.slice(0, count));
+    return this.restore(this.#resumePoints.slice(0, count));
   }
 
   async append(data: Readonly<Record<Name, Uint8Array>>, state: State): Promise<void> {
@@ -98,10 +98,10 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
       this.#checksums[name].add(data[name]);
     }
     await Promise.all(Array.from(this.#handles.values(), (handle) => handle.datasync()));
-    const checkpoint = { ...state, files: this.#each((name) => recordOf(this.#checksums[name])) };
-    await this.#journal!.appendFile(journalLine(checkpoint));
+    const resumePoint = { ...state, files: this.#each((name) => recordOf(this.#checksums[name])) };
+    await this.#journal!.appendFile(journalLine(resumePoint));
     await this.#journal!.datasync();
-    this.#checkpoints.push(checkpoint);
+    this.#resumePoints.push(resumePoint);
   }
 
   read(name: Name, position: number, length: number): Promise<Buffer> {
@@ -112,14 +112,16 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     await Promise.all([...this.#handles.values(), this.#journal].map((handle) => handle?.close()));
   }
 
-  /** How many of `checkpoints` the files hold, whole; leaves the checksums of the files at the last of these. */
-  async #wholeCheckpoints(checkpoints: readonly Checkpoint<State>[]): Promise<Checkpoint<State>[]> {
+  /** How many of `resumePoints` the files hold, whole; leaves the checksums of the files at the last of these. */
+  async #wholeResumePoints(
+    resumePoints: readonly ResumePoint<State>[],
+  ): Promise<ResumePoint<State>[]> {
     this.#checksums = this.#each(runningChecksum);
-    for (const [i, { files }] of checkpoints.entries())
+    for (const [i, { files }] of resumePoints.entries())
       for (const name of this.#names)
         if (!(await this.#matches(name, files[name]!)))
-          return this.#wholeCheckpoints(checkpoints.slice(0, i));
-    return [...checkpoints];
+          return this.#wholeResumePoints(resumePoints.slice(0, i));
+    return [...resumePoints];
   }
 
   /** Reads on to the size that `record` says and compares. */

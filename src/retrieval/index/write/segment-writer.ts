@@ -2,11 +2,11 @@
 
 import { basename, join } from "node:path";
 import type { Passage } from "../../../text/passage.ts";
-import { longestRow } from "../../scoring/score.ts";
+import { longestRow } from "../../scoring/vectors.ts";
 import type { IndexHeader, SegmentRecord } from "../format/manifest.ts";
 import { bytesOf, completeSegment, writeParts } from "../format/new-files.ts";
 import { packPassage, unpackPassage } from "../format/packed-passage.ts";
-import { type Checkpoint, openGrowingFiles } from "./growing-files.ts";
+import { openGrowingFiles, type ResumePoint } from "./growing-files.ts";
 
 /** The files that grow with every window. */
 const GROWING = ["passages.deflate", "offsets.u64", "keys.f32"] as const;
@@ -14,7 +14,7 @@ const GROWING = ["passages.deflate", "offsets.u64", "keys.f32"] as const;
 /** What must be equal for a build to go on where another stopped. */
 export interface BuildPlan {
   readonly header: IndexHeader;
-  /** Passages between two checkpoints. */
+  /** Passages between two resumePoints. */
   readonly windowPassages: number;
 }
 
@@ -28,15 +28,15 @@ export interface WindowState {
 }
 
 export interface SegmentWriter extends AsyncDisposable {
-  /** What is durable, a checkpoint a window. */
-  readonly checkpoints: readonly Checkpoint<WindowState>[];
+  /** What is durable, a resumePoint a window. */
+  readonly resumePoints: readonly ResumePoint<WindowState>[];
   /** Makes a window durable. `keys[i]` is [tokens of passage i, dimension]; `digest` is of all passages up to its end. */
   append(
     passages: readonly Passage[],
     keys: readonly Float32Array[],
     digest: string,
   ): Promise<void>;
-  /** Drops what follows the first `count` checkpoints. */
+  /** Drops what follows the first `count` resumePoints. */
   rewind(count: number): Promise<void>;
   /** A passage of a durable window. */
   passage(ordinal: number): Promise<Passage>;
@@ -49,35 +49,14 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
   const { dimension } = plan.header;
   const files = await openGrowingFiles<(typeof GROWING)[number], WindowState>(path, GROWING, plan);
   return {
-    get checkpoints() {
-      return files.checkpoints;
+    get resumePoints() {
+      return files.resumePoints;
     },
-    async append(passages, keys, digest) {
-      const before = files.checkpoints.at(-1);
-      const packed = passages.map(packPassage);
-      let tokens = before?.tokens ?? 0;
-      let byte = files.checksums["passages.deflate"].bytes;
-      const offsets = before ? [] : [0n, 0n];
-      for (const [i, { length }] of packed.entries()) {
-        tokens += keys[i]!.length / dimension;
-        byte += length;
-        offsets.push(BigInt(tokens), BigInt(byte));
-      }
-      const data = {
-        "passages.deflate": Buffer.concat(packed),
-        "offsets.u64": bytesOf(BigUint64Array.from(offsets)),
-        "keys.f32": Buffer.concat(keys.map(bytesOf)),
-      };
-      const longestKey = keys.reduce(
-        (longest, key) => Math.max(longest, longestRow(key, dimension)),
-        before?.longestKey ?? 0,
-      );
-      await files.append(data, {
-        passages: (before?.passages ?? 0) + passages.length,
-        tokens,
-        longestKey,
-        digest,
-      });
+    append(passages, keys, digest) {
+      const before = files.resumePoints.at(-1) ?? EMPTY;
+      const firstByte = files.checksums["passages.deflate"].bytes;
+      const { data, state } = packWindow(passages, keys, digest, dimension, before, firstByte);
+      return files.append(data, state);
     },
     rewind: (count) => files.rewind(count),
     async passage(ordinal) {
@@ -89,7 +68,7 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
       return unpackPassage(await files.read("passages.deflate", start, end - start));
     },
     async seal(ids) {
-      const { passages, tokens, longestKey } = files.checkpoints.at(-1)!;
+      const { passages, tokens, longestKey } = files.resumePoints.at(-1)!;
       const checksums = {
         "passages.deflate": files.checksums["passages.deflate"],
         "offsets.u64": files.checksums["offsets.u64"],
@@ -100,5 +79,36 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
       return { name: basename(path), passages, tokens, longestKey, files: records };
     },
     [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
+  };
+}
+
+const EMPTY: WindowState = { passages: 0, tokens: 0, longestKey: 0, digest: "" };
+
+/** The bytes of a window for each file, and the state of the segment after it. */
+function packWindow(
+  passages: readonly Passage[],
+  keys: readonly Float32Array[],
+  digest: string,
+  dimension: number,
+  before: WindowState,
+  firstByte: number,
+): { data: Record<(typeof GROWING)[number], Uint8Array>; state: WindowState } {
+  const packed = passages.map(packPassage);
+  let { tokens, longestKey } = before;
+  let byte = firstByte;
+  const offsets = before === EMPTY ? [0n, 0n] : [];
+  for (const [i, { length }] of packed.entries()) {
+    tokens += keys[i]!.length / dimension;
+    byte += length;
+    offsets.push(BigInt(tokens), BigInt(byte));
+  }
+  for (const key of keys) longestKey = Math.max(longestKey, longestRow(key, dimension));
+  return {
+    data: {
+      "passages.deflate": Buffer.concat(packed),
+      "offsets.u64": bytesOf(BigUint64Array.from(offsets)),
+      "keys.f32": Buffer.concat(keys.map(bytesOf)),
+    },
+    state: { passages: before.passages + passages.length, tokens, longestKey, digest },
   };
 }

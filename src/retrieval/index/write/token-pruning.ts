@@ -15,13 +15,14 @@
 import { InputError } from "../../../io/errors.ts";
 import { compile } from "../../../tensor/session.ts";
 import { trace } from "../../../tensor/trace.ts";
+import { topPositions } from "../../scoring/top-k.ts";
 
 /** Below this, too little of a passage is left to find it by. */
-const LEAST_SHARE = 0.25;
+const LEAST_RATIO = 0.25;
 
 export interface TokenPruner extends AsyncDisposable {
   /** The rows of `keys` that are kept, in their order. Both are [tokens, dimension], of the tokens of one passage. */
-  filter(queries: Float32Array, keys: Float32Array, share: number): Promise<Float32Array>;
+  prune(queries: Float32Array, keys: Float32Array, keepRatio: number): Promise<Float32Array>;
 }
 
 export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
@@ -33,13 +34,17 @@ export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
   );
   const session = await compile(graph);
   return {
-    async filter(queries, keys, share) {
+    async prune(queries, keys, keepRatio) {
       const shape = [keys.length / dimension, dimension];
       const { received } = await session.run<"received">({
         queries: { data: queries, shape },
         keys: { data: keys, shape },
       });
-      const rows = heaviest(received.data as Float32Array, keptTokenCount(shape[0]!, share));
+      const rows = topPositions(
+        received.data as Float32Array,
+        keptTokenCount(shape[0]!, keepRatio),
+      );
+      rows.sort((a, b) => a - b);
       const kept = new Float32Array(rows.length * dimension);
       for (const [i, row] of rows.entries())
         kept.set(keys.subarray(row * dimension, (row + 1) * dimension), i * dimension);
@@ -50,23 +55,16 @@ export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
 }
 
 /** How many tokens of a passage are kept: one at least. */
-export const keptTokenCount = (tokens: number, share: number): number =>
-  Math.max(1, Math.round(share * tokens));
-
-/** The positions of the `count` greatest weights, ascending; of equal ones the first. */
-const heaviest = (weights: Float32Array, count: number): number[] =>
-  Array.from(weights.keys())
-    .sort((a, b) => weights[b]! - weights[a]! || a - b)
-    .slice(0, count)
-    .sort((a, b) => a - b);
+export const keptTokenCount = (tokens: number, keepRatio: number): number =>
+  Math.max(1, Math.round(keepRatio * tokens));
 
 /** Throws `InputError` where `share` is not one of a passage's tokens that can be kept. */
-export function checkKeepRatio(share: number): void {
-  if (share >= LEAST_SHARE && share <= 1) return;
+export function checkKeepRatio(keepRatio: number): void {
+  if (keepRatio >= LEAST_RATIO && keepRatio <= 1) return;
   throw new InputError({
-    where: "keepTokens",
-    expected: `a share from ${LEAST_SHARE} to 1`,
-    got: String(share),
-    remedy: "say what share of each passage's tokens is indexed",
+    where: "keepRatio",
+    expected: `a share from ${LEAST_RATIO} to 1`,
+    got: String(keepRatio),
+    remedy: "choose the share of each passage's tokens to index",
   });
 }

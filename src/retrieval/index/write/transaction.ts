@@ -13,7 +13,7 @@ import {
   segmentPath,
   writeManifest,
 } from "../format/manifest.ts";
-import { isInUse, writing } from "../format/storage.ts";
+import { writing } from "../format/storage.ts";
 import { lockDirectory } from "./lock.ts";
 
 /** What a change decides about the next state. */
@@ -30,11 +30,11 @@ export const addedName = (segment: string): string => `${segment}.added`;
 /**
  * Locks `directory`, lets `change` write new files beside the old, makes what it returns the state of the index, and
  * removes what does not belong to that. `change` is given the manifest, if there is one, and the name for what it writes;
- * where it throws, the state stays as it was. With `mend` a damaged manifest counts as none.
+ * where it throws, the state stays as it was. With `replaceDamaged` a damaged manifest counts as none.
  */
-export async function changeIndex(
+export async function runTransaction(
   directory: string,
-  { mend = false }: { mend?: boolean },
+  { replaceDamaged = false }: { replaceDamaged?: boolean },
   change: (current: Manifest | undefined, name: string) => Promise<NextState>,
 ): Promise<Manifest> {
   await writing(directory, async () => {
@@ -43,7 +43,7 @@ export async function changeIndex(
   });
   await using lock = await writing(directory, () => lockDirectory(directory));
   const current = await findManifest(directory).catch((error: unknown) => {
-    if (!(mend && error instanceof InputError)) throw error;
+    if (!(replaceDamaged && error instanceof InputError)) throw error;
     return undefined;
   });
   const generation = current ? current.generation + 1 : await firstGeneration(directory);
@@ -81,11 +81,11 @@ async function clean(
   const kept = segments.map(({ name }) => name);
   if (pending !== undefined) kept.push(pending, stageName(pending), addedName(pending));
   for (const name of await readdir(join(directory, "segments")))
-    if (!kept.includes(name)) await remove(segmentPath(directory, name));
+    if (!kept.includes(name)) await rm(segmentPath(directory, name), { recursive: true });
   for (const name of await readdir(join(directory, "codebooks"))) {
     const path = codebookPath(directory, name);
     if (codec.name === "quantised" && name === codec.codebook) await keepOnly(path, codec.files);
-    else if (name !== pending) await remove(path);
+    else if (name !== pending) await rm(path, { recursive: true });
   }
   for (const { name, files, deleted } of segments)
     await keepOnly(
@@ -98,12 +98,6 @@ async function keepOnly(
   folder: string,
   files: Readonly<Record<string, FileRecord>>,
 ): Promise<void> {
-  for (const name of await readdir(folder)) if (!(name in files)) await remove(join(folder, name));
-}
-
-/** What a reader has open cannot be removed on a network file system: then a later change removes it. */
-async function remove(path: string): Promise<void> {
-  await rm(path, { recursive: true }).catch((error: unknown) => {
-    if (!isInUse(error)) throw error;
-  });
+  for (const name of await readdir(folder))
+    if (!(name in files)) await rm(join(folder, name), { recursive: true });
 }

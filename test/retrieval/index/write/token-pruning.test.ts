@@ -24,7 +24,7 @@ function received(queries: Float32Array, keys: Float32Array): number[] {
 }
 
 test("keeps the tokens that receive most attention, in their order", async () => {
-  await using filter = await openTokenPruner(DIMENSION);
+  await using pruner = await openTokenPruner(DIMENSION);
   for (const [tokens, share] of [
     [1, 0.25],
     [2, 0.25],
@@ -37,7 +37,7 @@ test("keeps the tokens that receive most attention, in their order", async () =>
     const count = keptTokenCount(tokens, share);
     const least = [...weights].sort((a, b) => b - a)[count - 1]!;
     const expected = weights.flatMap((weight, i) => (weight >= least ? [...row(keys, i)] : []));
-    assert.equal([...(await filter.filter(queries, keys, share))], expected);
+    assert.equal([...(await pruner.prune(queries, keys, share))], expected);
   }
 });
 
@@ -53,7 +53,7 @@ test("refuses shares that leave too little, or are none", () => {
   for (const share of [0.2, 1.5, Number.NaN])
     assert.throws(
       () => checkKeepRatio(share),
-      /^keepTokens: expected a share from 0\.25 to 1, got /,
+      /^keepRatio: expected a share from 0\.25 to 1, got /,
     );
 });
 

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 
 /** The ids of a segment that is being written. Grows by doubling; keeps no strings. */
-export class IdTable {
+export class IdHashTable {
   #hashes: BigUint64Array = new BigUint64Array(1024);
   /** Open addressing with linear probing: ordinal + 1, 0 where free. At most half is taken. */
   #slots: Uint32Array = new Uint32Array(2048);

@@ -1,0 +1,88 @@
+/** One generation of an index, opened for reading: its manifest, its codebook and its segments. */
+
+import { InputError } from "../../../io/errors.ts";
+import type { Codec } from "../../codec/codec.ts";
+import type { BlockCache } from "./blocks.ts";
+import { readCodec } from "./codebook-file.ts";
+import { type Manifest, readManifest, type SegmentRecord, segmentPath } from "./manifest.ts";
+import { openSegment, type Segment, type SegmentOptions } from "./segment.ts";
+import { isMissing } from "./storage.ts";
+
+export interface Snapshot extends AsyncDisposable {
+  readonly manifest: Manifest;
+  readonly codec: Codec;
+  readonly segments: readonly Segment[];
+}
+
+/** Chooses the block cache of an index by its codec; undefined for none. */
+export type ChooseCache = (codec: Codec) => BlockCache | undefined;
+
+/**
+ * Opens the newest generation of the index in `directory`.
+ *
+ * A writer can remove the files of a generation after its manifest is read here and before they
+ * are opened. A newer manifest exists then, so the manifest is read again.
+ *
+ * @throws {InputError} if there is no index, or if it is damaged
+ */
+export async function openSnapshot(
+  directory: string,
+  chooseCache: ChooseCache = () => undefined,
+): Promise<Snapshot> {
+  for (let last = 0; ; ) {
+    const manifest = await readManifest(directory);
+    try {
+      return await openGeneration(directory, manifest, chooseCache);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      if (manifest.generation === last) throw missingFile(error as NodeJS.ErrnoException);
+      last = manifest.generation;
+    }
+  }
+}
+
+async function openGeneration(
+  directory: string,
+  manifest: Manifest,
+  chooseCache: ChooseCache,
+): Promise<Snapshot> {
+  const codec = await readCodec(directory, manifest);
+  const { decoder } = codec;
+  const cache = chooseCache(codec);
+  const opened = await openSegments([{ directory, segments: manifest.segments }], {
+    decoder,
+    cache,
+  });
+  return { ...opened, manifest, codec };
+}
+
+/** Opens segments of one or more indexes that have the same codec. */
+export async function openSegments(
+  sources: readonly { readonly directory: string; readonly segments: readonly SegmentRecord[] }[],
+  options: SegmentOptions,
+): Promise<AsyncDisposable & { readonly segments: readonly Segment[] }> {
+  const segments: Segment[] = [];
+  const dispose = async () => {
+    await Promise.all(segments.map((segment) => segment[Symbol.asyncDispose]()));
+  };
+  try {
+    for (const { directory, segments: records } of sources)
+      for (const record of records)
+        segments.push(await openSegment(segmentPath(directory, record.name), record, options));
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { segments, [Symbol.asyncDispose]: dispose };
+}
+
+const missingFile = (cause: NodeJS.ErrnoException): InputError =>
+  new InputError(
+    {
+      where: cause.path ?? "index",
+      expected: "the file that index.json names",
+      got: "none",
+      remedy: "restore it from a copy, or build the index again",
+    },
+    { cause },
+  );

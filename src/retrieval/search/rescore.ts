@@ -1,0 +1,121 @@
+/**
+ * The retrieval score of a passage p for a question q, from all token keys of the passage:
+ *
+ *     f(p, q) = (1/n) * sum over i of max over j of  q_i . k_j
+ *
+ * q is [n, dimension] and k is [passage tokens, dimension]. The product is raw: no normalisation
+ * and no scaling. Source: Retrieval as Attention (ReAtt), Eq. 1 and section 3.1.
+ *
+ * Every score that a search returns comes from this file. The engines compute other numbers in
+ * their first pass, to choose candidates: flat-search.ts sums float32 maxima, code-scores.ts works
+ * on compressed codes, and token-hits.ts bounds scores from the nearest tokens.
+ */
+
+import { type KeyPiece, type KeyStore, PIECE_TOKENS } from "../index/format/store.ts";
+import type { MatMul } from "../scoring/matmul.ts";
+import { type ScoredPassage, TopK } from "../scoring/top-k.ts";
+import { dotProduct } from "../scoring/vectors.ts";
+
+/** The part of a store that rescoring reads. */
+export type Keys = Pick<KeyStore, "dimension" | "longestKey" | "keys">;
+
+/**
+ * Scores the passages `ordinals` for `question`, [tokens, dimension], and returns the `topK` best.
+ *
+ * Products are summed in float64, so the score of a pair does not depend on the engine, the
+ * threads or the batch.
+ */
+export async function rescore(
+  store: Keys,
+  matmul: MatMul,
+  question: Float32Array,
+  ordinals: Uint32Array,
+  topK: number,
+): Promise<ScoredPassage[]> {
+  const best = new TopK(topK);
+  for await (const piece of gatherPieces(store, ordinals)) {
+    const products = await matmul.multiply(question, piece.keys);
+    const scores = exactScores(question, piece, products, store);
+    for (const [p, ordinal] of piece.ordinals.entries()) best.push(ordinal, scores[p]!);
+  }
+  return best.take().slice(0, topK);
+}
+
+/**
+ * The scores of the passages of a piece.
+ *
+ * `products`, [question tokens, tokens of the piece], is float32. The product of a token is
+ * computed again in float64 if its float32 product is within the rounding error of the greatest:
+ * no other token can be the maximum.
+ */
+function exactScores(
+  question: Float32Array,
+  { starts, keys }: KeyPiece,
+  products: Float32Array,
+  { dimension, longestKey }: Pick<KeyStore, "dimension" | "longestKey">,
+): Float64Array {
+  const tokens = starts.at(-1)!;
+  const questionTokens = question.length / dimension;
+  const scores = new Float64Array(starts.length - 1);
+  for (let i = 0; i < questionTokens; i++) {
+    const query = question.subarray(i * dimension, (i + 1) * dimension);
+    const margin = 2 * float32Error(query, { dimension, longestKey });
+    const row = products.subarray(i * tokens, (i + 1) * tokens);
+    for (let p = 0; p < scores.length; p++) {
+      let greatest = -Infinity;
+      for (let t = starts[p]!; t < starts[p + 1]!; t++) if (row[t]! > greatest) greatest = row[t]!;
+      let best = -Infinity;
+      for (let t = starts[p]!; t < starts[p + 1]!; t++)
+        if (row[t]! >= greatest - margin)
+          best = Math.max(best, dotProduct(query, 0, keys, t * dimension, dimension));
+      scores[p]! += best;
+    }
+  }
+  return scores.map((sum) => sum / questionTokens);
+}
+
+/** Reads the keys of passages from anywhere in the store, in pieces of about `PIECE_TOKENS`. */
+async function* gatherPieces(
+  store: Pick<KeyStore, "dimension" | "keys">,
+  ordinals: Uint32Array,
+): AsyncGenerator<KeyPiece> {
+  let from = 0;
+  let parts: Float32Array[] = [];
+  let starts = [0];
+  for (const [i, ordinal] of ordinals.entries()) {
+    const keys = await store.keys(ordinal);
+    parts.push(keys);
+    starts.push(starts.at(-1)! + keys.length / store.dimension);
+    if (starts.at(-1)! < PIECE_TOKENS && i + 1 < ordinals.length) continue;
+    const all = new Float32Array(starts.at(-1)! * store.dimension);
+    for (const [p, part] of parts.entries()) all.set(part, starts[p]! * store.dimension);
+    yield { ordinals: ordinals.subarray(from, i + 1), starts: Uint32Array.from(starts), keys: all };
+    from = i + 1;
+    parts = [];
+    starts = [0];
+  }
+}
+
+/**
+ * A bound on the difference between the score from float32 products and the exact score, for any
+ * order of summation:
+ *
+ *     e = (1/n) sum_i g |q_i| max_j |k_j|,   g = d u / (1 - d u),   u = 2^-24
+ *
+ * A float32 product of d terms is off by at most g sum |q||k| <= g |q| |k|, and neither maximum
+ * nor mean makes the largest error larger. So every passage of the exact top K has a float32 score
+ * of at least t - e, where t is the exact K-th score. The K-th float32 score is at most t + e. A
+ * passage more than 2e below it cannot be in the top K.
+ * Source: Higham, Accuracy and Stability of Numerical Algorithms, section 3.1.
+ */
+export function float32Error(
+  question: Float32Array,
+  { dimension, longestKey }: Pick<KeyStore, "dimension" | "longestKey">,
+): number {
+  const u = 2 ** -24;
+  const g = (dimension * u) / (1 - dimension * u);
+  let lengths = 0;
+  for (let i = 0; i < question.length; i += dimension)
+    lengths += Math.sqrt(dotProduct(question, i, question, i, dimension));
+  return (g * lengths * longestKey * dimension) / question.length;
+}
