@@ -11,12 +11,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import {
-  batchesByLength,
-  encodeSequences,
-  openEncoder,
-  TOKENS_PER_BATCH,
-} from "../src/encoder/lower-session.ts";
+import { batchesByLength, TOKENS_PER_BATCH } from "../src/encoder/batching.ts";
+import { encodeSequences, openRetrieverSession } from "../src/encoder/retriever-session.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import { ReAtt } from "../src/reatt.ts";
 import { buildIndex } from "../src/retrieval/index/write/build.ts";
@@ -86,7 +82,7 @@ async function timeBuild(
   directory: string,
 ): Promise<BuildTimes> {
   const { config, tokenizer } = model;
-  await using encoder = await openEncoder(config, { weights });
+  await using encoder = await openRetrieverSession(config, { weights });
   const watch = new Stopwatch();
   const header = {
     fingerprint: model.fingerprint,

@@ -10,6 +10,7 @@ export {
   type IndexOptions,
   type LoadOptions,
   ReAtt,
+  type ReadOptions,
   type Reply,
   type RetrieveOptions,
 } from "./reatt.ts";

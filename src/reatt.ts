@@ -1,16 +1,24 @@
-/** The model as its users see it: load, index, retrieve, answer. */
+/** The public class: load, index, retrieve, read, answer. */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Reading, read } from "./decoder/reader.ts";
-import { openReader, type ReaderSession } from "./decoder/reader-session.ts";
+import {
+  answerFromPassages,
+  DEFAULT_MAX_PASSAGE_TOKENS,
+  type Evidence,
+  type ReadOptions,
+  type Reply,
+  type TokenizedQuestion,
+} from "./decoder/answers.ts";
+import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
 import {
   type EncodeOptions,
-  type EncoderSession,
   encodeOutputs,
   encodeSequences,
-  openEncoder,
-} from "./encoder/lower-session.ts";
+  openRetrieverSession,
+  type RetrieverSession,
+} from "./encoder/retriever-session.ts";
+import { InputError } from "./io/errors.ts";
 import { type ModelConfig, readConfig } from "./model/config.ts";
 import { fingerprint } from "./model/fingerprint.ts";
 import { loadWeights } from "./model/load-weights.ts";
@@ -37,16 +45,8 @@ import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
 import { type RankOptions, rank } from "./retrieval/rank.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import type { CompileOptions, Provider } from "./tensor/session.ts";
-import { findAnswerSpan, type Span } from "./text/answer-span.ts";
 import type { Passage } from "./text/passage.ts";
-import {
-  cutForReading,
-  passageIds,
-  passagePrompt,
-  questionPrompt,
-  readingQuestionIds,
-  retrievalQuestionIds,
-} from "./text/prompts.ts";
+import { passageIds, passagePrompt, questionPrompt, retrievalQuestionIds } from "./text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
 export interface LoadOptions {
@@ -63,7 +63,7 @@ export interface IndexOptions extends AddOptions {
    * The share of each passage's tokens that are indexed, from 0.25 to 1: those that receive most attention from the passage itself
    * in the retrieval head. The index is smaller by as much, and finds less. Default 1.
    */
-  readonly keepTokens?: number | undefined;
+  readonly keepRatio?: number | undefined;
   /** Bits a dimension of a compressed index. Default: none, keys stay float32 and every search is exact. */
   readonly bits?: Bits | undefined;
   /** Builds only one part of an index, float32; `mergeShards` joins the parts, and compresses the whole. */
@@ -79,62 +79,29 @@ export interface AddOptions {
 }
 
 export interface RetrieveOptions extends Omit<RankOptions, "topK"> {
-  /** How many passages, or documents. Default 100, as in the release. */
+  /** Number of passages or documents. Default 100 for `retrieve`, 10 for `answer`. */
   readonly topK?: number | undefined;
 }
 
 /**
- * A passage found, with its retrieval score: the average over question tokens of the best passage token, or that and BM25's
- * where both are asked for. Where documents are asked for, the best passage of one.
+ * A passage found, with its score: the retrieval score, or with `hybrid` the sum of BM25 and the
+ * weighted retrieval score. With granularity `document`, the best passage of a document.
  */
 export interface Hit extends Passage {
   readonly score: number;
 }
 
-export interface AnswerOptions {
-  /** How many passages are read. Default 10, as in the release. */
-  readonly topK?: number | undefined;
-  /** Default 1: greedy search. */
-  readonly beams?: number | undefined;
-  /** Default 50, as in the paper. */
-  readonly maxAnswerTokens?: number | undefined;
-  /** Cuts question and passage together, as the release does. Default: a passage is read as it was indexed. */
-  readonly maxInputTokens?: number | undefined;
-  /** Exponent of the length by which a beam's log probability is divided. Default 1. */
-  readonly lengthPenalty?: number | undefined;
-  /** Whether a search ends as soon as `beams` answers are complete. Default true. */
-  readonly earlyStopping?: boolean | undefined;
-  /** A reply of less confidence abstains. Default 0: never. */
-  readonly minimumConfidence?: number | undefined;
-  /** Called with the answer's text as it grows; with several beams, once it is chosen. */
-  readonly onText?: ((text: string, question: number) => void) | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+/** `answer` truncates passages as its index does. */
+export interface AnswerOptions extends RetrieveOptions, Omit<ReadOptions, "maxPassageTokens"> {}
 
-/** A passage that was read. */
-export interface Evidence extends Hit {
-  /** The share of the decoder's attention that went to this passage; the shares of a reply sum to 1. */
-  readonly attention: number;
-  /** Where the answer stands in `text`, if it does. */
-  readonly span?: Span | undefined;
-}
-
-export interface Reply {
-  /** Empty when `abstained`. */
-  readonly answer: string;
-  /** Without the start token; with `</s>` if it was written. */
-  readonly tokenIds: readonly number[];
-  /** Geometric mean of the probabilities of the tokens. */
-  readonly confidence: number;
-  readonly abstained: boolean;
-  /** What was read, best score first. */
-  readonly passages: readonly Evidence[];
-  /** Milliseconds for the questions that were answered together with this one, divided by their number. */
-  readonly times: { readonly retrieve: number; readonly read: number };
-}
-
-/** Questions answered together: their searches share a pass over the index, and their answers each step of the decoder. */
+/** Passages that `retrieve` returns, as in the release. */
+const DEFAULT_PASSAGES_RETRIEVED = 100;
+/** Passages that `answer` reads, as in the release. */
+const DEFAULT_PASSAGES_READ = 10;
+/** Questions of a batch share a pass over the index and each step of the decoder. */
 const QUESTIONS_PER_BATCH = 16;
+
+export type { Evidence, ReadOptions, Reply };
 
 /** A loaded model. Holds native memory: dispose of it (`await using`), and of the indexes it opened. */
 export class ReAtt implements AsyncDisposable {
@@ -144,9 +111,9 @@ export class ReAtt implements AsyncDisposable {
   readonly tokenizer: Tokenizer;
   /** Identifies everything that determines passage keys: an index serves all models of one fingerprint. */
   readonly fingerprint: string;
-  readonly #encoder: EncoderSession;
+  readonly #encoder: RetrieverSession;
   /** `#encoder` itself, unless the model has a query encoder of its own. */
-  readonly #queryEncoder: EncoderSession;
+  readonly #queryEncoder: RetrieverSession;
   readonly #reader: ReaderSession;
   readonly #filter: TokenPruner;
 
@@ -155,8 +122,8 @@ export class ReAtt implements AsyncDisposable {
     config: ModelConfig,
     tokenizer: Tokenizer,
     fingerprint: string,
-    encoder: EncoderSession,
-    queryEncoder: EncoderSession,
+    encoder: RetrieverSession,
+    queryEncoder: RetrieverSession,
     reader: ReaderSession,
     filter: TokenPruner,
   ) {
@@ -181,9 +148,9 @@ export class ReAtt implements AsyncDisposable {
     const weights = await loadWeights(folder, config);
     const options: CompileOptions = { provider, threads, weights };
     const [encoder, queryEncoder, reader, filter] = await Promise.all([
-      openEncoder(config, options),
-      config.queryEncoder ? openEncoder(config, options, "query") : undefined,
-      openReader(config, options),
+      openRetrieverSession(config, options),
+      config.queryEncoder ? openRetrieverSession(config, options, "queryEncoder") : undefined,
+      openReaderSession(config, options),
       openTokenPruner(config.headSize),
     ]);
     return new ReAtt(
@@ -234,25 +201,26 @@ export class ReAtt implements AsyncDisposable {
     passages: AsyncIterable<Passage> | Iterable<Passage>,
     options: AddOptions,
   ): Promise<TokenIndex> {
-    const { header } = await readManifest(options.directory);
-    await addPassages(passages, { ...options, ...this.#keyMaker(header, options.signal) });
+    const { maxPassageTokens, keepTokens } = (await readManifest(options.directory)).header;
+    const keys = this.#keyMaker({ maxPassageTokens, keepRatio: keepTokens }, options.signal);
+    await addPassages(passages, { ...options, ...keys });
     return this.openIndex(options.directory);
   }
 
   /** How this model makes keys of passages, and what an index says of that. */
   #keyMaker(
     {
-      maxPassageTokens = 512,
-      keepTokens = 1,
-    }: Pick<IndexOptions, "maxPassageTokens" | "keepTokens">,
+      maxPassageTokens = DEFAULT_MAX_PASSAGE_TOKENS,
+      keepRatio = 1,
+    }: Pick<IndexOptions, "maxPassageTokens" | "keepRatio">,
     signal?: AbortSignal,
   ): Pick<BuildOptions, "header" | "encode"> {
-    checkKeepRatio(keepTokens);
+    checkKeepRatio(keepRatio);
     const header: IndexHeader = {
       fingerprint: this.fingerprint,
       dimension: this.config.headSize,
       maxPassageTokens,
-      ...(keepTokens < 1 && { keepTokens }),
+      ...(keepRatio < 1 && { keepTokens: keepRatio }), // the name on disk
       prompts: {
         question: questionPrompt("{question}"),
         passage: passagePrompt({ title: "{title}", text: "{text}" }),
@@ -260,9 +228,9 @@ export class ReAtt implements AsyncDisposable {
     };
     const encode: BuildOptions["encode"] = (window, onProgress) => {
       const ids = window.map((passage) => passageIds(this.tokenizer, passage, maxPassageTokens));
-      if (keepTokens === 1)
+      if (keepRatio === 1)
         return encodeSequences(this.#encoder, this.config, ids, "keys", { onProgress, signal });
-      return this.#encodeFiltered(ids, keepTokens, { onProgress, signal });
+      return this.#encodeFiltered(ids, keepRatio, { onProgress, signal });
     };
     return { header, encode };
   }
@@ -277,8 +245,7 @@ export class ReAtt implements AsyncDisposable {
     questions: readonly string[],
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Float32Array[]> {
-    const ids = questions.map((text) => retrievalQuestionIds(this.tokenizer, text));
-    return encodeSequences(this.#queryEncoder, this.config, ids, "queries", { signal });
+    return this.#encodeQuestions(this.#tokenize(questions), signal);
   }
 
   /** The best passages (or documents) for a question, or for each of many, best first. */
@@ -291,122 +258,119 @@ export class ReAtt implements AsyncDisposable {
   async retrieve(
     question: string | readonly string[],
     index: TokenIndex,
-    { topK = 100, ...options }: RetrieveOptions = {},
+    options: RetrieveOptions = {},
   ): Promise<Hit[] | Hit[][]> {
+    if (typeof question === "string") return (await this.retrieve([question], index, options))[0]!;
+    const { topK = DEFAULT_PASSAGES_RETRIEVED } = options;
+    return this.#retrieve(this.#tokenize(question), index, { ...options, topK });
+  }
+
+  /**
+   * Reads the answer to a question from passages, or the answer to each of many from its own. Every
+   * passage keeps the properties that it was given with, such as a score.
+   */
+  read<P extends Passage>(
+    question: string,
+    passages: readonly P[],
+    options?: ReadOptions,
+  ): Promise<Reply<P>>;
+  read<P extends Passage>(
+    questions: readonly string[],
+    passages: readonly (readonly P[])[],
+    options?: ReadOptions,
+  ): AsyncGenerator<Reply<P>, void>;
+  read<P extends Passage>(
+    question: string | readonly string[],
+    passages: readonly P[] | readonly (readonly P[])[],
+    options: ReadOptions = {},
+  ): Promise<Reply<P>> | AsyncGenerator<Reply<P>, void> {
     if (typeof question === "string")
-      return (await this.retrieve([question], index, { topK, ...options }))[0]!;
-    const vectors = await this.encodeQuestions(question, options);
-    const questions = question.map((text, i) => ({ text, vectors: vectors[i]! }));
-    const found = await rank(index, questions, { topK, ...options });
+      return onlyReply(this.read([question], [passages as readonly P[]], options));
+    const lists = passages as readonly (readonly P[])[];
+    checkOneListEach(question, lists);
+    const find = async (batch: readonly TokenizedQuestion[], first: number) =>
+      lists.slice(first, first + batch.length);
+    return this.#reply(question, find, options);
+  }
+
+  /**
+   * Retrieves passages for a question and reads the answer from them: `retrieve`, then `read`. For
+   * many questions, the replies come one after the other, in the order of the questions.
+   */
+  answer(question: string, index: TokenIndex, options?: AnswerOptions): Promise<Reply<Hit>>;
+  answer(
+    questions: readonly string[],
+    index: TokenIndex,
+    options?: AnswerOptions,
+  ): AsyncGenerator<Reply<Hit>, void>;
+  answer(
+    question: string | readonly string[],
+    index: TokenIndex,
+    options: AnswerOptions = {},
+  ): Promise<Reply<Hit>> | AsyncGenerator<Reply<Hit>, void> {
+    if (typeof question === "string") return onlyReply(this.answer([question], index, options));
+    const { topK = DEFAULT_PASSAGES_READ } = options;
+    const { maxPassageTokens } = index.header;
+    const find = (batch: readonly TokenizedQuestion[]) =>
+      this.#retrieve(batch, index, { ...options, topK });
+    return this.#reply(question, find, { ...options, maxPassageTokens });
+  }
+
+  /** Tokenizes each question once, finds its passages and reads them, batch by batch. */
+  async *#reply<P extends Passage>(
+    texts: readonly string[],
+    find: (batch: readonly TokenizedQuestion[], first: number) => Promise<(readonly P[])[]>,
+    options: ReadOptions,
+  ): AsyncGenerator<Reply<P>, void> {
+    const { onText } = options;
+    for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
+      const start = performance.now();
+      const batch = this.#tokenize(texts.slice(first, first + QUESTIONS_PER_BATCH));
+      const passages = await find(batch, first);
+      const found = performance.now();
+      const replies = await answerFromPassages(this.#readingModel, batch, passages, {
+        ...options,
+        onText: onText && ((text, row) => onText(text, first + row)),
+      });
+      const times = {
+        retrieve: (found - start) / batch.length,
+        read: (performance.now() - found) / batch.length,
+      };
+      for (const reply of replies) yield { ...reply, times };
+    }
+  }
+
+  get #readingModel() {
+    const { config, tokenizer } = this;
+    return { config, tokenizer, encoder: this.#encoder, reader: this.#reader };
+  }
+
+  #tokenize(questions: readonly string[]): TokenizedQuestion[] {
+    return questions.map((text) => ({ text, ids: retrievalQuestionIds(this.tokenizer, text) }));
+  }
+
+  #encodeQuestions(
+    questions: readonly TokenizedQuestion[],
+    signal?: AbortSignal,
+  ): Promise<Float32Array[]> {
+    const ids = questions.map((question) => question.ids);
+    return encodeSequences(this.#queryEncoder, this.config, ids, "queries", { signal });
+  }
+
+  async #retrieve(
+    questions: readonly TokenizedQuestion[],
+    index: TokenIndex,
+    options: RankOptions,
+  ): Promise<Hit[][]> {
+    const vectors = await this.#encodeQuestions(questions, options.signal);
+    const asked = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
+    const found = await rank(index, asked, options);
     return Promise.all(
       found.map(async (hits) => {
         const passages = await index.passages(hits.map(({ ordinal }) => ordinal));
         return hits.map(({ score }, i) => ({ ...passages[i]!, score }));
       }),
     );
-  }
-
-  /**
-   * Retrieves passages for a question and reads the answer from them; for many questions, one reply after the other, in
-   * their order.
-   */
-  answer(question: string, index: TokenIndex, options?: AnswerOptions): Promise<Reply>;
-  answer(
-    questions: readonly string[],
-    index: TokenIndex,
-    options?: AnswerOptions,
-  ): AsyncGenerator<Reply, void>;
-  answer(
-    question: string | readonly string[],
-    index: TokenIndex,
-    options: AnswerOptions = {},
-  ): Promise<Reply> | AsyncGenerator<Reply, void> {
-    if (typeof question !== "string") return this.#answerAll(question, index, options);
-    return this.#answerTogether([question], index, options, 0).then(([reply]) => reply!);
-  }
-
-  async *#answerAll(
-    questions: readonly string[],
-    index: TokenIndex,
-    options: AnswerOptions,
-  ): AsyncGenerator<Reply, void> {
-    for (let first = 0; first < questions.length; first += QUESTIONS_PER_BATCH) {
-      const together = questions.slice(first, first + QUESTIONS_PER_BATCH);
-      yield* await this.#answerTogether(together, index, options, first);
-    }
-  }
-
-  async #answerTogether(
-    questions: readonly string[],
-    index: TokenIndex,
-    options: AnswerOptions,
-    first: number,
-  ): Promise<Reply[]> {
-    const start = performance.now();
-    const found = await this.retrieve(questions, index, {
-      topK: options.topK ?? 10,
-      signal: options.signal,
-    });
-    const retrieved = performance.now();
-    const inputs = questions.map((question, i) =>
-      this.#readingInput(question, found[i]!, index, options.maxInputTokens),
-    );
-    const readings = await read(this.config, this.#encoder, this.#reader, inputs, {
-      ...options,
-      maxTokens: options.maxAnswerTokens,
-      onToken: options.onText && this.#streamText(options.onText, first),
-    });
-    const times = {
-      retrieve: (retrieved - start) / questions.length,
-      read: (performance.now() - retrieved) / questions.length,
-    };
-    return readings.map((reading, i) => ({
-      ...this.#reply(reading, found[i]!, options.minimumConfidence ?? 0),
-      times,
-    }));
-  }
-
-  #readingInput(
-    question: string,
-    hits: readonly Hit[],
-    index: TokenIndex,
-    maxInputTokens: number | undefined,
-  ) {
-    const ids = readingQuestionIds(retrievalQuestionIds(this.tokenizer, question));
-    const passages = hits.map((hit) =>
-      passageIds(this.tokenizer, hit, index.header.maxPassageTokens),
-    );
-    if (maxInputTokens === undefined) return { question: ids, passages };
-    const cut = passages.map((passage) => cutForReading(ids, passage, maxInputTokens));
-    return { question: cut[0]!.question, passages: cut.map(({ passage }) => passage) };
-  }
-
-  #reply(reading: Reading, hits: readonly Hit[], minimumConfidence: number): Omit<Reply, "times"> {
-    const { tokenIds, logProbabilities, attention } = reading;
-    const answer = this.tokenizer.decode(tokenIds);
-    const confidence = Math.exp(
-      logProbabilities.reduce((sum, p) => sum + p, 0) / logProbabilities.length,
-    );
-    const abstained = confidence < minimumConfidence;
-    const passages = hits.map((hit, i) => ({
-      ...hit,
-      attention: attention[i]!,
-      span: abstained ? undefined : findAnswerSpan(answer, hit.text),
-    }));
-    return { answer: abstained ? "" : answer, tokenIds, confidence, abstained, passages };
-  }
-
-  /** Tokens to text as it grows: a piece may change how the ones before it are written. */
-  #streamText(onText: NonNullable<AnswerOptions["onText"]>, first: number) {
-    const written = new Map<number, number[]>();
-    return (token: number, row: number): void => {
-      const ids = written.get(row) ?? [];
-      const before = this.tokenizer.decode(ids);
-      ids.push(token);
-      written.set(row, ids);
-      const text = this.tokenizer.decode(ids).slice(before.length);
-      if (text) onText(text, first + row);
-    };
   }
 
   async #encodeFiltered(
@@ -432,4 +396,18 @@ export class ReAtt implements AsyncDisposable {
     const sessions = new Set([this.#encoder, this.#queryEncoder, this.#reader, this.#filter]);
     await Promise.all(Array.from(sessions, (session) => session[Symbol.asyncDispose]()));
   }
+}
+
+async function onlyReply<R>(replies: AsyncGenerator<R, void>): Promise<R> {
+  return (await replies.next()).value!;
+}
+
+function checkOneListEach(questions: readonly string[], lists: readonly unknown[]): void {
+  if (lists.length === questions.length) return;
+  throw new InputError({
+    where: "passages",
+    expected: `one list for each of ${questions.length} questions`,
+    got: `${lists.length}`,
+    remedy: "give every question its own passages",
+  });
 }

@@ -4,11 +4,15 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
+  type AnswerOptions,
   compactIndex,
   deletePassages,
+  type Hit,
   indexInfo,
+  openLexicalIndex,
   type Passage,
   ReAtt,
+  type Reply,
   verifyIndex,
 } from "../src/index.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
@@ -54,7 +58,7 @@ test("an index of some of the tokens says so, and is added to in the same way", 
   const directory = join(folder.path, "index");
   await using whole = await model.index(PASSAGES, { directory: join(folder.path, "whole") });
   for (const bits of [undefined, 2] as const) {
-    const options = { directory, bits, keepTokens: 0.5 };
+    const options = { directory, bits, keepRatio: 0.5 };
     const { tokens } = await model.forecast(PASSAGES, options);
     assert.ok(tokens < 0.6 * whole.tokenCount);
     await using index = await model.index(PASSAGES, options);
@@ -71,7 +75,7 @@ test("an index of some of the tokens says so, and is added to in the same way", 
     assert.is(larger.tokenCount, index.tokenCount);
   }
   await rejects(
-    model.index(PASSAGES, { directory, keepTokens: 0.1 }),
+    model.index(PASSAGES, { directory, keepRatio: 0.1 }),
     /^keepRatio: expected a share/,
   );
 });
@@ -85,6 +89,129 @@ test("a shard is not compressed, and keys are coded in whole bytes", async () =>
     /^shard: .*give the bits to the merge/,
   );
   await rejects(model.index(PASSAGES, { directory, bits: 3 as 2 }), /^bits: expected 1, 2, 4 or 8/);
+});
+
+/** A reply without the times, which differ from run to run. */
+const content = <P extends Passage>({ times: _, ...reply }: Reply<P>) => reply;
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+/** Two articles of which one has two passages, so that documents and passages differ. */
+const ARTICLES: Passage[] = [
+  ...PASSAGES,
+  { id: "lion2", title: "Lion", text: "A lion sleeps up to twenty hours. Lions live in prides." },
+  { id: "cat", title: "Cat", text: "Cats purr. They live with people." },
+];
+const QUESTIONS = ["Where does the lion live?", "Where does the Rhine flow?", "What purrs?"];
+
+test("an answer is what retrieve and then read give, with every option of both", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  await using index = await model.index(ARTICLES, {
+    directory: join(folder.path, "index"),
+    maxPassageTokens: 16,
+  });
+  const hybrid = { lexical: await openLexicalIndex(index), lambda: 0.1 };
+  const cases: Record<string, AnswerOptions> = {
+    defaults: {},
+    topK: { topK: 2 },
+    hybrid: { hybrid, topK: 2 },
+    granularity: { granularity: "document", topK: 3 },
+    filter: { filter: new Set(["bark", "rhine"]) },
+    reading: { beams: 3, maxAnswerTokens: 3, lengthPenalty: 0.5, earlyStopping: false },
+    maxInputTokens: { maxInputTokens: 12 },
+    minimumConfidence: { minimumConfidence: 1 },
+  };
+  for (const [name, options] of Object.entries(cases)) {
+    const found = await model.retrieve(QUESTIONS, index, { topK: 10, ...options });
+    const readOptions = { ...options, maxPassageTokens: 16 };
+    const read = (await all(model.read(QUESTIONS, found, readOptions))).map(content);
+    const answered = (await all(model.answer(QUESTIONS, index, options))).map(content);
+    assert.equal(answered, read, name);
+    const alone = await model.answer(QUESTIONS[0]!, index, options);
+    assert.equal([ids(alone.passages), alone.answer], [ids(read[0]!.passages), read[0]!.answer]);
+  }
+});
+
+test("the options of answer choose what is read and how", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  await using index = await model.index(ARTICLES, { directory: join(folder.path, "index") });
+  const [question] = QUESTIONS as [string];
+  const answer = (options: AnswerOptions) => model.answer(question, index, options);
+  const plain = await answer({});
+
+  assert.is(plain.passages.length, ARTICLES.length);
+  assert.equal(ids((await answer({ topK: 1 })).passages), ["lion"]);
+  const filter = new Set(["bark", "rhine"]);
+  assert.equal(ids((await answer({ filter })).passages).sort(), ["bark", "rhine"]);
+  const documents = await answer({ granularity: "document" });
+  assert.equal(documents.passages.map(({ title }) => title).sort(), [
+    "Cat",
+    "Dog",
+    "Lion",
+    "Rhine",
+  ]);
+  const hybrid = { lexical: await openLexicalIndex(index), lambda: 0 };
+  const [lexicalFirst] = (await model.answer("purr", index, { hybrid, topK: 1 })).passages;
+  assert.is(lexicalFirst!.id, "cat");
+
+  assert.ok((await answer({ maxAnswerTokens: 1 })).tokenIds.length === 1);
+  assert.equal(
+    [plain.abstained, (await answer({ minimumConfidence: 1 })).abstained],
+    [false, true],
+  );
+  assert.ok((await answer({ maxInputTokens: 12 })).confidence !== plain.confidence);
+  let text = "";
+  const reply = await answer({ beams: 2, onText: (piece) => (text += piece) });
+  assert.is(text, reply.answer);
+  await rejects(
+    answer({ filter: new Set(["nowhere"]) }),
+    /expected at least one passage, got none/,
+  );
+  const signal = AbortSignal.abort(new Error("stopped"));
+  await rejects(answer({ signal }), /stopped/);
+});
+
+test("a user reads passages of their own, with properties of their own", async () => {
+  await using model = await ReAtt.load("models/reatt-mini");
+  const [question] = QUESTIONS as [string];
+  const own = PASSAGES.map((passage, i) => ({ ...passage, source: `book ${i}` }));
+  const reply = await model.read(question, own);
+  assert.equal(
+    reply.passages.map(({ id, source }) => [id, source]),
+    [
+      ["lion", "book 0"],
+      ["bark", "book 1"],
+      ["rhine", "book 2"],
+    ],
+  );
+  assert.ok(Math.abs(reply.passages.reduce((sum, { attention }) => sum + attention, 0) - 1) < 1e-5);
+  assert.is(reply.times.retrieve < reply.times.read, true);
+
+  const scored: Hit[] = [{ ...PASSAGES[0]!, score: 7 }];
+  assert.is((await model.read(question, scored)).passages[0]!.score, 7);
+
+  // 20 questions: more than one batch
+  const many = Array.from({ length: 20 }, (_, i) => QUESTIONS[i % 3]!);
+  const streamed = new Map<number, string>();
+  const onText = (text: string, i: number) => streamed.set(i, (streamed.get(i) ?? "") + text);
+  const lists = many.map((_, i) => PASSAGES.slice(i % 2));
+  const replies = await all(model.read(many, lists, { onText }));
+  assert.equal(
+    replies.map(({ passages }) => ids(passages)),
+    lists.map(ids),
+  );
+  assert.equal(
+    replies.map(({ answer }) => answer),
+    many.map((_, i) => streamed.get(i) ?? ""),
+  );
+  assert.throws(() => model.read(many, [PASSAGES]), /^passages: expected one list for each of 20/);
+  await rejects(model.read(question, []), /expected at least one passage, got none/);
 });
 
 test.run();

@@ -45,14 +45,14 @@ export const encode = (
   model: ReAtt,
   passages: AsyncIterable<Passage>,
   directory: string,
-  keepTokens = 1,
+  keepRatio = 1,
 ): Promise<BuildCost> =>
   keep(directory, async () => {
     const start = performance.now();
     let before = 0; // what an interrupted run of the benchmark has encoded
     await using index = await model.index(passages, {
       directory,
-      keepTokens,
+      keepRatio,
       onProgress: ({ event, passages }) => {
         if (event === "resumed") before = passages;
       },

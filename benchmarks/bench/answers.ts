@@ -1,12 +1,12 @@
 /** Where the time of an answer goes. */
 
-import { type Reading, read } from "../../src/decoder/reader.ts";
-import { openReader, type ReaderSession } from "../../src/decoder/reader-session.ts";
+import { type Reading, type ReadingModel, read } from "../../src/decoder/reader.ts";
+import { openReaderSession, type ReaderSession } from "../../src/decoder/reader-session.ts";
 import {
-  type EncoderSession,
   encodeSequences,
-  openEncoder,
-} from "../../src/encoder/lower-session.ts";
+  openRetrieverSession,
+  type RetrieverSession,
+} from "../../src/encoder/retriever-session.ts";
 import type { ReAtt } from "../../src/reatt.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
@@ -40,8 +40,8 @@ export async function timeAnswers(
   topK: number,
   repetitions: number,
 ): Promise<AnswerTimes> {
-  await using encoder = await openEncoder(model.config, { weights });
-  await using reader = await openReader(model.config, { weights });
+  await using encoder = await openRetrieverSession(model.config, { weights });
+  await using reader = await openReaderSession(model.config, { weights });
   const totals: number[] = [];
   const stages = new Map<string, number[]>(STAGES.map((stage) => [stage, []]));
   const steps: number[] = [];
@@ -72,7 +72,7 @@ export async function timeAnswers(
 async function answerInStages(
   { config, tokenizer }: ReAtt,
   index: TokenIndex,
-  { encoder, reader }: { encoder: EncoderSession; reader: ReaderSession },
+  { encoder, reader }: { encoder: RetrieverSession; reader: ReaderSession },
   watch: Stopwatch,
   text: string,
   topK: number,
@@ -89,15 +89,19 @@ async function answerInStages(
     passageIds(tokenizer, passage, index.header.maxPassageTokens),
   );
   const question = readingQuestionIds(ids);
-  const watched: [EncoderSession, ReaderSession] = [
-    { ...encoder, lower: (...input) => watch.time("lower layers", () => encoder.lower(...input)) },
-    {
+  const watched: ReadingModel = {
+    config,
+    encoder: {
+      ...encoder,
+      encode: (...input) => watch.time("lower layers", () => encoder.encode(...input)),
+    },
+    reader: {
       ...reader,
       fuse: (...input) => watch.time("upper layers", () => reader.fuse(...input)),
       step: (...input) => watch.time("decoder", () => reader.step(...input)),
     },
-  ];
-  const readings: Reading[] = await read(config, ...watched, [{ question, passages }]);
+  };
+  const readings: Reading[] = await read(watched, [{ question, passages }]);
   if (readings.length !== 1) throw new Error("one question, one answer");
   return passages.reduce((sum, passage) => sum + question.length + passage.length, 0);
 }

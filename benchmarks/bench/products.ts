@@ -4,8 +4,8 @@
  * what is lost to the other operations is the difference.
  */
 
-import { traceUpper } from "../../src/decoder/fusion.ts";
-import { traceLower } from "../../src/encoder/lower-session.ts";
+import { traceFusion } from "../../src/decoder/fusion.ts";
+import { traceLower } from "../../src/encoder/retriever-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
 import type { Dim, Tensor } from "../../src/tensor/ops.ts";
@@ -58,7 +58,7 @@ export function compareUpper(
     mask: { data: new Float32Array(pairs * length).fill(1), shape: [pairs, length] },
     buckets: positionBuckets(config, "encoder", length),
   };
-  return compare(traceUpper(config), { pairs, length }, feeds, undefined, weights);
+  return compare(traceFusion(config), { pairs, length }, feeds, undefined, weights);
 }
 
 /** `sizes` are those of the graph's named axes. The two run in turn, so that what else the machine does hits both alike. */

@@ -56,7 +56,7 @@ export interface Answered {
   readonly answer: Readonly<Record<(typeof READINGS)[number], string>>;
   /** Of the answer from 10 passages. */
   readonly confidence: number;
-  readonly passages: readonly Evidence[];
+  readonly passages: readonly Evidence<Hit>[];
 }
 
 const percent = (share: number): number => Number((100 * share).toFixed(1));
@@ -92,7 +92,7 @@ async function answerFrom(
   hits: readonly Hit[],
 ): Promise<Answered> {
   const found = hits.map(({ id }) => id);
-  const replies = new Map<(typeof READINGS)[number], Reply>();
+  const replies = new Map<(typeof READINGS)[number], Reply<Hit>>();
   for (const reading of READINGS) {
     const ids = reading === "gold" ? [passageId!] : found.slice(0, reading);
     replies.set(reading, await model.answer(question, only(index, ids), { topK: ids.length }));

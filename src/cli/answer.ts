@@ -1,6 +1,6 @@
 /** `reatt answer`: answers with the passages that they came from. */
 
-import { ReAtt, type Reply } from "../reatt.ts";
+import { type Hit, ReAtt, type Reply } from "../reatt.ts";
 import { formatReply } from "./human.ts";
 import { type Command, defineCommand } from "./options.ts";
 import { withProgress } from "./progress.ts";
@@ -48,7 +48,10 @@ export const answerCommand: Command = defineCommand({
   },
 });
 
-function toJson(id: string, { answer, tokenIds, confidence, abstained, passages }: Reply): string {
+function toJson(
+  id: string,
+  { answer, tokenIds, confidence, abstained, passages }: Reply<Hit>,
+): string {
   const evidence = passages.map(({ id, score, attention, span, title, text }) => ({
     id,
     score,

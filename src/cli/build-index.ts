@@ -47,7 +47,7 @@ export const indexCommand: Command = defineCommand({
       bits: parseBits(bits),
       shard: shard === undefined ? undefined : parseShard(shard, process.env),
       maxPassageTokens: values["max-passage-tokens"],
-      keepTokens: values["keep-tokens"],
+      keepRatio: values["keep-tokens"],
       signal,
     };
     // reads the whole corpus: a bad line at its end must not come to light after hours

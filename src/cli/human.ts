@@ -19,7 +19,7 @@ export function formatHits(question: string, hits: readonly Hit[]): string {
   return [plain(question), ...lines, ""].join("\n");
 }
 
-export function formatReply(question: string, reply: Reply, bold: boolean): string {
+export function formatReply(question: string, reply: Reply<Hit>, bold: boolean): string {
   const answer = reply.answer === "" ? "no answer" : mark(plain(reply.answer), bold);
   const evidence = reply.passages.map(
     ({ id, title, text, score, attention, span }, index) =>

@@ -1,8 +1,9 @@
 /**
- * The decoder with fusion (Izacard and Grave 2021): it attends over the tokens of all passages of a question at once.
+ * The decoder of T5 with fusion-in-decoder (Izacard and Grave 2021): it attends to the tokens of all
+ * passages of a question at once.
  *
- * `rows` are the answers being written: one a question, or one a beam. The rows of a question stand together and share
- * its cross-attention keys and values, which are computed once.
+ * A row is an answer that is being generated: one for each question, or one for each beam. The rows of
+ * a question are adjacent and share its cross-attention keys and values, which are computed once.
  */
 
 import {
@@ -24,39 +25,49 @@ export interface KeyValue<T> {
 }
 
 export interface DecoderInput<T> {
-  /** int32 [rows, length]: the start token, then what is written so far, or the last token of that if there is `past`. */
+  /**
+   * int32 [rows, length]: the start token and the tokens generated so far, or only the last of them
+   * if there is `past`
+   */
   readonly ids: T;
   /** `positionBuckets(config, "decoder", ...)` [length, past + length] */
   readonly buckets: T;
-  /** Of each block, over the fused passages: [questions, heads, fused, headSize]. */
+  /** For each block, keys and values of the fused passages: [questions, heads, fused, headSize] */
   readonly cross: readonly KeyValue<T>[];
   /** float32 [questions, fused] */
   readonly crossMask: T;
-  /** Of each block, over the tokens before `ids`: [rows, heads, past, headSize]. */
+  /** For each block, keys and values of the tokens before `ids`: [rows, heads, past, headSize] */
   readonly past?: readonly KeyValue<T>[];
 }
 
 export interface DecoderOutput<T> {
   /** [rows, length, modelSize] */
   readonly states: T;
-  /** Of each block, over all tokens up to now: [rows, heads, past + length, headSize]. */
+  /** For each block, keys and values of all tokens so far: [rows, heads, past + length, headSize] */
   readonly present: readonly KeyValue<T>[];
-  /** Cross-attention scores of the last block before softmax: [questions, heads, rows of a question * length, fused]. */
+  /**
+   * Cross-attention scores of the last block before softmax:
+   * [questions, heads, rows of a question * length, fused]
+   */
   readonly crossScores: T;
 }
 
-/** Keys and values of the passages for every block: fused [questions, fused, modelSize]. */
+/**
+ * Cross-attention keys and values for each block, from states of the encoder:
+ * [batch, length, modelSize] -> [batch, heads, length, headSize].
+ */
 export function crossKeyValues<T>(
   context: LayerContext<T>,
   parameters: ModelParameters<T>,
-  fused: T,
+  states: T,
 ): KeyValue<T>[] {
   return parameters.decoder.blocks.map(({ crossAttention }) => ({
-    key: projectToHeads(context, crossAttention.key, fused),
-    value: projectToHeads(context, crossAttention.value, fused),
+    key: projectToHeads(context, crossAttention.key, states),
+    value: projectToHeads(context, crossAttention.value, states),
   }));
 }
 
+/** Embeds `ids` and runs all blocks of the decoder. */
 export function decode<T>(
   context: LayerContext<T>,
   parameters: ModelParameters<T>,
@@ -110,7 +121,7 @@ function selfAttention<T>(
   return { output: attend(context, block.selfAttention, scores, present.value), present };
 }
 
-/** The rows of a question are one long query, so that its keys and values need no copies. */
+/** Joins the rows of a question to one long query, so that its keys and values are not copied. */
 function crossAttention<T>(
   context: LayerContext<T>,
   block: DecoderBlockParameters<T>,
@@ -130,7 +141,7 @@ function crossAttention<T>(
   };
 }
 
-/** Scores over the vocabulary: [rows, length, modelSize] -> [rows, length, vocabularySize]. */
+/** Logits over the vocabulary: [rows, length, modelSize] -> [rows, length, vocabularySize]. */
 export function vocabularyLogits<T>(
   { ops, config }: LayerContext<T>,
   parameters: ModelParameters<T>,
@@ -138,25 +149,4 @@ export function vocabularyLogits<T>(
 ): T {
   const scaled = config.tied ? ops.multiply(states, ops.scalar(config.modelSize ** -0.5)) : states;
   return linear(ops, parameters.outputEmbedding, scaled);
-}
-
-/**
- * The target attention that teaches retrieval (ReAtt, section 3.1): at the first position of the last decoder block,
- * softmax over all tokens of all passages of a question, mean over heads, sum over the tokens of each passage.
- *
- * crossScores [questions, heads, positions, passages * length] -> [questions, passages]
- */
-export function targetAttention<T>(context: LayerContext<T>, crossScores: T, passages: number): T {
-  const { ops } = context;
-  const [questions] = ops.shape(crossScores);
-  return ops.sum(
-    ops.reshape(tokenAttention(context, crossScores), [questions!, passages, -1]),
-    [2],
-  );
-}
-
-/** The target attention before it is summed by passages: [questions, heads, positions, fused] -> [questions, fused]. */
-export function tokenAttention<T>({ ops }: LayerContext<T>, crossScores: T): T {
-  const first = ops.softmax(ops.slice(crossScores, 2, 0, 1)); // [questions, heads, 1, fused]
-  return ops.mean(first, [1, 2]);
 }

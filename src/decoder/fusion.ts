@@ -1,66 +1,50 @@
 /**
- * Reading question and passages together, as it runs: the upper encoder layers over each pair, and the keys and values of
- * all that was read, side by side for the decoder (fusion in the decoder, Izacard and Grave 2021).
+ * Fusion-in-decoder (Izacard and Grave 2021): the upper encoder layers encode each question with each
+ * of its passages, and the keys and values of all these pairs are joined for the decoder.
  */
 
-import { batchesByLength, TOKENS_PER_BATCH } from "../encoder/lower-session.ts";
-import { upperStates } from "../encoder/upper-layers.ts";
+import { encodePairs, type PairStates, pairLength, traceUpper } from "../encoder/upper-session.ts";
 import type { ModelConfig } from "../model/config.ts";
-import { inferenceContext } from "../model/layers/context.ts";
-import { positionBuckets } from "../model/layers/relative-position.ts";
-import { buildParameters } from "../model/parameter-names.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import type { Session } from "../tensor/session.ts";
-import { type Graph, trace } from "../tensor/trace.ts";
+import type { Graph } from "../tensor/trace.ts";
 import { crossKeyValues } from "./decoder.ts";
 import { mapBlocks, named } from "./key-values.ts";
 
-/** States of the lower encoder layers, each [length, modelSize]: a question, and the passages that it is read with. */
+/** States of the lower layers for a question and its passages, each [length, modelSize]. */
 export interface ReadingStates {
   readonly question: Float32Array;
   readonly passages: readonly Float32Array[];
 }
 
-/** What the decoder reads of some questions. */
+/** What the decoder attends to. */
 export interface FusedPassages {
-  /** `cross.N.key` and `cross.N.value` of every decoder block N: [questions, heads, fused, headSize]. */
+  /** `cross.N.key` and `cross.N.value` of each decoder block N: [questions, heads, fused, headSize] */
   readonly cross: Readonly<Record<string, Tensor>>;
-  /** float32 [questions, fused]: 1 for a token, 0 behind the last token of a question that has fewer than another */
+  /** float32 [questions, fused]: 1 for a token, 0 for padding after the last token of a question */
   readonly mask: Tensor;
-  /** How many tokens each passage of each question has there, with the question's own in front of it. */
+  /** For each question, the number of tokens of each of its pairs, in the order of the passages. */
   readonly lengths: readonly (readonly number[])[];
 }
 
-/** A question with one of its passages. */
-interface Pair {
-  readonly question: Float32Array;
-  readonly passage: Float32Array;
-  /** Which question, and where among its tokens the pair begins. */
+/** A question with one of its passages, and the place of their tokens in the fused tensors. */
+interface Pair extends PairStates {
   readonly row: number;
   readonly start: number;
   readonly length: number;
 }
 
-/** `states`, `mask`, `buckets` of pairs (`PairInput`) -> `states`, and `cross` with [pairs, heads, length, headSize]. */
-export function traceUpper(config: ModelConfig): Graph {
-  return trace(
-    {
-      states: ["float32", "pairs", "length", config.modelSize],
-      mask: ["float32", "pairs", "length"],
-      buckets: ["int32", "length", "length"],
-    },
-    (ops, input) => {
-      const context = inferenceContext(ops, config);
-      const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-      const states = upperStates(context, parameters, input);
-      return { states, ...named("cross", crossKeyValues(context, parameters, states)) };
-    },
+/** The upper layers, with the keys and values `cross.N` [pairs, heads, length, headSize]. */
+export const traceFusion = (config: ModelConfig): Graph =>
+  traceUpper(config, (context, parameters, states) =>
+    named("cross", crossKeyValues(context, parameters, states)),
   );
-}
 
 /**
- * Reads each question with each of its passages. Pairs of alike length run together, whatever their questions, and padding is
- * left out of what they leave. Throws the signal's reason when aborted.
+ * Encodes each question with each of its passages and joins the keys and values without the padding.
+ *
+ * @param upper the compiled graph of {@link traceFusion}
+ * @throws the reason of `signal` once it is aborted.
  */
 export async function fuse(
   config: ModelConfig,
@@ -74,13 +58,11 @@ export async function fuse(
   const shape = [inputs.length, config.heads, fused, config.headSize];
   const size = shape.reduce((product, dim) => product * dim);
   const cross = mapBlocks(config, "cross", () => ({ data: new Float32Array(size), shape }));
-  const lengths = pairs.map(({ length }) => length);
-  for (const batch of batchesByLength(lengths, TOKENS_PER_BATCH)) {
-    signal?.throwIfAborted();
-    const together = batch.map((i) => pairs[i]!);
-    const found = await upper.run(pairInput(config, together), Object.keys(cross));
-    for (const [name, { data }] of Object.entries(found))
-      place(data as Float32Array, together, cross[name]!);
+  const batches = encodePairs(config, upper, pairs, Object.keys(cross), signal);
+  for await (const { positions, outputs } of batches) {
+    const batch = positions.map((i) => pairs[i]!);
+    for (const [name, { data }] of Object.entries(outputs))
+      copyPairs(data as Float32Array, batch, cross[name]!);
   }
   const mask = new Float32Array(inputs.length * fused);
   for (const { row, start, length } of pairs)
@@ -93,49 +75,30 @@ export async function fuse(
 }
 
 function pairsOfQuestion(
-  { modelSize }: ModelConfig,
+  config: ModelConfig,
   { question, passages }: ReadingStates,
   row: number,
 ): Pair[] {
   let end = 0;
   return passages.map((passage) => {
-    const length = (question.length + passage.length) / modelSize;
+    const length = pairLength(config, { question, passage });
     const start = end;
     end += length;
     return { question, passage, row, start, length };
   });
 }
 
-function pairInput(
-  config: ModelConfig,
-  pairs: readonly Pair[],
-): Record<"states" | "mask" | "buckets", Tensor> {
-  const longest = Math.max(...pairs.map(({ length }) => length));
-  const states = new Float32Array(pairs.length * longest * config.modelSize);
-  const mask = new Float32Array(pairs.length * longest);
-  pairs.forEach(({ question, passage, length }, i) => {
-    states.set(question, i * longest * config.modelSize);
-    states.set(passage, i * longest * config.modelSize + question.length);
-    mask.fill(1, i * longest, i * longest + length);
-  });
-  return {
-    states: { data: states, shape: [pairs.length, longest, config.modelSize] },
-    mask: { data: mask, shape: [pairs.length, longest] },
-    buckets: positionBuckets(config, "encoder", longest),
-  };
-}
-
-/** Copies what pairs left, [pairs, heads, length, headSize], to their places in `to`, [questions, heads, fused, headSize]. */
-function place(
+/** Copies pairs [pairs, heads, length, headSize] into `to` [questions, heads, fused, headSize]. */
+function copyPairs(
   from: Float32Array,
   pairs: readonly Pair[],
   to: { data: Float32Array; shape: number[] },
 ): void {
   const [, heads, fused, headSize] = to.shape as [number, number, number, number];
-  const block = from.length / (pairs.length * heads); // numbers of one head of one pair, padding included
+  const padded = from.length / (pairs.length * heads); // values of one head of one pair
   pairs.forEach(({ row, start, length }, pair) => {
     for (let head = 0; head < heads; head++) {
-      const source = (pair * heads + head) * block;
+      const source = (pair * heads + head) * padded;
       const target = ((row * heads + head) * fused + start) * headSize;
       to.data.set(from.subarray(source, source + length * headSize), target);
     }

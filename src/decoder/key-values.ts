@@ -1,12 +1,12 @@
-/** Keys and values of the decoder's blocks as they pass between graphs, by the names that graphs give them. */
+/** Names of the decoder's keys and values, as they pass between graphs. */
 
 import type { ModelConfig } from "../model/config.ts";
 import type { KeyValue } from "./decoder.ts";
 
-/** Of the cross-attention over passages, or of the self-attention over the tokens written before. */
+/** Cross-attention over the passages, or self-attention over the tokens generated before. */
 export type Attended = "cross" | "past";
 
-/** `KIND.N.key` and `KIND.N.value` of every decoder block N, each as `make` makes it. */
+/** `KIND.N.key` and `KIND.N.value` of each decoder block N, with a value from `make`. */
 export function mapBlocks<V>(
   { decoderLayers }: ModelConfig,
   kind: Attended,
@@ -19,7 +19,7 @@ export function mapBlocks<V>(
   return Object.fromEntries(blocks.flat().map((name) => [name, make()]));
 }
 
-/** The blocks' keys and values under their names. */
+/** The keys and values of all blocks by name. */
 export function named<T>(kind: Attended, blocks: readonly KeyValue<T>[]): Record<string, T> {
   return Object.fromEntries(
     blocks.flatMap(({ key, value }, i) => [
@@ -27,4 +27,16 @@ export function named<T>(kind: Attended, blocks: readonly KeyValue<T>[]): Record
       [`${kind}.${i}.value`, value],
     ]),
   );
+}
+
+/** The keys and values of all blocks from their names: the inverse of {@link named}. */
+export function fromNames<T>(
+  { decoderLayers }: ModelConfig,
+  kind: Attended,
+  values: Readonly<Record<string, T>>,
+): KeyValue<T>[] {
+  return Array.from({ length: decoderLayers }, (_, i) => ({
+    key: values[`${kind}.${i}.key`]!,
+    value: values[`${kind}.${i}.value`]!,
+  }));
 }

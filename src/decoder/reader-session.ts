@@ -1,4 +1,4 @@
-/** The reader as it runs: question and passages together (fuse.ts), then the decoder, step by step. */
+/** Runs the reader: the upper encoder layers with fusion, then the decoder, step by step. */
 
 import type { ModelConfig } from "../model/config.ts";
 import { inferenceContext } from "../model/layers/context.ts";
@@ -6,39 +6,46 @@ import { positionBuckets } from "../model/layers/relative-position.ts";
 import { buildParameters } from "../model/parameter-names.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { type CompileOptions, compile } from "../tensor/session.ts";
-import { type Graph, type Signature, trace, type Value } from "../tensor/trace.ts";
-import { decode, type KeyValue, tokenAttention, vocabularyLogits } from "./decoder.ts";
-import { type FusedPassages, fuse, type ReadingStates, traceUpper } from "./fusion.ts";
-import { mapBlocks, named } from "./key-values.ts";
+import { type Graph, type Signature, trace } from "../tensor/trace.ts";
+import { decode, vocabularyLogits } from "./decoder.ts";
+import { type FusedPassages, fuse, type ReadingStates, traceFusion } from "./fusion.ts";
+import { fromNames, mapBlocks, named } from "./key-values.ts";
+import { tokenAttention } from "./target-attention.ts";
 
-/** The answers written so far, one a row. */
+/** The answers generated so far, one for each row. */
 export interface Rows {
-  /** int32 [rows, 1]: the token written last */
+  /** int32 [rows, 1]: the last token */
   readonly ids: Tensor;
-  /** int32 [rows]: the row of the step before that each row continues */
+  /** int32 [rows]: the row of the previous step that each row continues */
   readonly parents: Tensor;
-  /** `past.N.key` and `past.N.value` of every decoder block N: [rows of the step before, heads, past, headSize]. */
+  /** `past.N.key` and `past.N.value` of each block N: [rows before, heads, past, headSize] */
   readonly past: Readonly<Record<string, Tensor>>;
 }
 
-export interface ReaderSession extends AsyncDisposable {
-  /** See `fuse` in fuse.ts. */
-  fuse(inputs: readonly ReadingStates[], signal?: AbortSignal): Promise<FusedPassages>;
-  /** The empty past of a first step. */
-  start(rows: number): Rows["past"];
-  /** `logits` [rows, vocabularySize]; `attention` [questions, fused]: at a first step, the target attention of each token. */
-  step(
-    fused: FusedPassages,
-    rows: Rows,
-  ): Promise<{ logits: Tensor; attention: Tensor; past: Rows["past"] }>;
+/** What one step of the decoder returns. */
+export interface StepOutput {
+  /** [rows, vocabularySize] */
+  readonly logits: Tensor;
+  /** [questions, fused]; at the first step, the target attention of each token */
+  readonly attention: Tensor;
+  /** The `past` of the next step. */
+  readonly past: Rows["past"];
 }
 
-export async function openReader(
+export interface ReaderSession extends AsyncDisposable {
+  /** See `fuse` in fusion.ts. */
+  fuse(inputs: readonly ReadingStates[], signal?: AbortSignal): Promise<FusedPassages>;
+  /** The empty `past` of a first step. */
+  start(rows: number): Rows["past"];
+  step(fused: FusedPassages, rows: Rows): Promise<StepOutput>;
+}
+
+export async function openReaderSession(
   config: ModelConfig,
   options: CompileOptions,
 ): Promise<ReaderSession> {
   const [upper, step] = await Promise.all([
-    compile(traceUpper(config), options),
+    compile(traceFusion(config), options),
     compile(traceStep(config), options),
   ]);
   return {
@@ -63,41 +70,35 @@ export async function openReader(
   };
 }
 
-/** -> `logits`, `attention` as in `ReaderSession.step`, and `past.N.key`, `past.N.value` for the step after. */
-export function traceStep(config: ModelConfig): Graph {
+/** `Rows` and `FusedPassages` -> `logits`, `attention`, `past.N.key`, `past.N.value` (`StepOutput`). */
+function traceStep(config: ModelConfig): Graph {
   const { heads, headSize } = config;
+  const cross = ["float32", "questions", heads, "fused", headSize] as const;
+  const past = ["float32", "parentRows", heads, "past", headSize] as const;
   const inputs: Record<string, Signature> = {
     ids: ["int32", "rows", 1],
     parents: ["int32", "rows"],
     buckets: ["int32", 1, "past+1"],
     mask: ["float32", "questions", "fused"],
-    ...mapBlocks(
-      config,
-      "cross",
-      () => ["float32", "questions", heads, "fused", headSize] as const,
-    ),
-    ...mapBlocks(config, "past", () => ["float32", "parentRows", heads, "past", headSize] as const),
+    ...mapBlocks(config, "cross", () => cross),
+    ...mapBlocks(config, "past", () => past),
   };
   return trace(inputs, (ops, input) => {
     const context = inferenceContext(ops, config);
     const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-    const pairs = (kind: string, use: (value: Value) => Value): KeyValue<Value>[] =>
-      Array.from({ length: config.decoderLayers }, (_, i) => ({
-        key: use(input[`${kind}.${i}.key`]!),
-        value: use(input[`${kind}.${i}.value`]!),
-      }));
     const { states, present, crossScores } = decode(context, parameters, {
       ids: input.ids!,
       buckets: input.buckets!,
-      cross: pairs("cross", (value) => value),
+      cross: fromNames(config, "cross", input),
       crossMask: input.mask!,
-      past: pairs("past", (value) => ops.gather(value, input.parents!)),
+      past: fromNames(config, "past", input).map(({ key, value }) => ({
+        key: ops.gather(key, input.parents!),
+        value: ops.gather(value, input.parents!),
+      })),
     });
+    const logits = vocabularyLogits(context, parameters, states);
     return {
-      logits: ops.reshape(vocabularyLogits(context, parameters, states), [
-        "rows",
-        config.vocabularySize,
-      ]),
+      logits: ops.reshape(logits, ["rows", config.vocabularySize]),
       attention: tokenAttention(context, crossScores),
       ...named("past", present),
     };

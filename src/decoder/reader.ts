@@ -1,49 +1,59 @@
-/** From token ids of questions and their passages to answers, with every sequence encoded once. */
+/** The reader: from token ids of questions and their passages to token ids of answers. */
 
-import { batchesByLength, type EncoderSession, encodeSequences } from "../encoder/lower-session.ts";
+import { batchesByLength } from "../encoder/batching.ts";
+import { encodeSequences, type RetrieverSession } from "../encoder/retriever-session.ts";
 import type { ModelConfig } from "../model/config.ts";
-import { type Generated, type GenerateOptions, generate } from "./generate.ts";
+import type { FusedPassages } from "./fusion.ts";
+import { type DecoderStep, type Generated, type GenerateOptions, generate } from "./generate.ts";
 import type { ReaderSession } from "./reader-session.ts";
 
-/** Token ids of a question and of the passages it is read with. */
+/** Token ids of a question and of its passages, at least one. */
 export interface ReadingInput {
   readonly question: readonly number[];
   readonly passages: readonly (readonly number[])[];
 }
 
 export interface Reading extends Generated {
-  /** The share of the decoder's attention that each passage got before the first token was written; they sum to 1. */
+  /** The target attention of each passage (target-attention.ts); the shares sum to 1. */
   readonly attention: readonly number[];
 }
 
-/**
- * The most numbers that questions read together leave for the decoder, 512 MB: in a model of 24 layers of 1,024, one question with
- * ten passages of 250 tokens.
- */
-const CROSS_NUMBERS_AT_ONCE = 2 ** 27;
+/** The sessions that read: the lower encoder layers; the upper encoder layers and the decoder. */
+export interface ReadingModel {
+  readonly config: ModelConfig;
+  readonly encoder: RetrieverSession;
+  readonly reader: ReaderSession;
+}
 
-/** Answers questions that have at least one passage each. */
+/**
+ * Values of the cross-attention keys and values of one batch: 512 MB as float32. A model of 24 layers
+ * of 1,024 needs that for one question with ten passages of 250 tokens.
+ */
+const CROSS_VALUES_PER_BATCH = 2 ** 27;
+
+/**
+ * Generates an answer for each input. Inputs of similar length are read together; memory bounds their
+ * number.
+ *
+ * @throws the reason of `options.signal` once it is aborted.
+ */
 export async function read(
-  config: ModelConfig,
-  encoder: EncoderSession,
-  reader: ReaderSession,
+  model: ReadingModel,
   inputs: readonly ReadingInput[],
   options: GenerateOptions = {},
 ): Promise<Reading[]> {
+  const { config } = model;
   const readings = new Array<Reading>(inputs.length);
   const lengths = inputs.map(({ question, passages }) =>
     passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
   );
-  const numbersOfToken = 2 * config.decoderLayers * config.heads * config.headSize;
-  for (const batch of batchesByLength(lengths, CROSS_NUMBERS_AT_ONCE / numbersOfToken)) {
-    const onToken =
-      options.onToken && ((token: number, row: number) => options.onToken?.(token, batch[row]!));
-    const answers = await readTogether(
-      config,
-      encoder,
-      reader,
+  const valuesPerToken = 2 * config.decoderLayers * config.heads * config.headSize;
+  for (const batch of batchesByLength(lengths, CROSS_VALUES_PER_BATCH / valuesPerToken)) {
+    const { onToken } = options;
+    const answers = await readBatch(
+      model,
       batch.map((i) => inputs[i]!),
-      { ...options, onToken },
+      { ...options, onToken: onToken && ((token, row) => onToken(token, batch[row]!)) },
     );
     batch.forEach((i, row) => {
       readings[i] = answers[row]!;
@@ -52,39 +62,14 @@ export async function read(
   return readings;
 }
 
-async function readTogether(
-  config: ModelConfig,
-  encoder: EncoderSession,
-  reader: ReaderSession,
+async function readBatch(
+  model: ReadingModel,
   inputs: readonly ReadingInput[],
   options: GenerateOptions,
 ): Promise<Reading[]> {
-  const { signal } = options;
-  const states = (sequences: readonly (readonly number[])[]): Promise<Float32Array[]> =>
-    encodeSequences(encoder, config, sequences, "states", { signal });
-  const [passages, positions] = distinct(inputs.map((input) => input.passages));
-  const [questionStates, passageStates] = [
-    await states(inputs.map(({ question }) => question)),
-    await states(passages),
-  ];
-  const readingStates = positions.map((own, i) => ({
-    question: questionStates[i]!,
-    passages: own.map((position) => passageStates[position]!),
-  }));
-  const fused = await reader.fuse(readingStates, signal);
-  let past = reader.start(inputs.length);
-  let attention: Float32Array | undefined;
-  const step = async (tokens: Int32Array, parents: Int32Array): Promise<Float32Array> => {
-    const ids = { data: tokens, shape: [tokens.length, 1] };
-    const next = await reader.step(fused, {
-      ids,
-      parents: { data: parents, shape: [parents.length] },
-      past,
-    });
-    past = next.past;
-    attention ??= next.attention.data as Float32Array;
-    return next.logits.data as Float32Array;
-  };
+  const { config, reader } = model;
+  const fused = await fuseInputs(model, inputs, options.signal);
+  const { step, targetAttention } = decoderSteps(reader, fused, inputs.length);
   const vocabulary = { startId: config.decoderStartId, endId: config.eosId, padId: config.padId };
   const answers = await generate(step, inputs.length, vocabulary, {
     noRepeatSize: config.noRepeatSize,
@@ -93,12 +78,51 @@ async function readTogether(
   const [, size] = fused.mask.shape as [number, number];
   return answers.map((answer, i) => ({
     ...answer,
-    attention: sums(attention!.subarray(i * size), fused.lengths[i]!),
+    attention: segmentSums(targetAttention().subarray(i * size), fused.lengths[i]!),
   }));
 }
 
-/** The sums of the first, the next and so on `lengths` numbers of `values`. */
-function sums(values: Float32Array, lengths: readonly number[]): number[] {
+/** Encodes each question and each distinct passage once, then fuses them. */
+async function fuseInputs(
+  { config, encoder, reader }: ReadingModel,
+  inputs: readonly ReadingInput[],
+  signal?: AbortSignal,
+): Promise<FusedPassages> {
+  const encode = (sequences: readonly (readonly number[])[]): Promise<Float32Array[]> =>
+    encodeSequences(encoder, config, sequences, "states", { signal });
+  const [passages, positions] = distinct(inputs.map((input) => input.passages));
+  const questionStates = await encode(inputs.map(({ question }) => question));
+  const passageStates = await encode(passages);
+  const states = positions.map((own, i) => ({
+    question: questionStates[i]!,
+    passages: own.map((position) => passageStates[position]!),
+  }));
+  return reader.fuse(states, signal);
+}
+
+/** The decoder as `generate` calls it. Keeps the cache and the attention of the first step. */
+function decoderSteps(
+  reader: ReaderSession,
+  fused: FusedPassages,
+  questions: number,
+): { step: DecoderStep; targetAttention: () => Float32Array } {
+  let past = reader.start(questions);
+  let attention: Float32Array | undefined;
+  const step: DecoderStep = async (tokens, parents) => {
+    const next = await reader.step(fused, {
+      ids: { data: tokens, shape: [tokens.length, 1] },
+      parents: { data: parents, shape: [parents.length] },
+      past,
+    });
+    past = next.past;
+    attention ??= next.attention.data as Float32Array;
+    return next.logits.data as Float32Array;
+  };
+  return { step, targetAttention: () => attention! };
+}
+
+/** Sums of consecutive segments of `values`, which have these lengths. */
+function segmentSums(values: Float32Array, lengths: readonly number[]): number[] {
   let end = 0;
   return lengths.map((length) => {
     const start = end;
@@ -107,7 +131,7 @@ function sums(values: Float32Array, lengths: readonly number[]): number[] {
   });
 }
 
-/** The distinct sequences of `lists`, and `lists` with each sequence replaced by its position among them. */
+/** The distinct sequences of `lists`, and for each list the positions of its sequences in them. */
 function distinct(
   lists: readonly (readonly (readonly number[])[])[],
 ): [sequences: (readonly number[])[], positions: number[][]] {

@@ -1,21 +1,25 @@
 /**
- * The lower encoder layers, which see a question or a passage alone (ReAtt, section 2.2).
+ * The lower encoder layers, which encode a question or a passage alone (ReAtt, section 2.2: the
+ * bi-encoder or "retriever").
  *
- * B = `retrievalLayer` blocks turn token ids into states; the first norm and one head of block B turn the states into
- * what retrieval compares: query vectors of a question, keys of a passage. A model may have a copy of them that makes query
- * vectors (`queryEncoder`), and then reads a question that it retrieved with by the others.
+ * The first B = `retrievalLayer` blocks turn token ids into states. The first norm and the retrieval
+ * head of block B (0-based; layer B + 1 of the paper) turn states into the vectors of the retrieval
+ * attention Q K^T: query vectors Q of a question, keys K of a passage.
+ *
+ * A model can have a query encoder: a copy of these weights that makes only query vectors. The states
+ * of the questions that such a model reads still come from the encoder.
  */
 
 import { linear, maskBias, projectToHeads } from "../model/layers/attention.ts";
 import type { LayerContext } from "../model/layers/context.ts";
+import { encoderBlock } from "../model/layers/encoder-block.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
 import type { ModelParameters } from "../model/parameters.ts";
-import { encoderBlock } from "./block.ts";
 
-/** What makes states, and keys or query vectors of them. */
+/** The weights of the lower layers. */
 export type LowerParameters<T> = Pick<ModelParameters<T>, "embedding" | "encoder">;
 
-/** What makes query vectors. */
+/** The weights that make query vectors. */
 export const querySide = <T>({
   embedding,
   queryEncoder,
@@ -24,7 +28,7 @@ export const querySide = <T>({
   encoder: queryEncoder,
 });
 
-/** What an encoder reads. Padding, where `mask` is 0, is never seen and may stand on either side. */
+/** The input of the encoder. Padding (`mask` 0) is never attended to and can stand on either side. */
 export interface EncoderInput<T> {
   /** int32 [batch, length] */
   readonly ids: T;
@@ -34,7 +38,7 @@ export interface EncoderInput<T> {
   readonly buckets: T;
 }
 
-/** States below block B: -> [batch, length, modelSize]. */
+/** The states below block B: -> [batch, length, modelSize]. */
 export function lowerStates<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
@@ -43,7 +47,7 @@ export function lowerStates<T>(
   return lowerBlocks(context, parameters, embed(context, parameters, input.ids), input);
 }
 
-/** int32 [...] -> [..., modelSize]. */
+/** Token embeddings: int32 [...] -> [..., modelSize]. */
 export function embed<T>(
   { ops, dropout }: LayerContext<T>,
   parameters: LowerParameters<T>,
@@ -52,7 +56,7 @@ export function embed<T>(
   return dropout(ops.gather(parameters.embedding, ids));
 }
 
-/** Embedded tokens through the blocks below B: [batch, length, modelSize] -> the same. */
+/** The blocks below B over embedded tokens: [batch, length, modelSize] -> the same shape. */
 export function lowerBlocks<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
@@ -67,7 +71,10 @@ export function lowerBlocks<T>(
     .reduce((x, block) => encoderBlock(context, block, x, bias), embedded);
 }
 
-/** The retrieval head's query vectors (of a question) or keys (of a passage): [batch, length, modelSize] -> [batch, length, headSize]. */
+/**
+ * Query vectors (of a question) or keys (of a passage) of the retrieval head:
+ * [batch, length, modelSize] -> [batch, length, headSize].
+ */
 export function retrievalVectors<T>(
   { ops, config }: LayerContext<T>,
   parameters: LowerParameters<T>,
@@ -80,7 +87,7 @@ export function retrievalVectors<T>(
   return linear(ops, head, ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon));
 }
 
-/** The same of all heads of block B: -> [batch, heads, length, headSize]. */
+/** The same for all heads of block B: -> [batch, heads, length, headSize]. */
 export function headVectors<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,

@@ -1,14 +1,17 @@
-/** The upper encoder layers, which see a question and a passage together (ReAtt, section 2.2). */
+/**
+ * The upper encoder layers, L - B blocks that encode a question and a passage together (ReAtt,
+ * section 2.2: the cross-encoder or "reader").
+ */
 
 import { maskBias } from "../model/layers/attention.ts";
 import type { LayerContext } from "../model/layers/context.ts";
+import { encoderBlock } from "../model/layers/encoder-block.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
 import type { ModelParameters } from "../model/parameters.ts";
-import { encoderBlock } from "./block.ts";
 
-/** Questions and passages in pairs, as the lower layers left them. */
+/** Pairs of a question and a passage, as states of the lower layers. */
 export interface PairInput<T> {
-  /** [pairs, length, modelSize]: a question, right after it a passage, and padding on either side. */
+  /** [pairs, length, modelSize]: a question, directly after it a passage, padding on either side. */
   readonly states: T;
   /** float32 [pairs, length], 1 for a token and 0 for padding */
   readonly mask: T;
@@ -16,7 +19,7 @@ export interface PairInput<T> {
   readonly buckets: T;
 }
 
-/** What the decoder reads: -> [pairs, length, modelSize]. */
+/** Blocks B to L - 1 and the final norm: -> [pairs, length, modelSize], the input of the decoder. */
 export function upperStates<T>(
   context: LayerContext<T>,
   parameters: ModelParameters<T>,

@@ -3,7 +3,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { flopsOf, productsOf } from "../../benchmarks/bench/products.ts";
-import { traceLower } from "../../src/encoder/lower-session.ts";
+import { traceLower } from "../../src/encoder/retriever-session.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 
 test("the lower layers have the FLOPs of their formula", () => {

@@ -3,8 +3,8 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { crossKeyValues, decode, vocabularyLogits } from "../../src/decoder/decoder.ts";
-import { openReader, type ReaderSession } from "../../src/decoder/reader-session.ts";
-import { encodeSequences, openEncoder } from "../../src/encoder/lower-session.ts";
+import { openReaderSession, type ReaderSession } from "../../src/decoder/reader-session.ts";
+import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { inferenceContext } from "../../src/model/layers/context.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
@@ -34,7 +34,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
   );
 
   async function fuse(reader: ReaderSession, rows: readonly (readonly number[])[] = reading) {
-    await using encoder = await openEncoder(config, { weights });
+    await using encoder = await openRetrieverSession(config, { weights });
     const states = (sequences: readonly (readonly number[])[]) =>
       encodeSequences(encoder, config, sequences, "states");
     const [ofQuestions, ofPassages] = [await states(questions), await states(passages)];
@@ -47,7 +47,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
   }
 
   test(`${name}: logits and target attention are those of plain loops`, async () => {
-    await using reader = await openReader(config, { weights });
+    await using reader = await openReaderSession(config, { weights });
     const steps = await decodeStepwise(reader, await fuse(reader), config, answer);
     for (const [question, memory] of memories.entries()) {
       const { logits, crossScores } = naive.decode(answer, memory);
@@ -74,7 +74,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
   });
 
   test(`${name}: with caches as without`, async () => {
-    await using reader = await openReader(config, { weights });
+    await using reader = await openReaderSession(config, { weights });
     const steps = await decodeStepwise(reader, await fuse(reader), config, answer);
     const [memory] = memories;
     const graph = trace(
@@ -112,7 +112,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
   });
 
   test(`${name}: rows that share a question and change places keep their own past`, async () => {
-    await using reader = await openReader(config, { weights });
+    await using reader = await openReaderSession(config, { weights });
     const fused = await fuse(reader);
     // Three answers a question from the second step on; `parents` are rows of the step before.
     const tokens = [
@@ -146,7 +146,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
   });
 
   test(`${name}: the order of a question's passages does not matter`, async () => {
-    await using reader = await openReader(config, { weights });
+    await using reader = await openReaderSession(config, { weights });
     const fused = await fuse(reader);
     const steps = await decodeStepwise(reader, fused, config, answer);
     const reversed = await decodeStepwise(

@@ -3,8 +3,8 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type Reading, type ReadingInput, read } from "../../src/decoder/reader.ts";
-import { openReader } from "../../src/decoder/reader-session.ts";
-import { openEncoder } from "../../src/encoder/lower-session.ts";
+import { openReaderSession } from "../../src/decoder/reader-session.ts";
+import { openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { assertNear } from "../support/arrays.ts";
 import { naiveT5, naiveTargetAttention, softmax } from "../support/naive-t5.ts";
@@ -16,11 +16,11 @@ async function readAll(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
   inputs: readonly ReadingInput[],
-  options: Parameters<typeof read>[4] = {},
+  options: Parameters<typeof read>[2] = {},
 ): Promise<Reading[]> {
-  await using encoder = await openEncoder(config, { weights });
-  await using reader = await openReader(config, { weights });
-  return await read(config, encoder, reader, inputs, options);
+  await using encoder = await openRetrieverSession(config, { weights });
+  await using reader = await openReaderSession(config, { weights });
+  return await read({ config, encoder, reader }, inputs, options);
 }
 
 /** Questions of several lengths over passages that several of them share. */

@@ -2,15 +2,11 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { encoderBlock } from "../../src/encoder/block.ts";
-import {
-  batchesByLength,
-  encodeSequences,
-  openEncoder,
-  padBatch,
-} from "../../src/encoder/lower-session.ts";
+import { batchesByLength, padBatch } from "../../src/encoder/batching.ts";
+import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import { MASKED } from "../../src/model/layers/attention.ts";
 import { inferenceContext } from "../../src/model/layers/context.ts";
+import { encoderBlock } from "../../src/model/layers/encoder-block.ts";
 import { positionBuckets, relativeBias } from "../../src/model/layers/relative-position.ts";
 import { buildParameters, encoderName, isOfQueryEncoder } from "../../src/model/parameter-names.ts";
 import type { Tensor } from "../../src/tensor/ops.ts";
@@ -32,7 +28,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     const naive = naiveT5(config, weights);
     const states = naive.lower(question, passage);
     const [own, ofPassage] = [states.slice(0, question.length), states.slice(question.length)];
-    await using encoder = await openEncoder(config, { weights });
+    await using encoder = await openRetrieverSession(config, { weights });
     const encode = async (ids: number[], output: "states" | "queries" | "keys") =>
       (await encodeSequences(encoder, config, [ids], output))[0]!;
     assertNear(await encode(question, "states"), own.flat(), TOLERANCE);
@@ -67,7 +63,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
         isQuestion(i!) === isQuestion(j!) ? 0 : MASKED,
       ),
     });
-    await using encoder = await openEncoder(config, { weights });
+    await using encoder = await openRetrieverSession(config, { weights });
     const alone = await encodeSequences(encoder, config, [question, passage], "states");
     assertNear([...alone[0]!, ...alone[1]!], states.data, TOLERANCE);
   });
@@ -82,17 +78,17 @@ test("a query encoder makes query vectors as plain loops do with its weights in 
     ...weights,
     ...renamed.map(([name, w]) => [encoderName(name), w] as const),
   ]);
-  const vectors = async (side: "reading" | "query", output: "queries" | "states") => {
-    await using encoder = await openEncoder(config, { weights }, side);
+  const vectors = async (stack: "encoder" | "queryEncoder", output: "queries" | "states") => {
+    await using encoder = await openRetrieverSession(config, { weights }, stack);
     return (await encodeSequences(encoder, config, [question], output))[0]!;
   };
-  for (const [side, naive] of [
-    ["query", naiveT5(config, asking)],
-    ["reading", naiveT5(config, weights)],
+  for (const [stack, naive] of [
+    ["queryEncoder", naiveT5(config, asking)],
+    ["encoder", naiveT5(config, weights)],
   ] as const) {
     const states = naive.lower(question, []);
-    assertNear(await vectors(side, "states"), states.flat(), TOLERANCE);
-    assertNear(await vectors(side, "queries"), naive.retrieval("q", states).flat(), TOLERANCE);
+    assertNear(await vectors(stack, "states"), states.flat(), TOLERANCE);
+    assertNear(await vectors(stack, "queries"), naive.retrieval("q", states).flat(), TOLERANCE);
   }
 });
 
@@ -101,19 +97,19 @@ const weights = randomWeights(config, "padding");
 const sequences = [1, 9, 4, 9, 17].map((length) => randomIds(config, length, "padding", length));
 
 test("padding on either side, of any id, changes no state", async () => {
-  await using encoder = await openEncoder(config, { weights });
+  await using encoder = await openRetrieverSession(config, { weights });
   for (const side of ["left", "right"] as const)
     for (const padId of [0, 5]) {
-      const { states } = await encoder.lower(padBatch(sequences, side, padId), ["states"]);
+      const { states } = await encoder.encode(padBatch(sequences, side, padId), ["states"]);
       for (const [row, ids] of sequences.entries()) {
-        const alone = await encoder.lower(padBatch([ids], side, padId), ["states"]);
+        const alone = await encoder.encode(padBatch([ids], side, padId), ["states"]);
         assertNear(unpadded(states, row, ids.length, side), alone.states.data, TOLERANCE);
       }
     }
 });
 
 test("many sequences, in batches of alike length, are what they are one by one, in their own order", async () => {
-  await using encoder = await openEncoder(config, { weights });
+  await using encoder = await openRetrieverSession(config, { weights });
   for (const output of ["states", "queries", "keys"] as const) {
     const together = await encodeSequences(encoder, config, sequences, output);
     for (const [i, ids] of sequences.entries()) {
@@ -132,7 +128,7 @@ test("encoding says how far it is, and stops between two runs", async () => {
     told.push(done);
     abort.abort(new Error("enough"));
   };
-  await using encoder = await openEncoder(config, { weights });
+  await using encoder = await openRetrieverSession(config, { weights });
   await encodeSequences(encoder, config, sequences, "keys", { onProgress });
   assert.equal(told.splice(0), [
     [3, 154 + 153 + 152],

@@ -9,9 +9,10 @@ import { join, resolve } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
-import { type ReadingStates, traceUpper } from "../../src/decoder/fusion.ts";
-import { openReader } from "../../src/decoder/reader-session.ts";
-import { encodeSequences, openEncoder } from "../../src/encoder/lower-session.ts";
+import type { ReadingStates } from "../../src/decoder/fusion.ts";
+import { openReaderSession } from "../../src/decoder/reader-session.ts";
+import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
+import { traceUpper } from "../../src/encoder/upper-session.ts";
 import { readConfig } from "../../src/model/config.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
@@ -74,7 +75,7 @@ async function compare(name: string, source: string, weightsFile: string): Promi
 
   const config = await readConfig(folder);
   const weights = await loadWeights(folder, config);
-  const encoder = await openEncoder(config, { weights });
+  const encoder = await openRetrieverSession(config, { weights });
   test.after(async () => {
     await encoder[Symbol.asyncDispose]();
     rmSync(workspace, { recursive: true });
@@ -142,7 +143,7 @@ async function compare(name: string, source: string, weightsFile: string): Promi
   });
 
   test(`${name}: logits of the greedy answer`, async () => {
-    await using reader = await openReader(config, { weights });
+    await using reader = await openReaderSession(config, { weights });
     for (const [i, query] of expected.queries.entries()) {
       const fused = await reader.fuse([await lowerStates(query)]);
       const reference = numbersOf.get(`logits.${i}`); // [steps, the first ids of the vocabulary]

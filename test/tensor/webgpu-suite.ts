@@ -4,8 +4,9 @@
  */
 
 import { test } from "uvu";
-import { openReader } from "../../src/decoder/reader-session.ts";
-import { openEncoder, padBatch } from "../../src/encoder/lower-session.ts";
+import { openReaderSession } from "../../src/decoder/reader-session.ts";
+import { padBatch } from "../../src/encoder/batching.ts";
+import { openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import { InputError } from "../../src/io/errors.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import type { Tensor } from "../../src/tensor/ops.ts";
@@ -37,12 +38,12 @@ async function compute(
   config: ModelConfig,
   options: CompileOptions,
 ): Promise<Record<string, number[]>> {
-  await using encoder = await openEncoder(config, options);
-  await using reader = await openReader(config, options);
+  await using encoder = await openRetrieverSession(config, options);
+  await using reader = await openReaderSession(config, options);
   const questions = padBatch([randomIds(config, 5, "a"), randomIds(config, 3, "b")], "right", 0);
   const passages = padBatch([randomIds(config, 9, "c"), randomIds(config, 6, "d")], "right", 0);
-  const ofQuestions = await encoder.lower(questions, ["states", "queries"]);
-  const ofPassages = await encoder.lower(passages, ["states", "keys"]);
+  const ofQuestions = await encoder.encode(questions, ["states", "queries"]);
+  const ofPassages = await encoder.encode(passages, ["states", "keys"]);
   const rows = ({ data, shape }: Tensor, row: number, length: number): Float32Array => {
     const [, longest, size] = shape as [number, number, number];
     return (data as Float32Array).subarray(row * longest * size, (row * longest + length) * size);

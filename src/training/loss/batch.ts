@@ -1,6 +1,6 @@
 /** Examples made of token ids, put into the tensors that the loss graph is fed with. */
 
-import { padBatch } from "../../encoder/lower-session.ts";
+import { padBatch } from "../../encoder/batching.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { positionBuckets } from "../../model/layers/relative-position.ts";
 import type { Tensor } from "../../tensor/ops.ts";

@@ -12,12 +12,8 @@
  * Small chunks are also the fast ones: their tensors stay in the processor's cache from one operation to the next.
  */
 
-import {
-  crossKeyValues,
-  decode,
-  targetAttention,
-  vocabularyLogits,
-} from "../../decoder/decoder.ts";
+import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.ts";
+import { targetAttention } from "../../decoder/target-attention.ts";
 import {
   headVectors,
   type LowerParameters,

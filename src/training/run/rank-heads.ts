@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import { padBatch } from "../../encoder/batching.ts";
 import {
   type EncoderInput,
   headVectors,
@@ -11,7 +12,6 @@ import {
   lowerStates,
   querySide,
 } from "../../encoder/lower-layers.ts";
-import { padBatch } from "../../encoder/lower-session.ts";
 import { containsAnswer } from "../../evaluation/answers.ts";
 import { type ModelConfig, readConfig } from "../../model/config.ts";
 import { inferenceContext } from "../../model/layers/context.ts";

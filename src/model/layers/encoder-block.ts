@@ -1,11 +1,14 @@
-import { attend, attentionScores, feedForward, projectToHeads } from "../model/layers/attention.ts";
-import type { LayerContext } from "../model/layers/context.ts";
-import type { EncoderBlockParameters } from "../model/parameters.ts";
+/** The encoder block of T5 (Raffel et al. 2020), with the norm before each layer. */
+
+import type { EncoderBlockParameters } from "../parameters.ts";
+import { attend, attentionScores, feedForward, projectToHeads } from "./attention.ts";
+import type { LayerContext } from "./context.ts";
 
 /**
- * One encoder block: `x += attention(norm(x)); x += feedForward(norm(x))`.
+ * `x += attention(norm(x)); x += feedForward(norm(x))`
  *
- * x [batch, length, modelSize]; bias [batch or 1, heads, length, length] is added to the scores.
+ * x [batch, length, modelSize]; bias [batch or 1, heads, length, length] is added to the attention
+ * scores.
  */
 export function encoderBlock<T>(
   context: LayerContext<T>,

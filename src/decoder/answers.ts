@@ -1,0 +1,138 @@
+/** Reads passages as text: questions and passages in, answers with their evidence out. */
+
+import { InputError } from "../io/errors.ts";
+import { mean } from "../math/mean.ts";
+import { findAnswerSpan, type Span } from "../text/answer-span.ts";
+import type { Passage } from "../text/passage.ts";
+import { cutForReading, passageIds, readingQuestionIds } from "../text/prompts.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import { type Reading, type ReadingInput, type ReadingModel, read } from "./reader.ts";
+
+/** Length limit of passages, as in the release. */
+export const DEFAULT_MAX_PASSAGE_TOKENS = 512;
+
+export interface ReadOptions {
+  /** Longer passages are truncated. Default 512, as in the release. */
+  readonly maxPassageTokens?: number | undefined;
+  /** Limit for question and passage together, as in the release. Default: no limit of this kind. */
+  readonly maxInputTokens?: number | undefined;
+  /** Beams of the search for an answer. Default 1: greedy search. */
+  readonly beams?: number | undefined;
+  /** Length limit of an answer, in tokens. Default 50. */
+  readonly maxAnswerTokens?: number | undefined;
+  /** Exponent of the length by which the log probability of a beam is divided. Default 1. */
+  readonly lengthPenalty?: number | undefined;
+  /** Whether a search ends as soon as `beams` answers are complete. Default true. */
+  readonly earlyStopping?: boolean | undefined;
+  /** The model abstains if its confidence is lower. Default 0: it never abstains. */
+  readonly minimumConfidence?: number | undefined;
+  /**
+   * Receives the text of an answer piece by piece, with the position of its question. With several
+   * beams it receives the text when the answer is complete.
+   */
+  readonly onText?: ((text: string, question: number) => void) | undefined;
+  /** Stops the work; the call then throws the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A passage that the model has read, with all properties that it was given with. */
+export type Evidence<P extends Passage> = P & {
+  /** The target attention on this passage (ReAtt, section 3.2); the shares of a reply sum to 1. */
+  readonly attention: number;
+  /** Where the answer occurs in `text`; undefined if it does not occur or the model abstained. */
+  readonly span?: Span | undefined;
+};
+
+export interface Reply<P extends Passage> {
+  /** Empty when `abstained`. */
+  readonly answer: string;
+  /** Without the start token; with `</s>` if the model generated it. */
+  readonly tokenIds: readonly number[];
+  /** Geometric mean of the probabilities of the tokens. */
+  readonly confidence: number;
+  readonly abstained: boolean;
+  /** The passages that were read, in the order in which they were given. */
+  readonly passages: readonly Evidence<P>[];
+  /** Milliseconds: the time of the batch divided by its number of questions. */
+  readonly times: { readonly retrieve: number; readonly read: number };
+}
+
+/** A question with the token ids of its retrieval prompt, which end with `</s>`. */
+export interface TokenizedQuestion {
+  readonly text: string;
+  readonly ids: readonly number[];
+}
+
+/**
+ * Answers each question from its passages.
+ *
+ * @throws {InputError} if a question has no passage.
+ */
+export async function answerFromPassages<P extends Passage>(
+  model: ReadingModel & { readonly tokenizer: Tokenizer },
+  questions: readonly TokenizedQuestion[],
+  passages: readonly (readonly P[])[],
+  options: ReadOptions,
+): Promise<Omit<Reply<P>, "times">[]> {
+  const inputs = questions.map((question, i) =>
+    readingInput(model.tokenizer, question, passages[i]!, options),
+  );
+  const readings = await read(model, inputs, {
+    ...options,
+    maxTokens: options.maxAnswerTokens,
+    onToken: options.onText && streamText(model.tokenizer, options.onText),
+  });
+  return readings.map((reading, i) =>
+    toReply(model.tokenizer, reading, passages[i]!, options.minimumConfidence ?? 0),
+  );
+}
+
+function readingInput(
+  tokenizer: Tokenizer,
+  question: TokenizedQuestion,
+  passages: readonly Passage[],
+  { maxPassageTokens = DEFAULT_MAX_PASSAGE_TOKENS, maxInputTokens }: ReadOptions,
+): ReadingInput {
+  if (passages.length === 0)
+    throw new InputError({
+      where: `passages of question "${question.text.slice(0, 40)}"`,
+      expected: "at least one passage",
+      got: "none",
+      remedy: "give passages, or search with a filter that leaves some",
+    });
+  const ids = readingQuestionIds(question.ids);
+  const all = passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens));
+  if (maxInputTokens === undefined) return { question: ids, passages: all };
+  const cut = all.map((passage) => cutForReading(ids, passage, maxInputTokens));
+  return { question: cut[0]!.question, passages: cut.map(({ passage }) => passage) };
+}
+
+function toReply<P extends Passage>(
+  tokenizer: Tokenizer,
+  { tokenIds, logProbabilities, attention }: Reading,
+  passages: readonly P[],
+  minimumConfidence: number,
+): Omit<Reply<P>, "times"> {
+  const answer = tokenizer.decode(tokenIds);
+  const confidence = Math.exp(mean(logProbabilities));
+  const abstained = confidence < minimumConfidence;
+  const evidence = passages.map((passage, i) => ({
+    ...passage,
+    attention: attention[i]!,
+    span: abstained ? undefined : findAnswerSpan(answer, passage.text),
+  }));
+  return { answer: abstained ? "" : answer, tokenIds, confidence, abstained, passages: evidence };
+}
+
+/** Decodes all tokens again for each new one, because a token can change the text before it. */
+function streamText(tokenizer: Tokenizer, onText: NonNullable<ReadOptions["onText"]>) {
+  const written = new Map<number, number[]>();
+  return (token: number, question: number): void => {
+    const ids = written.get(question) ?? [];
+    const before = tokenizer.decode(ids);
+    ids.push(token);
+    written.set(question, ids);
+    const text = tokenizer.decode(ids).slice(before.length);
+    if (text) onText(text, question);
+  };
+}

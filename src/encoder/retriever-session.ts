@@ -1,0 +1,119 @@
+/** Runs the lower encoder layers: token ids in, states and retrieval vectors out. */
+
+import type { ModelConfig } from "../model/config.ts";
+import { inferenceContext } from "../model/layers/context.ts";
+import { positionBuckets } from "../model/layers/relative-position.ts";
+import { buildParameters } from "../model/parameter-names.ts";
+import type { Tensor } from "../tensor/ops.ts";
+import { type CompileOptions, compile } from "../tensor/session.ts";
+import { type Graph, trace } from "../tensor/trace.ts";
+import { batchesByLength, type PaddedBatch, padBatch, TOKENS_PER_BATCH } from "./batching.ts";
+import { lowerStates, querySide, retrievalVectors } from "./lower-layers.ts";
+
+/**
+ * Outputs of the lower layers. `states` [batch, length, modelSize] are the input of the upper layers;
+ * `queries` and `keys` [batch, length, headSize] are the vectors of the retrieval head.
+ */
+export type LowerOutput = "states" | "queries" | "keys";
+
+/** Which lower layers run: those of the encoder, or the copy that makes only query vectors. */
+export type LowerStack = "encoder" | "queryEncoder";
+
+/** The compiled lower layers. */
+export interface RetrieverSession extends AsyncDisposable {
+  encode<Output extends LowerOutput>(
+    batch: PaddedBatch,
+    outputs: readonly Output[],
+  ): Promise<Record<Output, Tensor>>;
+}
+
+export interface EncodeOptions {
+  /** Receives the number of sequences and of tokens encoded so far, after each run. */
+  readonly onProgress?: ((sequences: number, tokens: number) => void) | undefined;
+  /** Stops between two runs; the call then throws the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export async function openRetrieverSession(
+  config: ModelConfig,
+  options: CompileOptions,
+  stack?: LowerStack,
+): Promise<RetrieverSession> {
+  const session = await compile(traceLower(config, stack), options);
+  return {
+    encode: ({ ids, mask }, outputs) =>
+      session.run(
+        { ids, mask, buckets: positionBuckets(config, "encoder", ids.shape[1]!) },
+        outputs,
+      ),
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
+/** `ids`, `mask`, `buckets` (`EncoderInput`) -> `states`, `queries`, `keys` (`LowerOutput`). */
+export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): Graph {
+  return trace(
+    {
+      ids: ["int32", "batch", "length"],
+      mask: ["float32", "batch", "length"],
+      buckets: ["int32", "length", "length"],
+    },
+    (ops, input) => {
+      const context = inferenceContext(ops, config);
+      const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+      const parameters = stack === "queryEncoder" ? querySide(model) : model;
+      const states = lowerStates(context, parameters, input);
+      return {
+        states,
+        queries: retrievalVectors(context, parameters, states, "query"),
+        keys: retrievalVectors(context, parameters, states, "key"),
+      };
+    },
+  );
+}
+
+/** One output for each sequence of token ids, without padding: [length, size]. */
+export async function encodeSequences(
+  session: RetrieverSession,
+  config: ModelConfig,
+  sequences: readonly (readonly number[])[],
+  output: LowerOutput,
+  options?: EncodeOptions,
+): Promise<Float32Array[]> {
+  return (await encodeOutputs(session, config, sequences, [output], options))[output];
+}
+
+/** Several outputs for each sequence, from the same runs. */
+export async function encodeOutputs<Output extends LowerOutput>(
+  session: RetrieverSession,
+  config: ModelConfig,
+  sequences: readonly (readonly number[])[],
+  outputs: readonly Output[],
+  { onProgress, signal }: EncodeOptions = {},
+): Promise<Record<Output, Float32Array[]>> {
+  const encoded = Object.fromEntries(
+    outputs.map((output) => [output, new Array<Float32Array>(sequences.length)]),
+  ) as Record<Output, Float32Array[]>;
+  const lengths = sequences.map((sequence) => sequence.length);
+  const done = { sequences: 0, tokens: 0 };
+  for (const batch of batchesByLength(lengths, TOKENS_PER_BATCH)) {
+    signal?.throwIfAborted();
+    const together = batch.map((i) => sequences[i]!);
+    const results = await session.encode(padBatch(together, "right", config.padId), outputs);
+    for (const output of outputs)
+      batch.forEach((i, row) => {
+        encoded[output][i] = rowOf(results[output], row, lengths[i]!);
+      });
+    done.sequences += batch.length;
+    done.tokens += batch.reduce((sum, i) => sum + lengths[i]!, 0);
+    onProgress?.(done.sequences, done.tokens);
+  }
+  return encoded;
+}
+
+/** A copy of the first `tokens` tokens of a row: [batch, length, size] -> [tokens, size]. */
+function rowOf({ data, shape }: Tensor, row: number, tokens: number): Float32Array {
+  const [, length, size] = shape as [number, number, number];
+  const start = row * length * size;
+  return (data as Float32Array).slice(start, start + tokens * size);
+}

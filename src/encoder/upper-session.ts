@@ -1,0 +1,101 @@
+/** Runs the upper encoder layers over pairs of a question and a passage. */
+
+import type { ModelConfig } from "../model/config.ts";
+import { inferenceContext, type LayerContext } from "../model/layers/context.ts";
+import { positionBuckets } from "../model/layers/relative-position.ts";
+import { buildParameters } from "../model/parameter-names.ts";
+import type { ModelParameters } from "../model/parameters.ts";
+import type { Tensor } from "../tensor/ops.ts";
+import type { Session } from "../tensor/session.ts";
+import { type Graph, trace, type Value } from "../tensor/trace.ts";
+import { batchesByLength, TOKENS_PER_BATCH } from "./batching.ts";
+import { upperStates } from "./upper-layers.ts";
+
+/** States of the lower layers for a question and one of its passages, each [length, modelSize]. */
+export interface PairStates {
+  readonly question: Float32Array;
+  readonly passage: Float32Array;
+}
+
+/** What one run returns. */
+export interface PairBatch {
+  /** The positions of the pairs of this run. */
+  readonly positions: readonly number[];
+  /** The outputs by name, in the order of `positions`, padded on the right. */
+  readonly outputs: Readonly<Record<string, Tensor>>;
+}
+
+/** Further outputs of the graph that are computed from the states. */
+type Derive = (
+  context: LayerContext<Value>,
+  parameters: ModelParameters<Value>,
+  states: Value,
+) => Record<string, Value>;
+
+/**
+ * `states`, `mask`, `buckets` (`PairInput`) -> `states` [pairs, length, modelSize] and the outputs of
+ * `derive`. The decoder derives its keys and values in the same graph, which saves a copy.
+ */
+export function traceUpper(config: ModelConfig, derive: Derive = () => ({})): Graph {
+  return trace(
+    {
+      states: ["float32", "pairs", "length", config.modelSize],
+      mask: ["float32", "pairs", "length"],
+      buckets: ["int32", "length", "length"],
+    },
+    (ops, input) => {
+      const context = inferenceContext(ops, config);
+      const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+      const states = upperStates(context, parameters, input);
+      return { states, ...derive(context, parameters, states) };
+    },
+  );
+}
+
+/**
+ * Runs the graph of {@link traceUpper} over all pairs. Pairs of similar length share a run, whatever
+ * their questions.
+ *
+ * @param fetch the outputs that are wanted
+ * @throws the reason of `signal` once it is aborted.
+ */
+export async function* encodePairs(
+  config: ModelConfig,
+  upper: Session,
+  pairs: readonly PairStates[],
+  fetch: readonly string[],
+  signal?: AbortSignal,
+): AsyncGenerator<PairBatch, void> {
+  const lengths = pairs.map((pair) => pairLength(config, pair));
+  for (const positions of batchesByLength(lengths, TOKENS_PER_BATCH)) {
+    signal?.throwIfAborted();
+    const together = positions.map((i) => pairs[i]!);
+    yield { positions, outputs: await upper.run(padPairs(config, together), fetch) };
+  }
+}
+
+/** The number of tokens of a pair. */
+export const pairLength = ({ modelSize }: ModelConfig, { question, passage }: PairStates): number =>
+  (question.length + passage.length) / modelSize;
+
+/** Joins each question with its passage and pads the pairs on the right. */
+function padPairs(
+  config: ModelConfig,
+  pairs: readonly PairStates[],
+): Record<"states" | "mask" | "buckets", Tensor> {
+  const { modelSize } = config;
+  const lengths = pairs.map((pair) => pairLength(config, pair));
+  const longest = Math.max(...lengths);
+  const states = new Float32Array(pairs.length * longest * modelSize);
+  const mask = new Float32Array(pairs.length * longest);
+  pairs.forEach(({ question, passage }, i) => {
+    states.set(question, i * longest * modelSize);
+    states.set(passage, i * longest * modelSize + question.length);
+    mask.fill(1, i * longest, i * longest + lengths[i]!);
+  });
+  return {
+    states: { data: states, shape: [pairs.length, longest, modelSize] },
+    mask: { data: mask, shape: [pairs.length, longest] },
+    buckets: positionBuckets(config, "encoder", longest),
+  };
+}
