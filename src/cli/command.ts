@@ -43,11 +43,18 @@ export const emptyCommand = (name: string): Command =>
     .enablePositionalOptions()
     .helpCommand(false)
     .helpOption("-h, --help", "show this help")
-    .configureHelp({ optionTerm: (shown) => terms.get(shown) ?? shown.flags })
+    .configureHelp({
+      helpWidth: HELP_WIDTH,
+      optionTerm: (shown) => terms.get(shown) ?? shown.flags,
+      optionDescription: ({ description }) => description,
+    })
     .configureOutput({
       writeOut: (help) => void process.stdout.write(help),
       writeErr: () => {},
     });
+
+/** Columns of help. */
+const HELP_WIDTH = 100;
 
 /** Terms of options in help, where they differ from the flags that commander parses. */
 const terms = new WeakMap<Option, string>();

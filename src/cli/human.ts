@@ -1,12 +1,15 @@
-/** Results for people: passages as excerpts, answers with their evidence. Text from a corpus cannot steer the terminal. */
+/**
+ * Results as text for people: excerpts of passages, answers with their evidence. Control characters
+ * are removed, so that a corpus cannot control the terminal.
+ */
 
 import type { Hit, Reply } from "../reatt.ts";
 import type { Span } from "../text/answer-span.ts";
 
-/** Characters of a passage that are shown, some three lines of a terminal. */
+/** Characters of an excerpt: about three lines of a terminal. */
 const EXCERPT_LENGTH = 240;
 
-/** Bold on a terminal that has it, brackets elsewhere. */
+/** Marks text with bold or brackets. */
 export function mark(text: string, bold: boolean): string {
   return bold ? `\x1b[1m${text}\x1b[22m` : `[${text}]`;
 }
@@ -38,7 +41,7 @@ export function formatReply(question: string, reply: Reply<Hit>, bold: boolean):
   ].join("\n");
 }
 
-/** The part of a text around a span, or its beginning; on one line, with the span marked. */
+/** The part of a text around a span, or its start, on one line with the span marked. */
 export function excerpt(text: string, span: Span | undefined, bold: boolean): string {
   const { start, end } = span ?? { start: 0, end: 0 };
   const around = Math.max(0, EXCERPT_LENGTH - (end - start));
@@ -50,7 +53,7 @@ export function excerpt(text: string, span: Span | undefined, bold: boolean): st
   return `${first > 0 ? "…" : ""}${before}${marked}${plain(text.slice(end, last))}${last < text.length ? "…" : ""}`;
 }
 
-/** The first word that begins at `from` or later, and not after `limit`. */
+/** The position of the first word that starts at `from` or later, at most `limit`. */
 function wordStart(text: string, from: number, limit: number): number {
   const space = text.slice(from, limit).search(/\s/);
   return space === -1 ? limit : from + space + 1;
@@ -64,7 +67,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(0)} %`;
 }
 
-/** On one line, and without the control characters by which a text could write elsewhere on the screen. */
+/** Text on one line without control characters. */
 function plain(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, " ");
 }

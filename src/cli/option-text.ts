@@ -16,13 +16,22 @@ export function placeholderOf(schema: z.ZodType): string {
   const { placeholder } = infoOf(schema);
   const value = valueSchema(schema);
   if (placeholder !== undefined) return placeholder;
-  if (value instanceof z.ZodEnum) return value.options.join("|");
+  if (value instanceof z.ZodEnum) return hasLongChoices(value) ? "NAME" : choicesOf(value);
   return value instanceof z.ZodNumber && value.isInt ? "N" : "X";
 }
 
+const choicesOf = (value: z.ZodEnum): string => value.options.join("|");
+
+/** Long lists of choices would leave no room for the help text. */
+const hasLongChoices = (value: z.ZodEnum): boolean => choicesOf(value).length > 25;
+
 /** The help of an option with its default. */
 export function describeOption(schema: z.ZodType): string {
-  const { help, defaultText } = infoOf(schema);
+  const { defaultText } = infoOf(schema);
+  const inner = valueSchema(schema);
+  const choices =
+    inner instanceof z.ZodEnum && hasLongChoices(inner) ? `; NAME: ${choicesOf(inner)}` : "";
+  const help = infoOf(schema).help + choices;
   if (isRequired(schema)) return `${help} (required)`;
   const value = defaultOf(schema);
   const shown = defaultText ?? (value === false ? undefined : value);
@@ -44,7 +53,8 @@ export function readText(
   const fail = (expected: string): never => {
     throw new UsageError(`--${flag}: expected ${expected}, got "${text}"`);
   };
-  if (values) return Object.hasOwn(values, text) ? values[text] : fail(Object.keys(values).join(", "));
+  if (values)
+    return Object.hasOwn(values, text) ? values[text] : fail(Object.keys(values).join(", "));
   const { parse = parserOf(schema) } = infoOf(schema);
   const result = schema.safeParse(parse(text));
   return result.success ? result.data : fail(result.error.issues[0]!.message);
