@@ -37,7 +37,8 @@ export const evaluateRetrievalCommand = defineCommand({
     if (unanswered === queries) throw nothingShared(run, "queries", qrels);
     if (json) return print(JSON.stringify({ ...counts, ...measures }));
     print(
-      `${queries} queries, ${unanswered} of them without results; ${unjudged} more that nobody judged`,
+      `${queries} queries, ${unanswered} of them without results; ` +
+        `${unjudged} more that nobody judged`,
     );
     print(formatMeasures(measures));
   },

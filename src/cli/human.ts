@@ -17,7 +17,8 @@ export function mark(text: string, bold: boolean): string {
 export function formatHits(question: string, hits: readonly Hit[]): string {
   const lines = hits.map(
     ({ id, title, text, score }, index) =>
-      `${String(index + 1).padStart(4)}. ${score.toFixed(3)}  ${heading(id, title)}\n      ${excerpt(text, undefined, false)}`,
+      `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
+      `      ${excerpt(text, undefined, false)}`,
   );
   return [plain(question), ...lines, ""].join("\n");
 }
@@ -26,7 +27,8 @@ export function formatReply(question: string, reply: Reply<Hit>, bold: boolean):
   const answer = reply.answer === "" ? "no answer" : mark(plain(reply.answer), bold);
   const evidence = reply.passages.map(
     ({ id, title, text, score, attention, span }, index) =>
-      `${String(index + 1).padStart(4)}. ${heading(id, title)}: attention ${percent(attention)}, score ${score.toFixed(3)}\n` +
+      `${rank(index)} ${heading(id, title)}: ` +
+      `attention ${percent(attention)}, score ${score.toFixed(3)}\n` +
       `      ${excerpt(text, span, bold)}`,
   );
   const times = Object.entries(reply.times).map(
@@ -50,7 +52,9 @@ export function excerpt(text: string, span: Span | undefined, bold: boolean): st
   const last = Math.max(end, Math.min(text.length, first + EXCERPT_LENGTH));
   const before = plain(text.slice(first, start));
   const marked = span ? mark(plain(text.slice(start, end)), bold) : "";
-  return `${first > 0 ? "…" : ""}${before}${marked}${plain(text.slice(end, last))}${last < text.length ? "…" : ""}`;
+  const after = plain(text.slice(end, last));
+  const [ellipsisBefore, ellipsisAfter] = [first > 0 ? "…" : "", last < text.length ? "…" : ""];
+  return `${ellipsisBefore}${before}${marked}${after}${ellipsisAfter}`;
 }
 
 /** The position of the first word that starts at `from` or later, at most `limit`. */
@@ -63,9 +67,10 @@ function heading(id: string, title: string): string {
   return title === "" ? plain(id) : `${plain(title)} (${plain(id)})`;
 }
 
-function percent(share: number): string {
-  return `${(share * 100).toFixed(0)} %`;
-}
+const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
+
+/** 0 -> "   1." */
+const rank = (index: number): string => `${String(index + 1).padStart(4)}.`;
 
 /** Text on one line without control characters. */
 function plain(text: string): string {

@@ -37,14 +37,12 @@ export const verifyCommand = defineCommand({
 function formatInfo(info: IndexInfo): string {
   const { passages, tokens, bytes, bits, centroids, segments, deletedPassages } = info;
   const { shard, generation, header } = info;
+  const clusters = centroids ? `, ${centroids} centroids` : "";
   const rows: [name: string, value: string | number][] = [
     ["passages", passages],
     ["tokens", tokens],
     ["size", `${formatBytes(bytes)}, ${(bytes / Math.max(1, tokens)).toFixed(1)} bytes a token`],
-    [
-      "keys",
-      `${header.dimension} dimensions of ${bits} bits${centroids ? `, ${centroids} centroids` : ""}`,
-    ],
+    ["keys", `${header.dimension} dimensions of ${bits} bits${clusters}`],
     ["segments", segments],
     ["deleted", deletedPassages],
     ["generation", generation],

@@ -1,4 +1,4 @@
-/** `reatt index add`, `delete` and `compact`: maintenance of an index that others may be reading. */
+/** `reatt index add`, `delete` and `compact`: maintenance of an index that others may read. */
 
 import { option, text } from "../options/option.ts";
 import { ReAtt } from "../reatt.ts";

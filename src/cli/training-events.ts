@@ -20,8 +20,9 @@ export async function printEvents<Result>(
 }
 
 /**
- * Shows a progress bar for each stage and one for all steps, and a line for each evaluation. Returns
- * the result of the run.
+ * Shows a progress bar for each stage and one for all steps, and a line for each evaluation.
+ *
+ * @returns the result of the run
  */
 export async function showEvents<Result>(
   run: AsyncGenerator<AdaptationEvent, Result>,
@@ -54,13 +55,19 @@ function createDisplay(): Display {
     steps = undefined;
   };
   const show = (event: AdaptationEvent): void => {
-    if (event.type === "progress") return stage?.update(event.done);
-    if (event.type === "step" && !steps) {
-      stop();
-      steps = startProgress("steps", event.steps);
-      steps.resume(event.step - 1);
+    if (event.type === "progress") {
+      stage?.update(event.done);
+      return;
     }
-    if (event.type === "step") return steps?.update(event.step, lossLine(event));
+    if (event.type === "step") {
+      if (!steps) {
+        stop();
+        steps = startProgress("steps", event.steps);
+        steps.resume(event.step - 1);
+      }
+      steps.update(event.step, lossLine(event));
+      return;
+    }
     const line = lineOf(event);
     if (line === undefined) return;
     stop();

@@ -70,14 +70,15 @@ const QUERY_SIDE = "An index made with the base model is valid for it.";
 const INDEX = "Its index of that corpus is in `index`.";
 
 const ending = ({ step, failure, monitor }: TrainingResult): string =>
-  `after step ${step}${failure ? `: ${failure}` : ""}; this is the model of step ${monitor?.step ?? (failure ? 0 : step)}`;
+  `after step ${step}${failure ? `: ${failure}` : ""}; ` +
+  `this is the model of step ${monitor?.step ?? (failure ? 0 : step)}`;
 
 function figures({ monitor }: TrainingResult): string {
   if (!monitor) return "There were too few examples to hold some out for measurements.";
   const { before, after } = monitor;
   const percent = (measures: Measures, name: string): string => (100 * measures[name]!).toFixed(1);
-  return `Retrieval of the relevant passage from a sample of the corpus, for held-out examples. The best of
-several measurements was kept, so "after" is slightly too high.
+  return `Retrieval of the relevant passage from a sample of the corpus, for held-out examples.
+The best of several measurements was kept, so "after" is slightly too high.
 
 ${table(
   ["measure, %", "before", "after"],

@@ -69,8 +69,8 @@ export const ADAPT_OPTIONS = {
     parse: parseWeights,
   }),
   /**
-   * Questions that retrieval is measured with. Default: some examples of each source, which are then
-   * not trained on.
+   * Questions that retrieval is measured with. Default: some examples of each source, which are
+   * then not trained on.
    */
   dev: option(text().optional(), {
     help: "questions that retrieval is measured with",
@@ -79,8 +79,8 @@ export const ADAPT_OPTIONS = {
   }),
   devQuestions: DEV_FILES.devQuestions,
   /**
-   * What becomes of the source passage of a masked sentence: `without-sentence` removes the sentence
-   * (ReAtt), `excluded` the passage (REALM). Default `without-sentence`.
+   * What becomes of the source passage of a masked sentence: `without-sentence` removes the
+   * sentence (ReAtt), `excluded` removes the passage (REALM). Default `without-sentence`.
    */
   sourcePassage: option(
     choice("without-sentence", "excluded").default("without-sentence" satisfies SourcePassage),

@@ -130,7 +130,8 @@ export const RUN_SETTINGS = {
     plan: true,
   }),
   /**
-   * Whether the passages of the other questions of a step are negatives of a question. Default true.
+   * Whether the passages of the other questions of a step are negatives of a question. Default
+   * true.
    */
   inBatchNegatives: option(flag().default(true), {
     help: "use the passages of the other questions of a step as negatives",
@@ -170,7 +171,7 @@ export const RUN_SETTINGS = {
   refresh: option(choice("none", "iterations", "background").default("iterations"), {
     help: "when the model retrieves new candidates: never, between iterations, or beside training",
     group: SCHEDULE,
-    // A plan without the entry is of a run that refreshed between iterations, the only way at first.
+    // Without the entry, the run refreshes between iterations: once this was the only way.
     plan: (refresh): Record<string, string> => (refresh === "iterations" ? {} : { refresh }),
   }),
   /** With the refresh `background`: steps after which new candidates are retrieved. Default 200. */
@@ -208,7 +209,10 @@ export const RUN_SETTINGS = {
     group: LOSS,
     plan: true,
   }),
-  /** What computes training steps. `tensorflow` needs an installed TensorFlow.js. Default `onnxruntime`. */
+  /**
+   * What computes training steps. `tensorflow` needs an installed TensorFlow.js. Default
+   * `onnxruntime`.
+   */
   engine: option(choice("onnxruntime", "tensorflow").default("onnxruntime"), {
     help: "what computes training steps; tensorflow needs an installed TensorFlow.js",
     group: COMPUTATION,

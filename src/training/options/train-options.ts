@@ -35,8 +35,8 @@ export const TRAIN_OPTIONS = {
   }),
   ...RUN_SETTINGS,
   /**
-   * Select the head whose scores agree best with whether a passage contains an answer (section 2.3),
-   * and train that head to retrieve. Default: the head of `config.json`.
+   * Select the head whose scores agree best with whether a passage contains an answer (section
+   * 2.3), and train that head to retrieve. Default: the head of `config.json`.
    */
   selectHead: option(flag().default(false), {
     help: "show how well each head of the retrieval layer retrieves, and train the best",

@@ -9,8 +9,8 @@ import { TRAIN_OPTIONS } from "../options/train-options.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 
 /**
- * The names of the entries are those on disk; `plan` of each option gives them. The first entry that
- * differs is the one that an error names, so options come before digests.
+ * The names of the entries are those on disk; `plan` of each option gives them. An error names the
+ * first entry that differs, so options come before digests.
  *
  * @param parameters the parameters at the start of the run
  * @param data digest of the examples
