@@ -26,7 +26,7 @@ export const indexCommand = defineCommand({
       placeholder: "I/N|auto|auto/N",
       parse: (given) => parseShard(given, process.env),
     }),
-    keepRatio: option(number({ from: 0.25 }, { to: 1 }).default(1), {
+    keepRatio: option(number({ from: 0.25, to: 1 }).default(1), {
       help: "share of the tokens of each passage that are indexed",
       aliases: [{ flag: "keep-tokens" }],
     }),

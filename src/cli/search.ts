@@ -48,7 +48,7 @@ export const searchOptions = (passages: number) => ({
     defaultText: `${DEFAULT_PARAMETERS.k1}`,
     group: HYBRID,
   }),
-  b: option(number({ from: 0 }, { to: 1 }).optional(), {
+  b: option(number({ from: 0, to: 1 }).optional(), {
     help: "length normalisation in BM25",
     defaultText: `${DEFAULT_PARAMETERS.b}`,
     group: HYBRID,

@@ -108,21 +108,23 @@ export function integer(minimum: number): z.ZodInt {
 }
 
 /** A number in a range: `from` and `to` belong to it, `above` and `below` do not. */
-export function number(
-  range: { readonly from: number } | { readonly above: number },
-  end: { readonly to?: number; readonly below?: number } = {},
-): z.ZodNumber {
-  const upper = end.to === undefined ? ` to below ${end.below}` : ` to ${end.to}`;
-  const isOpen = end.to === undefined && end.below === undefined;
-  const expected =
-    "from" in range
-      ? `a number from ${range.from}${isOpen ? " on" : upper}`
-      : `a number above ${range.above}${isOpen ? "" : upper}`;
-  let schema = z.number(expected);
-  schema = "from" in range ? schema.gte(range.from, expected) : schema.gt(range.above, expected);
-  if (end.to !== undefined) schema = schema.lte(end.to, expected);
-  if (end.below !== undefined) schema = schema.lt(end.below, expected);
-  return schema;
+export function number(range: {
+  readonly from?: number;
+  readonly above?: number;
+  readonly to?: number;
+  readonly below?: number;
+}): z.ZodNumber {
+  const { from = -Infinity, above = -Infinity, to = Infinity, below = Infinity } = range;
+  const end =
+    range.to !== undefined ? ` to ${to}` : range.below !== undefined ? ` to below ${below}` : "";
+  const start = range.above !== undefined ? `above ${above}` : `from ${from}${end ? "" : " on"}`;
+  const expected = `a number ${start}${end}`;
+  return z
+    .number(expected)
+    .gte(from, expected)
+    .gt(above, expected)
+    .lte(to, expected)
+    .lt(below, expected);
 }
 
 /** One of some words. */

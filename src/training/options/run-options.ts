@@ -188,7 +188,7 @@ export const RUN_SETTINGS = {
     plan: true,
   }),
   /** Dropout rate. Default: `dropout_rate` of `config.json`. */
-  dropout: option(number({ from: 0 }, { below: 1 }).optional(), {
+  dropout: option(number({ from: 0, below: 1 }).optional(), {
     help: "dropout rate",
     defaultText: "as in config.json",
     group: LOSS,
