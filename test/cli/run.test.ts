@@ -222,6 +222,31 @@ test("retrieve ranks documents, with BM25, and within a list of ids", async () =
   );
 });
 
+test("answer retrieves as retrieve does, with the same options", async () => {
+  const given = ["--model", MODEL, "--index", at("titles"), ...lion, "--top-k", "2", "--json"];
+  const read = async (command: string, ...args: string[]) => {
+    const { stdout, stderr, code } = await reatt(command, ...given, ...args);
+    assert.is(code, 0, stderr);
+    const [{ results, passages = results }] = parseLines(stdout);
+    return passages.map(({ id, score }: { id: string; score: number }) => ({ id, score }));
+  };
+  const searches = [
+    ["--lambda", "0.5"],
+    ["--lambda", "0.5", "--k1", "2", "--b", "1"],
+    ["--granularity", "document"],
+    ["--ids", at("ids.txt")],
+    ["--preset", "exact"],
+  ];
+  const found = [];
+  for (const args of searches) {
+    found.push(JSON.stringify(await read("retrieve", ...args)));
+    assert.is(JSON.stringify(await read("answer", ...args)), found.at(-1), args.join(" "));
+  }
+  assert.is(new Set(found).size, found.length); // each option changes the result
+  await fails(2, /--k1 needs --lambda X/, "answer", ...given, "--k1", "2");
+  await fails(2, /--b needs --lambda X/, "retrieve", ...given, "--b", "1");
+});
+
 test("answer prints JSON lines", async () => {
   const { code, stdout } = await reatt("answer", ...ask, ...lion, "--top-k", "2", "--json");
   assert.is(code, 0);
