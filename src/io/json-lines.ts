@@ -17,6 +17,8 @@ const EXCERPT_LENGTH = 40;
 export interface JsonLine {
   /** Counted from 1, blank lines included, as editors count. */
   readonly line: number;
+  /** Bytes before the line; of a gzip file, in the decompressed text. */
+  readonly offset: number;
   readonly value: unknown;
 }
 
@@ -31,11 +33,18 @@ export async function* readJsonLines(
   signal?: AbortSignal,
 ): AsyncGenerator<JsonLine, void> {
   let line = 0;
+  let offset = 0;
   for await (const bytes of readLines(file, signal)) {
     line++;
     const text = decodeLine(bytes, `${file}:${line}`);
-    if (text.trim() !== "") yield { line, value: parseLine(text, `${file}:${line}`) };
+    if (text.trim() !== "") yield { line, offset, value: parseLine(text, `${file}:${line}`) };
+    offset += bytes.length + 1;
   }
+}
+
+/** Parses one line of a JSON Lines file. @throws {InputError} if it is not UTF-8 or not JSON. */
+export function parseJsonLine(bytes: Buffer, where: string): unknown {
+  return parseLine(decodeLine(bytes, where), where);
 }
 
 async function* readLines(file: string, signal?: AbortSignal): AsyncGenerator<Buffer, void> {

@@ -25,14 +25,35 @@ export async function* readPassages(
   file: string,
   signal?: AbortSignal,
 ): AsyncGenerator<Passage, void> {
-  for await (const { record, where, id } of readRecords(file, "passage", signal)) {
-    yield {
-      id,
-      title: optional(record, "title", where) ?? "",
-      text: required(record, ["text"], where),
-    };
-  }
+  for await (const { passage } of readPassageLines(file, signal)) yield passage;
 }
+
+/** A passage and the byte offset of its line (of a gzip file, in the decompressed text). */
+export interface PassageLine {
+  readonly passage: Passage;
+  readonly offset: number;
+}
+
+/** Reads passages as {@link readPassages} does, each with its offset. */
+export async function* readPassageLines(
+  file: string,
+  signal?: AbortSignal,
+): AsyncGenerator<PassageLine, void> {
+  for await (const { record, where, id, offset } of readRecords(file, "passage", signal))
+    yield { passage: passageOf(record, id, where), offset };
+}
+
+/** The passage of one JSON value. @throws {InputError} if a field is missing or not text. */
+export function parsePassage(value: unknown, where: string): Passage {
+  const record = asObject(value, where);
+  return passageOf(record, idOf(record, "passage", where), where);
+}
+
+const passageOf = (record: JsonObject, id: string, where: string): Passage => ({
+  id,
+  title: optional(record, "title", where) ?? "",
+  text: required(record, ["text"], where),
+});
 
 /**
  * Questions of a JSON Lines file with `_id` and `text`, or `id` and `question`, and optionally `answers` and `passage_id`.
@@ -58,21 +79,13 @@ async function* readRecords(
   file: string,
   noun: string,
   signal?: AbortSignal,
-): AsyncGenerator<{ record: JsonObject; where: string; id: string }, void> {
+): AsyncGenerator<{ record: JsonObject; where: string; id: string; offset: number }, void> {
   const table = createIdTable();
   let empty = true;
-  for await (const { line, value } of readJsonLines(file, signal)) {
+  for await (const { line, offset, value } of readJsonLines(file, signal)) {
     const where = `${file}:${line}`;
     const record = asObject(value, where);
-    const id = identifier(record._id) ?? identifier(record.id);
-    if (id === undefined) {
-      throw problem(
-        where,
-        '"_id" or "id" with text or a number',
-        excerpt(record._id ?? record.id),
-        `name the ${noun}`,
-      );
-    }
+    const id = idOf(record, noun, where);
     const firstLine = table.firstLine(id, line);
     if (firstLine !== line) {
       throw problem(
@@ -83,9 +96,20 @@ async function* readRecords(
       );
     }
     empty = false;
-    yield { record, where, id };
+    yield { record, where, id, offset };
   }
   if (empty) throw problem(file, `at least one ${noun}`, "none", `write one ${noun} a line`);
+}
+
+function idOf(record: JsonObject, noun: string, where: string): string {
+  const id = identifier(record._id) ?? identifier(record.id);
+  if (id !== undefined) return id;
+  throw problem(
+    where,
+    '"_id" or "id" with text or a number',
+    excerpt(record._id ?? record.id),
+    `name the ${noun}`,
+  );
 }
 
 function asObject(value: JsonLine["value"], where: string): JsonObject {

@@ -18,7 +18,7 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
   "more close passages than the corpus has": [
     ["--candidates-per-question", "11"],
     1,
-    /close passages: expected a corpus of at least 11 passages, got 10;/,
+    /candidates: expected a corpus of at least 11 passages, got 10;/,
   ],
   "no passage beside the null passage": [
     ["--objective", "marginal", "--candidates-per-question", "1"],

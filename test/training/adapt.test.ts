@@ -74,7 +74,7 @@ test("a dry run says what would be done and writes nothing", async () => {
   assert.equal(events.at(-1), { type: "plan", plan });
 });
 
-test("retrieval that falls away stops the run, and the start is kept", async () => {
+test("a collapse of retrieval stops the run, and the original model is kept", async () => {
   const options = { model, corpus, out: at("collapsed"), data: files.data, dev: files.data };
   const result = await finish(adapt({ ...options, ...SMALL, steps: 20, learningRate: 3 }));
   const { training } = result as AdaptationResult;
@@ -86,7 +86,7 @@ test("retrieval that falls away stops the run, and the start is kept", async () 
   assert.ok(modelBytes(at("collapsed")).equals(modelBytes(model)), "bit for bit");
   assert.match(
     readFileSync(at("collapsed", "README.md"), "utf8"),
-    /after step \d+: retrieval fell away; this is the model of step 0/,
+    /after step \d+: retrieval collapsed; this is the model of step 0/,
   );
   assert.ok(existsSync(at("collapsed", "index")));
 });

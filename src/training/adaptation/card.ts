@@ -8,7 +8,7 @@ import { basename, join, resolve } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { cardEntries } from "../../options/records.ts";
-import type { CorpusSurvey } from "../data/corpus.ts";
+import type { Corpus } from "../data/corpus.ts";
 import { ADAPT_OPTIONS, type ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
 import type { AdaptationPlan } from "./plan.ts";
@@ -16,7 +16,7 @@ import type { AdaptationPlan } from "./plan.ts";
 export interface CardContent {
   readonly plan: AdaptationPlan;
   readonly training: TrainingResult;
-  readonly corpus: CorpusSurvey;
+  readonly corpus: Pick<Corpus, "digest">;
   /** SHA-256 of the training examples. */
   readonly data: string;
 }

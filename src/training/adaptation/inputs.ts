@@ -1,14 +1,14 @@
-/** What an adaptation trains on, as its files have it: read and checked before work starts. */
+/** The input files of an adaptation, read and checked before it starts. */
 
 import { readQrels } from "../../evaluation/trec.ts";
 import { createRandom } from "../../math/random.ts";
 import { readQuestions } from "../../text/read-passages.ts";
-import type { CorpusSurvey } from "../data/corpus.ts";
+import type { Corpus } from "../data/corpus.ts";
 import { type LabelledQuery, labelledQueries } from "../data/labelled-queries.ts";
 import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
 import type { AdaptOptions, SourceName } from "../options/adapt-options.ts";
 
-/** What is trained on, and what retrieval is watched with. */
+/** Examples to train on, and examples for the retrieval monitor. */
 interface Split<T> {
   readonly training: readonly T[];
   readonly heldOut: readonly T[];
@@ -20,42 +20,44 @@ export interface AdaptationInputs {
   readonly labelled: Split<LabelledQuery>;
 }
 
-/** Questions of one source that retrieval is watched with. */
+/** Maximum number of held-out examples of each source. */
 const MAX_HELD_OUT = 200;
-/** Their share, where there are fewer examples. */
+/** The share of the examples to hold out, if that is fewer. */
 const HELD_OUT_SHARE = 0.1;
 
-/** @throws {InputError} for files that can't be read, and for labels of other queries or another corpus. */
+/** @throws {InputError} if a file cannot be read, or is about other queries or another corpus. */
 export async function readInputs(
   options: AdaptOptions,
   sources: readonly SourceName[],
-  corpus: CorpusSurvey,
+  corpus: Corpus,
 ): Promise<AdaptationInputs> {
   const { data, dev, queries, qrels, seed = 0, signal } = options;
   const questions = data === undefined ? [] : await readQuestionsAbout(corpus, data, signal);
-  const watched =
+  const devQuestions =
     dev === undefined
       ? undefined
       : (await readQuestionsAbout(corpus, dev, signal)).slice(0, MAX_HELD_OUT);
   const labelled =
     queries === undefined || qrels === undefined ? [] : await readLabels(queries, qrels, corpus);
-  return {
-    sources,
-    questions: watched ? { training: questions, heldOut: watched } : holdOut(questions, seed),
-    labelled: watched ? { training: labelled, heldOut: [] } : holdOut(labelled, seed),
-  };
+  if (devQuestions)
+    return {
+      sources,
+      questions: { training: questions, heldOut: devQuestions },
+      labelled: { training: labelled, heldOut: [] },
+    };
+  return { sources, questions: holdOut(questions, seed), labelled: holdOut(labelled, seed) };
 }
 
 async function readLabels(
   queries: string,
   qrels: string,
-  corpus: CorpusSurvey,
+  corpus: Corpus,
 ): Promise<LabelledQuery[]> {
   const texts = new Map((await readQuestions(queries)).map(({ id, question }) => [id, question]));
   return labelledQueries(texts, await readQrels(qrels), new Set(corpus.ids));
 }
 
-/** A tenth of the examples at random, at most 200; both parts in the order that they had. */
+/** Holds out a random tenth of the examples, at most 200. Both parts keep their order. */
 export function holdOut<T>(examples: readonly T[], seed: number): Split<T> {
   const count = Math.min(MAX_HELD_OUT, Math.floor(examples.length * HELD_OUT_SHARE));
   const places = new Set(

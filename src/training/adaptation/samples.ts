@@ -1,9 +1,8 @@
-/** Some examples of what an adaptation trains on, before hours are spent on it. */
+/** Sample examples for the plan of an adaptation. */
 
-import { readPassages } from "../../text/read-passages.ts";
-import { type CorpusSurvey, pickPassages } from "../data/corpus.ts";
-import { retrievalExample } from "../data/labelled-queries.ts";
-import { sampledSentences } from "../data/masked-task.ts";
+import type { Corpus } from "../data/corpus.ts";
+import { type LabelledQuery, labelledExample } from "../data/labelled-queries.ts";
+import { sampleMaskedSentences } from "../data/sample-masked-sentences.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import { formatMaskedSentence } from "../salient-spans/index.ts";
 import type { AdaptationInputs } from "./inputs.ts";
@@ -11,17 +10,17 @@ import type { AdaptationInputs } from "./inputs.ts";
 export interface AdaptationSample {
   readonly question: string;
   readonly answer: string;
-  /** For people. */
+  /** Question and answer, formatted. */
   readonly text: string;
 }
 
-/** Of each source. */
+/** Samples of each source. */
 const SAMPLES = 5;
 
-/** @throws {InputError} for a corpus without a sentence to mask, where that is asked for. */
+/** @throws {InputError} if masked sentences are a source and the corpus has no sentence to mask. */
 export async function adaptationSamples(
   options: ResolvedAdaptOptions,
-  corpus: CorpusSurvey,
+  corpus: Corpus,
   { sources, questions, labelled }: AdaptationInputs,
 ): Promise<AdaptationSample[]> {
   return [
@@ -34,16 +33,12 @@ export async function adaptationSamples(
 }
 
 async function maskedSamples(
-  { corpus: file, seed, tagger, signal }: ResolvedAdaptOptions,
-  corpus: CorpusSurvey,
+  { seed, tagger }: ResolvedAdaptOptions,
+  corpus: Corpus,
 ): Promise<AdaptationSample[]> {
   const samples: AdaptationSample[] = [];
-  const wanted = corpus.ids.length; // one of each passage, so that the first few passages will do
-  for await (const masked of sampledSentences(readPassages(file, signal), corpus, {
-    wanted,
-    seed,
-    tagger,
-  })) {
+  const wanted = corpus.size; // one of each passage, so that the first few passages are enough
+  for await (const masked of sampleMaskedSentences(corpus, { wanted, seed, tagger })) {
     const { question, entity } = masked;
     if (samples.push({ question, answer: entity, text: formatMaskedSentence(masked) }) === SAMPLES)
       break;
@@ -52,23 +47,20 @@ async function maskedSamples(
 }
 
 async function labelSamples(
-  { corpus: file, seed, signal }: ResolvedAdaptOptions,
-  corpus: CorpusSurvey,
-  queries: AdaptationInputs["labelled"]["training"],
+  { seed }: ResolvedAdaptOptions,
+  corpus: Corpus,
+  queries: readonly LabelledQuery[],
 ): Promise<AdaptationSample[]> {
-  if (queries.length === 0) return [];
   const ids = queries.flatMap(({ relevant }) => relevant.map(({ passageId }) => passageId));
-  const passages = await pickPassages(file, ids, corpus.digest, signal);
+  const passages = await corpus.pick(ids);
+  const draw = { seed, step: 0 };
   return queries.map((query) => {
-    const { question, answer } = retrievalExample(query, (id) => passages.get(id)!, {
-      seed,
-      step: 0,
-    });
+    const { question, answer } = labelledExample(query, (id) => passages.get(id)!, draw);
     return sample(question, answer);
   });
 }
 
-/** As masked sentences are shown. */
+/** In the form of `formatMaskedSentence`. */
 const sample = (question: string, answer: string): AdaptationSample => ({
   question,
   answer,

@@ -1,4 +1,4 @@
-/** The close passages of an iteration: found once and kept on disk, so that a run that is resumed has the same. */
+/** The candidates of an iteration, found once and kept on disk for a resumed run. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -6,40 +6,41 @@ import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { type CandidateRetriever, findCandidates } from "./candidates.ts";
 import { readCandidates, writeCandidates } from "./candidates-file.ts";
-import type { CorpusSurvey } from "./corpus.ts";
+import type { Corpus } from "./corpus.ts";
 import type { TrainingQuestion } from "./training-questions.ts";
 
 export interface CandidateRequest {
-  /** Name of the file in the run's folder. */
+  /** File name in the folder of the run. */
   readonly name: string;
   readonly questions: readonly TrainingQuestion[];
-  /** Close passages of a question. */
+  /** Candidates of each question. */
   readonly count: number;
-  /** Called if they have to be found. */
-  readonly search: () => Promise<CandidateRetriever>;
+  /** Called only if the candidates are not on disk. */
+  readonly openRetriever: () => Promise<CandidateRetriever>;
 }
 
-/** The ids of the close passages, [questions][count]. @throws {InputError} as `findCandidates` and `readCandidates` do. */
+/**
+ * The ids of the candidates [questions][count].
+ *
+ * @throws {InputError} as `findCandidates` and `readCandidates` do.
+ */
 export async function* cachedCandidates(
   { out, resume, seed, signal }: ResolvedOptions,
-  corpus: CorpusSurvey,
-  { name, questions, count, search }: CandidateRequest,
+  corpus: Corpus,
+  { name, questions, count, openRetriever }: CandidateRequest,
 ): AsyncGenerator<ProgressEvent, string[][]> {
   const file = join(out, name);
   const source = { questions, count, corpus: corpus.digest };
   if (resume && existsSync(file)) return readCandidates(file, source);
-  yield { type: "stage", name: "close passages", total: questions.length };
-  const finder = await search();
-  const close = yield* reporting<ProgressEvent, string[][]>((report) =>
+  yield { type: "stage", name: "finding candidates", total: questions.length };
+  const retriever = await openRetriever();
+  const candidates = yield* reporting<ProgressEvent, string[][]>((report) =>
     findCandidates(questions, {
-      search: finder,
-      count,
+      ...{ retriever, count, seed, signal },
       corpusIds: corpus.ids,
-      seed,
-      signal,
       onProgress: (done) => report({ type: "progress", done }),
     }),
   );
-  await writeCandidates(file, source, close);
-  return close;
+  await writeCandidates(file, source, candidates);
+  return candidates;
 }

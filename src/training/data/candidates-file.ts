@@ -1,6 +1,9 @@
 /**
- * Close passages as a file, so that a resumed run reads what the interrupted one did: JSON Lines, first what they were made
- * of, then `{"id", "passages"}` for each question.
+ * Candidates on disk, so that a resumed run reads the candidates of the interrupted one.
+ *
+ * Format: JSON Lines. The first line is a header that identifies questions, number of candidates and
+ * corpus; then `{"id", "passages"}` for each question. The file is called `close-passages-N.jsonl`,
+ * and its format "reatt-close-passages": "close documents" is the paper's name for candidates.
  */
 
 import { z } from "zod";
@@ -9,9 +12,10 @@ import { readJsonLines } from "../../io/json-lines.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { digestQuestions, type TrainingQuestion } from "./training-questions.ts";
 
+/** What determines the candidates, apart from the retriever. */
 export interface CandidatesSource {
   readonly questions: readonly TrainingQuestion[];
-  /** Close passages of a question. */
+  /** Candidates of each question. */
   readonly count: number;
   /** Digest of the corpus. */
   readonly corpus: string;
@@ -19,17 +23,17 @@ export interface CandidatesSource {
 
 const LINES_PER_WRITE = 1_000;
 
-/** Writes the ids of the close passages, [questions][count], in one step. @throws {InputError} where the disk refuses. */
+/** Replaces the file in one step with the ids of the candidates [questions][count]. */
 export async function writeCandidates(
   file: string,
   source: CandidatesSource,
-  close: readonly (readonly string[])[],
+  candidates: readonly (readonly string[])[],
 ): Promise<void> {
   await replaceFile(file, async (handle) => {
     await handle.appendFile(`${JSON.stringify(headerOf(source))}\n`);
-    for (let first = 0; first < close.length; first += LINES_PER_WRITE) {
-      const some = close.slice(first, first + LINES_PER_WRITE);
-      const lines = some.map((passages, i) =>
+    for (let first = 0; first < candidates.length; first += LINES_PER_WRITE) {
+      const batch = candidates.slice(first, first + LINES_PER_WRITE);
+      const lines = batch.map((passages, i) =>
         JSON.stringify({ id: source.questions[first + i]!.id, passages }),
       );
       await handle.appendFile(`${lines.join("\n")}\n`);
@@ -37,24 +41,29 @@ export async function writeCandidates(
   });
 }
 
-/** Reads them again. @throws {InputError} where the file is damaged, or of other questions, another count or another corpus. */
+/**
+ * Reads candidates.
+ *
+ * @throws {InputError} if the file is damaged, or belongs to other questions, another number of
+ *   candidates or another corpus.
+ */
 export async function readCandidates(file: string, source: CandidatesSource): Promise<string[][]> {
   const line = z.object({ id: z.string(), passages: z.array(z.string()).length(source.count) });
-  const close: string[][] = [];
-  let header: unknown;
+  const candidates: string[][] = [];
+  let hasHeader = false;
   for await (const { line: number, value } of readJsonLines(file)) {
     if (number === 1) {
-      header = value;
-      checkHeader(file, header, source);
+      checkHeader(file, value, source);
+      hasHeader = true;
       continue;
     }
     const { data } = line.safeParse(value);
-    if (data?.id !== source.questions[close.length]?.id || !data)
+    if (!data || data.id !== source.questions[candidates.length]?.id)
       throw damaged(`${file}:${number}`);
-    close.push(data.passages);
+    candidates.push(data.passages);
   }
-  if (!header || close.length !== source.questions.length) throw damaged(file);
-  return close;
+  if (!hasHeader || candidates.length !== source.questions.length) throw damaged(file);
+  return candidates;
 }
 
 const headerOf = ({
@@ -69,8 +78,9 @@ const headerOf = ({
   questions: digestQuestions(questions),
 });
 
+/** The header's fields in words. */
 const NOUNS: Readonly<Record<string, string>> = {
-  count: "number of close passages",
+  count: "number of candidates",
   corpus: "corpus",
   questions: "training data",
 };
@@ -92,7 +102,7 @@ function checkHeader(file: string, header: unknown, source: CandidatesSource): v
 const damaged = (where: string): InputError =>
   new InputError({
     where,
-    expected: "close passages, a question a line",
+    expected: "candidates, one question a line",
     got: "something else",
-    remedy: "remove the file: they are found anew",
+    remedy: "remove the file: the candidates are then found again",
   });

@@ -1,4 +1,4 @@
-/** Where training examples come from. */
+/** Training examples: their form, and which of them each step reads. */
 
 import { createRandom } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
@@ -7,34 +7,34 @@ import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { TokenExample } from "../loss/batch.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 
-/** A question, an answer to write, and the close passages to find it in. */
+/** A question, the answer to generate, and the candidates to read. */
 export interface TextExample {
   readonly question: string;
   readonly answer: string;
   readonly passages: readonly Passage[];
-  /** The place of the passage that is known to be relevant, where one is. */
+  /** The place among `passages` of the one that is known to be relevant, if any. */
   readonly relevant?: number | undefined;
 }
 
-/** What is left where no passage helps: training may find that it needs none (REALM, section 3.4). */
+/** The null document: training can learn that a question needs no passage (REALM, section 3.4). */
 const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
 
-/** `count` passages: those given, and the null passage in the places that are left. */
+/** `count` passages: the given ones, then null passages. */
 export const withNullPassages = (passages: readonly Passage[], count: number): Passage[] => [
   ...passages,
   ...Array<Passage>(count - passages.length).fill(NULL_PASSAGE),
 ];
 
-/** Examples by number. All have equally many passages. */
+/** Examples by index. All have the same number of passages. */
 export interface ExampleSource {
   readonly size: number;
-  /** The same for the same `index` and `step`; what is drawn anew each time (an alias of the answer) depends on `step`. */
+  /** Equal arguments give equal examples. What is drawn for each step depends on `step`. */
   example(index: number, step: number): TextExample;
 }
 
 /**
- * What an iteration trains on: all of `items`, or where its steps read fewer, as many as they do, drawn at random, so that close passages are
- * found for no others.
+ * The items that an iteration trains on: all of them, or a random subset if its steps read fewer.
+ * Candidates are then found for these items only.
  */
 export function itemsOfIteration<Item>(
   items: readonly Item[],
@@ -46,25 +46,32 @@ export function itemsOfIteration<Item>(
   return createRandom(seed, "items", iteration).shuffle(items).slice(0, count);
 }
 
-/** Steps that divide their examples among themselves by length, at most. */
-const STEPS_OF_POOL = 8;
-/** An epoch has so many pools at least: in one that is of two epochs, few examples stand twice. */
-const POOLS_OF_EPOCH = 4;
+/** What determines the examples of a step. */
+interface StepSample {
+  readonly seed: string;
+  /** Counted from 0. */
+  readonly step: number;
+  /** Number of examples. */
+  readonly count: number;
+}
 
-/** The examples of a step, counted from 0, as token ids. */
+interface StepOptions {
+  readonly seed: string;
+  /** Counted from 0. */
+  readonly step: number;
+  readonly questions: number;
+  readonly maxPassageTokens: number;
+  readonly maxAnswerTokens: number;
+}
+
+/** The examples of a step as token ids, the longest first. */
 export function examplesOfStep(
   source: ExampleSource,
   tokenizer: Tokenizer,
-  options: {
-    seed: string;
-    step: number;
-    questions: number;
-    maxPassageTokens: number;
-    maxAnswerTokens: number;
-  },
+  { seed, step, questions, maxPassageTokens, maxAnswerTokens }: StepOptions,
 ): TokenExample[] {
-  const { seed, step, questions, maxPassageTokens, maxAnswerTokens } = options;
-  const examples = lengthBucketedSample(source, { seed, step, count: questions }).map((index) => {
+  const sample = lengthBucketedSample(source, { seed, step, count: questions });
+  const examples = sample.map((index) => {
     const { question, answer, passages, relevant } = source.example(index, step);
     return {
       relevant,
@@ -76,50 +83,53 @@ export function examplesOfStep(
   return longestFirst(examples);
 }
 
+/** Maximum number of steps that share a pool of examples. */
+const STEPS_OF_POOL = 8;
+/** Minimum number of pools of an epoch. A pool across two epochs can hold an example twice. */
+const POOLS_OF_EPOCH = 4;
+
 /**
- * The places of a step's examples in `source`, which are of like length, so that they are padded little: what `drawIndexes` draws for some steps
- * together, cut by length into as many parts, which the steps take in random order.
+ * The indexes of a step's examples in `source`. The examples have similar lengths, so that they need
+ * little padding: a pool of examples for several steps is sorted by length and cut into equal
+ * buckets, which the steps take in random order.
  */
 export function lengthBucketedSample(
   source: ExampleSource,
-  { seed, step, count }: { readonly seed: string; readonly step: number; readonly count: number },
+  { seed, step, count }: StepSample,
 ): number[] {
   const steps = Math.min(
     STEPS_OF_POOL,
     Math.max(1, Math.floor(source.size / (POOLS_OF_EPOCH * count))),
   );
-  return partsOfPool(source, seed, Math.floor(step / steps), steps, count)[step % steps]!;
+  return bucketsOfPool(source, seed, Math.floor(step / steps), steps, count)[step % steps]!;
 }
 
-/** For each step of a pool the places of its examples. */
-const partsOfPool = memoise(
+/** The indexes of the examples of each step of a pool. [steps][count] */
+const bucketsOfPool = memoise(
   (source: ExampleSource, seed: string, pool: number, steps: number, count: number): number[][] => {
     const drawn = drawIndexes(source.size, { seed, step: pool, count: steps * count });
     const lengths = drawn.map((index) => characters(source.example(index, pool * steps)));
     const byLength = [...drawn.keys()].sort((a, b) => lengths[a]! - lengths[b]!);
     const order = createRandom(seed, "lengths", pool).shuffle([...Array(steps).keys()]);
-    return order.map((part) =>
-      byLength.slice(part * count, (part + 1) * count).map((place) => drawn[place]!),
+    return order.map((bucket) =>
+      byLength.slice(bucket * count, (bucket + 1) * count).map((place) => drawn[place]!),
     );
   },
 );
 
-/** Of the question and the longest passage, which set what the step's other examples are padded to. */
+/** Characters of question and longest passage: they determine the padding of the batch. */
 const characters = ({ question, passages }: TextExample): number =>
   question.length + Math.max(0, ...passages.map(({ title, text }) => title.length + text.length));
 
-/** The places of a step's examples among `size`: every epoch is a new order of all of them, determined by `seed`. */
-export function drawIndexes(
-  size: number,
-  { seed, step, count }: { readonly seed: string; readonly step: number; readonly count: number },
-): number[] {
+/** The indexes of a step's examples among `size`. Each epoch is a new random order of all. */
+export function drawIndexes(size: number, { seed, step, count }: StepSample): number[] {
   return Array.from({ length: count }, (_, i) => {
     const position = step * count + i;
     return orderOfEpoch(size, seed, Math.floor(position / size))[position % size]!;
   });
 }
 
-/** Sorted by length, so that chunks are padded little. */
+/** Sorts by the longest passage, so that a chunk of the batch needs little padding. */
 export function longestFirst(examples: readonly TokenExample[]): TokenExample[] {
   const longest = ({ passages }: TokenExample): number =>
     Math.max(...passages.map(({ length }) => length));
@@ -130,13 +140,14 @@ const orderOfEpoch = memoise((size: number, seed: string, epoch: number): readon
   createRandom(seed, "order", epoch).shuffle(Array.from({ length: size }, (_, i) => i)),
 );
 
-/** `compute`, with its last result kept for the next call: the steps of a pool, and of an epoch, ask for the same. */
+/** Remembers the last result: the steps of a pool or epoch call with equal arguments. */
 function memoise<Arguments extends readonly unknown[], Result>(
-  compute: (...of: Arguments) => Result,
-): (...of: Arguments) => Result {
-  let last: { readonly of: Arguments; readonly result: Result } | undefined;
-  return (...of) => {
-    if (!last?.of.every((argument, i) => argument === of[i])) last = { of, result: compute(...of) };
+  compute: (...args: Arguments) => Result,
+): (...args: Arguments) => Result {
+  let last: { readonly args: Arguments; readonly result: Result } | undefined;
+  return (...args) => {
+    if (!last?.args.every((argument, i) => argument === args[i]))
+      last = { args, result: compute(...args) };
     return last.result;
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Relevance labels as generation: the question is the query, and the target is a relevant passage behind its label,
- * so that labels train the same loss as answers do.
+ * Relevance labels as a generation task: given the query, the target is a relevant passage after its
+ * label. Labels then train the same loss as answers.
  *
  * Source: ReAtt (Jiang et al. 2022), section 3.3.
  */
@@ -10,14 +10,14 @@ import { InputError } from "../../io/errors.ts";
 import { createRandom } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
 
-/** A query that has at least one relevant passage. */
+/** A query with at least one relevant passage. */
 export interface LabelledQuery {
   readonly id: string;
   readonly question: string;
   readonly relevant: readonly { readonly passageId: string; readonly label: number }[];
 }
 
-export interface RetrievalExample {
+export interface LabelledExample {
   readonly question: string;
   /** `relevance: {label}. {passage text}` */
   readonly answer: string;
@@ -31,27 +31,23 @@ export function relevanceTarget(label: number, passage: Passage): string {
 }
 
 /**
- * The queries that have a relevant passage, in the order of `labels`.
+ * The queries that have a relevant passage, in the order of the qrels.
  *
- * @param queries question by query id; those without a label are left out
- * @param labels 0 and less are not relevant, more is more relevant
- * @param passages the corpus: anything that knows its passage ids
- * @throws InputError when a label is for a query or passage that is not there (a label file of another set), or when no
- *   passage is relevant to any query
+ * @param queries question by query id; queries without a label are left out
+ * @param qrels a label of 0 or less means not relevant
+ * @param passages the passage ids of the corpus
+ * @throws {InputError} if a label names an unknown query or passage, or if no passage is relevant.
  */
 export function labelledQueries(
   queries: ReadonlyMap<string, string>,
-  labels: Qrels,
+  qrels: Qrels,
   passages: { has(passageId: string): boolean },
 ): LabelledQuery[] {
-  refuseUnknown("query", labels.keys(), queries);
-  refuseUnknown(
-    "passage",
-    new Set([...labels.values()].flatMap((judged) => [...judged.keys()])),
-    passages,
-  );
-  const labelled = [...labels].map(([id, judged]): LabelledQuery => {
-    const relevant = [...judged].map(([passageId, label]) => ({ passageId, label }));
+  checkKnown("query", qrels.keys(), queries);
+  const labelledPassages = new Set([...qrels.values()].flatMap((labels) => [...labels.keys()]));
+  checkKnown("passage", labelledPassages, passages);
+  const labelled = [...qrels].map(([id, labels]): LabelledQuery => {
+    const relevant = [...labels].map(([passageId, label]) => ({ passageId, label }));
     return {
       id,
       question: queries.get(id) as string,
@@ -63,12 +59,12 @@ export function labelledQueries(
   throw new InputError({
     where: "relevance labels",
     expected: "a passage with a label above 0",
-    got: `none for ${labels.size} queries`,
+    got: `none for ${qrels.size} queries`,
     remedy: "give the labels of the train split of this corpus",
   });
 }
 
-function refuseUnknown(
+function checkKnown(
   kind: "query" | "passage",
   ids: Iterable<string>,
   known: { has(id: string): boolean },
@@ -85,19 +81,18 @@ function refuseUnknown(
 }
 
 /**
- * One of the query's relevant passages, drawn by seed, step and query: a run that is resumed draws the same.
+ * An example with one of the query's relevant passages. Seed, step and query determine the draw, so a
+ * resumed run draws the same passage.
  *
- * @param passage gives the text of a passage id
+ * @param passage returns the passage with an id
  */
-export function retrievalExample(
+export function labelledExample(
   query: LabelledQuery,
   passage: (passageId: string) => Passage,
   draw: { readonly seed: number | string; readonly step: number },
-): RetrievalExample {
+): LabelledExample {
   const random = createRandom(draw.seed, "relevant passage", draw.step, query.id);
-  const drawn = query.relevant[random.integer(query.relevant.length)];
-  if (drawn === undefined) throw new RangeError(`query ${query.id} has no relevant passage`);
-  const { passageId, label } = drawn;
+  const { passageId, label } = query.relevant[random.integer(query.relevant.length)]!;
   return {
     question: query.question,
     answer: relevanceTarget(label, passage(passageId)),

@@ -1,20 +1,23 @@
 /**
- * Masked sentences as a file, so that a resumed run trains on those of the interrupted one: JSON Lines, first what they
- * were made of, then `{"id", "sentence", "span", "kind"}` for each. Places and not texts: the texts are the corpus's.
+ * Masked sentences on disk, so that a resumed run trains on those of the interrupted one.
+ *
+ * Format: JSON Lines. The first line is a header with what determines the sentences; then
+ * `{"id", "sentence", "span", "kind"}` for each. The file has offsets and no texts: the corpus has
+ * those.
  */
 
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { readJsonLines } from "../../io/json-lines.ts";
 import { replaceFile } from "../../io/replace-file.ts";
-import type { Passage } from "../../text/passage.ts";
-import { maskSpan, type SentenceWithMask, spanOf } from "../salient-spans/index.ts";
+import { type MaskedSentence, maskSpan, spanOf } from "../salient-spans/index.ts";
+import type { Corpus } from "./corpus.ts";
 
-/** All that determines the sentences, but the tagger. */
+/** What determines the sentences, apart from the tagger. */
 export interface MaskedSentencesSource {
   /** Digest of the corpus. */
   readonly corpus: string;
-  /** How many were wanted. */
+  /** Requested number of sentences. */
   readonly wanted: number;
   readonly seed: number;
 }
@@ -22,11 +25,11 @@ export interface MaskedSentencesSource {
 const extent = z.tuple([z.int().nonnegative(), z.int().nonnegative()]);
 const line = z.object({ id: z.string(), sentence: extent, span: extent, kind: z.string() });
 
-/** Writes sentences, which come in the order of the corpus, in one step. @throws {InputError} where the disk refuses. */
+/** Replaces the file in one step. @param sentences in the order of the corpus */
 export async function writeMaskedSentences(
   file: string,
   source: MaskedSentencesSource,
-  sentences: AsyncIterable<SentenceWithMask>,
+  sentences: AsyncIterable<MaskedSentence>,
 ): Promise<void> {
   await replaceFile(file, async (handle) => {
     await handle.appendFile(`${JSON.stringify(headerOf(source))}\n`);
@@ -40,13 +43,17 @@ export async function writeMaskedSentences(
   });
 }
 
-/** Reads them again, with the corpus that they are places of. @throws {InputError} where the file is damaged or of another run. */
+/**
+ * Reads masked sentences, in the order of the corpus.
+ *
+ * @throws {InputError} if the file is damaged or belongs to another run.
+ */
 export async function readMaskedSentences(
   file: string,
   source: MaskedSentencesSource,
-  corpus: AsyncIterable<Passage>,
-): Promise<SentenceWithMask[]> {
-  const places = new Map<string, z.infer<typeof line>[]>();
+  corpus: Corpus,
+): Promise<MaskedSentence[]> {
+  const spans = new Map<string, z.infer<typeof line>[]>();
   let header: string | undefined;
   for await (const { line: number, value } of readJsonLines(file)) {
     if (number === 1) {
@@ -55,14 +62,14 @@ export async function readMaskedSentences(
     }
     const { data } = line.safeParse(value);
     if (!data) throw unusable(`${file}:${number}`, "something else");
-    const ofPassage = places.get(data.id);
+    const ofPassage = spans.get(data.id);
     if (ofPassage) ofPassage.push(data);
-    else places.set(data.id, [data]);
+    else spans.set(data.id, [data]);
   }
   if (header !== JSON.stringify(headerOf(source))) throw unusable(file, "another file");
-  const sentences: SentenceWithMask[] = [];
-  for await (const passage of corpus) {
-    for (const { sentence, span, kind } of places.get(passage.id) ?? []) {
+  const sentences: MaskedSentence[] = [];
+  for await (const passage of corpus.passages((id) => spans.has(id))) {
+    for (const { sentence, span, kind } of spans.get(passage.id)!) {
       const place = { start: sentence[0], end: sentence[1] };
       sentences.push(maskSpan(passage, place, { start: span[0], end: span[1], kind }));
     }

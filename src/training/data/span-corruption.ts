@@ -13,21 +13,23 @@ import type { Random } from "../../math/random.ts";
 const NOISE_DENSITY = 0.15;
 const MEAN_SPAN_LENGTH = 3;
 
-/** Tokens from `start` up to `end`. */
+/** Tokens from `start` to `end`, which is exclusive. */
 export interface TokenSpan {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Spans of a text of `length` tokens, from 1 on, to be dropped: no two of them touch, so that each has a sentinel of its own.
- * All ways to lay spans of that number and that length in total are equally likely.
+ * Draws the spans to drop from a text of `length` tokens (at least 1). No two spans touch, so each
+ * has its own sentinel. All layouts with this number of spans and of dropped tokens are equally
+ * likely.
  */
 export function noiseSpans(length: number, maxSpans: number, random: Random): TokenSpan[] {
   const noise = Math.max(1, Math.round(length * NOISE_DENSITY));
   const count = Math.min(maxSpans, Math.max(1, Math.round(noise / MEAN_SPAN_LENGTH)));
   const lengths = randomParts(noise, count, random);
-  const gaps = randomParts(length - noise + 2, count + 1, random); // one more at either end, where there may be none
+  // The first and the last gap may be empty; parts may not, so both are one longer than the gap.
+  const gaps = randomParts(length - noise + 2, count + 1, random);
   let end = -1;
   return lengths.map((size, i) => {
     const start = end + gaps[i]!;
@@ -36,7 +38,10 @@ export function noiseSpans(length: number, maxSpans: number, random: Random): To
   });
 }
 
-/** `ids` with a sentinel for each span; and the spans, each after its sentinel, with one more sentinel as their end. */
+/**
+ * Returns `ids` with each span replaced by a sentinel, and the targets: each span after its
+ * sentinel, then one more sentinel.
+ */
 export function corrupt(
   ids: readonly number[],
   spans: readonly TokenSpan[],
@@ -53,7 +58,7 @@ export function corrupt(
   };
 }
 
-/** `total` as the sum of so many whole numbers from 1 on; all such sums are equally likely. */
+/** Divides `total` into `parts` positive integers. All such divisions are equally likely. */
 function randomParts(total: number, parts: number, random: Random): number[] {
   const places = random.shuffle(Array.from({ length: total - 1 }, (_, i) => i + 1));
   const ends = [...places.slice(0, parts - 1).sort((a, b) => a - b), total];

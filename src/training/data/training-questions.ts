@@ -1,6 +1,7 @@
 /**
- * Questions to train on: ours (`{question, answers, passage_id?, ctxs?}`), and the forms of FiD
- * (https://github.com/facebookresearch/FiD) and of DPR (https://github.com/facebookresearch/DPR).
+ * Training files: questions with answers, in our format (`{question, answers, passage_id?, ctxs?}`)
+ * and in those of FiD (https://github.com/facebookresearch/FiD) and DPR
+ * (https://github.com/facebookresearch/DPR).
  */
 
 import { createHash } from "node:crypto";
@@ -11,31 +12,32 @@ import { type JsonRecord, readJsonRecords } from "../../io/json-records.ts";
 import { createRandom } from "../../math/random.ts";
 import { createIdTable } from "../../text/id-table.ts";
 import type { Question } from "../../text/read-passages.ts";
-import type { CorpusSurvey } from "./corpus.ts";
+import type { Corpus } from "./corpus.ts";
 
-/** A question with what it is trained on. */
+/** A question with its answers and, optionally, its candidates. */
 export interface TrainingQuestion extends Question {
-  /** One at least, aliases of one another. */
+  /** At least one; aliases of one another. */
   readonly answers: readonly string[];
-  /** Ids of the passages that the file gives, best first; their texts are the corpus's. */
+  /** Ids of the candidates that the file gives, best first. The corpus has their texts. */
   readonly contexts?: readonly string[];
 }
 
 /**
- * Reads a training file: JSON Lines or a JSON array of at most 512 MiB, plain or gzip. A record has
+ * Reads a training file: JSON Lines or a JSON array of at most 512 MiB, plain or gzip. Fields:
  *
- * - `question`, and `answers` (or, where these are not there, FiD's `target`)
- * - optionally `id` or `_id`; otherwise a question's id is its number in the file, from 1
- * - optionally `passage_id`, the passage that the question was asked about
- * - optionally contexts: `ctxs`, best first; or DPR's `positive_ctxs`, `hard_negative_ctxs` and `negative_ctxs`. The id of a
- *   context is its `id`, `passage_id` or `psg_id`; titles and texts are not kept, so that 80,000 questions with 100 contexts
- *   each take 0.3 GB and not 5.
+ * - `question`
+ * - `answers`, or else FiD's `target`
+ * - optional `id` or `_id`. Default: the number of the question in the file, from 1
+ * - optional `passage_id`, the passage that the question was asked about
+ * - optional contexts: `ctxs`, best first; or DPR's `positive_ctxs`, `hard_negative_ctxs` and
+ *   `negative_ctxs`. The id of a context is its `id`, `passage_id` or `psg_id`. Titles and texts are
+ *   not kept: 80,000 questions with 100 contexts each take 0.3 GB instead of 5 GB
  *
- * Of DPR's contexts the first positive one counts as `passage_id`, and goes before the hard negatives; the other positives come
- * after these, since some questions have a hundred.
+ * DPR's first positive context becomes `passage_id` and the first context. The hard negatives follow,
+ * then the other positives, because some questions have a hundred of these.
  *
- * @throws {InputError} with file and line, or index: a field is missing, blank or of another type, an id is there twice, or
- *   there is no question at all.
+ * @throws {InputError} with file and line, or index, if a field is missing, blank or of another type,
+ *   if an id occurs twice, or if there is no question.
  */
 export async function readTrainingFile(
   file: string,
@@ -64,10 +66,10 @@ export async function readTrainingFile(
 /**
  * Reads a training file whose questions were asked about a corpus.
  *
- * @throws {InputError} as `readTrainingFile` does, and for a `passage_id` that the corpus does not have.
+ * @throws {InputError} as `readTrainingFile` does, and if the corpus does not have a `passage_id`.
  */
 export async function readQuestionsAbout(
-  corpus: CorpusSurvey,
+  corpus: Pick<Corpus, "ids">,
   file: string,
   signal?: AbortSignal,
 ): Promise<TrainingQuestion[]> {
@@ -87,7 +89,7 @@ export async function readQuestionsAbout(
   );
 }
 
-/** One of a question's answers, drawn by seed, step and question: a run that is resumed draws the same. */
+/** Draws one of a question's answers by seed, step and question: a resumed run draws the same. */
 export function drawAnswer(
   question: TrainingQuestion,
   draw: { seed: number | string; step: number },
@@ -96,7 +98,7 @@ export function drawAnswer(
   return question.answers[random.integer(question.answers.length)]!;
 }
 
-/** SHA-256 of all that training takes from the questions: says whether a run is resumed with the data that it began with. */
+/** SHA-256 of the questions: a run is resumed only with questions of the same digest. */
 export function digestQuestions(questions: readonly TrainingQuestion[]): string {
   const hash = createHash("sha256");
   for (const { id, question, answers, passageId = "", contexts = [] } of questions)
@@ -150,7 +152,7 @@ function parseRecord({ where, value }: JsonRecord): Omit<TrainingQuestion, "id">
       where,
       expected,
       excerpt(valueAt(value, path)),
-      "mend the record or leave it out",
+      "repair the record or leave it out",
     );
   }
   const id = record._id ?? record.id;

@@ -1,14 +1,16 @@
 /**
- * Close passages that keep up with the model while training goes on. A snapshot of the weights indexes the corpus and searches
- * it in a second process, and what it finds is read from the first step after it is whole. Source: REALM (Guu et al. 2020),
- * section 3.3, "asynchronous MIPS refreshes".
+ * Background refresh: finds candidates with a recent model while training continues. A second process
+ * indexes and searches the corpus with a snapshot of the weights. Training reads the new candidates
+ * from the first step after the search ends.
+ *
+ * Source: REALM (Guu et al. 2020), section 3.3, "asynchronous MIPS refreshes".
  *
  *     OUT/checkpoint/
  *       refresh/model, refresh/index    of the last snapshot
- *       refreshes.json                  [{"step", "snapshot"}]: after which steps close passages were swapped, and for whose
+ *       refreshes.json                  [{"step", "snapshot"}]: the swaps of candidates
  *
- * When the next swap comes depends on the time that the search takes. A run that is resumed makes the swaps that are
- * written down after the same steps again, with the same files; what comes after them is open.
+ * The step of a swap depends on the duration of the search. A resumed run repeats the recorded swaps
+ * at the same steps, with the same files.
  */
 
 import { readFile } from "node:fs/promises";
@@ -17,73 +19,71 @@ import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { finished } from "../../io/progress.ts";
 import { replaceFile } from "../../io/replace-file.ts";
-import type { CorpusSurvey } from "../data/corpus.ts";
+import type { Corpus } from "../data/corpus.ts";
 import type { ExampleSource } from "../data/example-source.ts";
-import type { TrainingTask } from "../data/task.ts";
+import type { TrainingData } from "../data/training-data.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import { startBackgroundSearch } from "./background-search.ts";
-import { type IndexingSettings, indexingSettings } from "./current-model.ts";
+import { type SearchProcessOptions, startBackgroundSearch } from "./background-search.ts";
 import type { TrainingEvent } from "./events.ts";
 
-/** Examples, and how many steps the model had done that found their close passages; undefined where no model did. */
-export interface FoundExamples {
+/** Examples with the age of their candidates. */
+export interface SnapshotExamples {
   readonly source: ExampleSource;
+  /** Steps done by the model that found the candidates; undefined if no model did. */
   readonly snapshot: number | undefined;
 }
 
 interface Swap {
-  /** Steps done when it took place. */
+  /** Steps done at the swap. */
   readonly step: number;
-  /** Steps that the model had done which found the close passages. */
+  /** Steps done by the model that found the candidates. */
   readonly snapshot: number;
 }
 
 export interface BackgroundRefresh extends AsyncDisposable {
-  /** What is read after `step` steps: other than before where a search has come to its end. May begin the next search. */
-  examples(step: number): AsyncGenerator<TrainingEvent, FoundExamples>;
+  /**
+   * The examples to read after `step` steps. Swaps the candidates if a search has ended, and starts
+   * the next search if they are old enough.
+   *
+   * @throws {InputError} if the search fails.
+   */
+  examples(step: number): AsyncGenerator<TrainingEvent, SnapshotExamples>;
 }
 
-/**
- * @param saveSnapshot writes the model as it is now, in a checkpoint of the run and as a model in the folder it is given
- * @param resumed whether the run goes on from a checkpoint
- * @throws {InputError} by `examples`, where the search fails.
- */
+interface RefreshOptions {
+  /** Writes the current model to a folder, and a checkpoint of the run. */
+  readonly saveSnapshot: (folder: string) => Promise<void>;
+  /** Whether the run continues from a checkpoint. */
+  readonly resumed: boolean;
+}
+
 export async function openBackgroundRefresh(
   options: ResolvedOptions,
-  corpus: CorpusSurvey,
-  task: TrainingTask,
-  saveSnapshot: (folder: string) => Promise<void>,
-  resumed: boolean,
+  corpus: Corpus,
+  data: TrainingData,
+  { saveSnapshot, resumed }: RefreshOptions,
 ): Promise<BackgroundRefresh> {
-  const { out, unsupervisedSteps, refreshSteps } = options;
+  const { out, unsupervisedSteps, refreshSteps, maxPassageTokens, provider } = options;
   const file = join(out, "checkpoint", "refreshes.json");
   const location = join(out, "checkpoint", "refresh");
+  const { file: corpusFile, digest } = corpus;
+  const process = { location, maxPassageTokens, provider, corpus: { file: corpusFile, digest } };
   const swaps = resumed ? await readSwaps(file) : [];
   const stop = new AbortController();
-  let current: FoundExamples | undefined;
+  let current: SnapshotExamples | undefined;
   let search: { snapshot: number; done: boolean; result: Promise<ExampleSource> } | undefined;
 
-  const begin = async (snapshot: number): Promise<void> => {
+  const startSearch = async (snapshot: number): Promise<void> => {
     await saveSnapshot(join(location, "model"));
-    const result = inBackground(
-      task,
-      snapshot,
-      indexingSettings(options, corpus, location),
-      stop.signal,
-    );
-    const begun = { snapshot, done: false, result };
-    search = begun;
+    const result = searchInBackground(data, snapshot, process, stop.signal);
+    const started = { snapshot, done: false, result };
+    search = started;
     result
-      .catch(() => {})
+      .catch(() => {}) // `examples` throws it
       .finally(() => {
-        begun.done = true;
+        started.done = true;
       });
   };
-  /** Those of the first iteration, or of a swap that a run which is resumed made before. */
-  async function* recall(swap: Swap | undefined): AsyncGenerator<TrainingEvent, FoundExamples> {
-    const source = yield* swap ? task.prepare(swap.snapshot, lost) : task.prepare(0, undefined);
-    return { source, snapshot: swap?.snapshot };
-  }
   return {
     async *examples(step) {
       if (search?.done) {
@@ -95,9 +95,10 @@ export async function openBackgroundRefresh(
         yield { type: "refresh", step, snapshot };
       }
       const last = swaps.findLast((swap) => swap.step <= step);
-      if (!current || current.snapshot !== last?.snapshot) current = yield* recall(last);
-      const age = step - (last?.snapshot ?? unsupervisedSteps);
-      if (!search && last === swaps.at(-1) && age >= refreshSteps) await begin(step);
+      if (!current || current.snapshot !== last?.snapshot)
+        current = yield* examplesOfSwap(data, last);
+      const staleness = step - (last?.snapshot ?? unsupervisedSteps);
+      if (!search && last === swaps.at(-1) && staleness >= refreshSteps) await startSearch(step);
       return current;
     },
     async [Symbol.asyncDispose]() {
@@ -107,25 +108,37 @@ export async function openBackgroundRefresh(
   };
 }
 
-/** The examples with close passages as the snapshot's model finds them; its process ends with the work. */
-async function inBackground(
-  task: TrainingTask,
+/** The examples of an earlier swap, whose files exist; without a swap, those of the start. */
+async function* examplesOfSwap(
+  data: TrainingData,
+  swap: Swap | undefined,
+): AsyncGenerator<TrainingEvent, SnapshotExamples> {
+  const source = yield* swap
+    ? data.examples(swap.snapshot, filesMissing)
+    : data.examples(0, undefined);
+  return { source, snapshot: swap?.snapshot };
+}
+
+/** The examples with the candidates of the snapshot. The process ends with the search. */
+async function searchInBackground(
+  data: TrainingData,
   snapshot: number,
-  settings: IndexingSettings,
+  options: SearchProcessOptions,
   signal: AbortSignal,
 ): Promise<ExampleSource> {
   const done = new AbortController();
   try {
-    const search = startBackgroundSearch(settings, AbortSignal.any([signal, done.signal]));
-    return await finished(task.prepare(snapshot, search));
+    const retriever = startBackgroundSearch(options, AbortSignal.any([signal, done.signal]));
+    return await finished(data.examples(snapshot, retriever));
   } finally {
     done.abort();
   }
 }
 
-const lost = async (): Promise<never> => {
+/** A retriever for candidates that must be on disk. */
+const filesMissing = async (): Promise<never> => {
   throw new InputError({
-    where: "close passages",
+    where: "candidates",
     expected: "the files that the run has read",
     got: "none",
     remedy: "begin a new run in another folder",

@@ -1,4 +1,4 @@
-/** Close passages as the model of a snapshot finds them, in a process of its own: `candidate-search-process.ts`. */
+/** Retrieves candidates with the model of a snapshot, in a process: `candidate-search-process.ts`. */
 
 import { fork } from "node:child_process";
 import { constants, setPriority } from "node:os";
@@ -6,46 +6,53 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InputError } from "../../io/errors.ts";
 import type { CandidateRetriever } from "../data/candidates.ts";
-import type { IndexingSettings } from "./current-model.ts";
+import type { Corpus } from "../data/corpus.ts";
+import type { IndexingOptions } from "./current-model.ts";
 
-/** What the process is told: the arguments of a `CandidateRetriever`. */
+/** The argument of the process, as JSON. The process opens the corpus itself. */
+export interface SearchProcessOptions extends Omit<IndexingOptions, "signal"> {
+  readonly corpus: Readonly<Pick<Corpus, "file" | "digest">>;
+}
+
+/** A message to the process: the arguments of a `CandidateRetriever`. */
 export type SearchRequest = Readonly<Parameters<CandidateRetriever>>;
 
-/** What it answers to each request. */
+/** The reply to each request. */
 export type SearchReply =
-  | { readonly found: Awaited<ReturnType<CandidateRetriever>> }
+  | { readonly candidates: Awaited<ReturnType<CandidateRetriever>> }
   | { readonly error: string };
 
-/** This file's extension is the program's: `.ts` in a checkout, `.js` in the package. */
+/** The program has this file's extension: `.ts` in a checkout, `.js` in the package. */
 const PROGRAM: URL = new URL(
   `candidate-search-process${extname(import.meta.url)}`,
   import.meta.url,
 );
 
 /**
- * Starts the process, at the lowest priority. Until the corpus is indexed its first answer is waited for. It ends with
- * `signal`, and by itself when this process is gone, however that ended.
+ * Starts the process, at the lowest priority. It indexes the corpus before its first reply. It ends
+ * when `signal` aborts, and when this process ends in any way.
  *
- * @returns a search for one request at a time. @throws {InputError} by the search, where the process fails or is killed.
+ * @returns a retriever for one request at a time. It throws an {@link InputError} if the process
+ *   fails or is killed.
  */
 export function startBackgroundSearch(
-  settings: IndexingSettings,
+  options: SearchProcessOptions,
   signal: AbortSignal,
 ): CandidateRetriever {
-  const child = fork(fileURLToPath(PROGRAM), [JSON.stringify(settings)], {
+  const child = fork(fileURLToPath(PROGRAM), [JSON.stringify(options)], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     signal,
     killSignal: "SIGKILL",
   });
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
-  child.on("error", () => {}); // "exit" says that it was ended
+  child.on("error", () => {}); // "exit" follows
   return (...request) =>
     new Promise((resolve, reject) => {
-      const end = (): void => reject(failed("the process ended"));
-      child.once("exit", end);
+      const onExit = (): void => reject(failed("the process ended"));
+      child.once("exit", onExit);
       child.once("message", (reply: SearchReply) => {
-        child.off("exit", end);
-        if ("found" in reply) resolve(reply.found);
+        child.off("exit", onExit);
+        if ("candidates" in reply) resolve(reply.candidates);
         else reject(failed(reply.error));
       });
       child.send(request satisfies SearchRequest, (error) => {
@@ -56,8 +63,8 @@ export function startBackgroundSearch(
 
 const failed = (got: string): InputError =>
   new InputError({
-    where: "close passages in the background",
+    where: "candidates in the background",
     expected: "an index of the corpus, and a search of it",
     got,
-    remedy: "resume the run, or have them found between iterations",
+    remedy: "resume the run, or find candidates between iterations",
   });

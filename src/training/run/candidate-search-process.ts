@@ -1,31 +1,36 @@
 /**
- * The program that `background-search.ts` starts: indexes the corpus with the model of a snapshot, and answers searches until
- * the process that started it ends it, or is gone.
+ * The program that `background-search.ts` starts. It indexes the corpus with the model of a snapshot,
+ * then replies to requests until its parent ends it or is gone.
  */
 
 import { on } from "node:events";
 import { finished, reporting } from "../../io/progress.ts";
 import type { CandidateRetriever } from "../data/candidates.ts";
-import type { SearchReply, SearchRequest } from "./background-search.ts";
-import { type IndexingSettings, modelSearch, withIndexedModel } from "./current-model.ts";
+import { corpusChanged, openCorpus } from "../data/corpus.ts";
+import type { SearchProcessOptions, SearchReply, SearchRequest } from "./background-search.ts";
+import { modelCandidates, withIndexedModel } from "./current-model.ts";
 
 process.on("disconnect", () => process.exit());
-process.on("SIGINT", () => {}); // Ctrl-C reaches both: the run saves, and then ends this one
+process.on("SIGINT", () => {}); // Ctrl-C reaches both: the parent saves, then ends this process
 
-const requests = on(process, "message") as AsyncIterable<[SearchRequest]>; // from now on: none is missed while indexing
-const settings: IndexingSettings = JSON.parse(process.argv[2]!);
+// Listens from the start, so that no request is lost during the indexing.
+const requests = on(process, "message") as AsyncIterable<[SearchRequest]>;
+const options: SearchProcessOptions = JSON.parse(process.argv[2]!);
 
-async function answer(search: CandidateRetriever): Promise<void> {
-  for await (const [request] of requests) await reply({ found: await search(...request) });
+async function answerRequests(retriever: CandidateRetriever): Promise<void> {
+  for await (const [request] of requests) await reply({ candidates: await retriever(...request) });
 }
 
 const reply = (message: SearchReply): Promise<void> =>
   new Promise((resolve) => process.send!(message, () => resolve()));
 
 try {
+  const { file, digest } = options.corpus;
+  await using corpus = await openCorpus(file);
+  if (corpus.digest !== digest) throw corpusChanged(file);
   await finished(
-    withIndexedModel(settings, (model, index) =>
-      reporting(() => answer(modelSearch(model, index))),
+    withIndexedModel(corpus, options, (model, index) =>
+      reporting(() => answerRequests(modelCandidates(model, index))),
     ),
   );
 } catch (error) {

@@ -1,12 +1,13 @@
 /**
- * Checkpoints: all that a run needs to go on as if it had not stopped.
+ * Checkpoints: the state from which a run continues as if it had not stopped.
  *
  *     DIRECTORY/
- *       checkpoint.json                what the run is, where it stands, and which file holds the numbers
- *       state-000500.safetensors       of every parameter NAME: `value:NAME`, `mean:NAME`, `square:NAME` (AdamW's averages)
+ *       checkpoint.json              identifies the run, its step and the file of the state
+ *       state-000500.safetensors     for each parameter NAME: value:NAME, mean:NAME, square:NAME
  *
- * The numbers are written first, under a name of their own, and checkpoint.json is replaced in one step: whenever the
- * writing stops, there is one whole checkpoint. All randomness is keyed by step, so there is no random state to keep.
+ * `mean` and `square` are AdamW's first and second moment. The state is written first, under a new
+ * name; then checkpoint.json is replaced in one step. There is one complete checkpoint whenever the
+ * process stops. Random draws are keyed by step, so there is no random state to save.
  */
 
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
@@ -18,20 +19,22 @@ import { InputError, systemProblem } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 
-export interface Checkpoint {
+/** What must be equal for a run to continue: model, data, corpus and options, by name. */
+export type RunPlan = Readonly<Record<string, string | number>>;
+
+export interface RunCheckpoint {
   readonly format: "reatt-checkpoint";
   readonly version: 1;
-  /** All that must be the same for a run to go on: model, data, corpus, options. */
-  readonly plan: Readonly<Record<string, string | number>>;
+  readonly plan: RunPlan;
   /** Steps done, of all stages. */
   readonly step: number;
   /** Seconds of training so far. */
   readonly seconds: number;
-  /** Name of the file with the numbers. */
+  /** Name of the file of the state. */
   readonly state: string;
 }
 
-const description: z.ZodType<Checkpoint> = z.strictObject({
+const description: z.ZodType<RunCheckpoint> = z.strictObject({
   format: z.literal("reatt-checkpoint"),
   version: z.literal(1),
   plan: z.record(z.string(), z.union([z.string(), z.number()])),
@@ -40,23 +43,35 @@ const description: z.ZodType<Checkpoint> = z.strictObject({
   state: z.string().regex(/^state-\d+\.safetensors$/),
 });
 
-const PARTS = ["value", "mean", "square"] as const;
+/** Tensor name prefix on disk -> array of the parameter's state. */
+const TENSORS = [
+  ["value", "value"],
+  ["mean", "mean"],
+  ["square", "square"],
+] as const;
 
 const fileOf = (directory: string): string => join(directory, "checkpoint.json");
 
-/** Writes a checkpoint and removes the one before. @throws {InputError} where the disk refuses; the one before then stays. */
+/**
+ * Writes a checkpoint and removes the previous one.
+ *
+ * @throws {InputError} if the disk refuses; the previous checkpoint then stays.
+ */
 export async function writeCheckpoint(
   directory: string,
-  progress: Pick<Checkpoint, "plan" | "step" | "seconds">,
+  progress: Pick<RunCheckpoint, "plan" | "step" | "seconds">,
   parameters: ReadonlyMap<string, ParameterState>,
 ): Promise<void> {
   await mkdir(directory, { recursive: true });
   const state = `state-${String(progress.step).padStart(6, "0")}.safetensors`;
-  const tensors = [...parameters].flatMap(([name, { shape, ...numbers }]) =>
-    PARTS.map((part) => [`${part}:${name}`, { shape, numbers: numbers[part] }] as const),
+  const tensors = [...parameters].flatMap(([name, parameter]) =>
+    TENSORS.map(([prefix, array]) => {
+      const tensor = { shape: parameter.shape, numbers: parameter[array] };
+      return [`${prefix}:${name}`, tensor] as const;
+    }),
   );
   await writeSafetensors(join(directory, state), new Map(tensors), { dtype: "F32" });
-  const checkpoint: Checkpoint = { format: "reatt-checkpoint", version: 1, ...progress, state };
+  const checkpoint: RunCheckpoint = { format: "reatt-checkpoint", version: 1, ...progress, state };
   await replaceFile(fileOf(directory), (handle) =>
     handle.writeFile(`${JSON.stringify(checkpoint, undefined, 2)}\n`),
   );
@@ -64,8 +79,12 @@ export async function writeCheckpoint(
     if (name.startsWith("state-") && name !== state) await rm(join(directory, name));
 }
 
-/** What the checkpoint in `directory` says, or undefined where there is none. @throws {InputError} where it is damaged. */
-export async function findCheckpoint(directory: string): Promise<Checkpoint | undefined> {
+/**
+ * Reads the checkpoint in `directory`, or returns undefined if there is none.
+ *
+ * @throws {InputError} if it is damaged.
+ */
+export async function findCheckpoint(directory: string): Promise<RunCheckpoint | undefined> {
   const file = fileOf(directory);
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -91,8 +110,12 @@ export async function findCheckpoint(directory: string): Promise<Checkpoint | un
   });
 }
 
-/** The checkpoint of the run in a folder. @throws {InputError} where there is one, but the run is not to be resumed. */
-export async function findRun(out: string, resume: boolean): Promise<Checkpoint | undefined> {
+/**
+ * Finds the checkpoint of the run in a folder.
+ *
+ * @throws {InputError} if there is one and the run is not to be resumed.
+ */
+export async function findRun(out: string, resume: boolean): Promise<RunCheckpoint | undefined> {
   const checkpoint = await findCheckpoint(join(out, "checkpoint"));
   if (!checkpoint || resume) return checkpoint;
   throw new InputError({
@@ -103,50 +126,45 @@ export async function findRun(out: string, resume: boolean): Promise<Checkpoint 
   });
 }
 
-/** Puts a checkpoint's numbers into `parameters`. @throws {InputError} where they do not fit. */
+/** Copies a checkpoint's state into `parameters`. @throws {InputError} if it does not fit. */
 export async function restoreCheckpoint(
   directory: string,
-  checkpoint: Checkpoint,
+  checkpoint: RunCheckpoint,
   parameters: ReadonlyMap<string, ParameterState>,
 ): Promise<void> {
   const file = join(directory, checkpoint.state);
   await using tensors = await openSafetensors(file);
-  for (const [name, state] of parameters) {
-    for (const part of PARTS) {
-      const numbers = tensors.tensors.has(`${part}:${name}`)
-        ? await tensors.read(`${part}:${name}`)
-        : [];
-      if (numbers.length !== state[part].length)
+  for (const [name, parameter] of parameters) {
+    for (const [prefix, array] of TENSORS) {
+      const tensor = `${prefix}:${name}`;
+      const values = tensors.tensors.has(tensor) ? await tensors.read(tensor) : [];
+      if (values.length !== parameter[array].length)
         throw new InputError({
-          where: `${file}, ${part}:${name}`,
-          expected: `${state[part].length} numbers`,
-          got: `${numbers.length}`,
+          where: `${file}, ${tensor}`,
+          expected: `${parameter[array].length} values`,
+          got: `${values.length}`,
           remedy: "resume with the model and objective that the run began with",
         });
-      state[part].set(numbers);
+      parameter[array].set(values);
     }
   }
 }
 
-/** What a plan has the digest of: another one says nothing to a person. */
-const DIGESTED: Readonly<Record<string, string>> = {
+/** Entries of a plan that are digests: their values mean nothing to a person. */
+const DIGESTS: Readonly<Record<string, string>> = {
   model: "model",
   data: "training data",
   corpus: "corpus",
 };
 
-/** @throws {InputError} naming the first thing that is not as it was when the run began. */
-export function checkPlan(
-  directory: string,
-  checkpoint: Checkpoint,
-  plan: Checkpoint["plan"],
-): void {
+/** @throws {InputError} with the first entry that is not as it was when the run began. */
+export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: RunPlan): void {
   for (const name of new Set([...Object.keys(checkpoint.plan), ...Object.keys(plan)])) {
     if (checkpoint.plan[name] === plan[name]) continue;
-    const digested = DIGESTED[name];
+    const digest = DIGESTS[name];
     throw new InputError({
-      ...(digested
-        ? { where: directory, expected: `the ${digested} that the run began with`, got: "another" }
+      ...(digest
+        ? { where: directory, expected: `the ${digest} that the run began with`, got: "another" }
         : {
             where: `${directory}, ${name}`,
             expected: `${checkpoint.plan[name] ?? "none"}, as the run began with`,

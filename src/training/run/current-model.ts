@@ -1,78 +1,69 @@
-/** The model as training has made it up to now, with an index of the corpus. */
+/** The current model of a run with an index of the corpus. */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../../io/errors.ts";
-import { reporting } from "../../io/progress.ts";
+import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Provider } from "../../tensor/session.ts";
 import type { CandidateRetriever } from "../data/candidates.ts";
-import { type CorpusSurvey, readUnchanged } from "../data/corpus.ts";
+import type { Corpus } from "../data/corpus.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import type { TrainingEvent } from "./events.ts";
 import { saveModel } from "./save-model.ts";
 
-/** Where a model lies, and what it is to index. */
-export interface IndexingSettings {
-  /** Has the model in `model`; the index goes to `index`. */
+/** Where a model is, and how it indexes the corpus. */
+export interface IndexingOptions {
+  /** The folder of `model`; the index is written to `index`. */
   readonly location: string;
-  readonly corpus: { readonly file: string; readonly digest: string; readonly passages: number };
   readonly maxPassageTokens: number;
   readonly provider?: Provider | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
-export const indexingSettings = (
-  { corpus: file, maxPassageTokens, provider }: ResolvedOptions,
-  { digest, ids }: CorpusSurvey,
-  location: string,
-): IndexingSettings => ({
-  ...{ location, maxPassageTokens, provider },
-  corpus: { file, digest, passages: ids.length },
-});
-
-/** Saves `parameters` as a model beside the checkpoint, and goes on as `withIndexedModel` does. */
-export async function* withCurrentModel<Result>(
+/** Saves `parameters` as a model beside the checkpoint, then does as `withIndexedModel`. */
+export async function* withCurrentModel<Event, Result>(
   options: ResolvedOptions,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  corpus: CorpusSurvey,
-  use: (model: ReAtt, index: TokenIndex) => AsyncGenerator<TrainingEvent, Result>,
-): AsyncGenerator<TrainingEvent, Result> {
+  corpus: Corpus,
+  use: (model: ReAtt, index: TokenIndex) => AsyncGenerator<Event, Result>,
+): AsyncGenerator<Event | ProgressEvent, Result> {
   const location = join(options.out, "checkpoint");
   await saveModel(join(location, "model"), config, parameters, options.model);
-  return yield* withIndexedModel(indexingSettings(options, corpus, location), use, options.signal);
+  const { maxPassageTokens, provider, signal } = options;
+  return yield* withIndexedModel(corpus, { location, maxPassageTokens, provider, signal }, use);
 }
 
-/** Loads a model, indexes the corpus with it unless that is done, and lends both to `use`. */
-export async function* withIndexedModel<Result>(
-  settings: IndexingSettings,
-  use: (model: ReAtt, index: TokenIndex) => AsyncGenerator<TrainingEvent, Result>,
-  signal?: AbortSignal,
-): AsyncGenerator<TrainingEvent, Result> {
-  const { location, provider } = settings;
+/** Loads a model, indexes the corpus unless there is an index, and calls `use` with both. */
+export async function* withIndexedModel<Event, Result>(
+  corpus: Corpus,
+  options: IndexingOptions,
+  use: (model: ReAtt, index: TokenIndex) => AsyncGenerator<Event, Result>,
+): AsyncGenerator<Event | ProgressEvent, Result> {
+  const { location, provider } = options;
   const directory = join(location, "index");
   await using model = await ReAtt.load(join(location, "model"), { provider });
-  const known = await model.openIndex(directory).catch((error: unknown) => {
-    if (error instanceof InputError) return undefined; // none, or of the model as it was before
+  const existing = await model.openIndex(directory).catch((error: unknown) => {
+    if (error instanceof InputError) return undefined; // none, or one of an earlier model
     throw error;
   });
-  await using index = known ?? (yield* indexCorpus(settings, model, directory, signal));
+  await using index = existing ?? (yield* indexCorpus(corpus, options, model, directory));
   return yield* use(model, index);
 }
 
 async function* indexCorpus(
-  { corpus: { file, digest, passages: total }, maxPassageTokens }: IndexingSettings,
+  corpus: Corpus,
+  { maxPassageTokens, signal }: IndexingOptions,
   model: ReAtt,
   directory: string,
-  signal?: AbortSignal,
-): AsyncGenerator<TrainingEvent, TokenIndex> {
+): AsyncGenerator<ProgressEvent, TokenIndex> {
   await rm(directory, { recursive: true, force: true });
-  yield { type: "stage", name: "indexing the corpus", total };
-  return yield* reporting((report) =>
-    model.index(readUnchanged(file, digest, signal), {
+  yield { type: "stage", name: "indexing the corpus", total: corpus.size };
+  return yield* reporting<ProgressEvent, TokenIndex>((report) =>
+    model.index(corpus.passages(), {
       directory,
       maxPassageTokens,
       signal,
@@ -81,14 +72,11 @@ async function* indexCorpus(
   );
 }
 
-/** Close passages as the model finds them. */
-export const modelSearch =
+/** Retrieves candidates with a model. */
+export const modelCandidates =
   (model: ReAtt, index: TokenIndex): CandidateRetriever =>
   async (questions, topK) => {
-    const hits = await model.retrieve(
-      questions.map(({ question }) => question),
-      index,
-      { topK },
-    );
-    return hits.map((found) => found.map(({ id }) => id));
+    const texts = questions.map(({ question }) => question);
+    const retrieved = await model.retrieve(texts, index, { topK });
+    return retrieved.map((hits) => hits.map(({ id }) => id));
   };

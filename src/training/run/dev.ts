@@ -1,7 +1,6 @@
-/** The questions that a run is measured on, and how BM25 does on them. */
+/** The dev questions of a run, and what BM25 retrieves for them. */
 
-import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
-import { type CorpusSurvey, pickPassages, readUnchanged } from "../data/corpus.ts";
+import type { Corpus } from "../data/corpus.ts";
 import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { Baseline } from "../report/report.ts";
@@ -12,21 +11,25 @@ export interface DevSet {
   readonly baseline: Baseline;
 }
 
-/** Undefined where the run has no dev file. @throws {InputError} where it can't be read, or is about another corpus. */
+/**
+ * Reads the dev file and measures BM25 on it. Returns undefined if the run has no dev file.
+ *
+ * @throws {InputError} as `readQuestionsAbout` does.
+ */
 export async function openDevSet(
-  { dev, devQuestions, corpus: file, signal }: ResolvedOptions,
-  corpus: CorpusSurvey,
+  { dev, devQuestions, signal }: ResolvedOptions,
+  corpus: Corpus,
 ): Promise<DevSet | undefined> {
   if (dev === undefined) return undefined;
   const questions = (await readQuestionsAbout(corpus, dev, signal)).slice(0, devQuestions);
-  const bm25 = await buildBm25(readUnchanged(file, corpus.digest, signal), { signal });
-  const found = questions.map(({ question }) =>
+  const bm25 = await corpus.bm25();
+  const retrieved = questions.map(({ question }) =>
     bm25.search(question, Math.max(...CUTOFFS)).map(({ id }) => id),
   );
-  const passages = await pickPassages(file, found.flat(), corpus.digest, signal);
+  const passages = await corpus.pick(retrieved.flat());
   const measures = recallOf(
     questions,
-    found.map((ids) => ids.map((id) => passages.get(id)!)),
+    retrieved.map((ids) => ids.map((id) => passages.get(id)!)),
   );
   return { questions, baseline: { name: "BM25", measures } };
 }

@@ -1,7 +1,8 @@
-/** How a model does on dev questions: retrieval and answers. */
+/** Measures a model on dev questions: retrieval and answers. */
 
 import { containsAnswer, exactMatch, f1 } from "../../evaluation/answers.ts";
 import type { Measures } from "../../evaluation/measures.ts";
+import { mean } from "../../math/mean.ts";
 import type { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Passage } from "../../text/passage.ts";
@@ -14,60 +15,52 @@ const PASSAGES_READ = 10;
 export interface DevResult {
   /** `recall@1`, `recall@5`, `recall@20`, `exactMatch`, `f1`; from 0 to 1. */
   readonly measures: Measures;
-  /** What the model said to each question. */
+  /** The model's answer to each question. */
   readonly replies: readonly SampleReply[];
 }
 
-/**
- * Retrieves 20 passages for every question and answers it from the first 10.
- *
- * A passage counts as found if it is the question's `passageId` or, where the question has none, if it contains an answer.
- */
+interface EvaluationOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((questions: number) => void) | undefined;
+}
+
+/** Retrieves 20 passages for every question, and answers it from the first 10. */
 export async function evaluateOnDev(
   model: ReAtt,
   index: TokenIndex,
   questions: readonly TrainingQuestion[],
-  options: {
-    signal?: AbortSignal | undefined;
-    onProgress?: ((questions: number) => void) | undefined;
-  },
+  { signal, onProgress }: EvaluationOptions,
 ): Promise<DevResult> {
   const texts = questions.map(({ question }) => question);
-  const found = await model.retrieve(texts, index, {
-    topK: Math.max(...CUTOFFS),
-    signal: options.signal,
-  });
+  const retrieved = await model.retrieve(texts, index, { topK: Math.max(...CUTOFFS), signal });
   const replies: SampleReply[] = [];
-  for await (const reply of model.answer(texts, index, {
-    topK: PASSAGES_READ,
-    signal: options.signal,
-  })) {
+  for await (const reply of model.answer(texts, index, { topK: PASSAGES_READ, signal })) {
     replies.push(reply);
-    options.onProgress?.(replies.length);
+    onProgress?.(replies.length);
   }
-  const recall = recallOf(questions, found);
-  const answers = questions.map((question, i) => [replies[i]!.answer, question.answers] as const);
   const measures = {
-    ...recall,
-    exactMatch: average(answers.map(([answer, gold]) => Number(exactMatch(answer, gold)))),
-    f1: average(answers.map(([answer, gold]) => f1(answer, gold))),
+    ...recallOf(questions, retrieved),
+    exactMatch: mean(
+      questions.map(({ answers }, i) => Number(exactMatch(replies[i]!.answer, answers))),
+    ),
+    f1: mean(questions.map(({ answers }, i) => f1(replies[i]!.answer, answers))),
   };
   return { measures, replies };
 }
 
-/** `recall@k`: the share of questions for which one of the first k passages is right. */
+/**
+ * `recall@k`: the share of questions with a relevant passage among the first k. A passage is relevant
+ * if it is the question's `passageId` or, for a question without one, if its text contains an answer.
+ */
 export function recallOf(
   questions: readonly TrainingQuestion[],
-  found: readonly (readonly Passage[])[],
+  retrieved: readonly (readonly Passage[])[],
 ): Record<string, number> {
-  const first = questions.map(({ passageId, answers }, i) =>
-    found[i]!.findIndex(({ id, text }) =>
+  const ranks = questions.map(({ passageId, answers }, i) =>
+    retrieved[i]!.findIndex(({ id, text }) =>
       passageId === undefined ? containsAnswer(text, answers) : id === passageId,
     ),
   );
-  const atMost = (k: number): number => average(first.map((rank) => Number(rank >= 0 && rank < k)));
-  return Object.fromEntries(CUTOFFS.map((k) => [`recall@${k}`, atMost(k)]));
+  const recallAt = (k: number): number => mean(ranks.map((rank) => Number(rank >= 0 && rank < k)));
+  return Object.fromEntries(CUTOFFS.map((k) => [`recall@${k}`, recallAt(k)]));
 }
-
-const average = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

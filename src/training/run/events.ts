@@ -1,4 +1,4 @@
-/** What a run tells while it goes on. */
+/** The events and the result of a training run. */
 
 import type { Measures } from "../../evaluation/measures.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
@@ -7,15 +7,17 @@ import type { EngineEvent } from "../engine/open-engine.ts";
 import type { HeadAgreement } from "./rank-heads.ts";
 import type { MonitorOutcome } from "./retrieval-monitor.ts";
 
+/** What `train` and `adapt` yield while they run. */
 export type TrainingEvent =
   | ProgressEvent
   | EngineEvent
-  /** How well each head of the retrieval layer retrieves before training; the first one is taken. */
+  /** Head selection: the heads of the retrieval layer, the best first. The first one is trained. */
   | { readonly type: "heads"; readonly heads: readonly HeadAgreement[] }
   | {
       readonly type: "step";
-      /** Steps done, and of how many in all stages. */
+      /** Steps done, of all stages. */
       readonly step: number;
+      /** Steps of all stages. */
       readonly steps: number;
       readonly losses: StepLosses;
       readonly learningRate: number;
@@ -25,28 +27,31 @@ export type TrainingEvent =
       readonly type: "evaluation";
       readonly step: number;
       readonly measures: Measures;
+      /** Whether the model is the best so far. It is then saved. */
       readonly best: boolean;
     }
-  /** After `step` steps, close passages are those that the model found in the background which had done `snapshot`. */
+  /** From step `step` on, the candidates are those of the model after `snapshot` steps. */
   | { readonly type: "refresh"; readonly step: number; readonly snapshot: number }
   | { readonly type: "checkpoint"; readonly step: number; readonly directory: string };
 
-/** What became of a run. */
+/** The result of `train`. */
 export interface TrainingResult {
-  /** The trained model. */
+  /** Folder of the trained model. */
   readonly folder: string;
+  /** Path of the report. */
   readonly report: string;
-  /** Steps done. */
+  /** Steps done, of all stages. */
   readonly step: number;
-  /** False where the run was stopped before its end; `resume` goes on with it. */
+  /** False if the run was stopped before its end; `resume` continues it. */
   readonly finished: boolean;
-  /** What ended the run before its last step: a loss that is not finite, or retrieval that fell away. */
+  /** Why the run ended before its last step: a loss that is not finite, or a collapse. */
   readonly failure?: string | undefined;
-  /** The step of the checkpoint in `folder`; undefined where the run ended before its first. */
+  /** The step of the last checkpoint; undefined if the run ended before its first one. */
   readonly checkpoint?: number | undefined;
-  /** On dev, where there is one: before training, and of the model in `folder`. */
+  /** Measures on dev before training, if there is a dev file. */
   readonly before?: Measures | undefined;
+  /** Measures on dev of the model in `folder`, if there is a dev file. */
   readonly after?: Measures | undefined;
-  /** What the task's monitor said, where it has one. */
+  /** Measures of the retrieval monitor, if the run has one. */
   readonly monitor?: MonitorOutcome | undefined;
 }

@@ -1,6 +1,8 @@
 /**
- * Picks a retrieval head from a model that was not trained to retrieve (ReAtt, section 2.3): the head whose scores
- * correlate most with whether a passage contains an answer.
+ * Ranks the heads of a retrieval layer by the correlation of their scores with the answers: a passage
+ * is relevant if it contains an answer. For models that are not trained to retrieve.
+ *
+ * Source: ReAtt (Jiang et al. 2022), section 2.3.
  */
 
 import { join } from "node:path";
@@ -13,25 +15,27 @@ import {
   querySide,
 } from "../../encoder/lower-layers.ts";
 import { containsAnswer } from "../../evaluation/answers.ts";
+import { mean } from "../../math/mean.ts";
 import { type ModelConfig, readConfig } from "../../model/config.ts";
 import { inferenceContext } from "../../model/layers/context.ts";
 import { positionBuckets } from "../../model/layers/relative-position.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { buildParameters } from "../../model/parameter-names.ts";
-import { compile } from "../../tensor/session.ts";
+import { compile, type Session } from "../../tensor/session.ts";
 import { type Graph, trace, type Value } from "../../tensor/trace.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
-import { loadTokenizer } from "../../text/tokenizer.ts";
+import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import { headScores } from "../loss/loss.ts";
 
+/** How well a head of the retrieval layer agrees with the answers. */
 export interface HeadAgreement {
   readonly head: number;
-  /** Pearson's correlation of the head's scores with "contains an answer", averaged over questions. */
+  /** Pearson's correlation of the head's scores with relevance, averaged over questions. */
   readonly correlation: number;
 }
 
-/** A question with passages, of which some contain an answer and some do not. */
+/** A question with passages, some of which contain an answer. */
 export interface HeadSelectionQuestion {
   readonly question: string;
   readonly answers: readonly string[];
@@ -40,7 +44,36 @@ export interface HeadSelectionQuestion {
 
 const MAX_PASSAGE_TOKENS = 512;
 
-/** All heads of the retrieval layer, the best first. Questions whose passages are all alike tell nothing and are left out. */
+/**
+ * Ranks all heads of the retrieval layer, the best first, by the mean over questions of
+ *
+ *     corr_p(r_h(q, p), [p contains an answer])
+ *
+ * with r_h the score of head h (Eq. 1) and Pearson's correlation over the passages p of a question.
+ * Questions whose passages all contain an answer, or all do not, are left out.
+ *
+ * Source: ReAtt (Jiang et al. 2022), section 2.3.
+ *
+ * @param folder a model folder with weights
+ * @throws {InputError} if the folder has no usable model.
+ *
+ * @example
+ * ```ts
+ * import { rankHeads } from "reatt/training";
+ *
+ * const heads = await rankHeads("models/reatt-mini", [
+ *   {
+ *     question: "Where is the Eiffel Tower?",
+ *     answers: ["Paris"],
+ *     passages: [
+ *       { id: "1", title: "Eiffel Tower", text: "The Eiffel Tower stands in Paris." },
+ *       { id: "2", title: "Big Ben", text: "Big Ben is the bell of a clock in London." },
+ *     ],
+ *   },
+ * ]);
+ * console.log(heads[0]!.head);
+ * ```
+ */
 export async function rankHeads(
   folder: string,
   questions: readonly HeadSelectionQuestion[],
@@ -50,37 +83,45 @@ export async function rankHeads(
   await using session = await compile(traceHeads(config), {
     weights: await loadWeights(folder, config),
   });
-  const sums = new Float64Array(config.heads);
-  let counted = 0;
-  for (const { question, answers, passages } of questions) {
+  const correlations: number[][] = []; // [questions][heads]
+  for (const question of questions) {
+    const { answers, passages } = question;
     const labels = passages.map(({ text }) => Number(containsAnswer(text, answers)));
     if (new Set(labels).size < 2) continue;
-    const asked = padBatch([retrievalQuestionIds(tokenizer, question)], "left", config.padId);
-    const read = padBatch(
-      passages.map((passage) => passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS)),
-      "right",
-      config.padId,
-    );
-    const { scores } = await session.run({
-      questionIds: asked.ids,
-      questionMask: asked.mask,
-      questionBuckets: positionBuckets(config, "encoder", asked.ids.shape[1]!),
-      passageIds: read.ids,
-      passageMask: read.mask,
-      passageBuckets: positionBuckets(config, "encoder", read.ids.shape[1]!),
-    });
-    for (let head = 0; head < config.heads; head++) {
-      const row = scores!.data.subarray(head * passages.length, (head + 1) * passages.length);
-      sums[head]! += correlation(row, labels);
-    }
-    counted++;
+    const scores = await scoresOfHeads(session, config, tokenizer, question);
+    correlations.push(scores.map((ofHead) => correlation(ofHead, labels)));
   }
-  return Array.from(sums, (sum, head) => ({ head, correlation: sum / Math.max(1, counted) })).sort(
-    (a, b) => b.correlation - a.correlation,
+  return Array.from({ length: config.heads }, (_, head) => ({
+    head,
+    correlation: mean(correlations.map((ofQuestion) => ofQuestion[head]!)),
+  })).sort((a, b) => b.correlation - a.correlation);
+}
+
+/** The score of each passage by each head. [heads][passages] */
+async function scoresOfHeads(
+  session: Session,
+  config: ModelConfig,
+  tokenizer: Tokenizer,
+  { question, passages }: HeadSelectionQuestion,
+): Promise<Float32Array[]> {
+  const ids = passages.map((passage) => passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS));
+  const query = padBatch([retrievalQuestionIds(tokenizer, question)], "left", config.padId);
+  const batch = padBatch(ids, "right", config.padId);
+  const { scores } = await session.run({
+    questionIds: query.ids,
+    questionMask: query.mask,
+    questionBuckets: positionBuckets(config, "encoder", query.ids.shape[1]!),
+    passageIds: batch.ids,
+    passageMask: batch.mask,
+    passageBuckets: positionBuckets(config, "encoder", batch.ids.shape[1]!),
+  });
+  const data = scores!.data as Float32Array;
+  return Array.from({ length: config.heads }, (_, head) =>
+    data.subarray(head * passages.length, (head + 1) * passages.length),
   );
 }
 
-/** -> `scores` [heads, 1, passages] */
+/** Computes `scores` [heads, 1, passages]. Letters: n question tokens, U passages, m their tokens. */
 function traceHeads(config: ModelConfig): Graph {
   return trace(
     {
@@ -102,20 +143,18 @@ function traceHeads(config: ModelConfig): Graph {
         input: EncoderInput<Value>,
         projection: "query" | "key",
       ): Value => headVectors(context, lower, lowerStates(context, lower, input), projection);
-      const asked = { ids: questionIds, mask: questionMask, buckets: questionBuckets };
-      const read = { ids, mask: passageMask, buckets: passageBuckets };
-      const queries = vectors(querySide(parameters), asked, "query");
-      const keys = vectors(parameters, read, "key");
+      const question = { ids: questionIds, mask: questionMask, buckets: questionBuckets };
+      const passages = { ids, mask: passageMask, buckets: passageBuckets };
+      const queries = vectors(querySide(parameters), question, "query");
+      const keys = vectors(parameters, passages, "key");
       return { scores: headScores(ops, { queries, questionMask, keys, passageMask }) };
     },
   );
 }
 
-/** Pearson's correlation; 0 where either side does not vary. */
+/** Pearson's correlation; 0 if one side does not vary. */
 export function correlation(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  const mean = (x: ArrayLike<number>): number =>
-    Array.from(x).reduce((sum, value) => sum + value, 0) / x.length;
-  const [meanA, meanB] = [mean(a), mean(b)];
+  const [meanA, meanB] = [mean(Array.from(a)), mean(Array.from(b))];
   let [products, squaresA, squaresB] = [0, 0, 0];
   for (let i = 0; i < a.length; i++) {
     products += (a[i]! - meanA) * (b[i]! - meanB);

@@ -1,17 +1,18 @@
-/** All that a run leaves to be read: metrics.jsonl, TensorBoard's event files, report.html. */
+/** The log of a run: metrics.jsonl, TensorBoard's event files and report.html. */
 
 import { mkdir, readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { replaceFile } from "../../io/replace-file.ts";
+import { mean } from "../../math/mean.ts";
 import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
 import { type Baseline, type Sample, type SampleReply, writeReport } from "../report/report.ts";
 import { openTensorBoard } from "../report/tensorboard.ts";
-import type { Checkpoint } from "./checkpoint.ts";
+import type { RunCheckpoint } from "./checkpoint.ts";
 import type { DevResult } from "./evaluate.ts";
 
 /** Questions shown in the report. */
@@ -24,19 +25,22 @@ export interface StepRecord {
   readonly questionsPerSecond: number;
   /** exp(s) */
   readonly scale: number;
-  /** Steps since the model was as it was when it found the close passages, where a model did. */
+  /** Steps since the snapshot whose model found the candidates, if a model did. */
   readonly staleness: number | undefined;
-  /** Shares of the heads, where they are learned. */
+  /** Shares of the heads, if they are learned. */
   readonly headWeights: readonly number[] | undefined;
 }
 
-/** What was measured on dev after so many steps. */
+/** Measures on dev after `step` steps. */
 export interface Evaluation {
   readonly step: number;
   readonly measures: Measures;
 }
 
-/** What decides which model is kept; each where those before it are equal. Answers can be right though nothing is found. */
+/**
+ * The measures that select the best model: each decides if those before it are equal. Exact match
+ * comes first because a model can answer without a relevant passage.
+ */
 const CRITERIA = ["exactMatch", "recall@1", "f1"] as const;
 
 export function atLeastAsGood(measures: Measures, others: Measures): boolean {
@@ -44,7 +48,7 @@ export function atLeastAsGood(measures: Measures, others: Measures): boolean {
   return decisive === undefined || measures[decisive]! > others[decisive]!;
 }
 
-/** The evaluation of the model that is kept: the best after step `start`, the last of equal ones. */
+/** The evaluation of the best model after step `start`; of equal ones the last. */
 export function bestEvaluation(
   evaluations: readonly Evaluation[],
   start: number,
@@ -58,7 +62,7 @@ export function bestEvaluation(
 }
 
 export interface RunLog extends AsyncDisposable {
-  /** Seconds of this run, with those before it was resumed. */
+  /** Seconds of training, with those before the run was resumed. */
   seconds(): number;
   step(record: StepRecord): Promise<void>;
   evaluation(
@@ -67,17 +71,17 @@ export interface RunLog extends AsyncDisposable {
     questions: readonly TrainingQuestion[],
     bestStep?: number,
   ): Promise<void>;
-  /** Those on dev, in the order of steps, of this run and before it was resumed. */
+  /** Evaluations on dev in the order of steps, with those before the run was resumed. */
   evaluations(): readonly Evaluation[];
-  /** Makes what was logged durable. */
+  /** Flushes the log to the disk. */
   sync(): Promise<void>;
-  /** Writes the report anew, and returns where it lies. */
+  /** Writes the report again and returns its path. */
   report(status: string): Promise<string>;
 }
 
 export async function openRunLog(
   options: ResolvedOptions,
-  checkpoint: Checkpoint | undefined,
+  checkpoint: RunCheckpoint | undefined,
   baseline: Baseline | undefined,
 ): Promise<RunLog> {
   const start = performance.now();
@@ -143,7 +147,7 @@ export async function openRunLog(
   };
 }
 
-/** Some questions of all parts of the set, with what the model said to them now and, if it was asked, before. */
+/** Questions from all parts of the set, with the model's answers now and, if known, before. */
 function samplesOf(
   questions: readonly TrainingQuestion[],
   replies: readonly SampleReply[],
@@ -159,11 +163,11 @@ function samplesOf(
 }
 
 async function readSamples(file: string): Promise<Sample[]> {
-  const text = await readFile(file, "utf8").catch(() => "[]"); // a run without dev has none
+  const text = await readFile(file, "utf8").catch(() => "[]"); // a run without dev has no file
   return JSON.parse(text);
 }
 
-/** What a person wants to see of a run's options, in this order. */
+/** The options that the report shows. */
 function shown({ signal, resume, ...options }: ResolvedOptions): Record<string, string | number> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
@@ -171,7 +175,7 @@ function shown({ signal, resume, ...options }: ResolvedOptions): Record<string, 
   );
 }
 
-/** The numbers of a record by the tags of TensorBoard; those of a list as `name/0`, `name/1`, … */
+/** The values of a record by TensorBoard tag; those of a list as `name/0`, `name/1`, … */
 function scalarsOf({ step, ...metrics }: MetricsRecord): Record<string, number> {
   const entries = Object.entries(metrics).flatMap(([name, value]): [string, unknown][] =>
     Array.isArray(value) ? value.map((part, i) => [`${name}/${i}`, part]) : [[name, value]],
@@ -191,12 +195,11 @@ function lossRecord({
 }: StepLosses): Record<string, number> {
   return {
     nll,
-    ...(copyAttention === undefined ? {} : { copyAttention }),
+    // the copy-attention loss; the key of metrics.jsonl keeps its first name
+    ...(copyAttention === undefined ? {} : { pointer: copyAttention }),
     loss,
     gradientNorm,
-    ...(retrieval
-      ? { ownProbability: average(retrieval.ownLogProbabilities.map(probability)) }
-      : {}),
+    ...(retrieval ? { ownProbability: mean(retrieval.ownLogProbabilities.map(probability)) } : {}),
     ...(distillation ? { kl: distillation.kl } : {}),
     ...(distillation && retrieval
       ? { ownKl: ownDivergence(distillation.target, retrieval.ownLogProbabilities) }
@@ -207,12 +210,12 @@ function lossRecord({
 const probability = (logs: readonly number[]): number =>
   logs.reduce((sum, log) => sum + Math.exp(log), 0);
 
-/** KL over a question's own passages alone, the retrieval distribution normalised over them. */
+/** KL over a question's own candidates, the retrieval distribution normalised over them. */
 function ownDivergence(
   target: readonly (readonly number[])[],
   logs: readonly (readonly number[])[],
 ): number {
-  return average(
+  return mean(
     target.map((shares, i) => {
       const own = Math.log(probability(logs[i]!));
       return shares.reduce(
@@ -222,9 +225,6 @@ function ownDivergence(
     }),
   );
 }
-
-const average = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 const machine = (): string =>
   `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, Node ${process.versions.node}`;

@@ -6,7 +6,7 @@ import { planEntries } from "../../options/records.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { ResolvedOptions } from "../options/run-options.ts";
 import { TRAIN_OPTIONS } from "../options/train-options.ts";
-import type { Checkpoint } from "./checkpoint.ts";
+import type { RunPlan } from "./checkpoint.ts";
 
 /**
  * The names of the entries are those on disk; `plan` of each option gives them. An error names the
@@ -22,7 +22,7 @@ export function planOf(
   parameters: ReadonlyMap<string, ParameterState>,
   data: string,
   corpus: string,
-): Checkpoint["plan"] {
+): RunPlan {
   const chosen = planEntries(TRAIN_OPTIONS, { ...options });
   return { ...chosen, retrievalHead, data, corpus, model: digestParameters(parameters) };
 }

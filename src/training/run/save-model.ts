@@ -1,4 +1,4 @@
-/** Writes weights as an ordinary model folder. */
+/** Writes a model folder. */
 
 import { copyFile, mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,14 +8,15 @@ import { parameterShapes } from "../../model/parameter-names.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 
-/** Beyond it exp(s), which is computed in float32, is 0 or infinite: a retrieval that has collapsed. */
+/** Beyond it exp(s), computed in float32, is 0 or infinite. */
 const MAX_LOG_SCALE = 87;
 
 /**
- * Writes trained parameters as a model folder, in float32.
+ * Writes trained parameters as a model folder, in float32. The learned scalars become part of the
+ * configuration: the head of greatest weight, and the scale of scores.
  *
- * What the objective learned becomes part of the configuration: the head of greatest weight, and the scale of scores.
- * `original` is the folder that training began from. @throws {InputError} where the disk refuses.
+ * @param original folder of the model that training began with
+ * @throws {InputError} if the disk refuses.
  */
 export async function saveModel(
   folder: string,
@@ -23,32 +24,34 @@ export async function saveModel(
   parameters: ReadonlyMap<string, ParameterState>,
   original: string,
 ): Promise<void> {
-  const numbers = (name: string): Float32Array => parameters.get(name)!.value;
-  await writeModel(folder, learnedConfig(config, parameters), numbers, { original, dtype: "F32" });
+  const values = (name: string): Float32Array => parameters.get(name)!.value;
+  await writeModel(folder, learnedConfig(config, parameters), values, { original, dtype: "F32" });
 }
 
 /**
- * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step and the last one last.
+ * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step, in this order.
  *
- * `numbers` gives each weight by its name in the checkpoint; tokenizer and what else a configuration has are those of the
- * folder `original`. @throws {InputError} where the disk refuses.
+ * @param values returns a weight by its name in the checkpoint
+ * @param options.original folder with the tokenizer and the other fields of the configuration
+ * @throws {InputError} if the disk refuses.
  */
 export async function writeModel(
   folder: string,
   config: ModelConfig,
-  numbers: (name: string) => Float32Array,
+  values: (name: string) => Float32Array,
   { original, dtype }: { readonly original: string; readonly dtype: FloatType },
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
   const tensors = [...parameterShapes(config)].map(
-    ([name, shape]) => [name, { shape, numbers: numbers(name) }] as const,
+    ([name, shape]) => [name, { shape, numbers: values(name) }] as const,
   );
   await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype });
-  await copyWhole(join(original, "spiece.model"), join(folder, "spiece.model"));
+  await copyInOneStep(join(original, "spiece.model"), join(folder, "spiece.model"));
   await writeConfig(folder, config, original);
 }
 
-export function learnedConfig(
+/** The configuration with the learned head and scale. */
+function learnedConfig(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
 ): ModelConfig {
@@ -61,7 +64,7 @@ export function learnedConfig(
   return { ...config, retrievalScale, retrievalHead };
 }
 
-async function copyWhole(from: string, to: string): Promise<void> {
+async function copyInOneStep(from: string, to: string): Promise<void> {
   await copyFile(from, `${to}.partial`);
   await rename(`${to}.partial`, to);
 }

@@ -1,9 +1,9 @@
-/** The stages of a run. In each of them the learning rate rises and falls once. */
+/** The stages of a run: span corruption, then the iterations. Each has its own learning-rate cycle. */
 
 import { createRandom, type Random } from "../../math/random.ts";
 import { passageIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import { type CorpusSurvey, pickPassages } from "../data/corpus.ts";
+import type { Corpus } from "../data/corpus.ts";
 import {
   drawIndexes,
   type ExampleSource,
@@ -16,20 +16,26 @@ import type { ObjectiveName } from "../loss/graph-inputs.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { TrainingEvent } from "./events.ts";
 
-const SENTINELS = 100; // of T5's vocabulary
+/** Sentinels of T5's vocabulary: `<extra_id_0>` to `<extra_id_99>`. */
+const SENTINELS = 100;
 
 export interface Stage {
-  /** Steps of the run before it. */
+  /** Steps of the run before this stage. */
   readonly first: number;
   readonly steps: number;
-  /** Names its random numbers. */
+  /** Names the random draws of the stage. */
   readonly seed: string;
-  /** What a step, counted from 0 in the stage, is computed of. */
+  /** The examples of a step, counted from 0 in the stage. */
   examples(step: number): TokenExample[];
   objective(step: number): ObjectiveName;
 }
 
-/** An iteration, counted from 0: questions with their close passages, which are asked for at every step. */
+/**
+ * An iteration: questions with their candidates.
+ *
+ * @param iteration counted from 0
+ * @param source called at every step, because a background refresh replaces the examples
+ */
 export function iterationStage(
   options: ResolvedOptions,
   iteration: number,
@@ -46,41 +52,37 @@ export function iterationStage(
 }
 
 /**
- * What a new model does first: span corruption on the corpus. It reads a passage without a question, not even an empty one,
- * and so as T5 reads in its pre-training; what the words before a question mean is left to the questions.
+ * The first stage of a model without weights: span corruption on the corpus. The passage is read
+ * without a question, as in T5's pre-training.
  */
 export async function* unsupervisedStage(
   options: ResolvedOptions,
-  corpus: CorpusSurvey,
+  corpus: Corpus,
   tokenizer: Tokenizer,
 ): AsyncGenerator<TrainingEvent, Stage> {
-  const { unsupervisedSteps: steps, questions, maxPassageTokens, signal } = options;
+  const { unsupervisedSteps: steps, questions, maxPassageTokens } = options;
   const seed = `${options.seed} unsupervised`;
-  yield {
-    type: "stage",
-    name: `restoring spans of the corpus: ${steps} steps of ${questions} passages`,
-  };
-  const places = (step: number): number[] =>
-    drawIndexes(corpus.ids.length, { seed, step, count: questions });
-  const needed = new Set(Array.from({ length: steps }, (_, step) => places(step)).flat());
-  const ids = [...needed].map((place) => corpus.ids[place]!);
-  const passages = await pickPassages(options.corpus, ids, corpus.digest, signal);
-  const restore = restoration(tokenizer);
+  yield { type: "stage", name: `span corruption: ${steps} steps of ${questions} passages` };
+  const idsOf = (step: number): string[] =>
+    drawIndexes(corpus.size, { seed, step, count: questions }).map((place) => corpus.ids[place]!);
+  const needed = Array.from({ length: steps }, (_, step) => idsOf(step)).flat();
+  const passages = await corpus.pick(needed);
+  const corruptPassage = spanCorruption(tokenizer);
   return {
     ...{ first: 0, steps, seed },
     examples: (step) =>
       longestFirst(
-        places(step).map((place, i) => {
-          const ids = passageIds(tokenizer, passages.get(corpus.ids[place]!)!, maxPassageTokens);
-          return restore(ids, createRandom(seed, "span corruption", step, i));
+        idsOf(step).map((id, i) => {
+          const ids = passageIds(tokenizer, passages.get(id)!, maxPassageTokens);
+          return corruptPassage(ids, createRandom(seed, "span corruption", step, i));
         }),
       ),
     objective: () => "qa",
   };
 }
 
-/** Makes an example of a passage, which ends with `</s>`: spans are dropped from what is read, and are to be written. */
-function restoration(
+/** Makes an example of a passage that ends with `</s>`: the target is the dropped spans. */
+function spanCorruption(
   tokenizer: Tokenizer,
 ): (passage: readonly number[], random: Random) => TokenExample {
   const { eosId } = tokenizer;
@@ -90,11 +92,8 @@ function restoration(
   );
   return (passage, random) => {
     const text = passage.slice(0, -1);
-    const { inputs, targets } = corrupt(
-      text,
-      noiseSpans(text.length, SENTINELS - 1, random),
-      sentinels,
-    );
+    const spans = noiseSpans(text.length, SENTINELS - 1, random);
+    const { inputs, targets } = corrupt(text, spans, sentinels);
     return { question: [eosId], answer: [...targets, eosId], passages: [[...inputs, eosId]] };
   };
 }

@@ -1,4 +1,4 @@
-/** What a run begins with: the parameters of its model, or random ones, and the objective's own. */
+/** The first parameters of a run: its model's, or random ones, and the learned scalars. */
 
 import { hasWeights } from "../../checkpoints/open.ts";
 import { type ModelConfig, readConfig } from "../../model/config.ts";
@@ -10,10 +10,11 @@ import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 
 /**
- * By the names of the checkpoint, `head_weights` and `log_scale`. A query encoder that `config` has and the model has not begins
- * as a copy of the encoder.
+ * Parameters by their names in a checkpoint, with `log_scale` and, if heads are mixed,
+ * `head_weights`. If `config` has a query encoder and the model has none, the query encoder begins as
+ * a copy of the encoder.
  *
- * @throws {InputError} as `loadWeights` does
+ * @throws {InputError} as `loadWeights` does.
  */
 export async function startingParameters(
   { model, seed, tau }: Pick<ResolvedOptions, "model" | "seed" | "tau">,
@@ -24,8 +25,8 @@ export async function startingParameters(
     : initialWeights(config, seed);
   const parameters = new Map<string, ParameterState>();
   for (const [name, shape] of parameterShapes(config)) {
-    const numbers = weights.get(name) ?? weights.get(encoderName(name))!.slice();
-    parameters.set(name, parameterState(shape, numbers));
+    const values = weights.get(name) ?? weights.get(encoderName(name))!.slice();
+    parameters.set(name, parameterState(shape, values));
   }
   parameters.set(LOG_SCALE, parameterState([], Float32Array.of(Math.log(config.retrievalScale))));
   if (tau !== undefined)

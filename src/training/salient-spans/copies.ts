@@ -1,39 +1,41 @@
 /**
- * Copies and near copies of a masked sentence, wherever they are: with one of them in sight the answer is read off,
- * and retrieval learns to look for equal strings.
+ * Removes copies and near copies of a masked sentence from a text.
  *
- * A sentence T is a near copy of the masked sentence S when it holds the entity and
+ * A sentence T is a near copy of the masked sentence S if it contains the entity and
  *
- *     |trigrams(S) ∩ trigrams(T)| / |trigrams(S)| ≥ 0.6        (T says S again, perhaps within more)
- * or  the same over |trigrams(T)|, T having 5 words or more beside the entity   (T is a piece of S)
+ *     |trigrams(S) ∩ trigrams(T)| / |trigrams(S)| >= 0.6     T repeats S, possibly within more
+ * or  |trigrams(S) ∩ trigrams(T)| / |trigrams(T)| >= 0.6     T is a part of S
  *
- * over the sets of word trigrams. The threshold is where, among sentences of Wikipedia, SciFact and SQuAD that share
- * an entity, restatements and boilerplate ("It was listed on the National Register of Historic Places in 1985") end
- * and different facts in similar words begin: "If P is not equal to NP, then P is not equal to PSPACE either" has
- * 0.50 of a sentence that it does not repeat; the same fact with two words changed or added has 0.75 or more.
+ * over the sets of word trigrams. The second case needs 5 words in T beside the entity.
+ *
+ * The threshold comes from sentences of Wikipedia, SciFact and SQuAD that share an entity. Above it
+ * are restatements and boilerplate ("It was listed on the National Register of Historic Places in
+ * 1985"), below it different facts in similar words: "If P is not equal to NP, then P is not equal to
+ * PSPACE either" and a sentence that it does not repeat share 0.50. The same fact with two words
+ * changed or added shares 0.75 or more.
  */
 
 import { type Extent, sentences } from "./sentences.ts";
 import { keysOf, lettersOf, type Token, tokensOf } from "./tokens.ts";
 
-/** Fewer words than these, beside the entity, ask nothing: the papers' filter. */
+/** A question needs this number of words beside the entity; the release has the same filter. */
 export const MIN_WORDS = 5;
 
-const NEAR_COPY = 0.6;
-const SHINGLE = 3;
+const NEAR_COPY_SHARE = 0.6;
+const TRIGRAM = 3;
 
-/** A sentence and what is masked in it. */
+/** A sentence and its masked entity. */
 export interface Masked {
   readonly sentence: string;
   readonly entity: string;
 }
 
-/** `text` without the sentences in which the masked sentence, or nearly it, can be read. */
+/** Removes the sentences of `text` that contain the masked sentence or are near copies of it. */
 export function removeCopies(masked: Masked, text: string): string {
   const entity = lettersOf(masked.entity);
   if (!lettersOf(text).includes(entity)) return text; // the usual case
   const keys = keysOf(tokensOf(masked.sentence));
-  const shingles = shinglesOf(keys);
+  const trigrams = trigramsOf(keys);
   const minPiece = tokensOf(masked.entity).length + MIN_WORDS;
   let left = text;
   for (;;) {
@@ -44,27 +46,27 @@ export function removeCopies(masked: Masked, text: string): string {
       return !spread.some((copy) => overlap(copy, extent)) && !isCopy(sentence);
     });
     if (kept.length === extents.length) return left;
-    left = joined(left, extents, kept); // and again: what is left may meet to make a new copy
+    left = joined(left, extents, kept); // repeat: the rest can form a new copy
   }
 
   function isCopy(sentence: string): boolean {
     if (!lettersOf(sentence).includes(entity)) return false;
     const others = keysOf(tokensOf(sentence));
-    const otherShingles = shinglesOf(others);
-    const shared = [...otherShingles].filter((shingle) => shingles.has(shingle)).length;
-    const isPiece = others.length >= minPiece && shared / otherShingles.size >= NEAR_COPY;
-    return isPiece || shared / shingles.size >= NEAR_COPY;
+    const otherTrigrams = trigramsOf(others);
+    const shared = [...otherTrigrams].filter((trigram) => trigrams.has(trigram)).length;
+    const isPiece = others.length >= minPiece && shared / otherTrigrams.size >= NEAR_COPY_SHARE;
+    return isPiece || shared / trigrams.size >= NEAR_COPY_SHARE;
   }
 }
 
-function shinglesOf(keys: readonly string[]): Set<string> {
-  const shingles = new Set<string>();
-  for (let i = 0; i + SHINGLE <= keys.length; i++)
-    shingles.add(keys.slice(i, i + SHINGLE).join(" "));
-  return shingles;
+function trigramsOf(keys: readonly string[]): Set<string> {
+  const trigrams = new Set<string>();
+  for (let i = 0; i + TRIGRAM <= keys.length; i++)
+    trigrams.add(keys.slice(i, i + TRIGRAM).join(" "));
+  return trigrams;
 }
 
-/** Where `keys` stand one after the other among `tokens`, over the boundaries of sentences too. */
+/** The extents at which `keys` occur in sequence in `tokens`, also across sentences. */
 function occurrences(tokens: readonly Token[], keys: readonly string[]): Extent[] {
   const found: Extent[] = [];
   for (let i = 0; i + keys.length <= tokens.length; i++) {
@@ -81,7 +83,7 @@ function overlap(a: Extent, b: Extent): boolean {
   return a.start < b.end && b.start < a.end;
 }
 
-/** The kept sentences, each with the white space that followed it. */
+/** Joins the kept sentences, each with the white space after it. */
 function joined(text: string, extents: readonly Extent[], kept: readonly Extent[]): string {
   const isKept = new Set(kept);
   return extents

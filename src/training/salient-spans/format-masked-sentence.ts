@@ -1,15 +1,15 @@
-/** Masked sentences for people to read, before hours are spent on them. */
+/** Formats masked sentences for the plan of an adaptation. */
 
-import type { SentenceWithMask } from "./masked-sentences.ts";
+import type { MaskedSentence } from "./masked-sentences.ts";
 
-/** Three lines: where it is from and what kind was masked, the question, and the answer. */
+/** Three lines: passage, place and kind; the question; the answer. */
 export function formatMaskedSentence({
   question,
   entity,
   kind,
   passageId,
   sentence,
-}: SentenceWithMask): string {
+}: MaskedSentence): string {
   const oneLine = (text: string) => text.replace(/\s+/gu, " ");
   return [
     `${passageId}:${sentence.start}-${sentence.end}  ${kind}`,

@@ -1,4 +1,4 @@
-/** Salient span masking: training examples from documents alone. */
+/** Salient span masking: training examples from documents alone (REALM, section 3.4). */
 
 export { formatMaskedSentence } from "./format-masked-sentence.ts";
 export {
@@ -8,10 +8,8 @@ export {
   type MaskingOptions,
   maskedSentences,
   maskSpan,
-  type SentenceWithMask,
   spanOf,
 } from "./masked-sentences.ts";
-export { randomSpans, uniformTokens } from "./other-spans.ts";
 export { removeMaskedSentence, type SourcePassage } from "./remove-masked-sentence.ts";
 export { type Extent, sentences } from "./sentences.ts";
 export { ENTITY_KINDS, type EntityKind, type Span, type Tagger } from "./spans.ts";

@@ -1,31 +1,33 @@
 /**
- * Salient span masking: a sentence of the corpus in which one named entity or date is masked is the question, and
- * what was masked is the answer. Documents are all it needs.
+ * Salient span masking: the question is a sentence of the corpus in which one named entity or date
+ * is masked, and the answer is the masked text. It needs documents only.
  *
- * Source: REALM (Guu et al. 2020), section 3.4; ReAtt (Jiang et al. 2022), section 3.3.
+ * Source: REALM (Guu et al. 2020), section 3.4; ReAtt (Jiang et al. 2022), section 3.3. The filters
+ * for sentences and spans are not in the papers.
  */
 
 import { InputError } from "../../io/errors.ts";
 import { createRandom, type Random } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
-import { MIN_WORDS, removeCopies } from "./copies.ts";
+import { MIN_WORDS } from "./copies.ts";
 import { type Extent, sentences } from "./sentences.ts";
 import type { Span, Tagger } from "./spans.ts";
 import { loadTagger } from "./tagger.ts";
 import { keysOf, tokensOf } from "./tokens.ts";
 
-/** A longer sentence (in UTF-16 units) is mostly a list, or text that could not be split. */
+/** In UTF-16 code units. A longer sentence is usually a list, or text that could not be split. */
 const MAX_SENTENCE_LENGTH = 512;
 
-/** What stands in the question for what was masked. */
+/** Replaces the masked entity in the question. */
 export const MASK = "<extra_id_0>";
 
-export interface SentenceWithMask {
-  /** The sentence with `<extra_id_0>` where the entity was. */
+export interface MaskedSentence {
+  /** The sentence with `<extra_id_0>` in place of the entity. */
   readonly question: string;
   /**
-   * What was masked, and what is to be written: as an answer would be. In ReAtt the target is T5's, `<extra_id_0> ENTITY <extra_id_1>`, with
-   * which a model that answers questions unlearns to, and the first position, whose attention is distilled, writes a sentinel.
+   * The masked text, which is the target as it stands. The release's target is
+   * `<extra_id_0> ENTITY <extra_id_1>`: with it, a model unlearns to answer questions, and the first
+   * position, whose attention is distilled, generates a sentinel.
    */
   readonly entity: string;
   readonly kind: string;
@@ -34,34 +36,29 @@ export interface SentenceWithMask {
   readonly sentence: Extent;
 }
 
-export interface MaskedSentence extends SentenceWithMask {
-  /** The text of the passage without the sentence and its near copies; may be empty. */
-  readonly passageWithout: string;
-}
-
 export interface MaskingOptions {
-  /** What finds the spans; by default `loadTagger()`, which knows English. */
+  /** Finds the spans. Default: `loadTagger()`, for English. */
   readonly tagger?: Tagger;
-  /** Sentences per passage at most; 1 by default. The papers' sizes take 1 to 5. */
+  /** Maximum number of sentences of each passage. Default 1; the authors used 1 to 5. */
   readonly perPassage?: number;
-  /** The same seed draws the same examples from a passage, whatever stands before it. */
+  /** With equal seeds, equal passages give equal examples, in any corpus. Default 0. */
   readonly seed?: number | string;
 }
 
 export interface MaskingCounts {
   readonly passages: number;
-  /** Passages without a usable span: empty, of another language, of lists. */
+  /** Passages without a usable span: empty, in another language, or lists. */
   readonly passagesWithoutExample: number;
   readonly examples: number;
 }
 
 /**
- * Examples passage by passage; those of one passage in the order they were drawn, so that fewer per passage are
- * the first of more.
+ * Masks sentences, passage by passage. The sentences of a passage come in the order in which they are
+ * drawn: with a smaller `perPassage`, the first of them are the same.
  *
- * @returns how much was read and made, once all passages are read
- * @throws InputError after the last passage when there was no usable span in any, and when the tagger's spans do not
- *   fit its sentence
+ * @returns counts, after the last passage
+ * @throws {InputError} if no passage has a usable span, or if a span of the tagger is not within its
+ *   sentence
  */
 export async function* maskedSentences(
   passages: Iterable<Passage> | AsyncIterable<Passage>,
@@ -73,7 +70,7 @@ export async function* maskedSentences(
       where: "perPassage",
       expected: "a number of sentences, 1 or more",
       got: `${perPassage}`,
-      remedy: "the papers take 1 to 5",
+      remedy: "choose 1 to 5",
     });
   }
   const counts = { passages: 0, passagesWithoutExample: 0, examples: 0 };
@@ -100,7 +97,7 @@ export async function* maskedSentences(
   return counts;
 }
 
-/** Examples of one passage, one a sentence, in random order. */
+/** The examples of one passage, at most one for each sentence, in random order. */
 async function* examplesOf(
   passage: Passage,
   tagger: Tagger,
@@ -114,16 +111,12 @@ async function* examplesOf(
     );
     const span = usable[usable.length > 0 ? random.integer(usable.length) : 0];
     if (span === undefined) continue;
-    const masked = maskSpan(passage, extent, span);
-    yield {
-      ...masked,
-      passageWithout: removeCopies({ sentence, entity: masked.entity }, passage.text),
-    };
+    yield maskSpan(passage, extent, span);
   }
 }
 
-/** The sentence at `extent` of a passage, with `span` of it masked. */
-export function maskSpan(passage: Passage, extent: Extent, span: Span): SentenceWithMask {
+/** Masks `span` of the sentence at `extent` of a passage. */
+export function maskSpan(passage: Passage, extent: Extent, span: Span): MaskedSentence {
   const sentence = passage.text.slice(extent.start, extent.end);
   const entity = sentence.slice(span.start, span.end);
   return {
@@ -135,18 +128,21 @@ export function maskSpan(passage: Passage, extent: Extent, span: Span): Sentence
   };
 }
 
-/** What was masked, in the sentence before it was. */
-export function spanOf({ question, entity, kind }: SentenceWithMask): Span {
+/** The masked span, within the original sentence. */
+export function spanOf({ question, entity, kind }: MaskedSentence): Span {
   const start = question.indexOf(MASK);
   return { start, end: start + entity.length, kind };
 }
 
-/** The sentence before it was masked. */
-export function unmasked({ question, entity }: SentenceWithMask): string {
+/** The original sentence. */
+export function unmasked({ question, entity }: MaskedSentence): string {
   return question.replace(MASK, () => entity);
 }
 
-/** The filters of the papers: the entity is no single character, is nowhere else in the sentence, and leaves words. */
+/**
+ * Whether a span can be masked: it has more than one character, does not occur elsewhere in the
+ * sentence, and leaves at least 5 words. The release has the same filters.
+ */
 function isUsable(sentence: string, { start, end }: Span): boolean {
   const entity = keysOf(tokensOf(sentence.slice(start, end)));
   const rest = keysOf([...tokensOf(sentence.slice(0, start)), ...tokensOf(sentence.slice(end))]);
@@ -155,21 +151,14 @@ function isUsable(sentence: string, { start, end }: Span): boolean {
 }
 
 function checked(spans: readonly Span[], sentence: string): readonly Span[] {
-  const wrong = spans.find(
-    ({ start, end }) =>
-      !(
-        Number.isInteger(start) &&
-        Number.isInteger(end) &&
-        0 <= start &&
-        start < end &&
-        end <= sentence.length
-      ),
-  );
+  const isWithin = ({ start, end }: Span): boolean =>
+    [start, end].every(Number.isInteger) && 0 <= start && start < end && end <= sentence.length;
+  const wrong = spans.find((span) => !isWithin(span));
   if (wrong === undefined) return spans;
   throw new InputError({
     where: "tagger",
     expected: `spans within a sentence of ${sentence.length} UTF-16 units`,
     got: `${wrong.start} to ${wrong.end} in ${JSON.stringify(sentence)}`,
-    remedy: "offsets count from the beginning of the sentence; `end` is behind the last unit",
+    remedy: "count offsets from the beginning of the sentence; `end` is exclusive",
   });
 }

@@ -1,24 +1,26 @@
 /**
- * No trivial retrieval: the masked sentence must not be readable in any passage of its own example.
+ * Removes a masked sentence from the candidates of its own example: otherwise the answer is copied,
+ * and retrieval learns to match strings.
  *
- * Source: REALM, section 3.4, "Prohibiting trivial retrievals".
+ * Source: REALM (Guu et al. 2020), section 3.4, "Prohibiting trivial retrievals". REALM excludes the
+ * source passage; to remove only the sentence and its near copies is this project's choice.
  */
 
 import type { Passage } from "../../text/passage.ts";
 import { MIN_WORDS, removeCopies } from "./copies.ts";
-import { type SentenceWithMask, unmasked } from "./masked-sentences.ts";
+import { type MaskedSentence, unmasked } from "./masked-sentences.ts";
 import { tokensOf } from "./tokens.ts";
 
-/** How the passage that the sentence is from takes part: without it (ReAtt), or not at all (REALM). */
+/** How the source passage takes part: without the sentence, or not at all (REALM). */
 export type SourcePassage = "without-sentence" | "excluded";
 
 /**
- * `passage` as the example of the masked sentence may read it: without the sentence and its near copies, title
- * included. The very same passage when there are none; undefined when it must be left out, or when fewer than 5 words
- * would be left of its text.
+ * Returns `passage` without the masked sentence and its near copies, in title and text. Returns the
+ * same object if there are none, and undefined if the passage is excluded or if fewer than 5 words
+ * are left of its text.
  */
 export function removeMaskedSentence(
-  example: SentenceWithMask,
+  example: MaskedSentence,
   passage: Passage,
   source: SourcePassage = "without-sentence",
 ): Passage | undefined {

@@ -33,7 +33,7 @@ test("a file of another run is refused, and what is other is named", async () =>
         `close-passages.jsonl: expected the ${noun} that the run began with, got another; resume with`,
       ),
     );
-  await refuse({ count: 3 }, "number of close passages");
+  await refuse({ count: 3 }, "number of candidates");
   await refuse({ corpus: "abd" }, "corpus");
   await refuse({ questions: questions.slice(1) }, "training data");
   await refuse(
@@ -51,11 +51,11 @@ test("a damaged file is refused, never read as another", async () => {
     writeFileSync(file, content);
     await refused(readCandidates(file, few), message);
   };
-  await refuse("", /close-passages.jsonl: expected close passages, a question a line/);
-  await refuse("null\n", /expected close passages/);
-  await refuse(text.replace("reatt-close-passages", "reatt-index"), /expected close passages/);
-  await refuse(lines.slice(0, 3).join("\n"), /close-passages.jsonl: expected close passages/);
-  await refuse(`${text}${lines[3]}\n`, /close-passages.jsonl:5: expected close passages/);
+  await refuse("", /close-passages.jsonl: expected candidates, one question a line/);
+  await refuse("null\n", /expected candidates/);
+  await refuse(text.replace("reatt-close-passages", "reatt-index"), /expected candidates/);
+  await refuse(lines.slice(0, 3).join("\n"), /close-passages.jsonl: expected candidates/);
+  await refuse(`${text}${lines[3]}\n`, /close-passages.jsonl:5: expected candidates/);
   await refuse([lines[0], lines[2], lines[1], lines[3]].join("\n"), /close-passages.jsonl:2/);
   await refuse(text.replace('"p1",', ""), /close-passages.jsonl:3/);
   await fc.assert(

@@ -36,13 +36,13 @@ test("what the search finds, with the question's own passage in the last place i
     question("found", { passageId: "p1" }),
     question("missed", { passageId: "p9" }),
   ];
-  const search = fixed("p3", "p1", "p5", "p7");
-  assert.equal(await findCandidates(questions, { search, count: 3, corpusIds, seed: 1 }), [
+  const retriever = fixed("p3", "p1", "p5", "p7");
+  assert.equal(await findCandidates(questions, { retriever, count: 3, corpusIds, seed: 1 }), [
     ["p3", "p1", "p5"],
     ["p3", "p1", "p5"],
     ["p3", "p1", "p9"],
   ]);
-  const [only] = await findCandidates([questions[2]!], { search, count: 1, corpusIds, seed: 1 });
+  const [only] = await findCandidates([questions[2]!], { retriever, count: 1, corpusIds, seed: 1 });
   assert.equal(only, ["p9"]);
 });
 
@@ -57,7 +57,7 @@ test("always K distinct passages of the corpus, the same for the same seed and q
         const questions = ["q", "r", "s"].map((id) =>
           question(id, passageId === undefined ? {} : { passageId }),
         );
-        const options = { search: fixed(...found), count, corpusIds, seed };
+        const options = { retriever: fixed(...found), count, corpusIds, seed };
         const close = await findCandidates(questions, options);
         for (const passages of close) {
           assert.is(new Set(passages).size, count);
@@ -75,7 +75,12 @@ test("always K distinct passages of the corpus, the same for the same seed and q
 
 test("the rest is drawn at random, for each question anew", async () => {
   const many = Array.from({ length: 500 }, (_, i) => question(`q${i}`));
-  const close = await findCandidates(many, { search: fixed("p0"), count: 4, corpusIds, seed: 3 });
+  const close = await findCandidates(many, {
+    retriever: fixed("p0"),
+    count: 4,
+    corpusIds,
+    seed: 3,
+  });
   for (const id of corpusIds.slice(1)) {
     const count = close.filter((passages) => passages.includes(id)).length; // 500 draws of 3 of 9: 167 each
     assert.ok(count > 120 && count < 215, `${id}: ${count}`);
@@ -83,7 +88,7 @@ test("the rest is drawn at random, for each question anew", async () => {
 });
 
 test("the file's own contexts", async () => {
-  const options = { search: givenCandidates, count: 2, corpusIds, seed: 1 };
+  const options = { retriever: givenCandidates, count: 2, corpusIds, seed: 1 };
   const contexts = ["p4", "p2", "p3"];
   const close = await findCandidates(
     [question("a", { contexts }), question("b", { contexts, passageId: "p3" })],
@@ -100,10 +105,10 @@ test("the file's own contexts", async () => {
 });
 
 test("too small a corpus", async () => {
-  const options = { search: fixed(), corpusIds, seed: 1 };
+  const options = { retriever: fixed(), corpusIds, seed: 1 };
   await refused(
     findCandidates([question("q")], { ...options, count: 11 }),
-    /close passages: expected a corpus of at least 11 passages, got 10; /,
+    /candidates: expected a corpus of at least 11 passages, got 10; /,
   );
 });
 
@@ -116,7 +121,7 @@ test("tells how far it is, and stops when asked to", async () => {
     if (done >= 128) controller.abort();
   };
   const options = {
-    search: fixed("p1"),
+    retriever: fixed("p1"),
     count: 1,
     corpusIds,
     seed: 1,
@@ -128,13 +133,13 @@ test("tells how far it is, and stops when asked to", async () => {
   assert.equal(seen, [64, 128]);
 });
 
-testWithShared("BM25's close passages of SQuAD's questions", async () => {
+testWithShared("BM25's candidates of SQuAD's questions", async () => {
   const bm25 = await buildBm25(readPassages(`${SQUAD}corpus.jsonl`));
   const ids: string[] = [];
   for await (const { id } of readPassages(`${SQUAD}corpus.jsonl`)) ids.push(id);
   const questions = (await readTrainingFile(`${SQUAD}train.jsonl`)).slice(0, 1_000);
   const close = await findCandidates(questions, {
-    search: bm25Candidates(bm25),
+    retriever: bm25Candidates(bm25),
     count: 8,
     corpusIds: ids,
     seed: 1,

@@ -1,9 +1,13 @@
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Passage } from "../../../src/text/passage.ts";
-import { pickPassages, surveyCorpus } from "../../../src/training/data/corpus.ts";
+import { readPassages } from "../../../src/text/read-passages.ts";
+import { openCorpus } from "../../../src/training/data/corpus.ts";
 import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "corpus.jsonl");
@@ -12,14 +16,23 @@ const passages: Passage[] = ["a", "b", "c", "d"].map((id) => ({
   title: `title ${id}`,
   text: `text ${id}`,
 }));
-const write = (some: readonly Passage[]): void =>
-  writeFileSync(file, some.map((passage) => `${JSON.stringify(passage)}\n`).join(""));
+const linesOf = (some: readonly object[]): string =>
+  some.map((passage) => `${JSON.stringify(passage)}\n`).join("");
+const write = (some: readonly Passage[]): void => writeFileSync(file, linesOf(some));
 
-test("all ids, and the texts of the passages named", async () => {
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+test("ids, digest, and the passages with given ids", async () => {
   write(passages);
-  const { ids, digest } = await surveyCorpus(file);
-  assert.equal(ids, ["a", "b", "c", "d"]);
-  const picked = await pickPassages(file, ["c", "a", "c"], digest);
+  await using corpus = await openCorpus(file);
+  assert.equal([corpus.ids, corpus.size], [["a", "b", "c", "d"], 4]);
+  // The digest that checkpoints hold: SHA-256 of the JSON of [id, title, text] of each passage.
+  assert.is(corpus.digest, "63b8fcb1589f205fcb6c946eb1ae93b4167fa94ffce6e39179ae43815132e179");
+  const picked = await corpus.pick(["c", "a", "c"]);
   assert.equal(
     [...picked],
     [
@@ -29,25 +42,95 @@ test("all ids, and the texts of the passages named", async () => {
   );
 });
 
-test("a passage that is not there, and a corpus that changed", async () => {
+test("random access equals the stream, for a plain and a gzip file", async () => {
+  const text = fc.string({ unit: "binary", maxLength: 20 }).map((part) => part.repeat(99));
+  const end = fc.constantFrom("\n", "\r\n", "\n\n  \n", "\n".repeat(5_000));
+  const record = fc.record({ title: text, text, ignored: text });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(record, end), { minLength: 1, maxLength: 30 }),
+      fc.boolean(),
+      fc.boolean(),
+      fc.func(fc.boolean()),
+      async (records, gzip, hasMark, accept) => {
+        const lines = records.map(
+          ([fields, ending], i) => `${JSON.stringify({ _id: `${i}`, ...fields })}${ending}`,
+        );
+        const content = `${hasMark ? "\ufeff" : ""}${lines.join("")}`.trimEnd();
+        writeFileSync(file, gzip ? gzipSync(content) : content);
+        const stream = await all(readPassages(file));
+        await using corpus = await openCorpus(file);
+        assert.equal(await all(corpus.passages()), stream);
+        const some = stream.filter(({ id }) => accept(id));
+        assert.equal(await all(corpus.passages(accept)), some);
+        const ids = some.map(({ id }) => id);
+        assert.equal([...(await corpus.pick(ids)).values()], some);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test("the copy of a gzip file leaves no file behind", async () => {
+  const copies = (): string[] =>
+    readdirSync(tmpdir()).filter((name) => name.startsWith("reatt-corpus-copy-"));
+  const before = copies();
+  writeFileSync(file, gzipSync(linesOf(passages)));
+  const corpus = await openCorpus(file);
+  await corpus[Symbol.asyncDispose]();
+  assert.equal(copies(), before);
+});
+
+test("BM25 is built once, while the file is read or later", async () => {
   write(passages);
-  const { digest } = await surveyCorpus(file);
+  for (const bm25 of [true, false]) {
+    await using corpus = await openCorpus(file, { bm25 });
+    const [first, second] = await Promise.all([corpus.bm25(), corpus.bm25()]);
+    assert.is(first, second);
+    assert.equal([first.size, first.search("text b", 4)[0]!.id], [4, "b"]);
+  }
+});
+
+test("a passage that the corpus does not have", async () => {
+  write(passages);
+  await using corpus = await openCorpus(file);
   await refused(
-    pickPassages(file, ["a", "x", "y"], digest),
+    corpus.pick(["a", "x", "y"]),
     /corpus.jsonl: expected 3 passages that training needs, got 2 of them not there, the first 'x'; /,
   );
-  for (const changed of [
-    passages.slice(1),
-    [...passages, { id: "e", title: "", text: "" }],
-    passages.toReversed(),
-    passages.map((passage) => (passage.id === "b" ? { ...passage, text: "other" } : passage)),
-  ]) {
-    write(changed);
-    await refused(
-      pickPassages(file, ["c"], digest),
-      /expected the corpus that the run began with, got another/,
-    );
-  }
+});
+
+test("a file that changed since it was opened", async () => {
+  const other = passages.map((passage) => (passage.id === "b" ? { ...passage, id: "e" } : passage));
+  for (const gzip of [false, true])
+    for (const changed of [passages.slice(1), passages.toReversed(), other]) {
+      const content = linesOf(passages);
+      writeFileSync(file, gzip ? gzipSync(content) : content);
+      await using corpus = await openCorpus(file);
+      await new Promise((resolve) => setTimeout(resolve, 5)); // the file system's clock ticks
+      writeFileSync(file, gzip ? gzipSync(linesOf(changed)) : linesOf(changed));
+      const message = /expected the corpus that the run began with, got another/;
+      await refused(corpus.pick(["c"]), message);
+      await refused(all(corpus.passages()), message);
+      await refused(corpus.bm25(), message);
+    }
+});
+
+test("a file that cannot be read", async () => {
+  await refused(
+    openCorpus(`${file}.none`),
+    /corpus.jsonl.none: expected a JSON Lines file, got .*no such file/,
+  );
+  await refused(openCorpus(tmpdir()), /expected a JSON Lines file, got no regular file/);
+});
+
+test("an aborted run does not read on", async () => {
+  write(passages);
+  const abort = new AbortController();
+  await using corpus = await openCorpus(file, { signal: abort.signal });
+  abort.abort(new Error("stop"));
+  const error = await all(corpus.passages()).catch((reason: Error) => reason);
+  assert.is((error as Error).message, "stop");
 });
 
 test.run();

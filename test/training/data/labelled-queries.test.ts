@@ -4,8 +4,8 @@ import { InputError } from "../../../src/io/errors.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import {
   type LabelledQuery,
+  labelledExample,
   labelledQueries,
-  retrievalExample,
 } from "../../../src/training/data/labelled-queries.ts";
 
 const queries = new Map([
@@ -50,7 +50,7 @@ const graded: LabelledQuery = {
 const read = (id: string) => corpus.get(id)!;
 
 test("the target is the label and the text, without the title", () => {
-  const example = retrievalExample({ ...graded, relevant: [{ passageId: "a", label: 2 }] }, read, {
+  const example = labelledExample({ ...graded, relevant: [{ passageId: "a", label: 2 }] }, read, {
     seed: 1,
     step: 0,
   });
@@ -65,15 +65,15 @@ test("the target is the label and the text, without the title", () => {
 test("one relevant passage a step: the same for the same seed and step, in the long run each as often", () => {
   const draws = Array.from(
     { length: 1000 },
-    (_, step) => retrievalExample(graded, read, { seed: 1, step }).passageId,
+    (_, step) => labelledExample(graded, read, { seed: 1, step }).passageId,
   );
   const again = Array.from(
     { length: 1000 },
-    (_, step) => retrievalExample(graded, read, { seed: 1, step }).passageId,
+    (_, step) => labelledExample(graded, read, { seed: 1, step }).passageId,
   );
   const other = Array.from(
     { length: 1000 },
-    (_, step) => retrievalExample(graded, read, { seed: 2, step }).passageId,
+    (_, step) => labelledExample(graded, read, { seed: 2, step }).passageId,
   );
   assert.equal(draws, again);
   assert.not.equal(draws, other);

@@ -5,9 +5,9 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
 import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
 import {
-  type Checkpoint,
   checkPlan,
   findCheckpoint,
+  type RunCheckpoint,
   restoreCheckpoint,
   writeCheckpoint,
 } from "../../../src/training/run/checkpoint.ts";
@@ -112,7 +112,7 @@ for (const [title, text, named] of [
     await refused(findCheckpoint(folder.path), new RegExp(`checkpoint\\.json: .* got ${named}: `));
   });
 
-function wholeText(): Checkpoint {
+function wholeText(): RunCheckpoint {
   return { format: "reatt-checkpoint", version: 1, ...progress, state: "state-000007.safetensors" };
 }
 

@@ -1,4 +1,4 @@
-/** When close passages are found anew: never, between iterations, or in the background. */
+/** When candidates are found again: never, between iterations, or in the background. */
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -66,7 +66,7 @@ async function foundBy(model: string, count: number): Promise<string[][]> {
   });
 }
 
-test("none: close passages stay as they were, and no model is indexed", async () => {
+test("none: candidates stay as they are, and no model is indexed", async () => {
   const out = at("none");
   await follow({ ...small, out, refresh: "none" }, async () => false);
   assert.equal(candidatesOf(out, 1), candidatesOf(out, 0));
@@ -203,7 +203,7 @@ test("where the search in the background fails, the run says so in one line", as
   });
   await refused(
     run,
-    /close passages in the background: expected .*, got the process ended; resume the run/,
+    /candidates in the background: expected .*, got the process ended; resume the run/,
   );
   assert.equal(processesOf(out), []);
 });

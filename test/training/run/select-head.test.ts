@@ -1,4 +1,4 @@
-/** A run that chooses its head by a monitor. */
+/** A run with head selection. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,11 +19,11 @@ const options = { ...small, iterations: 1, steps: 1, selectHead: true };
 test("the best of all heads is trained, also where the run is resumed", async () => {
   const events: TrainingEvent[] = [];
   await finish(train(options), (event) => events.push(event));
-  const probed = events.find((event) => event.type === "heads")!;
+  const event = events.find((event) => event.type === "heads")!;
   const { heads } = await readConfig(options.model);
-  assert.equal(probed.heads.map(({ head }) => head).sort(), [...Array(heads).keys()]);
-  const best = probed.heads[0]!;
-  assert.ok(probed.heads.every(({ correlation }) => correlation <= best.correlation));
+  assert.equal(event.heads.map(({ head }) => head).sort(), [...Array(heads).keys()]);
+  const best = event.heads[0]!;
+  assert.ok(event.heads.every(({ correlation }) => correlation <= best.correlation));
   const trained = await readConfig(options.out);
   assert.is(trained.retrievalHead, best.head);
 
@@ -38,7 +38,7 @@ test("the best of all heads is trained, also where the run is resumed", async ()
   );
 });
 
-test("what can't be probed is refused", async () => {
+test("head selection needs one fixed head and a model with weights", async () => {
   await refused(finish(train({ ...options, tau: 0.1 })), /expected one head.*got tau 0.1/);
   const model = join(folder.path, "new");
   mkdirSync(model);

@@ -3,7 +3,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
-import { surveyCorpus } from "../../../src/training/data/corpus.ts";
+import { openCorpus } from "../../../src/training/data/corpus.ts";
 import type { ExampleSource } from "../../../src/training/data/example-source.ts";
 import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { iterationStage, unsupervisedStage } from "../../../src/training/run/stages.ts";
@@ -20,7 +20,8 @@ const options = withDefaults({
 });
 
 test("first, passages are read without a question, and what was dropped from them is written", async () => {
-  const stage = await finish(unsupervisedStage(options, await surveyCorpus(corpus), tokenizer));
+  await using opened = await openCorpus(corpus);
+  const stage = await finish(unsupervisedStage(options, opened, tokenizer));
   assert.equal([stage.first, stage.steps, stage.objective(0)], [0, 4, "qa"]);
   const examples = stage.examples(3);
   assert.is(examples.length, 5);

@@ -9,9 +9,8 @@ import {
   type MaskingCounts,
   type MaskingOptions,
   maskedSentences,
-  randomSpans,
+  removeMaskedSentence,
   type Tagger,
-  uniformTokens,
 } from "../../../src/training/salient-spans/index.ts";
 
 const tagger = await loadTagger();
@@ -55,11 +54,10 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 test("an example is a sentence with its entity masked, with exact offsets", async () => {
   const { examples, counts } = await collect([armstrong, curie], { perPassage: 5 });
   assert.equal(counts, { passages: 2, passagesWithoutExample: 0, examples: 5 });
-  for (const { question, entity, passageId, sentence, passageWithout } of examples) {
+  for (const { question, entity, passageId, sentence } of examples) {
     const { text } = passageId === "moon" ? armstrong : curie;
     const original = text.slice(sentence.start, sentence.end);
     assert.is(question.replace("<extra_id_0>", entity), original);
-    assert.is(passageWithout, text.replace(original, "").replace("  ", " ").trim());
   }
   const walked = examples.find(({ entity }) => entity === "Neil Armstrong");
   assert.is(walked?.question, "<extra_id_0> was the first of them to walk there.");
@@ -111,7 +109,7 @@ test("filters: entity twice, single characters, long sentences, few words left, 
 test("a passage of one sentence gives an example, an empty one none", async () => {
   const single = { id: "single", title: "", text: "She was born in the old town of Warsaw." };
   const { examples, counts } = await collect([{ id: "empty", title: "", text: " \n" }, single]);
-  assert.is(examples[0]?.passageWithout, "");
+  assert.is(examples[0]?.question, "She was born in the old town of <extra_id_0>.");
   assert.equal(counts, { passages: 2, passagesWithoutExample: 1, examples: 1 });
 });
 
@@ -138,7 +136,8 @@ test("a tagger of one's own may be asynchronous and of another language; wrong o
   const text = "日本の首都は東京であり、人口が多い。京都は古い。";
   const { examples } = await collect([{ id: "ja", title: "", text }], { tagger: kanji });
   assert.is(examples[0]?.question, "日本の首都は<extra_id_0>であり、人口が多い。");
-  assert.is(examples[0]?.passageWithout, "京都は古い。");
+  const without = removeMaskedSentence(examples[0]!, { id: "ja", title: "", text });
+  assert.is(without?.text, "京都は古い。");
   const beyond: Tagger = (sentence) => [{ start: 3, end: sentence.length + 1, kind: "x" }];
   assert.match(
     await refusal(collect([armstrong], { tagger: beyond })),
@@ -158,31 +157,6 @@ test("a consumer may leave early", async () => {
     assert.is(example.passageId, "moon");
     break;
   }
-});
-
-const passages = Array.from({ length: 200 }, (_, i) => ({ ...armstrong, id: `${i}` }));
-const length = (text: string) => text.split(/\s+/).length;
-
-test("random spans have the lengths of the salient spans, and other places", async () => {
-  const { examples: salient } = await collect(passages);
-  const { examples: random } = await collect(passages, { tagger: randomSpans(tagger, 1) });
-  const mean = (list: readonly MaskedSentence[]) =>
-    list.reduce((sum, { entity }) => sum + length(entity), 0) / list.length;
-  assert.ok(random.every(({ entity }) => [1, 2].includes(length(entity))));
-  assert.ok(Math.abs(mean(salient) - mean(random)) < 0.5, `${mean(salient)} and ${mean(random)}`);
-  const others = new Set(random.map(({ entity }) => entity));
-  assert.ok([...others].some((entity) => !salient.some((example) => example.entity === entity)));
-  assert.ok(random.every(({ kind }) => kind === "random span"));
-});
-
-test("uniform tokens: each word of the sentence as often as any other", async () => {
-  const { examples } = await collect(passages, { tagger: uniformTokens(tagger) });
-  const ofOne = examples.filter(({ sentence }) => sentence.start === 0).map(({ entity }) => entity);
-  const counts = new Map(
-    ofOne.map((entity) => [entity, ofOne.filter((other) => other === entity).length]),
-  );
-  assert.is(counts.size, 9, [...counts.keys()].join(" "));
-  assert.ok([...counts.values()].every((count) => count < ofOne.length / 3));
 });
 
 test("an example is shown in three lines", async () => {

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
-import { surveyCorpus } from "../../../src/training/data/corpus.ts";
+import { openCorpus } from "../../../src/training/data/corpus.ts";
 import { examplesOfStep } from "../../../src/training/data/example-source.ts";
-import { labelTask } from "../../../src/training/data/label-task.ts";
+import { labelledQueryData } from "../../../src/training/data/labelled-query-data.ts";
 import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { finish, PASSAGES } from "../../support/adaptation.ts";
 import { TOKENIZER, temporaryFolder, writeLines } from "../../support/training.ts";
@@ -21,7 +21,7 @@ const queries = [
   { id: "q1", question: "trains to Rome", relevant: [{ passageId: "p2", label: 1 }] },
 ];
 
-test("a relevant passage is drawn at each step, read among the close ones, and written behind its label", async () => {
+test("a relevant passage is drawn at each step, is a candidate, and is the target after its label", async () => {
   await using folder = temporaryFolder();
   const corpus = writeLines(join(folder.path, "corpus.jsonl"), PASSAGES);
   const options = withDefaults({
@@ -31,8 +31,9 @@ test("a relevant passage is drawn at each step, read among the close ones, and w
     out: folder.path,
     candidatesPerQuestion: 3,
   });
-  const task = labelTask(options, await surveyCorpus(corpus), queries);
-  const source = await finish(task.prepare(0, undefined));
+  await using opened = await openCorpus(corpus);
+  const data = labelledQueryData(options, opened, queries);
+  const source = await finish(data.examples(0, undefined));
   assert.is(source.size, 2);
   const drawn = new Set<string>();
   for (let step = 0; step < 20; step++) {
@@ -69,9 +70,10 @@ test("an iteration of fewer examples than queries reads some of them, each with 
     steps: 1,
     questions: 1,
   });
-  const task = labelTask(options, await surveyCorpus(corpus), queries);
+  await using opened = await openCorpus(corpus);
+  const data = labelledQueryData(options, opened, queries);
   for (const iteration of [0, 1, 2, 3]) {
-    const source = await finish(task.prepare(iteration, undefined));
+    const source = await finish(data.examples(iteration, undefined));
     assert.is(source.size, 1);
     const { question, passages, relevant } = source.example(0, 0);
     const { relevant: labels } = queries.find((query) => query.question === question)!;

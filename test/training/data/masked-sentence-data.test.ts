@@ -4,34 +4,34 @@ import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Passage } from "../../../src/text/passage.ts";
-import { surveyCorpus } from "../../../src/training/data/corpus.ts";
+import { openCorpus } from "../../../src/training/data/corpus.ts";
 import type { ExampleSource } from "../../../src/training/data/example-source.ts";
 import {
-  keptMaskedSentences,
-  type MaskingTaskOptions,
-  maskedTask,
-} from "../../../src/training/data/masked-task.ts";
+  type MaskedDataOptions,
+  maskedSentenceData,
+} from "../../../src/training/data/masked-sentence-data.ts";
+import { loadMaskedSentences } from "../../../src/training/data/sample-masked-sentences.ts";
 import {
   type ResolvedOptions,
   type RunOptions,
   withDefaults,
 } from "../../../src/training/options/train-options.ts";
-import type { SentenceWithMask } from "../../../src/training/salient-spans/index.ts";
+import type { MaskedSentence } from "../../../src/training/salient-spans/index.ts";
 import { capitals, finish, PASSAGES } from "../../support/adaptation.ts";
 import { temporaryFolder, writeLines } from "../../support/training.ts";
 
-const ReAttsWay: MaskingTaskOptions = { sourcePassage: "without-sentence", nullPassage: false };
+const ReAttsWay: MaskedDataOptions = { sourcePassage: "without-sentence", nullPassage: false };
 
 interface Made {
   readonly options: ResolvedOptions;
-  readonly sentences: SentenceWithMask[];
+  readonly sentences: MaskedSentence[];
   readonly source: ExampleSource;
 }
 
 async function make(
   folder: string,
   passages: readonly Passage[],
-  masking: MaskingTaskOptions,
+  masking: MaskedDataOptions,
   changes: Partial<RunOptions> = {},
 ): Promise<Made> {
   const corpus = writeLines(join(folder, "corpus.jsonl"), passages);
@@ -39,12 +39,12 @@ async function make(
     ...{ model: "unused", data: "unused", corpus, out: folder, candidatesPerQuestion: 3 },
     ...changes,
   });
-  const survey = await surveyCorpus(corpus);
+  await using opened = await openCorpus(corpus);
   const sentences = await finish(
-    keptMaskedSentences(options, survey, 5 * passages.length, capitals),
+    loadMaskedSentences(options, opened, 5 * passages.length, capitals),
   );
   const source = await finish(
-    maskedTask(options, survey, sentences, masking).prepare(0, undefined),
+    maskedSentenceData(options, opened, sentences, masking).examples(0, undefined),
   );
   return { options, sentences, source };
 }
@@ -52,7 +52,7 @@ async function make(
 const examplesOf = ({ source }: Made) =>
   Array.from({ length: source.size }, (_, i) => source.example(i, 0));
 
-test("every sentence is read with its source passage, without itself, among close passages", async () => {
+test("the source passage is a candidate, without the masked sentence", async () => {
   await using folder = temporaryFolder();
   const made = await make(folder.path, PASSAGES, ReAttsWay);
   assert.is(made.source.size, 2 * PASSAGES.length);
@@ -104,7 +104,7 @@ test("a sentence is left out if nothing that is read with it says what was maske
   assert.is(examplesOf(empty).length, 3);
 });
 
-test("what is kept is read again on resume, and drawn anew with another seed", async () => {
+test("a resumed run reads the saved sentences; another seed draws others", async () => {
   await using folder = temporaryFolder();
   const first = await make(folder.path, PASSAGES, ReAttsWay);
   assert.ok(existsSync(join(folder.path, "masked-sentences.jsonl")));

@@ -1,12 +1,12 @@
-/** What questions are read with. */
+/** Training data from questions. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { surveyCorpus } from "../../../src/training/data/corpus.ts";
+import { openCorpus } from "../../../src/training/data/corpus.ts";
 import type { TextExample } from "../../../src/training/data/example-source.ts";
-import { questionTask } from "../../../src/training/data/question-task.ts";
+import { questionData } from "../../../src/training/data/question-data.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
@@ -30,12 +30,13 @@ async function examplesOf(objective: "distillation" | "marginal"): Promise<TextE
     candidatesPerQuestion: 3,
     objective,
   });
-  const task = questionTask(options, await surveyCorpus(corpus), await readTrainingFile(data));
-  const source = await finish(task.prepare(0, undefined));
+  await using opened = await openCorpus(corpus);
+  const training = questionData(options, opened, await readTrainingFile(data));
+  const source = await finish(training.examples(0, undefined));
   return Array.from({ length: source.size }, (_, i) => source.example(i, 0));
 }
 
-test("each question is read with its own passage and those close to it", async () => {
+test("each question has its source passage among its candidates", async () => {
   for (const { question, passages, relevant } of await examplesOf("distillation")) {
     assert.is(new Set(passages.map(({ id }) => id)).size, 3);
     const own = passages.findIndex(({ title }) => question.includes(title) && title !== "");
@@ -52,7 +53,7 @@ test("with the objective marginal, one of its passages is the null passage", asy
   }
 });
 
-test("close passages are found for no more questions than an iteration reads, others in each", async () => {
+test("candidates are found only for the questions of an iteration, other questions in each", async () => {
   const options = withDefaults({
     model: "unused",
     data: "unused",
@@ -63,7 +64,8 @@ test("close passages are found for no more questions than an iteration reads, ot
     questions: 3,
   });
   const questions = await readTrainingFile(data);
-  const task = questionTask(options, await surveyCorpus(corpus), questions);
+  await using opened = await openCorpus(corpus);
+  const training = questionData(options, opened, questions);
   const searched: string[] = [];
   const first = async (some: readonly TrainingQuestion[]): Promise<string[][]> => {
     searched.push(...some.map(({ question }) => question));
@@ -71,7 +73,7 @@ test("close passages are found for no more questions than an iteration reads, ot
   };
   const iterations: string[][] = [];
   for (const iteration of [0, 1, 2]) {
-    const { size, example } = await finish(task.prepare(iteration, first));
+    const { size, example } = await finish(training.examples(iteration, first));
     assert.is(size, 6);
     const examples = Array.from({ length: size }, (_, i) => example(i, 0));
     for (const { question, passages, relevant } of examples)

@@ -1,13 +1,13 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ExampleSource } from "../../../src/training/data/example-source.ts";
-import { apportion, mixedTask } from "../../../src/training/data/mixed-task.ts";
-import type { TrainingTask } from "../../../src/training/data/task.ts";
+import { apportion, mixedData } from "../../../src/training/data/mixed-data.ts";
+import type { TrainingData } from "../../../src/training/data/training-data.ts";
 import { finish } from "../../support/adaptation.ts";
 
-const taskOf = (name: string, size: number): TrainingTask => ({
+const dataOf = (name: string, size: number): TrainingData => ({
   digest: name,
-  async *prepare() {
+  async *examples() {
     return {
       size,
       example: (index) => ({ question: `${name} ${index}`, answer: "", passages: [] }),
@@ -16,14 +16,16 @@ const taskOf = (name: string, size: number): TrainingTask => ({
 });
 
 const PARTS = [
-  { name: "spans", weight: 1, task: taskOf("spans", 1000) },
-  { name: "questions", weight: 2, task: taskOf("questions", 7) },
-  { name: "labels", weight: 0.5, task: taskOf("labels", 30) },
+  { name: "spans", weight: 1, data: dataOf("spans", 1000) },
+  { name: "questions", weight: 2, data: dataOf("questions", 7) },
+  { name: "labels", weight: 0.5, data: dataOf("labels", 30) },
 ];
 const questionsOf = (source: ExampleSource) =>
   Array.from({ length: source.size }, (_, i) => source.example(i, 0).question);
 const mixture = async (seed: number, iteration = 0, parts = PARTS) =>
-  questionsOf(await finish(mixedTask(parts, { examples: 70, seed }).prepare(iteration, undefined)));
+  questionsOf(
+    await finish(mixedData(parts, { examples: 70, seed }).examples(iteration, undefined)),
+  );
 
 test("an iteration has each part in its proportion, small parts again and again, large ones in part", async () => {
   const questions = await mixture(0);
@@ -38,7 +40,7 @@ test("seed and iteration determine it; its digest says what it is made of", asyn
   assert.equal(await mixture(0), await mixture(0));
   assert.not.equal(await mixture(0), await mixture(1));
   assert.not.equal(await mixture(0), await mixture(0, 1));
-  const digest = (parts: typeof PARTS) => mixedTask(parts, { examples: 70, seed: 0 }).digest;
+  const digest = (parts: typeof PARTS) => mixedData(parts, { examples: 70, seed: 0 }).digest;
   assert.is(digest(PARTS), digest([...PARTS]));
   assert.is.not(digest(PARTS), digest(PARTS.map((part) => ({ ...part, weight: part.weight + 1 }))));
   assert.is.not(digest(PARTS), digest(PARTS.slice(1)));

@@ -1,6 +1,6 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { workOf } from "../../../src/training/adaptation/plan.ts";
+import { workOf } from "../../../src/training/adaptation/work.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
 
 test("the work of indexing a passage, by hand", () => {

@@ -1,0 +1,90 @@
+/** Floating-point operations of a training step, and of the indexing of a passage. */
+
+import type { ModelConfig } from "../../model/config.ts";
+import { parameterShapes } from "../../model/parameter-names.ts";
+import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+
+/** Mean numbers of tokens. */
+export interface TokenLengths {
+  readonly passage: number;
+  readonly question: number;
+  readonly answer: number;
+}
+
+export interface Work {
+  /** Operations of a training step. */
+  readonly step: number;
+  /** Operations to index a passage. */
+  readonly passage: number;
+  /** Number of parameters. */
+  readonly parameters: number;
+}
+
+/** Operations of a layer for each token: two for each weight of a matrix. */
+const PER_WEIGHT = 2;
+/** Operations for each value of a state and each pair of tokens of an attention: scores and sum. */
+const PER_PAIR = 4;
+/** The backward pass takes twice the work of the forward pass. */
+const FORWARD_AND_BACKWARD = 3;
+
+/** Counts the operations of all matrix products. */
+export function workOf(
+  config: ModelConfig,
+  {
+    questions,
+    candidatesPerQuestion,
+    querySide,
+  }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide">,
+  lengths: TokenLengths,
+): Work {
+  const { encoderLayers, retrievalLayer, decoderLayers } = config;
+  const { block, cross, generated, parameters } = weightsOf(config);
+  const attention = (length: number): number => PER_PAIR * length * config.heads * config.headSize;
+  const layers = (count: number, length: number): number =>
+    count * length * (PER_WEIGHT * block + attention(length));
+
+  const pairLength = lengths.question + lengths.passage;
+  const pairs = questions * candidatesPerQuestion;
+  const question = layers(retrievalLayer, lengths.question);
+  const passage = layers(retrievalLayer, lengths.passage);
+  const upper = layers(encoderLayers - retrievalLayer, pairLength);
+  const crossKeys = decoderLayers * pairLength * PER_WEIGHT * cross;
+  const perAnswerToken =
+    PER_WEIGHT * generated + decoderLayers * attention(candidatesPerQuestion * pairLength);
+
+  const allQuestions = questions * question;
+  const lower = pairs * passage + 2 * allQuestions;
+  const decoding = questions * lengths.answer * perAnswerToken;
+  const forward = lower + pairs * (upper + crossKeys) + decoding;
+  const trained = querySide
+    ? forward + (FORWARD_AND_BACKWARD - 1) * allQuestions
+    : FORWARD_AND_BACKWARD * forward;
+  return {
+    step: trained + lower, // the gradient cache runs the lower layers once more
+    passage,
+    parameters,
+  };
+}
+
+/** Numbers of weights: of an encoder block, of a decoder layer's keys and values, and so on. */
+function weightsOf(config: ModelConfig): {
+  block: number;
+  cross: number;
+  /** Used for each generated token. */
+  generated: number;
+  parameters: number;
+} {
+  const { encoderLayers, decoderLayers, heads, headSize, modelSize, vocabularySize } = config;
+  const shapes = [...parameterShapes(config)];
+  const sizeOf = (prefix: string): number =>
+    shapes
+      .filter(([name]) => name.startsWith(prefix) && !name.includes("relative"))
+      .reduce((sum, [, shape]) => sum + shape.reduce((product, size) => product * size, 1), 0);
+  const cross = 2 * modelSize * heads * headSize;
+  return {
+    block: sizeOf("encoder.block.") / encoderLayers,
+    cross,
+    generated: sizeOf("decoder.block.") - decoderLayers * cross + vocabularySize * modelSize,
+    parameters: sizeOf(""),
+  };
+}

@@ -1,0 +1,70 @@
+/** Training data from questions and answers. Source: ReAtt (Jiang et al. 2022), section 3. */
+
+import type { ResolvedOptions } from "../options/train-options.ts";
+import { cachedCandidates } from "./cached-candidates.ts";
+import {
+  bm25Candidates,
+  type CandidateRetriever,
+  checkCandidateCount,
+  givenCandidates,
+} from "./candidates.ts";
+import type { Corpus } from "./corpus.ts";
+import { itemsOfIteration, withNullPassages } from "./example-source.ts";
+import type { TrainingData } from "./training-data.ts";
+import { digestQuestions, drawAnswer, type TrainingQuestion } from "./training-questions.ts";
+
+/**
+ * An example is a question with its candidates, one of which may be the null passage. The target is
+ * one of its answers.
+ *
+ * @throws {InputError} if the corpus has too few passages.
+ */
+export function questionData(
+  options: ResolvedOptions,
+  corpus: Corpus,
+  questions: readonly TrainingQuestion[],
+): TrainingData {
+  const { candidatesPerQuestion, nullPassage } = options;
+  const count = nullPassage ? candidatesPerQuestion - 1 : candidatesPerQuestion;
+  checkCandidateCount(count, corpus.size); // now, not after the model has been measured
+  return {
+    digest: digestQuestions(questions),
+    async *examples(iteration, retriever) {
+      const used = itemsOfIteration(questions, iteration, options);
+      const candidates = yield* cachedCandidates(options, corpus, {
+        name: `close-passages-${iteration}.jsonl`,
+        questions: used,
+        count,
+        openRetriever: async () => retriever ?? firstRetriever(corpus, questions, count),
+      });
+      const passages = await corpus.pick(candidates.flat());
+      const seed = `${options.seed} ${iteration}`;
+      return {
+        size: used.length,
+        example(index, step) {
+          const { question, passageId } = used[index]!;
+          const ids = candidates[index]!;
+          return {
+            question,
+            answer: drawAnswer(used[index]!, { seed, step }),
+            passages: withNullPassages(
+              ids.map((id) => passages.get(id)!),
+              candidatesPerQuestion,
+            ),
+            ...(passageId !== undefined && { relevant: ids.indexOf(passageId) }),
+          };
+        },
+      };
+    },
+  };
+}
+
+/** Of the first iteration: the candidates of the training file if it has enough, else BM25's. */
+async function firstRetriever(
+  corpus: Corpus,
+  questions: readonly TrainingQuestion[],
+  count: number,
+): Promise<CandidateRetriever> {
+  const areGiven = questions.every(({ contexts = [] }) => contexts.length >= count);
+  return areGiven ? givenCandidates : bm25Candidates(await corpus.bm25());
+}

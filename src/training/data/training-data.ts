@@ -1,0 +1,42 @@
+/** The data of a training run: the examples of each iteration, and the held-out retrieval test. */
+
+import type { ProgressEvent } from "../../io/progress.ts";
+import type { Passage } from "../../text/passage.ts";
+import type { CandidateRetriever } from "./candidates.ts";
+import type { ExampleSource } from "./example-source.ts";
+
+export interface TrainingData {
+  /** Identifies the data. A run is resumed only with data of the same digest. */
+  readonly digest: string;
+  /**
+   * The examples of an iteration, with their candidates. The candidates are kept on disk, so that a
+   * resumed run reads the same ones.
+   *
+   * @param iteration counted from 0; with a background refresh, the step of the snapshot
+   * @param retriever retrieves with the current model; the first iteration has none
+   */
+  examples(
+    iteration: number,
+    retriever: CandidateRetriever | undefined,
+  ): AsyncGenerator<ProgressEvent, ExampleSource>;
+  /**
+   * If present, retrieval is measured during training: the run keeps the weights that retrieve
+   * best, and stops if retrieval collapses.
+   */
+  readonly monitorSet?: MonitorSet | undefined;
+}
+
+/** A small retrieval test for the retrieval monitor. */
+export interface MonitorSet {
+  readonly questions: readonly MonitorQuestion[];
+  /** The passages to search: the relevant ones and others. */
+  readonly passages: readonly Passage[];
+  /** Steps between two measurements. */
+  readonly every: number;
+}
+
+export interface MonitorQuestion {
+  readonly question: string;
+  /** Ids of the relevant passages. */
+  readonly relevant: readonly string[];
+}

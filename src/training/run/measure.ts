@@ -1,0 +1,77 @@
+/** Measures the current model during a run, and saves it if it is the best. */
+
+import { reporting } from "../../io/progress.ts";
+import type { ParameterState } from "../engine/optimizer.ts";
+import { withCurrentModel } from "./current-model.ts";
+import { divergedParameter } from "./divergence.ts";
+import { type DevResult, evaluateOnDev } from "./evaluate.ts";
+import type { TrainingEvent } from "./events.ts";
+import { bestOf, measureRetrieval, measuresOf, writeMonitorRecords } from "./retrieval-monitor.ts";
+import { atLeastAsGood, bestEvaluation } from "./run-log.ts";
+import { saveModel } from "./save-model.ts";
+import type { TrainingRun } from "./training-run.ts";
+
+/** Measures retrieval on the monitor set, unless this step is measured already. */
+export async function* monitorRetrieval(run: TrainingRun): AsyncGenerator<TrainingEvent> {
+  const { options, config, data, step, monitorRecords, log } = run;
+  if (!data.monitorSet || monitorRecords.at(-1)?.step === step) return;
+  const parameters = await usableParameters(run);
+  if (!parameters) return;
+  const reciprocalRanks = yield* measureRetrieval(options, config, parameters, data.monitorSet);
+  const record = { step, reciprocalRanks };
+  monitorRecords.push(record);
+  const best = bestOf(monitorRecords) === record;
+  if (best) await saveModel(options.out, config, parameters, options.model);
+  await writeMonitorRecords(options.out, monitorRecords);
+  const measures = measuresOf(record);
+  await log.evaluation(step, { measures, replies: [] }, [], bestOf(monitorRecords).step);
+  yield { type: "evaluation", step, measures, best };
+}
+
+/** Measures the model on dev before and after each iteration, unless this step is measured already. */
+export async function* evaluate(run: TrainingRun): AsyncGenerator<TrainingEvent> {
+  const { options, config, dev, log, step } = run;
+  const { unsupervisedSteps: start, steps } = options;
+  const isBetweenIterations = step >= start && (step - start) % steps === 0;
+  const isMeasured = log.evaluations().some((evaluation) => evaluation.step === step);
+  if (!dev || !isBetweenIterations || isMeasured) return;
+  const parameters = await usableParameters(run);
+  if (!parameters) return;
+  const result = yield* answerDev(run, dev.questions, parameters);
+  const previous = bestEvaluation(log.evaluations(), start);
+  const best = step > start && (!previous || atLeastAsGood(result.measures, previous.measures));
+  if (best) await saveModel(options.out, config, parameters, options.model);
+  await log.evaluation(step, result, dev.questions, best ? step : previous?.step);
+  yield { type: "evaluation", step, measures: result.measures, best };
+}
+
+function answerDev(
+  { options, config, corpus }: TrainingRun,
+  questions: NonNullable<TrainingRun["dev"]>["questions"],
+  parameters: ReadonlyMap<string, ParameterState>,
+): AsyncGenerator<TrainingEvent, DevResult> {
+  return withCurrentModel<TrainingEvent, DevResult>(
+    options,
+    config,
+    parameters,
+    corpus,
+    async function* (model, index) {
+      yield { type: "stage", name: "answering dev questions", total: questions.length };
+      return yield* reporting((report) =>
+        evaluateOnDev(model, index, questions, {
+          signal: options.signal,
+          onProgress: (done) => report({ type: "progress", done }),
+        }),
+      );
+    },
+  );
+}
+
+/** The parameters, or undefined if one is too large to compute with, which ends the run. */
+async function usableParameters(
+  run: TrainingRun,
+): Promise<ReadonlyMap<string, ParameterState> | undefined> {
+  const parameters = await run.engine.parameters();
+  run.diverged = divergedParameter(parameters, run.step);
+  return run.diverged === undefined ? parameters : undefined;
+}

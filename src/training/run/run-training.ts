@@ -1,0 +1,237 @@
+/** The training loop: from a model, a corpus and training data to a model folder. */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { hasWeights } from "../../checkpoints/open.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { loadTokenizer } from "../../text/tokenizer.ts";
+import type { Corpus } from "../data/corpus.ts";
+import type { TrainingData } from "../data/training-data.ts";
+import { openEngine } from "../engine/open-engine.ts";
+import type { ParameterState } from "../engine/optimizer.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
+import {
+  type BackgroundRefresh,
+  openBackgroundRefresh,
+  type SnapshotExamples,
+} from "./background-refresh.ts";
+import {
+  checkPlan,
+  findRun,
+  type RunCheckpoint,
+  type RunPlan,
+  restoreCheckpoint,
+  writeCheckpoint,
+} from "./checkpoint.ts";
+import { modelCandidates, withCurrentModel } from "./current-model.ts";
+import { openDevSet } from "./dev.ts";
+import { divergedLoss } from "./divergence.ts";
+import type { TrainingEvent, TrainingResult } from "./events.ts";
+import { evaluate, monitorRetrieval } from "./measure.ts";
+import { outcomeOf, readMonitorRecords } from "./retrieval-monitor.ts";
+import { bestEvaluation, openRunLog } from "./run-log.ts";
+import { planOf } from "./run-plan.ts";
+import { saveModel } from "./save-model.ts";
+import { learningRateAt } from "./schedule.ts";
+import { iterationStage, type Stage, unsupervisedStage } from "./stages.ts";
+import { startingParameters } from "./starting-parameters.ts";
+import { failureOf, isStopped, stalenessOf, stepsOf, type TrainingRun } from "./training-run.ts";
+
+/** Seconds between checkpoints: the most that a crash loses. */
+const CHECKPOINT_SECONDS = 300;
+
+/**
+ * Trains a model on `data`, iteration by iteration. A model without weights first trains on the texts
+ * of the corpus. If retrieval collapses or a loss is not finite, the run ends early with the best
+ * measured model.
+ */
+export async function* runTraining(
+  given: ResolvedOptions,
+  config: ModelConfig,
+  data: TrainingData,
+  corpus: Corpus,
+): AsyncGenerator<TrainingEvent, TrainingResult> {
+  const tokenizer = await loadTokenizer(join(given.model, "spiece.model"), config.vocabularySize);
+  const isNew = !(await hasWeights(given.model));
+  if (isNew)
+    yield { type: "stage", name: `${given.model} has no weights: beginning with random ones` };
+  const options = isNew ? given : { ...given, unsupervisedSteps: 0 };
+  const parameters = await startingParameters(options, config);
+  const plan = planOf(options, config, parameters, data.digest, corpus.digest);
+  const checkpoint = await resume(options, plan, parameters);
+  await mkdir(options.out, { recursive: true });
+  const dev = await openDevSet(options, corpus);
+  await using engine = yield* openEngine(options, config, parameters);
+  await using log = await openRunLog(options, checkpoint, dev?.baseline);
+  const step = checkpoint?.step ?? 0;
+  const isMonitored = checkpoint !== undefined && data.monitorSet !== undefined;
+  const run: TrainingRun = {
+    ...{ options, config, tokenizer, corpus, data, plan, engine, log, dev, step },
+    savedStep: checkpoint?.step,
+    monitorRecords: isMonitored ? await readMonitorRecords(options.out, step) : [],
+    examples: undefined,
+    diverged: undefined,
+  };
+  await using refresh = await openRefresh(run);
+
+  yield* evaluate(run);
+  if (!checkpoint) yield* monitorRetrieval(run);
+  yield* trainStages(run, refresh);
+  if (run.step === stepsOf(options) && !isStopped(run)) yield* monitorRetrieval(run);
+  return await finalise(run);
+}
+
+/** Finds the checkpoint to resume from, and copies its state into `parameters`. */
+async function resume(
+  options: ResolvedOptions,
+  plan: RunPlan,
+  parameters: ReadonlyMap<string, ParameterState>,
+): Promise<RunCheckpoint | undefined> {
+  const directory = join(options.out, "checkpoint");
+  const checkpoint = await findRun(options.out, options.resume);
+  if (!checkpoint) return undefined;
+  checkPlan(options.out, checkpoint, plan);
+  await restoreCheckpoint(directory, checkpoint, parameters);
+  return checkpoint;
+}
+
+/** A snapshot is also a checkpoint: a resumed run never starts before its last snapshot. */
+async function openRefresh(run: TrainingRun): Promise<BackgroundRefresh | undefined> {
+  const { options, config, corpus, data, engine } = run;
+  if (options.refresh !== "background") return undefined;
+  return openBackgroundRefresh(options, corpus, data, {
+    resumed: run.savedStep !== undefined,
+    saveSnapshot: async (folder) => {
+      await save(run);
+      await saveModel(folder, config, await engine.parameters(), options.model);
+    },
+  });
+}
+
+async function* trainStages(
+  run: TrainingRun,
+  refresh: BackgroundRefresh | undefined,
+): AsyncGenerator<TrainingEvent> {
+  while (run.step < stepsOf(run.options) && !isStopped(run) && !failureOf(run)) {
+    yield* trainStage(run, yield* nextStage(run), refresh);
+    if (run.diverged !== undefined) return; // the last checkpoint is of a model that worked
+    yield await save(run);
+    if (!isStopped(run) && !failureOf(run)) yield* evaluate(run);
+  }
+}
+
+/** The stage of the next step. With a background refresh, every step decides on its examples. */
+async function* nextStage(run: TrainingRun): AsyncGenerator<TrainingEvent, Stage> {
+  const { options, tokenizer, corpus, step } = run;
+  if (step < options.unsupervisedSteps) return yield* unsupervisedStage(options, corpus, tokenizer);
+  const iteration = Math.floor((step - options.unsupervisedSteps) / options.steps);
+  if (options.refresh !== "background") run.examples = yield* findExamples(run, iteration);
+  return iterationStage(options, iteration, () => run.examples!.source, tokenizer);
+}
+
+/** After the first iteration, the current model finds the candidates, unless `refresh` is "none". */
+async function* findExamples(
+  { options, config, engine, corpus, data }: TrainingRun,
+  iteration: number,
+): AsyncGenerator<TrainingEvent, SnapshotExamples> {
+  if (iteration === 0 || options.refresh === "none")
+    return { source: yield* data.examples(iteration, undefined), snapshot: undefined };
+  const source = yield* withCurrentModel(
+    options,
+    config,
+    await engine.parameters(),
+    corpus,
+    (model, index) => data.examples(iteration, modelCandidates(model, index)),
+  );
+  return { source, snapshot: options.unsupervisedSteps + iteration * options.steps };
+}
+
+/** Trains to the end of the stage, or until the run is stopped or fails. */
+async function* trainStage(
+  run: TrainingRun,
+  stage: Stage,
+  refresh: BackgroundRefresh | undefined,
+): AsyncGenerator<TrainingEvent> {
+  const { options, data } = run;
+  let saved = performance.now();
+  while (run.step < stage.first + stage.steps && !isStopped(run)) {
+    if (refresh && run.step >= options.unsupervisedSteps)
+      run.examples = yield* refresh.examples(run.step);
+    yield* trainStep(run, stage);
+    if (run.diverged !== undefined) return;
+    const isMeasured = run.step % (data.monitorSet?.every ?? Infinity) === 0;
+    if (isMeasured) yield* monitorRetrieval(run);
+    if (run.diverged !== undefined) return;
+    if (!isMeasured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
+    yield await save(run);
+    saved = performance.now();
+    if (failureOf(run)) return;
+  }
+}
+
+async function* trainStep(run: TrainingRun, stage: Stage): AsyncGenerator<TrainingEvent> {
+  const { options, engine, log } = run;
+  const start = performance.now();
+  const step = run.step - stage.first;
+  const learningRate = learningRateAt(step + 1, stage.steps, options.learningRate);
+  const losses = await engine.step({
+    ...{ examples: stage.examples(step), objective: stage.objective(step), learningRate },
+    ...{ step: run.step + 1, key: stage.seed },
+  });
+  run.diverged = divergedLoss(losses, run.step + 1);
+  if (run.diverged !== undefined) return;
+  run.step++;
+  const questionsPerSecond = (1000 * options.questions) / (performance.now() - start);
+  await log.step({
+    ...{ step: run.step, losses, learningRate, questionsPerSecond, staleness: stalenessOf(run) },
+    ...scaleAndHeads(await engine.ownParameters(), options),
+  });
+  const progress = { step: run.step, steps: stepsOf(options), questionsPerSecond };
+  yield { type: "step", ...progress, losses, learningRate };
+}
+
+/** The learned scalars as the log has them: exp(s), and the shares of the heads if mixed. */
+function scaleAndHeads(
+  learnedScalars: ReadonlyMap<string, ParameterState>,
+  { tau }: ResolvedOptions,
+): { scale: number; headWeights: number[] | undefined } {
+  const scale = Math.exp(learnedScalars.get(LOG_SCALE)!.value[0]!);
+  const weights = learnedScalars.get(HEAD_WEIGHTS)?.value;
+  if (!weights || tau === undefined) return { scale, headWeights: undefined };
+  const highest = Math.max(...weights);
+  const shares = Array.from(weights, (weight) => Math.exp((weight - highest) / tau));
+  const total = shares.reduce((sum, share) => sum + share, 0);
+  return { scale, headWeights: shares.map((share) => share / total) };
+}
+
+async function save(run: TrainingRun): Promise<TrainingEvent> {
+  const { options, plan, step, log, engine } = run;
+  await log.sync();
+  const directory = join(options.out, "checkpoint");
+  const progress = { plan, step, seconds: log.seconds() };
+  await writeCheckpoint(directory, progress, await engine.parameters());
+  run.savedStep = step;
+  return { type: "checkpoint", step, directory };
+}
+
+/** Saves the model unless a measurement did, writes the report, and returns the result. */
+async function finalise(run: TrainingRun): Promise<TrainingResult> {
+  const { options, config, engine, data, dev, step, monitorRecords, log } = run;
+  const failure = failureOf(run);
+  const complete = !failure && step === stepsOf(options);
+  if (complete && !dev && !data.monitorSet)
+    await saveModel(options.out, config, await engine.parameters(), options.model);
+  const reason = failure ? `: ${failure}` : "";
+  const status = `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`;
+  const report = await log.report(status);
+  const evaluations = log.evaluations();
+  const { unsupervisedSteps: start } = options;
+  return {
+    ...{ folder: options.out, report, step, finished: complete || failure !== undefined, failure },
+    checkpoint: run.savedStep,
+    before: evaluations.find((evaluation) => evaluation.step === start)?.measures,
+    after: bestEvaluation(evaluations, start)?.measures,
+    monitor: monitorRecords.length > 0 ? outcomeOf(monitorRecords) : undefined,
+  };
+}

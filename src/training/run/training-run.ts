@@ -1,0 +1,49 @@
+/** The state of a training run. */
+
+import type { ModelConfig } from "../../model/config.ts";
+import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { Corpus } from "../data/corpus.ts";
+import type { TrainingData } from "../data/training-data.ts";
+import type { TrainingEngine } from "../engine/engine.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
+import type { SnapshotExamples } from "./background-refresh.ts";
+import type { RunPlan } from "./checkpoint.ts";
+import type { DevSet } from "./dev.ts";
+import { hasCollapsed, type MonitorRecord } from "./retrieval-monitor.ts";
+import type { RunLog } from "./run-log.ts";
+
+export interface TrainingRun {
+  readonly options: ResolvedOptions;
+  readonly config: ModelConfig;
+  readonly tokenizer: Tokenizer;
+  readonly corpus: Corpus;
+  readonly data: TrainingData;
+  readonly plan: RunPlan;
+  readonly engine: TrainingEngine;
+  readonly log: RunLog;
+  readonly dev: DevSet | undefined;
+  /** Steps done, of all stages. */
+  step: number;
+  /** The step of the last checkpoint. */
+  savedStep: number | undefined;
+  /** Measurements of the retrieval monitor so far. */
+  readonly monitorRecords: MonitorRecord[];
+  /** The current examples; undefined before the first iteration. */
+  examples: SnapshotExamples | undefined;
+  /** Describes the loss or weight that ended the run, if one did. */
+  diverged: string | undefined;
+}
+
+/** Steps of all stages. */
+export const stepsOf = ({ unsupervisedSteps, iterations, steps }: ResolvedOptions): number =>
+  unsupervisedSteps + iterations * steps;
+
+export const isStopped = ({ options }: TrainingRun): boolean => options.signal?.aborted === true;
+
+/** Why the run must end before its last step; otherwise undefined. */
+export const failureOf = ({ diverged, monitorRecords }: TrainingRun): string | undefined =>
+  diverged ?? (hasCollapsed(monitorRecords) ? "retrieval collapsed" : undefined);
+
+/** Steps since the snapshot whose model found the candidates of the last step, if a model did. */
+export const stalenessOf = ({ examples, step }: TrainingRun): number | undefined =>
+  examples?.snapshot === undefined ? undefined : step - 1 - examples.snapshot;
