@@ -4,6 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { ReAtt } from "../../src/reatt.ts";
 import { temporaryFolder, writeLines, writeSmallRun } from "../support/training.ts";
 import { runCaptured } from "./support.ts";
 
@@ -81,5 +82,21 @@ for (const [title, [args, code, message]] of Object.entries(WRONG))
     assert.match(stderr, /^reatt: [^\n]*\n$/);
     assert.is(actual, code);
   });
+
+test("train of the query side: an index of the first model remains valid", async () => {
+  const small = ["--steps", "1", "--questions", "2", "--candidates-per-question", "2"];
+  for (const side of ["projection", "layers"]) {
+    const trained = join(folder.path, side);
+    const given = ["--model", model, "--corpus", corpus, "--data", data, "--out", trained];
+    const options = [...small, "--query-side", side, "--max-answer-tokens", "8", "--null-passage"];
+    const { code, stderr, stdout } = await runCaptured(["train", ...given, ...options]);
+    assert.is(code, 0, stderr);
+    assert.match(stdout, `Finished after step 1: ${trained}\n`);
+    await using before = await ReAtt.load(model);
+    await using after = await ReAtt.load(trained);
+    assert.is(after.fingerprint, before.fingerprint);
+    assert.is(after.config.queryEncoder, side === "layers");
+  }
+});
 
 test.run();
