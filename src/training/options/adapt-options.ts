@@ -39,8 +39,8 @@ const MAX_STEPS = 1_000;
 /** A tenth of the steps is warm-up: fewer have no effect. */
 const MIN_STEPS = 50;
 
-export const ADAPT_OPTIONS = {
-  ...RUN_FILES,
+/** What to train on, and how retrieval is measured meanwhile. */
+const ADAPT_SOURCES = {
   /** Questions and answers: see `readTrainingFile`. */
   data: option(text().optional(), {
     help: "train on questions and answers, in the formats that reatt train reads",
@@ -77,6 +77,7 @@ export const ADAPT_OPTIONS = {
     placeholder: "FILE.jsonl",
     defaultText: "some examples of each source, not trained on",
   }),
+  /** The first questions of `dev` that are used. Default 200. */
   devQuestions: DEV_FILES.devQuestions,
   /**
    * What becomes of the source passage of a masked sentence: `without-sentence` removes the
@@ -86,7 +87,15 @@ export const ADAPT_OPTIONS = {
     choice("without-sentence", "excluded").default("without-sentence" satisfies SourcePassage),
     { help: "remove the masked sentence from its source passage, or exclude the passage" },
   ),
-  ...RUN_SETTINGS,
+  /** Return the plan with samples of the examples; write nothing. Default false. */
+  dryRun: option(flag().default(false), {
+    help: "show the plan and samples of the examples; write nothing",
+    card: false,
+  }),
+};
+
+/** Settings of `adapt` that `train` does not have, or has with other defaults. */
+const ADAPT_SETTINGS = {
   /** Steps of each iteration. Default: one pass over the examples, 50 to 1,000. */
   steps: withDerivedDefault(
     RUN_SETTINGS.steps,
@@ -108,17 +117,25 @@ export const ADAPT_OPTIONS = {
     group: "Schedule",
     aliases: [{ flag: "probe-steps" }],
   }),
-  /** Return the plan with samples of the examples; write nothing. Default false. */
-  dryRun: option(flag().default(false), {
-    help: "show the plan and samples of the examples; write nothing",
-    card: false,
-  }),
+};
+
+/** Named parts keep the JSDoc of the options in the declarations that users install. */
+type AdaptTable = typeof RUN_FILES &
+  typeof ADAPT_SOURCES &
+  Omit<typeof RUN_SETTINGS, keyof typeof ADAPT_SETTINGS> &
+  typeof ADAPT_SETTINGS;
+
+export const ADAPT_OPTIONS: AdaptTable = {
+  ...RUN_FILES,
+  ...ADAPT_SOURCES,
+  ...RUN_SETTINGS,
+  ...ADAPT_SETTINGS,
 };
 
 const ACCEPTED = { ...ADAPT_OPTIONS, ...SIGNAL, tagger: z.custom<Tagger>().optional() };
 
 /** Options of `adapt`. All except `model`, `corpus` and `out` have a default. */
-export interface AdaptOptions extends Given<typeof ADAPT_OPTIONS> {
+export interface AdaptOptions extends Given<AdaptTable> {
   /** Finds the spans to mask. Default: names and dates in English. */
   readonly tagger?: Tagger | undefined;
   /** Stops the run: it saves a checkpoint and returns. */

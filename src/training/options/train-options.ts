@@ -14,8 +14,7 @@ import {
 
 export type { ResolvedOptions, RunOptions } from "./run-options.ts";
 
-export const TRAIN_OPTIONS = {
-  ...RUN_FILES,
+const TRAIN_ONLY = {
   /** Training questions with their answers: see `readTrainingFile`. */
   data: option(text(), {
     help:
@@ -23,7 +22,6 @@ export const TRAIN_OPTIONS = {
       "the formats of FiD and DPR are also read",
     placeholder: "FILE.jsonl",
   }),
-  ...DEV_FILES,
   /**
    * Steps of span corruption on the corpus (Raffel et al. 2020, section 3.1.4) that a model without
    * weights starts with. Default 1,000; 0 for none.
@@ -33,7 +31,6 @@ export const TRAIN_OPTIONS = {
     group: "Schedule",
     plan: true,
   }),
-  ...RUN_SETTINGS,
   /**
    * Select the head whose scores agree best with whether a passage contains an answer (section
    * 2.3), and train that head to retrieve. Default: the head of `config.json`.
@@ -45,8 +42,18 @@ export const TRAIN_OPTIONS = {
   }),
 };
 
+/** Named parts keep the JSDoc of the options in the declarations that users install. */
+type TrainTable = typeof RUN_FILES & typeof DEV_FILES & typeof TRAIN_ONLY & typeof RUN_SETTINGS;
+
+export const TRAIN_OPTIONS: TrainTable = {
+  ...RUN_FILES,
+  ...TRAIN_ONLY,
+  ...DEV_FILES,
+  ...RUN_SETTINGS,
+};
+
 /** Options of `train`. All except the files have a default. */
-export interface TrainOptions extends Given<typeof TRAIN_OPTIONS> {
+export interface TrainOptions extends Given<TrainTable> {
   /** Stops the run: it saves a checkpoint and returns. */
   readonly signal?: AbortSignal | undefined;
 }
