@@ -32,7 +32,7 @@ const JOBS: Readonly<Record<string, string[]>> = {
   "spans, with marginal": ["--objective", "marginal", "--source-passage", "excluded"],
   questions: ["--data", data],
   "questions, with the options of train": [
-    ...["--data", data, "--dev", data, "--dev-questions", "1", "--copy-attention", "0.5"],
+    ...["--data", data, "--dev", data, "--dev-questions", "1"],
     ...["--no-in-batch-negatives", "--tau", "0.1", "--qa-steps", "1"],
   ],
   labels: ["--queries", queries, "--qrels", qrels],
