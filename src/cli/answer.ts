@@ -1,69 +1,56 @@
-/** `reatt answer`: answers with the passages that they came from. */
+/** `reatt answer`: answers with the passages that they come from. */
 
-import { type Hit, ReAtt, type Reply } from "../reatt.ts";
+import { integer, option } from "../options/option.ts";
+import type { Hit, Reply } from "../reatt.ts";
+import { defineCommand } from "./command.ts";
 import { formatReply } from "./human.ts";
-import { type Command, defineCommand } from "./options.ts";
 import { withProgress } from "./progress.ts";
-import { QUESTION_OPTIONS, questionsOf } from "./questions.ts";
+import { searchOptions, withSearch } from "./search.ts";
 
-export const answerCommand: Command = defineCommand({
-  name: "answer",
-  summary: "Answers questions, and shows the passages that the answers came from.",
+const READING = "Reading";
+
+export const answerCommand = defineCommand({
   options: {
-    ...QUESTION_OPTIONS,
-    "top-k": { kind: "integer", help: "passages that are read", default: 10, minimum: 1 },
-    beams: { kind: "integer", help: "beams of the search; 1 is greedy", default: 1, minimum: 1 },
-    "max-answer-tokens": {
-      kind: "integer",
-      help: "longer answers are cut",
-      default: 50,
-      minimum: 1,
-    },
-    "max-input-tokens": {
-      kind: "integer",
-      help: "cut question and passage together; without it, a passage is read as it was indexed",
-      minimum: 4,
-    },
-    json: { kind: "flag", help: "one JSON object for a question on each line" },
+    ...searchOptions(10),
+    beams: option(integer(1).default(1), {
+      help: "beams of the search for an answer; 1 is greedy",
+      group: READING,
+    }),
+    maxAnswerTokens: option(integer(1).default(50), {
+      help: "length limit of an answer",
+      group: READING,
+    }),
+    maxInputTokens: option(integer(4).optional(), {
+      help: "length limit of question and passage together",
+      defaultText: "the limit of the index for the passage",
+      group: READING,
+    }),
   },
-  async run(values, signal) {
-    const questions = await questionsOf(values, signal);
-    await using model = await ReAtt.load(values.model);
-    await using index = await model.openIndex(values.index);
-    const texts = questions.map(({ question }) => question);
-    const replies = model.answer(texts, index, {
-      topK: values["top-k"],
-      beams: values.beams,
-      maxAnswerTokens: values["max-answer-tokens"],
-      maxInputTokens: values["max-input-tokens"],
-      signal,
-    });
-    let position = 0;
-    for await (const reply of withProgress("questions", questions.length, replies, true)) {
-      const { id, question } = questions[position++]!;
-      process.stdout.write(
-        `${values.json ? toJson(id, reply) : formatReply(question, reply, hasBold())}\n`,
-      );
-    }
-  },
+  example:
+    "reatt answer --model models/reatt-mini --index index " +
+    '--question "Where is Normandy?" --top-k 5',
+  run: (values, signal) =>
+    withSearch(values, signal, async ({ model, index, questions, options }) => {
+      const { json, beams, maxAnswerTokens, maxInputTokens } = values;
+      const texts = questions.map(({ question }) => question);
+      const reading = { beams, maxAnswerTokens, maxInputTokens };
+      const replies = model.answer(texts, index, { ...options, ...reading });
+      let position = 0;
+      for await (const reply of withProgress("questions", questions.length, replies, true)) {
+        const { id, question } = questions[position++]!;
+        const shown = json ? toJson(id, reply) : formatReply(question, reply, hasBold());
+        process.stdout.write(`${shown}\n`);
+      }
+    }),
 });
 
-function toJson(
-  id: string,
-  { answer, tokenIds, confidence, abstained, passages }: Reply<Hit>,
-): string {
-  const evidence = passages.map(({ id, score, attention, span, title, text }) => ({
-    id,
-    score,
-    attention,
-    span,
-    title,
-    text,
+function toJson(id: string, reply: Reply<Hit>): string {
+  const { answer, tokenIds, confidence, abstained } = reply;
+  const passages = reply.passages.map(({ id, score, attention, span, title, text }) => ({
+    ...{ id, score, attention, span, title, text },
   }));
-  return JSON.stringify({ id, answer, tokenIds, confidence, abstained, passages: evidence });
+  return JSON.stringify({ id, answer, tokenIds, confidence, abstained, passages });
 }
 
-/** Not on a terminal that is dumb, nor where NO_COLOR is set. */
-function hasBold(): boolean {
-  return process.stdout.isTTY && process.stdout.hasColors();
-}
+/** Whether stdout is a terminal with styles and NO_COLOR is not set. */
+const hasBold = (): boolean => process.stdout.isTTY && process.stdout.hasColors();

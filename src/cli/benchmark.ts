@@ -1,172 +1,84 @@
-/** `reatt benchmark`: a dataset end to end, the model beside BM25. Source: https://github.com/beir-cellar/beir */
+/**
+ * `reatt benchmark`: retrieval on a BEIR dataset, beside BM25 and with it.
+ *
+ * Source: https://github.com/beir-cellar/beir
+ */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openBeir } from "../evaluation/beir.ts";
-import type { Measures } from "../evaluation/measures.ts";
-import { evaluateRun, measureRanking, type Qrels } from "../evaluation/ranking.ts";
+import { type BeirDataset, openBeir } from "../evaluation/beir.ts";
+import type { Qrels } from "../evaluation/ranking.ts";
 import { InputError } from "../io/errors.ts";
+import { integer, option, type Resolved, text } from "../options/option.ts";
 import { ReAtt } from "../reatt.ts";
-import { type LexicalIndex, openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
-import {
-  combineScores,
-  type HybridScores,
-  hybridScores,
-  MIN_CANDIDATES,
-  type TunedLambda,
-  tuneLambda,
-} from "../retrieval/hybrid.ts";
-import type { SearchHit, TokenIndex } from "../retrieval/search/token-index.ts";
-import { indexCommand } from "./build-index.ts";
+import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
+import { formatBenchmark } from "./benchmark-report.ts";
+import { measureSystems, searchAll, tuneOn } from "./benchmark-systems.ts";
+import { configure, defineCommand, emptyCommand } from "./command.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
-import { type Command, defineCommand, UsageError } from "./options.ts";
-import { startProgress } from "./progress.ts";
+import { JSON_OBJECT, MODEL } from "./file-options.ts";
+import { indexCommand } from "./index-build.ts";
+import { parse } from "./parse.ts";
+import { UsageError } from "./usage-error.ts";
 
-/** Queries that share a pass over the index. */
-const QUERIES_AT_ONCE = 64;
-/** BEIR's main measure: lambda is chosen by it. */
-const TUNED_MEASURE = "ndcg@10";
-const COLUMNS = ["ndcg@10", "recall@100", "map", "mrr"] as const;
-
-interface System {
-  readonly name: string;
-  readonly lambda?: number;
-  /** Mean time of a search. */
-  readonly milliseconds: number;
-  readonly measures: Measures;
-}
-
-/** How lambda was chosen. */
-interface Tuned {
-  readonly split: string;
-  readonly queries: number;
-  readonly lambda: number;
-  readonly [TUNED_MEASURE]: number;
-  readonly tried: TunedLambda["tried"];
-}
-
-interface Summary {
-  readonly split: string;
-  readonly queries: number;
-  readonly passages: number;
-  readonly topK: number;
-  readonly tuned: Tuned | undefined;
-  readonly systems: readonly System[];
-}
-
-/** What searches. */
-interface Retrievers {
-  /** Query -> its text. */
-  readonly texts: ReadonlyMap<string, string>;
-  readonly lexical: LexicalIndex;
-  readonly model: ReAtt;
-  readonly index: TokenIndex;
-  readonly topK: number;
-}
-
-/** What was found for a query. */
-interface Found {
-  readonly query: string;
-  readonly lexical: readonly SearchHit[];
-  readonly dense: readonly SearchHit[];
-  /** Of these two lists. */
-  readonly union: readonly HybridScores[];
-}
-
-/** Milliseconds of searches, and of the scores that either list lacks. */
-interface Times {
-  lexical: number;
-  dense: number;
-  union: number;
-}
-
-/** What was found for the judged queries of a split. */
-interface Searched {
-  readonly qrels: Qrels;
-  readonly queries: readonly Found[];
-  /** Means. */
-  readonly times: Times;
-}
-
-export const benchmarkCommand: Command = {
-  name: "benchmark",
-  summary: "Measures retrieval on a BEIR dataset, with BM25 beside it.",
-  help: () => commandFor("DIR").help(),
-  async run([folder, ...args], signal) {
-    if (folder === undefined || folder.startsWith("-")) {
-      throw new UsageError("benchmark which dataset? reatt benchmark DIR --model DIR");
-    }
-    await commandFor(folder).run(args, signal);
-  },
+const OPTIONS = {
+  model: MODEL,
+  index: option(text().optional(), {
+    help: "an index of the corpus",
+    placeholder: "DIR",
+    defaultText: "build one and delete it at the end",
+  }),
+  indexOptions: option(text().optional(), {
+    help: "options of reatt index for that build, such as bits=2,max-passage-tokens=256",
+    placeholder: "NAME=VALUE,...",
+  }),
+  split: option(text().default("test"), {
+    help: "the split to measure: qrels/NAME.tsv, or NAME.jsonl with the passage_id of questions",
+    placeholder: "NAME",
+  }),
+  tune: option(text().optional(), {
+    help: "measure BM25 + lambda x model too, with lambda chosen on this split",
+    placeholder: "NAME",
+  }),
+  topK: option(integer(1).default(100), { help: "passages for each query" }),
+  json: JSON_OBJECT,
+  ...ENGINE_OPTIONS,
 };
 
-const commandFor = (folder: string): Command =>
-  defineCommand({
-    name: `benchmark ${folder}`,
-    summary: benchmarkCommand.summary,
-    options: {
-      model: { kind: "text", placeholder: "DIR", help: "folder of the model", required: true },
-      index: {
-        kind: "text",
-        placeholder: "DIR",
-        help: "an index of the corpus; without it, one is made and removed again",
-      },
-      "index-options": {
-        kind: "text",
-        placeholder: "NAME=VALUE,...",
-        help: "how that one is made: options of reatt index, such as bits=2,max-passage-tokens=256",
-      },
-      ...ENGINE_OPTIONS,
-      split: {
-        kind: "text",
-        placeholder: "NAME",
-        help: "what is measured: qrels/NAME.tsv, or NAME.jsonl with the passage_id of questions (default test)",
-      },
-      tune: {
-        kind: "text",
-        placeholder: "NAME",
-        help: "measure BM25 + lambda x model too; lambda is chosen on the qrels of this split",
-      },
-      "top-k": { kind: "integer", help: "passages for a query", default: 100, minimum: 1 },
-      json: { kind: "flag", help: "one JSON object" },
-    },
-    async run(values, signal) {
-      const { model: modelFolder, split = "test", tune, "top-k": topK, json } = values;
-      if (values.index !== undefined && values["index-options"] !== undefined)
-        throw new UsageError("--index-options with --index: that index is made already");
-      const dataset = await openBeir(folder);
-      const qrels = await dataset.qrels(split);
-      const tuning = tune === undefined ? undefined : await dataset.qrels(tune);
-      if (tuning) checkDisjoint(qrels, split, tuning, tune!);
-      await using scratch = await temporaryFolder();
-      if (values.index === undefined) {
-        const options = values["index-options"]?.split(",").map((option) => `--${option}`) ?? [];
-        const given = ["--model", modelFolder, "--corpus", dataset.corpus, "--out", scratch.path];
-        await indexCommand.run([...options, ...given], signal);
-      }
-      await using model = await ReAtt.load(modelFolder);
-      await using index = await openToSearch(model, values.index ?? scratch.path, values, signal);
-      const lexical = await openLexicalIndex(index, { signal });
-      const retrievers: Retrievers = { texts: dataset.queries, lexical, model, index, topK };
-      const searched = await searchAll(qrels, retrievers, signal);
-      const development = tuning && (await searchAll(tuning, retrievers, signal));
-      const tuned = development && { split: tune!, queries: tuning.size, ...tuneOn(development) };
-      const systems = [lexicalSystem(searched, topK), denseSystem(searched, topK)];
-      if (tuned) systems.push(interpolatedSystem(searched, tuned.lambda, topK));
-      const summary = {
-        split,
-        queries: qrels.size,
-        passages: index.passageCount,
-        topK,
-        tuned,
-        systems,
-      };
-      process.stdout.write(`${json ? JSON.stringify(summary) : formatSummary(summary)}\n`);
-    },
-  });
+export const benchmarkCommand = defineCommand({
+  options: OPTIONS,
+  operands: { placeholder: "DIR", help: "folder of the dataset" },
+  example: "reatt benchmark scifact --model models/reatt-mini --tune train",
+  async run(values, signal, [folder, ...others]) {
+    if (folder === undefined || others.length > 0)
+      throw new UsageError("benchmark which dataset? reatt benchmark DIR --model DIR");
+    if (values.index !== undefined && values.indexOptions !== undefined)
+      throw new UsageError("--index-options with --index: that index exists already");
+    const { split, tune, topK, json } = values;
+    const dataset = await openBeir(folder);
+    const qrels = await dataset.qrels(split);
+    const tuning = tune === undefined ? undefined : await dataset.qrels(tune);
+    if (tuning) checkDisjoint(qrels, split, tuning, tune!);
+    await using directory = await indexOf(values, dataset, signal);
+    await using model = await ReAtt.load(values.model);
+    await using index = await openToSearch(model, directory.path, values, signal);
+    const lexical = await openLexicalIndex(index, { signal });
+    const retrievers = { texts: dataset.queries, lexical, model, index, topK };
+    const searched = await searchAll(qrels, retrievers, signal);
+    const development = tuning && (await searchAll(tuning, retrievers, signal));
+    const tuned = development && {
+      ...{ split: tune!, queries: tuning.size },
+      ...tuneOn(development, tuning),
+    };
+    const counts = { split, queries: qrels.size, passages: index.passageCount, topK };
+    const systems = measureSystems(searched, qrels, topK, tuned?.lambda);
+    const summary = { ...counts, tuned, systems };
+    process.stdout.write(`${json ? JSON.stringify(summary) : formatBenchmark(summary)}\n`);
+  },
+});
 
-/** A figure of queries by which lambda was chosen would say nothing. */
+/** Lambda must not be chosen on queries that are then measured. */
 function checkDisjoint(qrels: Qrels, split: string, tuning: Qrels, tune: string): void {
   const shared = [...tuning.keys()].find((query) => qrels.has(query));
   if (shared === undefined) return;
@@ -178,123 +90,32 @@ function checkDisjoint(qrels: Qrels, split: string, tuning: Qrels, tune: string)
   });
 }
 
-async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+interface Folder extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** The folder of the given index, or of a temporary one. */
+async function indexOf(
+  { index, indexOptions = "", model }: Resolved<typeof OPTIONS>,
+  dataset: BeirDataset,
+  signal: AbortSignal,
+): Promise<Folder> {
+  if (index !== undefined) return { path: index, [Symbol.asyncDispose]: async () => {} };
   const path = await mkdtemp(join(tmpdir(), "reatt-benchmark-"));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+  const remove = () => rm(path, { recursive: true, force: true });
+  const command = emptyCommand("index");
+  configure(command, indexCommand, signal);
+  const options = indexOptions.split(",").filter((given) => given !== "");
+  const files = ["--model", model, "--corpus", dataset.corpus, "--out", path];
+  await parse(command, [...options.flatMap(flagAndValue), ...files]).catch(async (error) => {
+    await remove();
+    throw error;
+  });
+  return { path, [Symbol.asyncDispose]: remove };
 }
 
-/** Both searches for every judged query. A query that is itself a passage is not its own result, as in BEIR. */
-async function searchAll(
-  qrels: Qrels,
-  retrievers: Retrievers,
-  signal: AbortSignal,
-): Promise<Searched> {
-  const queries = [...qrels.keys()];
-  const found: Found[] = [];
-  const times: Times = { lexical: 0, dense: 0, union: 0 };
-  const progress = startProgress("queries", queries.length);
-  try {
-    for (let first = 0; first < queries.length; first += QUERIES_AT_ONCE) {
-      const together = queries.slice(first, first + QUERIES_AT_ONCE);
-      found.push(...(await searchTogether(together, retrievers, times, signal)));
-      progress.update(found.length);
-    }
-  } finally {
-    progress.stop();
-  }
-  return { qrels, queries: found, times };
-}
-
-/** Adds what it takes to `times`. */
-async function searchTogether(
-  queries: readonly string[],
-  { texts, lexical: lexicalIndex, model, index, topK }: Retrievers,
-  times: Times,
-  signal: AbortSignal,
-): Promise<Found[]> {
-  const depth = Math.max(MIN_CANDIDATES, topK); // as in a search with lambda
-  const questions = queries.map((query) => texts.get(query)!);
-  const others = (hits: readonly SearchHit[], query: string) =>
-    hits.filter(({ id }) => id !== query).slice(0, depth);
-  const search = { topK: depth + 1, signal };
-  const start = performance.now();
-  const lexical = questions.map((question) => lexicalIndex.search(question, search));
-  const afterLexical = performance.now();
-  const vectors = await model.encodeQuestions(questions, { signal });
-  const dense = await index.searchBatch(vectors, search);
-  const afterDense = performance.now();
-  const found: Found[] = [];
-  for (const [i, query] of queries.entries()) {
-    const lists = { lexical: others(lexical[i]!, query), dense: others(dense[i]!, query) };
-    const question = { text: questions[i]!, vectors: vectors[i]! };
-    found.push({
-      query,
-      ...lists,
-      union: await hybridScores(index, lexicalIndex, question, lists),
-    });
-  }
-  times.lexical += afterLexical - start;
-  times.dense += afterDense - afterLexical;
-  times.union += performance.now() - afterDense;
-  return found;
-}
-
-function tuneOn({ queries, qrels }: Searched): Omit<Tuned, "split" | "queries"> {
-  const { lambda, value, tried } = tuneLambda(
-    queries,
-    (ranking, { query }) => measureRanking(ranking, qrels.get(query)!, [10])[TUNED_MEASURE]!,
-  );
-  return { lambda, [TUNED_MEASURE]: value, tried };
-}
-
-const lexicalSystem = (searched: Searched, topK: number): System => ({
-  name: "BM25",
-  milliseconds: searched.times.lexical / searched.queries.length,
-  measures: measure(searched, topK, ({ lexical }) => lexical),
-});
-
-const denseSystem = (searched: Searched, topK: number): System => ({
-  name: "ReAtt",
-  milliseconds: searched.times.dense / searched.queries.length,
-  measures: measure(searched, topK, ({ dense }) => dense),
-});
-
-const interpolatedSystem = (searched: Searched, lambda: number, topK: number): System => ({
-  name: `BM25 + ${lambda} x ReAtt`,
-  lambda,
-  milliseconds:
-    (searched.times.lexical + searched.times.dense + searched.times.union) /
-    searched.queries.length,
-  measures: measure(searched, topK, ({ union }) => combineScores(union, lambda)),
-});
-
-function measure(
-  { queries, qrels }: Searched,
-  topK: number,
-  rank: (found: Found) => readonly SearchHit[],
-): Measures {
-  const run = new Map(queries.map((found) => [found.query, rank(found).slice(0, topK)]));
-  return evaluateRun(run, qrels).measures;
-}
-
-function formatSummary({ split, queries, passages, topK, tuned, systems }: Summary): string {
-  const rows = systems.map(({ name, milliseconds, measures }) => [
-    name,
-    ...COLUMNS.map((column) => measures[column]!.toFixed(4)),
-    milliseconds.toFixed(1),
-  ]);
-  const table = [["", ...COLUMNS, "ms/query"], ...rows];
-  const width = Math.max(...table.map(([name]) => name!.length));
-  const lines = table.map(
-    ([name, ...cells]) =>
-      `${name!.padEnd(width)}${cells.map((cell) => cell.padStart(12)).join("")}`,
-  );
-  if (tuned)
-    lines.push(
-      `lambda ${tuned.lambda}: best ${TUNED_MEASURE} on ${tuned.split} (${tuned.queries} queries), ` +
-        `${tuned[TUNED_MEASURE].toFixed(4)}; reatt retrieve --lambda ${tuned.lambda} ranks so`,
-    );
-  return [`${split}: ${queries} queries, ${passages} passages, ${topK} retrieved`, ...lines].join(
-    "\n",
-  );
+/** `bits=2` -> `--bits`, `2` */
+function flagAndValue(given: string): string[] {
+  const [name = "", ...value] = given.split("=");
+  return value.length === 0 ? [`--${name}`] : [`--${name}`, value.join("=")];
 }

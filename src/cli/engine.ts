@@ -1,60 +1,61 @@
-/** How the commands that search open an index: what searches it, and the progress of one that makes its own copy first. */
+/** How commands open an index to search it: the engine and its options. */
 
+import { choice, integer, option, type Resolved, text } from "../options/option.ts";
 import type { ReAtt } from "../reatt.ts";
-import type { Engine } from "../retrieval/open-index.ts";
+import type { Engine, PresetName } from "../retrieval/open-index.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
-import { UsageError, type Values } from "./options.ts";
 import { type Progress, startProgress } from "./progress.ts";
+import { UsageError } from "./usage-error.ts";
+
+const ENGINE = "Search engine";
 
 export const ENGINE_OPTIONS = {
-  preset: {
-    kind: "choice",
-    help: "how onnxruntime searches a compressed index; one of float32 is searched exactly",
-    choices: ["fast", "balanced", "exact"],
-    default: "balanced",
-  },
-  engine: {
-    kind: "choice",
-    help: "what searches; faiss needs the package faiss-node, lancedb @lancedb/lancedb",
-    choices: ["onnxruntime", "faiss", "lancedb"],
-    default: "onnxruntime",
-  },
-  "faiss-factory": {
-    kind: "text",
+  preset: option(choice("fast", "balanced", "exact").default("balanced" satisfies PresetName), {
+    help: "how onnxruntime searches a compressed index; a float32 index is searched exactly",
+    group: ENGINE,
+  }),
+  engine: option(choice("onnxruntime", "faiss", "lancedb").default("onnxruntime"), {
+    help: "faiss needs the package faiss-node, lancedb the package @lancedb/lancedb",
+    group: ENGINE,
+  }),
+  faissFactory: option(text().optional(), {
+    help: "factory string of an approximate faiss index, such as IVF1024,PQ16np",
     placeholder: "STRING",
-    help: "an approximate index of faiss, such as IVF1024,PQ16np; without it, faiss is exact",
-  },
-  "faiss-nprobe": {
-    kind: "integer",
-    help: "lists of it that a question token reads (16)",
-    minimum: 1,
-  },
-  "lancedb-uri": {
-    kind: "text",
+    defaultText: "exact search",
+    group: ENGINE,
+  }),
+  faissNprobe: option(integer(1).optional(), {
+    help: "inverted lists of faiss that are searched for each question token",
+    defaultText: "16",
+    group: ENGINE,
+  }),
+  lancedbUri: option(text().optional(), {
+    help: "the table that reatt index export wrote",
     placeholder: "URI",
-    help: "the table that reatt index export made",
-  },
-  "lancedb-nprobe": {
-    kind: "integer",
-    help: "partitions of it that a question token reads (16)",
-    minimum: 1,
-  },
-} as const;
+    group: ENGINE,
+  }),
+  lancedbNprobe: option(integer(1).optional(), {
+    help: "partitions of the table that are searched for each question token",
+    defaultText: "16",
+    group: ENGINE,
+  }),
+};
 
-type EngineValues = Values<typeof ENGINE_OPTIONS>;
+export type EngineValues = Resolved<typeof ENGINE_OPTIONS>;
 
-/** Opens an index as the options say. */
+/** Opens an index with the engine of the options, and shows the progress of loading it. */
 export async function openToSearch(
   model: ReAtt,
   directory: string,
   values: EngineValues,
   signal: AbortSignal,
 ): Promise<TokenIndex> {
+  const engine = engineOf(values);
   let progress: Progress | undefined;
   return model
     .openIndex(directory, {
       preset: values.preset,
-      engine: parseEngine(values),
+      engine,
       onProgress: ({ tokens, total }) => {
         progress ??= startProgress("tokens", total);
         progress.update(tokens);
@@ -64,19 +65,25 @@ export async function openToSearch(
     .finally(() => progress?.stop());
 }
 
-/** @throws {UsageError} for options of another engine than the one that is named. */
-export function parseEngine(values: Omit<EngineValues, "preset">): Engine {
-  const { engine: name, "faiss-factory": factory, "lancedb-uri": uri } = values;
-  for (const option of ["faiss-factory", "faiss-nprobe", "lancedb-uri", "lancedb-nprobe"] as const)
-    if (values[option] !== undefined && !option.startsWith(name))
-      throw new UsageError(`--${option} is for another engine than ${name}`);
+/** @throws {UsageError} for options of another engine */
+export function engineOf(values: Omit<EngineValues, "preset">): Engine {
+  const { engine: name, faissFactory, faissNprobe, lancedbUri, lancedbNprobe } = values;
+  const given = {
+    "faiss-factory": faissFactory,
+    "faiss-nprobe": faissNprobe,
+    "lancedb-uri": lancedbUri,
+    "lancedb-nprobe": lancedbNprobe,
+  };
+  for (const [flag, value] of Object.entries(given))
+    if (value !== undefined && !flag.startsWith(name))
+      throw new UsageError(`--${flag} is for another engine than ${name}`);
   if (name === "lancedb") {
-    if (uri === undefined) throw new UsageError("--engine lancedb needs --lancedb-uri URI");
-    return { name, uri, nprobe: values["lancedb-nprobe"] };
+    if (lancedbUri === undefined) throw new UsageError("--engine lancedb needs --lancedb-uri URI");
+    return { name, uri: lancedbUri, nprobe: lancedbNprobe };
   }
-  if (name === "faiss" && factory !== undefined)
-    return { name, factory, nprobe: values["faiss-nprobe"] };
-  if (values["faiss-nprobe"] !== undefined)
-    throw new UsageError("--faiss-nprobe is for an index that --faiss-factory describes");
+  if (name === "faiss" && faissFactory !== undefined)
+    return { name, factory: faissFactory, nprobe: faissNprobe };
+  if (faissNprobe !== undefined)
+    throw new UsageError("--faiss-nprobe needs --faiss-factory STRING");
   return name;
 }

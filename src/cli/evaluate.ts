@@ -1,82 +1,71 @@
-/** `reatt evaluate`: how good a run or a file of answers is. */
+/** `reatt evaluate retrieval` and `answers`: measures of a TREC run and of a file of answers. */
 
+import { z } from "zod";
 import { DEFAULT_CUTOFFS, type Measures } from "../evaluation/measures.ts";
 import { evaluateAnswers, readPredictions } from "../evaluation/predictions.ts";
 import { evaluateRun } from "../evaluation/ranking.ts";
 import { readQrels, readRun } from "../evaluation/trec.ts";
 import { InputError } from "../io/errors.ts";
+import { option, text } from "../options/option.ts";
 import { readQuestions } from "../text/read-passages.ts";
-import { type Command, defineCommand, UsageError } from "./options.ts";
+import { defineCommand } from "./command.ts";
+import { JSON_OBJECT } from "./file-options.ts";
 
-const evaluateRetrieval = defineCommand({
-  name: "evaluate retrieval",
-  summary: "Measures a ranking against relevance judgements, by trec_eval's rules.",
+const CUTOFFS = z.array(z.int().min(1), "whole numbers from 1 on with commas between them");
+
+export const evaluateRetrievalCommand = defineCommand({
   options: {
-    run: {
-      kind: "text",
-      placeholder: "FILE.trec",
+    run: option(text(), {
       help: "ranking: query Q0 passage rank score tag",
-      required: true,
-    },
-    qrels: {
-      kind: "text",
+      placeholder: "FILE.trec",
+    }),
+    qrels: option(text(), {
+      help: "qrels: query 0 passage label, or BEIR's query passage label",
       placeholder: "FILE",
-      help: "judgements: query 0 passage label, or BEIR's query passage label",
-      required: true,
-    },
-    k: {
-      kind: "text",
+    }),
+    k: option(CUTOFFS.default([...DEFAULT_CUTOFFS]), {
+      help: "ranks at which rankings are cut",
       placeholder: "K,K,...",
-      help: `ranks at which rankings are cut (default ${DEFAULT_CUTOFFS})`,
-    },
-    json: { kind: "flag", help: "one JSON object" },
+      parse: parseCutoffs,
+    }),
+    json: JSON_OBJECT,
   },
-  async run({ run: runFile, qrels, k, json }) {
-    const cutoffs = parseCutoffs(k);
-    const { measures, ...counts } = evaluateRun(
-      await readRun(runFile),
-      await readQrels(qrels),
-      cutoffs,
-    );
+  example: "reatt evaluate retrieval --run run.trec --qrels qrels/test.tsv --k 1,10",
+  async run({ run, qrels, k, json }) {
+    const { measures, ...counts } = evaluateRun(await readRun(run), await readQrels(qrels), k);
     const { queries, unanswered, unjudged } = counts;
-    if (unanswered === queries) throw nothingShared(runFile, "queries", qrels);
+    if (unanswered === queries) throw nothingShared(run, "queries", qrels);
     if (json) return print(JSON.stringify({ ...counts, ...measures }));
     print(
-      `${queries} queries, ${unanswered} of them without results; ${unjudged} more that nobody judged`,
+      `${queries} queries, ${unanswered} of them without results; ` +
+        `${unjudged} more that nobody judged`,
     );
     print(formatMeasures(measures));
   },
 });
 
-const evaluateAnswersCommand = defineCommand({
-  name: "evaluate answers",
-  summary: "Measures answers and the passages they were read from, by the rules of SQuAD and DPR.",
+export const evaluateAnswersCommand = defineCommand({
   options: {
-    predictions: {
-      kind: "text",
+    predictions: option(text(), {
+      help: "the output of reatt answer --queries FILE --json",
       placeholder: "FILE.jsonl",
-      help: "what reatt answer --queries FILE --json prints",
-      required: true,
-    },
-    data: {
-      kind: "text",
-      placeholder: "FILE.jsonl",
+    }),
+    data: option(text(), {
       help: 'questions, one a line: {"id","question","answers"}',
-      required: true,
-    },
-    json: { kind: "flag", help: "one JSON object" },
+      placeholder: "FILE.jsonl",
+    }),
+    json: JSON_OBJECT,
   },
+  example: "reatt evaluate answers --predictions answers.jsonl --data questions.jsonl",
   async run({ predictions, data, json }, signal) {
     const questions = await readQuestions(data, signal);
-    if (!questions.some(({ answers }) => answers?.length)) {
-      const remedy = "name the file with the accepted answers";
+    if (!questions.some(({ answers }) => answers?.length))
       throw new InputError({
         where: data,
         expected: '"answers" of the questions',
         got: "none",
-        remedy,
+        remedy: "name the file with the accepted answers",
       });
-    }
     const { measures, ...counts } = evaluateAnswers(await readPredictions(predictions), questions);
     if (counts.unanswered === counts.questions) throw nothingShared(predictions, "questions", data);
     if (json) return print(JSON.stringify({ ...counts, ...measures }));
@@ -85,20 +74,7 @@ const evaluateAnswersCommand = defineCommand({
   },
 });
 
-const EVALUATIONS: readonly Command[] = [evaluateRetrieval, evaluateAnswersCommand];
-
-export const evaluateCommand: Command = {
-  name: "evaluate",
-  summary: "Measures rankings (evaluate retrieval) or answers (evaluate answers).",
-  help: () => EVALUATIONS.map((command) => command.help()).join("\n"),
-  async run([what, ...args], signal) {
-    const command = EVALUATIONS.find(({ name }) => name === `evaluate ${what}`);
-    if (command === undefined) throw new UsageError("evaluate what: retrieval or answers?");
-    await command.run(args, signal);
-  },
-};
-
-/** A line for each measure; one that is cut at ranks has its ranks side by side. */
+/** One line for each measure. The values of a measure at several ranks share its line. */
 export function formatMeasures(measures: Measures): string {
   const rows = new Map<string, string[]>();
   for (const [key, value] of Object.entries(measures)) {
@@ -113,20 +89,20 @@ export function formatMeasures(measures: Measures): string {
   ).join("\n");
 }
 
-/** "1,5,10" -> [1, 5, 10]. */
-function parseCutoffs(given: string | undefined): readonly number[] {
-  if (given === undefined) return DEFAULT_CUTOFFS;
-  const cutoffs = given.split(",").map((text) => (/^\s*\d+\s*$/.test(text) ? Number(text) : 0));
-  if (cutoffs.every((k) => k >= 1 && Number.isSafeInteger(k)))
-    return [...new Set(cutoffs)].sort((a, b) => a - b);
-  throw new UsageError(
-    `--k: expected whole numbers from 1 on with commas between them, got "${given}"`,
-  );
+/** "1,10,5" -> [1, 5, 10]; text that is not a list of ranks stays text. */
+function parseCutoffs(given: string): unknown {
+  const parts = given.split(",");
+  if (!parts.every((part) => /^\s*0*[1-9]\d*\s*$/.test(part))) return given;
+  return [...new Set(parts.map(Number))].sort((a, b) => a - b);
 }
 
 function nothingShared(where: string, what: string, other: string): InputError {
-  const remedy = "name two files that belong together";
-  return new InputError({ where, expected: `${what} of ${other}`, got: "none of them", remedy });
+  return new InputError({
+    where,
+    expected: `${what} of ${other}`,
+    got: "none of them",
+    remedy: "name two files that belong together",
+  });
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -1,12 +1,15 @@
-/** Results for people: passages as excerpts, answers with their evidence. Text from a corpus cannot steer the terminal. */
+/**
+ * Results as text for people: excerpts of passages, answers with their evidence. Control characters
+ * are removed, so that a corpus cannot control the terminal.
+ */
 
 import type { Hit, Reply } from "../reatt.ts";
 import type { Span } from "../text/answer-span.ts";
 
-/** Characters of a passage that are shown, some three lines of a terminal. */
+/** Characters of an excerpt: about three lines of a terminal. */
 const EXCERPT_LENGTH = 240;
 
-/** Bold on a terminal that has it, brackets elsewhere. */
+/** Marks text with bold or brackets. */
 export function mark(text: string, bold: boolean): string {
   return bold ? `\x1b[1m${text}\x1b[22m` : `[${text}]`;
 }
@@ -14,7 +17,8 @@ export function mark(text: string, bold: boolean): string {
 export function formatHits(question: string, hits: readonly Hit[]): string {
   const lines = hits.map(
     ({ id, title, text, score }, index) =>
-      `${String(index + 1).padStart(4)}. ${score.toFixed(3)}  ${heading(id, title)}\n      ${excerpt(text, undefined, false)}`,
+      `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
+      `      ${excerpt(text, undefined, false)}`,
   );
   return [plain(question), ...lines, ""].join("\n");
 }
@@ -23,7 +27,8 @@ export function formatReply(question: string, reply: Reply<Hit>, bold: boolean):
   const answer = reply.answer === "" ? "no answer" : mark(plain(reply.answer), bold);
   const evidence = reply.passages.map(
     ({ id, title, text, score, attention, span }, index) =>
-      `${String(index + 1).padStart(4)}. ${heading(id, title)}: attention ${percent(attention)}, score ${score.toFixed(3)}\n` +
+      `${rank(index)} ${heading(id, title)}: ` +
+      `attention ${percent(attention)}, score ${score.toFixed(3)}\n` +
       `      ${excerpt(text, span, bold)}`,
   );
   const times = Object.entries(reply.times).map(
@@ -38,7 +43,7 @@ export function formatReply(question: string, reply: Reply<Hit>, bold: boolean):
   ].join("\n");
 }
 
-/** The part of a text around a span, or its beginning; on one line, with the span marked. */
+/** The part of a text around a span, or its start, on one line with the span marked. */
 export function excerpt(text: string, span: Span | undefined, bold: boolean): string {
   const { start, end } = span ?? { start: 0, end: 0 };
   const around = Math.max(0, EXCERPT_LENGTH - (end - start));
@@ -47,10 +52,12 @@ export function excerpt(text: string, span: Span | undefined, bold: boolean): st
   const last = Math.max(end, Math.min(text.length, first + EXCERPT_LENGTH));
   const before = plain(text.slice(first, start));
   const marked = span ? mark(plain(text.slice(start, end)), bold) : "";
-  return `${first > 0 ? "…" : ""}${before}${marked}${plain(text.slice(end, last))}${last < text.length ? "…" : ""}`;
+  const after = plain(text.slice(end, last));
+  const [ellipsisBefore, ellipsisAfter] = [first > 0 ? "…" : "", last < text.length ? "…" : ""];
+  return `${ellipsisBefore}${before}${marked}${after}${ellipsisAfter}`;
 }
 
-/** The first word that begins at `from` or later, and not after `limit`. */
+/** The position of the first word that starts at `from` or later, at most `limit`. */
 function wordStart(text: string, from: number, limit: number): number {
   const space = text.slice(from, limit).search(/\s/);
   return space === -1 ? limit : from + space + 1;
@@ -60,11 +67,12 @@ function heading(id: string, title: string): string {
   return title === "" ? plain(id) : `${plain(title)} (${plain(id)})`;
 }
 
-function percent(share: number): string {
-  return `${(share * 100).toFixed(0)} %`;
-}
+const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
 
-/** On one line, and without the control characters by which a text could write elsewhere on the screen. */
+/** 0 -> "   1." */
+const rank = (index: number): string => `${String(index + 1).padStart(4)}.`;
+
+/** Text on one line without control characters. */
 function plain(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, " ");
 }

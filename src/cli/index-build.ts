@@ -1,41 +1,59 @@
-/** What the commands that write an index have in common: bits, and the progress of a build in its two stages. */
+/** `reatt index`: builds an index of a corpus. */
 
-import type { Bits } from "../retrieval/codec/codec.ts";
-import type { BuildProgress } from "../retrieval/index/write/build.ts";
-import { type Progress, startProgress } from "./progress.ts";
+import { z } from "zod";
+import { formatBytes } from "../io/format-bytes.ts";
+import { integer, number, option, text } from "../options/option.ts";
+import { ReAtt } from "../reatt.ts";
+import type { ShardRecord } from "../retrieval/index/format/manifest.ts";
+import type { BuildForecast } from "../retrieval/index/write/forecast.ts";
+import { readPassages } from "../text/read-passages.ts";
+import { BITS, startBuildProgress } from "./build-progress.ts";
+import { defineCommand } from "./command.ts";
+import { CORPUS, MODEL } from "./file-options.ts";
+import { parseShard } from "./shard.ts";
+import { UsageError } from "./usage-error.ts";
 
-export const BITS_OPTION = {
-  kind: "choice",
-  help: "bits a dimension of a compressed index; without it, keys stay float32",
-  choices: ["1", "2", "4", "8"],
-} as const;
+export const indexCommand = defineCommand({
+  options: {
+    model: MODEL,
+    corpus: CORPUS,
+    out: option(text(), { help: "folder of the index", placeholder: "DIR" }),
+    bits: BITS,
+    shard: option(z.custom<ShardRecord>().optional(), {
+      help:
+        "build only part I of N, from 1; auto: the number that a Slurm array gives the task or, " +
+        "with N, an indexed Kubernetes job",
+      placeholder: "I/N|auto|auto/N",
+      parse: (given) => parseShard(given, process.env),
+    }),
+    keepRatio: option(number({ from: 0.25, to: 1 }).default(1), {
+      help: "share of the tokens of each passage that are indexed",
+      aliases: [{ flag: "keep-tokens" }],
+    }),
+    maxPassageTokens: option(integer(2).default(512), { help: "longer passages are cut" }),
+  },
+  example: "reatt index --model models/reatt-mini --corpus corpus.jsonl --out index --bits 2",
+  async run({ model: folder, corpus, out: directory, ...values }, signal) {
+    if (values.bits !== undefined && values.shard !== undefined)
+      throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
+    await using model = await ReAtt.load(folder);
+    const options = { directory, ...values, signal };
+    // Reads the whole corpus first: a bad line at its end must not end the command after hours.
+    const forecast = await model.forecast(readPassages(corpus, signal), options);
+    process.stderr.write(describe(forecast));
+    const started = performance.now();
+    const progress = startBuildProgress(forecast.passages);
+    await using index = await model
+      .index(readPassages(corpus, signal), { ...options, onProgress: progress.report })
+      .finally(progress.stop);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    const { passageCount, tokenCount } = index;
+    process.stderr.write(
+      `Indexed ${passageCount} passages, ${tokenCount} tokens, in ${seconds} s: ${directory}\n`,
+    );
+  },
+});
 
-export const parseBits = (given: "1" | "2" | "4" | "8" | undefined): Bits | undefined =>
-  given === undefined ? undefined : (Number(given) as Bits);
-
-/** Shows `total` passages being encoded, and then, in a compressed index, being compressed. */
-export function startBuildProgress(total: number): {
-  readonly report: (progress: BuildProgress) => void;
-  readonly stop: () => void;
-} {
-  let encoding: Progress | undefined;
-  let compressing: Progress | undefined;
-  return {
-    report({ event, passages }) {
-      if (event === "finished") return;
-      if (event === "compressed") {
-        if (compressing) return compressing.update(passages);
-        encoding?.stop();
-        compressing = startProgress("passages compressed", total);
-        return compressing.resume(passages);
-      }
-      encoding ??= startProgress("passages", total);
-      if (event === "encoded") encoding.update(passages);
-      else encoding.resume(passages);
-    },
-    stop() {
-      encoding?.stop();
-      compressing?.stop();
-    },
-  };
-}
+const describe = ({ passages, tokens, bytes, peakBytes }: BuildForecast): string =>
+  `${passages} passages, about ${tokens} tokens: an index of about ${formatBytes(bytes)}` +
+  `${peakBytes > bytes ? `, ${formatBytes(peakBytes)} while it is built` : ""}\n`;

@@ -1,21 +1,20 @@
-/** `reatt index export`: the token keys of an index as a table that many readers share. */
+/** `reatt index export`: writes the token keys of an index to a table that many readers share. */
 
+import { option, text } from "../options/option.ts";
 import { exportToLance } from "../retrieval/lance/lance-export.ts";
-import { type Command, defineCommand } from "./options.ts";
+import { defineCommand } from "./command.ts";
+import { INDEX } from "./file-options.ts";
 import { type Progress, startProgress } from "./progress.ts";
 
-export const exportCommand: Command = defineCommand({
-  name: "index export",
-  summary: "Writes the token keys of an index to a LanceDB table, or brings that up to date.",
+export const exportCommand = defineCommand({
   options: {
-    index: { kind: "text", placeholder: "DIR", help: "folder of the index", required: true },
-    lancedb: {
-      kind: "text",
+    index: INDEX,
+    lancedb: option(text(), {
+      help: "the table: a folder, or a place in an object store (s3://bucket/folder)",
       placeholder: "URI",
-      help: "where the table is or will be: a folder, or a place in an object store (s3://bucket/folder)",
-      required: true,
-    },
+    }),
   },
+  example: "reatt index export --index index --lancedb s3://bucket/table",
   async run({ index, lancedb: uri }, signal) {
     let copying: Progress | undefined;
     await exportToLance(index, {

@@ -1,31 +1,24 @@
-/** `reatt index info` and `verify`: what an index is, and whether it is whole. */
+/** `reatt index info` and `verify`: the contents of an index, and whether its files are intact. */
 
 import { InputError } from "../io/errors.ts";
 import { formatBytes } from "../io/format-bytes.ts";
 import { type IndexInfo, indexInfo } from "../retrieval/index/maintain/info.ts";
 import { verifyIndex } from "../retrieval/index/maintain/verify.ts";
-import { type Command, defineCommand } from "./options.ts";
+import { defineCommand } from "./command.ts";
+import { INDEX, JSON_OBJECT } from "./file-options.ts";
 
-const OPTIONS = {
-  index: { kind: "text", placeholder: "DIR", help: "folder of the index", required: true },
-  json: { kind: "flag", help: "one JSON object" },
-} as const;
-
-export const infoCommand: Command = defineCommand({
-  name: "index info",
-  summary: "Says what an index holds and what it costs.",
-  options: OPTIONS,
+export const infoCommand = defineCommand({
+  options: { index: INDEX, json: JSON_OBJECT },
+  example: "reatt index info --index index",
   async run({ index: directory, json }) {
     const info = await indexInfo(directory);
     process.stdout.write(`${json ? JSON.stringify(info) : formatInfo(info)}\n`);
   },
 });
 
-export const verifyCommand: Command = defineCommand({
-  name: "index verify",
-  summary:
-    "Reads every byte of an index and compares checksums. Ends with 1 where a file is damaged.",
-  options: OPTIONS,
+export const verifyCommand = defineCommand({
+  options: { index: INDEX, json: JSON_OBJECT },
+  example: "reatt index verify --index index",
   async run({ index: directory, json }, signal) {
     const damages = await verifyIndex(directory, { signal });
     if (json) process.stdout.write(`${JSON.stringify({ damages })}\n`);
@@ -35,33 +28,21 @@ export const verifyCommand: Command = defineCommand({
         where: directory,
         expected: "every file as it was written",
         got: `${damages.length} damaged`,
-        remedy: "restore what is damaged from a copy, or build the index again",
+        remedy: "restore the damaged files from a copy, or build the index again",
       });
     if (!json) process.stdout.write("whole\n");
   },
 });
 
 function formatInfo(info: IndexInfo): string {
-  const {
-    passages,
-    tokens,
-    bytes,
-    bits,
-    centroids,
-    segments,
-    deletedPassages,
-    shard,
-    generation,
-    header,
-  } = info;
+  const { passages, tokens, bytes, bits, centroids, segments, deletedPassages } = info;
+  const { shard, generation, header } = info;
+  const clusters = centroids ? `, ${centroids} centroids` : "";
   const rows: [name: string, value: string | number][] = [
     ["passages", passages],
     ["tokens", tokens],
     ["size", `${formatBytes(bytes)}, ${(bytes / Math.max(1, tokens)).toFixed(1)} bytes a token`],
-    [
-      "keys",
-      `${header.dimension} dimensions of ${bits} bits${centroids ? `, ${centroids} centroids` : ""}`,
-    ],
+    ["keys", `${header.dimension} dimensions of ${bits} bits${clusters}`],
     ["segments", segments],
     ["deleted", deletedPassages],
     ["generation", generation],

@@ -1,31 +1,29 @@
-/** `reatt index merge`: one index of the shards that were built apart. */
+/** `reatt index merge`: merges shards that were built apart. */
 
+import { option, text } from "../options/option.ts";
 import { mergeShards } from "../retrieval/index/maintain/compact.ts";
 import { indexInfo } from "../retrieval/index/maintain/info.ts";
-import { BITS_OPTION, parseBits, startBuildProgress } from "./index-build.ts";
-import { type Command, defineCommand, UsageError } from "./options.ts";
+import { BITS, startBuildProgress } from "./build-progress.ts";
+import { defineCommand } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
 
-export const mergeCommand: Command = defineCommand({
-  name: "index merge",
-  summary: "Joins the shards of a build to an index that equals one built as a whole.",
+export const mergeCommand = defineCommand({
   options: {
-    out: { kind: "text", placeholder: "DIR", help: "folder of the whole index", required: true },
-    bits: BITS_OPTION,
+    out: option(text(), { help: "folder of the merged index", placeholder: "DIR" }),
+    bits: BITS,
   },
-  operands: { placeholder: "SHARD...", help: "folders of all the shards, in any order" },
-  async run({ out, bits }, signal, shards) {
+  operands: { placeholder: "SHARD...", help: "folders of all shards, in any order" },
+  example: "reatt index merge --out index shard-1 shard-2",
+  async run({ out: directory, bits }, signal, shards) {
     if (shards.length === 0) throw new UsageError("which shards?");
     const infos = await Promise.all(shards.map(indexInfo));
     const progress = startBuildProgress(infos.reduce((sum, { passages }) => sum + passages, 0));
-    await mergeShards(shards, {
-      directory: out,
-      bits: parseBits(bits),
-      onProgress: progress.report,
-      signal,
-    }).finally(progress.stop);
-    const { passages, tokens } = await indexInfo(out);
+    await mergeShards(shards, { directory, bits, onProgress: progress.report, signal }).finally(
+      progress.stop,
+    );
+    const { passages, tokens } = await indexInfo(directory);
     process.stderr.write(
-      `Merged ${shards.length} shards, ${passages} passages, ${tokens} tokens: ${out}\n`,
+      `Merged ${shards.length} shards, ${passages} passages, ${tokens} tokens: ${directory}\n`,
     );
   },
 });

@@ -1,35 +1,8 @@
 #!/usr/bin/env node
-/** The program `reatt`: its commands, and what the process does with signals and with a reader that leaves. */
+/** The program `reatt`: runs a command, and handles signals and a closed stdout. */
 
-import { adaptCommand } from "./adapt.ts";
-import { answerCommand } from "./answer.ts";
-import { benchmarkCommand } from "./benchmark.ts";
-import { indexCommand } from "./build-index.ts";
-import { evaluateCommand } from "./evaluate.ts";
-import { addCommand, compactCommand, deleteCommand } from "./index-change.ts";
-import { exportCommand } from "./index-export.ts";
-import { infoCommand, verifyCommand } from "./index-inspect.ts";
-import { mergeCommand } from "./index-merge.ts";
-import { retrieveCommand } from "./retrieve.ts";
+import { COMMANDS } from "./commands.ts";
 import { EXIT, report, run } from "./run.ts";
-import { trainCommand } from "./train.ts";
-
-const COMMANDS = [
-  indexCommand,
-  addCommand,
-  deleteCommand,
-  compactCommand,
-  mergeCommand,
-  exportCommand,
-  infoCommand,
-  verifyCommand,
-  retrieveCommand,
-  answerCommand,
-  trainCommand,
-  adaptCommand,
-  evaluateCommand,
-  benchmarkCommand,
-];
 
 const abort = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"]) {
@@ -40,7 +13,7 @@ for (const name of ["SIGINT", "SIGTERM"]) {
 }
 process.on("uncaughtException", (error) => process.exit(report(error, abort.signal)));
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // Who reads the results, `head` say, has enough.
+  // A reader such as `head` closes stdout when it has enough.
   process.exit(error.code === "EPIPE" ? EXIT.done : report(error, abort.signal));
 });
 

@@ -1,20 +1,20 @@
-/** Progress on stderr: a bar on a terminal, now and then a line elsewhere. */
+/** Progress on stderr: a bar on a terminal, a line every 10 seconds elsewhere. */
 
 import cliProgress from "cli-progress";
 
-/** Between two lines where stderr is no terminal: a log of an hour stays readable. */
+/** Time between two lines if stderr is not a terminal. */
 const LINE_INTERVAL_MS = 10_000;
 const FIRST_LINE_MS = 1_000;
 
 export interface Progress {
-  /** So many are done; `note` says how it goes. */
+  /** Shows the number of items done, with a note such as the loss. */
   update(done: number, note?: string): void;
-  /** So many were done before: they count, but not for the rate. */
+  /** Sets the number of items that were done before: they do not count for the rate. */
   resume(done: number): void;
   stop(): void;
 }
 
-/** @param unit what is counted, in the plural */
+/** @param unit the items that are counted, in the plural */
 export function startProgress(unit: string, total: number): Progress {
   const started = performance.now();
   let resumed = 0;
@@ -38,9 +38,9 @@ export function startProgress(unit: string, total: number): Progress {
 }
 
 /**
- * Passes results on and counts them, unless there is one only, or they can be seen coming.
+ * Yields results and shows their number, unless there is only one or the terminal shows them.
  *
- * @param printed whether the results go to stdout one by one
+ * @param printed whether the caller prints each result to stdout
  */
 export async function* withProgress<T>(
   unit: string,

@@ -1,21 +1,17 @@
 /** `reatt retrieve`: the best passages for questions. */
 
-import { InputError } from "../io/errors.ts";
-import { type Hit, ReAtt, type RetrieveOptions } from "../reatt.ts";
-import { type LexicalIndex, openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
+import { option, text } from "../options/option.ts";
+import type { Hit } from "../reatt.ts";
 import { documentOf } from "../retrieval/documents.ts";
 import type { Granularity } from "../retrieval/rank.ts";
-import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { Question } from "../text/read-passages.ts";
-import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
+import { defineCommand } from "./command.ts";
 import { formatHits } from "./human.ts";
-import { readIds } from "./ids.ts";
-import { type Command, defineCommand } from "./options.ts";
-import { startProgress, withProgress } from "./progress.ts";
-import { QUESTION_OPTIONS, questionsOf } from "./questions.ts";
+import { withProgress } from "./progress.ts";
+import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
 import { trecRunLines, writeRunFile } from "./trec-run.ts";
 
-/** Questions that share a pass over the index: more, and their passages take too much memory. */
+/** Questions of a batch share a pass over the index. Larger batches take too much memory. */
 const QUESTIONS_PER_BATCH = 64;
 
 interface Result {
@@ -23,104 +19,51 @@ interface Result {
   readonly hits: readonly Hit[];
 }
 
-export const retrieveCommand: Command = defineCommand({
-  name: "retrieve",
-  summary: "Finds the best passages for questions.",
+export const retrieveCommand = defineCommand({
   options: {
-    ...QUESTION_OPTIONS,
-    ...ENGINE_OPTIONS,
-    "top-k": {
-      kind: "integer",
-      help: "passages, or documents, for a question",
-      default: 100,
-      minimum: 1,
-    },
-    granularity: {
-      kind: "choice",
-      help: "document: passages with one title count as one, by the best of them",
-      choices: ["passage", "document"] satisfies Granularity[],
-      default: "passage",
-    },
-    lambda: {
-      kind: "number",
-      help: "rank by BM25 + X x the model's score; reatt benchmark DIR --tune finds X",
-    },
-    ids: {
-      kind: "text",
-      placeholder: "FILE",
-      help: "find only these passages: their ids, one a line",
-    },
-    json: { kind: "flag", help: "one JSON object for a question on each line" },
-    run: {
-      kind: "text",
+    ...searchOptions(100),
+    run: option(text().optional(), {
+      help: "write a TREC run file; without --json nothing is printed",
       placeholder: "FILE.trec",
-      help: "write a TREC run file, and nothing else without --json",
-    },
+    }),
   },
-  async run({ "top-k": topK, granularity, lambda, ids, json, run, ...values }, signal) {
-    const questions = await questionsOf(values, signal);
-    await using model = await ReAtt.load(values.model);
-    await using index = await openToSearch(model, values.index, values, signal);
-    const options: RetrieveOptions = {
-      topK,
-      granularity,
-      filter: ids === undefined ? undefined : await readFilter(index, ids),
-      hybrid:
-        lambda === undefined ? undefined : { lexical: await readTexts(index, signal), lambda },
-      signal,
-    };
-    const printed = json || run === undefined;
-    const found = retrieveAll(model, index, questions, options);
-    const results = withProgress("questions", questions.length, found, printed);
-    const print = (result: Result) =>
-      process.stdout.write(json ? toJson(result, granularity) : forPeople(result));
-    if (run === undefined) {
+  example:
+    "reatt retrieve --model models/reatt-mini --index index " +
+    '--question "Where is Normandy?" --top-k 5',
+  run: (values, signal) =>
+    withSearch(values, signal, async (search) => {
+      const { json, run, granularity } = values;
+      const printed = json || run === undefined;
+      const { length } = search.questions;
+      const results = withProgress("questions", length, retrieveAll(search), printed);
+      const print = (result: Result) =>
+        process.stdout.write(json ? toJson(result, granularity) : toText(result));
+      if (run !== undefined) return writeRun(run, results, printed ? print : () => {});
       for await (const result of results) print(result);
-      return;
-    }
-    await writeRunFile(run, async (file) => {
-      for await (const result of results) {
-        await file.appendFile(trecRunLines(result.question.id, result.hits));
-        if (printed) print(result);
-      }
-    });
-  },
+    }),
 });
 
-async function* retrieveAll(
-  model: ReAtt,
-  index: TokenIndex,
-  questions: readonly Question[],
-  options: RetrieveOptions,
-): AsyncGenerator<Result, void> {
+async function* retrieveAll(search: OpenSearch): AsyncGenerator<Result, void> {
+  const { model, index, questions, options } = search;
   for (let first = 0; first < questions.length; first += QUESTIONS_PER_BATCH) {
-    const together = questions.slice(first, first + QUESTIONS_PER_BATCH);
-    const texts = together.map(({ question }) => question);
+    const batch = questions.slice(first, first + QUESTIONS_PER_BATCH);
+    const texts = batch.map(({ question }) => question);
     const found = await model.retrieve(texts, index, options);
-    for (const [i, question] of together.entries()) yield { question, hits: found[i]! };
+    for (const [i, question] of batch.entries()) yield { question, hits: found[i]! };
   }
 }
 
-/** Looks ids up once: a search that is given ids does so itself, each time. */
-async function readFilter(index: TokenIndex, file: string): Promise<(ordinal: number) => boolean> {
-  const ordinals = new Set<number>();
-  for (const id of await readIds(file)) {
-    const ordinal = await index.find(id);
-    if (ordinal !== undefined) ordinals.add(ordinal);
-  }
-  if (ordinals.size > 0) return (ordinal) => ordinals.has(ordinal);
-  throw new InputError({
-    where: file,
-    expected: `ids of passages in ${index.directory}`,
-    got: "none of them",
-    remedy: "name a file with one id a line",
+const writeRun = (
+  path: string,
+  results: AsyncIterable<Result>,
+  print: (result: Result) => void,
+): Promise<void> =>
+  writeRunFile(path, async (file) => {
+    for await (const result of results) {
+      await file.appendFile(trecRunLines(result.question.id, result.hits));
+      print(result);
+    }
   });
-}
-
-async function readTexts(index: TokenIndex, signal: AbortSignal): Promise<LexicalIndex> {
-  const progress = startProgress("passages for BM25", index.passageCount);
-  return openLexicalIndex(index, { signal, onProgress: progress.update }).finally(progress.stop);
-}
 
 function toJson({ question, hits }: Result, granularity: Granularity): string {
   const results = hits.map((hit) => ({
@@ -131,6 +74,4 @@ function toJson({ question, hits }: Result, granularity: Granularity): string {
   return `${JSON.stringify({ id: question.id, results })}\n`;
 }
 
-function forPeople({ question, hits }: Result): string {
-  return `${formatHits(question.question, hits)}\n`;
-}
+const toText = ({ question, hits }: Result): string => `${formatHits(question.question, hits)}\n`;

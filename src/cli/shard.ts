@@ -1,19 +1,19 @@
 /**
- * Which part of a corpus a process builds: as its command says, or as the scheduler that started it numbers it.
+ * The shard of a corpus that a process builds, from `--shard` or from the scheduler.
  *
- * Slurm tells a task of a job array its id, the lowest id, their step and their number; Kubernetes tells a pod of an
- * indexed job its index, from 0, but not how many there are.
+ * Slurm gives a task of a job array its id, the lowest id, the step of the ids and their number.
+ * Kubernetes gives a pod of an indexed job its index, from 0, but not the number of pods.
  * Sources: https://slurm.schedmd.com/job_array.html,
  * https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode
  */
 
 import { InputError } from "../io/errors.ts";
 import type { ShardRecord } from "../retrieval/index/format/manifest.ts";
-import { UsageError } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** "2/8", the second of eight; "auto"; or "auto/8". The result counts from 0. */
+/** Reads "2/8", the second of eight, "auto" or "auto/8". The index in the result starts at 0. */
 export function parseShard(given: string, environment: Environment): ShardRecord {
   const match = /^(\d+|auto)(?:\/(\d+))?$/.exec(given);
   const number = match?.[1];
@@ -46,7 +46,7 @@ function scheduled(environment: Environment, total: number | undefined): ShardRe
   if (total === undefined)
     throw unusable(
       "--shard auto",
-      "the number of shards, which Kubernetes does not tell",
+      "the number of shards, which Kubernetes does not give",
       "none",
       "say --shard auto/N, with N as the job's completions",
     );

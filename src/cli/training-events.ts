@@ -1,13 +1,14 @@
-/** What a run tells, on the terminal: bars and lines on stderr, or one JSON object a line on stdout. */
+/** Events of a run: progress bars and lines on stderr, or JSON objects on stdout, one a line. */
 
 import { formatBytes } from "../io/format-bytes.ts";
 import type { AdaptationEvent } from "../training/adapt.ts";
 import type { AdaptationPlan } from "../training/adaptation/plan.ts";
+import { QUERY_SIDES } from "../training/options/run-options.ts";
 import type { TrainingEvent } from "../training/run/events.ts";
 import type { HeadAgreement } from "../training/run/rank-heads.ts";
 import { duration, type Progress, startProgress } from "./progress.ts";
 
-/** Prints every event of a run, and returns its result. */
+/** Prints every event of a run and returns its result. */
 export async function printEvents<Result>(
   run: AsyncGenerator<AdaptationEvent, Result>,
 ): Promise<Result> {
@@ -18,84 +19,108 @@ export async function printEvents<Result>(
   }
 }
 
-/** A bar for each stage and one for all steps, and a line for each evaluation. */
+/**
+ * Shows a progress bar for each stage and one for all steps, and a line for each evaluation.
+ *
+ * @returns the result of the run
+ */
 export async function showEvents<Result>(
   run: AsyncGenerator<AdaptationEvent, Result>,
 ): Promise<Result> {
-  let progress: Progress | undefined;
-  let stepsShown = false;
-  const stop = (): void => {
-    progress?.stop();
-    progress = undefined;
-    stepsShown = false;
-  };
-  const say = (line: string): void => {
-    stop();
-    process.stderr.write(`${line}\n`);
-  };
+  const display = createDisplay();
   try {
     for (;;) {
-      const { done, value: event } = await run.next();
-      if (done) return event;
-      if (event.type === "plan") say(planLines(event.plan));
-      else if (event.type === "engine") say(engineLine(event));
-      else if (event.type === "heads") say(headLines(event.heads));
-      else if (event.type === "stage") {
-        say(`${event.name} …`);
-        if (event.total !== undefined) progress = startProgress("done", event.total);
-      } else if (event.type === "progress") progress?.update(event.done);
-      else if (event.type === "step") {
-        if (!stepsShown) {
-          stop();
-          progress = startProgress("steps", event.steps);
-          progress.resume(event.step - 1);
-          stepsShown = true;
-        }
-        progress?.update(event.step, lossLine(event));
-      } else if (event.type === "refresh")
-        say(
-          `step ${event.step}: close passages are now those of the model of step ${event.snapshot}`,
-        );
-      else if (event.type === "evaluation")
-        say(
-          `step ${event.step}: ${measuresLine(event.measures)}${event.best ? ", the best so far" : ""}`,
-        );
+      const { done, value } = await run.next();
+      if (done) return value;
+      display.show(value);
     }
   } finally {
-    stop();
+    display.stop();
   }
 }
 
-const QUERY_SIDE = {
-  projection: "the query projection alone",
-  layers: "a copy of the lower layers for questions",
-} as const;
+interface Display {
+  show(event: AdaptationEvent): void;
+  stop(): void;
+}
+
+/** One bar at a time. A line ends the bar. */
+function createDisplay(): Display {
+  let stage: Progress | undefined;
+  let steps: Progress | undefined;
+  const stop = (): void => {
+    stage?.stop();
+    steps?.stop();
+    stage = undefined;
+    steps = undefined;
+  };
+  const show = (event: AdaptationEvent): void => {
+    if (event.type === "progress") {
+      stage?.update(event.done);
+      return;
+    }
+    if (event.type === "step") {
+      if (!steps) {
+        stop();
+        steps = startProgress("steps", event.steps);
+        steps.resume(event.step - 1);
+      }
+      steps.update(event.step, lossLine(event));
+      return;
+    }
+    const line = lineOf(event);
+    if (line === undefined) return;
+    stop();
+    process.stderr.write(`${line}\n`);
+    if (event.type === "stage" && event.total !== undefined)
+      stage = startProgress("done", event.total);
+  };
+  return { show, stop };
+}
+
+type LineEvent = Exclude<AdaptationEvent, { readonly type: "progress" | "step" }>;
+
+function lineOf(event: LineEvent): string | undefined {
+  switch (event.type) {
+    case "plan":
+      return planLines(event.plan);
+    case "engine":
+      return engineLine(event);
+    case "heads":
+      return headLines(event.heads);
+    case "stage":
+      return `${event.name} …`;
+    case "refresh":
+      return `step ${event.step}: the candidates are now from the model of step ${event.snapshot}`;
+    case "evaluation": {
+      const best = event.best ? ", the best so far" : "";
+      return `step ${event.step}: ${measuresLine(event.measures)}${best}`;
+    }
+    default:
+      return undefined;
+  }
+}
 
 function planLines(plan: AdaptationPlan): string {
-  const {
-    model,
-    parameters,
-    passages,
-    querySide,
-    sources,
-    iterations,
-    steps,
-    questions,
-    candidatesPerQuestion,
-  } = plan;
+  const { model, parameters, passages, querySide, sources } = plan;
+  const { iterations, steps, questions, candidatesPerQuestion } = plan;
+  const millions = (parameters / 1e6).toFixed(1);
+  const memory = formatBytes(plan.memoryBytes);
+  const disk = formatBytes(plan.diskBytes);
   const unknown = Math.round(100 * plan.unknownTokens);
+  const examples = sources.map((source) => `${source.name} (up to ${source.examples})`);
   return [
-    `Plan: ${model} (${(parameters / 1e6).toFixed(1)} million parameters) to a corpus of ${passages} passages`,
-    `  trains on   ${sources.map(({ name, examples }) => `${name} (up to ${examples})`).join(", ")}`,
+    `Plan: ${model} (${millions} million parameters) to a corpus of ${passages} passages`,
+    `  trains on   ${examples.join(", ")}`,
     ...(querySide
-      ? [`  trains      ${QUERY_SIDE[querySide]}; an index of the base serves on`]
+      ? [`  trains      only ${QUERY_SIDES[querySide]}; an index of the base remains valid`]
       : []),
-    `  for         ${iterations} x ${steps} steps of ${questions} questions with ${candidatesPerQuestion} passages each`,
-    `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ${formatBytes(plan.memoryBytes)} of memory, ${formatBytes(plan.diskBytes)} of disk`,
+    `  for         ${iterations} x ${steps} steps of ${questions} questions ` +
+      `with ${candidatesPerQuestion} passages each`,
+    `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ` +
+      `${memory} of memory, ${disk} of disk`,
     ...(unknown > 0
-      ? [
-          `  beware: ${unknown} % of the tokens of passages are unknown to the model: it reads them all as one`,
-        ]
+      ? [`  warning:    the model does not know ${unknown} % of the tokens of passages`]
       : []),
   ].join("\n");
 }
@@ -109,8 +134,12 @@ function engineLine({ name, failures }: Extract<TrainingEvent, { type: "engine" 
 
 function headLines(heads: readonly HeadAgreement[]): string {
   const lines = heads.map(({ head, correlation }) => `  head ${head}: ${correlation.toFixed(3)}`);
-  const taken = `Head ${heads[0]!.head} is trained to retrieve`;
-  return ["Correlation of scores with an answer in the passage:", ...lines, taken].join("\n");
+  const trained = `Head ${heads[0]!.head} is trained to retrieve`;
+  return [
+    "Correlation of the scores of each head with an answer in the passage:",
+    ...lines,
+    trained,
+  ].join("\n");
 }
 
 function lossLine({

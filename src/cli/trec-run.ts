@@ -1,4 +1,8 @@
-/** Writes a run as trec_eval reads it: `query Q0 document rank score tag`, one line a hit. */
+/**
+ * Writes rankings in the format of trec_eval: `query Q0 document rank score tag`, one line a hit.
+ *
+ * Source: https://github.com/usnistgov/trec_eval
+ */
 
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import { InputError } from "../io/errors.ts";
@@ -6,13 +10,16 @@ import { replaceFile } from "../io/replace-file.ts";
 
 const TAG = "reatt";
 
-/** A file is replaced once the new one is whole; into a device, a pipe or a link (/dev/stdout) is written as it is. */
+/**
+ * Replaces a file when the new one is complete. Writes directly to a device, a pipe and the target
+ * of a link, such as /dev/stdout.
+ */
 export async function writeRunFile(
   path: string,
   write: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
-  const there = await lstat(path).catch(() => undefined);
-  if (there === undefined || there.isFile()) return replaceFile(path, write);
+  const existing = await lstat(path).catch(() => undefined);
+  if (existing === undefined || existing.isFile()) return replaceFile(path, write);
   const file = await open(path, "w");
   try {
     await write(file);
@@ -34,13 +41,13 @@ export function trecRunLines(
     .join("");
 }
 
-/** The format has no quotes: an id with white space would be two fields. */
+/** The format has no quotes: white space in an id would start another field. */
 function field(id: string): string {
   if (!/\s/.test(id)) return id;
   throw new InputError({
     where: "--run",
     expected: "ids without white space",
     got: JSON.stringify(id),
-    remedy: "use --json, or rename it",
+    remedy: "use --json, or rename the id",
   });
 }

@@ -4,7 +4,6 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
-import { type ModelConfig, readConfig } from "../model/config.ts";
 import { ReAtt } from "../reatt.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
@@ -23,7 +22,7 @@ import { findRun } from "./run/checkpoint.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { runTraining } from "./run/run-training.ts";
 import { saveModel } from "./run/save-model.ts";
-import { startingParameters } from "./run/starting-parameters.ts";
+import { readTrainedConfig, startingParameters } from "./run/starting-parameters.ts";
 
 /** What `adapt` yields: its plan first, then the events of the training. */
 export type AdaptationEvent =
@@ -88,7 +87,7 @@ export async function* adapt(
   const inputs = await readInputs(given, sources, corpus);
   const options = withAdaptDefaults(given, availableExamples(inputs, corpus), corpus.size);
   await findRun(options.out, options.resume); // before any of its files is touched
-  const config = await configOf(options);
+  const config = await readTrainedConfig(options);
   const tokenizer = await loadTokenizer(join(options.model, "spiece.model"), config.vocabularySize);
   const plan = await planAdaptation(options, config, corpus, inputs, tokenizer);
   yield { type: "plan", plan };
@@ -105,15 +104,6 @@ export async function* adapt(
   await writeModelCard(options, { plan, training, corpus, data: data.digest });
   if (options.querySide) return { plan, training }; // an index of the original model stays valid
   return { plan, training, index: yield* indexAdapted(options, corpus) };
-}
-
-/** The configuration of the adapted model. */
-async function configOf({
-  model,
-  querySide,
-}: Pick<ResolvedAdaptOptions, "model" | "querySide">): Promise<ModelConfig> {
-  const config = await readConfig(model);
-  return querySide === "layers" ? { ...config, queryEncoder: true } : config;
 }
 
 /** Indexes the corpus. A resumed run completes a partial index and keeps a complete one. */

@@ -2,7 +2,6 @@
 
 import { join } from "node:path";
 import { InputError } from "../io/errors.ts";
-import { readConfig } from "../model/config.ts";
 import { openCorpus } from "./data/corpus.ts";
 import { questionData } from "./data/question-data.ts";
 import { readQuestionsAbout } from "./data/training-questions.ts";
@@ -10,6 +9,7 @@ import { type TrainOptions, withDefaults } from "./options/train-options.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { runTraining } from "./run/run-training.ts";
 import { selectHead } from "./run/select-head.ts";
+import { readTrainedConfig } from "./run/starting-parameters.ts";
 
 /**
  * Trains a model from questions and answers with the loss of ReAtt,
@@ -55,7 +55,7 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
     bm25: options.dev !== undefined || options.selectHead === true, // both need it
   });
   const questions = await readQuestionsAbout(corpus, options.data, options.signal);
-  const config = await readConfig(options.model);
+  const config = await readTrainedConfig(options);
   const retrievalHead = options.selectHead
     ? yield* selectHead(options, config, corpus, questions)
     : config.retrievalHead;

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { adaptCommand } from "../../src/cli/adapt.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { PASSAGES, writeAdaptationFiles } from "../support/adaptation.ts";
 import { writeTinyModel } from "../support/training.ts";
@@ -18,17 +17,24 @@ const { corpus, data, queries, qrels } = writeAdaptationFiles(folder);
 mkdirSync(at("model"));
 await writeTinyModel(at("model"));
 
-const SMALL = ["--steps", "2", "--questions", "2", "--close-passages", "2", "--probe-steps", "2"];
+const SMALL = [
+  ...["--steps", "2", "--questions", "2", "--candidates-per-question", "2"],
+  ...["--monitor-steps", "2"],
+];
 const adapt = (out: string, ...args: string[]) =>
-  runCaptured(
-    [adaptCommand],
-    ["adapt", "--model", at("model"), "--corpus", corpus, "--out", at(out), ...SMALL, ...args],
-  );
+  runCaptured([
+    ...["adapt", "--model", at("model"), "--corpus", corpus, "--out", at(out), ...SMALL],
+    ...args,
+  ]);
 
 const JOBS: Readonly<Record<string, string[]>> = {
   spans: [],
   "spans, with marginal": ["--objective", "marginal", "--source-passage", "excluded"],
   questions: ["--data", data],
+  "questions, with the options of train": [
+    ...["--data", data, "--dev", data, "--dev-questions", "1"],
+    ...["--no-in-batch-negatives", "--tau", "0.1", "--qa-steps", "1"],
+  ],
   labels: ["--queries", queries, "--qrels", qrels],
   mixture: [
     "--data",

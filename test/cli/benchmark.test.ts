@@ -3,9 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { benchmarkCommand } from "../../src/cli/benchmark.ts";
-import { UsageError } from "../../src/cli/options.ts";
-import { InputError } from "../../src/io/errors.ts";
+import { runCaptured } from "./support.ts";
 
 const MODEL = new URL("../../models/reatt-mini", import.meta.url).pathname;
 
@@ -42,16 +40,15 @@ test.after(({ folder }) => rm(folder, { recursive: true }));
 
 /** What the command writes to stdout. */
 async function benchmark(...args: string[]): Promise<string> {
-  const write = process.stdout.write;
-  let written = "";
-  process.stdout.write = (text: string | Uint8Array) => {
-    written += text;
-    return true;
-  };
-  await benchmarkCommand.run(args, new AbortController().signal).finally(() => {
-    process.stdout.write = write;
-  });
-  return written;
+  const { code, stdout, stderr } = await runCaptured(["benchmark", ...args]);
+  assert.is(code, 0, stderr);
+  return stdout;
+}
+
+async function fails(code: number, words: RegExp, ...args: string[]): Promise<void> {
+  const outcome = await runCaptured(["benchmark", ...args]);
+  assert.equal([outcome.stdout, outcome.code], ["", code], outcome.stderr);
+  assert.match(outcome.stderr.split("\n").at(-2)!, words);
 }
 
 test("the model beside BM25 and with it, and nothing left behind", async ({ folder }) => {
@@ -107,19 +104,17 @@ test("with --tune a third line, and how to search so", async ({ folder }) => {
 
 test("lambda is not tuned on what is measured", async ({ folder }) => {
   await writeFile(join(folder, "qrels", "more.tsv"), "q1\tparis\t1\nq2\trome\t1\n");
-  const refused = async (words: RegExp, ...args: string[]) => {
-    const error: unknown = await benchmark(folder, "--model", MODEL, ...args).catch(
-      (reason) => reason,
-    );
-    assert.instance(error, InputError);
-    assert.match((error as Error).message, words);
-  };
-  await refused(
-    /^--tune test: expected queries .* got the same split; choose lambda/,
-    "--tune",
-    "test",
+  const given = [folder, "--model", MODEL];
+  await fails(
+    1,
+    /^reatt: --tune test: expected queries .* got the same split; choose lambda/,
+    ...[...given, "--tune", "test"],
   );
-  await refused(/not measured on dev, got query "q2" of both/, "--tune", "more", "--split", "dev");
+  await fails(
+    1,
+    /not measured on dev, got query "q2" of both/,
+    ...[...given, "--tune", "more", "--split", "dev"],
+  );
   await rm(join(folder, "qrels", "more.tsv"));
 });
 
@@ -138,32 +133,16 @@ test("the index is made as --index-options say, and searched as the engine's opt
   assert.equal(await report(...compressed), whole);
 });
 
-test("wrong usage and what is not there", async ({ folder }) => {
-  const refused = async (
-    args: string[],
-    kind: typeof InputError | typeof UsageError,
-    words: RegExp,
-  ) => {
-    const error: unknown = await benchmark(...args).catch((reason) => reason);
-    assert.instance(error, kind);
-    assert.match((error as Error).message, words);
-  };
-  await refused([], UsageError, /which dataset/);
-  await refused(["--model", MODEL], UsageError, /which dataset/);
-  await refused([folder], UsageError, /--model DIR is missing/);
-  await refused([folder, "--model", MODEL, "--index-options", "bit=2"], UsageError, /--bit/);
-  await refused([folder, "--model", MODEL, "--index-options", "bits=3"], UsageError, /--bits/);
-  await refused(
-    [folder, "--model", MODEL, "--index", "x", "--index-options", "bits=2"],
-    UsageError,
-    /made already/,
-  );
-  await refused(
-    [folder, "--model", MODEL, "--split", "train"],
-    InputError,
-    /expected dev or test, got train/,
-  );
-  await refused([join(folder, "qrels"), "--model", MODEL], InputError, /corpus\.jsonl/);
+test("wrong usage and missing files", async ({ folder }) => {
+  const given = [folder, "--model", MODEL];
+  await fails(2, /--model DIR is missing/);
+  await fails(2, /which dataset/, "--model", MODEL);
+  await fails(2, /--model DIR is missing/, folder);
+  await fails(2, /'--bit'/, ...given, "--index-options", "bit=2");
+  await fails(2, /--bits: expected 1, 2, 4, 8, got "3"/, ...given, "--index-options", "bits=3");
+  await fails(2, /exists already/, ...given, "--index", "x", "--index-options", "bits=2");
+  await fails(1, /expected dev or test, got train/, ...given, "--split", "train");
+  await fails(1, /corpus\.jsonl/, join(folder, "qrels"), "--model", MODEL);
 });
 
 test.run();

@@ -3,10 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { parseEngine } from "../../src/cli/engine.ts";
-import { exportCommand } from "../../src/cli/index-export.ts";
-import { UsageError } from "../../src/cli/options.ts";
-import { retrieveCommand } from "../../src/cli/retrieve.ts";
+import { engineOf } from "../../src/cli/engine.ts";
+import { UsageError } from "../../src/cli/usage-error.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { isInstalled } from "../retrieval/support.ts";
 import { runCaptured } from "./support.ts";
@@ -16,21 +14,14 @@ const folder = mkdtempSync(join(tmpdir(), "reatt-engine-"));
 test.after(() => rmSync(folder, { recursive: true }));
 
 const parse = (engine: "onnxruntime" | "faiss" | "lancedb", values: object = {}) =>
-  parseEngine({
-    engine,
-    "faiss-factory": undefined,
-    "faiss-nprobe": undefined,
-    "lancedb-uri": undefined,
-    "lancedb-nprobe": undefined,
-    ...values,
-  });
+  engineOf({ engine, ...values });
 
 test("options name an engine", () => {
   assert.is(parse("onnxruntime"), "onnxruntime");
   assert.is(parse("faiss"), "faiss");
-  const factory = { "faiss-factory": "IVF8,Flat", "faiss-nprobe": 4 };
+  const factory = { faissFactory: "IVF8,Flat", faissNprobe: 4 };
   assert.equal(parse("faiss", factory), { name: "faiss", factory: "IVF8,Flat", nprobe: 4 });
-  assert.equal(parse("lancedb", { "lancedb-uri": "s3://b/t" }), {
+  assert.equal(parse("lancedb", { lancedbUri: "s3://b/t" }), {
     name: "lancedb",
     uri: "s3://b/t",
     nprobe: undefined,
@@ -41,10 +32,10 @@ test("options name an engine", () => {
       /^--faiss-factory is for another engine than onnxruntime$/,
     ],
     [
-      () => parse("faiss", { "lancedb-nprobe": 4 }),
+      () => parse("faiss", { lancedbNprobe: 4 }),
       /^--lancedb-nprobe is for another engine than faiss$/,
     ],
-    [() => parse("faiss", { "faiss-nprobe": 4 }), /--faiss-factory describes$/],
+    [() => parse("faiss", { faissNprobe: 4 }), /^--faiss-nprobe needs --faiss-factory STRING$/],
     [() => parse("lancedb"), /needs --lancedb-uri URI$/],
   ] as const)
     assert.throws(
@@ -66,7 +57,7 @@ test.before(async () => {
   );
 });
 
-const reatt = (...args: string[]) => runCaptured([exportCommand, retrieveCommand], args);
+const reatt = (...args: string[]) => runCaptured(args);
 const retrieve = (...more: string[]) =>
   reatt("retrieve", "--model", MODEL, "--index", index, "--queries", questions, "--json", ...more);
 

@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { evaluateCommand, formatMeasures } from "../../src/cli/evaluate.ts";
-import { UsageError } from "../../src/cli/options.ts";
-import { InputError } from "../../src/io/errors.ts";
+import { formatMeasures } from "../../src/cli/evaluate.ts";
+import { runCaptured } from "./support.ts";
 
 interface Files {
   readonly folder: string;
@@ -27,26 +26,16 @@ test.after(({ folder }) => rm(folder, { recursive: true }));
 
 /** What the command writes to stdout. */
 async function evaluate(...args: string[]): Promise<string> {
-  const write = process.stdout.write;
-  let written = "";
-  process.stdout.write = (text: string | Uint8Array) => {
-    written += text;
-    return true;
-  };
-  await evaluateCommand.run(args, new AbortController().signal).finally(() => {
-    process.stdout.write = write;
-  });
-  return written;
+  const { code, stdout, stderr } = await runCaptured(["evaluate", ...args]);
+  assert.is(code, 0, stderr);
+  return stdout;
 }
 
-async function refused(
-  running: Promise<unknown>,
-  kind: typeof InputError | typeof UsageError,
-  words: RegExp,
-) {
-  const error: unknown = await running.catch((reason) => reason);
-  assert.instance(error, kind);
-  assert.match((error as Error).message, words);
+async function fails(code: number, words: RegExp, ...args: string[]): Promise<void> {
+  const outcome = await runCaptured(["evaluate", ...args]);
+  assert.equal([outcome.stdout, outcome.code], ["", code], outcome.stderr);
+  assert.match(outcome.stderr, words);
+  assert.match(outcome.stderr, /^reatt: [^\n]+\n$/);
 }
 
 test("a run against qrels", async ({ file }) => {
@@ -95,32 +84,23 @@ test("answers against data", async ({ file }) => {
 });
 
 test("wrong usage and files that do not belong together", async ({ file }) => {
-  await refused(evaluate(), UsageError, /retrieval or answers/);
-  await refused(evaluate("everything"), UsageError, /retrieval or answers/);
-  await refused(evaluate("retrieval", "--run", "x"), UsageError, /--qrels FILE is missing/);
-  for (const k of ["0", "1,,2", "a", "1.5"]) {
-    await refused(
-      evaluate("retrieval", "--run", "x", "--qrels", "y", "--k", k),
-      UsageError,
-      /--k: expected/,
-    );
-  }
+  await fails(2, /which command\?/);
+  await fails(2, /unknown command 'everything'/, "everything");
+  await fails(2, /--qrels FILE is missing/, "retrieval", "--run", "x");
+  for (const k of ["0", "1,,2", "a", "1.5"])
+    await fails(2, /--k: expected/, "retrieval", "--run", "x", "--qrels", "y", "--k", k);
   const run = await file("run.trec", "q Q0 a 1 2 t\n");
   const qrels = await file("qrels.txt", "other 0 a 1\n");
-  await refused(evaluate("retrieval", "--run", run, "--qrels", qrels), InputError, /none of them/);
+  await fails(1, /none of them/, "retrieval", "--run", run, "--qrels", qrels);
   const data = await file("data.jsonl", '{"id": "1", "question": "Who?"}\n');
   const predictions = await file("p.jsonl", '{"id": "2", "answer": "Ada"}\n');
   const args = ["answers", "--predictions", predictions, "--data"];
-  await refused(
-    evaluate(...args, data),
-    InputError,
-    /expected "answers" of the questions, got none/,
-  );
+  await fails(1, /expected "answers" of the questions, got none/, ...args, data);
   const answered = await file(
     "answered.jsonl",
     '{"id": "1", "question": "Who?", "answers": ["Ada"]}\n',
   );
-  await refused(evaluate(...args, answered), InputError, /none of them/);
+  await fails(1, /none of them/, ...args, answered);
 });
 
 test("a line for each measure", () => {

@@ -1,10 +1,11 @@
 /** What only a process of its own shows: a reader that leaves, and interrupts. */
 
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { promisify } from "node:util";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 
@@ -30,6 +31,23 @@ test("a reader that has enough ends the command quietly", async () => {
   const { child, ended } = start("--help");
   child.stdout.destroy();
   assert.equal(await ended, { code: 0, stderr: "" });
+});
+
+test("help and version do not load onnxruntime", async () => {
+  const watcher = join(folder, "watcher.mjs");
+  writeFileSync(
+    watcher,
+    `process.on("exit", () => {
+      const { sharedObjects } = process.report.getReport();
+      process.stderr.write(String(sharedObjects.some((path) => path.includes("onnxruntime"))));
+    });`,
+  );
+  const loads = async (...args: string[]) => {
+    const program = ["--import", "tsx", "--import", watcher, "src/cli/main.ts", ...args];
+    return (await promisify(execFile)(process.execPath, program)).stderr;
+  };
+  for (const flag of ["--help", "--version"]) assert.is(await loads(flag), "false");
+  assert.is(await loads("answer", "--help"), "true");
 });
 
 test("an interrupted index is finished by the same command", async () => {

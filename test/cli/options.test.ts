@@ -1,147 +1,266 @@
+/** Options on the command line: every option of every command, and how options are read. */
+
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { defineCommand, UsageError } from "../../src/cli/options.ts";
+import { z } from "zod";
+import { type CliCommand, defineCommand } from "../../src/cli/command.ts";
+import { COMMANDS, type CommandEntry } from "../../src/cli/commands.ts";
+import { flagOf, takesValue } from "../../src/cli/option-text.ts";
+import {
+  choice,
+  defaultOf,
+  flag,
+  infoOf,
+  integer,
+  isRequired,
+  number,
+  option,
+  text,
+  valueSchema,
+} from "../../src/options/option.ts";
+import { runCaptured } from "./support.ts";
 
-const { signal } = new AbortController();
-
-/** What a command with one option of each kind gets from these arguments. */
-async function run(...args: string[]): Promise<unknown> {
-  let got: unknown;
-  await command((values) => {
-    got = { ...values };
-  }).run(args, signal);
-  return got;
+interface Received {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What the command was run with; undefined if it was not run. */
+  readonly values: Readonly<Record<string, unknown>> | undefined;
+  readonly operands: readonly string[];
 }
 
-function command(run: (values: object) => void): ReturnType<typeof defineCommand> {
-  return defineCommand({
-    name: "test",
-    summary: "Tests.",
-    options: {
-      model: { kind: "text", placeholder: "DIR", help: "a folder", required: true },
-      note: { kind: "text", placeholder: "TEXT", help: "a note" },
-      "top-k": { kind: "integer", help: "how many", default: 10, minimum: 1 },
-      limit: { kind: "integer", help: "how long", minimum: 4 },
-      json: { kind: "flag", help: "as JSON" },
-    },
-    async run(values) {
-      run(values);
+/** Runs a command line with a command that only records what it receives. */
+async function receive(
+  entry: Omit<CommandEntry, "load">,
+  definition: CliCommand,
+  ...args: string[]
+): Promise<Received> {
+  let values: Received["values"];
+  let operands: readonly string[] = [];
+  const spy = defineCommand({
+    ...definition,
+    async run(received, _signal, names) {
+      values = received;
+      operands = names;
     },
   });
+  const parents = COMMANDS.filter(({ name }) => entry.name.startsWith(`${name} `));
+  const commands = [...parents, { ...entry, load: async () => spy }];
+  const outcome = await runCaptured([...entry.name.split(" "), ...args], { commands });
+  return { ...outcome, values, operands };
 }
 
-async function refused(args: string[], message: string | RegExp): Promise<void> {
-  const error = await run(...args).then(
-    () => assert.unreachable("was accepted"),
-    (reason: unknown) => reason,
-  );
-  assert.instance(error, UsageError);
-  if (typeof message === "string") assert.is((error as Error).message, message);
-  else assert.match((error as Error).message, message);
-  assert.not.match((error as Error).message, /\n/);
-}
-
-test("options are parsed, and defaults filled in", async () => {
-  const absent = { note: undefined, limit: undefined };
-  assert.equal(await run("--model", "m"), { ...absent, model: "m", "top-k": 10, json: false });
-  assert.equal(await run("--json", "--model=m", "--top-k", "3", "--limit", "4", "--note", ""), {
-    model: "m",
-    note: "",
-    "top-k": 3,
-    limit: 4,
-    json: true,
-  });
-});
-
-test("a choice that may stand alone does, wherever it stands", async () => {
-  const chosen = async (...args: string[]): Promise<unknown> => {
-    let got: unknown;
-    const choice = {
-      kind: "choice",
-      choices: ["head", "layers"],
-      alone: "head",
-      help: "which",
-    } as const;
-    const flag = { kind: "flag", help: "as JSON" } as const;
-    const command = defineCommand({
-      name: "test",
-      summary: "Tests.",
-      options: { side: choice, json: flag },
-      async run({ side }) {
-        got = side;
-      },
-    });
-    assert.match(command.help(), "--side [head|layers]");
-    await command.run(args, signal);
-    return got;
+/** A text on the command line and the value that it stands for. */
+function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
+  const { placeholder = "" } = infoOf(schema);
+  const special: Record<string, readonly [string, unknown]> = {
+    "I/N|auto|auto/N": ["2/8", { index: 1, count: 8 }],
+    "1|2|4|8": ["4", 4],
+    "K,K,...": ["10,3,10", [3, 10]],
+    "spans=1,questions=2": ["labels=0.5,spans=2", { labels: 0.5, spans: 2 }],
   };
-  assert.is(await chosen("--json"), undefined);
-  for (const args of [["--side"], ["--side", "--json"], ["--json", "--side"], ["--side", "head"]])
-    assert.is(await chosen(...args), "head", args.join(" "));
-  for (const args of [["--side", "layers", "--json"], ["--side=layers"]])
-    assert.is(await chosen(...args), "layers", args.join(" "));
-  const error = await chosen("--side", "layer").catch((thrown: unknown) => thrown);
-  assert.instance(error, UsageError);
-});
+  if (special[placeholder]) return special[placeholder];
+  const value = valueSchema(schema);
+  if (value instanceof z.ZodEnum) return [String(value.options.at(-1)), value.options.at(-1)];
+  if (!(value instanceof z.ZodNumber)) return ["some-text", "some-text"];
+  return value.isInt ? ["17", 17] : ["0.75", 0.75];
+}
 
-test("wrong usage is said in one line", async () => {
-  await refused([], "--model DIR is missing");
-  // From here on the words are Node's.
-  await refused(["--model"], /--model .*missing/);
-  await refused(["--model", "m", "--modle", "m"], /^Unknown option '--modle'$/);
-  await refused(["--model", "m", "--json=1"], /--json/);
-  await refused(["--model", "m", "more"], /'more'/);
-  await refused(["--model", "--json"], /--model.*ambiguous$/);
-});
-
-test("numbers are whole and in their range", async () => {
-  for (const value of ["0", "1.5", "1e3", "x", "", " 3", "99999999999999999999"]) {
-    await refused(
-      ["--model", "m", "--top-k", value],
-      `--top-k: expected a whole number from 1 on, got "${value}"`,
+for (const entry of COMMANDS) {
+  if (!entry.load) continue;
+  const definition = await entry.load();
+  const options = Object.entries(definition.options);
+  /** Values for the required options, except for one. */
+  const needed = (except: string): string[] =>
+    options.flatMap(([name, schema]) =>
+      name !== except && isRequired(schema) ? [`--${flagOf(name)}`, sampleOf(schema)[0]] : [],
     );
+  const received = (name: string, ...args: string[]) =>
+    receive(entry, definition, ...needed(name), ...args);
+
+  async function fails(message: RegExp, name: string, ...args: string[]): Promise<void> {
+    const { code, stderr, values } = await received(name, ...args);
+    assert.match(stderr, message);
+    assert.match(stderr, /^reatt: [^\n]+; reatt --help shows the usage\n$/);
+    assert.equal([code, values], [2, undefined]);
   }
-  await refused(
-    ["--model", "m", "--limit", "3"],
-    '--limit: expected a whole number from 4 on, got "3"',
+
+  for (const [name, schema] of options) {
+    const own = `--${flagOf(name)}`;
+
+    test(`${entry.name} ${own} reaches the command`, async () => {
+      const [given, value] = takesValue(schema) ? sampleOf(schema) : [undefined, true];
+      const args = given === undefined ? [own] : [own, given];
+      const { code, stderr, values } = await received(name, ...args);
+      assert.is(code, 0, stderr);
+      assert.equal(values![name], value);
+      await fails(/given twice/, name, ...args, ...args);
+      if (!isRequired(schema))
+        assert.equal((await received(name)).values![name], defaultOf(schema));
+      else await fails(new RegExp(`${own} .* is missing`), name);
+    });
+
+    if (takesValue(schema) && infoOf(schema).alone === undefined)
+      test(`${entry.name} ${own} needs a value`, async () => {
+        await fails(/argument missing/, name, own);
+        await fails(new RegExp(`${own} .* is missing`), name, own, own);
+      });
+
+    if (!(valueSchema(schema) instanceof z.ZodString) && takesValue(schema))
+      test(`${entry.name} ${own} rejects other values`, async () => {
+        await fails(new RegExp(`${own}: expected .*, got "#"`), name, own, "#");
+      });
+
+    if (!takesValue(schema) && defaultOf(schema) !== false)
+      test(`${entry.name} ${own} can be switched off`, async () => {
+        assert.is((await received(name, `--no-${flagOf(name)}`)).values![name], false);
+        await fails(/given twice/, name, own, `--no-${flagOf(name)}`);
+      });
+
+    for (const alias of infoOf(schema).aliases ?? [])
+      test(`${entry.name} --${alias.flag} is the old name of ${own}`, async () => {
+        const samples = alias.values
+          ? Object.entries(alias.values)
+          : [takesValue(schema) ? sampleOf(schema) : [undefined, true]];
+        for (const [given, value] of samples) {
+          const args = given === undefined ? [] : [String(given)];
+          const { code, values, stderr } = await received(name, `--${alias.flag}`, ...args);
+          assert.is(code, 0, stderr);
+          assert.equal(values![name], value);
+          await fails(/given twice/, name, `--${alias.flag}`, ...args, `--${alias.flag}`, ...args);
+        }
+      });
+  }
+
+  test(`${entry.name}: help lists every option and no alias`, async () => {
+    for (const line of [
+      ["help", ...entry.name.split(" ")],
+      [...entry.name.split(" "), "--help"],
+    ]) {
+      const { code, stdout } = await runCaptured(line);
+      assert.is(code, 0);
+      const flags = [...stdout.matchAll(/^ {2}--(?:\[no-\])?([a-z0-9-]+)/gm)].map(([, one]) => one);
+      assert.equal(flags.sort(), options.map(([name]) => flagOf(name)).sort());
+      assert.ok(stdout.includes(`Usage: reatt ${entry.name} [options]`));
+      assert.match(stdout, /\nExample:\n {2}reatt /);
+      assert.ok(stdout.split("\n").every((shown) => shown.length <= 120));
+    }
+  });
+
+  test(`${entry.name}: an unknown option`, async () => {
+    await fails(/unknown option '--nothing'/, "", "--nothing", "1");
+  });
+}
+
+const ENTRY = { name: "test", summary: "Test." };
+const TEST = defineCommand({
+  options: {
+    model: option(text(), { help: "a folder", placeholder: "DIR" }),
+    note: option(text().optional(), { help: "a note", placeholder: "TEXT" }),
+    topK: option(integer(1).default(10), { help: "how many", group: "Numbers" }),
+    share: option(number({ from: 0.1, to: 1 }).optional(), {
+      help: "how much",
+      defaultText: "all",
+      group: "Numbers",
+    }),
+    side: option(choice("head", "layers").optional(), { help: "which", alone: "head" }),
+    negatives: option(flag().default(true), {
+      help: "use negatives",
+      aliases: [{ flag: "candidates", values: { batch: true, own: false } }],
+    }),
+    json: option(flag().default(false), { help: "as JSON" }),
+  },
+  example: "reatt test --model m",
+  async run() {},
+});
+const got = async (...args: string[]) =>
+  (await receive(ENTRY, TEST, "--model", "m", ...args)).values;
+async function refused(message: RegExp, ...args: string[]): Promise<void> {
+  const { code, stderr, values } = await receive(ENTRY, TEST, ...args);
+  assert.match(stderr, message);
+  assert.match(stderr, /^reatt: [^\n]+\n$/);
+  assert.equal([code, values], [2, undefined]);
+}
+
+test("values are read, and defaults filled in", async () => {
+  const absent = { note: undefined, share: undefined, side: undefined };
+  const defaults = { topK: 10, negatives: true, json: false };
+  assert.equal(await got(), { ...absent, ...defaults, model: "m" });
+  assert.equal(
+    await got("--json", "--top-k=3", "--note", "", "--share", ".5", "--side", "layers"),
+    {
+      ...{ model: "m", note: "", topK: 3, share: 0.5, side: "layers", negatives: true, json: true },
+    },
   );
+  assert.is((await got("--note", "--what"))!.note, "--what");
 });
 
-test("help is made from the table", () => {
-  assert.is(
-    command(() => {}).help(),
-    `Tests.
+test("a choice may stand alone, wherever it is", async () => {
+  for (const args of [["--side"], ["--side", "--json"], ["--json", "--side"], ["--side", "head"]])
+    assert.is((await got(...args))!.side, "head", args.join(" "));
+  for (const args of [["--side", "layers", "--json"], ["--side=layers"]])
+    assert.is((await got(...args))!.side, "layers", args.join(" "));
+  await refused(/--side: expected head, layers, got "layer"/, "--model", "m", "--side", "layer");
+});
 
-Usage: reatt test [options]
+test("wrong usage is one line", async () => {
+  await refused(/^reatt: --model DIR is missing;/);
+  await refused(/unknown option '--modle' \(Did you mean --model\?\)/, "--modle", "m");
+  await refused(/unknown option '--json=1'/, "--model", "m", "--json=1");
+  await refused(/too many arguments/, "--model", "m", "more");
+  await refused(/--model DIR is missing/, "--model", "--json");
+  await refused(/given twice/, "--model", "m", "--no-negatives", "--candidates", "own");
+  await refused(/--candidates: expected batch, own, got "all"/, "--candidates", "all");
+});
+
+test("numbers are in their range", async () => {
+  const model = ["--model", "m"];
+  for (const value of ["0", "1.5", "1e3", "x", "", " 3", "-1", "99999999999999999999"])
+    await refused(
+      new RegExp(`--top-k: expected a whole number from 1 on, got "${value.trim() && value}"`),
+      ...[...model, "--top-k", value],
+    );
+  for (const value of ["0", "1.01", "", "-1", "Infinity", "much"])
+    await refused(/--share: expected a number from 0\.1 to 1, got/, ...model, "--share", value);
+});
+
+test("help is derived from the table", async () => {
+  const { stdout } = await receive(ENTRY, TEST, "--help");
+  assert.is(
+    stdout,
+    `Usage: reatt test [options]
+
+Test.
 
 Options:
-  --model DIR  a folder (required)
-  --note TEXT  a note
-  --top-k N    how many (default 10)
-  --limit N    how long
-  --json       as JSON
+  --model DIR           a folder (required)
+  --note TEXT           a note
+  --side [head|layers]  which
+  --[no-]negatives      use negatives (default: true)
+  --json                as JSON
+  -h, --help            show this help
+
+Numbers:
+  --top-k N             how many (default: 10)
+  --share X             how much (default: all)
+
+Example:
+  reatt test --model m
 `,
   );
 });
 
 test("a command may take operands, before, between and after its options", async () => {
-  const got: unknown[] = [];
-  const joins = defineCommand({
-    name: "join",
-    summary: "Joins.",
-    options: { out: { kind: "text", placeholder: "DIR", help: "where", required: true } },
+  const definition = defineCommand({
+    options: { out: option(text(), { help: "where", placeholder: "DIR" }) },
     operands: { placeholder: "PART...", help: "what" },
-    async run({ out }, _, operands) {
-      got.push(out, operands);
-    },
+    example: "reatt test --out whole a b",
+    async run() {},
   });
-  await joins.run(["a", "--out", "b", "c", "--", "--d"], signal);
-  assert.equal(got, ["b", ["a", "c", "--d"]]);
-  assert.match(
-    joins.help(),
-    /Usage: reatt join \[options\] PART\.\.\.\n.*\n {2}PART\.\.\. +what\n/s,
-  );
-  await refused(["--model", "m", "more"], /Unexpected argument 'more'/);
+  const received = await receive(ENTRY, definition, "a", "--out", "b", "c", "--", "--d");
+  assert.equal([received.values, received.operands], [{ out: "b" }, ["a", "c", "--d"]]);
+  const { stdout } = await receive(ENTRY, definition, "--help");
+  assert.match(stdout, /Usage: reatt test \[options\] PART\.\.\.\n.*\n {2}PART +what\n/s);
 });
 
 test.run();

@@ -13,10 +13,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { answerCommand } from "../../src/cli/answer.ts";
-import { indexCommand } from "../../src/cli/build-index.ts";
-import { defineCommand } from "../../src/cli/options.ts";
-import { retrieveCommand } from "../../src/cli/retrieve.ts";
+import { defineCommand } from "../../src/cli/command.ts";
 import { runCaptured } from "./support.ts";
 
 const MODEL = "models/reatt-mini";
@@ -24,8 +21,7 @@ const folder = mkdtempSync(join(tmpdir(), "reatt-run-"));
 const at = (...names: string[]) => join(folder, ...names);
 test.after(() => rmSync(folder, { recursive: true }));
 
-const reatt = (...args: string[]) =>
-  runCaptured([indexCommand, retrieveCommand, answerCommand], args);
+const reatt = (...args: string[]) => runCaptured(args);
 
 /** One line on stderr, nothing on stdout, no stack. */
 async function fails(code: number, message: RegExp, ...args: string[]): Promise<void> {
@@ -63,15 +59,15 @@ const lion = ["--question", "Where does the lion live?"];
 
 test("a command that saves and returns when it is interrupted ends as interrupted", async () => {
   const abort = new AbortController();
-  const command = defineCommand({
-    name: "save",
-    summary: "Saves.",
+  const save = defineCommand({
     options: {},
+    example: "reatt save",
     async run() {
       abort.abort();
     },
   });
-  assert.is((await runCaptured([command], ["save"], abort.signal)).code, 130);
+  const commands = [{ name: "save", summary: "Save.", load: async () => save }];
+  assert.is((await runCaptured(["save"], { commands, signal: abort.signal })).code, 130);
 });
 
 test("help and version go to stdout", async () => {
@@ -87,7 +83,7 @@ test("help and version go to stdout", async () => {
 
 test("wrong usage ends with 2", async () => {
   await fails(2, /which command/);
-  await fails(2, /no command "fly"/, "fly");
+  await fails(2, /unknown command 'fly'/, "fly");
   await fails(2, /--corpus .* is missing/, "index", "--model", MODEL, "--out", at("x"));
   await fails(2, /one of --question TEXT and --queries/, "answer", ...ask);
   await fails(
@@ -171,7 +167,7 @@ test("retrieve ranks documents, with BM25, and within a list of ids", async () =
   const ids = async (...args: string[]) =>
     (await results(...args)).map(({ id }: { id: string }) => id);
 
-  const documents = await results("--unit", "document", "--top-k", "9");
+  const documents = await results("--granularity", "document", "--top-k", "9");
   assert.equal(documents.map(({ document }: { document: string }) => document).sort(), [
     "7",
     "Dog",
@@ -201,7 +197,7 @@ test("retrieve ranks documents, with BM25, and within a list of ids", async () =
 
   writeFileSync(at("ids.txt"), "bark\nunknown\r\ncub\n");
   assert.equal((await ids("--ids", at("ids.txt"))).sort(), ["bark", "cub"]);
-  assert.equal(await ids("--ids", at("ids.txt"), "--lambda", "0.1", "--unit", "document"), [
+  assert.equal(await ids("--ids", at("ids.txt"), "--lambda", "0.1", "--granularity", "document"), [
     "cub",
     "bark",
   ]);
@@ -216,7 +212,39 @@ test("retrieve ranks documents, with BM25, and within a list of ids", async () =
     at("unknown.txt"),
   );
   await fails(2, /--lambda: expected a number/, "retrieve", ...ask, "--lambda", "much");
-  await fails(2, /--unit: expected passage, document/, "retrieve", ...ask, "--unit", "page");
+  await fails(
+    2,
+    /--granularity: expected passage, document/,
+    "retrieve",
+    ...ask,
+    "--granularity",
+    "page",
+  );
+});
+
+test("answer retrieves as retrieve does, with the same options", async () => {
+  const given = ["--model", MODEL, "--index", at("titles"), ...lion, "--top-k", "2", "--json"];
+  const read = async (command: string, ...args: string[]) => {
+    const { stdout, stderr, code } = await reatt(command, ...given, ...args);
+    assert.is(code, 0, stderr);
+    const [{ results, passages = results }] = parseLines(stdout);
+    return passages.map(({ id, score }: { id: string; score: number }) => ({ id, score }));
+  };
+  const searches = [
+    ["--lambda", "0.5"],
+    ["--lambda", "0.5", "--k1", "2", "--b", "1"],
+    ["--granularity", "document"],
+    ["--ids", at("ids.txt")],
+    ["--preset", "exact"],
+  ];
+  const found = [];
+  for (const args of searches) {
+    found.push(JSON.stringify(await read("retrieve", ...args)));
+    assert.is(JSON.stringify(await read("answer", ...args)), found.at(-1), args.join(" "));
+  }
+  assert.is(new Set(found).size, found.length); // each option changes the result
+  await fails(2, /--k1 needs --lambda X/, "answer", ...given, "--k1", "2");
+  await fails(2, /--b needs --lambda X/, "retrieve", ...given, "--b", "1");
 });
 
 test("answer prints JSON lines", async () => {

@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { UsageError } from "../../src/cli/options.ts";
 import { parseShard } from "../../src/cli/shard.ts";
+import { UsageError } from "../../src/cli/usage-error.ts";
 import { InputError } from "../../src/io/errors.ts";
 
 test("a shard is counted from 1 on the command line", () => {

@@ -1,6 +1,6 @@
 /** Running the command line inside the test's own process. */
 
-import type { Command } from "../../src/cli/options.ts";
+import { COMMANDS, type CommandEntry } from "../../src/cli/commands.ts";
 import { run } from "../../src/cli/run.ts";
 
 export interface Output {
@@ -8,7 +8,7 @@ export interface Output {
   stderr: string;
 }
 
-/** What `work` writes; to it, both streams are files. */
+/** The output of `work`, for which both streams are files. */
 export async function captureOutput(work: () => unknown): Promise<Output> {
   const output: Output = { stdout: "", stderr: "" };
   const restore = (["stdout", "stderr"] as const).map((name) => {
@@ -29,11 +29,15 @@ export async function captureOutput(work: () => unknown): Promise<Output> {
   return output;
 }
 
+interface RunOptions {
+  readonly commands?: readonly CommandEntry[];
+  readonly signal?: AbortSignal;
+}
+
 /** Runs a command line to its end. */
 export async function runCaptured(
-  commands: readonly Command[],
   args: readonly string[],
-  signal: AbortSignal = new AbortController().signal,
+  { commands = COMMANDS, signal = new AbortController().signal }: RunOptions = {},
 ): Promise<Output & { code: number }> {
   let code = -1;
   const output = await captureOutput(async () => {

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { trainCommand } from "../../src/cli/train.ts";
+import { ReAtt } from "../../src/reatt.ts";
 import { temporaryFolder, writeLines, writeSmallRun } from "../support/training.ts";
 import { runCaptured } from "./support.ts";
 
@@ -17,12 +17,12 @@ const lines = (name: string, ...records: unknown[]): string =>
 
 const WRONG: Readonly<Record<string, [args: readonly string[], code: number, message: RegExp]>> = {
   "more close passages than the corpus has": [
-    ["--close-passages", "11"],
+    ["--candidates-per-question", "11"],
     1,
     /candidates: expected a corpus of at least 11 passages, got 10;/,
   ],
   "no passage beside the null passage": [
-    ["--objective", "marginal", "--close-passages", "1"],
+    ["--objective", "marginal", "--candidates-per-question", "1"],
     1,
     /candidatesPerQuestion: expected 2 or more, one of them the null passage, got 1;/,
   ],
@@ -61,8 +61,8 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
     1,
     /none\/config\.json: expected a JSON object/,
   ],
-  "all dropped": [["--dropout", "1"], 1, /dropout: expected .*, got 1;/],
-  "a temperature of 0": [["--tau", "0"], 1, /tau: expected .*, got 0;/],
+  "all dropped": [["--dropout", "1"], 2, /--dropout: expected a number from 0 to below 1, got "1"/],
+  "a temperature of 0": [["--tau", "0"], 2, /--tau: expected a number above 0, got "0"/],
   "no steps": [["--steps", "0"], 2, /--steps: expected a whole number from 1 on, got "0"/],
   "an objective that there is not": [
     ["--objective", "rank"],
@@ -73,23 +73,30 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
 
 for (const [title, [args, code, message]] of Object.entries(WRONG))
   test(`${title}: one line`, async () => {
-    const given = [
-      "--model",
-      model,
-      "--corpus",
-      corpus,
-      "--data",
-      data,
-      "--out",
-      out,
-      "--json",
-      ...args,
-    ];
-    const { code: actual, stderr } = await runCaptured([trainCommand], ["train", ...given]);
+    const files = { "--model": model, "--corpus": corpus, "--data": data, "--out": out };
+    const others = Object.entries(files).filter(([flag]) => !args.includes(flag));
+    const given = [...others.flat(), "--json", ...args];
+    const { code: actual, stderr } = await runCaptured(["train", ...given]);
     rmSync(out, { recursive: true, force: true });
     assert.match(stderr, message);
     assert.match(stderr, /^reatt: [^\n]*\n$/);
     assert.is(actual, code);
   });
+
+test("train of the query side: an index of the first model remains valid", async () => {
+  const small = ["--steps", "1", "--questions", "2", "--candidates-per-question", "2"];
+  for (const side of ["projection", "layers"]) {
+    const trained = join(folder.path, side);
+    const given = ["--model", model, "--corpus", corpus, "--data", data, "--out", trained];
+    const options = [...small, "--query-side", side, "--max-answer-tokens", "8", "--null-passage"];
+    const { code, stderr, stdout } = await runCaptured(["train", ...given, ...options]);
+    assert.is(code, 0, stderr);
+    assert.match(stdout, `Finished after step 1: ${trained}\n`);
+    await using before = await ReAtt.load(model);
+    await using after = await ReAtt.load(trained);
+    assert.is(after.fingerprint, before.fingerprint);
+    assert.is(after.config.queryEncoder, side === "layers");
+  }
+});
 
 test.run();

@@ -1,10 +1,15 @@
-/** `README.md` of an adapted model: a model card as the Hugging Face hub reads it. */
+/**
+ * `README.md` of an adapted model: a model card in the format of the Hugging Face hub.
+ *
+ * Source: https://huggingface.co/docs/hub/model-cards
+ */
 
 import { basename, join, resolve } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { replaceFile } from "../../io/replace-file.ts";
+import { cardEntries } from "../../options/records.ts";
 import type { Corpus } from "../data/corpus.ts";
-import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import { ADAPT_OPTIONS, type ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
 import type { AdaptationPlan } from "./plan.ts";
 
@@ -12,31 +17,20 @@ export interface CardContent {
   readonly plan: AdaptationPlan;
   readonly training: TrainingResult;
   readonly corpus: Pick<Corpus, "digest">;
-  /** SHA-256 of all that was trained on. */
+  /** SHA-256 of the training examples. */
   readonly data: string;
 }
 
-/** Options that say nothing of the model. */
-const NOT_SHOWN = new Set([
-  "model",
-  "corpus",
-  "out",
-  "signal",
-  "resume",
-  "dryRun",
-  "tagger",
-  "devQuestions",
-]);
-
-/** Writes the card in one step. @throws {InputError} where the disk refuses. */
+/**
+ * Writes the card and replaces an existing one.
+ *
+ * @throws {InputError} if the disk refuses
+ */
 export async function writeModelCard(
   options: ResolvedAdaptOptions,
   content: CardContent,
 ): Promise<void> {
   const { plan, training, corpus, data } = content;
-  const shown = Object.entries(options).filter(
-    ([name, value]) => !NOT_SHOWN.has(name) && value !== undefined,
-  );
   const text = `---
 library_name: reatt
 pipeline_tag: question-answering
@@ -44,8 +38,8 @@ pipeline_tag: question-answering
 
 # ${basename(resolve(options.out))}
 
-A ReAtt model adapted to a corpus. ${options.querySide ? "An index made with the base serves it." : "Its index of that corpus is in `index`."}
-How training went is in \`report.html\`.
+A ReAtt model adapted to a corpus. ${options.querySide ? QUERY_SIDE : INDEX}
+The report of the training is \`report.html\`.
 
 ${table(
   ["", ""],
@@ -67,26 +61,24 @@ ${figures(training)}
 
 ## Options
 
-${table(
-  ["option", "value"],
-  shown.map(([name, value]) => [
-    name,
-    typeof value === "object" ? JSON.stringify(value) : String(value),
-  ]),
-)}
+${table(["option", "value"], cardEntries(ADAPT_OPTIONS, { ...options }))}
 `;
   await replaceFile(join(options.out, "README.md"), (handle) => handle.writeFile(text));
 }
 
+const QUERY_SIDE = "An index made with the base model is valid for it.";
+const INDEX = "Its index of that corpus is in `index`.";
+
 const ending = ({ step, failure, monitor }: TrainingResult): string =>
-  `after step ${step}${failure ? `: ${failure}` : ""}; this is the model of step ${monitor?.step ?? (failure ? 0 : step)}`;
+  `after step ${step}${failure ? `: ${failure}` : ""}; ` +
+  `this is the model of step ${monitor?.step ?? (failure ? 0 : step)}`;
 
 function figures({ monitor }: TrainingResult): string {
-  if (!monitor) return "There were too few examples to keep some apart for measuring.";
+  if (!monitor) return "There were too few examples to hold some out for measurements.";
   const { before, after } = monitor;
   const percent = (measures: Measures, name: string): string => (100 * measures[name]!).toFixed(1);
-  return `Retrieval of the right passage among a sample of the corpus, for examples that were not trained on. The best of several
-measurements was kept, so "after" flatters a little.
+  return `Retrieval of the relevant passage from a sample of the corpus, for held-out examples.
+The best of several measurements was kept, so "after" is slightly too high.
 
 ${table(
   ["measure, %", "before", "after"],

@@ -36,7 +36,10 @@ export async function readInputs(
   const devQuestions =
     dev === undefined
       ? undefined
-      : (await readQuestionsAbout(corpus, dev, signal)).slice(0, MAX_HELD_OUT);
+      : (await readQuestionsAbout(corpus, dev, signal)).slice(
+          0,
+          options.devQuestions ?? MAX_HELD_OUT,
+        );
   const labelled =
     queries === undefined || qrels === undefined ? [] : await readLabels(queries, qrels, corpus);
   if (devQuestions)

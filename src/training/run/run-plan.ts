@@ -1,15 +1,20 @@
-/** What must be the same for a run to go on as if it had not stopped. */
+/** The plan of a run: what must be the same to resume it with the same result. */
 
 import { createHash } from "node:crypto";
 import type { ModelConfig } from "../../model/config.ts";
+import { planEntries } from "../../options/records.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
+import type { ResolvedOptions } from "../options/run-options.ts";
+import { TRAIN_OPTIONS } from "../options/train-options.ts";
 import type { RunPlan } from "./checkpoint.ts";
 
-const TRAINED = { all: "all", projection: "query side", layers: "query encoder" } as const;
-
 /**
- * By name, what a person chose first. `parameters` are those that the run begins with; `data` and `corpus` are digests.
+ * The names of the entries are those on disk; `plan` of each option gives them. An error names the
+ * first entry that differs, so options come before digests.
+ *
+ * @param parameters the parameters at the start of the run
+ * @param data digest of the examples
+ * @param corpus digest of the corpus
  */
 export function planOf(
   options: ResolvedOptions,
@@ -18,51 +23,8 @@ export function planOf(
   data: string,
   corpus: string,
 ): RunPlan {
-  const {
-    unsupervisedSteps,
-    qaSteps,
-    iterations,
-    steps,
-    questions,
-    candidatesPerQuestion,
-    nullPassage,
-  } = options;
-  const {
-    objective,
-    alpha,
-    copyAttention,
-    inBatchNegatives,
-    tau = "fixed head",
-    querySide,
-  } = options;
-  const { refresh, refreshSteps } = options;
-  const {
-    learningRate,
-    dropout = "of the model",
-    maxPassageTokens,
-    maxAnswerTokens,
-    engine,
-    seed,
-  } = options;
-  return {
-    ...{ unsupervisedSteps, iterations, steps, qaSteps, questions },
-    closePassages: candidatesPerQuestion,
-    nullPassage: nullPassage ? "one" : "none",
-    ...(copyAttention ? { pointer: copyAttention } : {}),
-    ...{
-      objective,
-      alpha,
-      candidates: inBatchNegatives ? "batch" : "own",
-      retrievalHead,
-      tau,
-      trained: TRAINED[querySide ?? "all"],
-    },
-    // a run that says nothing of it waited between iterations, as all did before there was a choice
-    ...(refresh === "iterations" ? {} : { refresh }),
-    ...(refresh === "background" ? { refreshSteps } : {}),
-    ...{ learningRate, dropout, maxPassageTokens, maxAnswerTokens, engine, seed },
-    ...{ data, corpus, model: digestParameters(parameters) },
-  };
+  const chosen = planEntries(TRAIN_OPTIONS, { ...options });
+  return { ...chosen, retrievalHead, data, corpus, model: digestParameters(parameters) };
 }
 
 function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {

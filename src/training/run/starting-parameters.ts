@@ -9,6 +9,15 @@ import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 
+/** The configuration of the trained model: with a query encoder if the run trains one. */
+export async function readTrainedConfig({
+  model,
+  querySide,
+}: Pick<ResolvedOptions, "model" | "querySide">): Promise<ModelConfig> {
+  const config = await readConfig(model);
+  return querySide === "layers" ? { ...config, queryEncoder: true } : config;
+}
+
 /**
  * Parameters by their names in a checkpoint, with `log_scale` and, if heads are mixed,
  * `head_weights`. If `config` has a query encoder and the model has none, the query encoder begins

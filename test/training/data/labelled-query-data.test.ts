@@ -26,6 +26,7 @@ test("a relevant passage is drawn at each step, is a candidate, and is the targe
   const corpus = writeLines(join(folder.path, "corpus.jsonl"), PASSAGES);
   const options = withDefaults({
     model: "unused",
+    data: "unused",
     corpus,
     out: folder.path,
     candidatesPerQuestion: 3,
@@ -62,6 +63,7 @@ test("an iteration of fewer examples than queries reads some of them, each with 
   const corpus = writeLines(join(folder.path, "corpus.jsonl"), PASSAGES);
   const options = withDefaults({
     model: "unused",
+    data: "unused",
     corpus,
     out: folder.path,
     candidatesPerQuestion: 3,

@@ -36,7 +36,7 @@ async function make(
 ): Promise<Made> {
   const corpus = writeLines(join(folder, "corpus.jsonl"), passages);
   const options: ResolvedOptions = withDefaults({
-    ...{ model: "unused", corpus, out: folder, candidatesPerQuestion: 3 },
+    ...{ model: "unused", data: "unused", corpus, out: folder, candidatesPerQuestion: 3 },
     ...changes,
   });
   await using opened = await openCorpus(corpus);

@@ -24,6 +24,7 @@ async function examplesOf(objective: "distillation" | "marginal"): Promise<TextE
   mkdirSync(out);
   const options = withDefaults({
     model: "unused",
+    data: "unused",
     corpus,
     out,
     candidatesPerQuestion: 3,
@@ -55,6 +56,7 @@ test("with the objective marginal, one of its passages is the null passage", asy
 test("candidates are found only for the questions of an iteration, other questions in each", async () => {
   const options = withDefaults({
     model: "unused",
+    data: "unused",
     corpus,
     out: folder.path,
     candidatesPerQuestion: 2,

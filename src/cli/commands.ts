@@ -1,0 +1,106 @@
+/** The commands of `reatt`. Each is loaded when it is run or its help is shown. */
+
+import type { CliCommand } from "./command.ts";
+
+export interface CommandEntry {
+  /** One word, or two for a subcommand, which follows its parent. */
+  readonly name: string;
+  readonly summary: string;
+  /** Heading in help. */
+  readonly group?: string;
+  /** Undefined for a command that has only subcommands. */
+  readonly load?: () => Promise<CliCommand>;
+}
+
+const QUESTIONS = "Questions:";
+const TRAINING = "Training:";
+const EVALUATION = "Evaluation:";
+
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "index",
+    summary: "Index a corpus. After an interruption, the same command continues.",
+    group: "Index:",
+    load: async () => (await import("./index-build.ts")).indexCommand,
+  },
+  {
+    name: "index add",
+    summary: "Add passages to an index. A passage with a known id replaces the old one.",
+    load: async () => (await import("./index-maintain.ts")).addCommand,
+  },
+  {
+    name: "index delete",
+    summary: "Delete passages from an index and print their number. Unknown ids are ignored.",
+    load: async () => (await import("./index-maintain.ts")).deleteCommand,
+  },
+  {
+    name: "index compact",
+    summary: "Merge the segments of an index and free the space of deleted passages.",
+    load: async () => (await import("./index-maintain.ts")).compactCommand,
+  },
+  {
+    name: "index merge",
+    summary: "Merge the shards of a build. The index equals one that is built as a whole.",
+    load: async () => (await import("./index-merge.ts")).mergeCommand,
+  },
+  {
+    name: "index export",
+    summary: "Write the token keys of an index to a LanceDB table, or update the table.",
+    load: async () => (await import("./index-export.ts")).exportCommand,
+  },
+  {
+    name: "index info",
+    summary: "Show the contents and the size of an index.",
+    load: async () => (await import("./index-inspect.ts")).infoCommand,
+  },
+  {
+    name: "index verify",
+    summary: "Compare every file of an index with its checksum. Exit code 1 if one is damaged.",
+    load: async () => (await import("./index-inspect.ts")).verifyCommand,
+  },
+  {
+    name: "retrieve",
+    summary: "Find the best passages for questions.",
+    group: QUESTIONS,
+    load: async () => (await import("./retrieve.ts")).retrieveCommand,
+  },
+  {
+    name: "answer",
+    summary: "Answer questions, and show the passages that the answers come from.",
+    group: QUESTIONS,
+    load: async () => (await import("./answer.ts")).answerCommand,
+  },
+  {
+    name: "train",
+    summary: "Train a model on questions and answers. Stopped, it saves; --resume continues.",
+    group: TRAINING,
+    load: async () => (await import("./train.ts")).trainCommand,
+  },
+  {
+    name: "adapt",
+    summary: "Adapt a model to a corpus. Stopped, it saves; --resume continues.",
+    group: TRAINING,
+    load: async () => (await import("./adapt.ts")).adaptCommand,
+  },
+  {
+    name: "evaluate",
+    summary: "Measure rankings (evaluate retrieval) or answers (evaluate answers).",
+    group: EVALUATION,
+  },
+  {
+    name: "evaluate retrieval",
+    summary: "Measure a ranking against qrels, by the rules of trec_eval.",
+    load: async () => (await import("./evaluate.ts")).evaluateRetrievalCommand,
+  },
+  {
+    name: "evaluate answers",
+    summary: "Measure answers and their passages, by the rules of SQuAD and DPR.",
+    load: async () => (await import("./evaluate.ts")).evaluateAnswersCommand,
+  },
+  {
+    name: "benchmark",
+    summary: "Measure retrieval on a BEIR dataset, beside BM25.",
+    group: EVALUATION,
+    load: async () => (await import("./benchmark.ts")).benchmarkCommand,
+  },
+];

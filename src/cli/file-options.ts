@@ -1,0 +1,40 @@
+/** Options that many commands have, and files that they name. */
+
+import { readFile } from "node:fs/promises";
+import { InputError, systemProblem } from "../io/errors.ts";
+import { flag, option, text } from "../options/option.ts";
+
+export const MODEL = option(text(), { help: "folder of the model", placeholder: "DIR" });
+
+export const INDEX = option(text(), { help: "folder of the index", placeholder: "DIR" });
+
+export const CORPUS = option(text(), {
+  help: 'passages, one a line: {"_id" or "id","title","text"}',
+  placeholder: "FILE.jsonl[.gz]",
+});
+
+/** For a command that prints one result. */
+export const JSON_OBJECT = option(flag().default(false), { help: "print one JSON object" });
+
+/** For a command that prints one result for each question or event. */
+export const JSON_LINES = option(flag().default(false), { help: "print JSON objects, one a line" });
+
+/**
+ * Ids of passages, one a line.
+ *
+ * @throws {InputError} if the file cannot be read
+ */
+export async function readIds(file: string): Promise<string[]> {
+  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw new InputError(
+      {
+        where: file,
+        expected: "a file of ids",
+        got: systemProblem(cause),
+        remedy: "name a file with one id a line",
+      },
+      { cause },
+    );
+  });
+  return text.split(/\r?\n/).filter((line) => line !== "");
+}

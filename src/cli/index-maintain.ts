@@ -1,0 +1,54 @@
+/** `reatt index add`, `delete` and `compact`: maintenance of an index that others may read. */
+
+import { option, text } from "../options/option.ts";
+import { ReAtt } from "../reatt.ts";
+import { compactIndex } from "../retrieval/index/maintain/compact.ts";
+import { deletePassages } from "../retrieval/index/maintain/update.ts";
+import { readPassages } from "../text/read-passages.ts";
+import { startBuildProgress } from "./build-progress.ts";
+import { defineCommand } from "./command.ts";
+import { CORPUS, INDEX, JSON_OBJECT, MODEL, readIds } from "./file-options.ts";
+import { UsageError } from "./usage-error.ts";
+
+export const addCommand = defineCommand({
+  options: { model: MODEL, index: INDEX, corpus: CORPUS },
+  example: "reatt index add --model models/reatt-mini --index index --corpus news.jsonl",
+  async run({ model: folder, index: directory, corpus }, signal) {
+    let total = 0;
+    // Reads the whole file first: a bad line must not end the command in the middle.
+    for await (const _ of readPassages(corpus, signal)) total++;
+    await using model = await ReAtt.load(folder);
+    const progress = startBuildProgress(total);
+    await using index = await model
+      .add(readPassages(corpus, signal), { directory, onProgress: progress.report, signal })
+      .finally(progress.stop);
+    process.stderr.write(
+      `Added ${total} passages, there are ${index.passageCount} now: ${directory}\n`,
+    );
+  },
+});
+
+export const deleteCommand = defineCommand({
+  options: {
+    index: INDEX,
+    ids: option(text().optional(), { help: "file of ids, one a line", placeholder: "FILE" }),
+    json: JSON_OBJECT,
+  },
+  operands: { placeholder: "ID...", help: "ids of passages" },
+  example: "reatt index delete --index index p12 p35",
+  async run({ index: directory, ids: file, json }, _signal, operands) {
+    if ((file === undefined) === (operands.length === 0))
+      throw new UsageError("either ids or --ids FILE is needed");
+    const ids = file === undefined ? operands : await readIds(file);
+    const deleted = await deletePassages(ids, { directory });
+    process.stdout.write(
+      json ? `${JSON.stringify({ deleted })}\n` : `${deleted} passages deleted\n`,
+    );
+  },
+});
+
+export const compactCommand = defineCommand({
+  options: { index: INDEX },
+  example: "reatt index compact --index index",
+  run: ({ index: directory }, signal) => compactIndex({ directory, signal }),
+});

@@ -1,0 +1,69 @@
+/** Options as text: their flags, their values on the command line and their lines in help. */
+
+import { z } from "zod";
+import { defaultOf, infoOf, isRequired, valueSchema } from "../options/option.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** `maxPassageTokens` -> `max-passage-tokens` */
+export const flagOf = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** Whether the flag has a value. */
+export const takesValue = (schema: z.ZodType): boolean =>
+  !(valueSchema(schema) instanceof z.ZodBoolean);
+
+export function placeholderOf(schema: z.ZodType): string {
+  const { placeholder } = infoOf(schema);
+  const value = valueSchema(schema);
+  if (placeholder !== undefined) return placeholder;
+  if (value instanceof z.ZodEnum) return hasLongChoices(value) ? "NAME" : choicesOf(value);
+  return value instanceof z.ZodNumber && value.isInt ? "N" : "X";
+}
+
+const choicesOf = (value: z.ZodEnum): string => value.options.join("|");
+
+/** Long lists of choices would leave no room for the help text. */
+const hasLongChoices = (value: z.ZodEnum): boolean => choicesOf(value).length > 25;
+
+/** The help of an option with its default. */
+export function describeOption(schema: z.ZodType): string {
+  const { defaultText } = infoOf(schema);
+  const inner = valueSchema(schema);
+  const choices =
+    inner instanceof z.ZodEnum && hasLongChoices(inner) ? `; NAME: ${choicesOf(inner)}` : "";
+  const help = infoOf(schema).help + choices;
+  if (isRequired(schema)) return `${help} (required)`;
+  const value = defaultOf(schema);
+  const shown = defaultText ?? (value === false ? undefined : value);
+  return shown === undefined ? help : `${help} (default: ${shown})`;
+}
+
+/**
+ * The value of a flag.
+ *
+ * @param values translation of the values of an alias
+ * @throws {UsageError} if the text is not a value of the option
+ */
+export function readText(
+  schema: z.ZodType,
+  flag: string,
+  text: string,
+  values?: Readonly<Record<string, unknown>>,
+): unknown {
+  const fail = (expected: string): never => {
+    throw new UsageError(`--${flag}: expected ${expected}, got "${text}"`);
+  };
+  if (values)
+    return Object.hasOwn(values, text) ? values[text] : fail(Object.keys(values).join(", "));
+  const { parse = parserOf(schema) } = infoOf(schema);
+  const result = schema.safeParse(parse(text));
+  return result.success ? result.data : fail(result.error.issues[0]!.message);
+}
+
+/** Text that is not a number stays text, which the schema then rejects. */
+function parserOf(schema: z.ZodType): (text: string) => unknown {
+  const value = valueSchema(schema);
+  if (!(value instanceof z.ZodNumber)) return (text) => text;
+  if (value.isInt) return (text) => (/^\d+$/.test(text) ? Number(text) : text);
+  return (text) => (text.trim() === "" ? text : Number(text));
+}

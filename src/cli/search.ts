@@ -1,0 +1,136 @@
+/** What `retrieve` and `answer` share: questions, an open index, and the options of retrieval. */
+
+import { InputError } from "../io/errors.ts";
+import { choice, integer, number, option, type Resolved, text } from "../options/option.ts";
+import { ReAtt, type RetrieveOptions } from "../reatt.ts";
+import { DEFAULT_PARAMETERS } from "../retrieval/bm25/bm25.ts";
+import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
+import type { HybridOptions } from "../retrieval/hybrid.ts";
+import type { Granularity } from "../retrieval/rank.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import { type Question, readQuestions } from "../text/read-passages.ts";
+import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
+import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
+import { startProgress } from "./progress.ts";
+import { UsageError } from "./usage-error.ts";
+
+const HYBRID = "Hybrid search";
+
+/** `--top-k` with the default of a command. */
+const topK = (passages: number) =>
+  option(integer(1).default(passages), { help: "passages, or documents, for each question" });
+
+export const searchOptions = (passages: number) => ({
+  model: MODEL,
+  index: INDEX,
+  question: option(text().optional(), { help: "the question", placeholder: "TEXT" }),
+  queries: option(text().optional(), {
+    help: 'questions, one a line: {"_id","text"} or {"id","question"}',
+    placeholder: "FILE.jsonl",
+  }),
+  topK: topK(passages),
+  granularity: option(choice("passage", "document").default("passage" satisfies Granularity), {
+    help: "document: passages with the same title count once, with the score of the best",
+    aliases: [{ flag: "unit" }],
+  }),
+  ids: option(text().optional(), {
+    help: "search only the passages with these ids, one a line",
+    placeholder: "FILE",
+  }),
+  json: JSON_LINES,
+  lambda: option(number({ from: 0 }).optional(), {
+    help: "rank by BM25 + X x retrieval score; reatt benchmark DIR --tune finds X",
+    defaultText: "rank by the retrieval score",
+    group: HYBRID,
+  }),
+  k1: option(number({ from: 0 }).optional(), {
+    help: "saturation of term frequency in BM25",
+    defaultText: `${DEFAULT_PARAMETERS.k1}`,
+    group: HYBRID,
+  }),
+  b: option(number({ from: 0, to: 1 }).optional(), {
+    help: "length normalisation in BM25",
+    defaultText: `${DEFAULT_PARAMETERS.b}`,
+    group: HYBRID,
+  }),
+  ...ENGINE_OPTIONS,
+});
+
+type SearchValues = Resolved<ReturnType<typeof searchOptions>>;
+
+export interface OpenSearch {
+  readonly model: ReAtt;
+  readonly index: TokenIndex;
+  readonly questions: readonly Question[];
+  readonly options: RetrieveOptions;
+}
+
+/** Opens the model and the index for the duration of `work`. */
+export async function withSearch(
+  values: SearchValues,
+  signal: AbortSignal,
+  work: (search: OpenSearch) => Promise<void>,
+): Promise<void> {
+  const { topK, granularity, ids } = values;
+  checkHybrid(values);
+  const questions = await questionsOf(values, signal);
+  await using model = await ReAtt.load(values.model);
+  await using index = await openToSearch(model, values.index, values, signal);
+  const filter = ids === undefined ? undefined : await readFilter(index, ids);
+  const hybrid = await hybridOf(values, index, signal);
+  const options = { topK, granularity, filter, hybrid, signal };
+  await work({ model, index, questions, options });
+}
+
+/** The id that `--question` has in JSON and in run files. */
+const SINGLE_QUESTION_ID = "1";
+
+async function questionsOf(
+  { question, queries }: Pick<SearchValues, "question" | "queries">,
+  signal: AbortSignal,
+): Promise<readonly Question[]> {
+  if (queries !== undefined && question === undefined) return readQuestions(queries, signal);
+  if (question === undefined || queries !== undefined)
+    throw new UsageError("one of --question TEXT and --queries FILE.jsonl is needed");
+  if (question.trim() !== "") return [{ id: SINGLE_QUESTION_ID, question }];
+  throw new InputError({
+    where: "--question",
+    expected: "a question",
+    got: "no text",
+    remedy: "write one",
+  });
+}
+
+/** Looks up each id once. A search with a list of ids would do so for each question. */
+async function readFilter(index: TokenIndex, file: string): Promise<(ordinal: number) => boolean> {
+  const ordinals = new Set<number>();
+  for (const id of await readIds(file)) {
+    const ordinal = await index.find(id);
+    if (ordinal !== undefined) ordinals.add(ordinal);
+  }
+  if (ordinals.size > 0) return (ordinal) => ordinals.has(ordinal);
+  throw new InputError({
+    where: file,
+    expected: `ids of passages in ${index.directory}`,
+    got: "none of them",
+    remedy: "name a file with one id a line",
+  });
+}
+
+function checkHybrid({ lambda, k1, b }: SearchValues): void {
+  if (lambda === undefined && (k1 ?? b) !== undefined)
+    throw new UsageError(`--${k1 === undefined ? "b" : "k1"} needs --lambda X`);
+}
+
+/** Builds BM25 with a progress bar. The library would build it without one. */
+async function hybridOf(
+  { lambda, k1 = DEFAULT_PARAMETERS.k1, b = DEFAULT_PARAMETERS.b }: SearchValues,
+  index: TokenIndex,
+  signal: AbortSignal,
+): Promise<HybridOptions | undefined> {
+  if (lambda === undefined) return undefined;
+  const progress = startProgress("passages for BM25", index.passageCount);
+  const options = { k1, b, signal, onProgress: progress.update };
+  const lexical = await openLexicalIndex(index, options).finally(progress.stop);
+  return { lexical, lambda };
+}

@@ -1,0 +1,158 @@
+/**
+ * Options of the library and the command line. Each option is one zod schema with its metadata:
+ * flags, help texts, validation, defaults and the records of a run are all derived from it.
+ */
+
+import { z } from "zod";
+
+/** Options by name. The flag of `maxPassageTokens` is `--max-passage-tokens`. */
+export type OptionTable = Readonly<Record<string, z.ZodType>>;
+
+/** A flag that is accepted but not shown in help. `values` translates the values of the flag. */
+interface Alias {
+  readonly flag: string;
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
+export interface OptionInfo<Value = unknown> {
+  /** One line for help, without the default. */
+  readonly help: string;
+  /** The value as help shows it. Default: N, X or the choices. */
+  readonly placeholder?: string;
+  /** The default in words, if it is not a constant. */
+  readonly defaultText?: string;
+  /** Heading in help. Default: `Options`. */
+  readonly group?: string;
+  readonly aliases?: readonly Alias[];
+  /** The value if the flag has none. */
+  readonly alone?: unknown;
+  /** Reads the value from the text on the command line. Default: as the schema's type requires. */
+  readonly parse?: (text: string) => unknown;
+  /**
+   * The entries of the option in the plan of a run: a run can be resumed only if they are the same.
+   * `true` records the value under the option's name. Default: no entry.
+   */
+  readonly plan?: true | Plan<Value>;
+  /** Whether the model card shows the option. Default: true. */
+  readonly card?: boolean;
+}
+
+/** A method, so that a table can hold options of any type. */
+type Plan<Value> = {
+  entries(value: Value, options: Readonly<Record<string, unknown>>): PlanEntries;
+}["entries"];
+
+export type PlanEntries = Readonly<Record<string, string | number>>;
+
+const infos = new WeakMap<z.ZodType, OptionInfo>();
+
+/** Attaches metadata to a schema. */
+export function option<Schema extends z.ZodType>(
+  schema: Schema,
+  info: OptionInfo<z.output<Schema>>,
+): Schema {
+  infos.set(schema, info as OptionInfo);
+  return schema;
+}
+
+/** The metadata of an option. */
+export function infoOf(schema: z.ZodType): OptionInfo {
+  const info = infos.get(schema);
+  if (info) return info;
+  throw new Error("the schema is not an option");
+}
+
+/** The same option with another default. */
+export const withDefault = <Inner extends z.ZodType>(
+  original: z.ZodDefault<Inner>,
+  value: z.output<Inner>,
+): z.ZodDefault<Inner> =>
+  option(original.unwrap().default(value as never), infoOf(original) as never);
+
+/** The same option with a default that depends on other values. */
+export const withDerivedDefault = <Inner extends z.ZodType>(
+  original: z.ZodDefault<Inner>,
+  defaultText: string,
+): z.ZodOptional<Inner> =>
+  option(original.unwrap().optional(), { ...(infoOf(original) as object), defaultText } as never);
+
+/** The schema without `optional` and `default`. */
+export function valueSchema(schema: z.ZodType): z.ZodType {
+  return unwrapped(schema).at(-1)!;
+}
+
+/** The default of an option, or undefined. */
+export function defaultOf(schema: z.ZodType): unknown {
+  return unwrapped(schema).find((part) => part instanceof z.ZodDefault)?.def.defaultValue;
+}
+
+/** Whether a value must be given. */
+export const isRequired = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success;
+
+/** From the outermost wrapper to the innermost schema. */
+function unwrapped(schema: z.ZodType): z.ZodType[] {
+  const isWrapper = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault;
+  return isWrapper ? [schema, ...unwrapped(schema.unwrap() as z.ZodType)] : [schema];
+}
+
+// Schemas of values. The message of each is what an error says after "expected".
+
+export const text = (): z.ZodString => z.string("text");
+
+export const flag = (): z.ZodBoolean => z.boolean("true or false");
+
+/** A whole number from `minimum` on. */
+export function integer(minimum: number): z.ZodInt {
+  const expected = `a whole number from ${minimum} on`;
+  return z.int(expected).gte(minimum, expected);
+}
+
+/** A number in a range: `from` and `to` belong to it, `above` and `below` do not. */
+export function number(range: {
+  readonly from?: number;
+  readonly above?: number;
+  readonly to?: number;
+  readonly below?: number;
+}): z.ZodNumber {
+  const { from = -Infinity, above = -Infinity, to = Infinity, below = Infinity } = range;
+  const end =
+    range.to !== undefined ? ` to ${to}` : range.below !== undefined ? ` to below ${below}` : "";
+  const start = range.above !== undefined ? `above ${above}` : `from ${from}${end ? "" : " on"}`;
+  const expected = `a number ${start}${end}`;
+  return z
+    .number(expected)
+    .gte(from, expected)
+    .gt(above, expected)
+    .lte(to, expected)
+    .lt(below, expected);
+}
+
+/** One of some words. */
+export const choice = <const Words extends readonly [string, ...string[]]>(
+  ...words: Words
+): z.ZodEnum<{ [Word in Words[number]]: Word }> => z.enum(words, words.join(", "));
+
+// Types of tables. They map over `keyof` alone, which keeps the JSDoc of each option.
+
+type OptionalName<Table extends OptionTable> = {
+  [Name in keyof Table]: undefined extends z.input<Table[Name]> ? Name : never;
+}[keyof Table];
+
+type UndefinedName<Table extends OptionTable> = {
+  [Name in keyof Table]: undefined extends z.output<Table[Name]> ? Name : never;
+}[keyof Table];
+
+type Required<Table extends OptionTable, Optional extends keyof Table> = {
+  readonly [Name in keyof Omitted<Table, Optional>]: z.output<Table[Name]>;
+};
+type Omitted<Table, Optional extends keyof Table> = Pick<Table, Exclude<keyof Table, Optional>>;
+
+/** What the caller gives: options with a default can be left out. */
+export type Given<Table extends OptionTable> = Required<Table, OptionalName<Table>> & {
+  readonly [Name in keyof Pick<Table, OptionalName<Table>>]?: z.input<Table[Name]> | undefined;
+};
+
+/** Options with their defaults filled in. */
+export type Resolved<Table extends OptionTable> = Required<Table, UndefinedName<Table>> & {
+  readonly [Name in keyof Pick<Table, UndefinedName<Table>>]?: z.output<Table[Name]> | undefined;
+};

@@ -1,0 +1,314 @@
+/** The options that `train` and `adapt` share. Defaults are those of `train`. */
+
+import { z } from "zod";
+import { InputError } from "../../io/errors.ts";
+import {
+  choice,
+  flag,
+  type Given,
+  integer,
+  number,
+  option,
+  type Resolved,
+  text,
+} from "../../options/option.ts";
+import type { Provider } from "../../tensor/session.ts";
+import type { ObjectiveName } from "../loss/options.ts";
+import type { QuerySide } from "../loss/trained-parameters.ts";
+
+const SCHEDULE = "Schedule";
+const LOSS = "Loss";
+const COMPUTATION = "Computation";
+
+/** What a run with `querySide` trains, as the plan of an adaptation says it. */
+export const QUERY_SIDES: Readonly<Record<QuerySide, string>> = {
+  projection: "the query projection",
+  layers: "a copy of the lower layers for questions",
+};
+
+/** The names that the plan of a run on disk has for `querySide`. */
+const TRAINED: Readonly<Record<QuerySide, string>> = {
+  projection: "query side",
+  layers: "query encoder",
+};
+
+/** Files that every run reads and writes. */
+export const RUN_FILES = {
+  /**
+   * Folder of the model to start from. A folder with only `config.json` and `spiece.model` starts
+   * from random weights.
+   */
+  model: option(text(), {
+    help: "folder of the model to start from",
+    placeholder: "DIR",
+    card: false,
+  }),
+  /** Passages: JSON Lines, plain or gzip. */
+  corpus: option(text(), {
+    help: 'passages, one a line: {"_id" or "id","title","text"}',
+    placeholder: "FILE.jsonl[.gz]",
+    card: false,
+  }),
+  /** Folder of the trained model, the log, the report and the checkpoints. */
+  out: option(text(), {
+    help: "folder of the trained model, its log and its report",
+    placeholder: "DIR",
+    card: false,
+  }),
+};
+
+/** Options of the training loop, in the order of the plan on disk. */
+export const RUN_SETTINGS = {
+  /**
+   * How often the learning rate rises and falls. Candidates are retrieved again between iterations,
+   * if `refresh` asks for it. Default 1.
+   */
+  iterations: option(integer(1).default(1), {
+    help: "how often the learning rate rises and falls",
+    group: SCHEDULE,
+    plan: true,
+  }),
+  /** Steps of each iteration. Default 500. */
+  steps: option(integer(1).default(500), {
+    help: "steps of each iteration",
+    group: SCHEDULE,
+    plan: true,
+  }),
+  /**
+   * Steps at the start of the first iteration that use the objective `qa`. Default 0; the paper
+   * uses 3,000.
+   */
+  qaSteps: option(integer(0).default(0), {
+    help: "steps at the start of the first iteration that use the objective qa",
+    group: SCHEDULE,
+    plan: true,
+  }),
+  /** Questions of each step. Default 16. */
+  questions: option(integer(1).default(16), {
+    help: "questions of each step",
+    group: SCHEDULE,
+    plan: true,
+  }),
+  /** Candidate passages that the model reads for each question. Default 8. */
+  candidatesPerQuestion: option(integer(1).default(8), {
+    help: "candidate passages of each question",
+    group: SCHEDULE,
+    aliases: [{ flag: "close-passages" }],
+    plan: (closePassages) => ({ closePassages }),
+  }),
+  /**
+   * Whether one of the candidates is an empty passage (REALM, section 3.3). Default: true with the
+   * objective `marginal`, otherwise false.
+   */
+  nullPassage: option(flag().optional(), {
+    help: "make one of the candidates an empty passage",
+    defaultText: "only with the objective marginal",
+    group: LOSS,
+    plan: (nullPassage) => ({ nullPassage: nullPassage ? "one" : "none" }),
+  }),
+  /**
+   * Weight of the copy-attention loss. It draws the attention of the decoder to the answer where a
+   * passage contains it. Default 0.
+   */
+  copyAttention: option(number({ from: 0 }).default(0), {
+    help: "weight of the copy-attention loss: the decoder attends to the answer in the passages",
+    group: LOSS,
+    aliases: [{ flag: "pointer" }],
+    plan: (pointer): Record<string, number> => (pointer ? { pointer } : {}),
+  }),
+  /** What a step minimises. Default `distillation`. */
+  objective: option(
+    choice("distillation", "supervised", "marginal", "qa").default(
+      "distillation" satisfies ObjectiveName,
+    ),
+    { help: "what a step minimises", group: LOSS, plan: true },
+  ),
+  /** Weight of the distillation loss. Default 8, as in the paper. */
+  alpha: option(number({ from: 0 }).default(8), {
+    help: "weight of the distillation loss",
+    group: LOSS,
+    plan: true,
+  }),
+  /**
+   * Whether the passages of the other questions of a step are negatives of a question. Default
+   * true.
+   */
+  inBatchNegatives: option(flag().default(true), {
+    help: "use the passages of the other questions of a step as negatives",
+    group: LOSS,
+    aliases: [{ flag: "candidates", values: { batch: true, own: false } }],
+    plan: (inBatchNegatives) => ({ candidates: inBatchNegatives ? "batch" : "own" }),
+  }),
+  /**
+   * Temperature of the learned weights of the heads (section 2.3). Default: no weights; the head of
+   * `config.json` retrieves.
+   */
+  tau: option(number({ above: 0 }).optional(), {
+    help: "learn which head retrieves, at this temperature",
+    defaultText: "the head of config.json",
+    group: LOSS,
+    plan: (tau) => ({ tau: tau ?? "fixed head" }),
+  }),
+  /**
+   * Train only the query projection, or only a copy of the lower layers for questions. An index of
+   * the model that training starts from remains valid. Default: train all parameters.
+   */
+  querySide: option(choice("projection", "layers").optional(), {
+    help:
+      "train only the query projection, or only a copy of the lower layers for questions; " +
+      "an existing index remains valid",
+    alone: "projection",
+    defaultText: "train all parameters",
+    group: LOSS,
+    plan: (querySide) => ({ trained: querySide ? TRAINED[querySide] : "all" }),
+  }),
+  /**
+   * When the model retrieves candidates. The first candidates come from BM25 or from the file of
+   * questions. `iterations` retrieves between iterations while training waits; `background`
+   * retrieves in a second process while training continues; `none` keeps the first candidates.
+   * Default `iterations`.
+   */
+  refresh: option(choice("none", "iterations", "background").default("iterations"), {
+    help: "when the model retrieves new candidates: never, between iterations, or beside training",
+    group: SCHEDULE,
+    // Without the entry, the run refreshes between iterations: once this was the only way.
+    plan: (refresh): Record<string, string> => (refresh === "iterations" ? {} : { refresh }),
+  }),
+  /** With the refresh `background`: steps after which new candidates are retrieved. Default 200. */
+  refreshSteps: option(integer(1).default(200), {
+    help: "with --refresh background: steps between two retrievals of candidates",
+    group: SCHEDULE,
+    plan: (refreshSteps, { refresh }): Record<string, number> =>
+      refresh === "background" ? { refreshSteps } : {},
+  }),
+  /** Peak learning rate. Default 5e-5, as in the paper. */
+  learningRate: option(number({ from: 0 }).default(5e-5), {
+    help: "peak learning rate",
+    group: SCHEDULE,
+    plan: true,
+  }),
+  /** Dropout rate. Default: `dropout_rate` of `config.json`. */
+  dropout: option(number({ from: 0, below: 1 }).optional(), {
+    help: "dropout rate",
+    defaultText: "as in config.json",
+    group: LOSS,
+    plan: (dropout) => ({ dropout: dropout ?? "of the model" }),
+  }),
+  /** Longer passages are cut. Default 512 tokens. */
+  maxPassageTokens: option(integer(2).default(512), {
+    help: "longer passages are cut",
+    group: LOSS,
+    plan: true,
+  }),
+  /**
+   * Longer answers are cut and then have no end token. The time of a decoder step grows with it.
+   * Default 64 tokens.
+   */
+  maxAnswerTokens: option(integer(1).default(64), {
+    help: "longer answers are cut",
+    group: LOSS,
+    plan: true,
+  }),
+  /**
+   * What computes training steps. `tensorflow` needs an installed TensorFlow.js. Default
+   * `onnxruntime`.
+   */
+  engine: option(choice("onnxruntime", "tensorflow").default("onnxruntime"), {
+    help: "what computes training steps; tensorflow needs an installed TensorFlow.js",
+    group: COMPUTATION,
+    plan: true,
+  }),
+  /** Seed of all random numbers. Default 0. */
+  seed: option(integer(0).default(0), {
+    help: "seed of all random numbers",
+    group: COMPUTATION,
+    plan: true,
+  }),
+  /**
+   * Device of onnxruntime. With the engine `tensorflow` it computes evaluations and candidates.
+   * Default `cpu`.
+   */
+  provider: option(choice("cpu", "webgpu", "cuda").default("cpu" satisfies Provider), {
+    help: "device of onnxruntime",
+    group: COMPUTATION,
+  }),
+  /** Continue the run in `out`, or start one if there is none. Default false. */
+  resume: option(flag().default(false), {
+    help: "continue the run in --out, or start one if there is none",
+    group: COMPUTATION,
+    card: false,
+  }),
+};
+
+/** Questions that measure retrieval or answers while a run goes on. */
+export const DEV_FILES = {
+  /** Questions that the best checkpoint is chosen by, in the form of `data`. Default: none. */
+  dev: option(text().optional(), {
+    help: "questions that choose the best checkpoint",
+    placeholder: "FILE.jsonl",
+    defaultText: "keep the last",
+  }),
+  /** The first questions of `dev` that are used. Default 200. */
+  devQuestions: option(integer(1).default(200), {
+    help: "use the first N questions of --dev",
+    card: false,
+  }),
+};
+
+/** `signal` has no flag and no place in the records of a run. */
+export const SIGNAL = { signal: z.instanceof(AbortSignal, { error: "an AbortSignal" }).optional() };
+
+export interface RunSignal {
+  /** Stops the run: it saves a checkpoint and returns. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+type RunTable = typeof RUN_FILES & typeof DEV_FILES & typeof RUN_SETTINGS;
+
+/** What every run is given, whatever it trains on. */
+export interface RunOptions extends Given<RunTable>, RunSignal {}
+
+/** Options of a run with all defaults that do not depend on the model. */
+export interface ResolvedOptions extends Resolved<RunTable>, RunSignal {
+  readonly nullPassage: boolean;
+  /** Steps of span corruption before the first iteration; 0 for a model with weights. */
+  readonly unsupervisedSteps: number;
+}
+
+/**
+ * Fills in `nullPassage`.
+ *
+ * @throws {InputError} for options that contradict each other
+ */
+export function checkRun<Options extends Resolved<RunTable>>(
+  options: Options,
+): Options & { readonly nullPassage: boolean } {
+  const { objective, candidatesPerQuestion, copyAttention, querySide, tau, qaSteps } = options;
+  const nullPassage = options.nullPassage ?? objective === "marginal";
+  if (nullPassage && candidatesPerQuestion < 2)
+    throw new InputError({
+      where: "candidatesPerQuestion",
+      expected: "2 or more, one of them the null passage",
+      got: `${candidatesPerQuestion}`,
+      remedy: "give another value",
+    });
+  if (copyAttention > 0 && objective === "marginal")
+    throw new InputError({
+      where: "copyAttention",
+      expected: "0 with the objective marginal, which reads passages one by one",
+      got: `${copyAttention}`,
+      remedy: "leave it out or take another objective",
+    });
+  const conflict =
+    (objective === "qa" && "the objective qa") ||
+    (qaSteps > 0 && "steps on the objective qa (qaSteps)") ||
+    (tau !== undefined && "all heads mixed (tau)");
+  if (querySide && conflict)
+    throw new InputError({
+      where: "query side",
+      expected: "one head that is trained to retrieve",
+      got: conflict,
+      remedy: "leave one of the two out",
+    });
+  return { ...options, nullPassage };
+}
