@@ -17,16 +17,13 @@ import type { Graph } from "../src/tensor/trace.ts";
 import { passageIds } from "../src/text/prompts.ts";
 import { readPassages } from "../src/text/read-passages.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
-import { openOnnxBackend } from "../src/training/engine/backend.ts";
-import {
-  chunkQuestions,
-  type EngineOptions,
-  trainingEngine,
-} from "../src/training/engine/engine.ts";
-import { traceChunk, traceCompetition, traceVectors } from "../src/training/engine/onnx-steps.ts";
+import type { EngineOptions } from "../src/training/engine/backend.ts";
+import { chunkQuestions, trainingEngine } from "../src/training/engine/engine.ts";
+import { openOnnxBackend } from "../src/training/engine/onnx-backend.ts";
+import { traceLoss, traceNormaliser, traceVectors } from "../src/training/engine/onnx-passes.ts";
 import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
 import { type Chunk, chunksOf, type TokenExample } from "../src/training/loss/batch.ts";
-import type { ObjectiveName, ObjectiveOptions } from "../src/training/loss/graph-inputs.ts";
+import type { LossGraphOptions, ObjectiveName } from "../src/training/loss/options.ts";
 import { LOG_SCALE } from "../src/training/loss/trained-parameters.ts";
 import { flopsOf, openPlain, type Product, productsOf } from "./bench/products.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
@@ -84,13 +81,13 @@ async function openParameters(config: ModelConfig): Promise<Map<string, Paramete
   return parameters;
 }
 
-/** The products of a step: those of each of its chunks, which are alike, and those of the competition of all. */
+/** The products of a step: those of each of its chunks, which are alike, and those of the in-batch normaliser. */
 function productsOfStep(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  options: EngineOptions & ObjectiveOptions,
+  options: EngineOptions & LossGraphOptions,
   examples: readonly TokenExample[],
-): { chunks: number; chunk: Product[]; competition: Product[] } {
+): { chunks: number; chunk: Product[]; normaliser: Product[] } {
   const chunks = chunksOf(config, examples, chunkQuestions(examples), options.inBatchNegatives);
   const [chunk] = chunks as [Chunk, ...Chunk[]];
   const [whole] = chunksOf(config, examples, examples.length, options.inBatchNegatives) as [Chunk];
@@ -103,7 +100,7 @@ function productsOfStep(
     ];
     const [U, P, T] = [
       tensors.passageMask.shape[0]!,
-      tensors.passageOf.shape[0]!,
+      tensors.candidateRows.shape[0]!,
       tensors.labels.shape[1]!,
     ];
     // no weight is packed beforehand: they change with every step
@@ -116,9 +113,9 @@ function productsOfStep(
     chunks: chunks.length,
     chunk: [
       ...(shared ? products(traceVectors(config, options, chunk), chunk) : []),
-      ...products(traceChunk(config, parameters, options, chunk, shared), chunk),
+      ...products(traceLoss(config, parameters, options, chunk, shared), chunk),
     ],
-    competition: shared ? products(traceCompetition(config, parameters, options), whole) : [],
+    normaliser: shared ? products(traceNormaliser(config, parameters, options), whole) : [],
   };
 }
 
@@ -151,13 +148,13 @@ async function measure(): Promise<Report> {
   const examples = await cutExamples(questions, passages, tokens);
   const objective = values.objective as ObjectiveName;
   const dropout = values.dropout === undefined ? config.dropoutRate : Number(values.dropout);
-  const options: EngineOptions & ObjectiveOptions = {
+  const options: EngineOptions & LossGraphOptions = {
     objective,
     alpha: 8,
     inBatchNegatives: true,
     dropout,
   };
-  const { chunks, chunk, competition } = productsOfStep(config, parameters, options, examples);
+  const { chunks, chunk, normaliser } = productsOfStep(config, parameters, options, examples);
   const backend = await openOnnxBackend(config, parameters, options, {});
   await using engine = trainingEngine(config, parameters, options, backend);
   const take = (step: number): Promise<unknown> =>
@@ -176,10 +173,10 @@ async function measure(): Promise<Report> {
 
   const watch = new Stopwatch();
   await using plainChunk = await openPlain(chunk);
-  await using plainCompetition = competition.length > 0 ? await openPlain(competition) : undefined;
+  await using plainNormaliser = normaliser.length > 0 ? await openPlain(normaliser) : undefined;
   const plain = async (): Promise<void> => {
     for (let i = 0; i < chunks; i++) await plainChunk.run();
-    await plainCompetition?.run();
+    await plainNormaliser?.run();
   };
   await plain();
   for (let i = 0; i < REPETITIONS; i++) {
@@ -189,7 +186,7 @@ async function measure(): Promise<Report> {
   const [ofSteps, ofPlain] = [watch.times.get("step")!, watch.times.get("plain")!];
   const total = (products: readonly Product[]): number =>
     products.reduce((sum, product) => sum + flopsOf(product), 0);
-  const gigaflop = (chunks * total(chunk) + total(competition)) / 1e9;
+  const gigaflop = (chunks * total(chunk) + total(normaliser)) / 1e9;
   const seconds = median(ofSteps) / 1000;
   return {
     ...{ questions, passages, tokens, chunks, memory },

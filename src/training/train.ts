@@ -225,7 +225,7 @@ async function* trainStage(
     const questionsPerSecond = (1000 * options.questions) / (performance.now() - start);
     await log.step({
       ...{ step: run.step, losses, learningRate, questionsPerSecond, staleness: stalenessOf(run) },
-      ...learnedScalars(await engine.ownParameters(), options),
+      ...learnedScalars(await engine.learnedScalars(), options),
     });
     const progress = { step: run.step, steps: stepsOf(options), questionsPerSecond };
     yield { type: "step", ...progress, losses, learningRate };

@@ -1,12 +1,12 @@
 import * as assert from "uvu/assert";
 
-/** The largest difference of two lists of numbers, as a share of the largest number expected. */
+/** The largest difference of two arrays, divided by the largest expected value. */
 export function relativeDifference(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   assert.is(actual.length, expected.length, "lengths");
   let difference = 0;
   let largest = 0;
   for (let i = 0; i < expected.length; i++) {
-    // Equal infinities differ by NaN, and NaN by anything must not pass for a small difference.
+    // Infinity minus infinity is NaN. A NaN on one side must not pass as a small difference.
     if (!Object.is(actual[i], expected[i])) {
       const apart = Math.abs(actual[i]! - expected[i]!);
       difference = Number.isNaN(apart) ? Number.POSITIVE_INFINITY : Math.max(difference, apart);
@@ -16,12 +16,12 @@ export function relativeDifference(actual: ArrayLike<number>, expected: ArrayLik
   return difference === 0 ? 0 : difference / largest;
 }
 
-/** Fails when the relative difference of two lists of numbers is above `tolerance`. */
+/** Fails if the relative difference of two arrays is above `tolerance`. */
 export function assertNear(
   actual: ArrayLike<number>,
   expected: ArrayLike<number>,
   tolerance: number,
-  what = "numbers",
+  what = "values",
 ): void {
   const difference = relativeDifference(actual, expected);
   assert.ok(

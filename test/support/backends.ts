@@ -1,12 +1,9 @@
-/** Both backends of training, for suites that run over each of them. */
+/** Both training backends, for tests that run on each of them. */
 
 import type { ModelConfig } from "../../src/model/config.ts";
 import { loadTensorFlow } from "../../src/tensor/tensorflow/load.ts";
-import {
-  type Backend,
-  type BackendOptions,
-  openOnnxBackend,
-} from "../../src/training/engine/backend.ts";
+import type { Backend, EngineOptions } from "../../src/training/engine/backend.ts";
+import { openOnnxBackend } from "../../src/training/engine/onnx-backend.ts";
 import type { ParameterState } from "../../src/training/engine/optimizer.ts";
 import { openTensorFlowBackend } from "../../src/training/engine/tensorflow-backend.ts";
 import { ONE_THREAD } from "./training.ts";
@@ -14,7 +11,7 @@ import { ONE_THREAD } from "./training.ts";
 type Open = (
   config: ModelConfig,
   states: ReadonlyMap<string, ParameterState>,
-  options: BackendOptions,
+  options: EngineOptions,
 ) => Promise<Backend>;
 
 export const BACKENDS: Readonly<Record<"onnxruntime" | "tensorflow", Open>> = {

@@ -1,13 +1,15 @@
+/** Gradients by finite differences, the independent check of derived gradients. */
+
 import type { Ops, Tensor } from "../../src/tensor/ops.ts";
 import { type NaiveTensor, naiveOps } from "./naive-ops.ts";
 
 /**
- * How far a number is moved to each side. In float64, where numbers are around 1, rounding then costs 1e-11 and the
- * curvature that differences pass over 1e-10.
+ * The change of a value to each side. For float64 values around 1, the rounding error is then about
+ * 1e-11 and the truncation error about 1e-10.
  */
 const STEP = 1e-5;
 
-/** The gradients of `loss`, of no axes, with respect to each float input; undefined for those of whole numbers. */
+/** The gradients of the scalar `loss` for each float input; undefined for int32 inputs. */
 export function centralDifferences(
   loss: (ops: Ops<NaiveTensor>, ...inputs: NaiveTensor[]) => NaiveTensor,
   inputs: readonly Tensor[],

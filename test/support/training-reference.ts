@@ -15,17 +15,17 @@ import { assertNear } from "./arrays.ts";
 import { referenceFolder, writeReferenceModel } from "./reference-model.ts";
 
 export interface TrainingReference extends Disposable {
-  /** The model, with the tokenizer that its folder lacks. */
+  /** The model folder, completed with a tokenizer. */
   readonly folder: string;
   readonly batch: TextBatch;
   readonly options: LossOptions & { readonly alpha: number; readonly tau: number };
   readonly losses: { readonly nll: number; readonly kl: number; readonly loss: number };
   readonly target: readonly (readonly number[])[];
   readonly scores: readonly (readonly number[])[];
-  /** Of each parameter of the model. */
+  /** The gradient norm of each model parameter. */
   readonly norms: Readonly<Record<string, number>>;
   readonly gradients: ReadonlyMap<string, Float32Array>;
-  /** The rows of the embedding whose gradients are `shared.rows`. */
+  /** The rows of the embedding that the gradient `shared.rows` has. */
   readonly sharedRows: readonly number[];
 }
 
@@ -66,16 +66,15 @@ export async function readTrainingReference(model: string): Promise<TrainingRefe
   };
 }
 
-/** The parameters of the objective. */
-const OWN_PARAMETERS = ["head_weights", "log_scale"];
+const LEARNED_SCALARS = ["head_weights", "log_scale"];
 
 const LOSS_TOLERANCE = 1e-6;
-const GRADIENT_TOLERANCE = 1e-5; // of the largest number of a gradient; measured below 3e-6
-/** Of `log_scale` and `head_weights`: 0.02 is what is left of terms around 16 once they are added; measured below 7e-5. */
-const COMPETITION_TOLERANCE = 2e-4;
-const NORM_TOLERANCE = 1e-4; // the reference adds up a million squares in float32, at eight places: off by 8e-5
+const GRADIENT_TOLERANCE = 1e-5; // of the largest value of a gradient; measured below 3e-6
+/** Of the learned scalars: terms around 16 cancel to 0.02. Measured below 7e-5. */
+const SCALAR_TOLERANCE = 2e-4;
+const NORM_TOLERANCE = 1e-4; // the reference sums squares in float32, with an error of 8e-5
 
-/** Fails where losses or gradients differ from the reference. */
+/** Fails if losses or gradients differ from the reference. */
 export function assertLikeReference(
   actual: Omit<LossAndGradients, "scores" | "gradients"> & Pick<TrainingReference, "gradients">,
   reference: TrainingReference,
@@ -88,7 +87,7 @@ export function assertLikeReference(
       name === "shared.rows"
         ? rowsOf(actual.gradients.get("shared.weight")!, expected.length, reference.sharedRows)
         : actual.gradients.get(name)!;
-    const tolerance = OWN_PARAMETERS.includes(name) ? COMPETITION_TOLERANCE : GRADIENT_TOLERANCE;
+    const tolerance = LEARNED_SCALARS.includes(name) ? SCALAR_TOLERANCE : GRADIENT_TOLERANCE;
     assertNear(gradient, expected, tolerance, `gradient of ${name}`);
   }
   for (const [name, expected] of Object.entries(reference.norms)) {
@@ -96,10 +95,10 @@ export function assertLikeReference(
     assertNear([Math.sqrt(squares)], [expected], NORM_TOLERANCE, `norm of ${name}`);
   }
   const others = [...actual.gradients.keys()].filter((name) => reference.norms[name] === undefined);
-  assert.equal(others.sort(), OWN_PARAMETERS);
+  assert.equal(others.sort(), LEARNED_SCALARS);
 }
 
-/** Some rows of a table; `length` is the numbers of all of them. */
+/** Some rows of a table, with `length` values in total. */
 function rowsOf(table: Float32Array, length: number, rows: readonly number[]): Float32Array {
   const width = length / rows.length;
   return Float32Array.from(

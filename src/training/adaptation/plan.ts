@@ -9,7 +9,7 @@ import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { CorpusSurvey } from "../data/corpus.ts";
 import { MAX_PER_PASSAGE } from "../data/masked-task.ts";
 import { CHUNK_TOKENS } from "../engine/engine.ts";
-import { measureProductRate } from "../engine/product-rate.ts";
+import { measureMatMulRate } from "../engine/matmul-rate.ts";
 import type { QuerySide } from "../loss/trained-parameters.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
 import type { AdaptationInputs } from "./inputs.ts";
@@ -69,7 +69,7 @@ export async function planAdaptation(
   const watched =
     (2 + Math.floor((iterations * steps) / monitorSteps)) * Math.min(passages, MONITOR_PASSAGES);
   const sentences = inputs.sources.includes("spans") ? wantedSentences(options, inputs.sources) : 0;
-  const rate = EFFICIENCY * (await measureProductRate(config.modelSize, options));
+  const rate = EFFICIENCY * (await measureMatMulRate(config.modelSize, options));
   const examples: Record<SourceName, number> = {
     spans: Math.min(sentences, passages * MAX_PER_PASSAGE),
     questions: inputs.questions.training.length,

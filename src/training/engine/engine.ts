@@ -1,16 +1,14 @@
-/** What trains: one step at a time, over parameters that it holds. */
+/** The training engine: one step at a time, on parameters that it holds. */
 
+import { mean } from "../../math/mean.ts";
 import type { ModelConfig } from "../../model/config.ts";
-import { type BatchLosses, gradientAccumulator } from "../gradient-cache/gradient-accumulator.ts";
+import type { BatchLosses } from "../gradient-cache/batch-losses.ts";
+import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
 import type { TokenExample } from "../loss/batch.ts";
-import type { ObjectiveName } from "../loss/graph-inputs.ts";
-import { ownOf } from "../loss/trained-parameters.ts";
-import type { Backend, BackendOptions } from "./backend.ts";
+import type { ObjectiveName } from "../loss/options.ts";
+import { selectLearnedScalars } from "../loss/trained-parameters.ts";
+import type { Backend, EngineOptions } from "./backend.ts";
 import type { ParameterState } from "./optimizer.ts";
-
-export interface EngineOptions extends BackendOptions {
-  readonly inBatchNegatives: boolean;
-}
 
 export interface StepLosses extends BatchLosses {
   /** Global norm of the gradients before clipping. */
@@ -18,52 +16,53 @@ export interface StepLosses extends BatchLosses {
 }
 
 export interface TrainingStep {
-  /** All have equally many passages. */
+  /** All examples have the same number of passages. */
   readonly examples: readonly TokenExample[];
   readonly objective: ObjectiveName;
   /** Counts from 1. */
   readonly step: number;
   readonly learningRate: number;
-  /** With `step`, determines the dropout. */
+  /** Determines the dropout, together with `step`. */
   readonly key: string;
 }
 
 export interface TrainingEngine extends AsyncDisposable {
-  /** All parameters as they are now, to be read until the next step. */
+  /** The current states of all parameters, valid until the next step. */
   parameters(): Promise<ReadonlyMap<string, ParameterState>>;
-  /** The objective's own parameters, likewise. */
-  ownParameters(): Promise<ReadonlyMap<string, ParameterState>>;
+  /** The current states of the head weights and the log scale, valid until the next step. */
+  learnedScalars(): Promise<ReadonlyMap<string, ParameterState>>;
   /**
-   * Computes the losses of a batch, and moves the parameters against their gradients, unless the loss or its gradient is not
-   * finite.
+   * Computes the losses of a batch and updates the parameters. The parameters stay unchanged if the
+   * loss or the gradient is not finite.
    */
   step(step: TrainingStep): Promise<StepLosses>;
 }
 
 /**
- * Tokens of the pairs of a chunk: their states, 4 kB a token between two operations, stay in a cache of 16 MB. Half of it
- * and double of it were as fast, all at once a third slower (docs/TRAINING.md).
+ * Tokens of the (question, candidate) pairs of a chunk. Their states take 4 kB a token, so that
+ * they stay in a processor cache of 16 MB between two operations. Half and twice the number are as
+ * fast. The whole batch at once takes a third longer (docs/TRAINING.md).
  */
 export const CHUNK_TOKENS = 2_500;
 
-/** Trains `parameters`, which `backend` was opened with and holds. */
+/** Trains `parameters`, the states that `backend` was opened with. */
 export function trainingEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   options: EngineOptions,
   backend: Backend,
 ): TrainingEngine {
-  const { steps, optimizer } = backend;
-  const accumulate = gradientAccumulator(config, steps, options);
-  const own = ownOf(parameters);
+  const { passes, optimizer } = backend;
+  const accumulate = gradientAccumulator(config, passes, options);
+  const scalars = selectLearnedScalars(parameters);
   return {
     async parameters() {
       await backend.read(parameters.keys());
       return parameters;
     },
-    async ownParameters() {
-      await backend.read(own.keys());
-      return own;
+    async learnedScalars() {
+      await backend.read(scalars.keys());
+      return scalars;
     },
     async step({ examples, objective, step, learningRate, key }) {
       backend.clearGradients();
@@ -72,21 +71,24 @@ export function trainingEngine(
         chunkQuestions: chunkQuestions(examples),
         key: [key, step],
       });
-      const norm = await optimizer.norm();
-      if (Number.isFinite(losses.loss) && Number.isFinite(norm))
-        await optimizer.update({ step, rate: learningRate, norm });
-      return { ...losses, gradientNorm: norm };
+      const gradientNorm = await optimizer.gradientNorm();
+      if (Number.isFinite(losses.loss) && Number.isFinite(gradientNorm))
+        await optimizer.update({ step, learningRate, gradientNorm });
+      return { ...losses, gradientNorm };
     },
     [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
   };
 }
 
-/** As many questions as have about `CHUNK_TOKENS` tokens, of the divisors of the batch: one graph then serves all chunks. */
+/**
+ * Questions of a chunk: the largest divisor of the batch size whose chunks have at most
+ * `CHUNK_TOKENS` tokens on average. All chunks then have the same size and share one graph.
+ */
 export function chunkQuestions(examples: readonly TokenExample[]): number {
   const tokens = examples.map(({ question, passages }) =>
     passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
   );
-  const mean = tokens.reduce((sum, count) => sum + count, 0) / examples.length;
+  const perQuestion = mean(tokens);
   const divisors = examples.map((_, i) => i + 1).filter((size) => examples.length % size === 0);
-  return divisors.findLast((size) => size * mean <= CHUNK_TOKENS) ?? 1;
+  return divisors.findLast((size) => size * perQuestion <= CHUNK_TOKENS) ?? 1;
 }

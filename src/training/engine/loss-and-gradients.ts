@@ -1,18 +1,19 @@
-/** The loss of one batch and its gradients: for checks from outside, and for those who write their own training loop. */
+/** The loss of one batch of texts and its gradients, for checks and for custom training loops. */
 
 import { join } from "node:path";
-import { readConfig } from "../../model/config.ts";
+import { type ModelConfig, readConfig } from "../../model/config.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
-import { loadTokenizer } from "../../text/tokenizer.ts";
-import { gradientAccumulator } from "../gradient-cache/gradient-accumulator.ts";
+import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
+import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
+import type { TokenExample } from "../loss/batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
-import { openOnnxSteps } from "./onnx-steps.ts";
+import { openOnnxPasses } from "./onnx-passes.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
 
-/** Questions, the answer of each, and the close passages of each, equally many. */
+/** Questions with one answer each and the same number of candidate passages each. */
 export interface TextBatch {
   readonly questions: readonly string[];
   readonly answers: readonly string[];
@@ -20,84 +21,124 @@ export interface TextBatch {
 }
 
 export interface LossOptions {
-  /** Weight of the distillation loss. Default 8, as in the paper. */
+  /** Weight of the cross-document adjustment loss. Default 8, as in the paper. */
   readonly alpha?: number | undefined;
-  /** Temperature of the softmax over head weights. Default: the configuration's `distillation_tau`. */
+  /** Temperature of the head weights. Default: `distillation_tau` of the configuration. */
   readonly tau?: number | undefined;
-  /** One for each head of the retrieval layer. Default: the configured head alone. */
+  /** One for each head of the retrieval layer. Default: the configured head alone retrieves. */
   readonly headWeights?: readonly number[] | undefined;
-  /** Logarithm of the factor of retrieval scores. Default 0. */
+  /** Natural logarithm of the factor of retrieval scores. Default 0. */
   readonly logScale?: number | undefined;
-  /** Default 512. */
+  /** Longer passages are cut. Default 512. */
   readonly maxPassageTokens?: number | undefined;
-  /** Default 0; the random numbers are always the same. */
+  /** Dropout rate. Repeated calls draw the same random values. Default 0. */
   readonly dropout?: number | undefined;
-  /** Questions that are computed together; the result does not depend on it. Default: all. */
+  /**
+   * Questions that are computed together by the gradient cache. The result does not depend on it,
+   * apart from rounding. Default: all.
+   */
   readonly chunkQuestions?: number | undefined;
 }
 
 export interface LossAndGradients {
-  /** Negative log likelihood, averaged over the answers' tokens. */
+  /** Negative log likelihood, averaged over answer tokens, in nats. */
   readonly nll: number;
-  /** KL divergence of the retrieval distribution from the target attention, averaged over questions. */
+  /** KL(target attention || retrieval distribution), averaged over questions, in nats. */
   readonly kl: number;
   /** `nll + alpha kl` */
   readonly loss: number;
-  /** [questions][passages of a question]: the target attention */
+  /** [questions][passages of the question]: the target attention. Empty if `alpha` is 0. */
   readonly target: readonly (readonly number[])[];
-  /** [questions][passages of all questions of a chunk]: retrieval scores, before `exp(logScale)` */
+  /**
+   * [questions][passages of all questions of the chunk]: retrieval scores, before the factor
+   * `exp(logScale)`. Empty if `alpha` is 0.
+   */
   readonly scores: readonly (readonly number[])[];
-  /** By the names of the checkpoint, and `head_weights` and `log_scale`. */
+  /** By the names of the checkpoint, and `log_scale` and `head_weights`. */
   readonly gradients: Map<string, Float32Array>;
 }
 
 /**
- * The loss of a batch under the objective of ReAtt (section 3) and its gradients.
+ * The training loss of a batch, and its gradient with respect to every parameter.
  *
- * `model` is a model's folder, or something that was loaded from one. Throws `InputError` where the folder is not whole.
+ *     loss = nll + alpha KL(target attention || retrieval distribution)
+ *
+ * The retrieval distribution of a question is a softmax over the passages of all questions. The
+ * target attention is 0 for the passages of other questions. Nothing is written or updated.
+ *
+ * Source: ReAtt, section 3.2, Eq. 2 and 3. The factor `exp(logScale)` of the scores is an addition
+ * of this project.
+ *
+ * @param model - a model folder, or an object loaded from one, such as a `ReAtt`.
+ * @throws {InputError} if the folder has no complete model, or a question is empty or too long.
+ *
+ * @example
+ * ```ts
+ * import { lossAndGradients } from "reatt/training";
+ *
+ * const paris = { id: "1", title: "Paris", text: "Paris is the capital of France." };
+ * const rome = { id: "2", title: "Rome", text: "Rome is the capital of Italy." };
+ * const { nll, kl, gradients } = await lossAndGradients("models/reatt-mini", {
+ *   questions: ["What is the capital of France?"],
+ *   answers: ["Paris"],
+ *   passages: [[paris, rome]],
+ * });
+ * console.log(nll.toFixed(3), kl.toFixed(3), gradients.get("shared.weight")?.length);
+ * ```
  */
 export async function lossAndGradients(
   model: string | { readonly folder: string },
   batch: TextBatch,
   options: LossOptions = {},
 ): Promise<LossAndGradients> {
-  const { alpha = 8, headWeights, logScale = 0, maxPassageTokens = 512, dropout = 0 } = options;
+  const { alpha = 8, headWeights, maxPassageTokens = 512, dropout = 0 } = options;
   const folder = typeof model === "string" ? model : model.folder;
   const config = await readConfig(folder);
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
-  const parameters = new Map<string, ParameterState>();
-  const weights = await loadWeights(folder, config);
-  for (const [name, shape] of parameterShapes(config))
-    parameters.set(name, parameterState(shape, weights.get(name)!));
-  parameters.set(LOG_SCALE, parameterState([], Float32Array.of(logScale)));
-  if (headWeights)
-    parameters.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights)));
-
-  const examples = batch.questions.map((question, i) => ({
-    question: retrievalQuestionIds(tokenizer, question),
-    answer: [...tokenizer.encode(batch.answers[i]!), tokenizer.eosId],
-    passages: batch.passages[i]!.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
-  }));
+  const parameters = await parameterStates(folder, config, options);
+  const examples = tokenExamples(tokenizer, batch, maxPassageTokens);
   const tau = headWeights && (options.tau ?? config.distillationTau);
-  const stepOptions = { alpha, tau, dropout, inBatchNegatives: true } as const;
-  await using steps = openOnnxSteps(config, parameters, stepOptions, {});
-  const { nll, loss, retrieval, distillation } = await gradientAccumulator(
-    config,
-    steps,
-    stepOptions,
-  )({
+  const gradientOptions = { alpha, tau, dropout, inBatchNegatives: true };
+  await using passes = openOnnxPasses(config, parameters, gradientOptions, {});
+  const accumulate = gradientAccumulator(config, passes, gradientOptions);
+  const { nll, loss, retrieval, distillation } = await accumulate({
     examples,
     chunkQuestions: options.chunkQuestions ?? examples.length,
     objective: alpha === 0 ? "qa" : "distillation",
     key: [0],
   });
-  const gradients = new Map([...parameters].map(([name, { gradient }]) => [name, gradient]));
   return {
     nll,
     kl: distillation?.kl ?? 0,
     loss,
     target: distillation?.target ?? [],
     scores: retrieval?.scores ?? [],
-    gradients,
+    gradients: new Map([...parameters].map(([name, { gradient }]) => [name, gradient])),
   };
 }
+
+async function parameterStates(
+  folder: string,
+  config: ModelConfig,
+  { headWeights, logScale = 0 }: LossOptions,
+): Promise<Map<string, ParameterState>> {
+  const weights = await loadWeights(folder, config);
+  const states = new Map<string, ParameterState>();
+  for (const [name, shape] of parameterShapes(config))
+    states.set(name, parameterState(shape, weights.get(name)!));
+  states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale)));
+  if (headWeights)
+    states.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights)));
+  return states;
+}
+
+const tokenExamples = (
+  tokenizer: Tokenizer,
+  { questions, answers, passages }: TextBatch,
+  maxPassageTokens: number,
+): TokenExample[] =>
+  questions.map((question, i) => ({
+    question: retrievalQuestionIds(tokenizer, question),
+    answer: [...tokenizer.encode(answers[i]!), tokenizer.eosId],
+    passages: passages[i]!.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
+  }));

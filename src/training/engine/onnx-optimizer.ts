@@ -1,6 +1,6 @@
 /**
- * AdamW on onnxruntime, as two graphs: one that measures all gradients, one that updates. They are apart from the graphs that
- * compute gradients because the update is written over the parameters.
+ * AdamW on onnxruntime: one graph for the gradient norm, one for the update. They are separate from
+ * the graphs of gradients because the update overwrites the parameters.
  */
 
 import type { Tensor } from "../../tensor/ops.ts";
@@ -12,16 +12,16 @@ import {
   type Optimizer,
   type OptimizerOptions,
   type ParameterState,
-  STATE_PARTS,
-  type StatePart,
-  type StepScalars,
-  stepScalars,
+  STATE_ARRAYS,
+  type StateArray,
   sumOfSquares,
+  type UpdateScalars,
+  updateScalars,
 } from "./optimizer.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;
 
-/** The states in `parameters` are updated in place. */
+/** Updates `parameters` in place. */
 export async function openOnnxOptimizer(
   parameters: Parameters,
   options: OptimizerOptions,
@@ -30,18 +30,18 @@ export async function openOnnxOptimizer(
   const norm = await compile(traceNorm(parameters), compileOptions);
   const update = await compile(traceUpdate(parameters, options), compileOptions);
   return {
-    async norm() {
+    async gradientNorm() {
       const { total } = await norm.run(feedsOf(parameters, ["gradient"]));
       return Math.sqrt(total!.data[0]!);
     },
-    async update(move) {
-      const scalars = stepScalars(move, options, (value) => ({
+    async update(step) {
+      const scalars = updateScalars(step, options, (value) => ({
         data: Float32Array.of(value),
         shape: [],
       }));
-      const updated = feedsOf(parameters, ["value", "mean", "square"]);
+      const updated = feedsOf(parameters, ["value", "firstMoment", "secondMoment"]);
       await update.run(
-        { ...feedsOf(parameters, STATE_PARTS), ...scalars },
+        { ...feedsOf(parameters, STATE_ARRAYS), ...scalars },
         Object.keys(updated),
         updated,
       );
@@ -59,49 +59,51 @@ function traceNorm(parameters: Parameters): Graph {
   }));
 }
 
-/** -> `value:NAME`, `mean:NAME` and `square:NAME` of every parameter. */
+/** -> `value:NAME`, `firstMoment:NAME` and `secondMoment:NAME` of each parameter. */
 function traceUpdate(parameters: Parameters, options: OptimizerOptions): Graph {
   const inputs: Record<string, Signature> = {
-    ...signatureOf(parameters, STATE_PARTS),
+    ...signatureOf(parameters, STATE_ARRAYS),
     clip: ["float32"],
-    rate: ["float32"],
-    meanCorrection: ["float32"],
-    squareCorrection: ["float32"],
+    learningRate: ["float32"],
+    firstCorrection: ["float32"],
+    secondCorrection: ["float32"],
   };
   return trace(inputs, (ops, input) => {
-    const scalars: StepScalars<Value> = {
+    const scalars: UpdateScalars<Value> = {
       clip: input.clip!,
-      rate: input.rate!,
-      meanCorrection: input.meanCorrection!,
-      squareCorrection: input.squareCorrection!,
+      learningRate: input.learningRate!,
+      firstCorrection: input.firstCorrection!,
+      secondCorrection: input.secondCorrection!,
     };
     const updated = [...parameters].flatMap(([name, { shape }]) => {
-      const parts = STATE_PARTS.map((part) => [part, input[`${part}:${name}`]!]);
-      const state = Object.fromEntries(parts) as Record<StatePart, Value>;
-      const moved = adamW(ops, state, scalars, decayOf(shape, options));
-      return Object.entries(moved).map(([part, value]) => [`${part}:${name}`, value] as const);
+      const arrays = STATE_ARRAYS.map((array) => [array, input[`${array}:${name}`]!]);
+      const state = Object.fromEntries(arrays) as Record<StateArray, Value>;
+      const after = adamW(ops, state, scalars, decayOf(shape, options));
+      return Object.entries(after).map(([array, value]) => [`${array}:${name}`, value] as const);
     });
     return Object.fromEntries(updated);
   });
 }
 
-const namesOf = (parameters: Parameters, parts: readonly StatePart[]) =>
+const namedStates = (parameters: Parameters, arrays: readonly StateArray[]) =>
   [...parameters].flatMap(([name, state]) =>
-    parts.map((part) => [`${part}:${name}`, state, part] as const),
+    arrays.map((array) => [`${array}:${name}`, state, array] as const),
   );
 
 const signatureOf = (
   parameters: Parameters,
-  parts: readonly StatePart[],
+  arrays: readonly StateArray[],
 ): Record<string, Signature> =>
   Object.fromEntries(
-    namesOf(parameters, parts).map(([name, { shape }]) => [name, ["float32", ...shape] as const]),
+    namedStates(parameters, arrays).map(
+      ([name, { shape }]) => [name, ["float32", ...shape] as const] as const,
+    ),
   );
 
-const feedsOf = (parameters: Parameters, parts: readonly StatePart[]): Record<string, Tensor> =>
+const feedsOf = (parameters: Parameters, arrays: readonly StateArray[]): Record<string, Tensor> =>
   Object.fromEntries(
-    namesOf(parameters, parts).map(([name, state, part]) => [
+    namedStates(parameters, arrays).map(([name, state, array]) => [
       name,
-      { data: state[part], shape: state.shape },
+      { data: state[array], shape: state.shape },
     ]),
   );

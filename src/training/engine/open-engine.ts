@@ -1,23 +1,27 @@
-/** The engines that a run can be told to train on. */
+/** Opens the engine that a training run asks for. */
 
 import type { ModelConfig } from "../../model/config.ts";
 import { loadTensorFlow } from "../../tensor/tensorflow/load.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import { openOnnxBackend } from "./backend.ts";
-import { type EngineOptions, type TrainingEngine, trainingEngine } from "./engine.ts";
+import type { EngineOptions } from "./backend.ts";
+import { type TrainingEngine, trainingEngine } from "./engine.ts";
+import { openOnnxBackend } from "./onnx-backend.ts";
 import type { ParameterState } from "./optimizer.ts";
 import { openTensorFlowBackend } from "./tensorflow-backend.ts";
 
-/** The TensorFlow.js package that computes, and why faster packages could not be used. */
+/** Names the TensorFlow.js package in use. */
 export interface EngineEvent {
   readonly type: "engine";
   readonly name: string;
+  /** Why the faster packages could not be loaded, one message each. */
   readonly failures: readonly string[];
 }
 
 /**
- * The engine of a run, over `parameters`. What is not a number of the run's options follows from the model: dropout from its
- * configuration. @throws {InputError} where the engine is not installed.
+ * Opens the engine of a run. The dropout rate is that of the model's configuration unless the
+ * options set one.
+ *
+ * @throws {InputError} if the engine is not installed.
  */
 export async function* openEngine(
   options: ResolvedOptions,
@@ -33,7 +37,8 @@ export async function* openEngine(
     dropout = config.dropoutRate,
     provider,
   } = options;
-  const weightDecay = querySide === "projection" ? 0 : undefined; // or the rows of other heads would decay
+  // Decay would change the rows of the other heads, which have no gradient.
+  const weightDecay = querySide === "projection" ? 0 : undefined;
   const engineOptions: EngineOptions = {
     alpha,
     copyAttention,

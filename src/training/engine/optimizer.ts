@@ -1,90 +1,91 @@
 /**
- * AdamW (Loshchilov and Hutter 2019) with clipping by the global norm. Written over `Ops`: onnx-optimizer.ts and
+ * AdamW with clipping by the global gradient norm, over `Ops`. onnx-optimizer.ts and
  * tensorflow-backend.ts compute it.
+ *
+ * Source: Loshchilov and Hutter 2019, algorithm 2.
  */
 
 import type { Ops } from "../../tensor/ops.ts";
 
 export interface OptimizerOptions {
-  /** Default 0.01; of matrices only: norms, biases and the objective's own parameters do not decay. */
+  /** Weight decay of matrices. Norms and learned scalars do not decay. Default 0.01. */
   readonly weightDecay?: number | undefined;
-  /** Gradients are scaled down to this global norm. Default 1. */
+  /** Gradients with a larger global norm are scaled down to it. Default 1. */
   readonly clipNorm?: number | undefined;
 }
 
-/** A parameter and what the optimiser keeps of it; all are updated in place. */
+/** The optimiser's state of one parameter. All arrays are updated in place. */
 export interface ParameterState {
   readonly shape: readonly number[];
   readonly value: Float32Array;
   readonly gradient: Float32Array;
-  /** Running mean of the gradient. */
-  readonly mean: Float32Array;
-  /** Running mean of its square. */
-  readonly square: Float32Array;
+  /** Moving average of the gradient. */
+  readonly firstMoment: Float32Array;
+  /** Moving average of the squared gradient. */
+  readonly secondMoment: Float32Array;
 }
 
-export type StatePart = "value" | "gradient" | "mean" | "square";
+export const STATE_ARRAYS = ["value", "gradient", "firstMoment", "secondMoment"] as const;
 
-export const STATE_PARTS: readonly StatePart[] = ["value", "gradient", "mean", "square"];
+export type StateArray = (typeof STATE_ARRAYS)[number];
 
 export interface Optimizer {
   /** The global norm of the gradients. */
-  norm(): Promise<number>;
+  gradientNorm(): Promise<number>;
   /** Updates all parameters with their gradients. */
-  update(move: Move): Promise<void>;
+  update(update: OptimizerUpdate): Promise<void>;
 }
 
-export interface Move {
+export interface OptimizerUpdate {
   /** Counts from 1. */
   readonly step: number;
-  /** The learning rate. */
-  readonly rate: number;
-  /** The global norm of the gradients. */
-  readonly norm: number;
+  readonly learningRate: number;
+  readonly gradientNorm: number;
 }
 
-const BETA_MEAN = 0.9;
-const BETA_SQUARE = 0.999;
+const BETA_1 = 0.9;
+const BETA_2 = 0.999;
 const EPSILON = 1e-8;
 const WEIGHT_DECAY = 0.01;
 const CLIP_NORM = 1;
 
+/** The state of a parameter before the first step. */
 export function parameterState(shape: readonly number[], value: Float32Array): ParameterState {
   const zeros = (): Float32Array => new Float32Array(value.length);
-  return { shape, value, gradient: zeros(), mean: zeros(), square: zeros() };
+  return { shape, value, gradient: zeros(), firstMoment: zeros(), secondMoment: zeros() };
 }
 
-/** How much of a parameter of this shape decays. */
+/** The weight decay of a parameter of this shape. */
 export const decayOf = (
   shape: readonly number[],
   { weightDecay = WEIGHT_DECAY }: OptimizerOptions,
 ): number => (shape.length > 1 ? weightDecay : 0);
 
-/** What is the same for all parameters in a step. */
-export interface StepScalars<T> {
-  /** What gradients are multiplied by. */
+/** Scalars that are the same for all parameters in a step. */
+export interface UpdateScalars<T> {
+  /** Factor that clips the gradients. */
   readonly clip: T;
-  /** The learning rate. */
-  readonly rate: T;
-  readonly meanCorrection: T;
-  readonly squareCorrection: T;
+  readonly learningRate: T;
+  /** Bias corrections, `1 / (1 - beta^step)`. */
+  readonly firstCorrection: T;
+  readonly secondCorrection: T;
 }
 
-/** `scalar` makes a tensor of no axes. */
-export function stepScalars<T>(
-  { step, rate, norm }: Move,
+/** `scalar` makes a tensor of shape []. */
+export function updateScalars<T>(
+  { step, learningRate, gradientNorm }: OptimizerUpdate,
   { clipNorm = CLIP_NORM }: OptimizerOptions,
   scalar: (value: number) => T,
-): StepScalars<T> {
+): UpdateScalars<T> {
   return {
-    clip: scalar(Math.min(1, clipNorm / norm)),
-    rate: scalar(rate),
-    meanCorrection: scalar(1 / (1 - BETA_MEAN ** step)),
-    squareCorrection: scalar(1 / (1 - BETA_SQUARE ** step)),
+    clip: scalar(Math.min(1, clipNorm / gradientNorm)),
+    learningRate: scalar(learningRate),
+    firstCorrection: scalar(1 / (1 - BETA_1 ** step)),
+    secondCorrection: scalar(1 / (1 - BETA_2 ** step)),
   };
 }
 
-/** The sum of squares of all numbers of some tensors: no axes. */
+/** The sum of squares of all values of all tensors: -> []. */
 export function sumOfSquares<T>(ops: Ops<T>, tensors: readonly T[]): T {
   const sums = tensors.map((x) => {
     const axes = ops.shape(x).map((_, axis) => axis);
@@ -94,23 +95,27 @@ export function sumOfSquares<T>(ops: Ops<T>, tensors: readonly T[]): T {
 }
 
 /**
- * With `g` the clipped gradient: `mean = b1 mean + (1 - b1) g`, `square = b2 square + (1 - b2) g^2`,
- * `value = (1 - rate decay) value - rate (mean meanCorrection) / (sqrt(square squareCorrection) + epsilon)`.
+ * One update of one parameter. With g the clipped gradient, m and v the moments, r the learning
+ * rate and d the weight decay:
+ *
+ *     m = b1 m + (1 - b1) g
+ *     v = b2 v + (1 - b2) g^2
+ *     value = (1 - r d) value - r (m firstCorrection) / (sqrt(v secondCorrection) + epsilon)
  */
 export function adamW<T>(
   ops: Ops<T>,
-  { value, gradient, mean, square }: Record<StatePart, T>,
-  { clip, rate, meanCorrection, squareCorrection }: StepScalars<T>,
+  { value, gradient, firstMoment, secondMoment }: Record<StateArray, T>,
+  { clip, learningRate, firstCorrection, secondCorrection }: UpdateScalars<T>,
   decay: number,
-): Record<Exclude<StatePart, "gradient">, T> {
+): Record<Exclude<StateArray, "gradient">, T> {
   const average = (beta: number, old: T, now: T): T =>
     ops.add(ops.multiply(old, ops.scalar(beta)), ops.multiply(now, ops.scalar(1 - beta)));
   const clipped = ops.multiply(gradient, clip);
-  const newMean = average(BETA_MEAN, mean, clipped);
-  const newSquare = average(BETA_SQUARE, square, ops.multiply(clipped, clipped));
-  const spread = ops.add(ops.sqrt(ops.multiply(newSquare, squareCorrection)), ops.scalar(EPSILON));
-  const move = ops.divide(ops.multiply(newMean, ops.multiply(meanCorrection, rate)), spread);
-  const kept = ops.subtract(ops.scalar(1), ops.multiply(rate, ops.scalar(decay)));
+  const first = average(BETA_1, firstMoment, clipped);
+  const second = average(BETA_2, secondMoment, ops.multiply(clipped, clipped));
+  const root = ops.add(ops.sqrt(ops.multiply(second, secondCorrection)), ops.scalar(EPSILON));
+  const change = ops.divide(ops.multiply(first, ops.multiply(firstCorrection, learningRate)), root);
+  const kept = ops.subtract(ops.scalar(1), ops.multiply(learningRate, ops.scalar(decay)));
   const decayed = decay === 0 ? value : ops.multiply(value, kept);
-  return { value: ops.subtract(decayed, move), mean: newMean, square: newSquare };
+  return { value: ops.subtract(decayed, change), firstMoment: first, secondMoment: second };
 }

@@ -1,49 +1,49 @@
-/** Training steps on TensorFlow.js, where parameters and all that the optimiser keeps of them are variables. */
+/** Training steps on TensorFlow.js. The states of parameters are variables of TensorFlow.js. */
 
 import type { Variable } from "@tensorflow/tfjs-core";
 import type { ModelConfig } from "../../model/config.ts";
 import type { TensorFlow } from "../../tensor/tensorflow/load.ts";
 import { tensorFlowOps } from "../../tensor/tensorflow/ops.ts";
-import { trainedOf } from "../loss/trained-parameters.ts";
-import type { Backend, BackendOptions } from "./backend.ts";
+import { selectTrained } from "../loss/trained-parameters.ts";
+import type { Backend, EngineOptions } from "./backend.ts";
 import {
   adamW,
   decayOf,
   type Optimizer,
   type OptimizerOptions,
   type ParameterState,
-  STATE_PARTS,
-  type StatePart,
-  stepScalars,
+  STATE_ARRAYS,
+  type StateArray,
   sumOfSquares,
+  updateScalars,
 } from "./optimizer.ts";
-import { tensorFlowSteps } from "./tensorflow-steps.ts";
+import { openTensorFlowPasses } from "./tensorflow-passes.ts";
 
-/** The parts of a `ParameterState` as variables. */
-type StateVariables = Readonly<Record<StatePart, Variable>>;
+/** The arrays of a `ParameterState` as variables. */
+type StateVariables = Readonly<Record<StateArray, Variable>>;
 
-/** Begins with the numbers in `parameters`, which change when they are read. */
+/** Copies the values of `parameters` once. `read` copies the current values back. */
 export function openTensorFlowBackend(
   tf: TensorFlow,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  options: BackendOptions,
+  options: EngineOptions,
 ): Backend {
   const variables = new Map(
     [...parameters].map(([name, state]) => [name, stateVariables(tf, state)] as const),
   );
-  const all = [...variables.values()].flatMap((state) => STATE_PARTS.map((part) => state[part]));
+  const all = [...variables.values()].flatMap((state) => STATE_ARRAYS.map((array) => state[array]));
   return {
-    steps: tensorFlowSteps(tf, config, variables, options),
-    optimizer: tensorFlowOptimizer(tf, trainedOf(config, options, variables), options),
+    passes: openTensorFlowPasses(tf, config, variables, options),
+    optimizer: tensorFlowOptimizer(tf, selectTrained(config, options, variables), options),
     clearGradients() {
       for (const { gradient } of variables.values())
         tf.tidy(() => gradient.assign(tf.zerosLike(gradient)));
     },
     async read(names) {
       for (const name of names)
-        for (const part of STATE_PARTS)
-          parameters.get(name)![part].set(await variables.get(name)![part].data());
+        for (const array of STATE_ARRAYS)
+          parameters.get(name)![array].set(await variables.get(name)![array].data());
     },
     async [Symbol.asyncDispose]() {
       tf.dispose(all);
@@ -52,11 +52,11 @@ export function openTensorFlowBackend(
 }
 
 function stateVariables(tf: TensorFlow, state: ParameterState): StateVariables {
-  const variables = STATE_PARTS.map((part) => {
-    const variable = tf.tidy(() => tf.variable(tf.tensor(state[part].slice(), [...state.shape])));
-    return [part, variable] as const;
+  const variables = STATE_ARRAYS.map((array) => {
+    const variable = tf.tidy(() => tf.variable(tf.tensor(state[array].slice(), [...state.shape])));
+    return [array, variable] as const;
   });
-  return Object.fromEntries(variables) as Record<StatePart, Variable>;
+  return Object.fromEntries(variables) as Record<StateArray, Variable>;
 }
 
 function tensorFlowOptimizer(
@@ -66,21 +66,21 @@ function tensorFlowOptimizer(
 ): Optimizer {
   const ops = tensorFlowOps(tf);
   return {
-    async norm() {
+    async gradientNorm() {
       const gradients = [...parameters.values()].map(({ gradient }) => gradient);
       const total = tf.tidy(() => sumOfSquares(ops, gradients));
       const [sum] = await total.data();
       total.dispose();
       return Math.sqrt(sum!);
     },
-    async update(move) {
+    async update(step) {
       for (const state of parameters.values())
         tf.tidy(() => {
-          const scalars = stepScalars(move, options, ops.scalar);
-          const moved = adamW(ops, state, scalars, decayOf(state.value.shape, options));
-          state.value.assign(moved.value);
-          state.mean.assign(moved.mean);
-          state.square.assign(moved.square);
+          const scalars = updateScalars(step, options, ops.scalar);
+          const updated = adamW(ops, state, scalars, decayOf(state.value.shape, options));
+          state.value.assign(updated.value);
+          state.firstMoment.assign(updated.firstMoment);
+          state.secondMoment.assign(updated.secondMoment);
         });
     },
   };

@@ -1,4 +1,7 @@
-/** Examples made of token ids, put into the tensors that the loss graph is fed with. */
+/**
+ * Turns the examples of a batch into the tensors of `chunkInputs` (graph-inputs.ts, which also
+ * names the letters of shapes).
+ */
 
 import { padBatch } from "../../encoder/lower-session.ts";
 import type { ModelConfig } from "../../model/config.ts";
@@ -8,30 +11,29 @@ import { readingQuestionIds } from "../../text/prompts.ts";
 import type { Sequences } from "./dropout.ts";
 import type { ChunkInput } from "./graph-inputs.ts";
 
-/** A question with its close passages, as token ids. */
+/** A question with its answer and its candidates, as token ids. */
 export interface TokenExample {
-  /** As it is retrieved: with `</s>`. */
+  /** As retrieval encodes it, with `</s>`. */
   readonly question: readonly number[];
   /** With `</s>`. */
   readonly answer: readonly number[];
+  /** The candidates, each with `</s>`. */
   readonly passages: readonly (readonly number[])[];
-  /** The place of the passage that is known to be relevant, where one is. */
+  /** The index in `passages` of the passage that is labelled relevant. */
   readonly relevant?: number | undefined;
 }
 
-/** Which passages compete in the retrieval distribution of a question: those of the whole batch, or its own. */
-
-/** Some examples of a batch that are computed together. */
+/** Examples of a batch that are computed together. */
 export interface Chunk {
   readonly questions: number;
-  readonly passages: number;
-  /** The tensors of `chunkSignature`. */
+  /** K: candidates of each question */
+  readonly candidates: number;
   readonly tensors: Record<ChunkInput, Tensor>;
-  /** What stands in the tensors whose second axis has the name n, m, n+m or T. */
+  /** The token sequences in tensors with the second axis n, m, n+m or T, for dropout. */
   readonly sequences: Readonly<Record<"n" | "m" | "n+m" | "T", Sequences>>;
 }
 
-/** Divides a batch, whose examples have equally many passages, into chunks of `size` questions. */
+/** Splits a batch into chunks of `size` questions. All examples have equally many passages. */
 export function chunksOf(
   config: ModelConfig,
   examples: readonly TokenExample[],
@@ -39,7 +41,7 @@ export function chunksOf(
   inBatchNegatives: boolean,
 ): Chunk[] {
   const labels = examples.reduce((sum, { answer }) => sum + answer.length, 0);
-  const totals = { questionsOfBatch: scalar(examples.length), labelsOfBatch: scalar(labels) };
+  const totals = { batchQuestions: scalar(examples.length), batchLabels: scalar(labels) };
   const count = Math.ceil(examples.length / size);
   return Array.from({ length: count }, (_, i) => {
     const first = i * size;
@@ -47,32 +49,30 @@ export function chunksOf(
   });
 }
 
-/** `first` is the number of the chunk's first example in the batch. */
+/** `first` is the index in the batch of the chunk's first example. */
 function chunkOf(
   config: ModelConfig,
   examples: readonly TokenExample[],
   first: number,
-  totals: Record<"questionsOfBatch" | "labelsOfBatch", Tensor>,
+  totals: Record<"batchQuestions" | "batchLabels", Tensor>,
   inBatchNegatives: boolean,
 ): Chunk {
-  const questions = examples.map(({ question }) => question);
+  const questionIds = examples.map(({ question }) => question);
   const question = padBatch(
-    [...questions, ...questions.map(readingQuestionIds)],
+    [...questionIds, ...questionIds.map(readingQuestionIds)],
     "left",
     config.padId,
   );
   const { sequences, positions } = distinctSequences(examples.flatMap(({ passages }) => passages));
   const passage = padBatch(sequences, "right", config.padId);
-  const [n, m] = [question.ids.shape[1]!, passage.ids.shape[1]!];
-  const passages = positions.length / examples.length;
   const answer = answerTensors(config, examples);
-  const numbers = examples.map((_, i) => `${first + i}`);
-  const pairs = positions.map(
-    (_, pair) => `${numbers[Math.floor(pair / passages)]} ${pair % passages}`,
-  );
+  const [n, m, T] = [question, passage, { ids: answer.answerIds }].map(
+    ({ ids }) => ids.shape[1]!,
+  ) as [number, number, number];
+  const [questions, candidates] = [examples.length, positions.length / examples.length];
   return {
-    questions: examples.length,
-    passages,
+    questions,
+    candidates,
     tensors: {
       questionIds: question.ids,
       questionMask: question.mask,
@@ -80,31 +80,41 @@ function chunkOf(
       passageIds: passage.ids,
       passageMask: passage.mask,
       passageBuckets: positionBuckets(config, "encoder", m),
-      passageOf: int32(positions),
-      pairMask: pairMask(question.mask, passage.mask, positions, passages),
+      candidateRows: int32(positions),
+      pairMask: pairMask(question.mask, passage.mask, positions, candidates),
       pairBuckets: positionBuckets(config, "encoder", n + m),
       ...answer,
-      answerTokens: answerTokens(examples, n, m, answer.answerIds.shape[1]!),
-      candidates: candidateMask(examples.length, passages, inBatchNegatives),
-      own: ownPositions(examples.length, passages),
-      relevance: relevance(examples, passages),
+      copyMask: copyMask(examples, n, m, T),
+      normaliserMask: normaliserMask(questions, candidates, inBatchNegatives),
+      candidatePositions: int32(candidatePositions(questions, candidates)),
+      relevance: relevance(examples, candidates),
       ...totals,
     },
-    sequences: {
-      n: {
-        names: [...numbers.map((number) => `${number} </s>`), ...numbers],
-        length: n,
-        origin: n,
-      },
-      m: { names: sequences.map((sequence) => sequence.join()), length: m, origin: 0 },
-      "n+m": { names: pairs, length: n + m, origin: n },
-      T: { names: numbers, length: answer.answerIds.shape[1]!, origin: 0 },
-    },
+    sequences: chunkSequences(sequences, { first, questions, candidates, n, m, T }),
   };
 }
 
-/** The distinct sequences of a list, and the position of each member of the list among them. */
-export function distinctSequences(list: readonly (readonly number[])[]): {
+/** The names of sequences determine their dropout masks. They do not depend on the chunk. */
+function chunkSequences(
+  passages: readonly (readonly number[])[],
+  sizes: Readonly<Record<"first" | "questions" | "candidates" | "n" | "m" | "T", number>>,
+): Chunk["sequences"] {
+  const { first, questions, candidates, n, m, T } = sizes;
+  const names = Array.from({ length: questions }, (_, i) => `${first + i}`);
+  const pairs = Array.from(
+    { length: questions * candidates },
+    (_, pair) => `${names[Math.floor(pair / candidates)]} ${pair % candidates}`,
+  );
+  return {
+    n: { names: [...names.map((name) => `${name} </s>`), ...names], length: n, origin: n },
+    m: { names: passages.map((ids) => ids.join()), length: m, origin: 0 },
+    "n+m": { names: pairs, length: n + m, origin: n },
+    T: { names, length: T, origin: 0 },
+  };
+}
+
+/** The different sequences of a list, and for each member of the list its position among them. */
+function distinctSequences(list: readonly (readonly number[])[]): {
   sequences: (readonly number[])[];
   positions: number[];
 } {
@@ -119,7 +129,7 @@ export function distinctSequences(list: readonly (readonly number[])[]): {
   return { sequences, positions };
 }
 
-/** The decoder reads the start token and the answer without its end, and is to write the answer. */
+/** The decoder reads the start token and the answer without its last token. */
 function answerTensors(
   config: ModelConfig,
   examples: readonly TokenExample[],
@@ -135,10 +145,13 @@ function answerTensors(
   };
 }
 
-/** [Q, T, K (n + m)]: 1 for the tokens of passages that are the answer's t-th where the answer stands as a whole. */
-function answerTokens(examples: readonly TokenExample[], n: number, m: number, T: number): Tensor {
-  const each = examples[0]!.passages.length;
-  const fused = each * (n + m);
+/**
+ * [Q, T, K (n + m)]: 1 where a token of a candidate is the t-th token of an occurrence of the whole
+ * answer, without `</s>`.
+ */
+function copyMask(examples: readonly TokenExample[], n: number, m: number, T: number): Tensor {
+  const candidates = examples[0]!.passages.length;
+  const fused = candidates * (n + m);
   const data = new Float32Array(examples.length * T * fused);
   examples.forEach(({ answer, passages }, question) => {
     const text = answer.slice(0, -1); // without </s>
@@ -152,45 +165,58 @@ function answerTokens(examples: readonly TokenExample[], n: number, m: number, T
   return { data, shape: [examples.length, T, fused] };
 }
 
-/** Where `part` begins in `whole`; nowhere if it is empty. */
+/** The positions in `whole` where `part` begins; none if `part` is empty. */
 function occurrences(part: readonly number[], whole: readonly number[]): number[] {
   const starts = part.length === 0 ? [] : whole.flatMap((id, i) => (id === part[0] ? [i] : []));
   return starts.filter((start) => part.every((id, t) => whole[start + t] === id));
 }
 
-/** 1 for each passage [Q, Q * each] that competes for a question. */
-export function candidateMask(questions: number, each: number, inBatchNegatives: boolean): Tensor {
-  const data = new Float32Array(questions * questions * each).fill(inBatchNegatives ? 1 : 0);
-  for (const position of ownPositions(questions, each).data) data[position] = 1;
-  return { data, shape: [questions, questions * each] };
+/**
+ * float32 [Q, P]: 1 for the passages that count in the normaliser of a question. These are all
+ * candidates of all questions with in-batch negatives, and the question's own candidates without.
+ */
+export function normaliserMask(
+  questions: number,
+  candidates: number,
+  inBatchNegatives: boolean,
+): Tensor {
+  const shape = [questions, questions * candidates];
+  const data = new Float32Array(questions * questions * candidates);
+  if (inBatchNegatives) return { data: data.fill(1), shape };
+  for (const position of candidatePositions(questions, candidates)) data[position] = 1;
+  return { data, shape };
 }
 
-function ownPositions(questions: number, each: number): Tensor {
-  const pairs = questions * each;
-  return int32(Array.from({ length: pairs }, (_, pair) => Math.floor(pair / each) * pairs + pair));
+/** The positions of each question's own candidates in the flattened [Q, P]. */
+function candidatePositions(questions: number, candidates: number): number[] {
+  const pairs = questions * candidates;
+  return Array.from({ length: pairs }, (_, pair) => Math.floor(pair / candidates) * pairs + pair);
 }
 
-function relevance(examples: readonly TokenExample[], each: number): Tensor {
-  const data = new Float32Array(examples.length * each);
+function relevance(examples: readonly TokenExample[], candidates: number): Tensor {
+  const data = new Float32Array(examples.length * candidates);
   examples.forEach(({ relevant }, question) => {
-    if (relevant !== undefined) data[question * each + relevant] = 1;
+    if (relevant !== undefined) data[question * candidates + relevant] = 1;
   });
-  return { data, shape: [examples.length, each] };
+  return { data, shape: [examples.length, candidates] };
 }
 
-/** The masks of each question as it is read, the second half of `questions`, and of each of its passages, side by side. */
+/**
+ * [P, n + m]: the mask of each question for reading (the second half of `questions`), followed by
+ * the mask of each of its candidates.
+ */
 function pairMask(
   questions: Tensor,
   passages: Tensor,
   positions: readonly number[],
-  each: number,
+  candidates: number,
 ): Tensor {
   const [n, m] = [questions.shape[1]!, passages.shape[1]!];
-  const read = questions.data.subarray(questions.data.length / 2);
+  const reading = questions.data.subarray(questions.data.length / 2);
   const data = new Float32Array(positions.length * (n + m));
   positions.forEach((position, pair) => {
-    const owner = Math.floor(pair / each);
-    data.set(read.subarray(owner * n, (owner + 1) * n), pair * (n + m));
+    const question = Math.floor(pair / candidates);
+    data.set(reading.subarray(question * n, (question + 1) * n), pair * (n + m));
     data.set(passages.data.subarray(position * m, (position + 1) * m), pair * (n + m) + n);
   });
   return { data, shape: [positions.length, n + m] };

@@ -1,9 +1,10 @@
 /**
- * Dropout that can be repeated: all randomness is fed from outside.
+ * Dropout that can be repeated exactly. All random values are inputs of the graph.
  *
- * Masks are rows of a pool of random masks that is made anew for every step; which of them each row of a tensor gets is
- * random too. So a forward pass can be run again with the same masks, which the gradient cache needs, and a random
- * number is drawn for each row of a tensor instead of for each number. Two rows share a mask once in `POOL_ROWS` pairs.
+ * Each training step draws a pool of random mask rows. Each row of a tensor then gets a random row
+ * of the pool. The gradient cache needs this, because it runs the same forward pass twice with the
+ * same masks. The method takes one random number for each row of a tensor, not one for each value.
+ * Two rows of a tensor share a mask with probability 1 / POOL_ROWS.
  */
 
 import { createRandom } from "../../math/random.ts";
@@ -15,26 +16,27 @@ const POOL = "dropout.pool.";
 const ROWS = "dropout.rows.";
 
 /**
- * Dropout: `x` with a share `rate` of its numbers 0 and the others scaled by `1 / (1 - rate)`. `fed` gives the tensor that is
- * fed under a name: `dropoutPools` and `dropoutRows` make its numbers.
+ * Sets a share `rate` of the values of `x` to 0 and multiplies the others by `1 / (1 - rate)`.
+ *
+ * `fed` returns the input tensor of a name. `dropoutPools` and `dropoutRows` compute its values.
  */
 export function fedDropout<T>(
   ops: Ops<T>,
   rate: number,
   fed: (name: string, signature: Signature) => T,
 ): (x: T) => T {
-  let places = 0;
+  let calls = 0;
   if (rate === 0) return (x) => x;
   return (x) => {
     const leading = ops.shape(x).slice(0, -1);
     const width = ops.shape(x).at(-1)!;
     const pool = fed(`${POOL}${width}`, ["float32", POOL_ROWS, width]);
-    const rows = fed(`${ROWS}${places++}`, ["int32", ...leading]);
+    const rows = fed(`${ROWS}${calls++}`, ["int32", ...leading]);
     return ops.multiply(x, ops.gather(pool, rows));
   };
 }
 
-/** The dropout of a graph, fed as its inputs. */
+/** Dropout of a traced graph. The graph gets the inputs that it needs. */
 export const tracedDropout = (tracer: Tracer, rate: number): ((x: Value) => Value) =>
   fedDropout(
     tracer,
@@ -42,7 +44,7 @@ export const tracedDropout = (tracer: Tracer, rate: number): ((x: Value) => Valu
     (name, signature) => tracer.inputs.get(name) ?? tracer.input(name, signature),
   );
 
-/** The pools of random masks that the dropout of `graph` draws from: the same for the same `key`. */
+/** The pools of mask rows that the dropout of `graph` takes as inputs. `key` determines them. */
 export function dropoutPools(
   graph: Graph,
   rate: number,
@@ -53,20 +55,25 @@ export function dropoutPools(
   );
 }
 
-/** Sequences of tokens whose states stand in one tensor, [sequences, length, ...]. */
+/** Token sequences whose states are in one tensor [sequences, length, ...]. */
 export interface Sequences {
-  /** What each sequence is in the batch: the same in whatever chunk, and at whatever padding, it is computed. */
+  /** Identify the sequences in the batch, independent of the chunk and the padding. */
   readonly names: readonly string[];
   readonly length: number;
-  /** Where a sequence is counted from, in both directions: its end if it is padded on the left, 0 if on the right. */
+  /**
+   * The position that random rows are drawn from, in both directions. A sequence then keeps its
+   * masks at any padding: 0 for padding on the right, the length for padding on the left, and n for
+   * a question that is padded on the left and followed by a passage.
+   */
   readonly origin: number;
 }
 
 /**
- * Which mask each row of each tensor gets: the same for the same `key` and the same sequence.
+ * The mask row of each row of each tensor. `key` and the sequence determine it.
  *
- * `sequences` are known by the name of their length in the graph's shapes. Where a tensor holds each sequence several times,
- * one copy beside the other, each copy has masks of its own; where it holds fewer than all, they count as the first.
+ * The keys of `sequences` are the names of sequence lengths in the graph's shapes. A tensor with
+ * several copies of each sequence side by side gets different masks for each copy. A tensor with
+ * fewer rows than sequences holds the first ones.
  */
 export function dropoutRows(
   graph: Graph,
@@ -78,7 +85,7 @@ export function dropoutRows(
   );
 }
 
-/** As many sequences as there are rows. */
+/** The sequences of a tensor with this number of rows. */
 function copied({ names, ...rest }: Sequences, rows: Dim): Sequences {
   const copies = typeof rows === "number" ? rows / names.length : 1;
   if (copies <= 1) return { names: names.slice(0, copies * names.length), ...rest };

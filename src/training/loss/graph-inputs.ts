@@ -1,35 +1,62 @@
-/** What the graphs of loss-graph.ts are fed with, and what they are told. Q, K, n, m, U, T are as in objective.ts. */
+/**
+ * Names, types and shapes of the inputs of the loss graphs.
+ *
+ * Letters of shapes, in this folder and in gradient-cache/ (in brackets: the symbol in ReAtt):
+ *
+ * - `Q`: questions of a chunk, or of the batch (|Q|)
+ * - `K`: candidates of each question (K, "close documents")
+ * - `P`: candidates of all questions, Q K
+ * - `U`: different passages among the P candidates
+ * - `n`: tokens of a question with padding (|q|)
+ * - `m`: tokens of a passage with padding (|d|)
+ * - `T`: tokens of an answer with padding
+ * - `H`: heads that score passages: all heads, or 1 where the retrieval head is fixed
+ * - `e`: head size (e)
+ */
 
 import type { ModelConfig } from "../../model/config.ts";
 import type { Signature } from "../../tensor/trace.ts";
-import type { RetrievalInput } from "./loss.ts";
+import type { LossGraphOptions } from "./options.ts";
+import type { RetrievalVectors } from "./retrieval-score.ts";
+
+export type ChunkInput =
+  /** The questions as retrieval encodes them, then the questions as the reader reads them. */
+  | "questionIds"
+  | "questionMask"
+  | "questionBuckets"
+  /** The different passages of the chunk. */
+  | "passageIds"
+  | "passageMask"
+  | "passageBuckets"
+  /** The row in `passageIds` of each candidate. */
+  | "candidateRows"
+  /** Each question followed by one of its candidates, as the upper encoder layers read them. */
+  | "pairMask"
+  | "pairBuckets"
+  /** The input of the decoder: the start token, then the answer without its last token. */
+  | "answerIds"
+  | "answerBuckets"
+  /** The tokens that the decoder has to predict: the answer with `</s>`. */
+  | "labels"
+  | "labelMask"
+  /** 1 where a token of a candidate is the t-th token of an occurrence of the answer. */
+  | "copyMask"
+  /** 1 for the candidates that count in the normaliser of a question. */
+  | "normaliserMask"
+  /** The position of each question's own candidates in the flattened scores. */
+  | "candidatePositions"
+  /** 1 for the candidate that is labelled relevant. A question without a label has only zeros. */
+  | "relevance"
+  /** Questions and label tokens of the whole batch. The losses are averages over them. */
+  | "batchQuestions"
+  | "batchLabels";
 
 /**
- * - `distillation`: `nll + alpha KL(attention || retrieval)`, reading all passages of a question at once (ReAtt, Eq. 4)
- * - `supervised`: `nll + alpha KL(relevance || retrieval)`, where the passage known to be relevant has all of the target: the
- *   negative log likelihood of that passage (DPR, Karpukhin et al. 2020, Eq. 2); `distillation` where none is known
- * - `marginal`: the likelihood summed over passages that are read one by one (REALM, Eq. 1)
- * - `qa`: `nll` alone; retrieval is left as it is
+ * The inputs of the loss of one chunk. Questions are padded on the left, passages and answers on
+ * the right. Masks have 1 for a token and 0 for padding.
  */
-export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa";
-
-/** How retrieval takes part in an objective. */
-export interface RetrievalOptions {
-  /** Weight of the KL divergence in `distillation` and `supervised`. */
-  readonly alpha: number;
-  /** Temperature at which all heads are mixed by learned weights; undefined for the one head of the configuration. */
-  readonly tau?: number | undefined;
-}
-
-export interface ObjectiveOptions extends RetrievalOptions {
-  readonly objective: ObjectiveName;
-  /** Weight of the copyAttention loss (`answerShares` in objective.ts), in all objectives but `marginal`. Default 0. */
-  readonly copyAttention?: number | undefined;
-}
-
-/** What a chunk is fed with; the sizes are of this chunk alone. */
-export function chunkSignature(questions: number, passages: number): Record<ChunkInput, Signature> {
-  const pairs = questions * passages;
+export function chunkInputs(questions: number, candidates: number): Record<ChunkInput, Signature> {
+  const pairs = questions * candidates;
   return {
     questionIds: ["int32", 2 * questions, "n"],
     questionMask: ["float32", 2 * questions, "n"],
@@ -37,88 +64,64 @@ export function chunkSignature(questions: number, passages: number): Record<Chun
     passageIds: ["int32", "U", "m"],
     passageMask: ["float32", "U", "m"],
     passageBuckets: ["int32", "m", "m"],
-    passageOf: ["int32", pairs],
+    candidateRows: ["int32", pairs],
     pairMask: ["float32", pairs, "n+m"],
     pairBuckets: ["int32", "n+m", "n+m"],
     answerIds: ["int32", questions, "T"],
     answerBuckets: ["int32", "T", "T"],
     labels: ["int32", questions, "T"],
     labelMask: ["float32", questions, "T"],
-    answerTokens: ["float32", questions, "T", "K(n+m)"],
-    candidates: ["float32", questions, pairs],
-    own: ["int32", pairs],
-    relevance: ["float32", questions, passages],
-    questionsOfBatch: ["float32"],
-    labelsOfBatch: ["float32"],
+    copyMask: ["float32", questions, "T", "K(n+m)"],
+    normaliserMask: ["float32", questions, pairs],
+    candidatePositions: ["int32", pairs],
+    relevance: ["float32", questions, candidates],
+    batchQuestions: ["float32"],
+    batchLabels: ["float32"],
   };
 }
 
-export type ChunkInput =
-  /** Every question as it is retrieved, then every question as it is read; padded on the left. */
-  | "questionIds"
-  | "questionMask"
-  | "questionBuckets"
-  /** The passages of the chunk, each once; padded on the right. */
-  | "passageIds"
-  | "passageMask"
-  | "passageBuckets"
-  /** Of each question's close passages, the row in `passageIds`. */
-  | "passageOf"
-  | "pairMask"
-  | "pairBuckets"
-  /** The start token and the answer without its end. */
-  | "answerIds"
-  | "answerBuckets"
-  /** The answer. */
-  | "labels"
-  | "labelMask"
-  /** 1 for the tokens of a question's passages that are the answer's first, second, ... token where a passage has the answer. */
-  | "answerTokens"
-  /** 1 for the close passages that compete for a question, of all questions of the chunk. */
-  | "candidates"
-  /** The position of each question's own close passages in the flattened `candidates`. */
-  | "own"
-  /** 1 for the passage of each question that is known to be relevant. */
-  | "relevance"
-  /** What losses are averaged over: the questions and the label tokens of all chunks. */
-  | "questionsOfBatch"
-  | "labelsOfBatch";
+export type NormaliserInput =
+  | keyof RetrievalVectors<unknown>
+  | "candidateRows"
+  | "normaliserMask"
+  | "batchQuestions";
 
-/** What step 2 gives to a chunk: the log normaliser of each question, and the gradients of their average. */
-export function cacheSignature(
-  { heads, headSize }: ModelConfig,
-  questions: number,
-  { tau }: RetrievalOptions,
-): Record<CacheInput, Signature> {
-  const compared = tau === undefined ? 1 : heads;
+/** The inputs of the in-batch normaliser: query vectors and token keys of the whole batch. */
+export function normaliserInputs(
+  config: ModelConfig,
+  options: Pick<LossGraphOptions, "tau">,
+): Record<NormaliserInput, Signature> {
+  const heads = scoringHeads(config, options);
   return {
-    logNormaliser: ["float32", questions],
-    queryGradient: ["float32", questions, compared, "n", headSize],
-    keyGradient: ["float32", "U", compared, "m", headSize],
+    queries: ["float32", "Q", heads, "n", config.headSize],
+    questionMask: ["float32", "Q", "n"],
+    keys: ["float32", "U", heads, "m", config.headSize],
+    passageMask: ["float32", "U", "m"],
+    candidateRows: ["int32", "P"],
+    normaliserMask: ["float32", "Q", "P"],
+    batchQuestions: ["float32"],
   };
 }
 
 export type CacheInput = "logNormaliser" | "queryGradient" | "keyGradient";
 
-/** What step 2 is fed with: vectors of the whole batch, with P the close passages of all questions. */
-export function competitionSignature(
-  { heads, headSize }: ModelConfig,
-  { tau }: RetrievalOptions,
-): Record<CompetitionInput, Signature> {
-  const compared = tau === undefined ? 1 : heads;
+/**
+ * The inputs that a chunk gets from the gradient cache: the log normaliser of each question, and
+ * the gradients of the batch's mean log normaliser with respect to the chunk's vectors.
+ */
+export function cacheInputs(
+  config: ModelConfig,
+  questions: number,
+  options: Pick<LossGraphOptions, "tau">,
+): Record<CacheInput, Signature> {
+  const heads = scoringHeads(config, options);
   return {
-    queries: ["float32", "Q", compared, "n", headSize],
-    questionMask: ["float32", "Q", "n"],
-    keys: ["float32", "U", compared, "m", headSize],
-    passageMask: ["float32", "U", "m"],
-    passageOf: ["int32", "P"],
-    candidates: ["float32", "Q", "P"],
-    questionsOfBatch: ["float32"],
+    logNormaliser: ["float32", questions],
+    queryGradient: ["float32", questions, heads, "n", config.headSize],
+    keyGradient: ["float32", "U", heads, "m", config.headSize],
   };
 }
 
-export type CompetitionInput =
-  | keyof RetrievalInput<unknown>
-  | "passageOf"
-  | "candidates"
-  | "questionsOfBatch";
+/** H: the heads that score passages. */
+const scoringHeads = ({ heads }: ModelConfig, { tau }: Pick<LossGraphOptions, "tau">): number =>
+  tau === undefined ? 1 : heads;

@@ -1,347 +1,200 @@
 /**
- * The model under its training objective, for one chunk of a batch.
+ * The loss of one chunk of a batch, composed of the losses in this folder.
  *
- * The retrieval distribution of a question runs over the passages of the whole batch, so the questions of a batch cannot be
- * trained one after the other as they are. The gradient cache (Gao et al. 2021; ReAtt, appendix A) can: what the chunks
- * owe each other goes through query vectors and keys alone. A batch is one chunk, or
+ * - `distillation`, `supervised`: `L = nll + w copyAttention + alpha KL(target || P_ret)`
+ * - `qa`: `L = nll + w copyAttention`
+ * - `marginal`: `L = -1/N sum over questions of log P(a | q)`
  *
- * 1. `chunkVectors`: query vectors and keys of every chunk, without gradients;
- * 2. `competition`: of all of them, each question's log normaliser over the batch, and its gradients;
- * 3. `chunkObjective`: every chunk with gradients, the others' part given by step 2.
- *
- * Small chunks are also the fast ones: their tensors stay in the processor's cache from one operation to the next.
+ * `chunkLoss` is the whole loss of a batch of one chunk. `chunkVectors` and `batchNormaliser` serve
+ * the gradient cache (../gradient-cache/gradient-cache.ts). Letters of shapes: graph-inputs.ts.
  */
 
-import {
-  crossKeyValues,
-  decode,
-  targetAttention,
-  vocabularyLogits,
-} from "../../decoder/decoder.ts";
-import {
-  headVectors,
-  type LowerParameters,
-  lowerStates,
-  querySide,
-  retrievalVectors,
-} from "../../encoder/lower-layers.ts";
-import { upperStates } from "../../encoder/upper-layers.ts";
 import type { LayerContext } from "../../model/layers/context.ts";
-import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import type {
-  CacheInput,
-  ChunkInput,
-  CompetitionInput,
-  ObjectiveOptions,
-  RetrievalOptions,
-} from "./graph-inputs.ts";
-import {
-  answerShares,
-  distillation,
-  headScores,
-  labelLogProbabilities,
-  logNormalisers,
-  marginalLogLikelihood,
-  mixHeads,
-  type RetrievalInput,
-  scoresOfBatch,
-} from "./loss.ts";
+import { copyAttentionLogShares } from "./copy-attention.ts";
+import { crossDocumentAdjustment, inBatchLogNormaliser } from "./cross-document-adjustment.ts";
+import { type EncodedChunk, encodeChunk, readAlone, readTogether } from "./forward.ts";
+import type { CacheInput, ChunkInput, NormaliserInput } from "./graph-inputs.ts";
+import { marginalLogLikelihood } from "./marginal.ts";
+import { labelLogProbabilities, meanNegativeLog } from "./nll.ts";
+import type { LossGraphOptions } from "./options.ts";
+import { candidateScores } from "./retrieval-score.ts";
+import { supervisedTarget } from "./supervised.ts";
 import type { TrainedParameters } from "./trained-parameters.ts";
 
-/** The losses are of no axes, and the chunk's share of those of the batch; what concerns retrieval is there if it is trained. */
-export interface ChunkObjective<T> {
-  /** Its gradients are the chunk's share of those of the loss; its value means nothing where there is a cache. */
-  readonly objective: T;
-  /** Negative log likelihood of the answers, for each of their tokens. */
+type ChunkInputs<T> = Readonly<Record<ChunkInput, T>>;
+
+/** The chunk's share of each loss of the batch, and what the losses were computed from. */
+export interface ChunkLoss<T> {
+  /** []: what is minimised. With a cache only its gradient is correct, not its value. */
+  readonly loss: T;
+  /** [] */
   readonly nll: T;
-  /** Minus the log of the attention's share that falls on the answer, for each of its tokens; there if it has a weight. */
+  /** []; absent without a weight */
   readonly copyAttention?: T;
+  /** Absent for `qa`. */
   readonly retrieval?: {
-    /** [Q, Q K]: scores of the chunk's passages, before `exp(logScale)` */
+    /** [Q, P]: scores of the chunk's candidates, before the learned scale */
     readonly scores: T;
-    /** [Q, K]: log of the retrieval distribution at a question's own passages */
-    readonly ownLogProbabilities: T;
+    /** [Q, K]: the log of the retrieval distribution at a question's own candidates */
+    readonly logProbabilities: T;
   };
+  /** Absent for `qa` and `marginal`. */
   readonly distillation?: {
+    /** [] */
     readonly kl: T;
-    /** [Q, K]: the target attention, or what is known to be relevant */
+    /** [Q, K]: the target attention, or the relevance labels */
     readonly target: T;
   };
 }
 
-/** The objective of a chunk, which is the whole batch unless there is a `cache`. */
-export function chunkObjective<T>(
+/**
+ * The loss of a chunk. `cache` is needed where the normaliser of a question includes passages of
+ * other chunks.
+ */
+export function chunkLoss<T>(
   context: LayerContext<T>,
   trained: TrainedParameters<T>,
-  input: Record<ChunkInput, T>,
-  options: ObjectiveOptions,
-  cache?: Record<CacheInput, T>,
-): ChunkObjective<T> {
-  const lower = lowerChunk(context, trained, input, options);
+  input: ChunkInputs<T>,
+  options: LossGraphOptions,
+  cache?: Readonly<Record<CacheInput, T>>,
+): ChunkLoss<T> {
+  const encoded = encodeChunk(context, trained.model, input, options);
   if (options.objective === "marginal")
-    return marginalObjective(context, trained, input, lower, options);
-  const { ops } = context;
-  const { written, crossScores, attention } = readChunk(context, trained.model, input, lower);
-  const logits = vocabularyLogits(context, trained.model, written);
-  const nll = perLabel(ops, labelLogProbabilities(ops, { logits, ...input }), input);
-  const copyAttention = options.copyAttention
-    ? perLabel(ops, answerShares(ops, { crossScores, ...input }), input)
-    : undefined;
-  const reading = copyAttention
-    ? {
-        nll,
-        copyAttention,
-        objective: ops.add(nll, ops.multiply(copyAttention, ops.scalar(options.copyAttention!))),
-      }
-    : { nll, objective: nll };
+    return marginalLoss(context, trained, input, encoded, options);
+  const { attention, ...reading } = readingLoss(context, trained, input, encoded, options);
   if (options.objective === "qa") return reading;
+  const adjustment = adjustmentLoss(
+    context.ops,
+    trained,
+    input,
+    encoded,
+    attention,
+    options,
+    cache,
+  );
+  return { ...reading, ...adjustment, loss: context.ops.add(reading.loss, adjustment.loss) };
+}
 
-  const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
+/** `nll + w copyAttention`, and the target attention [Q, K]. */
+function readingLoss<T>(
+  context: LayerContext<T>,
+  { model }: TrainedParameters<T>,
+  input: ChunkInputs<T>,
+  encoded: EncodedChunk<T>,
+  { copyAttention: weight }: LossGraphOptions,
+): Pick<ChunkLoss<T>, "loss" | "nll" | "copyAttention"> & { attention: T } {
+  const { ops } = context;
+  const { logits, crossScores, attention } = readTogether(context, model, input, encoded);
+  const ofLabels = labelLogProbabilities(ops, { logits, ...input });
+  const nll = meanNegativeLog(ops, ofLabels, input.batchLabels);
+  if (!weight) return { nll, loss: nll, attention };
+  const shares = copyAttentionLogShares(ops, { crossScores, ...input });
+  const copyAttention = meanNegativeLog(ops, shares, input.batchLabels);
+  const loss = ops.add(nll, ops.multiply(copyAttention, ops.scalar(weight)));
+  return { nll, copyAttention, loss, attention };
+}
+
+/** `alpha KL(target || P_ret)`, averaged over the questions of the batch. */
+function adjustmentLoss<T>(
+  ops: Ops<T>,
+  trained: TrainedParameters<T>,
+  input: ChunkInputs<T>,
+  encoded: EncodedChunk<T>,
+  attention: T,
+  options: LossGraphOptions,
+  cache: Readonly<Record<CacheInput, T>> | undefined,
+): Required<Pick<ChunkLoss<T>, "loss" | "retrieval" | "distillation">> {
   const { logScale } = trained;
-  const target =
-    options.objective === "supervised" ? knownOr(ops, input.relevance, attention) : attention;
+  const { scores, ownScores } = chunkScores(ops, trained, encoded, input, options);
+  const supervised = options.objective === "supervised";
+  const target = supervised ? supervisedTarget(ops, input.relevance, attention) : attention;
   const logNormaliser =
-    cache?.logNormaliser ?? logNormalisers(ops, { scores, candidates: input.candidates, logScale });
-  const { kl: ofQuestions, ownLogProbabilities } = distillation(ops, {
-    ownScores,
-    target,
-    logNormaliser,
-    logScale,
-  });
-  const kl = ops.divide(ops.sum(ofQuestions, [0]), input.questionsOfBatch);
-  const inner = (a: T, b: T): T => ops.sum(ops.multiply(a, b), [0, 1, 2, 3]);
-  const others =
-    cache &&
-    ops.add(inner(lower.queries, cache.queryGradient), inner(lower.keys, cache.keyGradient));
-  const retrieving = ops.multiply(others ? ops.add(kl, others) : kl, ops.scalar(options.alpha));
-  const objective = ops.add(reading.objective, retrieving);
+    cache?.logNormaliser ??
+    inBatchLogNormaliser(ops, { scores, normaliserMask: input.normaliserMask, logScale });
+  const adjustment = { ownScores, target, logNormaliser, logScale };
+  const { kl: klOfQuestions, logProbabilities } = crossDocumentAdjustment(ops, adjustment);
+  const kl = ops.divide(ops.sum(klOfQuestions, [0]), input.batchQuestions);
+  const differentiable = cache ? ops.add(kl, cachedGradientTerm(ops, encoded, cache)) : kl;
   return {
-    ...reading,
-    objective,
-    retrieval: { scores, ownLogProbabilities },
+    loss: ops.multiply(differentiable, ops.scalar(options.alpha)),
+    retrieval: { scores, logProbabilities },
     distillation: { kl, target },
   };
 }
 
-/** What a chunk computes besides its gradients, by name. */
-export function lossesByName<T>(chunk: Omit<ChunkObjective<T>, "objective">): Record<string, T> {
+/**
+ * A term whose gradient is that of the batch's mean log normaliser with respect to this chunk: the
+ * inner product of the chunk's vectors with the cached gradients. Its value has no meaning.
+ */
+function cachedGradientTerm<T>(
+  ops: Ops<T>,
+  { queries, keys }: EncodedChunk<T>,
+  { queryGradient, keyGradient }: Readonly<Record<CacheInput, T>>,
+): T {
+  const inner = (a: T, b: T): T => ops.sum(ops.multiply(a, b), [0, 1, 2, 3]);
+  return ops.add(inner(queries, queryGradient), inner(keys, keyGradient));
+}
+
+/** One likelihood for retrieval and reading, over a question's own candidates. */
+function marginalLoss<T>(
+  context: LayerContext<T>,
+  trained: TrainedParameters<T>,
+  input: ChunkInputs<T>,
+  encoded: EncodedChunk<T>,
+  options: LossGraphOptions,
+): ChunkLoss<T> {
+  const { ops } = context;
+  const { scores, ownScores } = chunkScores(ops, trained, encoded, input, options);
+  const logProbabilities = ops.logSoftmax(ops.multiply(ownScores, ops.exp(trained.logScale)));
+  const read = readAlone(context, trained.model, input, encoded);
+  const ofLabels = labelLogProbabilities(ops, read); // [P, T]
+  const answers = ops.reshape(ops.sum(ofLabels, [1]), ops.shape(ownScores)); // [Q, K]
+  const likelihood = marginalLogLikelihood(ops, { answers, candidates: logProbabilities });
+  const nll = meanNegativeLog(ops, likelihood, input.batchLabels);
+  return { loss: nll, nll, retrieval: { scores, logProbabilities } };
+}
+
+/** `scores` [Q, P] of all candidates of the chunk, `ownScores` [Q, K] of a question's own. */
+function chunkScores<T>(
+  ops: Ops<T>,
+  { headWeights }: TrainedParameters<T>,
+  encoded: EncodedChunk<T>,
+  { candidateRows, candidatePositions, labels }: ChunkInputs<T>,
+  { tau }: LossGraphOptions,
+): { scores: T; ownScores: T } {
+  const scores = candidateScores(ops, encoded, candidateRows, headWeights, tau);
+  const [questions] = ops.shape(labels);
+  const own = ops.gather(ops.reshape(scores, [-1]), candidatePositions); // [P]
+  return { scores, ownScores: ops.reshape(own, [questions!, -1]) };
+}
+
+/** The outputs of a chunk by name, without the loss that is differentiated. */
+export function namedLosses<T>(chunk: Omit<ChunkLoss<T>, "loss">): Record<string, T> {
   const { nll, copyAttention, retrieval, distillation } = chunk;
   return { nll, ...(copyAttention && { copyAttention }), ...retrieval, ...distillation };
 }
 
-/** [Q, K]: what is known to be relevant; the attention of the questions for which nothing is. */
-function knownOr<T>(ops: Ops<T>, relevance: T, attention: T): T {
-  const unknown = ops.subtract(ops.scalar(1), ops.sum(relevance, [1], { keep: true }));
-  return ops.add(relevance, ops.multiply(unknown, attention));
-}
-
-/** Retrieval and reading by one likelihood; a question's own passages are all that compete. */
-function marginalObjective<T>(
-  context: LayerContext<T>,
-  trained: TrainedParameters<T>,
-  input: Record<ChunkInput, T>,
-  lower: LowerChunk<T>,
-  options: ObjectiveOptions,
-): ChunkObjective<T> {
-  const { ops } = context;
-  const { scores, ownScores } = chunkScores(ops, trained, lower, input, options);
-  const ownLogProbabilities = ops.logSoftmax(ops.multiply(ownScores, ops.exp(trained.logScale)));
-  const ofPairs = labelLogProbabilities(ops, readPairs(context, trained.model, input, lower)); // [Q K, T]
-  const answers = ops.reshape(ops.sum(ofPairs, [1]), ops.shape(ownScores));
-  const likelihood = marginalLogLikelihood(ops, { answers, passages: ownLogProbabilities });
-  const nll = perLabel(ops, likelihood, input);
-  return { objective: nll, nll, retrieval: { scores, ownLogProbabilities } };
-}
-
-/** Minus the sum of log probabilities, divided by the number of label tokens of the batch. */
-function perLabel<T>(
-  ops: Ops<T>,
-  logProbabilities: T,
-  { labelsOfBatch }: Record<ChunkInput, T>,
-): T {
-  const axes = ops.shape(logProbabilities).map((_, axis) => axis);
-  return ops.divide(ops.multiply(ops.sum(logProbabilities, axes), ops.scalar(-1)), labelsOfBatch);
-}
-
-/** Step 1: what the chunks of a batch show each other. */
+/** Pass 1 of the gradient cache: queries [Q, H, n, e] and keys [U, H, m, e] of a chunk. */
 export function chunkVectors<T>(
   context: LayerContext<T>,
-  trained: TrainedParameters<T>,
-  input: Record<ChunkInput, T>,
-  options: RetrievalOptions,
+  { model }: TrainedParameters<T>,
+  input: ChunkInputs<T>,
+  options: Pick<LossGraphOptions, "tau">,
 ): { queries: T; keys: T } {
-  const { queries, keys } = lowerChunk(context, trained, input, options);
+  const { queries, keys } = encodeChunk(context, model, input, options);
   return { queries, keys };
 }
 
-/** Step 2, for some or all questions of a batch against all its passages: each log normaliser [Q], and their share of the average. */
-export function competition<T>(
+/** Pass 2 of the gradient cache: the log normaliser of each question [Q], and their mean []. */
+export function batchNormaliser<T>(
   ops: Ops<T>,
   { headWeights, logScale }: Omit<TrainedParameters<T>, "model">,
-  input: Record<CompetitionInput, T>,
-  { tau }: RetrievalOptions,
-): { logNormaliser: T; average: T } {
-  const scores = scoresOfBatch(
-    ops,
-    mix(ops, headScores(ops, input), headWeights, tau),
-    input.passageOf,
-  );
-  const logNormaliser = logNormalisers(ops, { scores, candidates: input.candidates, logScale });
-  return {
-    logNormaliser,
-    average: ops.divide(ops.sum(logNormaliser, [0]), input.questionsOfBatch),
-  };
-}
-
-interface LowerChunk<T> extends RetrievalInput<T> {
-  /** [Q, n, modelSize]: the questions as they are read */
-  readonly questionStates: T;
-  /** [U, m, modelSize] */
-  readonly passageStates: T;
-}
-
-function lowerChunk<T>(
-  context: LayerContext<T>,
-  { model }: TrainedParameters<T>,
-  input: Record<ChunkInput, T>,
-  { tau }: RetrievalOptions,
-): LowerChunk<T> {
-  const { retrieved, questionMask, read } = lowerQuestions(context, model, input);
-  const passageStates = lowerStates(context, model, {
-    ids: input.passageIds,
-    mask: input.passageMask,
-    buckets: input.passageBuckets,
-  });
-  const vectors = tau === undefined ? oneHead<T> : headVectors<T>;
-  return {
-    queries: vectors(context, querySide(model), retrieved, "query"),
-    questionMask,
-    keys: vectors(context, model, passageStates, "key"),
-    passageMask: input.passageMask,
-    questionStates: read,
-    passageStates,
-  };
-}
-
-/** States of the questions as they are retrieved, of which `questionMask` is the mask, and as they are read: [Q, n, modelSize]. */
-function lowerQuestions<T>(
-  context: LayerContext<T>,
-  model: ModelParameters<T>,
-  { questionIds, questionMask, questionBuckets: buckets, labels }: Record<ChunkInput, T>,
-): { retrieved: T; questionMask: T; read: T } {
-  const { ops, config } = context;
-  const [questions] = ops.shape(labels);
-  const halves = (x: T): [T, T] => ops.split(x, 0, [questions!, questions!]) as [T, T];
-  const masks = halves(questionMask);
-  if (!config.queryEncoder) {
-    const states = lowerStates(context, model, { ids: questionIds, mask: questionMask, buckets });
-    const [retrieved, read] = halves(states);
-    return { retrieved, questionMask: masks[0], read };
-  }
-  const ids = halves(questionIds);
-  return {
-    retrieved: lowerStates(context, querySide(model), { ids: ids[0], mask: masks[0], buckets }),
-    questionMask: masks[0],
-    read: lowerStates(context, model, { ids: ids[1], mask: masks[1], buckets }),
-  };
-}
-
-/** What the configured head compares: [batch, length, modelSize] -> [batch, 1, length, headSize]. */
-function oneHead<T>(
-  context: LayerContext<T>,
-  parameters: LowerParameters<T>,
-  states: T,
-  projection: "query" | "key",
-): T {
-  const { ops, config } = context;
-  const [batch, length] = ops.shape(states);
-  const vectors = retrievalVectors(context, parameters, states, projection);
-  return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
-}
-
-/** All passages of a question at once: -> `written` [Q, T, modelSize], `crossScores` as of `decode`, `attention` [Q, K]. */
-function readChunk<T>(
-  context: LayerContext<T>,
-  model: ModelParameters<T>,
-  input: Record<ChunkInput, T>,
-  lower: LowerChunk<T>,
-): { written: T; crossScores: T; attention: T } {
-  const { ops, config } = context;
-  const { states, owners } = pairStates(context, model, input, lower);
-  const [questions] = ops.shape(input.labels) as [number];
-  const { states: written, crossScores } = decode(context, model, {
-    ids: input.answerIds,
-    buckets: input.answerBuckets,
-    cross: crossKeyValues(context, model, ops.reshape(states, [questions, -1, config.modelSize])),
-    crossMask: ops.reshape(input.pairMask, [questions, -1]),
-  });
-  return {
-    written,
-    crossScores,
-    attention: targetAttention(context, crossScores, owners.length / questions),
-  };
-}
-
-/** Each passage of a question alone: -> `logits` [Q K, T, vocabulary], with the labels of each pair. */
-function readPairs<T>(
-  context: LayerContext<T>,
-  model: ModelParameters<T>,
-  input: Record<ChunkInput, T>,
-  lower: LowerChunk<T>,
-): { logits: T; labels: T; labelMask: T } {
-  const { ops } = context;
-  const { states, owners } = pairStates(context, model, input, lower);
-  const ofPairs = (x: T): T =>
-    ops.gather(x, ops.constant({ data: owners, shape: [owners.length] }));
-  const { states: written } = decode(context, model, {
-    ids: ofPairs(input.answerIds),
-    buckets: input.answerBuckets,
-    cross: crossKeyValues(context, model, states),
-    crossMask: input.pairMask,
-  });
-  const logits = vocabularyLogits(context, model, written);
-  return { logits, labels: ofPairs(input.labels), labelMask: ofPairs(input.labelMask) };
-}
-
-/** Questions with their passages through the upper layers: `states` [Q K, n + m, modelSize], and the question of each pair. */
-function pairStates<T>(
-  context: LayerContext<T>,
-  model: ModelParameters<T>,
-  input: Record<ChunkInput, T>,
-  { questionStates, passageStates }: LowerChunk<T>,
-): { states: T; owners: Int32Array } {
-  const { ops } = context;
-  const [questions] = ops.shape(input.labels) as [number];
-  const [pairs] = ops.shape(input.passageOf) as [number];
-  const owners = Int32Array.from({ length: pairs }, (_, pair) =>
-    Math.floor(pair / (pairs / questions)),
-  );
-  const asked = ops.gather(questionStates, ops.constant({ data: owners, shape: [pairs] })); // padded on the left
-  const states = upperStates(context, model, {
-    states: ops.concat([asked, ops.gather(passageStates, input.passageOf)], 1),
-    mask: input.pairMask,
-    buckets: input.pairBuckets,
-  });
-  return { states, owners };
-}
-
-/** `scores` [Q, Q K] of every question of the chunk for all its passages, `ownScores` [Q, K] for its own. */
-function chunkScores<T>(
-  ops: Ops<T>,
-  { headWeights }: TrainedParameters<T>,
-  lower: LowerChunk<T>,
-  { passageOf, own, labels }: Record<ChunkInput, T>,
-  { tau }: RetrievalOptions,
-): { scores: T; ownScores: T } {
-  const scores = scoresOfBatch(ops, mix(ops, headScores(ops, lower), headWeights, tau), passageOf);
-  const [questions] = ops.shape(labels);
-  return {
-    scores,
-    ownScores: ops.reshape(ops.gather(ops.reshape(scores, [-1]), own), [questions!, -1]),
-  };
-}
-
-function mix<T>(ops: Ops<T>, scores: T, headWeights: T | undefined, tau: number | undefined): T {
-  return tau === undefined ? ops.sum(scores, [0]) : mixHeads(ops, scores, headWeights!, tau);
+  input: Readonly<Record<NormaliserInput, T>>,
+  { tau }: Pick<LossGraphOptions, "tau">,
+): { logNormaliser: T; mean: T } {
+  const scores = candidateScores(ops, input, input.candidateRows, headWeights, tau);
+  const { normaliserMask, batchQuestions } = input;
+  const logNormaliser = inBatchLogNormaliser(ops, { scores, normaliserMask, logScale });
+  return { logNormaliser, mean: ops.divide(ops.sum(logNormaliser, [0]), batchQuestions) };
 }

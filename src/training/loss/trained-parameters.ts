@@ -1,53 +1,59 @@
-/** What is trained: the model's parameters and the objective's own, or the query side alone. */
+/**
+ * The parameters of the loss graph, and which of them training changes.
+ *
+ * The learned scalars belong to the loss, not to T5: the head weights w (ReAtt, section 2.2) and
+ * the log scale s of retrieval scores, an addition of this project.
+ */
 
 import type { ModelConfig } from "../../model/config.ts";
 import { buildParameters, isOfQueryEncoder, type Leaf } from "../../model/parameter-names.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import type { RetrievalOptions } from "./graph-inputs.ts";
+import type { LossGraphOptions } from "./options.ts";
 
 export interface TrainedParameters<T> {
   readonly model: ModelParameters<T>;
-  /** [heads]; undefined where one head is fixed */
+  /** [heads]; undefined where the retrieval head is fixed */
   readonly headWeights: T | undefined;
-  /** No axes: the logarithm of the learned factor of retrieval scores. */
+  /** [] */
   readonly logScale: T;
 }
 
-/** The names of the objective's own parameters; the model's have those of the checkpoint. */
+/** Names of the learned scalars, in code and in checkpoint files. */
 export const HEAD_WEIGHTS = "head_weights";
 export const LOG_SCALE = "log_scale";
 
 /**
- * What is trained where keys of passages are to stay as they are, so that an index stays good (fingerprint.ts): the query
- * projection of the retrieval head, or the query encoder. Source: DensePhrases (Lee et al. 2021), section 6.
+ * The part of the query side that is trained where token keys have to stay as they are, so that an
+ * index stays valid (model/fingerprint.ts): the query projection of the retrieval head, or all
+ * layers of the query encoder. Source: Lee et al. 2021 (DensePhrases), section 6.
  */
 export type QuerySide = "projection" | "layers";
 
-export interface TrainedOptions extends Pick<RetrievalOptions, "tau"> {
-  /** Train this and nothing else. `layers` is of a model that has a query encoder. */
+export interface TrainedOptions extends Pick<LossGraphOptions, "tau"> {
+  /** Trains this part alone. `layers` needs a model with a query encoder. */
   readonly querySide?: QuerySide | undefined;
 }
 
-/** The parameters as the steps of loss-graph.ts take them, each made by `leaf`. */
-export function trainedParameters<T>(
+/** The parameter tree of the loss graph. `leaf` makes each parameter from its name and shape. */
+export function buildTrainedParameters<T>(
   ops: Ops<T>,
   config: ModelConfig,
   { tau, querySide }: TrainedOptions,
   leaf: Leaf<T>,
 ): TrainedParameters<T> {
   const query = queryProjection(config);
-  const withHead: Leaf<T> = (name, shape) =>
-    name === query ? retrievalHeadAlone(ops, config, leaf(name, shape)) : leaf(name, shape);
+  const withFrozenHeads: Leaf<T> = (name, shape) =>
+    name === query ? freezeOtherHeads(ops, config, leaf(name, shape)) : leaf(name, shape);
   return {
-    model: buildParameters(config, querySide === "projection" ? withHead : leaf),
+    model: buildParameters(config, querySide === "projection" ? withFrozenHeads : leaf),
     headWeights: tau === undefined ? undefined : leaf(HEAD_WEIGHTS, [config.heads]),
     logScale: leaf(LOG_SCALE, []),
   };
 }
 
-/** Those of `parameters`, which are named, that gradients are computed of. */
-export function trainedOf<State>(
+/** The entries of `parameters` that training changes. */
+export function selectTrained<State>(
   config: ModelConfig,
   { querySide }: TrainedOptions,
   parameters: ReadonlyMap<string, State>,
@@ -58,16 +64,18 @@ export function trainedOf<State>(
   return new Map([...parameters].filter(([name]) => isTrained(name)));
 }
 
-/** The objective's own among some parameters. */
-export const ownOf = <State>(parameters: ReadonlyMap<string, State>): Map<string, State> =>
+/** The entries of `parameters` that are learned scalars. */
+export const selectLearnedScalars = <State>(
+  parameters: ReadonlyMap<string, State>,
+): Map<string, State> =>
   new Map([...parameters].filter(([name]) => name === HEAD_WEIGHTS || name === LOG_SCALE));
 
 const queryProjection = (config: ModelConfig): string =>
   buildParameters(config, (name) => name).queryEncoder.blocks[config.retrievalLayer]!.attention
     .query;
 
-/** `weight` [heads * headSize, modelSize], to which gradients flow in the rows of the retrieval head alone. */
-function retrievalHeadAlone<T>(
+/** `weight` [heads e, modelSize] with gradients in the rows of the retrieval head only. */
+function freezeOtherHeads<T>(
   ops: Ops<T>,
   { heads, headSize, retrievalHead }: ModelConfig,
   weight: T,

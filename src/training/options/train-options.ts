@@ -2,7 +2,7 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { Provider } from "../../tensor/session.ts";
-import type { ObjectiveName } from "../loss/graph-inputs.ts";
+import type { ObjectiveName } from "../loss/options.ts";
 import type { QuerySide } from "../loss/trained-parameters.ts";
 
 export type EngineName = "onnxruntime" | "tensorflow";

@@ -40,7 +40,12 @@ const description: z.ZodType<Checkpoint> = z.strictObject({
   state: z.string().regex(/^state-\d+\.safetensors$/),
 });
 
-const PARTS = ["value", "mean", "square"] as const;
+/** The names of a state's arrays in the file, and in `ParameterState`. */
+const ARRAYS = [
+  ["value", "value"],
+  ["mean", "firstMoment"],
+  ["square", "secondMoment"],
+] as const;
 
 const fileOf = (directory: string): string => join(directory, "checkpoint.json");
 
@@ -53,7 +58,9 @@ export async function writeCheckpoint(
   await mkdir(directory, { recursive: true });
   const state = `state-${String(progress.step).padStart(6, "0")}.safetensors`;
   const tensors = [...parameters].flatMap(([name, { shape, ...numbers }]) =>
-    PARTS.map((part) => [`${part}:${name}`, { shape, numbers: numbers[part] }] as const),
+    ARRAYS.map(
+      ([stored, array]) => [`${stored}:${name}`, { shape, numbers: numbers[array] }] as const,
+    ),
   );
   await writeSafetensors(join(directory, state), new Map(tensors), { dtype: "F32" });
   const checkpoint: Checkpoint = { format: "reatt-checkpoint", version: 1, ...progress, state };
@@ -112,18 +119,18 @@ export async function restoreCheckpoint(
   const file = join(directory, checkpoint.state);
   await using tensors = await openSafetensors(file);
   for (const [name, state] of parameters) {
-    for (const part of PARTS) {
-      const numbers = tensors.tensors.has(`${part}:${name}`)
-        ? await tensors.read(`${part}:${name}`)
+    for (const [stored, array] of ARRAYS) {
+      const numbers = tensors.tensors.has(`${stored}:${name}`)
+        ? await tensors.read(`${stored}:${name}`)
         : [];
-      if (numbers.length !== state[part].length)
+      if (numbers.length !== state[array].length)
         throw new InputError({
-          where: `${file}, ${part}:${name}`,
-          expected: `${state[part].length} numbers`,
+          where: `${file}, ${stored}:${name}`,
+          expected: `${state[array].length} numbers`,
           got: `${numbers.length}`,
           remedy: "resume with the model and objective that the run began with",
         });
-      state[part].set(numbers);
+      state[array].set(numbers);
     }
   }
 }

@@ -23,7 +23,7 @@ import { type Graph, trace, type Value } from "../../tensor/trace.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
-import { headScores } from "../loss/loss.ts";
+import { headScores } from "../loss/retrieval-score.ts";
 
 export interface HeadAgreement {
   readonly head: number;

@@ -191,15 +191,13 @@ function lossRecord({
 }: StepLosses): Record<string, number> {
   return {
     nll,
-    ...(copyAttention === undefined ? {} : { copyAttention }),
+    ...(copyAttention === undefined ? {} : { pointer: copyAttention }), // its key in metrics.jsonl
     loss,
     gradientNorm,
-    ...(retrieval
-      ? { ownProbability: average(retrieval.ownLogProbabilities.map(probability)) }
-      : {}),
+    ...(retrieval ? { ownProbability: average(retrieval.logProbabilities.map(probability)) } : {}),
     ...(distillation ? { kl: distillation.kl } : {}),
     ...(distillation && retrieval
-      ? { ownKl: ownDivergence(distillation.target, retrieval.ownLogProbabilities) }
+      ? { ownKl: ownDivergence(distillation.target, retrieval.logProbabilities) }
       : {}),
   };
 }

@@ -12,7 +12,7 @@ import {
 } from "../data/example-source.ts";
 import { corrupt, noiseSpans } from "../data/span-corruption.ts";
 import type { TokenExample } from "../loss/batch.ts";
-import type { ObjectiveName } from "../loss/graph-inputs.ts";
+import type { ObjectiveName } from "../loss/options.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { TrainingEvent } from "./events.ts";
 

@@ -1,25 +1,22 @@
-/** The engines, side by side: the same losses and gradients at every step, and the same parameters after some. */
+/** Both engines have the same losses at each step, and the same parameters after some. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
-import {
-  type EngineOptions,
-  type StepLosses,
-  trainingEngine,
-} from "../../../src/training/engine/engine.ts";
+import type { EngineOptions } from "../../../src/training/engine/backend.ts";
+import { type StepLosses, trainingEngine } from "../../../src/training/engine/engine.ts";
 import type { ParameterState } from "../../../src/training/engine/optimizer.ts";
-import type { ObjectiveName } from "../../../src/training/loss/graph-inputs.ts";
+import type { ObjectiveName } from "../../../src/training/loss/options.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { BACKENDS } from "../../support/backends.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 import { randomExamples, trainedStates } from "../../support/training.ts";
 
 const STEPS = 5;
-const LOSS_TOLERANCE = 1e-4; // float32 on both sides, in another order, after up to 4 steps apart
+const LOSS_TOLERANCE = 1e-4; // float32 sums in different orders, after up to 4 separate steps
 const MOMENT_TOLERANCE = 1e-3;
-const MOVE_TOLERANCE = 0.05; // AdamW moves a number whose gradient is rounding as far as any other
+const UPDATE_TOLERANCE = 0.05; // AdamW also updates values whose gradient is a rounding error
 const { tf } = await loadTensorFlow();
 
 interface Trained {
@@ -31,7 +28,7 @@ const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial
   {
     "distillation into all heads": { objective: "distillation", tau: 0.5 },
     "distillation into one head": { objective: "distillation" },
-    "distillation without passages of others": {
+    "distillation without in-batch negatives": {
       objective: "distillation",
       inBatchNegatives: false,
     },
@@ -44,7 +41,7 @@ const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial
     "the query encoder alone": { objective: "distillation", querySide: "layers" },
     "marginal likelihood": { objective: "marginal" },
     "answers alone": { objective: "qa" },
-    "answers and the pointer": { objective: "qa", copyAttention: 0.5 },
+    "answers and copy attention": { objective: "qa", copyAttention: 0.5 },
   };
 
 /** Steps with dropout. */
@@ -87,7 +84,7 @@ for (const [name, config, title] of CASES)
     const onnx = await trainOn("onnxruntime", config, changes);
     const tensors = tf.memory().numTensors;
     const tensorflow = await trainOn("tensorflow", config, changes);
-    assert.is(tf.memory().numTensors, tensors, "tensors that are left");
+    assert.is(tf.memory().numTensors, tensors, "tensors not disposed of");
     for (const [i, { loss, nll, gradientNorm, distillation }] of onnx.losses.entries()) {
       const other = tensorflow.losses[i]!;
       const [expected, actual] = [
@@ -97,12 +94,12 @@ for (const [name, config, title] of CASES)
       assertNear(actual, expected, LOSS_TOLERANCE, `step ${i + 1}`);
       assertNear([other.gradientNorm], [gradientNorm], MOMENT_TOLERANCE, `step ${i + 1}`);
     }
-    for (const [name, { value, mean, square }] of onnx.states) {
+    for (const [name, { value, firstMoment, secondMoment }] of onnx.states) {
       const other = tensorflow.states.get(name)!;
-      const move = (now: Float32Array) => now.map((x, i) => x - before.get(name)!.value[i]!);
-      assertNear(other.mean, mean, MOMENT_TOLERANCE, `mean of ${name}`);
-      assertNear(other.square, square, MOMENT_TOLERANCE, `square of ${name}`);
-      assertNear(move(other.value), move(value), MOVE_TOLERANCE, name);
+      const update = (now: Float32Array) => now.map((x, i) => x - before.get(name)!.value[i]!);
+      assertNear(other.firstMoment, firstMoment, MOMENT_TOLERANCE, `first moment of ${name}`);
+      assertNear(other.secondMoment, secondMoment, MOMENT_TOLERANCE, `second moment of ${name}`);
+      assertNear(update(other.value), update(value), UPDATE_TOLERANCE, name);
     }
   });
 

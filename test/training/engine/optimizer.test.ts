@@ -17,22 +17,22 @@ const SHAPES: Readonly<Record<string, readonly number[]>> = {
 const WEIGHT_DECAY = 0.1;
 const CLIP_NORM = 2;
 
-const numbersOf = (shape: readonly number[], seed: string): Float32Array =>
+const valuesOf = (shape: readonly number[], seed: string): Float32Array =>
   drawn(shape, -1, 1, seed).data as Float32Array;
 
-/** Every other step is clipped. */
+/** Every second step is clipped. */
 const gradientOf = (name: string, step: number): Float32Array =>
-  numbersOf(SHAPES[name]!, `gradient ${step}`).map((x) => (step % 2 === 0 ? 0.1 : 3) * x);
+  valuesOf(SHAPES[name]!, `gradient ${step}`).map((x) => (step % 2 === 0 ? 0.1 : 3) * x);
 
-/** Loshchilov and Hutter 2019, algorithm 2, with gradients clipped to `CLIP_NORM` before. -> values by name */
+/** Loshchilov and Hutter 2019, algorithm 2, after clipping to `CLIP_NORM`. -> values by name */
 function naiveAdamW(steps: number, rate: (step: number) => number): Record<string, number[]> {
   const value: Record<string, number[]> = {};
-  const mean: Record<string, number[]> = {};
-  const square: Record<string, number[]> = {};
+  const first: Record<string, number[]> = {};
+  const second: Record<string, number[]> = {};
   for (const [name, shape] of Object.entries(SHAPES)) {
-    value[name] = [...numbersOf(shape, name)];
-    mean[name] = value[name].map(() => 0);
-    square[name] = value[name].map(() => 0);
+    value[name] = [...valuesOf(shape, name)];
+    first[name] = value[name].map(() => 0);
+    second[name] = value[name].map(() => 0);
   }
   for (let step = 1; step <= steps; step++) {
     const all = Object.keys(SHAPES).flatMap((name) => [...gradientOf(name, step)]);
@@ -41,12 +41,12 @@ function naiveAdamW(steps: number, rate: (step: number) => number): Record<strin
     for (const [name, shape] of Object.entries(SHAPES))
       gradientOf(name, step).forEach((gradient, i) => {
         const g = clip * gradient;
-        mean[name]![i] = 0.9 * mean[name]![i]! + 0.1 * g;
-        square[name]![i] = 0.999 * square[name]![i]! + 0.001 * g * g;
+        first[name]![i] = 0.9 * first[name]![i]! + 0.1 * g;
+        second[name]![i] = 0.999 * second[name]![i]! + 0.001 * g * g;
         const direction =
-          mean[name]![i]! /
+          first[name]![i]! /
           (1 - 0.9 ** step) /
-          (Math.sqrt(square[name]![i]! / (1 - 0.999 ** step)) + 1e-8);
+          (Math.sqrt(second[name]![i]! / (1 - 0.999 ** step)) + 1e-8);
         const decay = shape.length > 1 ? WEIGHT_DECAY * value[name]![i]! : 0;
         value[name]![i]! -= rate(step) * (direction + decay);
       });
@@ -58,38 +58,38 @@ const states = (): Map<string, ParameterState> =>
   new Map(
     Object.entries(SHAPES).map(([name, shape]) => [
       name,
-      parameterState(shape, numbersOf(shape, name)),
+      parameterState(shape, valuesOf(shape, name)),
     ]),
   );
 
-test("updates as AdamW does: clipping, bias correction, decay of matrices alone", async () => {
+test("AdamW with clipping, bias correction, and decay of matrices only", async () => {
   const parameters = states();
   const options = { weightDecay: WEIGHT_DECAY, clipNorm: CLIP_NORM };
   await using optimizer = await openOnnxOptimizer(parameters, options, ONE_THREAD);
   const rate = (step: number): number => 0.1 / step;
   for (let step = 1; step <= 5; step++) {
     for (const [name, { gradient }] of parameters) gradient.set(gradientOf(name, step));
-    const norm = await optimizer.norm();
+    const gradientNorm = await optimizer.gradientNorm();
     const expected = Math.hypot(
       ...Object.keys(SHAPES).flatMap((name) => [...gradientOf(name, step)]),
     );
-    assertNear([norm], [expected], 1e-6);
-    await optimizer.update({ step, rate: rate(step), norm });
+    assertNear([gradientNorm], [expected], 1e-6);
+    await optimizer.update({ step, learningRate: rate(step), gradientNorm });
   }
   const expected = naiveAdamW(5, rate);
   for (const [name, { value }] of parameters) assertNear(value, expected[name]!, 2e-6, name);
 });
 
-test("a gradient of 0 moves nothing but what decays", async () => {
+test("with a gradient of 0, only weight decay changes values", async () => {
   const parameters = states();
   await using optimizer = await openOnnxOptimizer(parameters, {}, ONE_THREAD);
-  assert.is(await optimizer.norm(), 0);
-  await optimizer.update({ step: 1, rate: 0.5, norm: 0 });
+  assert.is(await optimizer.gradientNorm(), 0);
+  await optimizer.update({ step: 1, learningRate: 0.5, gradientNorm: 0 });
   for (const [name, { value, shape }] of parameters) {
     const kept = shape.length > 1 ? 1 - 0.5 * 0.01 : 1;
     assertNear(
       value,
-      numbersOf(shape, name).map((x) => kept * x),
+      valuesOf(shape, name).map((x) => kept * x),
       1e-6,
       name,
     );

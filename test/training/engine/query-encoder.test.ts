@@ -1,27 +1,25 @@
-/** Gradients of a model with a query encoder: against the same model without one, and in chunks against the whole batch. */
+/** Gradients of a model with a query encoder, against the same model without one and in chunks. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { encoderName, isOfQueryEncoder } from "../../../src/model/parameter-names.ts";
-import { openOnnxBackend } from "../../../src/training/engine/backend.ts";
+import { openOnnxBackend } from "../../../src/training/engine/onnx-backend.ts";
 import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
-import {
-  type BatchLosses,
-  gradientAccumulator,
-} from "../../../src/training/gradient-cache/gradient-accumulator.ts";
+import type { BatchLosses } from "../../../src/training/gradient-cache/batch-losses.ts";
+import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
 import type { TrainedOptions } from "../../../src/training/loss/trained-parameters.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
 import { ONE_THREAD, randomExamples, trainedStates } from "../../support/training.ts";
 
-const TOLERANCE = 1e-4; // float32, whose sums go in another order
+const TOLERANCE = 1e-4; // float32 sums in different orders
 const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
 const withCopy = { ...config, queryEncoder: true };
 const QUESTIONS = 4;
 const examples = randomExamples(config, QUESTIONS, 3);
 
-/** States of the model without a query encoder, and one that is equal to its encoder. */
+/** The states of the model without a query encoder, and a query encoder equal to the encoder. */
 function copied(): Map<string, ParameterState> {
   const states = trainedStates(config);
   for (const [name, { shape }] of trainedStates(withCopy))
@@ -43,7 +41,7 @@ async function compute(
   const options = { alpha: 2, inBatchNegatives: true, dropout, ...trained } as const;
   await using backend = await openOnnxBackend(model, states, options, ONE_THREAD);
   backend.clearGradients();
-  const accumulate = gradientAccumulator(model, backend.steps, options);
+  const accumulate = gradientAccumulator(model, backend.passes, options);
   const losses = await accumulate({
     examples,
     chunkQuestions,
@@ -56,7 +54,7 @@ async function compute(
   };
 }
 
-test("a copy changes no loss, and its gradients and the encoder's sum to those of the model without", async () => {
+test("with a query encoder equal to the encoder, the gradients of both add up", async () => {
   const whole = await compute(config, trainedStates(config));
   const apart = await compute(withCopy, copied());
   assertNear(
@@ -74,7 +72,7 @@ test("a copy changes no loss, and its gradients and the encoder's sum to those o
   }
 });
 
-test("trained alone, the query encoder has the gradients that it has among all, and nothing else has any", async () => {
+test("with querySide layers, only the query encoder has gradients, and the same ones", async () => {
   const all = await compute(withCopy, copied());
   const alone = await compute(withCopy, copied(), { querySide: "layers" });
   for (const [name, gradient] of alone.gradients) {
@@ -88,7 +86,7 @@ test("trained alone, the query encoder has the gradients that it has among all, 
   assert.ok([...alone.gradients.values()].some((gradient) => gradient.some((x) => x !== 0)));
 });
 
-test("chunks give the gradients of the whole batch, dropout on", async () => {
+test("chunks give the gradients of the whole batch, with dropout", async () => {
   const whole = await compute(withCopy, copied(), { dropout: 0.2 });
   const chunked = await compute(withCopy, copied(), { dropout: 0.2, chunkQuestions: 1 });
   assertNear([chunked.losses.loss], [whole.losses.loss], TOLERANCE);

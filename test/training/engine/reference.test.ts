@@ -1,4 +1,4 @@
-/** Losses and gradients of two tiny models against PyTorch's, whole and chunk by chunk. */
+/** Losses and gradients of two tiny models against PyTorch, whole and in chunks. */
 
 import { existsSync } from "node:fs";
 import { test } from "uvu";

@@ -1,4 +1,4 @@
-/** Losses and gradients of two tiny models by TensorFlow.js's own tape against PyTorch's. */
+/** Losses and gradients of two tiny models on TensorFlow.js against PyTorch. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { parameterShapes } from "../../../src/model/parameter-names.ts";
 import { passageIds, retrievalQuestionIds } from "../../../src/text/prompts.ts";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { parameterState } from "../../../src/training/engine/optimizer.ts";
-import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-accumulator.ts";
+import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../../../src/training/loss/trained-parameters.ts";
 import { BACKENDS } from "../../support/backends.ts";
 import { REFERENCE_MODELS, referenceFolder } from "../../support/reference-model.ts";
@@ -20,7 +20,7 @@ for (const model of REFERENCE_MODELS) {
     test.skip(`${model}: ${referenceFolder(model)} is not here`);
     continue;
   }
-  test(`${model}: as on PyTorch`, async () => {
+  test(`${model}: equal to PyTorch`, async () => {
     using reference = await readTrainingReference(model);
     const { folder, batch, options } = reference;
     const { headWeights, logScale, alpha, tau, maxPassageTokens } = options;
@@ -42,12 +42,12 @@ for (const model of REFERENCE_MODELS) {
     );
     states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale!)));
     states.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights!)));
-    const stepOptions = { alpha, tau, dropout: 0, inBatchNegatives: true } as const;
-    await using backend = await BACKENDS.tensorflow(config, states, stepOptions);
+    const gradientOptions = { alpha, tau, dropout: 0, inBatchNegatives: true } as const;
+    await using backend = await BACKENDS.tensorflow(config, states, gradientOptions);
     const { nll, loss, distillation } = await gradientAccumulator(
       config,
-      backend.steps,
-      stepOptions,
+      backend.passes,
+      gradientOptions,
     )({ examples, chunkQuestions: 3, objective: "distillation", key: [0] });
     await backend.read(states.keys());
     const gradients = new Map([...states].map(([name, { gradient }]) => [name, gradient]));

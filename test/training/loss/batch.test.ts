@@ -5,7 +5,7 @@ import * as assert from "uvu/assert";
 import { chunksOf } from "../../../src/training/loss/batch.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
 
-test("the answer is marked wherever a passage has all of it", () => {
+test("the copy mask marks each occurrence of the whole answer", () => {
   const examples = [
     {
       question: [9, 1],
@@ -36,18 +36,18 @@ test("the answer is marked wherever a passage has all of it", () => {
     },
   ];
   const [chunk] = chunksOf(tinyConfig(), examples, 3, true);
-  const { passageIds, questionIds, answerTokens } = chunk!.tensors;
+  const { passageIds, questionIds, copyMask } = chunk!.tensors;
   const [n, m] = [questionIds.shape[1]!, passageIds.shape[1]!];
   const [T, fused] = [3, 3 * (n + m)];
-  assert.equal(answerTokens.shape, [3, T, fused]);
-  const marked = [...answerTokens.data].flatMap((one, i) => (one === 1 ? [i] : []));
-  const place = (question: number, t: number, passage: number, token: number): number =>
+  assert.equal(copyMask.shape, [3, T, fused]);
+  const marked = [...copyMask.data].flatMap((one, i) => (one === 1 ? [i] : []));
+  const position = (question: number, t: number, passage: number, token: number): number =>
     (question * T + t) * fused + passage * (n + m) + n + token;
   assert.equal(marked, [
-    ...[place(0, 0, 0, 0), place(0, 0, 0, 2), place(0, 0, 2, 1)],
-    ...[place(0, 1, 0, 1), place(0, 1, 0, 3), place(0, 1, 2, 2)],
-    ...[place(1, 0, 0, 0), place(1, 0, 0, 1)],
-    ...[place(1, 1, 0, 1), place(1, 1, 0, 2)],
+    ...[position(0, 0, 0, 0), position(0, 0, 0, 2), position(0, 0, 2, 1)],
+    ...[position(0, 1, 0, 1), position(0, 1, 0, 3), position(0, 1, 2, 2)],
+    ...[position(1, 0, 0, 0), position(1, 0, 0, 1)],
+    ...[position(1, 1, 0, 1), position(1, 1, 0, 2)],
   ]);
 });
 

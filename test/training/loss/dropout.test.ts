@@ -1,3 +1,5 @@
+/** Dropout masks: their rate, and what they depend on. */
+
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compile } from "../../../src/tensor/session.ts";
@@ -13,13 +15,13 @@ import { ONE_THREAD } from "../../support/training.ts";
 const WIDTH = 8;
 const RATE = 0.25;
 
-/** Two dropouts of a tensor [3, length, 8], one after the other's sum, so that each has masks of its own. */
+/** Two dropouts of a tensor [3, length, 8]. Each has masks of its own. */
 const graph = trace({ x: ["float32", 3, "length", WIDTH] }, (tracer, { x }) => {
   const dropout = tracedDropout(tracer, RATE);
   return { first: dropout(x), second: dropout(x) };
 });
 
-/** What is kept of ones, padded to `length` on the side that `origin` says; by output. */
+/** Dropout of ones, padded to `length` on the side that `origin` tells. */
 async function masks(
   length: number,
   {
@@ -36,7 +38,7 @@ async function masks(
   return { first: first!.data as Float32Array, second: second!.data as Float32Array };
 }
 
-/** Numbers of row `row` of masks [3, length, 8], from one position to another. */
+/** The values of row `row` of a mask [3, length, 8] in a range of positions. */
 const cut = (
   mask: Float32Array,
   length: number,
@@ -45,15 +47,15 @@ const cut = (
   to: number,
 ): number[] => [...mask.subarray((row * length + from) * WIDTH, (row * length + to) * WIDTH)];
 
-test("drops the share that it is told, and scales the rest up", async () => {
+test("drops the given share of values and scales the others up", async () => {
   const { first } = await masks(1000);
   assert.equal(new Set(first), new Set([0, Math.fround(1 / (1 - RATE))]));
   const dropped = first!.filter((x) => x === 0).length / first!.length;
-  // 24,000 numbers: standard deviation of the share 0.0028, a little more as rows may share a mask
+  // 24,000 values: the standard deviation is 0.0028, or a little more because rows may share a mask
   assert.ok(Math.abs(dropped - RATE) < 0.015, `${dropped}`);
 });
 
-test("is the same for the same key, another for another, and another at each place", async () => {
+test("depends on the key and on the call", async () => {
   const [once, again, other] = [await masks(20), await masks(20), await masks(20, { key: 1 })];
   assert.equal(once, again);
   assert.not.equal(once.first, other.first);
@@ -82,7 +84,7 @@ test("copies of a sequence side by side have masks of their own", async () => {
   assert.not.equal(cut(first!, 20, 0, 0, 20), cut(first!, 20, 1, 0, 20));
 });
 
-test("a rate of 0 leaves everything as it is", () => {
+test("a rate of 0 adds nothing to the graph", () => {
   const { inputs, nodes } = trace({ x: ["float32", 2] }, (tracer, { x }) => ({
     y: tracedDropout(tracer, 0)(x),
   }));

@@ -23,7 +23,7 @@ function states(seed?: string): Map<string, ParameterState> {
     Object.entries(SHAPES).map(([name, shape]) => {
       const state = parameterState(shape, new Float32Array(drawn(shape).data.length));
       if (seed !== undefined)
-        for (const part of ["value", "mean", "square"] as const)
+        for (const part of ["value", "firstMoment", "secondMoment"] as const)
           state[part].set(drawn(shape, -1, 1, `${seed} ${name} ${part}`).data);
       return [name, state];
     }),

@@ -1,4 +1,4 @@
-/** How fast an engine multiplies matrices: what training takes is estimated from it. */
+/** The matrix multiplication speed of an engine. Time estimates of training are based on it. */
 
 import { compile, type Provider } from "../../tensor/session.ts";
 import { loadTensorFlow } from "../../tensor/tensorflow/load.ts";
@@ -8,33 +8,35 @@ import type { ResolvedOptions } from "../options/train-options.ts";
 const ROWS = 1024;
 const MEASURED_MS = 200;
 
-/** Floating-point operations a second, by products of a model's width. @throws {InputError} without the engine. */
-export async function measureProductRate(
+/**
+ * Floating-point operations per second for matrices of a model's width.
+ *
+ * @throws {InputError} if the engine is not installed.
+ */
+export async function measureMatMulRate(
   width: number,
   { engine, provider }: Pick<ResolvedOptions, "engine" | "provider">,
 ): Promise<number> {
-  await using product =
-    engine === "tensorflow" ? await tensorFlowProduct(width) : await onnxProduct(width, provider);
-  await product.run();
+  await using matMul =
+    engine === "tensorflow" ? await tensorFlowMatMul(width) : await onnxMatMul(width, provider);
+  await matMul.run();
   const start = performance.now();
   let runs = 0;
   while (performance.now() - start < MEASURED_MS) {
-    await product.run();
+    await matMul.run();
     runs++;
   }
   return (2000 * runs * ROWS * ROWS * width) / (performance.now() - start);
 }
 
-interface Product extends AsyncDisposable {
+interface MatMul extends AsyncDisposable {
   run(): Promise<unknown>;
 }
 
-async function onnxProduct(width: number, provider: Provider | undefined): Promise<Product> {
+async function onnxMatMul(width: number, provider: Provider | undefined): Promise<MatMul> {
   const graph = trace(
     { a: ["float32", ROWS, width], b: ["float32", width, ROWS] },
-    (tracer, { a, b }) => ({
-      product: tracer.matmul(a, b),
-    }),
+    (tracer, { a, b }) => ({ product: tracer.matmul(a, b) }),
   );
   const session = await compile(graph, { provider });
   const data = new Float32Array(ROWS * width).fill(1);
@@ -45,13 +47,13 @@ async function onnxProduct(width: number, provider: Provider | undefined): Promi
   };
 }
 
-async function tensorFlowProduct(width: number): Promise<Product> {
+async function tensorFlowMatMul(width: number): Promise<MatMul> {
   const { tf } = await loadTensorFlow();
   const [a, b] = [tf.ones([ROWS, width]), tf.ones([width, ROWS])];
   return {
     async run() {
       const product = tf.matMul(a, b);
-      await product.data(); // a graphics card computes when it is asked for
+      await product.data(); // a graphics card computes only when values are read
       product.dispose();
     },
     async [Symbol.asyncDispose]() {

@@ -1,12 +1,10 @@
-/** The gradient cache on each engine: a batch in chunks against the same batch at once. */
+/** The gradient cache on each engine: a batch in chunks against the whole batch. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import {
-  type BatchLosses,
-  gradientAccumulator,
-} from "../../../src/training/gradient-cache/gradient-accumulator.ts";
-import type { ObjectiveName } from "../../../src/training/loss/graph-inputs.ts";
+import type { BatchLosses } from "../../../src/training/gradient-cache/batch-losses.ts";
+import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
+import type { ObjectiveName } from "../../../src/training/loss/options.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { BACKENDS } from "../../support/backends.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
@@ -15,10 +13,10 @@ import { randomExamples, trainedStates } from "../../support/training.ts";
 const config = tinyConfig();
 const QUESTIONS = 6;
 const EACH = 3;
-/** Of the last question nothing is known. */
+/** The last question has no label. */
 const relevantOf = (question: number): number | undefined =>
   question + 1 < QUESTIONS ? question % EACH : undefined;
-/** Every other answer stands in a passage. */
+/** Every second answer occurs in a passage. */
 const examples = randomExamples(config, QUESTIONS, EACH).map((example, i) => ({
   ...example,
   answer: i % 2 ? [...example.passages[1]!.slice(1, 3), 1] : example.answer,
@@ -38,7 +36,7 @@ interface Computed {
   readonly gradients: ReadonlyMap<string, Float32Array>;
 }
 
-/** The batch of `examples` in chunks of each of some sizes; gradients are of that batch, or with those before it. */
+/** Computes `examples` once for each run. With `added`, gradients add to those before. */
 async function compute(
   open: (typeof BACKENDS)["onnxruntime"],
   {
@@ -53,7 +51,7 @@ async function compute(
   const states = trainedStates(config, { mixed: tau !== undefined });
   const options = { alpha: 2, copyAttention, inBatchNegatives, tau, dropout };
   await using backend = await open(config, states, options);
-  const accumulate = gradientAccumulator(config, backend.steps, options);
+  const accumulate = gradientAccumulator(config, backend.passes, options);
   const computed: Computed[] = [];
   for (const { chunkQuestions, key = "key", added = false } of runs) {
     if (!added) backend.clearGradients();
@@ -65,19 +63,19 @@ async function compute(
   return computed;
 }
 
-/** Of float32, whose sums go in another order. Measured: 3e-5, for `log_scale`, where large parts cancel. */
+/** For float32 sums in different orders. Measured: 3e-5 for `log_scale`, with large terms. */
 const TOLERANCE = 1e-4;
 
 const SETTINGS: Readonly<Record<string, Setting>> = {
-  "one head, passages of the batch": {},
-  "one head, own passages": { inBatchNegatives: false },
-  "all heads, passages of the batch": { tau: 0.5 },
-  "all heads, own passages": { tau: 0.5, inBatchNegatives: false },
-  "relevance, passages of the batch": { objective: "supervised" },
-  "relevance, own passages": { objective: "supervised", inBatchNegatives: false },
+  "one head, in-batch negatives": {},
+  "one head, own candidates": { inBatchNegatives: false },
+  "all heads, in-batch negatives": { tau: 0.5 },
+  "all heads, own candidates": { tau: 0.5, inBatchNegatives: false },
+  "relevance, in-batch negatives": { objective: "supervised" },
+  "relevance, own candidates": { objective: "supervised", inBatchNegatives: false },
   "marginal likelihood": { objective: "marginal" },
   "answers alone": { objective: "qa" },
-  "relevance and the pointer": { objective: "supervised", copyAttention: 0.5 },
+  "relevance and copy attention": { objective: "supervised", copyAttention: 0.5 },
 };
 
 function sameAs(whole: Computed, part: Computed, what: string): void {
@@ -89,11 +87,11 @@ function sameAs(whole: Computed, part: Computed, what: string): void {
     TOLERANCE,
     what,
   );
-  // The scores of a chunk are of its own passages; those of a question with itself are in all of them.
+  // The scores of a chunk are those of its own passages, so only log probabilities are comparable.
   if (expected.retrieval)
     assertNear(
-      retrieval!.ownLogProbabilities.flat(),
-      expected.retrieval.ownLogProbabilities.flat(),
+      retrieval!.logProbabilities.flat(),
+      expected.retrieval.logProbabilities.flat(),
       TOLERANCE,
       what,
     );
@@ -107,8 +105,8 @@ const onOnnx = new Map<string, Computed>();
 
 for (const [engine, open] of Object.entries(BACKENDS)) {
   for (const [title, setting] of Object.entries(SETTINGS))
-    test(`${engine}: chunks give the gradients of the whole batch, dropout on: ${title}`, async () => {
-      const sizes = [4, 1]; // of 4, the last chunk is smaller than the others
+    test(`${engine}: chunks give the gradients of the batch: ${title}`, async () => {
+      const sizes = [4, 1]; // with 4, the last chunk is smaller
       const runs = [QUESTIONS, ...sizes].map((chunkQuestions) => ({ chunkQuestions }));
       const [whole, ...chunked] = (await compute(open, setting, runs)) as [Computed, ...Computed[]];
       for (const [i, part] of chunked.entries()) sameAs(whole, part, `${sizes[i]} questions`);
@@ -116,7 +114,7 @@ for (const [engine, open] of Object.entries(BACKENDS)) {
       else sameAs(onOnnx.get(title)!, whole, "as on onnxruntime");
     });
 
-  test(`${engine}: dropout is the same for the same key, and another for another`, async () => {
+  test(`${engine}: the key determines dropout`, async () => {
     const [first, again, other] = (await compute(open, {}, [
       { chunkQuestions: 3 },
       { chunkQuestions: 3 },
@@ -127,7 +125,7 @@ for (const [engine, open] of Object.entries(BACKENDS)) {
     assert.is.not(first.losses.loss, other.losses.loss);
   });
 
-  test(`${engine}: batches add up`, async () => {
+  test(`${engine}: gradients of batches add up`, async () => {
     const [once, twice] = await compute(open, { dropout: 0 }, [
       { chunkQuestions: 3 },
       { chunkQuestions: 3, added: true },
@@ -141,14 +139,14 @@ for (const [engine, open] of Object.entries(BACKENDS)) {
       );
   });
 
-  test(`${engine}: the target is what is known to be relevant, and attention where nothing is`, async () => {
+  test(`${engine}: the target is the label, or the target attention without a label`, async () => {
     const [known] = await compute(open, { objective: "supervised" }, [{ chunkQuestions: 2 }]);
     const [attended] = await compute(open, {}, [{ chunkQuestions: 2 }]);
     const { retrieval, distillation } = known!.losses;
     const { target } = attended!.losses.distillation!;
-    const divergences = retrieval!.ownLogProbabilities.map((row, question) => {
+    const divergences = retrieval!.logProbabilities.map((row, question) => {
       const relevant = relevantOf(question);
-      if (relevant !== undefined) return -row[relevant]!; // the negative log likelihood of the relevant passage
+      if (relevant !== undefined) return -row[relevant]!; // its negative log likelihood
       return row.reduce(
         (sum, log, p) => sum + target[question]![p]! * (Math.log(target[question]![p]!) - log),
         0,
@@ -157,7 +155,7 @@ for (const [engine, open] of Object.entries(BACKENDS)) {
     assertNear([distillation!.kl], [divergences.reduce((sum, x) => sum + x, 0) / QUESTIONS], 1e-5);
   });
 
-  test(`${engine}: what retrieval has no part in leaves it alone`, async () => {
+  test(`${engine}: qa does not train retrieval`, async () => {
     const [computed] = await compute(open, { objective: "qa", tau: 0.5 }, [{ chunkQuestions: 6 }]);
     const { gradients } = computed!;
     assert.equal([...gradients.get("log_scale")!, ...gradients.get("head_weights")!], [0, 0, 0, 0]);

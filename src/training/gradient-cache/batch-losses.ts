@@ -1,0 +1,59 @@
+/** The losses of a batch, summed over its chunks. */
+
+import type { Tensor } from "../../tensor/ops.ts";
+import type { LossGraphOptions, ObjectiveName } from "../loss/options.ts";
+import type { Tensors } from "./gradient-passes.ts";
+
+export interface BatchLosses {
+  /** Negative log likelihood of an answer token, in nats. */
+  readonly nll: number;
+  /** The copy-attention loss of an answer token, in nats. Absent without a weight. */
+  readonly copyAttention?: number;
+  /** The loss that is minimised. */
+  readonly loss: number;
+  /** Absent for `qa`. */
+  readonly retrieval?: {
+    /** [questions][candidates of the question's chunk]: scores, before the learned scale */
+    readonly scores: readonly (readonly number[])[];
+    /** [questions][candidates of the question]: log of the retrieval distribution */
+    readonly logProbabilities: readonly (readonly number[])[];
+  };
+  /** Absent for `qa` and `marginal`. */
+  readonly distillation?: {
+    /** KL divergence of a question, in nats. */
+    readonly kl: number;
+    /** [questions][candidates of the question]: the target attention, or the relevance labels */
+    readonly target: readonly (readonly number[])[];
+  };
+}
+
+/** Sums the losses of the chunks of a batch. Each chunk has its share of the batch's averages. */
+export function sumLosses(
+  chunks: readonly Tensors[],
+  objective: ObjectiveName,
+  weights: Pick<LossGraphOptions, "alpha" | "copyAttention">,
+): BatchLosses {
+  const total = (name: string): number =>
+    chunks.reduce((sum, chunk) => sum + chunk[name]!.data[0]!, 0);
+  const rows = (name: string): number[][] => chunks.flatMap((chunk) => rowsOf(chunk[name]!));
+  const nll = total("nll");
+  const copyAttention = chunks[0]!.copyAttention ? total("copyAttention") : undefined;
+  const reading = {
+    nll,
+    ...(copyAttention === undefined ? {} : { copyAttention }),
+    loss: nll + (copyAttention === undefined ? 0 : weights.copyAttention! * copyAttention),
+  };
+  if (objective === "qa") return reading;
+  const retrieval = { scores: rows("scores"), logProbabilities: rows("logProbabilities") };
+  if (objective === "marginal") return { ...reading, retrieval };
+  const kl = total("kl");
+  const loss = reading.loss + weights.alpha * kl;
+  return { ...reading, loss, retrieval, distillation: { kl, target: rows("target") } };
+}
+
+function rowsOf({ data, shape }: Tensor): number[][] {
+  const [rows, columns] = shape as [number, number];
+  return Array.from({ length: rows }, (_, row) => [
+    ...data.subarray(row * columns, (row + 1) * columns),
+  ]);
+}

@@ -1,0 +1,128 @@
+/**
+ * Joins the vectors of chunks to those of the batch, and splits the batch's gradients into those of
+ * chunks. Chunks differ in the padded lengths n and m. Letters of shapes: loss/graph-inputs.ts.
+ */
+
+import type { Tensor } from "../../tensor/ops.ts";
+import { type Chunk, normaliserMask } from "../loss/batch.ts";
+import type { NormaliserInput } from "../loss/graph-inputs.ts";
+import type { Tensors } from "./gradient-passes.ts";
+
+type Side = "left" | "right";
+
+/** Questions are padded on the left, passages on the right. */
+const [QUESTION_PADDING, PASSAGE_PADDING] = ["left", "right"] as const;
+
+/** The tensors of `normaliserInputs`, from each chunk and its `queries` and `keys`. */
+export function joinVectors(
+  chunks: readonly Chunk[],
+  vectors: readonly Tensors[],
+): Record<NormaliserInput, Tensor> {
+  const questionMasks = chunks.map(({ questions, tensors }) =>
+    firstRows(tensors.questionMask, questions),
+  );
+  const passageMasks = chunks.map(({ tensors }) => tensors.passageMask);
+  const [queries, keys] = ["queries", "keys"].map((name) => vectors.map((one) => one[name]!));
+  const questions = chunks.reduce((sum, chunk) => sum + chunk.questions, 0);
+  return {
+    queries: joinRows(queries!, 2, QUESTION_PADDING),
+    questionMask: joinRows(questionMasks, 1, QUESTION_PADDING),
+    keys: joinRows(keys!, 2, PASSAGE_PADDING),
+    passageMask: joinRows(passageMasks, 1, PASSAGE_PADDING),
+    candidateRows: joinCandidateRows(chunks),
+    normaliserMask: normaliserMask(questions, chunks[0]!.candidates, true),
+    batchQuestions: chunks[0]!.tensors.batchQuestions,
+  };
+}
+
+/** The tensors of `cacheInputs` of each chunk, from the outputs of pass 2 for the batch. */
+export function splitCache(chunks: readonly Chunk[], batch: Tensors): Tensors[] {
+  let question = 0;
+  let passage = 0;
+  return chunks.map(({ questions, tensors: { questionMask, passageMask } }) => {
+    const n = questionMask.shape[1]!;
+    const [passages, m] = passageMask.shape as [number, number];
+    const queryGradient = rowsOf(batch.queryGradient!, question, questions);
+    const keyGradient = rowsOf(batch.keyGradient!, passage, passages);
+    const cache = {
+      logNormaliser: rowsOf(batch.logNormaliser!, question, questions),
+      queryGradient: withoutPadding(queryGradient, 2, n, QUESTION_PADDING),
+      keyGradient: withoutPadding(keyGradient, 2, m, PASSAGE_PADDING),
+    };
+    question += questions;
+    passage += passages;
+    return cache;
+  });
+}
+
+/** Joins tensors along the first axis, padded with zeros to the same length of `axis`. */
+function joinRows(parts: readonly Tensor[], axis: number, side: Side): Tensor {
+  const length = Math.max(...parts.map(({ shape }) => shape[axis]!));
+  const rows = parts.reduce((sum, { shape }) => sum + shape[0]!, 0);
+  const joined = zeros(withSize(withSize(parts[0]!.shape, axis, length), 0, rows));
+  let first = 0;
+  for (const part of parts) {
+    forEachRun(part.shape, axis, side, length, (own, padded, size) => {
+      joined.data.set(part.data.subarray(own, own + size), first + padded);
+    });
+    first += (part.data.length / part.shape[axis]!) * length;
+  }
+  return joined;
+}
+
+/** The tensor cut to `length` of `axis`. Removes the padding that `joinRows` added. */
+function withoutPadding(tensor: Tensor, axis: number, length: number, side: Side): Tensor {
+  const result = zeros(withSize(tensor.shape, axis, length));
+  forEachRun(result.shape, axis, side, tensor.shape[axis]!, (own, padded, size) => {
+    result.data.set(tensor.data.subarray(padded, padded + size), own);
+  });
+  return result;
+}
+
+/**
+ * Visits each contiguous run of values along `axis` and the axes after it: its start in a tensor of
+ * this shape, its start in the tensor padded to `length`, and its size.
+ */
+function forEachRun(
+  shape: readonly number[],
+  axis: number,
+  side: Side,
+  length: number,
+  visit: (own: number, padded: number, size: number) => void,
+): void {
+  const inner = product(shape.slice(axis + 1));
+  const size = shape[axis]! * inner;
+  const padding = side === "left" ? (length - shape[axis]!) * inner : 0;
+  for (let run = 0; run < product(shape.slice(0, axis)); run++)
+    visit(run * size, run * length * inner + padding, size);
+}
+
+const product = (sizes: readonly number[]): number =>
+  sizes.reduce((total, size) => total * size, 1);
+
+const withSize = (shape: readonly number[], axis: number, size: number): number[] =>
+  shape.map((old, i) => (i === axis ? size : old));
+
+const zeros = (shape: readonly number[]) => ({ data: new Float32Array(product(shape)), shape });
+
+const firstRows = (tensor: Tensor, rows: number): Tensor => rowsOf(tensor, 0, rows);
+
+/** Rows `[first, first + rows)`. */
+function rowsOf({ data, shape }: Tensor, first: number, rows: number): Tensor {
+  const size = data.length / shape[0]!;
+  return {
+    data: data.subarray(first * size, (first + rows) * size),
+    shape: withSize(shape, 0, rows),
+  };
+}
+
+/** The passage of each candidate, counted over the passages of all chunks. */
+function joinCandidateRows(chunks: readonly Chunk[]): Tensor {
+  let before = 0;
+  const rows = chunks.flatMap(({ tensors: { candidateRows, passageMask } }) => {
+    const shifted = Array.from(candidateRows.data, (row) => row + before);
+    before += passageMask.shape[0]!;
+    return shifted;
+  });
+  return { data: Int32Array.from(rows), shape: [rows.length] };
+}

@@ -1,0 +1,80 @@
+/**
+ * The gradient cache: exact gradients of a large batch, computed chunk by chunk.
+ *
+ * The in-batch normaliser Z (loss/cross-document-adjustment.ts) of a question depends on the
+ * passages of the whole batch. A chunk alone therefore does not determine the loss of its
+ * questions. But chunks depend on each other only through query vectors and token keys. Three
+ * passes use that:
+ *
+ * 1. Vectors: the lower encoder layers of each chunk, without gradients. This gives the query
+ *    vectors and token keys v of the batch.
+ * 2. Normaliser: from all v, log Z of each question, the batch's mean of log Z, and the gradients
+ *    g = d mean(log Z) / dv. The learned scalars get their gradients through Z here.
+ * 3. Loss: each chunk with gradients, with the same dropout. log Z is a constant here. The term
+ *    alpha sum of g v replaces its derivative, because d(g v) = (d mean(log Z) / dv) dv.
+ *
+ * A batch of one chunk needs pass 3 only, and so does an objective without in-batch negatives. The
+ * gradients do not depend on the division into chunks, apart from rounding. Small chunks are also
+ * faster on a processor: their tensors stay in its cache between two operations.
+ *
+ * Source: Gao et al. 2021 (gradient cache); ReAtt, appendix A. The paper caches the gradients of
+ * the whole adjustment loss (Eq. 2). For that, it also records the target attention in pass 1. Here
+ * pass 3 computes the target attention, and the cache has only the gradients of the normaliser. The
+ * gradients are the same.
+ */
+
+import type { ModelConfig } from "../../model/config.ts";
+import { type Chunk, chunksOf, type TokenExample } from "../loss/batch.ts";
+import type { ObjectiveName } from "../loss/options.ts";
+import { type BatchLosses, sumLosses } from "./batch-losses.ts";
+import { type DropoutKey, openChunkDropout } from "./chunk-dropout.ts";
+import { joinVectors, splitCache } from "./chunk-tensors.ts";
+import type { GradientOptions, GradientPasses, Tensors } from "./gradient-passes.ts";
+
+export interface Batch {
+  /** All examples have the same number of passages. */
+  readonly examples: readonly TokenExample[];
+  /** Questions of a chunk. */
+  readonly chunkQuestions: number;
+  readonly objective: ObjectiveName;
+  /** Determines the dropout. */
+  readonly key: DropoutKey;
+}
+
+/** Computes the losses of a batch. Adds its gradients to the sums that the passes hold. */
+export type GradientAccumulator = (batch: Batch) => Promise<BatchLosses>;
+
+export function gradientAccumulator(
+  config: ModelConfig,
+  passes: GradientPasses,
+  options: GradientOptions,
+): GradientAccumulator {
+  const drawDropout = openChunkDropout(config, options);
+  return async ({ examples, chunkQuestions, objective, key }) => {
+    const chunks = chunksOf(config, examples, chunkQuestions, options.inBatchNegatives);
+    const dropout = drawDropout(chunks, objective, key);
+    const needsCache = chunks.length > 1 && hasInBatchNormaliser(objective, options);
+    const caches = needsCache ? await cacheGradients(passes, chunks, dropout) : [];
+    const losses: Tensors[] = [];
+    for (const [i, chunk] of chunks.entries())
+      losses.push(await passes.loss(chunk, dropout[i]!, objective, caches[i]));
+    return sumLosses(losses, objective, options);
+  };
+}
+
+/** Whether the loss of a question depends on the passages of other questions. */
+const hasInBatchNormaliser = (
+  objective: ObjectiveName,
+  { inBatchNegatives }: Pick<GradientOptions, "inBatchNegatives">,
+): boolean => inBatchNegatives && (objective === "distillation" || objective === "supervised");
+
+/** Passes 1 and 2: the cache of each chunk. */
+async function cacheGradients(
+  passes: GradientPasses,
+  chunks: readonly Chunk[],
+  dropout: readonly Tensors[],
+): Promise<Tensors[]> {
+  const vectors: Tensors[] = [];
+  for (const [i, chunk] of chunks.entries()) vectors.push(await passes.vectors(chunk, dropout[i]!));
+  return splitCache(chunks, await passes.normaliser(joinVectors(chunks, vectors)));
+}

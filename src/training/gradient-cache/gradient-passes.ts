@@ -1,0 +1,34 @@
+/**
+ * The three passes of the gradient cache on tensors. gradient-cache.ts explains and calls them.
+ * engine/onnx-passes.ts and engine/tensorflow-passes.ts compute them.
+ */
+
+import type { Tensor } from "../../tensor/ops.ts";
+import type { Chunk } from "../loss/batch.ts";
+import type { LossGraphOptions, ObjectiveName } from "../loss/options.ts";
+import type { TrainedOptions } from "../loss/trained-parameters.ts";
+
+export interface GradientOptions extends Omit<LossGraphOptions, "objective">, TrainedOptions {
+  /** Whether the candidates of the other questions count as negatives of a question. */
+  readonly inBatchNegatives: boolean;
+  /** Share of values that dropout sets to 0. */
+  readonly dropout: number;
+}
+
+/** Tensors by name. */
+export type Tensors = Readonly<Record<string, Tensor>>;
+
+export interface GradientPasses {
+  /** Pass 1: `queries` and `keys` of a chunk. `dropout` has the inputs of loss/dropout.ts. */
+  vectors(chunk: Chunk, dropout: Tensors): Promise<Tensors>;
+  /**
+   * Pass 2: `logNormaliser`, `queryGradient` and `keyGradient` of the batch, from the tensors of
+   * `normaliserInputs`. Adds the gradients of the learned scalars.
+   */
+  normaliser(batch: Tensors): Promise<Tensors>;
+  /**
+   * Pass 3: the losses of a chunk (`namedLosses`). Adds the gradients of all trained parameters.
+   * `cache` has the tensors of `cacheInputs`, where the loss needs passages of other chunks.
+   */
+  loss(chunk: Chunk, dropout: Tensors, objective: ObjectiveName, cache?: Tensors): Promise<Tensors>;
+}

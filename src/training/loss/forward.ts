@@ -1,0 +1,172 @@
+/**
+ * The forward pass of the model on one chunk of a batch. Letters of shapes: graph-inputs.ts.
+ *
+ * `encodeChunk` runs the lower encoder layers over questions and passages separately. The two read
+ * functions run the upper encoder layers over each question with each of its candidates, then the
+ * decoder. `readTogether` fuses the candidates of a question; `readAlone` reads them one by one.
+ */
+
+import {
+  crossKeyValues,
+  decode,
+  targetAttention,
+  vocabularyLogits,
+} from "../../decoder/decoder.ts";
+import {
+  headVectors,
+  type LowerParameters,
+  lowerStates,
+  querySide,
+  retrievalVectors,
+} from "../../encoder/lower-layers.ts";
+import { upperStates } from "../../encoder/upper-layers.ts";
+import type { LayerContext } from "../../model/layers/context.ts";
+import type { ModelParameters } from "../../model/parameters.ts";
+import type { ChunkInput } from "./graph-inputs.ts";
+import type { LossGraphOptions } from "./options.ts";
+import type { RetrievalVectors } from "./retrieval-score.ts";
+
+type ChunkInputs<T> = Readonly<Record<ChunkInput, T>>;
+
+/** A chunk after the lower encoder layers. */
+export interface EncodedChunk<T> extends RetrievalVectors<T> {
+  /** [Q, n, modelSize]: the questions as the reader reads them, without `</s>` */
+  readonly questionStates: T;
+  /** [U, m, modelSize] */
+  readonly passageStates: T;
+}
+
+/** Encodes the questions and the different passages of a chunk. */
+export function encodeChunk<T>(
+  context: LayerContext<T>,
+  model: ModelParameters<T>,
+  input: ChunkInputs<T>,
+  { tau }: Pick<LossGraphOptions, "tau">,
+): EncodedChunk<T> {
+  const { retrieval, questionMask, reading } = encodeQuestions(context, model, input);
+  const passageStates = lowerStates(context, model, {
+    ids: input.passageIds,
+    mask: input.passageMask,
+    buckets: input.passageBuckets,
+  });
+  const vectors = tau === undefined ? retrievalHeadVectors<T> : headVectors<T>;
+  return {
+    queries: vectors(context, querySide(model), retrieval, "query"),
+    questionMask,
+    keys: vectors(context, model, passageStates, "key"),
+    passageMask: input.passageMask,
+    questionStates: reading,
+    passageStates,
+  };
+}
+
+/**
+ * States of the questions for retrieval (with `</s>`) and for reading (without): [Q, n, modelSize].
+ * `questionMask` [Q, n] belongs to the states for retrieval.
+ */
+function encodeQuestions<T>(
+  context: LayerContext<T>,
+  model: ModelParameters<T>,
+  { questionIds, questionMask, questionBuckets: buckets, labels }: ChunkInputs<T>,
+): { retrieval: T; questionMask: T; reading: T } {
+  const { ops, config } = context;
+  const [questions] = ops.shape(labels);
+  const halves = (x: T): [T, T] => ops.split(x, 0, [questions!, questions!]) as [T, T];
+  const masks = halves(questionMask);
+  if (!config.queryEncoder) {
+    const states = lowerStates(context, model, { ids: questionIds, mask: questionMask, buckets });
+    const [retrieval, reading] = halves(states);
+    return { retrieval, questionMask: masks[0], reading };
+  }
+  const ids = halves(questionIds);
+  return {
+    retrieval: lowerStates(context, querySide(model), { ids: ids[0], mask: masks[0], buckets }),
+    questionMask: masks[0],
+    reading: lowerStates(context, model, { ids: ids[1], mask: masks[1], buckets }),
+  };
+}
+
+/** Vectors of the retrieval head: [batch, length, modelSize] -> [batch, 1, length, e]. */
+function retrievalHeadVectors<T>(
+  context: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  states: T,
+  projection: "query" | "key",
+): T {
+  const { ops, config } = context;
+  const [batch, length] = ops.shape(states);
+  const vectors = retrievalVectors(context, parameters, states, projection);
+  return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
+}
+
+/**
+ * Reads all candidates of a question together (fusion in the decoder, Izacard and Grave 2021).
+ *
+ * -> logits [Q, T, vocabulary]; crossScores [Q, heads, T, K (n + m)], before softmax, of the last
+ * decoder layer; attention [Q, K], the target attention
+ */
+export function readTogether<T>(
+  context: LayerContext<T>,
+  model: ModelParameters<T>,
+  input: ChunkInputs<T>,
+  encoded: EncodedChunk<T>,
+): { logits: T; crossScores: T; attention: T } {
+  const { ops, config } = context;
+  const { states, questionRows } = encodePairs(context, model, input, encoded);
+  const [questions] = ops.shape(input.labels) as [number];
+  const { states: decoded, crossScores } = decode(context, model, {
+    ids: input.answerIds,
+    buckets: input.answerBuckets,
+    cross: crossKeyValues(context, model, ops.reshape(states, [questions, -1, config.modelSize])),
+    crossMask: ops.reshape(input.pairMask, [questions, -1]),
+  });
+  const attention = targetAttention(context, crossScores, questionRows.length / questions);
+  return { logits: vocabularyLogits(context, model, decoded), crossScores, attention };
+}
+
+/** Reads each candidate alone: -> logits [P, T, vocabulary], labels and labelMask [P, T]. */
+export function readAlone<T>(
+  context: LayerContext<T>,
+  model: ModelParameters<T>,
+  input: ChunkInputs<T>,
+  encoded: EncodedChunk<T>,
+): { logits: T; labels: T; labelMask: T } {
+  const { ops } = context;
+  const { states, questionRows } = encodePairs(context, model, input, encoded);
+  const perPair = (x: T): T =>
+    ops.gather(x, ops.constant({ data: questionRows, shape: [questionRows.length] }));
+  const { states: decoded } = decode(context, model, {
+    ids: perPair(input.answerIds),
+    buckets: input.answerBuckets,
+    cross: crossKeyValues(context, model, states),
+    crossMask: input.pairMask,
+  });
+  const logits = vocabularyLogits(context, model, decoded);
+  return { logits, labels: perPair(input.labels), labelMask: perPair(input.labelMask) };
+}
+
+/**
+ * Runs the upper encoder layers over each question with each of its candidates.
+ *
+ * -> states [P, n + m, modelSize]; questionRows [P], the question of each pair
+ */
+function encodePairs<T>(
+  context: LayerContext<T>,
+  model: ModelParameters<T>,
+  input: ChunkInputs<T>,
+  { questionStates, passageStates }: EncodedChunk<T>,
+): { states: T; questionRows: Int32Array } {
+  const { ops } = context;
+  const [questions] = ops.shape(input.labels) as [number];
+  const [pairs] = ops.shape(input.candidateRows) as [number];
+  const questionRows = Int32Array.from({ length: pairs }, (_, pair) =>
+    Math.floor(pair / (pairs / questions)),
+  );
+  const repeated = ops.gather(questionStates, ops.constant({ data: questionRows, shape: [pairs] }));
+  const states = upperStates(context, model, {
+    states: ops.concat([repeated, ops.gather(passageStates, input.candidateRows)], 1),
+    mask: input.pairMask,
+    buckets: input.pairBuckets,
+  });
+  return { states, questionRows };
+}

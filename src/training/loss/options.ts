@@ -1,0 +1,26 @@
+/** What a loss graph minimises, and with which weights. */
+
+/**
+ * The objective of a training step:
+ *
+ * - `distillation`: `nll + alpha KL(target attention || retrieval)` (ReAtt, Eq. 3). See
+ *   cross-document-adjustment.ts.
+ * - `supervised`: `nll + alpha KL(relevance || retrieval)`. See supervised.ts.
+ * - `marginal`: the likelihood of the answer, summed over passages that are read one by one. See
+ *   marginal.ts.
+ * - `qa`: `nll` alone. Retrieval is not trained.
+ */
+export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa";
+
+export interface LossGraphOptions {
+  readonly objective: ObjectiveName;
+  /** Weight of the KL divergence in `distillation` and `supervised`. */
+  readonly alpha: number;
+  /**
+   * Temperature of the learned head weights, which mix the scores of all heads. Without it,
+   * retrieval uses the configured head alone.
+   */
+  readonly tau?: number | undefined;
+  /** Weight of the copy-attention loss. Not used by `marginal`. Default 0. */
+  readonly copyAttention?: number | undefined;
+}

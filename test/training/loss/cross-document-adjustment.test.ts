@@ -1,0 +1,64 @@
+/** The cross-document adjustment loss against sums written out in float64. */
+
+import { test } from "uvu";
+import {
+  crossDocumentAdjustment,
+  inBatchLogNormaliser,
+} from "../../../src/training/loss/cross-document-adjustment.ts";
+import { assertNear } from "../../support/arrays.ts";
+import { drawn } from "../../support/draws.ts";
+import { at, naiveOps as ops, tabulate } from "../../support/naive-ops.ts";
+
+const TOLERANCE = 1e-6;
+const range = (length: number): number[] => Array.from({ length }, (_, i) => i);
+const sum = (values: readonly number[]): number => values.reduce((total, x) => total + x, 0);
+const scalar = (value: number) => ({ data: Float32Array.of(value), shape: [] });
+
+const [Q, K] = [3, 2];
+const scores = drawn([Q, Q * K], -2, 2, "scores");
+const target = ops.softmax(drawn([Q, K], -1, 1, "target"));
+const ownScores = tabulate([Q, K], ([q, k]) => at(scores, [q!, q! * K + k!]));
+const logScale = scalar(0.4);
+
+for (const inBatchNegatives of [true, false])
+  test(`KL(target || retrieval), in-batch negatives ${inBatchNegatives}`, () => {
+    const counts = (q: number, p: number): boolean => inBatchNegatives || Math.floor(p / K) === q;
+    const normaliserMask = tabulate([Q, Q * K], ([q, p]) => Number(counts(q!, p!)));
+    const logNormaliser = inBatchLogNormaliser(ops, { scores, normaliserMask, logScale });
+    const { kl, logProbabilities } = crossDocumentAdjustment(ops, {
+      ownScores,
+      target,
+      logNormaliser,
+      logScale,
+    });
+    for (const q of range(Q)) {
+      const logits = range(Q * K).map((p) => Math.exp(0.4) * at(scores, [q, p]));
+      const total = sum(logits.filter((_, p) => counts(q, p)).map(Math.exp));
+      const own = range(K).map((k) => Math.exp(logits[q * K + k]!) / total);
+      const actual = range(K).map((k) => Math.exp(at(logProbabilities, [q, k])));
+      assertNear(actual, own, TOLERANCE);
+      const divergence = own.map((p, k) => at(target, [q, k]) * Math.log(at(target, [q, k]) / p));
+      assertNear([kl.data[q]!], [sum(divergence)], 1e-5);
+    }
+  });
+
+test("a candidate with the target 0 adds nothing to the divergence", () => {
+  const { kl } = crossDocumentAdjustment(ops, {
+    ownScores: { data: Float32Array.of(0, 0), shape: [1, 2] },
+    target: { data: Float32Array.of(1, 0), shape: [1, 2] },
+    logNormaliser: { data: Float32Array.of(Math.log(2)), shape: [1] },
+    logScale: scalar(0),
+  });
+  assertNear(kl.data, [Math.log(2)], TOLERANCE);
+});
+
+test("the normaliser does not overflow for large scores", () => {
+  const { data } = inBatchLogNormaliser(ops, {
+    scores: { data: Float32Array.of(500, 499), shape: [1, 2] },
+    normaliserMask: { data: Float32Array.of(1, 1), shape: [1, 2] },
+    logScale: scalar(0),
+  });
+  assertNear(data, [500 + Math.log(1 + Math.exp(-1))], TOLERANCE);
+});
+
+test.run();
