@@ -1,8 +1,10 @@
 /**
- * The quality of the embedded model on 200 questions over 2,067 paragraphs (data/squad) stays above a floor.
+ * The quality of the embedded model on 200 questions over 2,067 paragraphs (data/squad) stays above
+ * a floor.
  *
- * Each floor is two standard errors, `2 sqrt(p (1 - p) / questions)`, below the share `p` that was measured. A change that only
- * reorders a few ties passes; a change that breaks encoding, search or reading does not.
+ * Each floor is two standard errors, `2 sqrt(p (1 - p) / questions)`, below the share `p` that was
+ * measured. A change that only reorders a few ties passes; a change that breaks encoding, search or
+ * reading does not.
  */
 
 import { rmSync } from "node:fs";
