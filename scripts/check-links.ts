@@ -16,7 +16,7 @@ interface Page {
   readonly anchors: ReadonlySet<string>;
 }
 
-/** Folders that are not part of the repository. The generated `docs/api` is an argument of its own. */
+/** Folders that are not part of the repository. The generated `docs/api` is a separate argument. */
 const SKIPPED = new Set(["node_modules", ".git", "dist", "coverage", ".index", "runs", "docs/api"]);
 
 const pages = new Map<string, Page>();

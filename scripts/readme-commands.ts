@@ -1,6 +1,6 @@
 /**
- * Runs the commands of a README as they are written, and compares what they print: `tsx
- * scripts/readme-commands.ts README.md`.
+ * Runs the commands of a README as they are written, and compares what they print:
+ * `tsx scripts/readme-commands.ts README.md`.
  *
  * A command is a fenced `sh` block below the line `<!-- ci -->`. Each block runs in its own shell,
  * in the current folder, and stops at its first failure. The expected output is a fenced `text`

@@ -1,6 +1,6 @@
 /**
- * Type-checks and runs the examples of the public API: `tsx scripts/run-examples.ts
- * [MODULE=ENTRY...]`.
+ * Type-checks and runs the examples of the public API:
+ * `tsx scripts/run-examples.ts [MODULE=ENTRY...]`.
  *
  * An example is a fenced `ts` block of an `@example` tag in the docstring of something that an
  * entry file exports, or of a member of it. An example imports this library by the name MODULE; the

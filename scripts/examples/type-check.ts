@@ -4,7 +4,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { compilerOptions, type Example } from "./find.ts";
 
-/** The errors of the examples that do not compile. `modules`: the entry file of each module name. */
+/** The errors of the examples that do not compile. `modules`: the entry file of each name. */
 export function typeErrors(
   examples: readonly Example[],
   modules: ReadonlyMap<string, string>,

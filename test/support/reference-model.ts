@@ -15,7 +15,7 @@ export function referenceFolder(model: string): string {
   return model === FIXTURE ? resolve("test", FIXTURE) : resolve("../shared/reference", model);
 }
 
-/** Fills the empty folder `to` with the model of the reference folder `source` and its tokenizer. */
+/** Fills the empty folder `to` with the model of the reference folder `source` and a tokenizer. */
 export function writeReferenceModel(
   source: string,
   to: string,
