@@ -1,9 +1,10 @@
 /**
  * Checks the links between local files: `tsx scripts/check-links.ts PATH...`.
  *
- * A PATH is a Markdown or HTML file, or a folder that is searched for them. The target of each relative link must exist, and
- * so must its #anchor: a heading of a Markdown file (by GitHub's rules) or an `id` of an HTML file. Links with a scheme
- * (`https:`, `mailto:`) are not followed. The last line is `N passed, N failed`; each file counts once.
+ * A PATH is a Markdown or HTML file, or a folder that is searched for them. The target of each
+ * relative link must exist, and so must its #anchor: a heading of a Markdown file (by GitHub's
+ * rules) or an `id` of an HTML file. Links with a scheme (`https:`, `mailto:`) are not followed.
+ * The last line is `N passed, N failed`; each file counts once.
  */
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -15,7 +16,7 @@ interface Page {
   readonly anchors: ReadonlySet<string>;
 }
 
-/** Folders that are not part of the repository. `docs/api` is generated and checked where it is named. */
+/** Folders that are not part of the repository. The generated `docs/api` is a separate argument. */
 const SKIPPED = new Set(["node_modules", ".git", "dist", "coverage", ".index", "runs", "docs/api"]);
 
 const pages = new Map<string, Page>();

@@ -2,9 +2,10 @@
  * Runs the commands of a README as they are written, and compares what they print:
  * `tsx scripts/readme-commands.ts README.md`.
  *
- * A command is a fenced `sh` block below the line `<!-- ci -->`. Each block runs in its own shell, in the current folder,
- * and stops at its first failure. The expected output is a fenced `text` block below the line `<!-- output -->`. It belongs
- * to the nearest command above it and is compared with everything that the command writes to stdout:
+ * A command is a fenced `sh` block below the line `<!-- ci -->`. Each block runs in its own shell,
+ * in the current folder, and stops at its first failure. The expected output is a fenced `text`
+ * block below the line `<!-- output -->`. It belongs to the nearest command above it and is
+ * compared with everything that the command writes to stdout:
  *
  * - The line `...` stands for any lines, also none.
  * - `…` at the end of a line stands for any rest of that line.
@@ -90,7 +91,7 @@ async function check({ shell, output }: Command): Promise<string | undefined> {
   return difference(lines(printed), lines(output));
 }
 
-/** The lines without the white space at their ends, and without empty lines at the end of the text. */
+/** The lines of a text, without white space at their ends and empty lines at its end. */
 function lines(text: string): string[] {
   return text
     .trimEnd()

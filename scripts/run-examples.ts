@@ -1,12 +1,15 @@
 /**
- * Type-checks and runs the examples of the public API: `tsx scripts/run-examples.ts [MODULE=ENTRY...]`.
+ * Type-checks and runs the examples of the public API:
+ * `tsx scripts/run-examples.ts [MODULE=ENTRY...]`.
  *
- * An example is a fenced `ts` block of an `@example` tag in the docstring of something that an entry file exports, or of a
- * member of it. An example imports this library by the name MODULE; the import goes to the source file ENTRY. Examples run
- * one after the other in this process and in the current folder; a block marked `ts no-run` is only type-checked.
+ * An example is a fenced `ts` block of an `@example` tag in the docstring of something that an
+ * entry file exports, or of a member of it. An example imports this library by the name MODULE; the
+ * import goes to the source file ENTRY. Examples run one after the other in this process and in the
+ * current folder; a block marked `ts no-run` is only type-checked.
  *
- * Each exported function, each public method of an exported class, and each exported interface with methods must have an
- * example. The last line is `N passed, N failed`; each example, and each missing one, counts once.
+ * Each exported function, each public method of an exported class, and each exported interface with
+ * methods must have an example. The last line is `N passed, N failed`; each example, and each
+ * missing one, counts once.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -76,7 +76,7 @@ function exportsOf(program: ts.Program, checker: ts.TypeChecker, entry: string):
     );
 }
 
-/** The named members of a class, static ones included, or of an interface, without private ones and constructors. */
+/** The public members of a class or an interface that have a name, static members included. */
 function publicMembers(symbol: ts.Symbol): ts.Symbol[] {
   const isClass = symbol.flags & ts.SymbolFlags.Class;
   const all = [...(symbol.members?.values() ?? []), ...(isClass ? symbol.exports!.values() : [])];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { compilerOptions, type Example } from "./find.ts";
 
-/** The compiler's errors of each example that has any. `modules`: the entry file of each name to import. */
+/** The errors of the examples that do not compile. `modules`: the entry file of each name. */
 export function typeErrors(
   examples: readonly Example[],
   modules: ReadonlyMap<string, string>,
@@ -23,7 +23,7 @@ export function typeErrors(
   host.getSourceFile = (path, version, ...rest) => {
     const example = files.get(path);
     if (!example) return getSourceFile(path, version, ...rest);
-    return ts.createSourceFile(path, `${example.code}\nexport {};\n`, version); // a module in any case
+    return ts.createSourceFile(path, `${example.code}\nexport {};\n`, version); // always a module
   };
   const program = ts.createProgram({ rootNames: [...files.keys()], options, host });
   const errors = new Map<Example, string>();

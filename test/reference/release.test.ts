@@ -1,8 +1,9 @@
 /**
- * Compares this library with the authors' released code on PyTorch: every value from a question's text to its answer.
+ * Compares this library with the authors' released code on PyTorch: every value from a question's
+ * text to its answer.
  *
- * `test/fixtures/reference` is a small model that every clone has. The two whole models are in ../shared/reference; their
- * tests are skipped where that folder is absent.
+ * `test/fixtures/reference` is a small model that every clone has. The two whole models are in
+ * ../shared/reference; their tests are skipped where that folder is absent.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -95,7 +96,7 @@ async function compare(name: string, source: string, weightsFile: string): Promi
     for (const { id, token_ids } of expected.documents) assert.equal(passages.get(id), token_ids);
     for (const query of expected.queries) {
       assert.equal(retrievalQuestionIds(tokenizer, query.text), query.token_ids);
-      const inputs = query.reader_input_ids ?? []; // only of the first questions, and of the last passages
+      const inputs = query.reader_input_ids ?? []; // the last ones
       const first = query.read_doc_ids.length - inputs.length;
       for (const [i, id] of query.read_doc_ids.slice(first).entries()) {
         const question = readingQuestionIds(query.token_ids);
@@ -140,7 +141,7 @@ async function compare(name: string, source: string, weightsFile: string): Promi
       if (!reference) continue; // only the first questions' states were written down
       const { question, passages } = await lowerStates(query);
       const pairSize = expected.max_length * config.modelSize;
-      const last = passages.slice(-reference.length / pairSize); // the file may have only the last pairs
+      const last = passages.slice(-reference.length / pairSize); // the last ones
       for (const [pair, passage] of last.entries()) {
         const length = (question.length + passage.length) / config.modelSize;
         const { states } = await upper.run(

@@ -5,17 +5,17 @@ import { join, resolve } from "node:path";
 
 /** The two whole models. They are too large for the repository. */
 const WHOLE_MODELS = ["reatt-v11", "reatt-v10-tied"] as const;
-/** The model of the repository: `reatt-v10-tied` with a part of its embedding. See its README.md. */
+/** The model in the repository: `reatt-v10-tied` with a part of its embedding. */
 const FIXTURE = "fixtures/reference";
 
 export const REFERENCE_MODELS = [FIXTURE, ...WHOLE_MODELS] as const;
 
-/** The folder of a reference model. A clone of the repository has only the folder of the first. */
+/** The folder of a reference model. A clone has only that of the first model. */
 export function referenceFolder(model: string): string {
   return model === FIXTURE ? resolve("test", FIXTURE) : resolve("../shared/reference", model);
 }
 
-/** Fills the empty folder `to` with the model of the reference folder `source` and its tokenizer. */
+/** Fills the empty folder `to` with the model of the reference folder `source` and a tokenizer. */
 export function writeReferenceModel(
   source: string,
   to: string,
@@ -33,8 +33,8 @@ export function writeReferenceModel(
 }
 
 /**
- * A safetensors file whose last tensor, `shared.rows` [kept ids, width], becomes `shared.weight` [vocabulary, width].
- * The rows of all other ids are zero.
+ * A safetensors file whose last tensor, `shared.rows` [kept ids, width], becomes `shared.weight`
+ * [vocabulary, width]. The rows of all other ids are zero.
  */
 function withWholeEmbedding(file: Buffer, keptIds: readonly number[], vocabulary: number): Buffer {
   const headerEnd = 8 + Number(file.readBigUInt64LE(0));

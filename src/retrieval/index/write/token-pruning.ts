@@ -1,15 +1,17 @@
 /**
- * Chooses the tokens of a passage that are worth a key in the index.
+ * Token pruning: chooses the tokens of a passage that get a key in the index.
  *
- * What questions will look for is not known, but what the passage itself looks for with the same retrieval head is: a
- * token weighs what it receives of the attention of all tokens of its passage,
+ * The weight of a token is the attention that it receives from all tokens of its passage in the
+ * retrieval head:
  *
  *     a_j = sum_i softmax_j(q_i . k_j)
  *
- * and the heaviest share of each passage is kept. Nothing is trained, and no passage depends on another, so shards and
- * additions choose as a whole build does. docs/INDEX.md has what this costs in quality, and what other weights cost.
- * The idea of a filter is that of phrase indexes: Seo et al., Real-time open-domain question answering with dense-sparse phrase
- * index, 2019, section 5.2; Lee et al., Learning dense representations of phrases at scale, 2021.
+ * The tokens with the greatest weights are kept, a fixed share of each passage. Nothing is trained,
+ * and passages do not depend on each other, so shards and additions make the same choice as a
+ * single build. The method is ours; docs/INDEX.md has its cost in quality, and that of other
+ * weights. Sources of the idea, for phrase indexes: Seo et al., Real-time open-domain question
+ * answering with dense-sparse phrase index, 2019, section 5.2; Lee et al., Learning dense
+ * representations of phrases at scale, 2021.
  */
 
 import { InputError } from "../../../io/errors.ts";
@@ -17,11 +19,14 @@ import { compile } from "../../../tensor/session.ts";
 import { trace } from "../../../tensor/trace.ts";
 import { topPositions } from "../../scoring/top-k.ts";
 
-/** Below this, too little of a passage is left to find it by. */
-const LEAST_RATIO = 0.25;
+/** The least share: below it, passages are hard to find. */
+const MIN_RATIO = 0.25;
 
 export interface TokenPruner extends AsyncDisposable {
-  /** The rows of `keys` that are kept, in their order. Both are [tokens, dimension], of the tokens of one passage. */
+  /**
+   * Returns the rows of `keys` to keep, in order. `queries` and `keys` are [tokens, dimension], of
+   * the tokens of one passage.
+   */
   prune(queries: Float32Array, keys: Float32Array, keepRatio: number): Promise<Float32Array>;
 }
 
@@ -54,16 +59,16 @@ export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
   };
 }
 
-/** How many tokens of a passage are kept: one at least. */
+/** The number of tokens of a passage to keep: at least 1. */
 export const keptTokenCount = (tokens: number, keepRatio: number): number =>
   Math.max(1, Math.round(keepRatio * tokens));
 
-/** Throws `InputError` where `share` is not one of a passage's tokens that can be kept. */
+/** @throws {InputError} if `keepRatio` is not from 0.25 to 1 */
 export function checkKeepRatio(keepRatio: number): void {
-  if (keepRatio >= LEAST_RATIO && keepRatio <= 1) return;
+  if (keepRatio >= MIN_RATIO && keepRatio <= 1) return;
   throw new InputError({
     where: "keepRatio",
-    expected: `a share from ${LEAST_RATIO} to 1`,
+    expected: `a share from ${MIN_RATIO} to 1`,
     got: String(keepRatio),
     remedy: "choose the share of each passage's tokens to index",
   });
