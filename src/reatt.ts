@@ -606,25 +606,24 @@ export class ReAtt implements AsyncDisposable {
     const model = { config, tokenizer, ...this.#sessions };
     const { onText } = options;
     for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
-      const start = performance.now();
-      const [batch, passages] = await this.#lifetime.use(async () => {
-        const tokenized = this.#tokenize(texts.slice(first, first + QUESTIONS_PER_BATCH));
-        return [tokenized, await find(tokenized, first)];
-      });
-      const found = performance.now();
-      const replies = nothingToRead
-        ? batch.map(() => abstention<P>())
-        : await this.#lifetime.use(() =>
-            answerFromPassages(model, batch, passages, {
+      const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);
+      yield* await this.#lifetime.use(async () => {
+        const start = performance.now();
+        const questions = this.#tokenize(batch);
+        const passages = await find(questions, first);
+        const found = performance.now();
+        const replies = nothingToRead
+          ? batch.map(() => abstention<P>())
+          : await answerFromPassages(model, questions, passages, {
               ...options,
               onText: onText && ((text, row) => onText(text, first + row)),
-            }),
-          );
-      const times = {
-        retrieve: (found - start) / batch.length,
-        read: (performance.now() - found) / batch.length,
-      };
-      for (const reply of replies) yield { ...reply, times };
+            });
+        const times = {
+          retrieve: (found - start) / batch.length,
+          read: (performance.now() - found) / batch.length,
+        };
+        return replies.map((reply) => ({ ...reply, times }));
+      });
     }
   }
 }

@@ -133,7 +133,10 @@ export const OPEN_OPTIONS = {
    * disk at every search.
    */
   memoryLimit: z
-    .union([number({ from: 0 }), z.literal(Infinity)], "a number of bytes from 0 on")
+    .custom<number>(
+      (given) => typeof given === "number" && given >= 0, // Infinity is allowed
+      "a number of bytes from 0 on",
+    )
     .default(GIBIBYTE),
   /** Threads of onnxruntime. Default: one for each physical core. */
   threads: LOAD_OPTIONS.threads,

@@ -172,6 +172,13 @@ function optional(record: JsonObject, name: string, where: string): string | und
 
 function optionalAnswers(record: JsonObject, where: string): readonly string[] | undefined {
   const value = record.answers ?? undefined;
+  if (value === undefined && record.answer !== undefined)
+    throw problem(
+      where,
+      '"answers" as a list of texts',
+      '"answer"',
+      'rename it to "answers" and write a list, or remove it',
+    );
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.every((answer) => typeof answer === "string")) return value;
   throw problem(

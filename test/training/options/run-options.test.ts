@@ -64,7 +64,9 @@ test("an unknown option, a missing one and a value out of range", () => {
   rejects(/^options: expected names among model, .*, got "probeHeads"/, () =>
     withDefaults({ ...FILES, probeHeads: true } as TrainOptions),
   );
-  rejects(/^data: expected a path as text, got nothing;/, () => withDefaults(incomplete as TrainOptions));
+  rejects(/^data: expected a path as text, got nothing;/, () =>
+    withDefaults(incomplete as TrainOptions),
+  );
   rejects(/^steps: expected a whole number from 1 on, got 0;/, () =>
     withDefaults({ ...FILES, steps: 0 }),
   );
