@@ -61,7 +61,10 @@ export async function hybridSearch(
   );
   return Promise.all(
     questions.map(async (question, i) => {
-      const lists = { lexical: lexicalIndex.search(question.text, search), dense: dense[i]! };
+      const lists = {
+        lexical: lexicalIndex.search(question.text, { topK: search.topK, filter: search.filter }),
+        dense: dense[i]!,
+      };
       const union = await hybridScores(index, lexicalIndex, question, lists);
       return combineScores(union, lambda).slice(0, options.topK);
     }),
