@@ -4,6 +4,7 @@
  */
 
 import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
 import { readJsonLines } from "../io/json-lines.ts";
 import { createIdTable } from "./id-table.ts";
 import type { Passage } from "./passage.ts";
@@ -122,6 +123,7 @@ async function* readRecords(
   noun: string,
   signal?: AbortSignal,
 ): AsyncGenerator<IdentifiedRecord, void> {
+  checkFile(file, signal);
   const table = createIdTable();
   let empty = true;
   for await (const { line, offset, where, value } of readJsonLines(file, signal)) {
@@ -136,6 +138,14 @@ async function* readRecords(
     yield { record, where, id, offset };
   }
   if (empty) throw problem(file, `at least one ${noun}`, "none", `write one ${noun} a line`);
+}
+
+/** Checks what callers in JavaScript may give. */
+function checkFile(file: unknown, signal: unknown): void {
+  if (typeof file !== "string" || file === "" || file.includes("\0"))
+    throw problem("file", "the path of a JSON Lines file", excerpt(file), "give its path");
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw problem("signal", "an AbortSignal", excerpt(signal), "give one or leave it out");
 }
 
 function idOf(record: JsonObject, noun: string, where: string): string {
@@ -172,6 +182,13 @@ function optional(record: JsonObject, name: string, where: string): string | und
 
 function optionalAnswers(record: JsonObject, where: string): readonly string[] | undefined {
   const value = record.answers ?? undefined;
+  if (value === undefined && record.answer !== undefined)
+    throw problem(
+      where,
+      '"answers" as a list of texts',
+      '"answer"',
+      'rename it to "answers" and write a list, or remove it',
+    );
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.every((answer) => typeof answer === "string")) return value;
   throw problem(

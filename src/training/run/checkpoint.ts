@@ -157,22 +157,57 @@ const DIGESTS: Readonly<Record<string, string>> = {
   corpus: "corpus",
 };
 
-/** @throws {InputError} with the first entry that is not as it was when the run began. */
+/** The options behind entries of a plan that have another name on disk. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  candidates: "inBatchNegatives",
+  closePassages: "candidatesPerQuestion",
+  pointer: "copyAttention",
+  trained: "querySide",
+};
+
+/**
+ * @throws {InputError} if entries are not as they were when the run began. It names all options
+ * that differ, or else the first file.
+ */
 export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: RunPlan): void {
-  for (const name of new Set([...Object.keys(checkpoint.plan), ...Object.keys(plan)])) {
-    if (checkpoint.plan[name] === plan[name]) continue;
-    const digest = DIGESTS[name];
+  const began = checkpoint.plan;
+  const names = [...new Set([...Object.keys(began), ...Object.keys(plan)])];
+  const different = names.filter((name) => began[name] !== plan[name]);
+  const [first] = different;
+  if (first === undefined) return;
+  const remedy = "resume with what the run began with, or start a new run in another folder";
+  const options = different.filter((name) => !(name in DIGESTS));
+  if (options.length === 0)
     throw new InputError({
-      ...(digest
-        ? { where: directory, expected: `the ${digest} that the run began with`, got: "another" }
-        : {
-            where: `${directory}, ${name}`,
-            expected: `${checkpoint.plan[name] ?? "none"}, as the run began with`,
-            got: `${plan[name] ?? "none"}`,
-          }),
-      remedy: "resume with what the run began with, or start a new run in another folder",
+      where: directory,
+      expected: `the ${DIGESTS[first]} that the run began with`,
+      got: "another",
+      remedy,
     });
-  }
+  const nameOf = (name: string) => OPTIONS[name] ?? name;
+  const valuesOf = (of: RunPlan) =>
+    options.length === 1
+      ? `${of[options[0]!] ?? "none"}`
+      : options.map((name) => `${nameOf(name)} ${of[name] ?? "none"}`).join(", ");
+  throw new InputError({
+    where: options.length === 1 ? `${directory}, ${nameOf(options[0]!)}` : directory,
+    expected: `${valuesOf(began)}, as the run began with`,
+    got: valuesOf(plan),
+    remedy,
+  });
+}
+
+/**
+ * Compares the options alone, before the data are read.
+ *
+ * @param chosen the entries of the plan that options give
+ * @throws {InputError} as `checkPlan` does
+ */
+export function checkChosen(directory: string, checkpoint: RunCheckpoint, chosen: RunPlan): void {
+  const files = Object.entries(checkpoint.plan).filter(
+    ([name]) => name in DIGESTS || name === "retrievalHead",
+  );
+  checkPlan(directory, checkpoint, { ...chosen, ...Object.fromEntries(files) });
 }
 
 function parseJson(text: string): unknown {

@@ -2,6 +2,9 @@
 
 import { join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
+import { checkedIds } from "../../../options/arguments.ts";
+import { DIRECTORY } from "../../../options/library-options.ts";
+import { resolveOptions } from "../../../options/resolve.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Codec, KeyDecoder } from "../../codec/codec.ts";
 import { BlockCache } from "../format/blocks.ts";
@@ -124,13 +127,15 @@ function tailToMerge(segments: readonly SegmentRecord[], added: number): Segment
  */
 export async function deletePassages(
   ids: AsyncIterable<string> | Iterable<string>,
-  { directory }: { readonly directory: string },
+  options: { readonly directory: string },
 ): Promise<number> {
+  const { directory } = resolveOptions(DIRECTORY, options);
+  const checked = checkedIds(ids);
   let count = 0;
   await updateIndex(directory, async (manifest, name) => {
     const { decoder } = await readCodec(directory, manifest);
     const { segments, deleted } = await writing(directory, () =>
-      deleteIds(directory, manifest, name, decoder, ids),
+      deleteIds(directory, manifest, name, decoder, checked),
     );
     count = deleted;
     return { ...manifest, segments };

@@ -4,6 +4,9 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { systemProblem } from "../../../io/errors.ts";
+import { checkPath } from "../../../options/arguments.ts";
+import { SIGNAL } from "../../../options/option.ts";
+import { resolveOptions } from "../../../options/resolve.ts";
 import { codebookPath, type FileRecord, readManifest, segmentPath } from "../format/manifest.ts";
 import { isSystemError, readAt } from "../format/storage.ts";
 
@@ -36,8 +39,10 @@ export interface Damage {
  */
 export async function verifyIndex(
   directory: string,
-  { signal }: { signal?: AbortSignal | undefined } = {},
+  options?: { readonly signal?: AbortSignal | undefined },
 ): Promise<Damage[]> {
+  checkPath(directory, "directory");
+  const { signal } = resolveOptions(SIGNAL, options);
   const { segments, codec } = await readManifest(directory);
   const folders = segments.map(({ name, files, deleted }) => ({
     folder: segmentPath(directory, name),
