@@ -34,16 +34,20 @@ export function exactMatch(answer: string, accepted: readonly string[]): boolean
  */
 export function f1(answer: string, accepted: readonly string[]): number {
   const words = normalizeAnswer(answer).split(" ");
-  return Math.max(0, ...accepted.map((other) => wordF1(words, normalizeAnswer(other).split(" "))));
+  return accepted.reduce(
+    (best, other) => Math.max(best, wordF1(words, normalizeAnswer(other).split(" "))),
+    0,
+  );
 }
 
 function wordF1(a: readonly string[], b: readonly string[]): number {
-  const unmatched = [...b];
+  const unmatched = new Map<string, number>(); // word of b -> number of occurrences
+  for (const word of b) unmatched.set(word, (unmatched.get(word) ?? 0) + 1);
   let common = 0;
   for (const word of a) {
-    const at = unmatched.indexOf(word);
-    if (at < 0) continue;
-    unmatched.splice(at, 1);
+    const count = unmatched.get(word) ?? 0;
+    if (count === 0) continue;
+    unmatched.set(word, count - 1);
     common++;
   }
   return (2 * common) / (a.length + b.length);
@@ -57,10 +61,27 @@ export function containsAnswer(text: string, accepted: readonly string[]): boole
   const haystack = tokenize(text);
   return accepted.some((answer) => {
     const needle = tokenize(answer);
-    return (
-      needle.length > 0 &&
-      haystack.some((_, start) => needle.every((token, i) => haystack[start + i] === token))
-    );
+    return needle.length > 0 && containsSequence(haystack, needle);
+  });
+}
+
+/**
+ * Whether `needle` occurs in `haystack`. The time is linear also for repetitive texts (Knuth,
+ * Morris and Pratt 1977).
+ */
+function containsSequence(haystack: readonly string[], needle: readonly string[]): boolean {
+  // borders[i]: length of the longest prefix of the needle that ends at i, before i + 1 tokens
+  const borders = [0];
+  const extend = (matched: number, token: string | undefined): number => {
+    let length = matched;
+    while (length > 0 && needle[length] !== token) length = borders[length - 1]!;
+    return needle[length] === token ? length + 1 : length;
+  };
+  for (let i = 1; i < needle.length; i++) borders.push(extend(borders[i - 1]!, needle[i]));
+  let matched = 0;
+  return haystack.some((token) => {
+    matched = extend(matched, token);
+    return matched === needle.length;
   });
 }
 
