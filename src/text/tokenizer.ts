@@ -12,9 +12,14 @@ import { SentencePieceProcessor } from "sentencepiece-js";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { parsePieces } from "./sentencepiece-model.ts";
+import { beginningOf, PART_LENGTH, shortenUnknownRuns, textParts } from "./text-parts.ts";
 
 const SENTINELS = 100;
 const SENTINEL_PATTERN = /<extra_id_(\d|[1-9]\d)>/;
+/** T5's longest piece: a text of this many characters for each token usually reaches the limit. */
+const MAX_PIECE_LENGTH = 16;
+/** A character of Unicode's private use area, which no piece contains. */
+const UNKNOWN_CHARACTER = "\ue000";
 const EMSCRIPTEN_HANDLERS = {
   uncaughtException: "function(ex){if(!(ex instanceof ExitStatus)){throw ex}}",
   unhandledRejection: "function(reason){throw reason}",
@@ -30,9 +35,12 @@ export interface Tokenizer {
   readonly unknownId: number;
   /**
    * Encodes `text` without a final `</s>`. Sentinels in the text become sentinel ids; other control
-   * tokens are plain text.
+   * tokens are plain text. With `limit`, returns the first `limit` ids and does not encode the rest
+   * of a long text.
+   *
+   * The time is linear in the length of the text.
    */
-  encode(text: string): number[];
+  encode(text: string, limit?: number): number[];
   /**
    * Decodes ids. Skips padding, `</s>` and ids beyond the vocabulary. Sentinels become
    * `<extra_id_N>`.
@@ -83,17 +91,51 @@ export async function loadTokenizer(
     });
   }
 
+  const isUnknown = unknownCharacters(processor);
+  const encodeWhole = (text: string): number[] =>
+    splitAtSentinels(text).flatMap(({ isSentinel, content }) =>
+      isSentinel
+        ? sentinelId(content)
+        : processor.encodeIds(shortenUnknownRuns(content, isUnknown)),
+    );
+
+  function encode(text: string, limit = Infinity): number[] {
+    const beginning = beginningOf(text, limit * MAX_PIECE_LENGTH);
+    if (beginning.length < Math.min(text.length, PART_LENGTH)) {
+      const ids = encodeWhole(beginning);
+      if (ids.length >= limit) return checkRows(ids.slice(0, limit));
+    }
+    const parts: number[][] = [];
+    let count = 0;
+    for (const part of textParts(text)) {
+      parts.push(encodeWhole(part));
+      count += parts.at(-1)!.length;
+      if (count >= limit) break;
+    }
+    return checkRows(parts.flat().slice(0, limit));
+  }
+
   return {
     vocabularySize,
     eosId: pieces.indexOf("</s>"),
     unknownId: pieces.indexOf("<unk>"),
-    encode: (text) =>
-      checkRows(
-        splitAtSentinels(text).flatMap(({ isSentinel, content }) =>
-          isSentinel ? sentinelId(content) : processor.encodeIds(content),
-        ),
-      ),
+    encode,
     decode,
+  };
+}
+
+/** Tells which characters add no token beside an unknown character. Remembers the answers. */
+function unknownCharacters(processor: SentencePieceProcessor): (character: string) => boolean {
+  const known = new Map<string, boolean>();
+  const unknown = String(processor.encodeIds(UNKNOWN_CHARACTER));
+  return (character) => {
+    let answer = known.get(character);
+    if (answer === undefined) {
+      const ids = processor.encodeIds(`${UNKNOWN_CHARACTER}${character}${UNKNOWN_CHARACTER}`);
+      answer = String(ids) === unknown;
+      known.set(character, answer);
+    }
+    return answer;
   };
 }
 
@@ -113,6 +155,8 @@ async function readPieces(file: string): Promise<string[]> {
   try {
     const pieces = parsePieces(await readFile(file));
     if (!pieces.includes("</s>")) throw new Error("no piece </s>");
+    // encode() cuts long texts at spaces
+    if (pieces.some((piece) => piece.lastIndexOf("▁") > 0)) throw new Error("pieces of two words");
     return pieces;
   } catch (cause) {
     throw notAModel(file, cause instanceof Error ? cause.message : String(cause), cause);
