@@ -53,7 +53,10 @@ const KEPT = 32; // characters at each end of a run; more than the normaliser lo
  * Shortens runs of unknown characters, which make one token regardless of their length.
  * `isUnknown` says whether a character adds no token beside an unknown character.
  */
-export function shortenUnknownRuns(text: string, isUnknown: (character: string) => boolean): string {
+export function shortenUnknownRuns(
+  text: string,
+  isUnknown: (character: string) => boolean,
+): string {
   return text.replace(LONG_WORD, (word) => {
     const kept: string[] = [];
     let run: string[] = [];

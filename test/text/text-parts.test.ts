@@ -35,9 +35,12 @@ const word = fc.oneof(
 const separator = fc.constantFrom(" ", " ", "  ", "\n", "\u00a0", "\u3000", "");
 
 test("any text has the ids of SentencePiece, whole, cut and limited", () => {
-  const text = fc
-    .array(fc.tuple(word, separator), { maxLength: 20 })
-    .map((words) => words.flat().join("").replace(/\p{Surrogate}/gu, ""));
+  const text = fc.array(fc.tuple(word, separator), { maxLength: 20 }).map((words) =>
+    words
+      .flat()
+      .join("")
+      .replace(/\p{Surrogate}/gu, ""),
+  );
   fc.assert(
     fc.property(text, fc.nat(60), fc.nat(12), (value, length, limit) => {
       check(value.replace(/<extra_id_\d+>/g, ""), length, limit);
@@ -48,7 +51,10 @@ test("any text has the ids of SentencePiece, whole, cut and limited", () => {
 
 test("a run of unknown characters is one token, whatever is in it and beside it", () => {
   const unknown = fc.constantFrom("中", "{", "\u0331", "😀", "각", "ᄀ", "ᅡ", "\ue000", "中\u0001");
-  const run = fc.tuple(fc.array(unknown, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 120 }));
+  const run = fc.tuple(
+    fc.array(unknown, { minLength: 1, maxLength: 5 }),
+    fc.integer({ min: 1, max: 120 }),
+  );
   fc.assert(
     fc.property(word, run, word, run, (before, first, between, second) => {
       const [a, b] = [first, second].map(([characters, n]) => characters.join("").repeat(n));
