@@ -108,6 +108,10 @@ async function* readRecords(
       const expected = '"_id" or "id" with text or a number';
       throw problem(where, expected, shortJson(record._id ?? record.id), `name the ${noun}`);
     }
+    if (/\p{Surrogate}/u.test(id)) {
+      const remedy = "write the id in ASCII";
+      throw problem(where, "an id of Unicode text", `${shortJson(id)}, a lone surrogate`, remedy);
+    }
     const firstLine = table.firstLine(id, line);
     if (firstLine !== line) {
       const got = `"${id}" of line ${firstLine} again`;

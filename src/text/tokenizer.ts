@@ -7,13 +7,14 @@
  * on each side of a sentinel is encoded separately, so white space beside a sentinel has no effect.
  */
 
-import { readFile } from "node:fs/promises";
 import { SentencePieceProcessor } from "sentencepiece-js";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
+import { readSmallFile } from "../io/small-file.ts";
 import { parsePieces } from "./sentencepiece-model.ts";
 import { beginningOf, PART_LENGTH, shortenUnknownRuns, textParts } from "./text-parts.ts";
 
+const MAX_MODEL_BYTES = 50_000_000; // the largest of T5, mT5's, has 4 MB
 const SENTINELS = 100;
 const SENTINEL_PATTERN = /<extra_id_(\d|[1-9]\d)>/;
 /** T5's longest piece: a text of this many characters for each token usually reaches the limit. */
@@ -125,7 +126,7 @@ export async function loadTokenizer(
 }
 
 /** Tells which characters add no token beside an unknown character. Remembers the answers. */
-function unknownCharacters(processor: SentencePieceProcessor): (character: string) => boolean {
+function unknownCharacters(processor: Processor): (character: string) => boolean {
   const known = new Map<string, boolean>();
   const unknown = String(processor.encodeIds(UNKNOWN_CHARACTER));
   return (character) => {
@@ -153,25 +154,66 @@ function splitAtSentinels(text: string): { isSentinel: boolean; content: string 
 
 async function readPieces(file: string): Promise<string[]> {
   try {
-    const pieces = parsePieces(await readFile(file));
+    const pieces = parsePieces(await readSmallFile(file, MAX_MODEL_BYTES));
     if (!pieces.includes("</s>")) throw new Error("no piece </s>");
     // encode() cuts long texts at spaces
     if (pieces.some((piece) => piece.lastIndexOf("▁") > 0)) throw new Error("pieces of two words");
     return pieces;
   } catch (cause) {
+    if (cause instanceof InputError) throw cause;
     throw notAModel(file, cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
 
-async function loadProcessor(file: string): Promise<SentencePieceProcessor> {
+type Processor = Pick<SentencePieceProcessor, "encodeIds" | "decodeIds">;
+
+async function loadProcessor(file: string): Promise<Processor> {
   const processor = new SentencePieceProcessor();
-  await processor.load(file);
-  removeEmscriptenHandlers();
+  try {
+    await processor.load(file);
+  } catch (cause) {
+    throw processorError(file, cause);
+  } finally {
+    removeEmscriptenHandlers();
+  }
   const status = processor.processor.status();
   const message = status.ToString();
   status.delete();
   if (message !== "OK") throw notAModel(file, message);
-  return processor;
+  return {
+    encodeIds: guarded(file, (text: string) => processor.encodeIds(text)),
+    decodeIds: guarded(file, (ids: readonly number[]) => processor.decodeIds(ids)),
+  };
+}
+
+/** Reports the errors of WebAssembly as `InputError`. */
+function guarded<Input, Output>(
+  file: string,
+  work: (input: Input) => Output,
+): (input: Input) => Output {
+  return (input) => {
+    try {
+      return work(input);
+    } catch (cause) {
+      throw processorError(file, cause);
+    }
+  };
+}
+
+/** The error for a failure inside WebAssembly: no memory, or a model that SentencePiece rejects. */
+function processorError(file: string, cause: unknown): InputError {
+  const message = cause instanceof Error ? cause.message : `exception ${cause}`;
+  if (!/memory for|allocate memory|out of memory|OOM/i.test(message))
+    return notAModel(file, message, cause);
+  return new InputError(
+    {
+      where: file,
+      expected: "address space for WebAssembly",
+      got: message,
+      remedy: "raise the limit of the process (ulimit -v): an instance reserves 10 GB of addresses",
+    },
+    { cause },
+  );
 }
 
 /**
