@@ -4,30 +4,33 @@ import { InputError } from "./errors.ts";
 
 /** Records and configurations have less than ten levels. */
 const MAX_DEPTH = 100;
-/** A training record with 100 passages has 103 objects and arrays. */
-const MAX_CONTAINERS = 100_000;
+/** A training record with 100 passages has about 500 values. */
+const MAX_VALUES = 500_000;
 
 /**
  * Parses JSON. The limits are checked before anything is allocated.
  *
  * @throws {SyntaxError} if the text is not JSON.
- * @throws {InputError} if it has more than 100 levels or more objects and arrays than the limit.
+ * @throws {InputError} if it has more than 100 levels, or more than `maxValues` commas and opening
+ * brackets.
  */
-export function parseJson(text: string, where: string, maxContainers = MAX_CONTAINERS): unknown {
+export function parseJson(text: string, where: string, maxValues = MAX_VALUES): unknown {
   let depth = 0;
-  let containers = 0;
+  let values = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === QUOTE) i = endOfString(text, i);
     else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       if (++depth > MAX_DEPTH) throw beyond(where, `${MAX_DEPTH} levels of nesting`);
-      if (++containers > maxContainers) throw beyond(where, `${maxContainers} objects and arrays`);
-    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--;
+      values++;
+    } else if (code === COMMA) values++;
+    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--;
+    if (values > maxValues) throw beyond(where, `${maxValues} values`);
   }
   return JSON.parse(text);
 }
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d];
 const [OPEN_ARRAY, CLOSE_ARRAY] = [0x5b, 0x5d];
 
