@@ -38,7 +38,7 @@ export async function hasWeights(folder: string): Promise<boolean> {
 const ShardIndex = z.object({
   weight_map: z.record(
     z.string(),
-    z.string().refine((file) => file === basename(file)),
+    z.string().refine((file) => file === basename(file) && !file.includes("\0")),
   ),
 });
 

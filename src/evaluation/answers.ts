@@ -6,6 +6,9 @@
  * Retrieval for Open-Domain Question Answering", top-k retrieval accuracy.
  */
 
+import { findSequence } from "../text/find-sequence.ts";
+import { normalizeText } from "../text/normalize.ts";
+
 /**
  * Normalises an answer as SQuAD does: lower case, no ASCII punctuation, no articles, single spaces.
  */
@@ -59,34 +62,10 @@ function wordF1(a: readonly string[], b: readonly string[]): number {
  */
 export function containsAnswer(text: string, accepted: readonly string[]): boolean {
   const haystack = tokenize(text);
-  return accepted.some((answer) => {
-    const needle = tokenize(answer);
-    return needle.length > 0 && containsSequence(haystack, needle);
-  });
-}
-
-/**
- * Whether `needle` occurs in `haystack`. The time is linear also for repetitive texts (Knuth,
- * Morris and Pratt 1977).
- */
-function containsSequence(haystack: readonly string[], needle: readonly string[]): boolean {
-  // borders[i]: length of the longest prefix of the needle that ends at i, before i + 1 tokens
-  const borders = [0];
-  const extend = (matched: number, token: string | undefined): number => {
-    let length = matched;
-    while (length > 0 && needle[length] !== token) length = borders[length - 1]!;
-    return needle[length] === token ? length + 1 : length;
-  };
-  for (let i = 1; i < needle.length; i++) borders.push(extend(borders[i - 1]!, needle[i]));
-  let matched = 0;
-  return haystack.some((token) => {
-    matched = extend(matched, token);
-    return matched === needle.length;
-  });
+  return accepted.some((answer) => !findSequence(haystack, tokenize(answer)).next().done);
 }
 
 const tokenize = (text: string): string[] =>
-  text
-    .normalize("NFD")
+  normalizeText(text, "NFD")
     .toLowerCase()
     .match(/[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]/gu) ?? [];
