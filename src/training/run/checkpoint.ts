@@ -9,12 +9,13 @@
  * writing stops, there is one whole checkpoint. All randomness is keyed by step, so there is no random state to keep.
  */
 
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { openSafetensors } from "../../checkpoints/safetensors.ts";
 import { writeSafetensors } from "../../checkpoints/write-safetensors.ts";
-import { InputError, systemProblem } from "../../io/errors.ts";
+import { createDirectory, syncName } from "../../io/create-directory.ts";
+import { InputError, systemProblem, writeErrorFrom } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 
@@ -55,7 +56,10 @@ export async function writeCheckpoint(
   progress: Pick<Checkpoint, "plan" | "step" | "seconds">,
   parameters: ReadonlyMap<string, ParameterState>,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true });
+  await createDirectory(directory).catch((error: unknown) => {
+    throw writeErrorFrom(error, directory);
+  });
+  await syncName(directory);
   const state = `state-${String(progress.step).padStart(6, "0")}.safetensors`;
   const tensors = [...parameters].flatMap(([name, { shape, ...values }]) =>
     ARRAYS.map(

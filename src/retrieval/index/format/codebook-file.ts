@@ -3,9 +3,10 @@
  * subquantisers are `parts.u8`, and the codewords are `long.f32` and `short.f32`.
  */
 
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { createDirectory } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
 import {
   type Bits,
@@ -47,7 +48,7 @@ export async function writeCodebook(
   plan: CodebookPlan,
 ): Promise<QuantisedCodec> {
   const path = codebookPath(directory, name);
-  await mkdir(path, { recursive: true });
+  await createDirectory(path);
   const { long, short } = subquantiserCounts(dimension, bits);
   const contents = {
     "axes.f32": rotation,
