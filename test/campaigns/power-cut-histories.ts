@@ -178,7 +178,7 @@ async function checkIndex(
   return generation;
 }
 
-/** A machine that starts again has no writers; a lock of its last start is not one of this process. */
+/** After a power cut no writer runs. Here it would be this process, which still does. */
 async function removeLocks(directory: string): Promise<void> {
   for (const name of await readdir(directory).catch(() => [] as string[]))
     if (name.endsWith(".lock")) await rm(join(directory, name));

@@ -197,8 +197,7 @@ type Node = File | Folder;
 
 /**
  * What survives a power cut:
- * - `ordered`: everything that was written before it, as on a journaling file system that is mounted
- *   with `data=journal`
+ * - `ordered`: everything that was written before it, as with the option `data=journal` of ext4
  * - `strict`: only what was synced, as POSIX promises: the data of a file by fsync of the file, a
  *   name by fsync of its directory
  * - `mixed`: what was synced, and a random part of the rest, in any order

@@ -92,12 +92,15 @@ async function readCodebook(
     readWhole(join(codebookPath(directory, codebook), name), files[name]);
   const floats = async (name: string) => new Float32Array((await bytes(name)).buffer);
   const { long, short } = subquantiserCounts(dimension, bits);
+  const subquantisers = await bytes("parts.u8");
+  if (!subquantisers.every((count) => count === long || count === short))
+    throw damagedFile(join(codebookPath(directory, codebook), "parts.u8"), `${long} or ${short}`);
   return {
     bits,
     dimension,
     rotation: await floats("axes.f32"),
     centroids: await floats("centroids.f32"),
-    subquantisers: await bytes("parts.u8"),
+    subquantisers,
     codewords: new Map([
       [long, await floats("long.f32")],
       [short, await floats("short.f32")],
