@@ -22,6 +22,7 @@
  *                                 passage is deleted or replaced, as of generation 2; absent if
  *                                 none is
  *         journal                 during a build only (growing-files.ts)
+ *         window/                 during a build only: keys of a window (partial-window.ts)
  *       codebooks/000001/         the codebook (codec quantised, codec.ts)
  *         axes.f32                [dimension, dimension]: the OPQ rotation
  *         centroids.f32           [centroids, dimension]
@@ -35,8 +36,8 @@
  * Numbers are little-endian. The ordinal of a passage is its position in the concatenation of the
  * segments.
  *
- * A change writes new segments beside the old ones, makes them durable, and renames a manifest of
- * the next generation into place. Only then does it delete files. So the directory always holds one
+ * A change writes new segments beside the old ones, makes them and their names durable, and renames
+ * a manifest of the next generation into place. Only then does it delete files. So the directory always holds one
  * complete index, and readers that opened the previous one finish with their open files. Files that
  * the manifest does not name belong to an interrupted change: the next writer resumes that change
  * or removes them.
