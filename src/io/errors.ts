@@ -50,7 +50,9 @@ function shorten(part: string): string {
 const MEANINGS: Readonly<Record<string, string>> = {
   EACCES: "no permission",
   EISDIR: "a directory",
+  EIO: "an error of the disk",
   EMFILE: "too many open files",
+  ENFILE: "too many open files in the system",
   ENOENT: "no such file",
   ENOSPC: "a full disk",
   ENOTDIR: "a file in place of a directory of the path",
