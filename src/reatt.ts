@@ -557,8 +557,9 @@ export class ReAtt implements AsyncDisposable {
       },
     };
     const model = { config, tokenizer, encoder, prune: pruner.prune };
-    const encode: BuildOptions["encode"] = (passages, onProgress) =>
-      encodePassageKeys(model, passages, { maxPassageTokens, keepRatio, onProgress, signal });
+    const shared = { maxPassageTokens, keepRatio, signal };
+    const encode: BuildOptions["encode"] = (passages, onProgress, { known, add: onKeys }) =>
+      encodePassageKeys(model, passages, { ...shared, onProgress, known, onKeys });
     return { header, encode };
   }
 

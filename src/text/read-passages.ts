@@ -150,9 +150,13 @@ function checkFile(file: unknown, signal: unknown): void {
 
 function idOf(record: JsonObject, noun: string, where: string): string {
   const id = identifier(record._id) ?? identifier(record.id);
-  if (id !== undefined) return id;
-  const expected = '"_id" or "id" with text or a number';
-  throw problem(where, expected, shortJson(record._id ?? record.id), `name the ${noun}`);
+  if (id === undefined) {
+    const expected = '"_id" or "id" with text or a number';
+    throw problem(where, expected, shortJson(record._id ?? record.id), `name the ${noun}`);
+  }
+  if (!/\p{Surrogate}/u.test(id)) return id;
+  const remedy = "write the id in ASCII";
+  throw problem(where, "an id of Unicode text", `${shortJson(id)}, a lone surrogate`, remedy);
 }
 
 function asObject(value: unknown, where: string): JsonObject {

@@ -10,12 +10,13 @@
  * process stops. Random draws are keyed by step, so there is no random state to save.
  */
 
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { openSafetensors } from "../../checkpoints/safetensors.ts";
 import { writeSafetensors } from "../../checkpoints/write-safetensors.ts";
-import { InputError, systemProblem } from "../../io/errors.ts";
+import { createDirectory, syncName } from "../../io/create-directory.ts";
+import { InputError, systemProblem, writeErrorFrom } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 
@@ -62,7 +63,10 @@ export async function writeCheckpoint(
   progress: Pick<RunCheckpoint, "plan" | "step" | "seconds">,
   parameters: ReadonlyMap<string, ParameterState>,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true });
+  await createDirectory(directory).catch((error: unknown) => {
+    throw writeErrorFrom(error, directory);
+  });
+  await syncName(directory);
   const state = `state-${String(progress.step).padStart(6, "0")}.safetensors`;
   const tensors = [...parameters].flatMap(([name, parameter]) =>
     TENSORS.map(([prefix, array]) => {

@@ -10,7 +10,7 @@ import { checkBits, float32Decoder } from "../../codec/codec.ts";
 import { readCodec } from "../format/codebook-file.ts";
 import { type Manifest, readManifest, segmentPath } from "../format/manifest.ts";
 import { openSegments } from "../format/snapshot.ts";
-import { writing } from "../format/storage.ts";
+import { reading, writing } from "../format/storage.ts";
 import { type BuildProgress, compressWhole } from "../write/build.ts";
 import { copySegments, passageRanges } from "../write/copy.ts";
 import { replaceIndex, stageName, updateIndex } from "../write/transaction.ts";
@@ -53,8 +53,10 @@ export async function compactIndex(options: {
   const { segments } = await readManifest(directory);
   if (segments.length <= 1 && !segments[0]?.deleted) return;
   await updateIndex(directory, async (manifest, name) => {
-    const codec = await readCodec(directory, manifest);
-    await using opened = await openSegments([{ directory, segments: manifest.segments }], codec);
+    const codec = await reading(directory, () => readCodec(directory, manifest));
+    await using opened = await reading(directory, () =>
+      openSegments([{ directory, segments: manifest.segments }], codec),
+    );
     const ranges = opened.segments.flatMap(passageRanges);
     const to = segmentPath(directory, name);
     const segment = await writing(directory, () => copySegments(ranges, to, codec, signal));
@@ -112,9 +114,11 @@ export async function mergeShards(shards: readonly string[], given: MergeOptions
   const { header } = sources[0]!.manifest;
   if (bits !== undefined) checkBits(bits, header.dimension);
   const float32 = { decoder: float32Decoder(header.dimension), codebook: undefined };
-  await using opened = await openSegments(
-    sources.map(({ directory, manifest: { segments } }) => ({ directory, segments })),
-    float32,
+  await using opened = await reading(directory, () =>
+    openSegments(
+      sources.map(({ directory, manifest: { segments } }) => ({ directory, segments })),
+      float32,
+    ),
   );
   const ranges = interleave(opened.segments.map(passageRanges));
   await replaceIndex(directory, async (name) => {
