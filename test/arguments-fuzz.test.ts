@@ -86,7 +86,10 @@ const small = fc.oneof(
 );
 const fraction = mostly(fc.double({ min: 0, max: 1, noNaN: true }));
 
-/** Some of these options (`required` nearly always), each with a value of its kind or any other, and unknown names. */
+/**
+ * Some of these options (`required` nearly always), each with a value of its kind or any other, and
+ * unknown names.
+ */
 const options = (
   known: Readonly<Record<string, fc.Arbitrary<unknown>>>,
   required: readonly string[] = [],
