@@ -6,7 +6,11 @@ import { promisify } from "node:util";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 
-const COUNTS: Readonly<Record<string, number>> = { "power-cuts": 300 };
+const COUNTS: Readonly<Record<string, number>> = {
+  "power-cuts": 300,
+  "bit-flips": 200,
+  "writer-kills": 12,
+};
 
 for (const [name, count] of Object.entries(COUNTS))
   test(`${name}: ${count}`, async () => {

@@ -37,10 +37,10 @@
  * segments.
  *
  * A change writes new segments beside the old ones, makes them and their names durable, and renames
- * a manifest of the next generation into place. Only then does it delete files. So the directory always holds one
- * complete index, and readers that opened the previous one finish with their open files. Files that
- * the manifest does not name belong to an interrupted change: the next writer resumes that change
- * or removes them.
+ * a manifest of the next generation into place. Only then does it delete files. So the directory
+ * always holds one complete index, and readers that opened the previous one finish with their open
+ * files. Files that the manifest does not name belong to an interrupted change: the next writer
+ * resumes that change or removes them.
  *
  * New codecs need no new version: a codec is a name with parameters and its own files in the
  * segments. A reader rejects an unknown codec or version.

@@ -1,10 +1,7 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { symlink, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { findManifest } from "../../../../src/retrieval/index/format/manifest.ts";
@@ -12,13 +9,17 @@ import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts"
 import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import { build, encodeText, naiveSearch, sameBytes, temporary } from "../../support.ts";
 import { advance, contentsOf } from "../maintain/generations.ts";
+import { compileScript } from "./compile-script.ts";
 
 /** About 0.5 s each. `KILLS=400 npx tsx test/retrieval/index/write/crash.test.ts` runs longer. */
 const KILLS = Number(process.env.KILLS ?? 16);
 
 test(`survives ${KILLS} kills at random moments`, async () => {
   await using directory = await temporary();
-  const script = await compileBuilder(join(directory.path, "compiled"));
+  const script = await compileScript(
+    "test/retrieval/index/write/endless-builder.ts",
+    join(directory.path, "compiled"),
+  );
   const round = await timeOfRound(join(directory.path, "timed"));
   const index = join(directory.path, "index");
   let generation = 0;
@@ -44,32 +45,6 @@ async function timeOfRound(directory: string): Promise<number> {
   const start = performance.now();
   for (let generation = 1; generation <= 4; generation++) await advance(directory, generation);
   return performance.now() - start;
-}
-
-const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
-
-/** Compiles the builder once, so that it starts fast. Returns the path of the script. */
-async function compileBuilder(directory: string): Promise<string> {
-  const compiler = join(
-    dirname(createRequire(import.meta.url).resolve("typescript/package.json")),
-    "bin",
-    "tsc",
-  );
-  const source = join(ROOT, "test/retrieval/index/write/endless-builder.ts");
-  const options =
-    "--ignoreConfig --noCheck --target es2022 --module nodenext --rewriteRelativeImportExtensions --types node";
-  execFileSync(process.execPath, [
-    compiler,
-    ...options.split(" "),
-    "--rootDir",
-    ROOT,
-    "--outDir",
-    directory,
-    source,
-  ]);
-  await writeFile(join(directory, "package.json"), '{ "type": "module" }');
-  await symlink(join(ROOT, "node_modules"), join(directory, "node_modules"));
-  return join(directory, "test/retrieval/index/write/endless-builder.js");
 }
 
 async function startBuilder(script: string, index: string): Promise<ChildProcess> {

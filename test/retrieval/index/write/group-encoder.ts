@@ -1,4 +1,4 @@
-/** An encoder that makes the keys of a window in groups, as a model does, for the tests of resume. */
+/** An encoder that makes the keys of a window in groups, as a model does, for tests of resume. */
 
 import type { BuildOptions } from "../../../../src/retrieval/index/write/build.ts";
 import { encodeVaried, header, makePassages } from "../../support.ts";

@@ -1,0 +1,87 @@
+/**
+ * Flipped bits and cut files: every file of a float32 index and of a compressed one.
+ *
+ *     npx tsx test/campaigns/bit-flips.ts --count 10000
+ *
+ * A damaged index gives the answers of the whole one or an InputError that names the file. The
+ * verification names the file in any case.
+ */
+
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { InputError } from "../../src/io/errors.ts";
+import { createRandom } from "../../src/math/random.ts";
+import { manifestPath } from "../../src/retrieval/index/format/manifest.ts";
+import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { verifyIndex } from "../../src/retrieval/index/maintain/verify.ts";
+import { openIndex } from "../../src/retrieval/open-index.ts";
+import { build, encodeText, encodeVaried, makePassages } from "../retrieval/support.ts";
+import { collectFailures, countOption, finish } from "./campaign.ts";
+import { filesBelow } from "./files-below.ts";
+
+const PASSAGES = 120;
+
+const count = countOption(100);
+const folder = await mkdtemp(join(tmpdir(), "reatt-flips-"));
+const failures = collectFailures();
+const counts = { "damaged files": 0, "bit flips": 0, cuts: 0, errors: 0, "same answers": 0 };
+const random = createRandom("bit flips");
+try {
+  const subjects = await Promise.all(
+    ([undefined, 2] as const).map(async (bits) => {
+      const directory = join(folder, `${bits}`);
+      await build(directory, makePassages(PASSAGES), { bits, encode: encodeVaried });
+      await deletePassages(["p3", "p77"], { directory });
+      const answer = await answers(directory);
+      return filesBelow(directory).map((path) => ({ directory, path, answer }));
+    }),
+  );
+  const files = subjects.flat();
+  for (let i = 0; i < count; i++) await damageFile(files[i % files.length]!);
+} finally {
+  await rm(folder, { recursive: true });
+}
+finish(counts, failures);
+
+interface Subject {
+  readonly directory: string;
+  readonly path: string;
+  readonly answer: unknown;
+}
+
+async function damageFile({ directory, path, answer }: Subject): Promise<void> {
+  const whole = await readFile(path);
+  const cut = random.integer(10) === 0;
+  const position = random.integer(whole.length);
+  const damaged = Buffer.from(cut ? whole.subarray(0, position) : whole);
+  const bit = 1 << random.integer(8);
+  if (!cut) damaged[position]! ^= bit;
+  await writeFile(path, damaged);
+  counts["damaged files"]++;
+  counts[cut ? "cuts" : "bit flips"]++;
+  const outcome = await answers(directory).catch((error: unknown) => error);
+  const found = await verifyIndex(directory).catch((error: unknown) => error as Error);
+  await writeFile(path, whole);
+  const what = `${path}, ${cut ? "cut at" : `bit ${bit} of`} byte ${position}`;
+  if (outcome instanceof Error) {
+    counts.errors++;
+    if (!(outcome instanceof InputError) || !outcome.message.startsWith(path))
+      failures.add(what, outcome.stack);
+  } else {
+    counts["same answers"]++;
+    if (!isDeepStrictEqual(outcome, answer)) failures.add(what, "other answers");
+  }
+  const named = found instanceof Error ? found.message : found.map(({ path }) => path).join();
+  // a changed space between the fields of index.json is no damage
+  if (!named.startsWith(path) && path !== manifestPath(directory)) failures.add(what, "not found");
+}
+
+async function answers(directory: string): Promise<unknown> {
+  await using index = await openIndex(directory, { threads: 1 });
+  const hits = await index.search(encodeText("w1 w2 w3"), { topK: 10 });
+  const passages = [];
+  for await (const [, passage] of index.entries()) passages.push(passage);
+  return [hits, passages, await index.find("p99"), await index.find("none")];
+}
