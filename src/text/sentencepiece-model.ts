@@ -8,6 +8,9 @@
 
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
+/** The longest of Unicode has 33 bytes: the ligature U+FDFA. */
+const MAX_REPLACEMENT_BYTES = 255;
+
 /** Field numbers of the schema. */
 const MODEL = { pieces: 1, normalizerSpec: 3 };
 const PIECE = { piece: 1 };
@@ -70,6 +73,11 @@ function checkCharsmap(bytes: Uint8Array): void {
   const trieBytes = view.getUint32(0, true);
   const replacements = bytes.length - 4 - trieBytes;
   if (trieBytes % 4 !== 0 || replacements <= 0 || bytes.at(-1) !== 0) throw damaged();
+  for (let start = 4 + trieBytes; start < bytes.length; ) {
+    const end = bytes.indexOf(0, start);
+    if (end - start > MAX_REPLACEMENT_BYTES) throw damaged();
+    start = end + 1;
+  }
   const units = trieBytes / 4;
   for (let i = 0; i < units; i++) {
     const unit = view.getUint32(4 + 4 * i, true);

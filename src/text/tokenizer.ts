@@ -8,6 +8,7 @@
  */
 
 import { SentencePieceProcessor } from "sentencepiece-js";
+import { addressSpaceErrorFrom } from "../io/address-space.ts";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { readSmallFile } from "../io/small-file.ts";
@@ -213,18 +214,9 @@ function guarded<Input, Output>(
 
 /** The error for a failure inside WebAssembly: no memory, or a model that SentencePiece rejects. */
 function processorError(file: string, cause: unknown): InputError {
-  const message = cause instanceof Error ? cause.message : `exception ${cause}`;
-  if (!/memory for|allocate memory|out of memory|OOM/i.test(message))
-    return notAModel(file, message, cause);
-  return new InputError(
-    {
-      where: file,
-      expected: "address space for WebAssembly",
-      got: message,
-      remedy: "raise the limit of the process (ulimit -v): an instance reserves 10 GB of addresses",
-    },
-    { cause },
-  );
+  const known = addressSpaceErrorFrom(cause, file);
+  if (known instanceof InputError) return known;
+  return notAModel(file, cause instanceof Error ? cause.message : `exception ${cause}`, cause);
 }
 
 /**

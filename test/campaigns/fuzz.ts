@@ -31,7 +31,14 @@ const folder = mkdtempSync(join(tmpdir(), "reatt-fuzz-"));
 const readers = await fuzzedReaders(folder);
 for (const { name } of readers) mkdirSync(join(folder, name));
 const shares = readers.flatMap(({ share }, index) => Array<number>(share).fill(index));
-const counts = readers.map(({ name }) => ({ name, inputs: 0, read: 0, failures: 0, slowest: 0 }));
+const counts = readers.map(({ name }) => ({
+  name,
+  inputs: 0,
+  read: 0,
+  failures: 0,
+  slowest: 0,
+  slowestNumber: 0,
+}));
 
 for (let number = from; number < from + count; number++) {
   const random = createRandom(values.seed, "fuzz", number);
@@ -49,7 +56,8 @@ for (let number = from; number < from + count; number++) {
     problem = judge(error);
   }
   const seconds = (performance.now() - start) / 1_000;
-  counter.slowest = Math.max(counter.slowest, seconds);
+  if (seconds > counter.slowest)
+    Object.assign(counter, { slowest: seconds, slowestNumber: number });
   if (seconds > MAX_SECONDS) problem = `took ${seconds.toFixed(1)} s`;
   if (process.memoryUsage.rss() > MAX_BYTES) problem = "too much memory";
   if (problem !== undefined && counter.failures++ < 5)
@@ -57,10 +65,10 @@ for (let number = from; number < from + count; number++) {
 }
 
 rmSync(folder, { recursive: true });
-for (const { name, inputs, read, failures, slowest } of counts)
+for (const { name, inputs, read, failures, slowest, slowestNumber } of counts)
   console.log(
     `${name}: inputs ${inputs}, read ${read}, rejected ${inputs - read - failures}, ` +
-      `failures ${failures}, slowest ${slowest.toFixed(2)} s`,
+      `failures ${failures}, slowest ${slowest.toFixed(2)} s (number ${slowestNumber})`,
   );
 const failures = counts.reduce((sum, counter) => sum + counter.failures, 0);
 const memory = Math.round(process.resourceUsage().maxRSS / 1_000);

@@ -95,6 +95,13 @@ test("a model whose table of character replacements points outside of it is reje
       },
     );
   }
+  const long = Buffer.from(whole);
+  long.fill("x", table + 4 + 177_152, table + 4 + 177_152 + 300); // the first replacements
+  writeFileSync(file, long);
+  await loadTokenizer(file).then(
+    () => assert.unreachable(),
+    (error: unknown) => assert.instance(error, InputError),
+  );
   await rm(folder, { recursive: true });
 });
 

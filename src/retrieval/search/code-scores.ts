@@ -15,6 +15,7 @@
  * quantization fast scan, 2015 (fixed point and vector instructions).
  */
 
+import { addressSpaceErrorFrom } from "../../io/address-space.ts";
 import { CODEWORDS, type Codebook, centroidBytes, subquantiserStarts } from "../codec/codec.ts";
 import { dotProduct } from "../scoring/vectors.ts";
 import { CODE_SCORES } from "./code-scores.wasm.ts";
@@ -77,7 +78,7 @@ export class CodeScorer {
     this.#rows = aligned(4 * (dimension + 1));
     this.#codewords = this.#rows + subquantisers.length * ROW_BYTES;
     this.#groupBytes = this.#codewords + allSubquantisers * CODEWORDS * ROW_BYTES;
-    this.#memory = new WebAssembly.Memory({ initial: Math.ceil(this.#groups / WASM_PAGE) });
+    this.#memory = allocateMemory(Math.ceil(this.#groups / WASM_PAGE));
     const { exports } = new WebAssembly.Instance(kernel, { env: { memory: this.#memory } });
     this.#sumOfMaxima = exports.sumOfMaxima as SumOfMaxima;
     const greatest = Math.max(...ratios);
@@ -158,6 +159,14 @@ export class CodeScorer {
   #reserve(bytes: number): void {
     const missing = bytes - this.#memory.buffer.byteLength;
     if (missing > 0) this.#memory.grow(Math.ceil(missing / WASM_PAGE));
+  }
+}
+
+function allocateMemory(pages: number): WebAssembly.Memory {
+  try {
+    return new WebAssembly.Memory({ initial: pages });
+  } catch (error) {
+    throw addressSpaceErrorFrom(error, "compressed search");
   }
 }
 

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { COMPILED, compileKernel } from "../../../scripts/build-wasm.ts";
+import { InputError } from "../../../src/io/errors.ts";
 import { type Codebook, codeStarts, decodeKeys } from "../../../src/retrieval/codec/codec.ts";
 import { openKeyEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
 import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
@@ -22,6 +23,26 @@ const centroidProducts = (question: Float32Array, { centroids }: Codebook): Floa
 
 const scoreOf = (question: Float32Array, keys: Float32Array) =>
   naiveSearch(question, [keys], 1)[0]!.score;
+
+test("without address space for WebAssembly, one line names the limit", async () => {
+  const codebook = await trainCodebook(noise(300 * DIMENSION), DIMENSION, 4, 1);
+  const { Memory } = WebAssembly;
+  Object.assign(WebAssembly, {
+    Memory: class {
+      constructor() {
+        throw new RangeError("WebAssembly.Memory(): could not allocate memory");
+      }
+    },
+  });
+  try {
+    assert.throws(
+      () => new CodeScorer(codebook),
+      (error: unknown) => error instanceof InputError && /ulimit -v/.test(error.message),
+    );
+  } finally {
+    Object.assign(WebAssembly, { Memory });
+  }
+});
 
 for (const bits of [1, 2, 8] as const)
   test(`scores of codes are close to those of decoded keys: ${bits} bits`, async () => {
