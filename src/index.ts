@@ -1,7 +1,7 @@
 /** The public API of `reatt`. Training and adaptation are in `reatt/training`. */
 
 export { InputError } from "./io/errors.ts";
-export type { ModelConfig } from "./model/config.ts";
+export type { HybridWeights, ModelConfig } from "./model/config.ts";
 export {
   type AddOptions,
   type AnswerOptions,

@@ -27,6 +27,7 @@ import { type ModelConfig, readConfig } from "./model/config.ts";
 import { fingerprint } from "./model/fingerprint.ts";
 import { loadWeights } from "./model/load-weights.ts";
 import type { Bits } from "./retrieval/codec/codec.ts";
+import { chooseHybrid, type HybridOptions } from "./retrieval/hybrid.ts";
 import {
   type IndexHeader,
   readManifest,
@@ -85,9 +86,16 @@ export interface IndexOptions extends AddOptions {
   readonly shard?: ShardRecord | undefined;
 }
 
-export interface RetrieveOptions extends Omit<RankOptions, "topK"> {
+export interface RetrieveOptions extends Omit<RankOptions, "topK" | "hybrid"> {
   /** Number of passages or documents. Default 100 for `retrieve` and 10 for `answer`. */
   readonly topK?: number | undefined;
+  /**
+   * Ranks by BM25 and the model together. `true` uses the weights that the model stores
+   * (`config.hybrid`), an object gives others, `false` ranks by the model alone. Default for
+   * `retrieve`: false. Default for `answer`: true if the model stores weights. The BM25 index of
+   * the passages is built in memory on first use, and kept as long as the open index.
+   */
+  readonly hybrid?: boolean | HybridOptions | undefined;
 }
 
 /** All options of `retrieve` and of `read`. `answer` truncates passages as the index does. */
@@ -339,8 +347,8 @@ export class ReAtt implements AsyncDisposable {
    *
    * The release of the authors returns the sum instead of the average; the ranking is the same.
    *
-   * @throws {InputError} if a question is empty or has more than 512 tokens, or an option is out of
-   * range.
+   * @throws {InputError} if a question is empty or has more than 512 tokens, an option is out of
+   * range, or `hybrid` is true and the model stores no weights.
    *
    * @example
    * ```ts
@@ -373,7 +381,8 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<Hit[] | Hit[][]> {
     if (typeof question === "string") return (await this.retrieve([question], index, options))[0]!;
     const { topK = DEFAULT_PASSAGES_RETRIEVED } = options;
-    return this.#retrieve(this.#tokenize(question), index, { ...options, topK });
+    const hybrid = chooseHybrid(options.hybrid ?? false, this.config.hybrid, this.folder);
+    return this.#retrieve(this.#tokenize(question), index, { ...options, topK, hybrid });
   }
 
   /**
@@ -422,7 +431,8 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * Answers a question from an index: `retrieve`, then `read`. For many questions, the replies come
-   * one after the other, in the order of the questions.
+   * one after the other, in the order of the questions. If the model stores weights of hybrid
+   * search, passages are ranked with BM25, unless `hybrid` is false.
    *
    * @throws {InputError} as `retrieve` does, and if a filter leaves no passage to read.
    *
@@ -460,8 +470,11 @@ export class ReAtt implements AsyncDisposable {
     if (typeof question === "string") return onlyReply(this.answer([question], index, options));
     const { topK = DEFAULT_PASSAGES_READ } = options;
     const { maxPassageTokens } = index.header;
-    const find = (batch: readonly TokenizedQuestion[]) =>
-      this.#retrieve(batch, index, { ...options, topK });
+    const stored = this.config.hybrid;
+    const find = async (batch: readonly TokenizedQuestion[]) => {
+      const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, this.folder);
+      return this.#retrieve(batch, index, { ...options, topK, hybrid });
+    };
     return this.#reply(question, find, { ...options, maxPassageTokens });
   }
 

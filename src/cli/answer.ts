@@ -11,7 +11,7 @@ const READING = "Reading";
 
 export const answerCommand = defineCommand({
   options: {
-    ...searchOptions(10),
+    ...searchOptions(10, "true if the model stores weights"),
     beams: option(integer(1).default(1), {
       help: "beams of the search for an answer; 1 is greedy",
       group: READING,
@@ -30,7 +30,7 @@ export const answerCommand = defineCommand({
     "reatt answer --model models/reatt-mini --index index " +
     '--question "Where is Normandy?" --top-k 5',
   run: (values, signal) =>
-    withSearch(values, signal, async ({ model, index, questions, options }) => {
+    withSearch(values, true, signal, async ({ model, index, questions, options }) => {
       const { json, beams, maxAnswerTokens, maxInputTokens } = values;
       const texts = questions.map(({ question }) => question);
       const reading = { beams, maxAnswerTokens, maxInputTokens };

@@ -21,7 +21,7 @@ interface Result {
 
 export const retrieveCommand = defineCommand({
   options: {
-    ...searchOptions(100),
+    ...searchOptions(100, "false"),
     run: option(text().optional(), {
       help: "write a TREC run file; without --json nothing is printed",
       placeholder: "FILE.trec",
@@ -31,7 +31,7 @@ export const retrieveCommand = defineCommand({
     "reatt retrieve --model models/reatt-mini --index index " +
     '--question "Where is Normandy?" --top-k 5',
   run: (values, signal) =>
-    withSearch(values, signal, async (search) => {
+    withSearch(values, false, signal, async (search) => {
       const { json, run, granularity } = values;
       const printed = json || run === undefined;
       const { length } = search.questions;

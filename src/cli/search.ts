@@ -1,26 +1,32 @@
 /** What `retrieve` and `answer` share: questions, an open index, and the options of retrieval. */
 
 import { InputError } from "../io/errors.ts";
-import { choice, integer, number, option, type Resolved, text } from "../options/option.ts";
+import { choice, flag, integer, number, option, type Resolved, text } from "../options/option.ts";
 import { ReAtt, type RetrieveOptions } from "../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../retrieval/bm25/bm25.ts";
 import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
-import type { HybridOptions } from "../retrieval/hybrid.ts";
+import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
 import type { Granularity } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { type Question, readQuestions } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
-import { startProgress } from "./progress.ts";
+import { type Progress, startProgress } from "./progress.ts";
 import { UsageError } from "./usage-error.ts";
 
 const HYBRID = "Hybrid search";
+/** A build of BM25 that takes less time shows no progress. */
+const SHOW_AFTER_MS = 1_000;
 
 /** `--top-k` with the default of a command. */
 const topK = (passages: number) =>
   option(integer(1).default(passages), { help: "passages, or documents, for each question" });
 
-export const searchOptions = (passages: number) => ({
+/**
+ * @param passages default of `--top-k`
+ * @param hybridDefault default of `--hybrid` in words
+ */
+export const searchOptions = (passages: number, hybridDefault: string) => ({
   model: MODEL,
   index: INDEX,
   question: option(text().optional(), { help: "the question", placeholder: "TEXT" }),
@@ -38,19 +44,24 @@ export const searchOptions = (passages: number) => ({
     placeholder: "FILE",
   }),
   json: JSON_LINES,
+  hybrid: option(flag().optional(), {
+    help: "rank by BM25 and the model, with the weights that the model stores",
+    defaultText: hybridDefault,
+    group: HYBRID,
+  }),
   lambda: option(number({ from: 0 }).optional(), {
     help: "rank by BM25 + X x retrieval score; reatt benchmark DIR --tune finds X",
-    defaultText: "rank by the retrieval score",
+    defaultText: "the weight that the model stores, with --hybrid",
     group: HYBRID,
   }),
   k1: option(number({ from: 0 }).optional(), {
     help: "saturation of term frequency in BM25",
-    defaultText: `${DEFAULT_PARAMETERS.k1}`,
+    defaultText: `that of the model, with --lambda ${DEFAULT_PARAMETERS.k1}`,
     group: HYBRID,
   }),
   b: option(number({ from: 0, to: 1 }).optional(), {
     help: "length normalisation in BM25",
-    defaultText: `${DEFAULT_PARAMETERS.b}`,
+    defaultText: `that of the model, with --lambda ${DEFAULT_PARAMETERS.b}`,
     group: HYBRID,
   }),
   ...ENGINE_OPTIONS,
@@ -65,9 +76,14 @@ export interface OpenSearch {
   readonly options: RetrieveOptions;
 }
 
-/** Opens the model and the index for the duration of `work`. */
+/**
+ * Opens the model and the index for the duration of `work`.
+ *
+ * @param hybridIfStored whether the command uses stored weights of hybrid search without `--hybrid`
+ */
 export async function withSearch(
   values: SearchValues,
+  hybridIfStored: boolean,
   signal: AbortSignal,
   work: (search: OpenSearch) => Promise<void>,
 ): Promise<void> {
@@ -75,9 +91,10 @@ export async function withSearch(
   checkHybrid(values);
   const questions = await questionsOf(values, signal);
   await using model = await ReAtt.load(values.model);
+  const weights = weightsOf(values, hybridIfStored, model);
   await using index = await openToSearch(model, values.index, values, signal);
   const filter = ids === undefined ? undefined : await readFilter(index, ids);
-  const hybrid = await hybridOf(values, index, signal);
+  const hybrid = weights === undefined ? false : await withLexical(weights, index, signal);
   const options = { topK, granularity, filter, hybrid, signal };
   await work({ model, index, questions, options });
 }
@@ -117,20 +134,46 @@ async function readFilter(index: TokenIndex, file: string): Promise<(ordinal: nu
   });
 }
 
-function checkHybrid({ lambda, k1, b }: SearchValues): void {
-  if (lambda === undefined && (k1 ?? b) !== undefined)
-    throw new UsageError(`--${k1 === undefined ? "b" : "k1"} needs --lambda X`);
+function checkHybrid({ hybrid, lambda, k1, b }: SearchValues): void {
+  const given = Object.entries({ lambda, k1, b }).find(([, value]) => value !== undefined);
+  if (hybrid === false && given) throw new UsageError(`--${given[0]} with --no-hybrid`);
 }
 
-/** Builds BM25 with a progress bar. The library would build it without one. */
-async function hybridOf(
-  { lambda, k1 = DEFAULT_PARAMETERS.k1, b = DEFAULT_PARAMETERS.b }: SearchValues,
+/**
+ * The weights of the options, or those that the model stores.
+ *
+ * @returns undefined if the model ranks alone
+ * @throws {UsageError} for `--k1` and `--b` without hybrid search
+ */
+function weightsOf(
+  { hybrid, lambda, k1, b }: SearchValues,
+  hybridIfStored: boolean,
+  { config, folder }: ReAtt,
+): HybridOptions | undefined {
+  if (lambda !== undefined) return { lambda, k1, b };
+  const isHybrid = hybrid ?? (hybridIfStored && config.hybrid !== undefined);
+  const stored = chooseHybrid(isHybrid, config.hybrid, folder);
+  if (stored) return { lambda: stored.lambda, k1: k1 ?? stored.k1, b: b ?? stored.b };
+  if ((k1 ?? b) === undefined) return undefined;
+  throw new UsageError(`--${k1 === undefined ? "b" : "k1"} needs --lambda X or --hybrid`);
+}
+
+/** Builds BM25 with a progress bar if it takes long. The library would build it without one. */
+async function withLexical(
+  { lambda, k1 = DEFAULT_PARAMETERS.k1, b = DEFAULT_PARAMETERS.b }: HybridOptions,
   index: TokenIndex,
   signal: AbortSignal,
-): Promise<HybridOptions | undefined> {
-  if (lambda === undefined) return undefined;
-  const progress = startProgress("passages for BM25", index.passageCount);
-  const options = { k1, b, signal, onProgress: progress.update };
-  const lexical = await openLexicalIndex(index, options).finally(progress.stop);
+): Promise<HybridOptions> {
+  const started = performance.now();
+  let progress: Progress | undefined;
+  const onProgress = (passages: number): void => {
+    if (progress) progress.update(passages);
+    else if (performance.now() - started > SHOW_AFTER_MS) {
+      progress = startProgress("passages for BM25", index.passageCount);
+      progress.resume(passages);
+    }
+  };
+  const options = { k1, b, signal, onProgress };
+  const lexical = await openLexicalIndex(index, options).finally(() => progress?.stop());
   return { lexical, lambda };
 }

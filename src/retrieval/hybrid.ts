@@ -10,6 +10,7 @@
 
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
+import type { HybridWeights } from "../model/config.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { byScore } from "./scoring/top-k.ts";
 import type { SearchHit, SearchOptions, TokenIndex } from "./search/token-index.ts";
@@ -37,6 +38,30 @@ export interface HybridOptions {
   readonly b?: number | undefined;
   /** A BM25 index of the same generation of the index, from `openLexicalIndex`. */
   readonly lexical?: LexicalIndex | undefined;
+}
+
+/**
+ * The hybrid search that a caller asks for. `true` means the weights that the model stores, an
+ * object gives weights, `false` means the retrieval score alone.
+ *
+ * @param stored the weights in the configuration of the model
+ * @param folder the folder of the model, for the message
+ * @throws {InputError} for `true` if the model stores no weights
+ */
+export function chooseHybrid(
+  given: boolean | HybridOptions,
+  stored: HybridWeights | undefined,
+  folder: string,
+): HybridOptions | undefined {
+  if (typeof given === "object") return given;
+  if (!given) return undefined;
+  if (stored) return stored;
+  throw new InputError({
+    where: `${folder}: hybrid search`,
+    expected: "weights in config.json (retrieval_hybrid)",
+    got: "none",
+    remedy: "reatt adapt stores them; or give the lambda that reatt benchmark --tune finds",
+  });
 }
 
 /** A passage with its lexical and its dense score. */
@@ -147,7 +172,7 @@ interface QuestionUnion {
 export function tuneLambda<Q extends QuestionUnion>(
   questions: readonly Q[],
   measure: (ranking: readonly SearchHit[], question: Q) => number,
-  lambdas: readonly number[] = defaultLambdas(questions),
+  lambdas: readonly number[] = [0, ...gridAround(scaleMatchedLambda(questions))],
 ): TunedLambda {
   if (questions.length === 0) {
     const remedy = "name a development set with qrels";
@@ -168,17 +193,60 @@ export function tuneLambda<Q extends QuestionUnion>(
   return { ...best[best.length >> 1]!, tried };
 }
 
-function defaultLambdas(questions: readonly QuestionUnion[]): number[] {
+/**
+ * Chooses the lambda to store for a model. Few questions leave the optimum uncertain, so this takes
+ * the value nearest to `scaleMatchedLambda` that is not measurably worse than the best one. With
+ * d_i the difference between the best value and lambda for question i, lambda is not worse if
+ *
+ *     mean(d) <= sd(d) / sqrt(n)
+ *
+ * With few questions this is the scale-matched weight; with many it comes near the optimum.
+ * Source: the one-standard-error rule of Breiman et al. 1984, Classification and Regression Trees,
+ * section 3.4.3, with paired differences.
+ *
+ * @throws {InputError} if there are no questions
+ */
+export function robustLambda<Q extends QuestionUnion>(
+  questions: readonly Q[],
+  measure: (ranking: readonly SearchHit[], question: Q) => number,
+): number {
+  const unit = scaleMatchedLambda(questions);
+  const { lambda: best } = tuneLambda(questions, measure);
+  const values = (lambda: number): number[] =>
+    questions.map((question) => measure(combineScores(question.union, lambda), question));
+  const bestValues = values(best);
+  const isAsGood = (lambda: number): boolean => {
+    const other = values(lambda);
+    return isWithinError(bestValues.map((value, i) => value - other[i]!));
+  };
+  const nearest = gridAround(unit).sort((a, b) => distance(a, unit) - distance(b, unit));
+  return nearest.find(isAsGood) ?? best;
+}
+
+/** Whether the mean of the differences is at most its standard error. */
+function isWithinError(differences: readonly number[]): boolean {
+  const n = differences.length;
+  const average = mean(differences);
+  if (n === 1) return true; // one question has no standard error
+  const variance = differences.reduce((sum, d) => sum + (d - average) ** 2, 0) / (n - 1);
+  return average <= Math.sqrt(variance / n);
+}
+
+/** On a logarithmic scale. */
+const distance = (lambda: number, unit: number): number => Math.abs(Math.log(lambda / unit));
+
+/** The lambda with which both scores spread over equal ranges, or 1 if a score does not spread. */
+function scaleMatchedLambda(questions: readonly QuestionUnion[]): number {
   const spread = (score: (passage: HybridScores) => number): number =>
     questions.reduce((sum, { union }) => sum + range(union.map(score)), 0);
   const lexical = spread((passage) => passage.lexical);
   const dense = spread((passage) => passage.dense);
-  const unit = lexical > 0 && dense > 0 ? lexical / dense : 1;
-  return [
-    0,
-    ...Array.from({ length: 21 }, (_, i) => Number((unit * 2 ** ((i - 10) / 2)).toPrecision(3))),
-  ];
+  return lexical > 0 && dense > 0 ? lexical / dense : 1;
 }
+
+/** 21 values from 1/32 to 32 times `unit`, ascending, in steps of sqrt(2). */
+const gridAround = (unit: number): number[] =>
+  Array.from({ length: 21 }, (_, i) => Number((unit * 2 ** ((i - 10) / 2)).toPrecision(3)));
 
 const range = (values: readonly number[]): number =>
   values.length === 0 ? 0 : Math.max(...values) - Math.min(...values);

@@ -6,6 +6,7 @@ import {
   combineScores,
   type HybridScores,
   hybridScores,
+  robustLambda,
   tuneLambda,
 } from "../../src/retrieval/hybrid.ts";
 import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
@@ -101,6 +102,29 @@ test("the scale of the dense scores does not change the result", () => {
   const [small, large] = [1e-3, 1e3].map((scale) => tuneLambda(questions(scale), hit));
   assert.ok(Math.abs(small!.lambda / large!.lambda / 1e6 - 1) < 1e-9);
   assert.is(tuneLambda([{ union: [], relevant: "" }], hit).value, 0);
+});
+
+/** A question with two passages: the relevant one is first if lambda is above `threshold`. */
+const above = (threshold: number) => ({
+  union: union({ x: [10 + threshold, 0], y: [10, 1] }),
+  relevant: "y",
+});
+
+test("few questions give the scale-matched lambda, many the optimum", () => {
+  // For one question the ranges are 4 and 1, so the unit is 4, with which the passages are equal.
+  assert.is(robustLambda([above(4)], hit), 4);
+  // Below 1 for all but one question: the unit is near 2, but the optimum is above 100.
+  const questions = (count: number) => [
+    ...Array.from({ length: count }, () => above(0.5)),
+    ...Array.from({ length: count }, () => above(3)),
+  ];
+  // unit (0.5 + 3) / 2 = 1.75 misses half of the questions: far more than a standard error
+  const chosen = robustLambda(questions(50), hit);
+  assert.ok(chosen > 3 && chosen < 1.75 * 2 ** 1.5, `${chosen}`);
+  // Of 100 questions one needs more than the unit: no measurable difference.
+  const rare = [...Array.from({ length: 99 }, () => above(1)), above(3)];
+  assert.ok(Math.abs(robustLambda(rare, hit) - 1.02) < 1e-9);
+  assert.is(robustLambda([{ union: [], relevant: "" }], hit), 1);
 });
 
 test("rejects a development set without questions", () => {

@@ -24,7 +24,10 @@ interface EvaluationOptions {
   readonly onProgress?: ((questions: number) => void) | undefined;
 }
 
-/** Retrieves 20 passages for every question, and answers it from the first 10. */
+/**
+ * Retrieves 20 passages for every question, and answers it from the first 10. The model ranks
+ * alone, whatever weights of hybrid search its configuration has.
+ */
 export async function evaluateOnDev(
   model: ReAtt,
   index: TokenIndex,
@@ -34,7 +37,8 @@ export async function evaluateOnDev(
   const texts = questions.map(({ question }) => question);
   const retrieved = await model.retrieve(texts, index, { topK: Math.max(...CUTOFFS), signal });
   const replies: SampleReply[] = [];
-  for await (const reply of model.answer(texts, index, { topK: PASSAGES_READ, signal })) {
+  const reading = { topK: PASSAGES_READ, hybrid: false, signal };
+  for await (const reply of model.answer(texts, index, reading)) {
     replies.push(reply);
     onProgress?.(replies.length);
   }
