@@ -110,21 +110,28 @@ const above = (threshold: number) => ({
   relevant: "y",
 });
 
-test("few questions give the scale-matched lambda, many the optimum", () => {
-  // For one question the ranges are 4 and 1, so the unit is 4, with which the passages are equal.
+test("one question gives the scale-matched lambda, many a value near the optimum", () => {
+  // The ranges are 4 and 1, so the unit is 4, with which the passages are equal.
   assert.is(robustLambda([above(4)], hit), 4);
-  // Below 1 for all but one question: the unit is near 2, but the optimum is above 100.
+  assert.is(robustLambda([{ union: [], relevant: "" }], hit), 1);
+  // The unit (0.5 + 3) / 2 = 1.75 is too low for half of the questions: far more than chance.
   const questions = (count: number) => [
     ...Array.from({ length: count }, () => above(0.5)),
     ...Array.from({ length: count }, () => above(3)),
   ];
-  // unit (0.5 + 3) / 2 = 1.75 misses half of the questions: far more than a standard error
-  const chosen = robustLambda(questions(50), hit);
-  assert.ok(chosen > 3 && chosen < 1.75 * 2 ** 1.5, `${chosen}`);
-  // Of 100 questions one needs more than the unit: no measurable difference.
-  const rare = [...Array.from({ length: 99 }, () => above(1)), above(3)];
-  assert.ok(Math.abs(robustLambda(rare, hit) - 1.02) < 1e-9);
-  assert.is(robustLambda([{ union: [], relevant: "" }], hit), 1);
+  const chosen = [1, 5, 50].map((count) => robustLambda(questions(count), hit));
+  assert.ok(chosen[2]! > 3, `${chosen}`);
+  assert.ok(chosen[0]! < chosen[1]! && chosen[1]! < chosen[2]!, `${chosen}`);
+});
+
+test("a lambda without measurable loss counts like the best", () => {
+  // Two questions that any lambda ranks alike, and one that needs less than the unit, 1.
+  const alike = { union: union({ x: [11, 0], y: [10, 1] }), relevant: "z" };
+  const below = { union: union({ x: [10.5, 0], y: [10, 0.5] }), relevant: "x" };
+  const few = robustLambda([alike, alike, below], hit);
+  const many = robustLambda([alike, alike, ...Array.from({ length: 50 }, () => below)], hit);
+  assert.ok(many < few && few < 1, `${few} ${many}`);
+  assert.ok(many < 0.5);
 });
 
 test("rejects a development set without questions", () => {
