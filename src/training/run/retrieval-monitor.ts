@@ -139,7 +139,8 @@ export async function* measureRetrieval(
       reciprocalRank(ranking.slice(0, DEPTH), (id) => relevant[i]!.has(id)),
     );
   const relevantAmong = async (question: number) => relevant[question]!;
-  const tuned = await tuneHybrid(model, index, lexical, { texts, relevantAmong }, options.signal);
+  // No signal: an interrupted run completes its measurement, and then saves a checkpoint.
+  const tuned = await tuneHybrid(model, index, lexical, { texts, relevantAmong });
   return {
     reciprocalRanks: ranksOf(retrieved),
     hybrid: { weights: tuned.weights, reciprocalRanks: ranksOf(tuned.rankings) },
