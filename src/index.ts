@@ -5,7 +5,7 @@
  */
 
 export { InputError, type Problem } from "./io/errors.ts";
-export type { ModelConfig } from "./model/config.ts";
+export type { HybridWeights, ModelConfig } from "./model/config.ts";
 export {
   type AddOptions,
   type AnswerOptions,

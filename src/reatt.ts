@@ -47,6 +47,7 @@ import {
 } from "./options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL, withDefault } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
+import { chooseHybrid } from "./retrieval/hybrid.ts";
 import { type IndexHeader, readManifest } from "./retrieval/index/format/manifest.ts";
 import { addPassages } from "./retrieval/index/maintain/update.ts";
 import {
@@ -359,8 +360,8 @@ export class ReAtt implements AsyncDisposable {
    *
    * The release of the authors returns the sum instead of the average; the ranking is the same.
    *
-   * @throws {InputError} if a question is empty or has more than 512 tokens, or an option is out of
-   * range.
+   * @throws {InputError} if a question is empty or has more than 512 tokens, an option is out of
+   * range, or `hybrid` is true and the model stores no weights.
    *
    * @example
    * ```ts
@@ -394,9 +395,10 @@ export class ReAtt implements AsyncDisposable {
     checkQuestions(question);
     checkIndex(index, this.fingerprint);
     const options = resolveOptions(RETRIEVE_OPTIONS, given);
+    const hybrid = chooseHybrid(options.hybrid ?? false, this.config.hybrid, this.folder);
     const texts = typeof question === "string" ? [question] : question;
     const hits = await this.#lifetime.use(() =>
-      this.#retrieve(this.#tokenize(texts), index, options),
+      this.#retrieve(this.#tokenize(texts), index, { ...options, hybrid }),
     );
     return typeof question === "string" ? hits[0]! : hits;
   }
@@ -460,7 +462,8 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * Answers a question from an index: `retrieve`, then `read`. For many questions, the replies come
-   * one after the other, in the order of the questions.
+   * one after the other, in the order of the questions. If the model stores weights of hybrid
+   * search, passages are ranked with BM25, unless `hybrid` is false.
    *
    * @throws {InputError} as `retrieve` does, and if a filter leaves no passage to read.
    *
@@ -518,7 +521,9 @@ export class ReAtt implements AsyncDisposable {
     options: Resolved<typeof ANSWER>,
   ): AsyncGenerator<Reply<Hit>, void> {
     const { maxPassageTokens } = index.header;
-    const rankOptions = rankOptionsOf(options);
+    const stored = this.config.hybrid;
+    const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, this.folder);
+    const rankOptions = { ...rankOptionsOf(options), hybrid };
     const find = (batch: readonly TokenizedQuestion[]) => this.#retrieve(batch, index, rankOptions);
     return this.#reply(questions, find, { ...options, maxPassageTokens }, index.passageCount === 0);
   }

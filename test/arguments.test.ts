@@ -226,7 +226,7 @@ test("values out of range and of another type", async () => {
     ["earlyStopping", ["yes", 1], "true or false"],
     ["granularity", ["token", 1], "passage, document"],
     ["filter", [["lion"], "lion", new Set([1]), new Map([["a", 1]])], filterError],
-    ["hybrid", [true, 1], "an object with lambda"],
+    ["hybrid", [1, "yes"], "true, false or an object with lambda"],
     ["hybrid.lambda", [-1, "1"], "a number from 0 on"],
     ["onText", ["log"], "a function"],
     ["signal", [new AbortController(), true], "an AbortSignal"],

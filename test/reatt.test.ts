@@ -1,5 +1,6 @@
 /** The public class with the embedded model. */
 
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -122,6 +123,7 @@ test("answer equals retrieve followed by read, with the options of both", async 
     [{}, {}],
     [{ topK: 2 }, {}],
     [{ hybrid, topK: 2 }, {}],
+    [{ hybrid: false, topK: 2 }, {}],
     [{ granularity: "document", topK: 3 }, {}],
     [{ filter: new Set(["bark", "rhine"]) }, {}],
     [{}, { beams: 3, maxAnswerTokens: 3, lengthPenalty: 0.5, earlyStopping: false }],
@@ -129,7 +131,9 @@ test("answer equals retrieve followed by read, with the options of both", async 
     [{}, { minimumConfidence: 1 }],
   ];
   for (const [retrieving, reading] of cases) {
-    const found = await model.retrieve(QUESTIONS, index, { topK: 10, ...retrieving });
+    const found = await model.retrieve(QUESTIONS, index, {
+      ...{ topK: 10, hybrid: true, ...retrieving },
+    });
     const readOptions = { ...reading, maxPassageTokens: 16 };
     const read = (await all(model.read(QUESTIONS, found, readOptions))).map(content);
     const options = { ...retrieving, ...reading };
@@ -139,6 +143,47 @@ test("answer equals retrieve followed by read, with the options of both", async 
     const alone = await model.answer(QUESTIONS[0]!, index, options);
     assert.equal([ids(alone.passages), alone.answer], [ids(read[0]!.passages), read[0]!.answer]);
   }
+});
+
+test("hybrid search takes the stored weights, in answer by default", async () => {
+  await using folder = await temporary();
+  const copy = join(folder.path, "model");
+  await cp("models/reatt-mini", copy, { recursive: true });
+  const store = async (hybrid: object | undefined) => {
+    const file = join(copy, "config.json");
+    const config = JSON.parse(await readFile(file, "utf8"));
+    await writeFile(file, JSON.stringify({ ...config, retrieval_hybrid: hybrid }));
+  };
+  const directory = join(folder.path, "index");
+  const weights = { lambda: 0.001, k1: 0.5, b: 0.2 }; // nearly BM25
+  const question = "purr Rhine lion";
+  const scores = (hits: readonly Hit[]) => hits.map(({ id, score }) => [id, score]);
+
+  await store(weights);
+  await using model = await ReAtt.load(copy);
+  await using index = await model.index(ARTICLES, { directory });
+  assert.equal(model.config.hybrid, weights);
+  const retrieved = (hybrid?: RetrieveOptions["hybrid"]) =>
+    model.retrieve(question, index, { topK: 5, hybrid }).then(scores);
+  const answered = async (hybrid?: AnswerOptions["hybrid"]) =>
+    scores((await model.answer(question, index, { topK: 5, hybrid })).passages);
+  const [alone, both] = [await retrieved(false), await retrieved(weights)];
+  assert.is.not(both[0]![1], alone[0]![1]);
+  assert.equal([await retrieved(), await retrieved(true)], [alone, both]);
+  assert.equal([await answered(), await answered(true)], [both, both]);
+  assert.equal(await answered(false), alone);
+  const other = { lambda: 3 };
+  assert.equal(await answered(other), await retrieved(other));
+  assert.is.not((await answered(other))[0]![1], both[0]![1]);
+
+  await store(undefined);
+  await using plain = await ReAtt.load(copy);
+  assert.is(plain.fingerprint, model.fingerprint);
+  assert.equal(scores((await plain.answer(question, index, { topK: 5 })).passages), alone);
+  const message =
+    /model: hybrid search: expected weights in config.json .*, got none; .*reatt adapt .*--tune/;
+  await rejects(plain.retrieve(question, index, { hybrid: true }), message);
+  await rejects(plain.answer(question, index, { hybrid: true }), message);
 });
 
 test("answer honours each option", async () => {

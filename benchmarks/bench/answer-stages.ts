@@ -49,7 +49,7 @@ export async function timeAnswers(
   for (let i = 0; i <= repetitions; i++)
     for (const question of questions) {
       const start = performance.now();
-      await model.answer(question, index, { topK });
+      await model.answer(question, index, { topK, hybrid: false }); // as the stages
       const total = performance.now() - start;
       const watch = new Stopwatch();
       const read = await answerInStages(model, index, { encoder, reader }, watch, question, topK);

@@ -96,7 +96,8 @@ async function answerFrom(
   const replies = new Map<(typeof READINGS)[number], Reply<Hit>>();
   for (const reading of READINGS) {
     const ids = reading === "gold" ? [passageId!] : found.slice(0, reading);
-    replies.set(reading, await model.answer(question, only(index, ids), { topK: ids.length }));
+    const options = { topK: ids.length, hybrid: false };
+    replies.set(reading, await model.answer(question, only(index, ids), options));
   }
   const answer = Object.fromEntries(
     READINGS.map((reading) => [reading, replies.get(reading)!.answer]),

@@ -1,5 +1,6 @@
 /** `reatt adapt`: adapts a model to another corpus, with or without labels. */
 
+import type { HybridWeights } from "../model/config.ts";
 import { type AdaptationResult, adapt } from "../training/adapt.ts";
 import { ADAPT_OPTIONS } from "../training/options/adapt-options.ts";
 import { defineCommand } from "./command.ts";
@@ -27,5 +28,9 @@ function summaryOf({ plan, training, index }: AdaptationResult): string {
     ...(finished ? [] : ["The same command with --resume continues"]),
     `Report: ${report}`,
     ...(index ? [`Index: ${index}`] : []),
+    ...(finished && monitor?.hybrid ? [hybridLine(monitor.hybrid.weights)] : []),
   ].join("\n");
 }
+
+const hybridLine = ({ lambda }: HybridWeights): string =>
+  `Hybrid search: BM25 + ${lambda} x the model; reatt answer and reatt retrieve --hybrid rank so`;

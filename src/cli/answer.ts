@@ -11,14 +11,14 @@ const { beams, maxAnswerTokens, maxInputTokens } = ANSWER_OPTIONS;
 
 export const answerCommand = defineCommand({
   options: {
-    ...searchOptions(PASSAGES_READ),
+    ...searchOptions(PASSAGES_READ, "true if the model stores weights"),
     ...{ beams, maxAnswerTokens, maxInputTokens },
   },
   example:
     "reatt answer --model models/reatt-mini --index index " +
     '--question "Where is Normandy?" --top-k 5',
   run: (values, signal) =>
-    withSearch(values, signal, async ({ model, index, questions, options }) => {
+    withSearch(values, true, signal, async ({ model, index, questions, options }) => {
       const { json, beams, maxAnswerTokens, maxInputTokens } = values;
       const texts = questions.map(({ question }) => question);
       const reading = { beams, maxAnswerTokens, maxInputTokens };

@@ -3,6 +3,7 @@
 import type { Measures } from "../evaluation/measures.ts";
 import { evaluateRun, measureRanking, type Qrels } from "../evaluation/ranking.ts";
 import { mean } from "../math/mean.ts";
+import type { HybridWeights } from "../model/config.ts";
 import type { ReAtt } from "../reatt.ts";
 import type { LexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import {
@@ -23,7 +24,11 @@ export const TUNED_MEASURE = "ndcg@10";
 
 export interface System {
   readonly name: string;
+  /** The weight of the model beside BM25. */
   readonly lambda?: number;
+  /** The parameters of BM25, if the model stores them. */
+  readonly k1?: number;
+  readonly b?: number;
   /** Mean time of a search. */
   readonly milliseconds: number;
   readonly measures: Measures;
@@ -33,6 +38,8 @@ export interface Retrievers {
   /** The text of each query. */
   readonly texts: ReadonlyMap<string, string>;
   readonly lexical: LexicalIndex;
+  /** BM25 with the parameters that the model stores for hybrid search, if it stores any. */
+  readonly stored?: LexicalIndex | undefined;
   readonly model: ReAtt;
   readonly index: TokenIndex;
   readonly topK: number;
@@ -45,8 +52,10 @@ interface Searched {
   readonly dense: readonly SearchHit[];
   /** Both scores of the passages of both lists. */
   readonly union: readonly HybridScores[];
+  /** The same with `Retrievers.stored`. */
+  readonly stored?: readonly HybridScores[];
   /** Time of each search, and of the scores that one of the lists lacks. */
-  readonly milliseconds: Readonly<Record<"lexical" | "dense" | "union", number>>;
+  readonly milliseconds: Readonly<Record<"lexical" | "dense" | "union" | "stored", number>>;
 }
 
 /** Searches for every query of the qrels. As in BEIR, a query is never its own result. */
@@ -72,7 +81,7 @@ export async function searchAll(
 
 async function searchBatch(
   queries: readonly string[],
-  { texts, lexical: lexicalIndex, model, index, topK }: Retrievers,
+  { texts, lexical: lexicalIndex, stored, model, index, topK }: Retrievers,
   signal: AbortSignal,
 ): Promise<Searched[]> {
   const depth = Math.max(MIN_CANDIDATES, topK); // as in hybrid search
@@ -80,23 +89,46 @@ async function searchBatch(
   const others = (hits: readonly SearchHit[], query: string) =>
     hits.filter(({ id }) => id !== query).slice(0, depth);
   const search = { topK: depth + 1, signal };
+  const searchLexical = (bm25: LexicalIndex): SearchHit[][] =>
+    queries.map((query, i) => others(bm25.search(questions[i]!, search), query));
   const time = stopwatch(queries.length);
-  const lexical = questions.map((question) => lexicalIndex.search(question, search));
+  const lexical = searchLexical(lexicalIndex);
   const lexicalTime = time();
   const vectors = await model.encodeQuestions(questions, { signal });
-  const dense = await index.searchBatch(vectors, search);
+  const found = await index.searchBatch(vectors, search);
+  const dense = queries.map((query, i) => others(found[i]!, query));
   const denseTime = time();
-  const lists = queries.map((query, i) => ({
-    lexical: others(lexical[i]!, query),
-    dense: others(dense[i]!, query),
+  const unionsWith = (bm25: LexicalIndex, lists: readonly SearchHit[][]) =>
+    unionsOf(index, bm25, questions, vectors, lists, dense);
+  const unions = await unionsWith(lexicalIndex, lexical);
+  const unionTime = time();
+  const storedUnions = stored && (await unionsWith(stored, searchLexical(stored)));
+  const milliseconds = {
+    ...{ lexical: lexicalTime, dense: denseTime, union: unionTime },
+    stored: time(),
+  };
+  return queries.map((query, i) => ({
+    ...{ query, lexical: lexical[i]!, dense: dense[i]!, union: unions[i]! },
+    ...(storedUnions && { stored: storedUnions[i]! }),
+    milliseconds,
   }));
+}
+
+/** Both scores of the passages of both lists, for each question. */
+async function unionsOf(
+  index: TokenIndex,
+  lexicalIndex: LexicalIndex,
+  texts: readonly string[],
+  vectors: readonly Float32Array[],
+  lexical: readonly SearchHit[][],
+  dense: readonly SearchHit[][],
+): Promise<HybridScores[][]> {
   const unions: HybridScores[][] = [];
-  for (const [i, text] of questions.entries()) {
-    const question = { text, vectors: vectors[i]! };
-    unions.push(await hybridScores(index, lexicalIndex, question, lists[i]!));
+  for (const [i, text] of texts.entries()) {
+    const lists = { lexical: lexical[i]!, dense: dense[i]! };
+    unions.push(await hybridScores(index, lexicalIndex, { text, vectors: vectors[i]! }, lists));
   }
-  const milliseconds = { lexical: lexicalTime, dense: denseTime, union: time() };
-  return queries.map((query, i) => ({ query, ...lists[i]!, union: unions[i]!, milliseconds }));
+  return unions;
 }
 
 /** Returns the milliseconds since the last call, divided by `count`. */
@@ -122,12 +154,16 @@ export function tuneOn(
   return { lambda, [TUNED_MEASURE]: value, tried };
 }
 
-/** @param lambda the weight of the model beside BM25, or undefined without hybrid search */
+/**
+ * @param lambda the tuned weight of the model beside BM25, if one was tuned
+ * @param stored the weights that the model stores for hybrid search, if it stores any
+ */
 export function measureSystems(
   searched: readonly Searched[],
   qrels: Qrels,
   topK: number,
   lambda: number | undefined,
+  stored: HybridWeights | undefined,
 ): System[] {
   const measure = (rank: (query: Searched) => readonly SearchHit[]): Measures => {
     const run = new Map(searched.map((query) => [query.query, rank(query).slice(0, topK)]));
@@ -149,12 +185,19 @@ export function measureSystems(
       measures: measure(({ dense }) => dense),
     },
   ];
-  if (lambda === undefined) return systems;
-  const hybrid: System = {
-    name: `BM25 + ${lambda} x ReAtt`,
-    lambda,
-    milliseconds: times("lexical", "dense", "union"),
-    measures: measure(({ union }) => combineScores(union, lambda)),
-  };
-  return [...systems, hybrid];
+  if (stored)
+    systems.push({
+      name: "hybrid",
+      ...stored,
+      milliseconds: times("dense", "stored"),
+      measures: measure((query) => combineScores(query.stored!, stored.lambda)),
+    });
+  if (lambda !== undefined)
+    systems.push({
+      name: `BM25 + ${lambda} x ReAtt`,
+      lambda,
+      milliseconds: times("lexical", "dense", "union"),
+      measures: measure(({ union }) => combineScores(union, lambda)),
+    });
+  return systems;
 }

@@ -64,15 +64,18 @@ export const benchmarkCommand = defineCommand({
     await using model = await ReAtt.load(values.model);
     await using index = await openToSearch(model, directory.path, values, signal);
     const lexical = await openLexicalIndex(index, { signal });
-    const retrievers = { texts: dataset.queries, lexical, model, index, topK };
+    const weights = model.config.hybrid;
+    const stored = weights && (await openLexicalIndex(index, { ...weights, signal }));
+    const retrievers = { texts: dataset.queries, lexical, stored, model, index, topK };
     const searched = await searchAll(qrels, retrievers, signal);
-    const development = tuning && (await searchAll(tuning, retrievers, signal));
+    const development =
+      tuning && (await searchAll(tuning, { ...retrievers, stored: undefined }, signal));
     const tuned = development && {
       ...{ split: tune!, queries: tuning.size },
       ...tuneOn(development, tuning),
     };
     const counts = { split, queries: qrels.size, passages: index.passageCount, topK };
-    const systems = measureSystems(searched, qrels, topK, tuned?.lambda);
+    const systems = measureSystems(searched, qrels, topK, tuned?.lambda, weights);
     const summary = { ...counts, tuned, systems };
     process.stdout.write(`${json ? JSON.stringify(summary) : formatBenchmark(summary)}\n`);
   },

@@ -22,7 +22,7 @@ interface Result {
 
 export const retrieveCommand = defineCommand({
   options: {
-    ...searchOptions(PASSAGES_RETRIEVED),
+    ...searchOptions(PASSAGES_RETRIEVED, "false"),
     run: option(path().optional(), {
       help: "write a TREC run file; without --json nothing is printed",
       placeholder: "FILE.trec",
@@ -32,7 +32,7 @@ export const retrieveCommand = defineCommand({
     "reatt retrieve --model models/reatt-mini --index index " +
     '--question "Where is Normandy?" --top-k 5',
   run: (values, signal) =>
-    withSearch(values, signal, async (search) => {
+    withSearch(values, false, signal, async (search) => {
       const { json, run, granularity } = values;
       const printed = json || run === undefined;
       const { length } = search.questions;

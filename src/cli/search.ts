@@ -1,21 +1,35 @@
 /** What `retrieve` and `answer` share: questions, an open index, and the options of retrieval. */
 
 import { InputError } from "../io/errors.ts";
-import { HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
-import { option, optionally, path, type Resolved, text, withDefault } from "../options/option.ts";
+import { HYBRID, HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
+import {
+  flag,
+  option,
+  optionally,
+  path,
+  type Resolved,
+  text,
+  withDefault,
+} from "../options/option.ts";
 import { ReAtt, type RetrieveOptions } from "../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../retrieval/bm25/bm25.ts";
 import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
-import type { HybridOptions } from "../retrieval/hybrid.ts";
+import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { type Question, readQuestions } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
-import { startProgress } from "./progress.ts";
+import { type Progress, startProgress } from "./progress.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** @param passages the default of `--top-k` */
-export const searchOptions = (passages: number) => ({
+/** A build of BM25 that takes less time shows no progress. */
+const SHOW_AFTER_MS = 1_000;
+
+/**
+ * @param passages the default of `--top-k`
+ * @param hybridDefault the default of `--hybrid` in words
+ */
+export const searchOptions = (passages: number, hybridDefault: string) => ({
   model: MODEL,
   index: INDEX,
   question: option(text().optional(), { help: "the question", placeholder: "TEXT" }),
@@ -30,8 +44,14 @@ export const searchOptions = (passages: number) => ({
     placeholder: "FILE",
   }),
   json: JSON_LINES,
-  ...HYBRID_OPTIONS,
-  lambda: optionally(HYBRID_OPTIONS.lambda, "rank by the retrieval score"),
+  hybrid: option(flag().optional(), {
+    help: "rank by BM25 and the model, with the weights that the model stores",
+    defaultText: hybridDefault,
+    group: HYBRID,
+  }),
+  lambda: optionally(HYBRID_OPTIONS.lambda, "the weight that the model stores, with --hybrid"),
+  k1: optionally(HYBRID_OPTIONS.k1, `that of the model, with --lambda ${DEFAULT_PARAMETERS.k1}`),
+  b: optionally(HYBRID_OPTIONS.b, `that of the model, with --lambda ${DEFAULT_PARAMETERS.b}`),
   ...ENGINE_OPTIONS,
 });
 
@@ -44,9 +64,14 @@ export interface OpenSearch {
   readonly options: RetrieveOptions;
 }
 
-/** Opens the model and the index for the duration of `work`. */
+/**
+ * Opens the model and the index for the duration of `work`.
+ *
+ * @param hybridIfStored whether the command uses stored weights of hybrid search without `--hybrid`
+ */
 export async function withSearch(
   values: SearchValues,
+  hybridIfStored: boolean,
   signal: AbortSignal,
   work: (search: OpenSearch) => Promise<void>,
 ): Promise<void> {
@@ -54,9 +79,10 @@ export async function withSearch(
   checkHybrid(values);
   const questions = await questionsOf(values, signal);
   await using model = await ReAtt.load(values.model);
+  const weights = weightsOf(values, hybridIfStored, model);
   await using index = await openToSearch(model, values.index, values, signal);
   const filter = ids === undefined ? undefined : await readFilter(index, ids);
-  const hybrid = await hybridOf(values, index, signal);
+  const hybrid = weights === undefined ? false : await withLexical(weights, index, signal);
   const options = { topK, granularity, filter, hybrid, signal };
   await work({ model, index, questions, options });
 }
@@ -96,20 +122,46 @@ async function readFilter(index: TokenIndex, file: string): Promise<(ordinal: nu
   });
 }
 
-function checkHybrid({ lambda, k1, b }: SearchValues): void {
-  if (lambda === undefined && (k1 ?? b) !== undefined)
-    throw new UsageError(`--${k1 === undefined ? "b" : "k1"} needs --lambda X`);
+function checkHybrid({ hybrid, lambda, k1, b }: SearchValues): void {
+  const given = Object.entries({ lambda, k1, b }).find(([, value]) => value !== undefined);
+  if (hybrid === false && given) throw new UsageError(`--${given[0]} with --no-hybrid`);
 }
 
-/** Builds BM25 with a progress bar. The library would build it without one. */
-async function hybridOf(
-  { lambda, k1 = DEFAULT_PARAMETERS.k1, b = DEFAULT_PARAMETERS.b }: SearchValues,
+/**
+ * The weights of the options, or those that the model stores.
+ *
+ * @returns undefined if the model ranks alone
+ * @throws {UsageError} for `--k1` and `--b` without hybrid search
+ */
+function weightsOf(
+  { hybrid, lambda, k1, b }: SearchValues,
+  hybridIfStored: boolean,
+  { config, folder }: ReAtt,
+): HybridOptions | undefined {
+  if (lambda !== undefined) return { lambda, k1, b };
+  const isHybrid = hybrid ?? (hybridIfStored && config.hybrid !== undefined);
+  const stored = chooseHybrid(isHybrid, config.hybrid, folder);
+  if (stored) return { lambda: stored.lambda, k1: k1 ?? stored.k1, b: b ?? stored.b };
+  if ((k1 ?? b) === undefined) return undefined;
+  throw new UsageError(`--${k1 === undefined ? "b" : "k1"} needs --lambda X or --hybrid`);
+}
+
+/** Builds BM25 with a progress bar if it takes long. The library would build it without one. */
+async function withLexical(
+  { lambda, k1 = DEFAULT_PARAMETERS.k1, b = DEFAULT_PARAMETERS.b }: HybridOptions,
   index: TokenIndex,
   signal: AbortSignal,
-): Promise<HybridOptions | undefined> {
-  if (lambda === undefined) return undefined;
-  const progress = startProgress("passages for BM25", index.passageCount);
-  const options = { k1, b, signal, onProgress: progress.update };
-  const lexical = await openLexicalIndex(index, options).finally(progress.stop);
+): Promise<HybridOptions> {
+  const started = performance.now();
+  let progress: Progress | undefined;
+  const onProgress = (passages: number): void => {
+    if (progress) progress.update(passages);
+    else if (performance.now() - started > SHOW_AFTER_MS) {
+      progress = startProgress("passages for BM25", index.passageCount);
+      progress.resume(passages);
+    }
+  };
+  const options = { k1, b, signal, onProgress };
+  const lexical = await openLexicalIndex(index, options).finally(() => progress?.stop());
   return { lexical, lambda };
 }

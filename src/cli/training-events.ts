@@ -94,7 +94,9 @@ function lineOf(event: LineEvent): string | undefined {
       return `step ${event.step}: the candidates are now from the model of step ${event.snapshot}`;
     case "evaluation": {
       const best = event.best ? ", the best so far" : "";
-      return `step ${event.step}: ${measuresLine(event.measures)}${best}`;
+      const [first] = Object.entries(event.hybrid.measures);
+      const hybrid = first ? `; hybrid ${measuresLine(Object.fromEntries([first]))}` : "";
+      return `step ${event.step}: ${measuresLine(event.measures)}${hybrid}${best}`;
     }
     default:
       return undefined;

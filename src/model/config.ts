@@ -63,6 +63,18 @@ export interface ModelConfig {
    * means no limit.
    */
   readonly noRepeatSize: number;
+  /** The weights of hybrid search that were tuned for this model (`retrieval_hybrid`), if any. */
+  readonly hybrid?: HybridWeights | undefined;
+}
+
+/** Hybrid search ranks by `BM25(q, p) + lambda * r(q, p)`, with BM25's parameters k1 and b. */
+export interface HybridWeights {
+  /** The weight of the model's retrieval score: 0 or more. */
+  readonly lambda: number;
+  /** Saturation of term frequency in BM25: 0 or more. */
+  readonly k1: number;
+  /** Length normalisation in BM25, from 0 to 1. */
+  readonly b: number;
 }
 
 const FILE = "config.json";
@@ -104,6 +116,13 @@ const ConfigFile = z.strictObject({
   retrieval_scale: z.number().positive().default(1),
   retrieval_query_encoder: z.boolean().default(false),
   no_repeat_ngram_size: z.int().min(0).default(0),
+  retrieval_hybrid: z
+    .strictObject({
+      lambda: z.number().min(0),
+      k1: z.number().min(0),
+      b: z.number().min(0).max(1),
+    })
+    .optional(),
   // These follow from the keys above and must not contradict them.
   dense_act_fn: z.string().optional(),
   is_gated_act: z.boolean().optional(),
@@ -201,6 +220,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     retrievalScale: file.retrieval_scale,
     queryEncoder: file.retrieval_query_encoder,
     noRepeatSize: file.no_repeat_ngram_size,
+    ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
   };
 }
 
@@ -231,6 +251,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     retrieval_scale: config.retrievalScale,
     retrieval_query_encoder: config.queryEncoder,
     no_repeat_ngram_size: config.noRepeatSize,
+    retrieval_hybrid: config.hybrid, // without weights, the key is not written
   };
 }
 
@@ -289,7 +310,7 @@ function explain(file: string, issue: z.core.$ZodIssue): InputError {
     );
   }
   const expected = issue.message.replace(/^.*?expected /, "").replace(/, received .*$/, "");
-  return unusable(file, String(issue.path[0]), expected, issue.input);
+  return unusable(file, issue.path.join("."), expected, issue.input);
 }
 
 function unusable(

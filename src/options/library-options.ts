@@ -8,7 +8,7 @@ import type { Provider } from "../tensor/session.ts";
 import { choice, flag, integer, number, option, path, text } from "./option.ts";
 
 const ENGINE = "Search engine";
-const HYBRID = "Hybrid search";
+export const HYBRID = "Hybrid search";
 const READING = "Reading";
 
 /** More threads than any machine has; onnxruntime ends the process if it cannot start them. */

@@ -43,15 +43,25 @@ export function resolveOptions<Table extends OptionTable>(
 const isObject = (given: unknown): boolean =>
   typeof given === "object" && given !== null && !Array.isArray(given);
 
+/** The issue inside a union that says most: not that another type was given. */
+function innermost(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== "invalid_union") return issue;
+  const inner = issue.errors
+    .flat()
+    .find(({ code, path }) => path.length > 0 || code !== "invalid_type");
+  return inner ? innermost({ ...inner, path: [...issue.path, ...inner.path] }) : issue;
+}
+
 /** An unknown name is reported first: the missing option may be the one that is misspelt. */
 function problemOf(
   issues: readonly z.core.$ZodIssue[],
   table: OptionTable,
   values: object,
 ): InputError {
-  const unknown = issues.find((issue) => issue.code === "unrecognized_keys");
+  const all = issues.map(innermost);
+  const unknown = all.find((issue) => issue.code === "unrecognized_keys");
   if (unknown) return unknownName(unknown.keys[0]!, unknown.path, table);
-  const { path, message } = issues[0]!;
+  const { path, message } = all[0]!;
   const value = path.reduce<unknown>(
     (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
     values,

@@ -10,6 +10,7 @@
 
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
+import type { HybridWeights } from "../model/config.ts";
 import type { HYBRID_OPTIONS } from "../options/library-options.ts";
 import type { Given } from "../options/option.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
@@ -33,6 +34,30 @@ export interface EncodedQuestion {
 export interface HybridOptions extends Given<typeof HYBRID_OPTIONS> {
   /** A BM25 index of the same generation of the index, from `openLexicalIndex`. */
   readonly lexical?: LexicalIndex | undefined;
+}
+
+/**
+ * The hybrid search that a caller asks for. `true` means the weights that the model stores, an
+ * object gives weights, `false` means the retrieval score alone.
+ *
+ * @param stored the weights in the configuration of the model
+ * @param folder the folder of the model, for the message
+ * @throws {InputError} for `true` if the model stores no weights
+ */
+export function chooseHybrid(
+  given: boolean | HybridOptions,
+  stored: HybridWeights | undefined,
+  folder: string,
+): HybridOptions | undefined {
+  if (typeof given === "object") return given;
+  if (!given) return undefined;
+  if (stored) return stored;
+  throw new InputError({
+    where: `${folder}: hybrid search`,
+    expected: "weights in config.json (retrieval_hybrid)",
+    got: "none",
+    remedy: "reatt adapt stores them; or give the lambda that reatt benchmark --tune finds",
+  });
 }
 
 /** A passage with its lexical and its dense score. */
@@ -143,7 +168,7 @@ interface QuestionUnion {
 export function tuneLambda<Q extends QuestionUnion>(
   questions: readonly Q[],
   measure: (ranking: readonly SearchHit[], question: Q) => number,
-  lambdas: readonly number[] = defaultLambdas(questions),
+  lambdas: readonly number[] = [0, ...gridAround(scaleMatchedLambda(questions))],
 ): TunedLambda {
   if (questions.length === 0) {
     const remedy = "name a development set with qrels";
@@ -164,17 +189,59 @@ export function tuneLambda<Q extends QuestionUnion>(
   return { ...best[best.length >> 1]!, tried };
 }
 
-function defaultLambdas(questions: readonly QuestionUnion[]): number[] {
+/**
+ * Chooses the lambda to store for a model: the mean of log(lambda) over the values from 1/32 to 32
+ * times the scale-matched weight, each weighted by how well it agrees with the measurements. With
+ * d_i the difference between the best value and lambda for question i, and n questions,
+ *
+ *     w(lambda) = exp(-z^2 / 2),  z = mean(d) / (sd(d) / sqrt(n))
+ *     log(result) = sum(w(lambda) log(lambda)) / sum(w(lambda))
+ *
+ * With few questions many values agree, and the result is near the scale-matched weight. With many
+ * questions it is near the optimum. The optimum alone is mostly chance: `measure` often changes
+ * little over a factor of ten. The weights are the likelihood of d = 0 under a normal distribution.
+ *
+ * @throws {InputError} if there are no questions
+ */
+export function robustLambda<Q extends QuestionUnion>(
+  questions: readonly Q[],
+  measure: (ranking: readonly SearchHit[], question: Q) => number,
+): number {
+  const values = (lambda: number): number[] =>
+    questions.map((question) => measure(combineScores(question.union, lambda), question));
+  const best = values(tuneLambda(questions, measure).lambda);
+  let [sum, total] = [0, 0];
+  for (const lambda of gridAround(scaleMatchedLambda(questions))) {
+    const weight = agreement(values(lambda).map((value, i) => best[i]! - value));
+    sum += weight * Math.log(lambda);
+    total += weight;
+  }
+  // All weights are 0 if only lambda 0 agrees: the smallest value is next to it.
+  const result = total > 0 ? Math.exp(sum / total) : gridAround(scaleMatchedLambda(questions))[0]!;
+  return Number(result.toPrecision(3));
+}
+
+/** exp(-z^2 / 2) for the mean of differences in standard errors, from 0 to 1. */
+function agreement(differences: readonly number[]): number {
+  const n = differences.length;
+  const average = mean(differences);
+  if (average <= 0 || n === 1) return 1; // one question has no standard error
+  const variance = differences.reduce((sum, d) => sum + (d - average) ** 2, 0) / (n - 1);
+  return variance === 0 ? 0 : Math.exp(-(average ** 2) / ((2 * variance) / n));
+}
+
+/** The lambda with which both scores spread over equal ranges, or 1 if a score does not spread. */
+function scaleMatchedLambda(questions: readonly QuestionUnion[]): number {
   const spread = (score: (passage: HybridScores) => number): number =>
     questions.reduce((sum, { union }) => sum + range(union.map(score)), 0);
   const lexical = spread((passage) => passage.lexical);
   const dense = spread((passage) => passage.dense);
-  const unit = lexical > 0 && dense > 0 ? lexical / dense : 1;
-  return [
-    0,
-    ...Array.from({ length: 21 }, (_, i) => Number((unit * 2 ** ((i - 10) / 2)).toPrecision(3))),
-  ];
+  return lexical > 0 && dense > 0 ? lexical / dense : 1;
 }
+
+/** 21 values from 1/32 to 32 times `unit`, ascending, in steps of sqrt(2). */
+const gridAround = (unit: number): number[] =>
+  Array.from({ length: 21 }, (_, i) => Number((unit * 2 ** ((i - 10) / 2)).toPrecision(3)));
 
 const range = (values: readonly number[]): number =>
   values.length === 0 ? 0 : Math.max(...values) - Math.min(...values);

@@ -21,18 +21,24 @@ const lexicalIndex = z.custom<LexicalIndex>((given) => {
   return typeof index?.search === "function" && typeof index.score === "function";
 }, "an index from openLexicalIndex");
 
+const hybridWeights = z
+  .strictObject({ ...HYBRID_OPTIONS, lexical: lexicalIndex.optional() })
+  .refine(({ lexical, k1, b }) => !lexical || (k1 === undefined && b === undefined), {
+    error: "k1 and b without lexical: openLexicalIndex has them",
+  });
+
 /** Options of `ReAtt.retrieve`. */
 export const RETRIEVE_OPTIONS = {
   ...RANK_OPTIONS,
   /** The ids, or the ordinals, that the search may return. */
   filter: filterOption,
-  /** Ranks by BM25 and the model together. Default: by the model alone. */
-  hybrid: z
-    .strictObject({ ...HYBRID_OPTIONS, lexical: lexicalIndex.optional() }, "an object with lambda")
-    .refine(({ lexical, k1, b }) => !lexical || (k1 === undefined && b === undefined), {
-      error: "k1 and b without lexical: openLexicalIndex has them",
-    })
-    .optional(),
+  /**
+   * Ranks by BM25 and the model together. `true` uses the weights that the model stores
+   * (`config.hybrid`), an object gives others, `false` ranks by the model alone. Default for
+   * `retrieve`: false. Default for `answer`: true if the model stores weights. The BM25 index of
+   * the passages is built in memory on first use, and kept as long as the open index.
+   */
+  hybrid: z.union([z.boolean(), hybridWeights], "true, false or an object with lambda").optional(),
   ...SIGNAL,
 };
 
@@ -50,7 +56,8 @@ export const rankOptionsOf = ({
 });
 
 /**
- * Returns for each question the `topK` best passages or documents, best first.
+ * Returns for each question the `topK` best passages or documents, best first. Hybrid search needs
+ * its weights as an object: `ReAtt` looks up those that the model stores.
  *
  * @throws {InputError} if an option cannot be used
  */
@@ -62,7 +69,7 @@ export async function rank(
   const { topK, granularity, hybrid, ...search } = resolveOptions(RETRIEVE_OPTIONS, given);
   const rankPassages: RankPassages<EncodedQuestion> = (asked, count) => {
     const options = { ...search, topK: count };
-    if (hybrid) return hybridSearch(index, hybrid, asked, options);
+    if (typeof hybrid === "object") return hybridSearch(index, hybrid, asked, options);
     return index.searchBatch(
       asked.map(({ vectors }) => vectors),
       options,

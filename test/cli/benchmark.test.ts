@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
@@ -6,6 +6,7 @@ import * as assert from "uvu/assert";
 import { runCaptured } from "./support.ts";
 
 const MODEL = new URL("../../models/reatt-mini", import.meta.url).pathname;
+const STORED = { lambda: 2.62, k1: 0.9, b: 0.9 };
 
 const test = suite<{ folder: string }>("benchmark");
 test.before(async (context) => {
@@ -63,14 +64,16 @@ test("the model beside BM25 and with it, and nothing left behind", async ({ fold
     { split, queries, passages, topK },
     { split: "test", queries: 2, passages: 3, topK: 2 },
   );
-  const [lexical, dense, both] = systems;
+  const [lexical, dense, stored, both] = systems;
   assert.equal(
     systems.map(({ name }: { name: string }) => name),
-    ["BM25", "ReAtt", `BM25 + ${tuned.lambda} x ReAtt`],
+    ["BM25", "ReAtt", "hybrid", `BM25 + ${tuned.lambda} x ReAtt`],
   );
+  const { lambda, k1, b } = stored;
+  assert.equal({ lambda, k1, b }, STORED);
   // Passage q3 says what query q3 asks, word for word, and is left out because it is the query.
   assert.is(lexical.measures.mrr, 1);
-  for (const { measures } of [dense, both])
+  for (const { measures } of [dense, stored, both])
     assert.ok(measures["ndcg@10"] > 0 && measures["ndcg@10"] <= 1);
   assert.is(both.lambda, tuned.lambda);
   assert.equal([tuned.split, tuned.queries], ["dev", 1]);
@@ -83,23 +86,70 @@ test("the model beside BM25 and with it, and nothing left behind", async ({ fold
   assert.not((await readdir(scratch)).some((name) => name.startsWith("reatt-benchmark-")));
 });
 
-test("a table without --json, and no third line without --tune", async ({ folder }) => {
+test("a table without --json, with a third line if the model stores weights", async ({
+  folder,
+}) => {
   const lines = (await benchmark(folder, "--model", MODEL)).trimEnd().split("\n");
-  assert.is(lines.length, 4);
+  assert.is(lines.length, 5);
+  assert.match(lines[4]!, /^hybrid( +[01]\.\d{4}){4} +\d+\.\d$/);
+  const plain = join(folder, "plain");
+  await cp(MODEL, plain, { recursive: true });
+  const { retrieval_hybrid: _, ...config } = JSON.parse(
+    await readFile(join(MODEL, "config.json"), "utf8"),
+  );
+  await writeFile(join(plain, "config.json"), JSON.stringify(config));
+  const two = (await benchmark(folder, "--model", plain)).trimEnd().split("\n");
+  assert.equal(
+    two.slice(2).map((line) => line.split(" ")[0]),
+    ["BM25", "ReAtt"],
+  );
+  await rm(plain, { recursive: true });
   assert.is(lines[0], "test: 2 queries, 3 passages, 100 retrieved");
   assert.match(lines[1]!, /^ +ndcg@10 +recall@100 +map +mrr +ms\/query$/);
   assert.match(lines[2]!, /^BM25 +1\.0000 +1\.0000 +1\.0000 +1\.0000 +\d+\.\d$/);
 });
 
-test("with --tune a third line, and how to search so", async ({ folder }) => {
+test("the stored weights rank as retrieve --hybrid does", async ({ folder }) => {
+  const searching = ["--model", MODEL, "--index", join(folder, "index"), "--top-k", "2"];
+  const made = await runCaptured([
+    ...["index", "--model", MODEL, "--corpus", join(folder, "corpus.jsonl")],
+    ...["--out", join(folder, "index")],
+  ]);
+  assert.is(made.code, 0, made.stderr);
+  const retrieve = async (...args: string[]) => {
+    const asked = ["--question", "capital of France", "--json"];
+    const { code, stdout, stderr } = await runCaptured([
+      "retrieve",
+      ...searching,
+      ...asked,
+      ...args,
+    ]);
+    assert.is(code, 0, stderr);
+    return JSON.parse(stdout).results;
+  };
+  const both = await retrieve("--hybrid");
+  assert.equal(both, await retrieve("--lambda", "2.62", "--k1", "0.9", "--b", "0.9"));
+  assert.is.not((await retrieve())[0].score, both[0].score);
+  assert.equal(await retrieve("--no-hybrid"), await retrieve());
+  assert.is.not((await retrieve("--hybrid", "--b", "0"))[0].score, both[0].score);
+  const fail = (words: RegExp, ...args: string[]) =>
+    runCaptured(["retrieve", ...searching, "--question", "x", ...args]).then((outcome) => {
+      assert.is(outcome.code, 2);
+      assert.match(outcome.stderr, words);
+    });
+  await fail(/--b needs --lambda X or --hybrid/, "--b", "0.5");
+  await fail(/--lambda with --no-hybrid/, "--no-hybrid", "--lambda", "1");
+});
+
+test("with --tune one more line, and how to search so", async ({ folder }) => {
   const lines = (await benchmark(folder, "--model", MODEL, "--tune", "dev")).trimEnd().split("\n");
-  assert.is(lines.length, 6);
-  const [, lambda] = /^BM25 \+ ([\d.]+) x ReAtt( +[01]\.\d{4}){4} +\d+\.\d$/.exec(lines[4]!)!;
+  assert.is(lines.length, 7);
+  const [, lambda] = /^BM25 \+ ([\d.]+) x ReAtt( +[01]\.\d{4}){4} +\d+\.\d$/.exec(lines[5]!)!;
   assert.match(
-    lines[5]!,
+    lines[6]!,
     new RegExp(`^lambda ${lambda}: best ndcg@10 on dev \\(1 queries\\), [01]\\.\\d{4}; `),
   );
-  assert.ok(lines[5]!.endsWith(`; reatt retrieve --lambda ${lambda} ranks so`));
+  assert.ok(lines[6]!.endsWith(`; reatt retrieve --lambda ${lambda} ranks so`));
 });
 
 test("lambda is not tuned on what is measured", async ({ folder }) => {

@@ -239,12 +239,15 @@ test("answer retrieves as retrieve does, with the same options", async () => {
   ];
   const found = [];
   for (const args of searches) {
-    found.push(JSON.stringify(await read("retrieve", ...args)));
+    found.push(JSON.stringify(await read("retrieve", "--hybrid", ...args)));
     assert.is(JSON.stringify(await read("answer", ...args)), found.at(-1), args.join(" "));
   }
   assert.is(new Set(found).size, found.length); // each option changes the result
-  await fails(2, /--k1 needs --lambda X/, "answer", ...given, "--k1", "2");
-  await fails(2, /--b needs --lambda X/, "retrieve", ...given, "--b", "1");
+  const alone = JSON.stringify(await read("answer", "--no-hybrid"));
+  assert.is(alone, JSON.stringify(await read("retrieve")));
+  assert.is.not(alone, JSON.stringify(await read("answer")));
+  await fails(2, /--k1 with --no-hybrid/, "answer", ...given, "--k1", "2", "--no-hybrid");
+  await fails(2, /--b needs --lambda X or --hybrid/, "retrieve", ...given, "--b", "1");
 });
 
 test("answer prints JSON lines", async () => {

@@ -126,6 +126,36 @@ test("scale_decoder_outputs identifies v1.1 in files of transformers 5", async (
   );
 });
 
+test("weights of hybrid search are read, checked, written and copied", async () => {
+  const weights = { lambda: 2.62, k1: 0.9, b: 0.4 };
+  const config = await read({ ...SIZES, retrieval_hybrid: weights });
+  assert.equal(config.hybrid, weights);
+  assert.not.ok("hybrid" in (await read(SIZES)));
+
+  const original = join(folder, "hybrid");
+  const written = async (saved: ModelConfig) => {
+    mkdirSync(original, { recursive: true });
+    writeFileSync(
+      join(original, "config.json"),
+      JSON.stringify({ ...SIZES, retrieval_hybrid: weights }),
+    );
+    await writeConfig(folder, saved, original);
+    return JSON.parse(readFileSync(file, "utf8")).retrieval_hybrid;
+  };
+  const others = { lambda: 0, k1: 1.2, b: 1 };
+  assert.equal(await written(config), weights);
+  assert.equal(await written({ ...config, hybrid: others }), others);
+  assert.is(await written({ ...config, hybrid: undefined }), undefined);
+
+  const check = (hybrid: unknown, message: RegExp) =>
+    refused(read({ ...SIZES, retrieval_hybrid: hybrid }), message);
+  await check({ ...weights, lambda: -1 }, /: retrieval_hybrid\.lambda: expected .*>=0, got -1/);
+  await check({ lambda: 1, b: 0.4 }, /: retrieval_hybrid\.k1: expected number, got nothing/);
+  await check({ ...weights, b: 1.5 }, /: retrieval_hybrid\.b: expected .*<=1, got 1\.5/);
+  await check({ ...weights, c: 1 }, /: retrieval_hybrid\.c: expected no key beyond/);
+  await check(2.62, /: retrieval_hybrid: expected object, got 2\.62/);
+});
+
 test("keys without influence are ignored, and null means absent", async () => {
   const harmless = {
     _name_or_path: "t5-small",

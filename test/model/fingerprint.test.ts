@@ -46,6 +46,7 @@ test("the fingerprint depends on the tokenizer and on the relevant configuration
   assert.ok(changed({ retrievalHead: 1 }));
   assert.ok(changed({ retrievalLayer: 2 }));
   assert.not(changed({ queryEncoder: true }));
+  assert.not(changed({ hybrid: { lambda: 1, k1: 0.9, b: 0.4 } }));
   assert.not(
     changed({ dropoutRate: 0.5, retrievalScale: 3, distillationTau: 1, decoderStartId: 5 }),
   );

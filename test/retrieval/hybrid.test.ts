@@ -6,6 +6,7 @@ import {
   combineScores,
   type HybridScores,
   hybridScores,
+  robustLambda,
   tuneLambda,
 } from "../../src/retrieval/hybrid.ts";
 import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
@@ -101,6 +102,36 @@ test("the scale of the dense scores does not change the result", () => {
   const [small, large] = [1e-3, 1e3].map((scale) => tuneLambda(questions(scale), hit));
   assert.ok(Math.abs(small!.lambda / large!.lambda / 1e6 - 1) < 1e-9);
   assert.is(tuneLambda([{ union: [], relevant: "" }], hit).value, 0);
+});
+
+/** A question with two passages: the relevant one is first if lambda is above `threshold`. */
+const above = (threshold: number) => ({
+  union: union({ x: [10 + threshold, 0], y: [10, 1] }),
+  relevant: "y",
+});
+
+test("one question gives the scale-matched lambda, many a value near the optimum", () => {
+  // The ranges are 4 and 1, so the unit is 4, with which the passages are equal.
+  assert.is(robustLambda([above(4)], hit), 4);
+  assert.is(robustLambda([{ union: [], relevant: "" }], hit), 1);
+  // The unit (0.5 + 3) / 2 = 1.75 is too low for half of the questions: far more than chance.
+  const questions = (count: number) => [
+    ...Array.from({ length: count }, () => above(0.5)),
+    ...Array.from({ length: count }, () => above(3)),
+  ];
+  const chosen = [1, 5, 50].map((count) => robustLambda(questions(count), hit));
+  assert.ok(chosen[2]! > 3, `${chosen}`);
+  assert.ok(chosen[0]! < chosen[1]! && chosen[1]! < chosen[2]!, `${chosen}`);
+});
+
+test("a lambda without measurable loss counts like the best", () => {
+  // Two questions that any lambda ranks alike, and one that needs less than the unit, 1.
+  const alike = { union: union({ x: [11, 0], y: [10, 1] }), relevant: "z" };
+  const below = { union: union({ x: [10.5, 0], y: [10, 0.5] }), relevant: "x" };
+  const few = robustLambda([alike, alike, below], hit);
+  const many = robustLambda([alike, alike, ...Array.from({ length: 50 }, () => below)], hit);
+  assert.ok(many < few && few < 1, `${few} ${many}`);
+  assert.ok(many < 0.5);
 });
 
 test("rejects a development set without questions", () => {

@@ -74,6 +74,38 @@ test("a dry run says what would be done and writes nothing", async () => {
   assert.equal(events.at(-1), { type: "plan", plan });
 });
 
+test("the weights of hybrid search are tuned, stored and shown", async () => {
+  const options = { model, corpus, out: at("hybrid"), data: files.data, dev: files.data, ...SMALL };
+  const events: AdaptationEvent[] = [];
+  const { training, index } = await finish(adapt(options), (event) => events.push(event));
+  const { hybrid, bm25, step } = training!.monitor!;
+  assert.ok(hybrid!.weights.lambda > 0);
+  assert.equal({ k1: 0.9, b: 0.4 }, { k1: hybrid!.weights.k1, b: hybrid!.weights.b });
+  const config = JSON.parse(readFileSync(at("hybrid", "config.json"), "utf8"));
+  assert.equal(config.retrieval_hybrid, hybrid!.weights);
+  const kept = events.find((event) => event.type === "evaluation" && event.step === step);
+  assert.ok(kept?.type === "evaluation");
+  assert.equal(kept.hybrid, { weights: hybrid!.weights, measures: hybrid!.after });
+
+  const card = readFileSync(at("hybrid", "README.md"), "utf8");
+  assert.match(card, "| measure, % | BM25 | before | after | hybrid before | hybrid after |");
+  assert.match(card, `| mrr | ${(100 * bm25.mrr!).toFixed(1)} | `);
+  assert.match(card, `stores lambda ${hybrid!.weights.lambda}, `);
+  const report = readFileSync(at("hybrid", "report.html"), "utf8");
+  assert.match(report, "hybrid R@1");
+  assert.match(report, "Hybrid search on dev");
+
+  await using adapted = await ReAtt.load(at("hybrid"));
+  await using opened = await adapted.openIndex(index!);
+  const question = "who opened the harbour of Oslo?";
+  const [found] = (await adapted.answer(question, opened)).passages;
+  assert.equal(
+    found!.score,
+    (await adapted.retrieve(question, opened, { hybrid: true }))[0]!.score,
+  );
+  assert.is.not(found!.score, (await adapted.retrieve(question, opened))[0]!.score);
+});
+
 test("a collapse of retrieval stops the run, and the original model is kept", async () => {
   const options = { model, corpus, out: at("collapsed"), data: files.data, dev: files.data };
   const result = await finish(adapt({ ...options, ...SMALL, steps: 20, learningRate: 3 }));

@@ -76,6 +76,10 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
   for (const [name, numbers] of expected.model)
     assert.not.equal(numbers, untrained.get(name), name);
   assert.match(readFileSync(whole.report, "utf8"), /^<!doctype html>/i);
+  const { hybrid } = await readConfig(options.out);
+  const tuned = evaluated.map((record) => record["hybrid/lambda" as never]);
+  assert.ok(tuned.includes(hybrid!.lambda as never), "tuned on dev");
+  assert.not.ok("hybrid/recall@1" in before!, "measures of the model alone");
 });
 
 test("a run that is stopped after any step ends as if it had not been", async () => {

@@ -7,6 +7,7 @@
 import { basename, join, resolve } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { replaceFile } from "../../io/replace-file.ts";
+import type { HybridWeights } from "../../model/config.ts";
 import { cardEntries } from "../../options/records.ts";
 import type { Corpus } from "../data/corpus.ts";
 import { ADAPT_OPTIONS, type ResolvedAdaptOptions } from "../options/adapt-options.ts";
@@ -75,16 +76,35 @@ const ending = ({ step, failure, monitor }: TrainingResult): string =>
 
 function figures({ monitor }: TrainingResult): string {
   if (!monitor) return "There were too few examples to hold some out for measurements.";
-  const { before, after } = monitor;
+  const { before, after, bm25, hybrid } = monitor;
   const percent = (measures: Measures, name: string): string => (100 * measures[name]!).toFixed(1);
+  const columns: [head: string, measures: Measures][] = [
+    ["BM25", bm25],
+    ["before", before],
+    ["after", after],
+    ...(hybrid
+      ? ([
+          ["hybrid before", hybrid.before],
+          ["hybrid after", hybrid.after],
+        ] satisfies [string, Measures][])
+      : []),
+  ];
   return `Retrieval of the relevant passage from a sample of the corpus, for held-out examples.
 The best of several measurements was kept, so "after" is slightly too high.
-
+${hybrid ? hybridText(hybrid.weights) : ""}
 ${table(
-  ["measure, %", "before", "after"],
-  Object.keys(before).map((name) => [name, percent(before, name), percent(after, name)]),
+  ["measure, %", ...columns.map(([head]) => head)],
+  Object.keys(before).map((name) => [
+    name,
+    ...columns.map(([, measures]) => percent(measures, name)),
+  ]),
 )}`;
 }
+
+const hybridText = ({ lambda, k1, b }: HybridWeights): string =>
+  `"hybrid" is BM25 (k1 ${k1}, b ${b}) + lambda x the model. Lambda was tuned on the same examples,
+separately before and after. \`config.json\` stores lambda ${lambda}, which \`reatt answer\` uses.
+`;
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>

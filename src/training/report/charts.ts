@@ -1,6 +1,6 @@
 /** Groups the metrics of a log into charts and explains them. */
 
-import { type Baseline, measureLabel, type Unit } from "./format.ts";
+import { type Baseline, measureLabel, type Unit, withoutHybrid } from "./format.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
 
 export type Point = readonly [step: number, value: number];
@@ -37,6 +37,12 @@ const DEFINITIONS: readonly Definition[] = [
     meaning: "Share of dev questions with an accepted answer in the best k passages.",
     unit: "share",
     has: (metric) => /^recall@\d+$/.test(metric),
+  },
+  {
+    title: "Hybrid search on dev",
+    meaning: "The same by BM25 and the model together, with the weight that fits the model.",
+    unit: "share",
+    has: (metric) => /^hybrid\/recall@\d+$/.test(metric),
   },
   {
     title: "Answers on dev",
@@ -135,7 +141,7 @@ function seriesOf(records: readonly MetricsRecord[]): Map<string, Series> {
 
 /** One curve for a number, or one for each head for a list. */
 function curvesOf(metric: string, series: Series, baseline?: Baseline): Curve[] {
-  const value = baseline?.measures[metric];
+  const value = baseline?.measures[withoutHybrid(metric)];
   const level = value === undefined ? undefined : { name: baseline!.name, value };
   return series[0]!.values.map((_, i) => ({
     name: metric === "headWeights" ? `head ${i}` : measureLabel(metric),

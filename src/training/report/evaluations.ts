@@ -1,7 +1,7 @@
 /** The evaluations on dev: a summary and a table. */
 
 import type { Measures } from "../../evaluation/measures.ts";
-import { type Baseline, formatCount, formatNumber, measureLabel } from "./format.ts";
+import { type Baseline, formatCount, formatNumber, measureLabel, withoutHybrid } from "./format.ts";
 import { type Html, html } from "./html.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
 
@@ -11,7 +11,7 @@ export interface Evaluation {
 }
 
 const isMeasure = (name: string): boolean =>
-  name === "exactMatch" || name === "f1" || /^recall@\d+$/.test(name);
+  name === "exactMatch" || name === "f1" || /^(hybrid\/)?recall@\d+$/.test(name);
 
 /** The evaluations among the records of a log. */
 export const evaluationsOf = (records: readonly MetricsRecord[]): Evaluation[] =>
@@ -46,7 +46,7 @@ function change(before: number | undefined, after: number): string {
 }
 
 const versus = (name: string, baseline?: Baseline): Html | undefined => {
-  const value = baseline?.measures[name];
+  const value = baseline?.measures[withoutHybrid(name)];
   return value === undefined
     ? undefined
     : html`<br>${baseline!.name} ${formatNumber(value, "share")}`;

@@ -3,38 +3,54 @@
 import { containsAnswer, exactMatch, f1 } from "../../evaluation/answers.ts";
 import type { Measures } from "../../evaluation/measures.ts";
 import { mean } from "../../math/mean.ts";
+import type { HybridWeights } from "../../model/config.ts";
 import type { ReAtt } from "../../reatt.ts";
+import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { SampleReply } from "../report/report.ts";
+import { type TuningQuestions, tuneHybrid } from "./tune-hybrid.ts";
 
 export const CUTOFFS: readonly number[] = [1, 5, 20];
 const PASSAGES_READ = 10;
 
+/** Hybrid search with the weights that fit the model. */
+export interface HybridMeasures {
+  readonly weights: HybridWeights;
+  readonly measures: Measures;
+}
+
 export interface DevResult {
   /** `recall@1`, `recall@5`, `recall@20`, `exactMatch`, `f1`; from 0 to 1. */
   readonly measures: Measures;
+  readonly hybrid: HybridMeasures;
   /** The model's answer to each question. */
   readonly replies: readonly SampleReply[];
 }
 
 interface EvaluationOptions {
+  /** BM25 over the passages of the index. */
+  readonly lexical: LexicalIndex;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((questions: number) => void) | undefined;
 }
 
-/** Retrieves 20 passages for every question, and answers it from the first 10. */
+/**
+ * Retrieves 20 passages for every question, and answers it from the first 10. The model ranks
+ * alone, whatever weights of hybrid search its configuration has.
+ */
 export async function evaluateOnDev(
   model: ReAtt,
   index: TokenIndex,
   questions: readonly TrainingQuestion[],
-  { signal, onProgress }: EvaluationOptions,
+  { lexical, signal, onProgress }: EvaluationOptions,
 ): Promise<DevResult> {
   const texts = questions.map(({ question }) => question);
   const retrieved = await model.retrieve(texts, index, { topK: Math.max(...CUTOFFS), signal });
   const replies: SampleReply[] = [];
-  for await (const reply of model.answer(texts, index, { topK: PASSAGES_READ, signal })) {
+  const reading = { topK: PASSAGES_READ, hybrid: false, signal };
+  for await (const reply of model.answer(texts, index, reading)) {
     replies.push(reply);
     onProgress?.(replies.length);
   }
@@ -45,7 +61,32 @@ export async function evaluateOnDev(
     ),
     f1: mean(questions.map(({ answers }, i) => f1(replies[i]!.answer, answers))),
   };
-  return { measures, replies };
+  const hybrid = await measureHybrid(model, index, questions, lexical, signal);
+  return { measures, hybrid, replies };
+}
+
+/** Tunes hybrid search on the questions and measures its recall on them. */
+async function measureHybrid(
+  model: ReAtt,
+  index: TokenIndex,
+  questions: readonly TrainingQuestion[],
+  lexical: LexicalIndex,
+  signal: AbortSignal | undefined,
+): Promise<HybridMeasures> {
+  const relevantAmong: TuningQuestions["relevantAmong"] = async (place, passages) => {
+    const question = questions[place]!;
+    if (question.passageId !== undefined) return new Set([question.passageId]);
+    const texts = await index.passages(passages.map(({ ordinal }) => ordinal));
+    return new Set(texts.filter((passage) => isRelevant(question, passage)).map(({ id }) => id));
+  };
+  const texts = questions.map(({ question }) => question);
+  const tuning = { texts, relevantAmong };
+  const { weights, rankings } = await tuneHybrid(model, index, lexical, tuning, signal);
+  const best = rankings.map((ranking) => ranking.slice(0, Math.max(...CUTOFFS)));
+  const found = await Promise.all(
+    best.map((hits) => index.passages(hits.map(({ ordinal }) => ordinal))),
+  );
+  return { weights, measures: recallOf(questions, found) };
 }
 
 /**
@@ -57,11 +98,12 @@ export function recallOf(
   questions: readonly TrainingQuestion[],
   retrieved: readonly (readonly Passage[])[],
 ): Record<string, number> {
-  const ranks = questions.map(({ passageId, answers }, i) =>
-    retrieved[i]!.findIndex(({ id, text }) =>
-      passageId === undefined ? containsAnswer(text, answers) : id === passageId,
-    ),
+  const ranks = questions.map((question, i) =>
+    retrieved[i]!.findIndex((passage) => isRelevant(question, passage)),
   );
   const recallAt = (k: number): number => mean(ranks.map((rank) => Number(rank >= 0 && rank < k)));
   return Object.fromEntries(CUTOFFS.map((k) => [`recall@${k}`, recallAt(k)]));
 }
+
+const isRelevant = ({ passageId, answers }: TrainingQuestion, { id, text }: Passage): boolean =>
+  passageId === undefined ? containsAnswer(text, answers) : id === passageId;

@@ -4,6 +4,7 @@ import type { Measures } from "../../evaluation/measures.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import type { EngineEvent } from "../engine/open-engine.ts";
+import type { HybridMeasures } from "./evaluate.ts";
 import type { HeadAgreement } from "./rank-heads.ts";
 import type { MonitorOutcome } from "./retrieval-monitor.ts";
 
@@ -27,6 +28,8 @@ export type TrainingEvent =
       readonly type: "evaluation";
       readonly step: number;
       readonly measures: Measures;
+      /** The same questions by hybrid search, with the weights that fit the model. */
+      readonly hybrid: HybridMeasures;
       /** Whether the model is the best so far. It is then saved. */
       readonly best: boolean;
     }

@@ -3,6 +3,7 @@
 import { reporting } from "../../io/progress.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { withCurrentModel } from "./current-model.ts";
+import type { DevSet } from "./dev.ts";
 import { divergedParameter } from "./divergence.ts";
 import { type DevResult, evaluateOnDev } from "./evaluate.ts";
 import type { TrainingEvent } from "./events.ts";
@@ -11,21 +12,26 @@ import { atLeastAsGood, bestEvaluation } from "./run-log.ts";
 import { saveModel } from "./save-model.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** Measures retrieval on the monitor set, unless this step is measured already. */
+/**
+ * Measures retrieval on the monitor set, unless this step is measured already. The saved model
+ * stores its weights of hybrid search.
+ */
 export async function* monitorRetrieval(run: TrainingRun): AsyncGenerator<TrainingEvent> {
-  const { options, config, data, step, monitorRecords, log } = run;
-  if (!data.monitorSet || monitorRecords.at(-1)?.step === step) return;
+  const { options, config, monitor, step, monitorRecords, log } = run;
+  if (!monitor || monitorRecords.at(-1)?.step === step) return;
   const parameters = await usableParameters(run);
   if (!parameters) return;
-  const reciprocalRanks = yield* measureRetrieval(options, config, parameters, data.monitorSet);
-  const record = { step, reciprocalRanks };
+  const measurement = yield* measureRetrieval(options, config, parameters, monitor);
+  const record = { step, ...measurement };
   monitorRecords.push(record);
   const best = bestOf(monitorRecords) === record;
-  if (best) await saveModel(options.out, config, parameters, options.model);
+  const { weights } = measurement.hybrid;
+  if (best) await saveModel(options.out, { ...config, hybrid: weights }, parameters, options.model);
   await writeMonitorRecords(options.out, monitorRecords);
   const measures = measuresOf(record);
-  await log.evaluation(step, { measures, replies: [] }, [], bestOf(monitorRecords).step);
-  yield { type: "evaluation", step, measures, best };
+  const hybrid = { weights, measures: measuresOf(measurement.hybrid) };
+  await log.evaluation(step, { measures, hybrid, replies: [] }, [], bestOf(monitorRecords).step);
+  yield { type: "evaluation", step, measures, hybrid, best };
 }
 
 /**
@@ -39,17 +45,19 @@ export async function* evaluate(run: TrainingRun): AsyncGenerator<TrainingEvent>
   if (!dev || !isBetweenIterations || isMeasured) return;
   const parameters = await usableParameters(run);
   if (!parameters) return;
-  const result = yield* answerDev(run, dev.questions, parameters);
+  const result = yield* answerDev(run, dev, parameters);
   const previous = bestEvaluation(log.evaluations(), start);
   const best = step > start && (!previous || atLeastAsGood(result.measures, previous.measures));
-  if (best) await saveModel(options.out, config, parameters, options.model);
+  const { measures, hybrid } = result;
+  const saved = { ...config, hybrid: hybrid.weights };
+  if (best) await saveModel(options.out, saved, parameters, options.model);
   await log.evaluation(step, result, dev.questions, best ? step : previous?.step);
-  yield { type: "evaluation", step, measures: result.measures, best };
+  yield { type: "evaluation", step, measures, hybrid, best };
 }
 
 function answerDev(
   { options, config, corpus }: TrainingRun,
-  questions: NonNullable<TrainingRun["dev"]>["questions"],
+  { questions, lexical }: DevSet,
   parameters: ReadonlyMap<string, ParameterState>,
 ): AsyncGenerator<TrainingEvent, DevResult> {
   return withCurrentModel<TrainingEvent, DevResult>(
@@ -61,6 +69,7 @@ function answerDev(
       yield { type: "stage", name: "answering dev questions", total: questions.length };
       return yield* reporting((report) =>
         evaluateOnDev(model, index, questions, {
+          lexical,
           signal: options.signal,
           onProgress: (done) => report({ type: "progress", done }),
         }),

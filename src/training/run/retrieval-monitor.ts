@@ -10,12 +10,19 @@ import type { Measures } from "../../evaluation/measures.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { mean } from "../../math/mean.ts";
-import type { ModelConfig } from "../../model/config.ts";
+import type { HybridWeights, ModelConfig } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
+import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
+import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
+import { byScore } from "../../retrieval/scoring/top-k.ts";
+import type { Passage } from "../../text/passage.ts";
+import type { Corpus } from "../data/corpus.ts";
 import type { MonitorSet } from "../data/training-data.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
+import type { Baseline } from "../report/report.ts";
 import { saveModel } from "./save-model.ts";
+import { reciprocalRank, tuneHybrid } from "./tune-hybrid.ts";
 
 /** Passages retrieved for each question. */
 const DEPTH = 100;
@@ -26,28 +33,97 @@ const TOLERATED_LOSS = 0.1;
 /** A smaller loss, in standard errors of the mean difference between questions, may be chance. */
 const SIGNIFICANT_ERRORS = 2;
 
-export interface MonitorRecord {
-  readonly step: number;
-  /** For each question, 1 / rank of the first relevant passage; 0 if none was retrieved. */
+/** For each question, 1 / rank of the first relevant passage; 0 if none was retrieved. */
+interface ReciprocalRanks {
   readonly reciprocalRanks: readonly number[];
+}
+
+/** The results of the measured model, alone and in hybrid search. */
+export interface Measurement extends ReciprocalRanks {
+  /** With the weights that fit this model. */
+  readonly hybrid: ReciprocalRanks & { readonly weights: HybridWeights };
+}
+
+export interface MonitorRecord extends ReciprocalRanks {
+  readonly step: number;
+  /** Records of older versions have none. */
+  readonly hybrid?: Measurement["hybrid"] | undefined;
 }
 
 export interface MonitorOutcome {
   readonly before: Measures;
   /** Of the saved model, which is that of `step`. */
   readonly after: Measures;
+  /** BM25 on the same questions and passages. */
+  readonly bm25: Measures;
+  /** Hybrid search. The weights of each model were tuned on the same questions. */
+  readonly hybrid?:
+    | { readonly before: Measures; readonly after: Measures; readonly weights: HybridWeights }
+    | undefined;
   readonly step: number;
   /** Whether the run stopped because retrieval collapsed. */
   readonly collapsed: boolean;
 }
 
-/** The reciprocal ranks of `parameters`, as a model with an index of the monitor's passages. */
+/** The monitor set, with BM25 over its passages. */
+export interface RetrievalMonitor extends MonitorSet {
+  readonly lexical: LexicalIndex;
+  /** The measures of BM25. */
+  readonly baseline: Baseline;
+}
+
+/**
+ * Scores the passages of the monitor set by BM25, with the statistics of the whole corpus: the
+ * scores, and so the weights of hybrid search, depend on the size of the corpus.
+ */
+export async function openMonitor(
+  set: MonitorSet,
+  corpus: Pick<Corpus, "passages">,
+  signal?: AbortSignal,
+): Promise<RetrievalMonitor> {
+  const { questions, passages } = set;
+  const changed = new Map(passages.map((passage) => [passage.id, passage]));
+  async function* all(): AsyncGenerator<Passage, void> {
+    for await (const passage of corpus.passages()) yield changed.get(passage.id) ?? passage;
+  }
+  const bm25 = await buildBm25(all(), { signal });
+  const ids = passages.map(({ id }) => id);
+  const lexical = lexicalIndexOf(
+    ids,
+    new Map(questions.map(({ question }) => [question, bm25.score(question, ids)])),
+  );
+  const reciprocalRanks = questions.map(({ question, relevant }) =>
+    reciprocalRank(lexical.search(question, { topK: DEPTH }), (id) => relevant.includes(id)),
+  );
+  const baseline = { name: "BM25", measures: measuresOf({ reciprocalRanks }) };
+  return { ...set, lexical, baseline };
+}
+
+/** @param scores for each question, the scores of the passages with `ids` */
+function lexicalIndexOf(
+  ids: readonly string[],
+  scores: ReadonlyMap<string, readonly number[]>,
+): LexicalIndex {
+  const ordinals = new Map(ids.map((id, ordinal) => [id, ordinal]));
+  return {
+    search: (question, { topK }) =>
+      scores
+        .get(question)!
+        .map((score, ordinal) => ({ id: ids[ordinal]!, ordinal, score }))
+        .filter(({ score }) => score > 0)
+        .sort(byScore)
+        .slice(0, topK),
+    score: (question, some) => some.map((id) => scores.get(question)![ordinals.get(id)!]!),
+  };
+}
+
+/** Measures `parameters` as a model with an index of the monitor's passages. */
 export async function* measureRetrieval(
   options: ResolvedOptions,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  { questions, passages }: MonitorSet,
-): AsyncGenerator<ProgressEvent, number[]> {
+  { questions, passages, lexical }: RetrievalMonitor,
+): AsyncGenerator<ProgressEvent, Measurement> {
   yield { type: "stage", name: "measuring retrieval" };
   const folder = join(options.out, "checkpoint", "probe");
   await saveModel(folder, config, parameters, options.model);
@@ -55,19 +131,24 @@ export async function* measureRetrieval(
   const { maxPassageTokens } = options;
   const directory = join(folder, "index");
   await using index = await model.index(passages, { directory, maxPassageTokens });
-  const retrieved = await model.retrieve(
-    questions.map(({ question }) => question),
-    index,
-    { topK: Math.min(DEPTH, passages.length) },
-  );
-  return questions.map(({ relevant }, i) => {
-    const rank = retrieved[i]!.findIndex(({ id }) => relevant.includes(id));
-    return rank === -1 ? 0 : 1 / (rank + 1);
-  });
+  const texts = questions.map(({ question }) => question);
+  const retrieved = await model.retrieve(texts, index, { topK: Math.min(DEPTH, passages.length) });
+  const relevant = questions.map((question) => new Set(question.relevant));
+  const ranksOf = (rankings: readonly (readonly { readonly id: string }[])[]): number[] =>
+    rankings.map((ranking, i) =>
+      reciprocalRank(ranking.slice(0, DEPTH), (id) => relevant[i]!.has(id)),
+    );
+  const relevantAmong = async (question: number) => relevant[question]!;
+  // No signal: an interrupted run completes its measurement, and then saves a checkpoint.
+  const tuned = await tuneHybrid(model, index, lexical, { texts, relevantAmong });
+  return {
+    reciprocalRanks: ranksOf(retrieved),
+    hybrid: { weights: tuned.weights, reciprocalRanks: ranksOf(tuned.rankings) },
+  };
 }
 
 /** `mrr`, and `recall@k`: the share of questions with a relevant passage among the first k. */
-export function measuresOf({ reciprocalRanks }: MonitorRecord): Measures {
+export function measuresOf({ reciprocalRanks }: ReciprocalRanks): Measures {
   const recall = CUTOFFS.map((k) => [
     `recall@${k}`,
     mean(reciprocalRanks.map((value) => Number(value >= 1 / k))),
@@ -97,18 +178,37 @@ export function hasCollapsed(records: readonly MonitorRecord[]): boolean {
   return loss > TOLERATED_LOSS * mrr(first) && loss > SIGNIFICANT_ERRORS * standardError;
 }
 
-export function outcomeOf(records: readonly MonitorRecord[]): MonitorOutcome {
+/** @param bm25 the measures of BM25 */
+export function outcomeOf(records: readonly MonitorRecord[], bm25: Measures): MonitorOutcome {
+  const first = records[0]!;
   const best = bestOf(records);
   return {
-    before: measuresOf(records[0]!),
+    before: measuresOf(first),
     after: measuresOf(best),
+    bm25,
+    ...(first.hybrid &&
+      best.hybrid && {
+        hybrid: {
+          before: measuresOf(first.hybrid),
+          after: measuresOf(best.hybrid),
+          weights: best.hybrid.weights,
+        },
+      }),
     step: best.step,
     collapsed: hasCollapsed(records),
   };
 }
 
 const recordsFile = (out: string): string => join(out, "checkpoint", "probe.json");
-const description = z.array(z.object({ step: z.int(), reciprocalRanks: z.array(z.number()) }));
+const reciprocalRanks = z.array(z.number());
+const weights = z.object({ lambda: z.number(), k1: z.number(), b: z.number() });
+const description = z.array(
+  z.object({
+    step: z.int(),
+    reciprocalRanks,
+    hybrid: z.object({ weights, reciprocalRanks }).optional(),
+  }),
+);
 
 /** Saves the records for a resumed run. */
 export async function writeMonitorRecords(

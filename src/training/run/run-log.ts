@@ -13,7 +13,7 @@ import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
 import { type Baseline, type Sample, type SampleReply, writeReport } from "../report/report.ts";
 import { openTensorBoard } from "../report/tensorboard.ts";
 import type { RunCheckpoint } from "./checkpoint.ts";
-import type { DevResult } from "./evaluate.ts";
+import type { DevResult, HybridMeasures } from "./evaluate.ts";
 
 /** Questions shown in the report. */
 const SAMPLES = 20;
@@ -94,7 +94,7 @@ export async function openRunLog(
   const evaluations = (): Evaluation[] =>
     metrics.records
       .filter((record) => "exactMatch" in record)
-      .map(({ step, seconds: _, ...measures }) => ({ step, measures: measures as Measures }));
+      .map(({ step, seconds: _, ...metrics }) => ({ step, measures: modelMeasures(metrics) }));
   let best: number | undefined = bestEvaluation(evaluations(), options.unsupervisedSteps)?.step;
   const samples = await openSamples(options, checkpoint !== undefined);
 
@@ -123,10 +123,10 @@ export async function openRunLog(
         ...(staleness === undefined ? {} : { staleness }),
         ...(headWeights ? { headWeights } : {}),
       }),
-    async evaluation(step, { measures, replies }, questions, bestStep) {
+    async evaluation(step, { measures, hybrid, replies }, questions, bestStep) {
       best = bestStep;
       await samples.update(step, questions, replies);
-      await append({ step, ...measures });
+      await append({ step, ...measures, ...hybridRecord(hybrid) });
       await report(`Evaluated after step ${step}.`);
     },
     evaluations,
@@ -225,6 +225,20 @@ function lossRecord({
       : {}),
   };
 }
+
+const HYBRID_PREFIX = "hybrid/";
+
+/** The keys of metrics.jsonl for hybrid search: `hybrid/lambda`, `hybrid/recall@1` and so on. */
+function hybridRecord({ weights, measures }: HybridMeasures): Record<string, number> {
+  const entries = Object.entries({ lambda: weights.lambda, ...measures });
+  return Object.fromEntries(entries.map(([name, value]) => [`${HYBRID_PREFIX}${name}`, value]));
+}
+
+/** The measures of the model alone. */
+const modelMeasures = (metrics: Readonly<Record<string, unknown>>): Measures =>
+  Object.fromEntries(
+    Object.entries(metrics).filter(([name]) => !name.startsWith(HYBRID_PREFIX)),
+  ) as Measures;
 
 const probability = (logs: readonly number[]): number =>
   logs.reduce((sum, log) => sum + Math.exp(log), 0);

@@ -29,7 +29,7 @@ import { openDevSet } from "./dev.ts";
 import { divergedLoss } from "./divergence.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
 import { evaluate, monitorRetrieval } from "./measure.ts";
-import { outcomeOf, readMonitorRecords } from "./retrieval-monitor.ts";
+import { openMonitor, outcomeOf, readMonitorRecords } from "./retrieval-monitor.ts";
 import { bestEvaluation, openRunLog } from "./run-log.ts";
 import { planOf } from "./run-plan.ts";
 import { saveModel } from "./save-model.ts";
@@ -62,12 +62,13 @@ export async function* runTraining(
   const checkpoint = await resume(options, plan, parameters);
   await mkdir(options.out, { recursive: true });
   const dev = await openDevSet(options, corpus);
+  const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, options.signal));
   await using engine = yield* openEngine(options, config, parameters);
-  await using log = await openRunLog(options, checkpoint, dev?.baseline);
+  await using log = await openRunLog(options, checkpoint, (dev ?? monitor)?.baseline);
   const step = checkpoint?.step ?? 0;
-  const isMonitored = checkpoint !== undefined && data.monitorSet !== undefined;
+  const isMonitored = checkpoint !== undefined && monitor !== undefined;
   const run: TrainingRun = {
-    ...{ options, config, tokenizer, corpus, data, plan, engine, log, dev, step },
+    ...{ options, config, tokenizer, corpus, data, plan, engine, log, dev, monitor, step },
     savedStep: checkpoint?.step,
     monitorRecords: isMonitored ? await readMonitorRecords(options.out, step) : [],
     examples: undefined,
@@ -155,14 +156,14 @@ async function* trainStage(
   stage: Stage,
   refresh: BackgroundRefresh | undefined,
 ): AsyncGenerator<TrainingEvent> {
-  const { options, data } = run;
+  const { options, monitor } = run;
   let saved = performance.now();
   while (run.step < stage.first + stage.steps && !isStopped(run)) {
     if (refresh && run.step >= options.unsupervisedSteps)
       run.examples = yield* refresh.examples(run.step);
     yield* trainStep(run, stage);
     if (run.diverged !== undefined) return;
-    const isMeasured = run.step % (data.monitorSet?.every ?? Infinity) === 0;
+    const isMeasured = run.step % (monitor?.every ?? Infinity) === 0;
     if (isMeasured) yield* monitorRetrieval(run);
     if (run.diverged !== undefined) return;
     if (!isMeasured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
@@ -219,10 +220,10 @@ async function save(run: TrainingRun): Promise<TrainingEvent> {
 
 /** Saves the model unless a measurement did, writes the report, and returns the result. */
 async function finalise(run: TrainingRun): Promise<TrainingResult> {
-  const { options, config, engine, data, dev, step, monitorRecords, log } = run;
+  const { options, config, engine, dev, monitor, step, monitorRecords, log } = run;
   const failure = failureOf(run);
   const complete = !failure && step === stepsOf(options);
-  if (complete && !dev && !data.monitorSet)
+  if (complete && !dev && !monitor)
     await saveModel(options.out, config, await engine.parameters(), options.model);
   const reason = failure ? `: ${failure}` : "";
   const status = `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`;
@@ -234,6 +235,9 @@ async function finalise(run: TrainingRun): Promise<TrainingResult> {
     checkpoint: run.savedStep,
     before: evaluations.find((evaluation) => evaluation.step === start)?.measures,
     after: bestEvaluation(evaluations, start)?.measures,
-    monitor: monitorRecords.length > 0 ? outcomeOf(monitorRecords) : undefined,
+    monitor:
+      monitor && monitorRecords.length > 0
+        ? outcomeOf(monitorRecords, monitor.baseline.measures)
+        : undefined,
   };
 }

@@ -9,7 +9,7 @@ import type { ResolvedOptions } from "../options/train-options.ts";
 import type { SnapshotExamples } from "./background-refresh.ts";
 import type { RunPlan } from "./checkpoint.ts";
 import type { DevSet } from "./dev.ts";
-import { hasCollapsed, type MonitorRecord } from "./retrieval-monitor.ts";
+import { hasCollapsed, type MonitorRecord, type RetrievalMonitor } from "./retrieval-monitor.ts";
 import type { RunLog } from "./run-log.ts";
 
 export interface TrainingRun {
@@ -22,6 +22,7 @@ export interface TrainingRun {
   readonly engine: TrainingEngine;
   readonly log: RunLog;
   readonly dev: DevSet | undefined;
+  readonly monitor: RetrievalMonitor | undefined;
   /** Steps done, of all stages. */
   step: number;
   /** The step of the last checkpoint. */

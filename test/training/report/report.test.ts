@@ -173,6 +173,31 @@ function drawn(page: string, title: string) {
   return { ...plot, legend: () => legend.map(({ textContent }) => textContent), at };
 }
 
+test("hybrid search is shown beside the model and BM25", async () => {
+  const both = [
+    { step: 0, "recall@1": 0.5, "hybrid/recall@1": 0.625, "hybrid/lambda": 2 },
+    { step: 10, "recall@1": 0.75, "hybrid/recall@1": 0.875, "hybrid/lambda": 3 },
+  ];
+  const baseline = { name: "BM25", measures: { "recall@1": 0.7 } };
+  const page = await written({ records: both, baseline });
+  const seen = text(page);
+  for (const words of [
+    "hybrid R@1 87.5 % 62.5 % before, +25.0 BM25 70.0 %",
+    "stepR@1hybrid R@1",
+    "BM2570.0 %–",
+    "1075.0 %87.5 %",
+  ])
+    assert.match(seen, words);
+  const { data } = drawn(page, "Hybrid search on dev");
+  assert.equal(
+    [data[1], data.at(-1)],
+    [
+      [0.625, 0.875],
+      [0.7, 0.7],
+    ],
+  );
+});
+
 test("curves, ranges and levels are drawn over their steps", async () => {
   const baseline = { name: "BM25", measures: { "recall@1": 0.7 } };
   const { options, data } = drawn(await written({ records, baseline }), "Retrieval on dev");

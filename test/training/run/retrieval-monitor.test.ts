@@ -1,10 +1,13 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
+import type { Passage } from "../../../src/text/passage.ts";
 import {
   bestOf,
   hasCollapsed,
   type MonitorRecord,
   measuresOf,
+  openMonitor,
   outcomeOf,
 } from "../../../src/training/run/retrieval-monitor.ts";
 
@@ -50,8 +53,57 @@ test("no loss, a small loss, and one that chance explains are none", () => {
 
 test("the outcome is that of the model that was kept", () => {
   const records = [record(0, all(0.5)), record(5, all(1)), record(10, all(0.2))];
-  const { before, after, step, collapsed } = outcomeOf(records);
-  assert.equal([before.mrr, after.mrr, step, collapsed], [0.5, 1, 5, true]);
+  const { before, after, bm25, hybrid, step, collapsed } = outcomeOf(records, { mrr: 0.6 });
+  assert.equal([before.mrr, after.mrr, bm25.mrr, step, collapsed], [0.5, 1, 0.6, 5, true]);
+  assert.is(hybrid, undefined, "records of an older version");
+});
+
+test("the outcome has hybrid search before and after, with the weights of the kept model", () => {
+  const withHybrid = (step: number, rank: number, both: number, lambda: number) => ({
+    ...record(step, all(rank)),
+    hybrid: { reciprocalRanks: all(both), weights: { lambda, k1: 0.9, b: 0.4 } },
+  });
+  const records = [withHybrid(0, 0.5, 0.5, 1), withHybrid(5, 1, 0.75, 2), withHybrid(9, 0.2, 1, 3)];
+  const { hybrid } = outcomeOf(records, { mrr: 0.6 });
+  assert.equal([hybrid!.before.mrr, hybrid!.after.mrr, hybrid!.weights.lambda], [0.5, 0.75, 2]);
+});
+
+test("BM25 of the monitor scores its own texts with the statistics of the corpus", async () => {
+  const corpus: Passage[] = [
+    { id: "a", title: "", text: "the harbour of Oslo. Trains go to Bergen" },
+    { id: "b", title: "", text: "the harbour of Rome" },
+    ...Array.from({ length: 20 }, (_, i) => ({ id: `x${i}`, title: "", text: `harbour ${i}` })),
+  ];
+  const cut = { id: "a", title: "", text: "Trains go to Bergen" };
+  const passages = [corpus[1]!, cut];
+  const questions = [
+    { question: "harbour trains", relevant: ["a"] },
+    { question: "Rome harbour", relevant: ["b"] },
+    { question: "Oslo", relevant: ["a"] },
+  ];
+  async function* stored(): AsyncGenerator<Passage> {
+    yield* corpus;
+  }
+  const monitor = await openMonitor({ questions, passages, every: 5 }, { passages: stored });
+  const whole = await buildBm25([cut, ...corpus.slice(1)]);
+  const { lexical, baseline } = monitor;
+  const [a, b] = whole.score("harbour trains", ["a", "b"]) as [number, number];
+  assert.equal(lexical.search("harbour trains", { topK: 10 }), [
+    { id: "a", ordinal: 1, score: a },
+    { id: "b", ordinal: 0, score: b },
+  ]);
+  assert.equal(
+    lexical.search("harbour trains", { topK: 1 }).map(({ id }) => id),
+    ["a"],
+  );
+  assert.equal(lexical.score("harbour trains", ["b", "a"]), [b, a]);
+  assert.equal(lexical.search("Oslo", { topK: 10 }), [], "the removed sentence is not searched");
+  assert.equal(baseline.measures, {
+    mrr: 2 / 3,
+    "recall@1": 2 / 3,
+    "recall@5": 2 / 3,
+    "recall@20": 2 / 3,
+  });
 });
 
 test.run();
