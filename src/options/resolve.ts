@@ -46,11 +46,15 @@ const isObject = (given: unknown): boolean =>
 /** The issue inside a union that says most: not that another type was given. */
 function innermost(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== "invalid_union") return issue;
-  const inner = issue.errors
-    .flat()
-    .find(({ code, path }) => path.length > 0 || code !== "invalid_type");
+  const specific = issue.errors.flat().filter(isSpecific);
+  const inner = specific.find(({ code }) => code === "unrecognized_keys") ?? specific[0];
   return inner ? innermost({ ...inner, path: [...issue.path, ...inner.path] }) : issue;
 }
+
+const isSpecific = ({ code, path, message }: z.core.$ZodIssue): boolean =>
+  path.length > 0 ||
+  code === "unrecognized_keys" ||
+  (code === "custom" && message !== "Invalid input");
 
 /** An unknown name is reported first: the missing option may be the one that is misspelt. */
 function problemOf(
@@ -85,10 +89,13 @@ function unknownName(given: string, path: readonly PropertyKey[], table: OptionT
   });
 }
 
+const isObjectSchema = (schema: unknown): schema is z.ZodObject => schema instanceof z.ZodObject;
+
 /** The names of the table, or of an option that is an object. */
 function namesAt([name]: readonly PropertyKey[], table: OptionTable): string[] {
   if (name === undefined) return Object.keys(table);
   const option = table[String(name)];
   const inner = option instanceof z.ZodOptional ? option.unwrap() : option;
-  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
+  const object = inner instanceof z.ZodUnion ? inner.options.find(isObjectSchema) : inner;
+  return isObjectSchema(object) ? Object.keys(object.shape) : [];
 }
