@@ -5,7 +5,7 @@
  * Source: DPR (Karpukhin et al. 2020), section 3.2: hard negatives do not contain the answer.
  */
 
-import { matchForm } from "../../evaluation/answers.ts";
+import { answerTokens, containsTokens } from "../../evaluation/answers.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { TextExample } from "./example-source.ts";
 
@@ -22,12 +22,17 @@ export interface Relevance {
 /** The relevance of the passages of a step for each of its examples. */
 export function stepRelevance(examples: readonly TextExample[]): Relevance[] {
   const passages = [...new Set(examples.flatMap((example) => example.passages))];
-  const forms = new Map(passages.map((passage) => [passage, formsOf(passage)]));
+  const tokens = new Map(
+    passages.map((passage) => [
+      passage,
+      [answerTokens(passage.title), answerTokens(passage.text)] as const,
+    ]),
+  );
   return examples.map((example): Relevance => {
     const hasId = ({ id }: Passage): boolean => example.relevant.includes(id);
-    const answers = example.answers.map(matchForm).filter((form) => form.trim() !== "");
+    const answers = example.answers.map(answerTokens);
     const containsAnswer = (passage: Passage): boolean =>
-      answers.some((answer) => forms.get(passage)!.some((form) => form.includes(answer)));
+      answers.some((answer) => tokens.get(passage)!.some((text) => containsTokens(text, answer)));
     const isPositive = example.relevant.length > 0 ? hasId : containsAnswer;
     const positives = example.passages.flatMap((passage, k) => (isPositive(passage) ? [k] : []));
     const own = new Set(positives.map((k) => example.passages[k]!));
@@ -37,5 +42,3 @@ export function stepRelevance(examples: readonly TextExample[]): Relevance[] {
     return { positives, notNegatives };
   });
 }
-
-const formsOf = ({ title, text }: Passage): string[] => [matchForm(title), matchForm(text)];
