@@ -7,12 +7,21 @@
 
 import { answerTokens, containsTokens } from "../../evaluation/answers.ts";
 import type { Passage } from "../../text/passage.ts";
-import type { TextExample } from "./example-source.ts";
+
+/** What relevance depends on. */
+export interface RelevanceExample {
+  /** The candidates. */
+  readonly passages: readonly Passage[];
+  /** Ids of the passages that are known to be relevant. They need not be among `passages`. */
+  readonly relevant: readonly string[];
+  /** Texts that make a passage probably relevant, if it contains one of them. */
+  readonly answers: readonly string[];
+}
 
 export interface Relevance {
   /**
-   * Indexes among the passages of the example: those with a relevant id. If no relevant id is known,
-   * those that contain an answer.
+   * Indexes among the passages of the example: those with a relevant id. If no relevant id is
+   * known, those that contain an answer.
    */
   readonly positives: readonly number[];
   /** Other passages of the step that have a relevant id or contain an answer. */
@@ -20,7 +29,7 @@ export interface Relevance {
 }
 
 /** The relevance of the passages of a step for each of its examples. */
-export function stepRelevance(examples: readonly TextExample[]): Relevance[] {
+export function stepRelevance(examples: readonly RelevanceExample[]): Relevance[] {
   const passages = [...new Set(examples.flatMap((example) => example.passages))];
   const tokens = new Map(
     passages.map((passage) => [
