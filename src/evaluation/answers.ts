@@ -61,11 +61,16 @@ function wordF1(a: readonly string[], b: readonly string[]): number {
  * match).
  */
 export function containsAnswer(text: string, accepted: readonly string[]): boolean {
-  const haystack = tokenize(text);
-  return accepted.some((answer) => !findSequence(haystack, tokenize(answer)).next().done);
+  const tokens = answerTokens(text);
+  return accepted.some((answer) => containsTokens(tokens, answerTokens(answer)));
 }
 
-const tokenize = (text: string): string[] =>
+/** The tokens that `containsAnswer` compares: for many answers, those of the text are made once. */
+export const answerTokens = (text: string): string[] =>
   normalizeText(text, "NFD")
     .toLowerCase()
     .match(/[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]/gu) ?? [];
+
+/** Whether `answerTokens` of an answer occur in sequence in those of a text. */
+export const containsTokens = (text: readonly string[], answer: readonly string[]): boolean =>
+  !findSequence(text, answer).next().done;

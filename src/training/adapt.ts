@@ -12,6 +12,7 @@ import { writeModelCard } from "./adaptation/card.ts";
 import { availableExamples } from "./adaptation/example-counts.ts";
 import { readInputs } from "./adaptation/inputs.ts";
 import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
+import { retrievalHeadOf } from "./adaptation/retrieval-head.ts";
 import { type Corpus, openCorpus } from "./data/corpus.ts";
 import {
   type AdaptOptions,
@@ -19,6 +20,7 @@ import {
   sourcesOf,
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
+import { withModelTau } from "./options/model-tau.ts";
 import { TRAIN_OPTIONS } from "./options/train-options.ts";
 import { checkChosen, findRun } from "./run/checkpoint.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
@@ -87,7 +89,11 @@ export async function* adapt(
     bm25: !given.resume && !given.dryRun, // a new run searches its first candidates with it
   });
   const inputs = await readInputs(given, sources, corpus);
-  const options = withAdaptDefaults(given, availableExamples(inputs, corpus), corpus.size);
+  const options = withAdaptDefaults(
+    await withModelTau(given),
+    availableExamples(inputs, corpus),
+    corpus.size,
+  );
   const found = await findRun(options.out, options.resume); // before any of its files is touched
   if (found) checkChosen(options.out, found, planEntries(TRAIN_OPTIONS, { ...options }));
   const config = await readTrainedConfig(options);
@@ -99,7 +105,8 @@ export async function* adapt(
   await mkdir(options.out, { recursive: true });
   const data = yield* adaptationData(options, corpus, inputs);
   const { dev: _, tagger: __, weights: ___, ...run } = options; // `data` contains all three
-  const training = yield* runTraining(run, config, data, corpus);
+  const retrievalHead = yield* retrievalHeadOf(options, config, corpus, inputs);
+  const training = yield* runTraining(run, { ...config, retrievalHead }, data, corpus);
   if (!training.finished) return { plan, training };
   if (training.failure && !training.monitor)
     await saveModel(run.out, config, await startingParameters(run, config), run.model);

@@ -9,7 +9,7 @@ import type { Corpus } from "../data/corpus.ts";
 import { MAX_PER_PASSAGE } from "../data/sample-masked-sentences.ts";
 import { CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
-import type { QuerySide } from "../loss/trained-parameters.ts";
+import type { QuerySide } from "../loss/options.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
 import { wantedSentences } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";

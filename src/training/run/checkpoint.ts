@@ -19,6 +19,7 @@ import { createDirectory, syncName } from "../../io/create-directory.ts";
 import { InputError, systemProblem, writeErrorFrom } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
+import { LOSS_VERSION } from "../loss/options.ts";
 
 /** What must be equal for a run to continue: model, data, corpus and options, by name. */
 export type RunPlan = Readonly<Record<string, string | number>>;
@@ -174,6 +175,14 @@ const OPTIONS: Readonly<Record<string, string>> = {
  * that differ, or else the first file.
  */
 export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: RunPlan): void {
+  const [before, now] = [checkpoint.plan, plan].map(({ lossVersion = 1 }) => lossVersion);
+  if (before !== now)
+    throw new InputError({
+      where: directory,
+      expected: `a run with version ${now} of the training loss`,
+      got: `one with version ${before}`,
+      remedy: "start a new run in another folder, or resume with the reatt that it began with",
+    });
   const began = checkpoint.plan;
   const names = [...new Set([...Object.keys(began), ...Object.keys(plan)])];
   const different = names.filter((name) => began[name] !== plan[name]);
@@ -202,7 +211,7 @@ export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: Ru
 }
 
 /**
- * Compares the options alone, before the data are read.
+ * Compares the options and the version of the loss, before the data are read.
  *
  * @param chosen the entries of the plan that options give
  * @throws {InputError} as `checkPlan` does
@@ -211,7 +220,8 @@ export function checkChosen(directory: string, checkpoint: RunCheckpoint, chosen
   const files = Object.entries(checkpoint.plan).filter(
     ([name]) => name in DIGESTS || name === "retrievalHead",
   );
-  checkPlan(directory, checkpoint, { ...chosen, ...Object.fromEntries(files) });
+  const plan = { ...chosen, ...Object.fromEntries(files), lossVersion: LOSS_VERSION };
+  checkPlan(directory, checkpoint, plan);
 }
 
 function parseJson(text: string): unknown {
