@@ -2,7 +2,7 @@
 
 import type { Corpus } from "../data/corpus.ts";
 import { SENTENCES_PER_EXAMPLE } from "../data/masked-sentence-data.ts";
-import { MAX_PER_PASSAGE } from "../data/sample-masked-sentences.ts";
+import { MAX_PER_PASSAGE } from "../data/sources/sampling.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 

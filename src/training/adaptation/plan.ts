@@ -6,7 +6,7 @@ import type { ModelConfig } from "../../model/config.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../data/corpus.ts";
-import { MAX_PER_PASSAGE } from "../data/sample-masked-sentences.ts";
+import { MAX_PER_PASSAGE } from "../data/sources/sampling.ts";
 import { CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
 import type { QuerySide } from "../loss/trained-parameters.ts";

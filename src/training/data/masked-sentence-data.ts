@@ -128,7 +128,7 @@ function asQuestion(
 }
 
 /** Without this, BM25 matches the characters of the mask as words. */
-const withoutMask =
+export const withoutMask =
   (retriever: CandidateRetriever): CandidateRetriever =>
   (questions, topK) => {
     const unmasked = questions.map((question) => ({
