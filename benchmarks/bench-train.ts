@@ -83,7 +83,7 @@ async function openParameters(config: ModelConfig): Promise<Map<string, Paramete
   return parameters;
 }
 
-/** The products of a step: those of each of its chunks, which are alike, and those of the in-batch normaliser. */
+/** The matrix products of a step: those of its chunks, and those of the in-batch normaliser. */
 function productsOfStep(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,

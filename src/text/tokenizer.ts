@@ -20,7 +20,18 @@ const EMSCRIPTEN_HANDLERS = {
   unhandledRejection: "function(reason){throw reason}",
 };
 
-/** Converts text to token ids and back. */
+/**
+ * Converts text to token ids and back.
+ *
+ * @example
+ * ```ts
+ * import { ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const ids = model.tokenizer.encode("Where is Normandy?");
+ * console.log(model.tokenizer.decode(ids)); // Where is Normandy?
+ * ```
+ */
 export interface Tokenizer {
   /** Number of pieces and sentinels. The embedding may have more rows: T5 pads 32,100 to 32,128. */
   readonly vocabularySize: number;

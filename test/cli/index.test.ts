@@ -1,4 +1,4 @@
-/** `reatt index` and the commands that maintain an index, with the embedded model and a corpus of two windows. */
+/** `reatt index` and its maintenance commands, with the embedded model and two windows of text. */
 
 import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -5,7 +5,24 @@ import type { SearchHit, SearchOptions, TokenIndex } from "../search/token-index
 import { type Bm25Parameters, buildBm25, DEFAULT_PARAMETERS } from "./bm25.ts";
 import type { InvertedIndexOptions } from "./inverted-index.ts";
 
-/** BM25 for one generation of a token index: the one that `openLexicalIndex` read. */
+/**
+ * BM25 for one generation of a token index: the one that `openLexicalIndex` read.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { type LexicalIndex, openLexicalIndex, ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * const passages = [{ id: "1", title: "Normandy", text: "Normandy is a region in France." }];
+ * await using index = await model.index(passages, { directory });
+ * const lexical: LexicalIndex = await openLexicalIndex(index);
+ * console.log(lexical.score("Normandy", ["1"])); // [ 0.12... ]
+ * ```
+ */
 export interface LexicalIndex {
   /**
    * The `topK` best passages that share a term with the question, best first. Passages with equal

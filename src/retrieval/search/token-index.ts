@@ -24,7 +24,25 @@ export interface SearchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One generation of an index, open for search. Later changes to the index do not show. */
+/**
+ * One generation of an index, open for search. Later changes to the index do not show.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * const passages = [{ id: "1", title: "Normandy", text: "Normandy is a region in France." }];
+ * await using index = await model.index(passages, { directory });
+ * const [question] = await model.encodeQuestions(["Where is Normandy?"]);
+ * const [hit] = await index.search(question!, { topK: 1 });
+ * console.log(index.passageCount, hit?.id, hit?.score);
+ * ```
+ */
 export interface TokenIndex extends AsyncDisposable {
   readonly directory: string;
   readonly header: IndexHeader;

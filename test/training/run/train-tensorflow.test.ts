@@ -1,4 +1,4 @@
-/** Runs of the trainer on TensorFlow.js: to the end, stopped and resumed, beside one on onnxruntime. */
+/** Training runs on TensorFlow.js: whole, stopped and resumed, and compared with onnxruntime. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
