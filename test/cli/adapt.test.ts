@@ -99,7 +99,10 @@ test("bad weights are wrong usage, bad input is bad input: one line each", async
   assert.match(wrong.stderr, /^reatt: --weights: expected NAME=NUMBER[^\n]*\n$/);
   const unknown = await adapt("wrong", "--weights", "labels=2", "--json");
   assert.is(unknown.code, 1);
-  assert.match(unknown.stderr, /^reatt: weights: expected spans, got "labels"[^\n]*\n$/);
+  assert.match(
+    unknown.stderr,
+    /^reatt: weights: expected spans, crops, titles, got "labels"[^\n]*\n$/,
+  );
   assert.not.ok(existsSync(at("wrong")));
 });
 
