@@ -90,9 +90,9 @@ function productsOfStep(
   options: EngineOptions & LossGraphOptions,
   examples: readonly TokenExample[],
 ): { chunks: number; chunk: Product[]; normaliser: Product[] } {
-  const chunks = chunksOf(config, examples, chunkQuestions(examples), options.inBatchNegatives);
+  const chunks = chunksOf(config, examples, chunkQuestions(examples), options);
   const [chunk] = chunks as [Chunk, ...Chunk[]];
-  const [whole] = chunksOf(config, examples, examples.length, options.inBatchNegatives) as [Chunk];
+  const [whole] = chunksOf(config, examples, examples.length, options) as [Chunk];
   const shared = chunks.length > 1 && options.objective === "distillation";
   const products = (graph: Graph, { tensors }: Chunk): Product[] => {
     const [Q, n, m] = [

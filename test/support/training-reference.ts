@@ -55,15 +55,21 @@ export async function readTrainingReference(model: string): Promise<TrainingRefe
       headWeights: training.head_weights,
       logScale: training.log_scale,
       maxPassageTokens: training.max_passage_tokens,
+      copies: "each", // the reference has each copy of a passage in the softmax
     },
     losses: training,
     target: training.target,
-    scores: training.scores,
+    scores: withoutCopies(training.scores, training.doc_ids.flat()),
     norms: training.grad_norms,
     gradients,
     sharedRows: training.shared_rows,
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   };
+}
+
+/** The columns of the first copy of each passage. */
+function withoutCopies(scores: readonly number[][], ids: readonly string[]): number[][] {
+  return scores.map((row) => row.filter((_, column) => ids.indexOf(ids[column]!) === column));
 }
 
 /** Parameters that the loss adds to those of T5. */

@@ -8,7 +8,7 @@ import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../data/corpus.ts";
 import { CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
-import type { QuerySide } from "../loss/trained-parameters.ts";
+import type { QuerySide } from "../loss/options.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
 import { wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";

@@ -16,7 +16,6 @@ export interface StepLosses extends BatchLosses {
 }
 
 export interface TrainingStep {
-  /** All examples have the same number of passages. */
   readonly examples: readonly TokenExample[];
   readonly objective: ObjectiveName;
   /** Counts from 1. */

@@ -13,7 +13,7 @@ import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 import { openOnnxPasses } from "./onnx-passes.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
 
-/** Questions with one answer each and the same number of candidate passages each. */
+/** Questions with one answer and some candidate passages each. */
 export interface TextBatch {
   readonly questions: readonly string[];
   readonly answers: readonly string[];
@@ -31,6 +31,11 @@ export interface LossOptions {
   readonly logScale?: number | undefined;
   /** Longer passages are cut. Default 512. */
   readonly maxPassageTokens?: number | undefined;
+  /**
+   * How often a passage counts in the retrieval distribution: `once`, or `each` time that a
+   * question of the batch has it. Default `once`.
+   */
+  readonly copies?: "once" | "each" | undefined;
   /** Dropout rate. Repeated calls draw the same random values. Default 0. */
   readonly dropout?: number | undefined;
   /**
@@ -47,11 +52,14 @@ export interface LossAndGradients {
   readonly kl: number;
   /** `nll + alpha kl` */
   readonly loss: number;
-  /** [questions][passages of the question]: the target attention. Empty if `alpha` is 0. */
+  /**
+   * [questions][passages of the question]: the target attention; 0 where a question has fewer
+   * passages than another. Empty if `alpha` is 0.
+   */
   readonly target: readonly (readonly number[])[];
   /**
-   * [questions][passages of all questions of the chunk]: retrieval scores, before the factor
-   * `exp(logScale)`. Empty if `alpha` is 0.
+   * [questions][different passages of the chunk, in the order of the batch]: retrieval scores,
+   * before the factor `exp(logScale)`. Empty if `alpha` is 0.
    */
   readonly scores: readonly (readonly number[])[];
   /** By the names of the checkpoint, and `log_scale` and `head_weights`. */
@@ -63,8 +71,9 @@ export interface LossAndGradients {
  *
  *     loss = nll + alpha KL(target attention || retrieval distribution)
  *
- * The retrieval distribution of a question is a softmax over the passages of all questions. The
- * target attention is 0 for the passages of other questions. Nothing is written or updated.
+ * The retrieval distribution of a question is a softmax over the different passages of all
+ * questions: passages with equal token ids are one. The target attention is 0 for the passages of
+ * other questions. Nothing is written or updated.
  *
  * Source: ReAtt, section 3.2, Eq. 2 and 3. The factor `exp(logScale)` of the scores is an addition
  * of this project.
@@ -91,14 +100,14 @@ export async function lossAndGradients(
   batch: TextBatch,
   options: LossOptions = {},
 ): Promise<LossAndGradients> {
-  const { alpha = 8, headWeights, maxPassageTokens = 512, dropout = 0 } = options;
+  const { alpha = 8, headWeights, maxPassageTokens = 512, copies, dropout = 0 } = options;
   const folder = typeof model === "string" ? model : model.folder;
   const config = await readConfig(folder);
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
   const parameters = await parameterStates(folder, config, options);
   const examples = tokenExamples(tokenizer, batch, maxPassageTokens);
   const tau = headWeights && (options.tau ?? config.distillationTau);
-  const gradientOptions = { alpha, tau, dropout, inBatchNegatives: true };
+  const gradientOptions = { alpha, tau, dropout, copies, inBatchNegatives: true };
   await using passes = openOnnxPasses(config, parameters, gradientOptions, {});
   const accumulate = gradientAccumulator(config, passes, gradientOptions);
   const { nll, loss, retrieval, distillation } = await accumulate({

@@ -13,16 +13,19 @@ export interface BatchLosses {
   readonly loss: number;
   /** Absent for `qa`. */
   readonly retrieval?: {
-    /** [questions][candidates of the question's chunk]: scores, before the learned scale */
+    /** [questions][different passages of the question's chunk]: scores, before the scale */
     readonly scores: readonly (readonly number[])[];
-    /** [questions][candidates of the question]: log of the retrieval distribution */
+    /**
+     * [questions][K]: log of the retrieval distribution at the question's candidates. About -1e9
+     * for those that do not count, and where a question has fewer than K candidates.
+     */
     readonly logProbabilities: readonly (readonly number[])[];
   };
   /** Absent for `qa` and `marginal`. */
   readonly distillation?: {
     /** KL divergence of a question, in nats. */
     readonly kl: number;
-    /** [questions][candidates of the question]: the target attention, or the relevance labels */
+    /** [questions][K]: the target attention, or the distribution over the positives */
     readonly target: readonly (readonly number[])[];
   };
 }

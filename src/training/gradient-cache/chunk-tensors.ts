@@ -4,8 +4,9 @@
  */
 
 import type { Tensor } from "../../tensor/ops.ts";
-import { type Chunk, normaliserMask } from "../loss/batch.ts";
+import type { Chunk } from "../loss/batch.ts";
 import type { NormaliserInput } from "../loss/graph-inputs.ts";
+import { type NormaliserOptions, normaliserBias } from "../loss/normaliser-bias.ts";
 import type { Tensors } from "./gradient-passes.ts";
 
 type Side = "left" | "right";
@@ -17,20 +18,20 @@ const [QUESTION_PADDING, PASSAGE_PADDING] = ["left", "right"] as const;
 export function joinVectors(
   chunks: readonly Chunk[],
   vectors: readonly Tensors[],
+  options: NormaliserOptions,
 ): Record<NormaliserInput, Tensor> {
   const questionMasks = chunks.map(({ questions, tensors }) =>
     firstRows(tensors.questionMask, questions),
   );
   const passageMasks = chunks.map(({ tensors }) => tensors.passageMask);
   const [queries, keys] = ["queries", "keys"].map((name) => vectors.map((one) => one[name]!));
-  const questions = chunks.reduce((sum, chunk) => sum + chunk.questions, 0);
+  const passages = chunks.map((chunk) => chunk.passages);
   return {
     queries: joinRows(queries!, 2, QUESTION_PADDING),
     questionMask: joinRows(questionMasks, 1, QUESTION_PADDING),
     keys: joinRows(keys!, 2, PASSAGE_PADDING),
     passageMask: joinRows(passageMasks, 1, PASSAGE_PADDING),
-    candidateRows: joinCandidateRows(chunks),
-    normaliserMask: normaliserMask(questions, chunks[0]!.candidates, true),
+    normaliserBias: normaliserBias(passages, options),
     batchQuestions: chunks[0]!.tensors.batchQuestions,
   };
 }
@@ -114,15 +115,4 @@ function rowsOf({ data, shape }: Tensor, first: number, rows: number): Tensor {
     data: data.subarray(first * size, (first + rows) * size),
     shape: withSize(shape, 0, rows),
   };
-}
-
-/** The passage of each candidate, counted over the passages of all chunks. */
-function joinCandidateRows(chunks: readonly Chunk[]): Tensor {
-  let before = 0;
-  const rows = chunks.flatMap(({ tensors: { candidateRows, passageMask } }) => {
-    const shifted = Array.from(candidateRows.data, (row) => row + before);
-    before += passageMask.shape[0]!;
-    return shifted;
-  });
-  return { data: Int32Array.from(rows), shape: [rows.length] };
 }

@@ -32,7 +32,6 @@ import { joinVectors, splitCache } from "./chunk-tensors.ts";
 import type { GradientOptions, GradientPasses, Tensors } from "./gradient-passes.ts";
 
 export interface Batch {
-  /** All examples have the same number of passages. */
   readonly examples: readonly TokenExample[];
   /** Questions of a chunk. */
   readonly chunkQuestions: number;
@@ -51,10 +50,10 @@ export function gradientAccumulator(
 ): GradientAccumulator {
   const drawDropout = openChunkDropout(config, options);
   return async ({ examples, chunkQuestions, objective, key }) => {
-    const chunks = chunksOf(config, examples, chunkQuestions, options.inBatchNegatives);
+    const chunks = chunksOf(config, examples, chunkQuestions, { ...options, objective });
     const dropout = drawDropout(chunks, objective, key);
     const needsCache = chunks.length > 1 && hasInBatchNormaliser(objective, options);
-    const caches = needsCache ? await cacheGradients(passes, chunks, dropout) : [];
+    const caches = needsCache ? await cacheGradients(passes, chunks, dropout, options) : [];
     const losses: Tensors[] = [];
     for (const [i, chunk] of chunks.entries())
       losses.push(await passes.loss(chunk, dropout[i]!, objective, caches[i]));
@@ -73,8 +72,9 @@ async function cacheGradients(
   passes: GradientPasses,
   chunks: readonly Chunk[],
   dropout: readonly Tensors[],
+  options: GradientOptions,
 ): Promise<Tensors[]> {
   const vectors: Tensors[] = [];
   for (const [i, chunk] of chunks.entries()) vectors.push(await passes.vectors(chunk, dropout[i]!));
-  return splitCache(chunks, await passes.normaliser(joinVectors(chunks, vectors)));
+  return splitCache(chunks, await passes.normaliser(joinVectors(chunks, vectors, options)));
 }

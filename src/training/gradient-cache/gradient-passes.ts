@@ -5,12 +5,14 @@
 
 import type { Tensor } from "../../tensor/ops.ts";
 import type { Chunk } from "../loss/batch.ts";
+import type { NormaliserOptions } from "../loss/normaliser-bias.ts";
 import type { LossGraphOptions, ObjectiveName } from "../loss/options.ts";
 import type { TrainedOptions } from "../loss/trained-parameters.ts";
 
-export interface GradientOptions extends Omit<LossGraphOptions, "objective">, TrainedOptions {
-  /** Whether the candidates of the other questions count as negatives of a question. */
-  readonly inBatchNegatives: boolean;
+export interface GradientOptions
+  extends Omit<LossGraphOptions, "objective">,
+    TrainedOptions,
+    NormaliserOptions {
   /** Share of values that dropout sets to 0. */
   readonly dropout: number;
 }

@@ -10,43 +10,80 @@ import type { Tensor } from "../../tensor/ops.ts";
 import { readingQuestionIds } from "../../text/prompts.ts";
 import type { Sequences } from "./dropout.ts";
 import type { ChunkInput } from "./graph-inputs.ts";
+import {
+  type ChunkPassages,
+  isCounted,
+  type NormaliserOptions,
+  normaliserBias,
+  passageName,
+  type QuestionPassages,
+} from "./normaliser-bias.ts";
+import type { ObjectiveName } from "./options.ts";
 
 /** A question with its answer and its candidates, as token ids. */
 export interface TokenExample {
   /** As retrieval encodes it, with `</s>`. */
   readonly question: readonly number[];
-  /** With `</s>`. */
+  /** With `</s>`. Empty if the example trains retrieval only. */
   readonly answer: readonly number[];
-  /** The candidates, each with `</s>`. */
+  /**
+   * The candidates, each with `</s>`. Questions of a batch can have different numbers of them. Of
+   * equal candidates, only the first counts.
+   */
   readonly passages: readonly (readonly number[])[];
-  /** The index in `passages` of the passage that is labelled relevant. */
-  readonly relevant?: number | undefined;
+  /** The positives: indexes in `passages` of those that are known to be relevant. */
+  readonly positives?: readonly number[] | undefined;
+  /** Passages that are relevant, or probably relevant: they are not negatives of the question. */
+  readonly notNegatives?: readonly (readonly number[])[] | undefined;
+}
+
+export interface BatchOptions extends NormaliserOptions {
+  readonly objective: ObjectiveName;
 }
 
 /** Examples of a batch that are computed together. */
 export interface Chunk {
   readonly questions: number;
-  /** K: candidates of each question */
+  /** K: the largest number of candidates of a question of the batch. */
   readonly candidates: number;
   readonly tensors: Record<ChunkInput, Tensor>;
   /** The token sequences in tensors with the second axis n, m, n+m or T, for dropout. */
   readonly sequences: Readonly<Record<"n" | "m" | "n+m" | "T", Sequences>>;
+  readonly passages: ChunkPassages;
 }
 
-/** Splits a batch into chunks of `size` questions. All examples have equally many passages. */
+/** What the chunks of a batch share. */
+interface SharedByChunks {
+  /** K */
+  readonly candidates: number;
+  readonly totals: Record<"batchQuestions" | "batchLabels", Tensor>;
+}
+
+/** Splits a batch into chunks of `size` questions. */
 export function chunksOf(
   config: ModelConfig,
   examples: readonly TokenExample[],
   size: number,
-  inBatchNegatives: boolean,
+  options: BatchOptions,
 ): Chunk[] {
-  const labels = examples.reduce((sum, { answer }) => sum + answer.length, 0);
-  const totals = { batchQuestions: scalar(examples.length), batchLabels: scalar(labels) };
-  const count = Math.ceil(examples.length / size);
+  const batch = examples.map(withDistinctPassages);
+  const labels = batch.reduce((sum, { answer }) => sum + answer.length, 0);
+  const shared: SharedByChunks = {
+    candidates: Math.max(...batch.map(({ passages }) => passages.length)),
+    // A batch without labels has the loss 0 / 1.
+    totals: { batchQuestions: scalar(batch.length), batchLabels: scalar(Math.max(1, labels)) },
+  };
+  const count = Math.ceil(batch.length / size);
   return Array.from({ length: count }, (_, i) => {
     const first = i * size;
-    return chunkOf(config, examples.slice(first, first + size), first, totals, inBatchNegatives);
+    return chunkOf(config, batch.slice(first, first + size), first, shared, options);
   });
+}
+
+function withDistinctPassages(example: TokenExample): TokenExample {
+  const { sequences, positions } = distinctSequences(example.passages);
+  const positives = new Set(example.positives?.map((candidate) => positions[candidate]!));
+  return { ...example, passages: sequences, positives: [...positives] };
 }
 
 /** `first` is the index in the batch of the chunk's first example. */
@@ -54,8 +91,8 @@ function chunkOf(
   config: ModelConfig,
   examples: readonly TokenExample[],
   first: number,
-  totals: Record<"batchQuestions" | "batchLabels", Tensor>,
-  inBatchNegatives: boolean,
+  { candidates, totals }: SharedByChunks,
+  options: BatchOptions,
 ): Chunk {
   const questionIds = examples.map(({ question }) => question);
   const question = padBatch(
@@ -64,12 +101,17 @@ function chunkOf(
     config.padId,
   );
   const { sequences, positions } = distinctSequences(examples.flatMap(({ passages }) => passages));
+  const rows = withPadding(examples, positions, candidates);
   const passage = padBatch(sequences, "right", config.padId);
   const answer = answerTensors(config, examples);
   const [n, m, T] = [question, passage, { ids: answer.answerIds }].map(
     ({ ids }) => ids.shape[1]!,
   ) as [number, number, number];
-  const [questions, candidates] = [examples.length, positions.length / examples.length];
+  const questions = examples.length;
+  const passages = {
+    names: sequences.map(passageName),
+    questions: examples.map((example) => questionPassages(example, options.objective)),
+  };
   return {
     questions,
     candidates,
@@ -80,17 +122,18 @@ function chunkOf(
       passageIds: passage.ids,
       passageMask: passage.mask,
       passageBuckets: positionBuckets(config, "encoder", m),
-      candidateRows: int32(positions),
-      pairMask: pairMask(question.mask, passage.mask, positions, candidates),
+      candidateRows: int32(rows.map((row) => row ?? 0)),
+      pairMask: pairMask(question.mask, passage.mask, rows, candidates),
       pairBuckets: positionBuckets(config, "encoder", n + m),
       ...answer,
-      copyMask: copyMask(examples, n, m, T),
-      normaliserMask: normaliserMask(questions, candidates, inBatchNegatives),
-      candidatePositions: int32(candidatePositions(questions, candidates)),
-      relevance: relevance(examples, candidates),
+      copyMask: copyMask(examples, candidates, { n, m, T }),
+      normaliserBias: normaliserBias([passages], options),
+      candidatePositions: int32(candidatePositions(rows, candidates, sequences.length)),
+      ...candidateTensors(examples, passages.questions, candidates, options.objective),
       ...totals,
     },
     sequences: chunkSequences(sequences, { first, questions, candidates, n, m, T }),
+    passages,
   };
 }
 
@@ -107,7 +150,7 @@ function chunkSequences(
   );
   return {
     n: { names: [...names.map((name) => `${name} </s>`), ...names], length: n, origin: n },
-    m: { names: passages.map((ids) => ids.join()), length: m, origin: 0 },
+    m: { names: passages.map(passageName), length: m, origin: 0 },
     "n+m": { names: pairs, length: n + m, origin: n },
     T: { names, length: T, origin: 0 },
   };
@@ -121,25 +164,48 @@ function distinctSequences(list: readonly (readonly number[])[]): {
   const found = new Map<string, number>();
   const sequences: (readonly number[])[] = [];
   const positions = list.map((sequence) => {
-    const key = sequence.join();
-    const position = found.get(key) ?? sequences.push(sequence) - 1;
-    found.set(key, position);
+    const name = passageName(sequence);
+    const position = found.get(name) ?? sequences.push(sequence) - 1;
+    found.set(name, position);
     return position;
   });
   return { sequences, positions };
 }
 
-/** The decoder reads the start token and the answer without its last token. */
+/**
+ * The values of the candidates of all questions, padded to K for each question: undefined where a
+ * question has fewer candidates. -> [P]
+ */
+function withPadding<T>(
+  examples: readonly TokenExample[],
+  values: readonly T[],
+  candidates: number,
+): (T | undefined)[] {
+  let first = 0;
+  return examples.flatMap(({ passages }) => {
+    const own = values.slice(first, first + passages.length);
+    first += passages.length;
+    return Array.from({ length: candidates }, (_, k) => own[k]);
+  });
+}
+
+/**
+ * The decoder reads the start token and the answer without its last token. An empty answer is read
+ * as padding and has no labels.
+ */
 function answerTensors(
   config: ModelConfig,
   examples: readonly TokenExample[],
 ): Record<"answerIds" | "answerBuckets" | "labels" | "labelMask", Tensor> {
-  const answers = examples.map(({ answer }) => answer);
+  const answers = examples.map(({ answer }) => (answer.length > 0 ? answer : [config.padId]));
   const labels = padBatch(answers, "right", config.padId);
+  const T = labels.ids.shape[1]!;
+  for (const [question, { answer }] of examples.entries())
+    if (answer.length === 0) labels.mask.data[question * T] = 0;
   const read = answers.map((answer) => [config.decoderStartId, ...answer.slice(0, -1)]);
   return {
     answerIds: padBatch(read, "right", config.padId).ids,
-    answerBuckets: positionBuckets(config, "decoder", labels.ids.shape[1]!),
+    answerBuckets: positionBuckets(config, "decoder", T),
     labels: labels.ids,
     labelMask: labels.mask,
   };
@@ -149,8 +215,11 @@ function answerTensors(
  * [Q, T, K (n + m)]: 1 where a token of a candidate is the t-th token of an occurrence of the whole
  * answer, without `</s>`.
  */
-function copyMask(examples: readonly TokenExample[], n: number, m: number, T: number): Tensor {
-  const candidates = examples[0]!.passages.length;
+function copyMask(
+  examples: readonly TokenExample[],
+  candidates: number,
+  { n, m, T }: Readonly<Record<"n" | "m" | "T", number>>,
+): Tensor {
   const fused = candidates * (n + m);
   const data = new Float32Array(examples.length * T * fused);
   examples.forEach(({ answer, passages }, question) => {
@@ -172,54 +241,73 @@ function occurrences(part: readonly number[], whole: readonly number[]): number[
 }
 
 /**
- * float32 [Q, P]: 1 for the passages that count in the normaliser of a question. These are all
- * candidates of all questions with in-batch negatives, and the question's own candidates without.
+ * Whether the target of a question is its positives, and not the target attention. An example that
+ * trains retrieval only has no answer, and so no target attention.
  */
-export function normaliserMask(
-  questions: number,
+const hasKnownTarget = (
+  { positives = [], answer }: TokenExample,
+  objective: ObjectiveName,
+): boolean => positives.length > 0 && (objective === "supervised" || answer.length === 0);
+
+function questionPassages(example: TokenExample, objective: ObjectiveName): QuestionPassages {
+  const { passages, positives = [], notNegatives = [] } = example;
+  const known = hasKnownTarget(example, objective);
+  const targets = known ? positives.map((candidate) => passages[candidate]!) : passages;
+  return {
+    candidates: new Set(passages.map(passageName)),
+    targets: new Set(targets.map(passageName)),
+    notNegatives: new Set(notNegatives.map(passageName)),
+  };
+}
+
+/** The positions of each question's own candidates in the flattened scores [Q, U]: -> [P]. */
+const candidatePositions = (
+  rows: readonly (number | undefined)[],
   candidates: number,
-  inBatchNegatives: boolean,
-): Tensor {
-  const shape = [questions, questions * candidates];
-  const data = new Float32Array(questions * questions * candidates);
-  if (inBatchNegatives) return { data: data.fill(1), shape };
-  for (const position of candidatePositions(questions, candidates)) data[position] = 1;
-  return { data, shape };
-}
+  passages: number,
+): number[] => rows.map((row, pair) => Math.floor(pair / candidates) * passages + (row ?? 0));
 
-/** The positions of each question's own candidates in the flattened [Q, P]. */
-function candidatePositions(questions: number, candidates: number): number[] {
-  const pairs = questions * candidates;
-  return Array.from({ length: pairs }, (_, pair) => Math.floor(pair / candidates) * pairs + pair);
-}
-
-function relevance(examples: readonly TokenExample[], candidates: number): Tensor {
-  const data = new Float32Array(examples.length * candidates);
-  examples.forEach(({ relevant }, question) => {
-    if (relevant !== undefined) data[question * candidates + relevant] = 1;
+/** float32 [Q, K]: the candidates that count in the normaliser, and the known targets. */
+function candidateTensors(
+  examples: readonly TokenExample[],
+  passages: readonly QuestionPassages[],
+  candidates: number,
+  objective: ObjectiveName,
+): Record<"candidateMask" | "positives", Tensor> {
+  const shape = [examples.length, candidates];
+  const mask = new Float32Array(examples.length * candidates);
+  const positives = new Float32Array(mask.length);
+  examples.forEach((example, question) => {
+    example.passages.forEach((passage, k) => {
+      const counts = isCounted(passages[question]!, passageName(passage));
+      mask[question * candidates + k] = Number(counts);
+    });
+    if (!hasKnownTarget(example, objective)) return;
+    for (const k of example.positives!) positives[question * candidates + k] = 1;
   });
-  return { data, shape: [examples.length, candidates] };
+  return { candidateMask: { data: mask, shape }, positives: { data: positives, shape } };
 }
 
 /**
  * [P, n + m]: the mask of each question for reading (the second half of `questions`), followed by
- * the mask of each of its candidates.
+ * the mask of each of its candidates. All 0 where a question has fewer candidates.
  */
 function pairMask(
   questions: Tensor,
   passages: Tensor,
-  positions: readonly number[],
+  rows: readonly (number | undefined)[],
   candidates: number,
 ): Tensor {
   const [n, m] = [questions.shape[1]!, passages.shape[1]!];
   const reading = questions.data.subarray(questions.data.length / 2);
-  const data = new Float32Array(positions.length * (n + m));
-  positions.forEach((position, pair) => {
+  const data = new Float32Array(rows.length * (n + m));
+  rows.forEach((row, pair) => {
+    if (row === undefined) return;
     const question = Math.floor(pair / candidates);
     data.set(reading.subarray(question * n, (question + 1) * n), pair * (n + m));
-    data.set(passages.data.subarray(position * m, (position + 1) * m), pair * (n + m) + n);
+    data.set(passages.data.subarray(row * m, (row + 1) * m), pair * (n + m) + n);
   });
-  return { data, shape: [positions.length, n + m] };
+  return { data, shape: [rows.length, n + m] };
 }
 
 const int32 = (values: readonly number[]): Tensor => ({

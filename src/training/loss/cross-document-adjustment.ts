@@ -5,52 +5,61 @@
  *     P_ret(d | q) = exp(e^s r(q, d)) / Z(q)
  *     Z(q) = sum over d' of exp(e^s r(q, d'))
  *
- * `d'` runs over the question's own candidates and, with in-batch negatives, over the candidates of
- * all other questions of the batch (section 3.1). Z is called the in-batch normaliser here.
- * P_tgt, the target attention, is 0 for the candidates of other questions (section 3.2). These
- * therefore count in Z only. No gradient flows to P_tgt.
+ * `d'` runs over D_q: the question's own candidates and, with in-batch negatives, the candidates of
+ * all other questions of the batch (section 3.1). A passage is in D_q once. normaliser-bias.ts
+ * determines D_q. Z is called the in-batch normaliser here. P_tgt, the target, is 0 for the
+ * candidates of other questions (section 3.2). These therefore count in Z only. No gradient flows
+ * to P_tgt.
  *
  * The learned scale e^s (`logScale` is s) is an addition of this project. The paper has no scale.
  */
 
 import { MASKED } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
+import { logSumExp } from "./log-sum-exp.ts";
 
 /**
  * The log of the in-batch normaliser, `log Z`: -> [Q].
  *
- * scores: [Q, P]. normaliserMask: float32 [Q, P], 1 for the passages that count. logScale: [].
+ * scores: [Q, U]. normaliserBias: float32 [Q, U]. logScale: [].
  */
 export function inBatchLogNormaliser<T>(
   ops: Ops<T>,
-  input: { scores: T; normaliserMask: T; logScale: T },
+  input: { scores: T; normaliserBias: T; logScale: T },
 ): T {
-  const hidden = ops.multiply(
-    ops.subtract(ops.scalar(1), input.normaliserMask),
-    ops.scalar(MASKED),
-  );
-  const logits = ops.add(ops.multiply(input.scores, ops.exp(input.logScale)), hidden);
-  const highest = ops.stopGradient(ops.max(logits, 1, { keep: true })); // against overflow
-  const [questions] = ops.shape(input.scores);
-  const sum = ops.sum(ops.exp(ops.subtract(logits, highest)), [1]);
-  return ops.add(ops.log(sum), ops.reshape(highest, [questions!]));
+  const scaled = ops.multiply(input.scores, ops.exp(input.logScale));
+  return logSumExp(ops, ops.add(scaled, input.normaliserBias));
+}
+
+/**
+ * The logits of a question's own candidates, `e^s r(q, d)`: -> [Q, K]. Candidates that do not count
+ * get a logit near MASKED.
+ *
+ * ownScores: [Q, K]. candidateMask: float32 [Q, K]. logScale: [].
+ */
+export function candidateLogits<T>(
+  ops: Ops<T>,
+  input: { ownScores: T; candidateMask: T; logScale: T },
+): T {
+  const scaled = ops.multiply(input.ownScores, ops.exp(input.logScale));
+  const hidden = ops.multiply(ops.subtract(ops.scalar(1), input.candidateMask), ops.scalar(MASKED));
+  return ops.add(scaled, hidden);
 }
 
 /**
  * The KL divergence of each question, and the log of P_ret at its own candidates.
  *
- * ownScores: [Q, K], scores of a question's own candidates. target: [Q, K]. logNormaliser: [Q].
- * logScale: []. -> kl [Q], logProbabilities [Q, K]
+ * ownLogits: [Q, K], see `candidateLogits`. target: [Q, K], 0 for candidates that do not count.
+ * logNormaliser: [Q]. -> kl [Q], logProbabilities [Q, K]
  */
 export function crossDocumentAdjustment<T>(
   ops: Ops<T>,
-  input: { ownScores: T; target: T; logNormaliser: T; logScale: T },
+  input: { ownLogits: T; target: T; logNormaliser: T },
 ): { kl: T; logProbabilities: T } {
   const [questions] = ops.shape(input.target);
-  const normaliser = ops.reshape(input.logNormaliser, [questions!, 1]);
   const logProbabilities = ops.subtract(
-    ops.multiply(input.ownScores, ops.exp(input.logScale)),
-    normaliser,
+    input.ownLogits,
+    ops.reshape(input.logNormaliser, [questions!, 1]),
   );
   const target = ops.stopGradient(input.target);
   // A share can underflow to 0. 0 log 0 is 0.

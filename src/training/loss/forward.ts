@@ -16,7 +16,7 @@ import {
   retrievalVectors,
 } from "../../encoder/lower-layers.ts";
 import { upperStates } from "../../encoder/upper-layers.ts";
-import type { LayerContext } from "../../model/layers/context.ts";
+import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { ChunkInput } from "./graph-inputs.ts";
 import type { LossGraphOptions } from "./options.ts";
@@ -32,15 +32,19 @@ export interface EncodedChunk<T> extends RetrievalVectors<T> {
   readonly passageStates: T;
 }
 
-/** Encodes the questions and the different passages of a chunk. */
+/**
+ * Encodes the questions and the different passages of a chunk. With `querySide`, passages have no
+ * dropout, so that their keys are those of the index.
+ */
 export function encodeChunk<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: ChunkInputs<T>,
-  { tau }: Pick<LossGraphOptions, "tau">,
+  { tau, querySide: trainedSide }: Pick<LossGraphOptions, "tau" | "querySide">,
 ): EncodedChunk<T> {
   const { retrieval, questionMask, reading } = encodeQuestions(context, model, input);
-  const passageStates = lowerStates(context, model, {
+  const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
+  const passageStates = lowerStates(ofPassages, model, {
     ids: input.passageIds,
     mask: input.passageMask,
     buckets: input.passageBuckets,
@@ -49,7 +53,7 @@ export function encodeChunk<T>(
   return {
     queries: vectors(context, querySide(model), retrieval, "query"),
     questionMask,
-    keys: vectors(context, model, passageStates, "key"),
+    keys: vectors(ofPassages, model, passageStates, "key"),
     passageMask: input.passageMask,
     questionStates: reading,
     passageStates,

@@ -4,7 +4,7 @@
  * Letters of shapes, in this folder and in gradient-cache/ (in brackets: the symbol in ReAtt):
  *
  * - `Q`: questions of a chunk, or of the batch (|Q|)
- * - `K`: candidates of each question (K, "close documents")
+ * - `K`: candidates of each question (K, "close documents"), with padding
  * - `P`: candidates of all questions, Q K
  * - `U`: different passages among the P candidates
  * - `n`: tokens of a question with padding (|q|)
@@ -28,9 +28,12 @@ export type ChunkInput =
   | "passageIds"
   | "passageMask"
   | "passageBuckets"
-  /** The row in `passageIds` of each candidate. */
+  /** The row in `passageIds` of each candidate. Any row for a padding candidate. */
   | "candidateRows"
-  /** Each question followed by one of its candidates, as the upper encoder layers read them. */
+  /**
+   * Each question followed by one of its candidates, as the upper encoder layers read them. All 0
+   * for a padding candidate.
+   */
   | "pairMask"
   | "pairBuckets"
   /** The input of the decoder: the start token, then the answer without its last token. */
@@ -41,12 +44,14 @@ export type ChunkInput =
   | "labelMask"
   /** 1 where a token of a candidate is the t-th token of an occurrence of the answer. */
   | "copyMask"
-  /** 1 for the candidates that count in the normaliser of a question. */
-  | "normaliserMask"
+  /** 0 for the passages that count in the normaliser of a question, MASKED for the others. */
+  | "normaliserBias"
   /** The position of each question's own candidates in the flattened scores. */
   | "candidatePositions"
-  /** 1 for the candidate that is labelled relevant. A question without a label has only zeros. */
-  | "relevance"
+  /** 1 for the candidates of a question that count in its normaliser. */
+  | "candidateMask"
+  /** 1 for the positives, if the target of the question is known. Otherwise the row is 0. */
+  | "positives"
   /** Questions and label tokens of the whole batch. The losses are averages over them. */
   | "batchQuestions"
   | "batchLabels";
@@ -72,19 +77,16 @@ export function chunkInputs(questions: number, candidates: number): Record<Chunk
     labels: ["int32", questions, "T"],
     labelMask: ["float32", questions, "T"],
     copyMask: ["float32", questions, "T", "K(n+m)"],
-    normaliserMask: ["float32", questions, pairs],
+    normaliserBias: ["float32", questions, "U"],
     candidatePositions: ["int32", pairs],
-    relevance: ["float32", questions, candidates],
+    candidateMask: ["float32", questions, candidates],
+    positives: ["float32", questions, candidates],
     batchQuestions: ["float32"],
     batchLabels: ["float32"],
   };
 }
 
-export type NormaliserInput =
-  | keyof RetrievalVectors<unknown>
-  | "candidateRows"
-  | "normaliserMask"
-  | "batchQuestions";
+export type NormaliserInput = keyof RetrievalVectors<unknown> | "normaliserBias" | "batchQuestions";
 
 /** The inputs of the in-batch normaliser: query vectors and token keys of the whole batch. */
 export function normaliserInputs(
@@ -97,8 +99,7 @@ export function normaliserInputs(
     questionMask: ["float32", "Q", "n"],
     keys: ["float32", "U", heads, "m", config.headSize],
     passageMask: ["float32", "U", "m"],
-    candidateRows: ["int32", "P"],
-    normaliserMask: ["float32", "Q", "P"],
+    normaliserBias: ["float32", "Q", "U"],
     batchQuestions: ["float32"],
   };
 }

@@ -12,14 +12,18 @@
 import type { LayerContext } from "../../model/layers/context.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import { copyAttentionLogShares } from "./copy-attention.ts";
-import { crossDocumentAdjustment, inBatchLogNormaliser } from "./cross-document-adjustment.ts";
+import {
+  candidateLogits,
+  crossDocumentAdjustment,
+  inBatchLogNormaliser,
+} from "./cross-document-adjustment.ts";
 import { type EncodedChunk, encodeChunk, readAlone, readTogether } from "./forward.ts";
 import type { CacheInput, ChunkInput, NormaliserInput } from "./graph-inputs.ts";
 import { marginalLogLikelihood } from "./marginal.ts";
 import { labelLogProbabilities, meanNegativeLog } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
-import { candidateScores } from "./retrieval-score.ts";
-import { supervisedTarget } from "./supervised.ts";
+import { passageScores } from "./retrieval-score.ts";
+import { retrievalTarget } from "./supervised.ts";
 import type { TrainedParameters } from "./trained-parameters.ts";
 
 type ChunkInputs<T> = Readonly<Record<ChunkInput, T>>;
@@ -34,16 +38,19 @@ export interface ChunkLoss<T> {
   readonly copyAttention?: T;
   /** Absent for `qa`. */
   readonly retrieval?: {
-    /** [Q, P]: scores of the chunk's candidates, before the learned scale */
+    /** [Q, U]: scores of the chunk's passages, before the learned scale */
     readonly scores: T;
-    /** [Q, K]: the log of the retrieval distribution at a question's own candidates */
+    /**
+     * [Q, K]: the log of the retrieval distribution at a question's own candidates. Near MASKED for
+     * those that do not count.
+     */
     readonly logProbabilities: T;
   };
   /** Absent for `qa` and `marginal`. */
   readonly distillation?: {
     /** [] */
     readonly kl: T;
-    /** [Q, K]: the target attention, or the relevance labels */
+    /** [Q, K]: the target attention, or the distribution over the positives */
     readonly target: T;
   };
 }
@@ -106,13 +113,12 @@ function adjustmentLoss<T>(
   cache: Readonly<Record<CacheInput, T>> | undefined,
 ): Required<Pick<ChunkLoss<T>, "loss" | "retrieval" | "distillation">> {
   const { logScale } = trained;
-  const { scores, ownScores } = chunkScores(ops, trained, encoded, input, options);
-  const supervised = options.objective === "supervised";
-  const target = supervised ? supervisedTarget(ops, input.relevance, attention) : attention;
+  const { scores, ownLogits } = chunkScores(ops, trained, encoded, input, options);
+  const { positives, normaliserBias } = input;
+  const target = retrievalTarget(ops, { positives, ownLogits, targetAttention: attention });
   const logNormaliser =
-    cache?.logNormaliser ??
-    inBatchLogNormaliser(ops, { scores, normaliserMask: input.normaliserMask, logScale });
-  const adjustment = { ownScores, target, logNormaliser, logScale };
+    cache?.logNormaliser ?? inBatchLogNormaliser(ops, { scores, normaliserBias, logScale });
+  const adjustment = { ownLogits, target, logNormaliser };
   const { kl: klOfQuestions, logProbabilities } = crossDocumentAdjustment(ops, adjustment);
   const kl = ops.divide(ops.sum(klOfQuestions, [0]), input.batchQuestions);
   const differentiable = cache ? ops.add(kl, cachedGradientTerm(ops, encoded, cache)) : kl;
@@ -145,28 +151,28 @@ function marginalLoss<T>(
   options: LossGraphOptions,
 ): ChunkLoss<T> {
   const { ops } = context;
-  const { scores, ownScores } = chunkScores(ops, trained, encoded, input, options);
-  const logProbabilities = ops.logSoftmax(ops.multiply(ownScores, ops.exp(trained.logScale)));
+  const { scores, ownLogits } = chunkScores(ops, trained, encoded, input, options);
+  const logProbabilities = ops.logSoftmax(ownLogits);
   const read = readAlone(context, trained.model, input, encoded);
   const ofLabels = labelLogProbabilities(ops, read); // [P, T]
-  const answers = ops.reshape(ops.sum(ofLabels, [1]), ops.shape(ownScores)); // [Q, K]
+  const answers = ops.reshape(ops.sum(ofLabels, [1]), ops.shape(ownLogits)); // [Q, K]
   const likelihood = marginalLogLikelihood(ops, { answers, candidates: logProbabilities });
   const nll = meanNegativeLog(ops, likelihood, input.batchLabels);
   return { loss: nll, nll, retrieval: { scores, logProbabilities } };
 }
 
-/** `scores` [Q, P] of all candidates of the chunk, `ownScores` [Q, K] of a question's own. */
+/** `scores` [Q, U] of all passages of the chunk, `ownLogits` [Q, K] of a question's candidates. */
 function chunkScores<T>(
   ops: Ops<T>,
-  { headWeights }: TrainedParameters<T>,
+  { headWeights, logScale }: TrainedParameters<T>,
   encoded: EncodedChunk<T>,
-  { candidateRows, candidatePositions, labels }: ChunkInputs<T>,
+  { candidatePositions, candidateMask }: ChunkInputs<T>,
   { tau }: LossGraphOptions,
-): { scores: T; ownScores: T } {
-  const scores = candidateScores(ops, encoded, candidateRows, headWeights, tau);
-  const [questions] = ops.shape(labels);
+): { scores: T; ownLogits: T } {
+  const scores = passageScores(ops, encoded, headWeights, tau);
   const own = ops.gather(ops.reshape(scores, [-1]), candidatePositions); // [P]
-  return { scores, ownScores: ops.reshape(own, [questions!, -1]) };
+  const ownScores = ops.reshape(own, ops.shape(candidateMask));
+  return { scores, ownLogits: candidateLogits(ops, { ownScores, candidateMask, logScale }) };
 }
 
 /** The outputs of a chunk by name, without the loss that is differentiated. */
@@ -180,7 +186,7 @@ export function chunkVectors<T>(
   context: LayerContext<T>,
   { model }: TrainedParameters<T>,
   input: ChunkInputs<T>,
-  options: Pick<LossGraphOptions, "tau">,
+  options: Pick<LossGraphOptions, "tau" | "querySide">,
 ): { queries: T; keys: T } {
   const { queries, keys } = encodeChunk(context, model, input, options);
   return { queries, keys };
@@ -193,8 +199,8 @@ export function batchNormaliser<T>(
   input: Readonly<Record<NormaliserInput, T>>,
   { tau }: Pick<LossGraphOptions, "tau">,
 ): { logNormaliser: T; mean: T } {
-  const scores = candidateScores(ops, input, input.candidateRows, headWeights, tau);
-  const { normaliserMask, batchQuestions } = input;
-  const logNormaliser = inBatchLogNormaliser(ops, { scores, normaliserMask, logScale });
+  const scores = passageScores(ops, input, headWeights, tau);
+  const { normaliserBias, batchQuestions } = input;
+  const logNormaliser = inBatchLogNormaliser(ops, { scores, normaliserBias, logScale });
   return { logNormaliser, mean: ops.divide(ops.sum(logNormaliser, [0]), batchQuestions) };
 }

@@ -10,6 +10,7 @@
  */
 
 import type { Ops } from "../../tensor/ops.ts";
+import { logSumExp } from "./log-sum-exp.ts";
 
 /**
  * `log P(a | q)`: -> [Q].
@@ -20,9 +21,5 @@ export function marginalLogLikelihood<T>(
   ops: Ops<T>,
   { answers, candidates }: { answers: T; candidates: T },
 ): T {
-  const joint = ops.add(answers, candidates);
-  const highest = ops.stopGradient(ops.max(joint, 1, { keep: true })); // against underflow
-  const [questions] = ops.shape(joint);
-  const sum = ops.sum(ops.exp(ops.subtract(joint, highest)), [1]);
-  return ops.add(ops.log(sum), ops.reshape(highest, [questions!]));
+  return logSumExp(ops, ops.add(answers, candidates));
 }

@@ -12,6 +12,13 @@
  */
 export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa";
 
+/**
+ * The part of the query side that is trained where token keys have to stay as they are, so that an
+ * index stays valid (model/fingerprint.ts): the query projection of the retrieval head, or all
+ * layers of the query encoder. Source: Lee et al. 2021 (DensePhrases), section 6.
+ */
+export type QuerySide = "projection" | "layers";
+
 export interface LossGraphOptions {
   readonly objective: ObjectiveName;
   /** Weight of the KL divergence in `distillation` and `supervised`. */
@@ -21,6 +28,8 @@ export interface LossGraphOptions {
    * retrieval uses the configured head alone.
    */
   readonly tau?: number | undefined;
+  /** Trains this part alone. `layers` needs a model with a query encoder. */
+  readonly querySide?: QuerySide | undefined;
   /** Weight of the copy-attention loss. Not used by `marginal`. Default 0. */
   readonly copyAttention?: number | undefined;
 }

@@ -48,22 +48,15 @@ export function headScores<T>(
   return ops.sum(ops.multiply(best, ops.reshape(share, [1, questions!, n!, 1])), [2]);
 }
 
-/**
- * Scores of each question for the candidates of all questions: -> [Q, P].
- *
- * candidateRows: int32 [P], the passage of each candidate. headWeights: [H], needed with `tau`.
- */
-export function candidateScores<T>(
+/** Scores of each question for each passage: -> [Q, U]. headWeights: [H], needed with `tau`. */
+export function passageScores<T>(
   ops: Ops<T>,
   vectors: RetrievalVectors<T>,
-  candidateRows: T,
   headWeights: T | undefined,
   tau: number | undefined,
 ): T {
   const ofHeads = headScores(ops, vectors);
-  const ofPassages =
-    tau === undefined ? ops.sum(ofHeads, [0]) : mixHeads(ops, ofHeads, headWeights!, tau); // [Q, U]
-  return ops.transpose(ops.gather(ops.transpose(ofPassages, [1, 0]), candidateRows), [1, 0]);
+  return tau === undefined ? ops.sum(ofHeads, [0]) : mixHeads(ops, ofHeads, headWeights!, tau);
 }
 
 /** `sum_h softmax(headWeights / tau)_h scores_h`: [H, Q, U], [H] -> [Q, U]. */

@@ -1,23 +1,39 @@
 /**
- * The target of the `supervised` objective. Letters of shapes: graph-inputs.ts.
+ * The target of questions whose positives are known. Letters of shapes: graph-inputs.ts.
  *
- * A question with a labelled passage d+ has the target P_tgt(d+) = 1. The KL divergence of
- * cross-document-adjustment.ts is then the negative log likelihood of that passage:
+ * The loss of a question with the positives D+ is the negative log likelihood of retrieving any of
+ * them:
  *
- *     KL = -log P_ret(d+ | q)
+ *     L = -log sum over d in D+ of P_ret(d | q)
  *
- * Source: Karpukhin et al. 2020 (DPR), Eq. 2. A question without a label keeps the target attention
- * of ReAtt. The combination is an addition of this project.
+ * It equals the KL divergence of cross-document-adjustment.ts for the target
+ *
+ *     P_tgt(d) = P_ret(d | q) / (sum over d' in D+ of P_ret(d' | q))   for d in D+, else 0
+ *
+ * and has the same gradient, as no gradient flows to P_tgt. For one positive d+, P_tgt(d+) = 1.
+ *
+ * Sources: Karpukhin et al. 2020 (DPR), Eq. 2, for one positive; Lee et al. 2019 (ORQA), the loss of
+ * early updates, for the sum over several. A question without positives keeps the target attention of ReAtt. The
+ * combination is an addition of this project.
  */
 
+import { MASKED } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
 
 /**
- * The relevance labels, or the target attention of the questions that have no label: -> [Q, K].
+ * The distribution over the positives, or the target attention of the questions that have none:
+ * -> [Q, K].
  *
- * relevance: float32 [Q, K], at most one 1 in a row. targetAttention: [Q, K].
+ * positives: float32 [Q, K]. ownLogits: [Q, K], see `candidateLogits`. targetAttention: [Q, K].
  */
-export function supervisedTarget<T>(ops: Ops<T>, relevance: T, targetAttention: T): T {
-  const unlabelled = ops.subtract(ops.scalar(1), ops.sum(relevance, [1], { keep: true })); // [Q, 1]
-  return ops.add(relevance, ops.multiply(unlabelled, targetAttention));
+export function retrievalTarget<T>(
+  ops: Ops<T>,
+  input: { positives: T; ownLogits: T; targetAttention: T },
+): T {
+  const { positives, ownLogits, targetAttention } = input;
+  const others = ops.multiply(ops.subtract(ops.scalar(1), positives), ops.scalar(MASKED));
+  const known = ops.softmax(ops.add(ownLogits, others)); // [Q, K]
+  const isKnown = ops.max(positives, 1, { keep: true }); // [Q, 1]
+  const isUnknown = ops.subtract(ops.scalar(1), isKnown);
+  return ops.add(ops.multiply(isKnown, known), ops.multiply(isUnknown, targetAttention));
 }

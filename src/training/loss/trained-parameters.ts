@@ -23,17 +23,7 @@ export interface TrainedParameters<T> {
 export const HEAD_WEIGHTS = "head_weights";
 export const LOG_SCALE = "log_scale";
 
-/**
- * The part of the query side that is trained where token keys have to stay as they are, so that an
- * index stays valid (model/fingerprint.ts): the query projection of the retrieval head, or all
- * layers of the query encoder. Source: Lee et al. 2021 (DensePhrases), section 6.
- */
-export type QuerySide = "projection" | "layers";
-
-export interface TrainedOptions extends Pick<LossGraphOptions, "tau"> {
-  /** Trains this part alone. `layers` needs a model with a query encoder. */
-  readonly querySide?: QuerySide | undefined;
-}
+export type TrainedOptions = Pick<LossGraphOptions, "tau" | "querySide">;
 
 /** The parameter tree of the loss graph. `leaf` makes each parameter from its name and shape. */
 export function buildTrainedParameters<T>(

@@ -13,8 +13,7 @@ import {
   text,
 } from "../../options/option.ts";
 import type { Provider } from "../../tensor/session.ts";
-import type { ObjectiveName } from "../loss/options.ts";
-import type { QuerySide } from "../loss/trained-parameters.ts";
+import type { ObjectiveName, QuerySide } from "../loss/options.ts";
 
 const SCHEDULE = "Schedule";
 const LOSS = "Loss";

@@ -42,7 +42,13 @@ for (const model of REFERENCE_MODELS) {
     );
     states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale!)));
     states.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights!)));
-    const gradientOptions = { alpha, tau, dropout: 0, inBatchNegatives: true } as const;
+    const gradientOptions = {
+      alpha,
+      tau,
+      dropout: 0,
+      inBatchNegatives: true,
+      copies: "each",
+    } as const;
     await using backend = await BACKENDS.tensorflow(config, states, gradientOptions);
     const { nll, loss, distillation } = await gradientAccumulator(
       config,

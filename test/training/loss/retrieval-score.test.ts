@@ -3,8 +3,8 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
-  candidateScores,
   headScores,
+  passageScores,
   type RetrievalVectors,
 } from "../../../src/training/loss/retrieval-score.ts";
 import { assertNear } from "../../support/arrays.ts";
@@ -46,25 +46,23 @@ test("the score of a head averages the best match of each question token", () =>
   assertNear(actual.data, expectedHeadScores.data, TOLERANCE);
 });
 
-test("candidates have the scores of their passages, mixed by softmax(head weights / tau)", () => {
-  const candidateRows = { data: Int32Array.of(2, 0, 0, 1), shape: [4] };
+test("heads are mixed by softmax(head weights / tau)", () => {
   // At tau 0.5, the shares are 1/4 and 3/4.
   const headWeights = { data: Float32Array.of(0, Math.log(3) / 2), shape: [H] };
-  const expected = tabulate([Q, 4], ([q, p]) => {
-    const u = candidateRows.data[p!]!;
-    return 0.25 * at(expectedHeadScores, [0, q!, u]) + 0.75 * at(expectedHeadScores, [1, q!, u]);
+  const expected = tabulate([Q, U], ([q, u]) => {
+    const [first, second] = [0, 1].map((h) => at(expectedHeadScores, [h, q!, u!]));
+    return 0.25 * first! + 0.75 * second!;
   });
-  const actual = candidateScores(ops, vectors, candidateRows, headWeights, 0.5);
-  assert.equal(actual.shape, [Q, 4]);
+  const actual = passageScores(ops, vectors, headWeights, 0.5);
+  assert.equal(actual.shape, [Q, U]);
   assertNear(actual.data, expected.data, TOLERANCE);
 });
 
 test("without tau, the scores are those of the one head", () => {
   const oneHead = (x: NaiveTensor): NaiveTensor => ops.slice(x, 1, 0, 1);
   const input = { ...vectors, queries: oneHead(queries), keys: oneHead(keys) };
-  const candidateRows = { data: Int32Array.of(1, 2), shape: [2] };
-  const expected = tabulate([Q, 2], ([q, p]) => at(expectedHeadScores, [0, q!, p! + 1]));
-  const actual = candidateScores(ops, input, candidateRows, undefined, undefined);
+  const expected = tabulate([Q, U], ([q, u]) => at(expectedHeadScores, [0, q!, u!]));
+  const actual = passageScores(ops, input, undefined, undefined);
   assertNear(actual.data, expected.data, TOLERANCE);
 });
 
