@@ -16,7 +16,7 @@ export {
   type TextBatch,
 } from "./engine/loss-and-gradients.ts";
 export type { EngineEvent } from "./engine/open-engine.ts";
-export type { QuerySide } from "./loss/trained-parameters.ts";
+export type { QuerySide } from "./loss/options.ts";
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";

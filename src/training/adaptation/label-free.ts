@@ -18,7 +18,7 @@ import {
   type SourceName,
 } from "../options/adapt-options.ts";
 import { formatMaskedSentence, type Tagger } from "../salient-spans/index.ts";
-import { describeSurvey, type Survey, suitsTagger, survey, surveyedPart } from "./survey.ts";
+import { describeSurvey, look, type Survey, suitsTagger, survey, surveyedPart } from "./survey.ts";
 
 /** What examples are made of. */
 export interface LabelFreeInputs {
@@ -86,8 +86,8 @@ export async function chooseSources(
       return { name, available: 0, samples: [] };
     });
     if (isNamed && sampled.available === 0) throw noExample([name], part.size);
-    if (isNamed || sampled.available >= MIN_PER_PASSAGE * inputs.corpus.size)
-      labelFree.push(sampled);
+    const { size } = usesSentences(name, inputs) ? inputs.sentences! : inputs.corpus;
+    if (isNamed || sampled.available >= MIN_PER_PASSAGE * size) labelFree.push(sampled);
   }
   const chosen = labelFree.map(({ name }) => name);
   if (automatic && chosen.length === 0) throw noExample(candidates, part.size);
@@ -107,7 +107,7 @@ async function suitable(
   sentences: Passages | undefined,
   tagger: Tagger | undefined,
 ): Promise<LabelFreeName[]> {
-  const masked = sentences ? await survey(sentences) : corpus;
+  const masked = sentences ? (await look(sentences)).survey : corpus;
   const spans: LabelFreeName[] = tagger || suitsTagger(masked) ? ["spans"] : [];
   return [...spans, "crops", "titles", "phrases"];
 }

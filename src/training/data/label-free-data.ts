@@ -11,7 +11,7 @@ import type { ResolvedOptions } from "../options/train-options.ts";
 import { cachedCandidates } from "./cached-candidates.ts";
 import { bm25Candidates } from "./candidates.ts";
 import type { Corpus } from "./corpus.ts";
-import { type TextExample, withNullPassages } from "./example-source.ts";
+import { NULL_PASSAGE, type TextExample } from "./example-source.ts";
 import { withoutMask } from "./masked-sentence-data.ts";
 import { containsPhrase } from "./sources/contains-phrase.ts";
 import { type LabelFreeExample, readAs } from "./sources/example.ts";
@@ -23,14 +23,6 @@ import type { TrainingQuestion } from "./training-questions.ts";
 const SPARE_CANDIDATES = 4;
 /** Examples to draw for each one to train on, because some have no relevant candidate. */
 export const DRAWN_PER_EXAMPLE = 1.25;
-
-/** An example as it is read, before it becomes a training example. */
-interface ReadExample {
-  readonly example: LabelFreeExample;
-  readonly passages: readonly Passage[];
-  /** Places among `passages`, at least one. */
-  readonly relevant: readonly number[];
-}
 
 /**
  * An example is a query with its candidates, one of which is relevant at least. Examples without a
@@ -59,55 +51,55 @@ export function labelFreeData(
         openRetriever: async () => retriever ?? withoutMask(bm25Candidates(await corpus.bm25())),
       });
       const passages = await corpus.pick(candidates.flat());
-      const read = (index: number): ReadExample | undefined => {
+      const read = (index: number): TextExample | undefined => {
         const found = candidates[index]!.map((id) =>
           clipped(passages.get(id)!, options.maxPassageTokens),
         );
-        return readExample(drawn[index]!, found, room);
+        const example = readExample(drawn[index]!, found, room);
+        return example && nullPassage
+          ? { ...example, passages: [...example.passages, NULL_PASSAGE] }
+          : example;
       };
       const used = [...drawn.keys()].filter((index) => read(index) !== undefined);
       if (used.length === 0) throw nothingToFind(name, drawn.length);
       return {
         size: Math.min(used.length, steps * perStep),
-        example: (place) => textExample(read(used[place]!)!, candidatesPerQuestion),
+        example: (place) => read(used[place]!)!,
       };
     },
   };
 }
 
-/** The best `count` candidates as the example reads them, a relevant one among them. */
+/** The example with its best `count` candidates, a relevant one among them; else undefined. */
 function readExample(
   example: LabelFreeExample,
   found: readonly Passage[],
   count: number,
-): ReadExample | undefined {
+): TextExample | undefined {
+  const { question, answer, evidence, removal } = example;
   const left = found.flatMap((passage) => readAs(example, passage) ?? []);
   const isRelevant = ({ id, title, text }: Passage): boolean =>
-    example.evidence === undefined
+    evidence === undefined
       ? example.relevant.includes(id)
-      : containsPhrase(`${title}\n${text}`, example.evidence);
-  const passages = left.slice(0, count);
+      : containsPhrase(`${title}\n${text}`, evidence);
   const relevant = left.find(isRelevant);
   if (!relevant || count === 0) return undefined;
+  const passages = left.slice(0, count);
   if (!passages.includes(relevant)) passages[count - 1] = relevant;
-  const places = [...passages.keys()].filter((place) => isRelevant(passages[place]!));
-  return { example, passages, relevant: places };
-}
-
-/**
- * The training example. Until examples can have several relevant passages, or none to generate from,
- * the best of the relevant passages is named, and the target is empty.
- */
-function textExample({ example, passages, relevant }: ReadExample, count: number): TextExample {
+  // The passage of a sentence is about the same, so it is no negative.
+  const source = removal.cut?.passageId ?? removal.passageId;
+  const ids = [...passages.filter(isRelevant).map(({ id }) => id), ...(source ? [source] : [])];
   return {
-    question: example.question,
-    answer: example.answer ?? "",
-    passages: withNullPassages(passages, count),
-    relevant: relevant[0],
+    question,
+    answer: answer ?? "",
+    passages,
+    relevant: [...new Set([...ids, ...(evidence === undefined ? example.relevant : [])])],
+    answers: evidence === undefined ? [] : [evidence],
+    retrievalOnly: answer === undefined,
   };
 }
 
-/** The passage that is always a candidate is one of the relevant ones, drawn by seed and example. */
+/** One of the relevant passages, drawn by seed and example, is always a candidate. */
 function asQuestion(
   { id, question, answer, relevant }: LabelFreeExample,
   seed: number,

@@ -2,8 +2,8 @@
  * Counts in how many passages each phrase occurs, in bounded memory. A phrase is an n-gram of one
  * to four words that neither begins nor ends with a stop word.
  *
- * Source: Ram et al. 2022, "Learning to Retrieve Passages without Supervision" (Spider), section 3.1
- * (recurring spans). Spider looks within one document; here, the whole corpus is searched.
+ * Source: Ram et al. 2022, "Learning to Retrieve Passages without Supervision" (Spider), section
+ * 3.1 (recurring spans). Spider looks within one document; here, the whole corpus is searched.
  *
  * A large corpus has too many n-grams. The table then holds a random sample of them: those whose
  * hash is below a threshold, which is halved when the table is full (adaptive sampling, Flajolet

@@ -4,8 +4,8 @@
  * without a tagger or capital letters. The others are Spider's queries: words around the phrase,
  * for retrieval alone. The other passages with the phrase are relevant.
  *
- * Sources: Ram et al. 2022, "Learning to Retrieve Passages without Supervision" (Spider), section 3;
- * REALM (Guu et al. 2020), section 3.4. That a phrase is drawn in proportion to its idf is ours.
+ * Sources: Ram et al. 2022, "Learning to Retrieve Passages without Supervision" (Spider), section
+ * 3; REALM (Guu et al. 2020), section 3.4. That a phrase is drawn in proportion to its idf is ours.
  */
 
 import { createRandom, type Random } from "../../../math/random.ts";

@@ -21,8 +21,8 @@ import { wordsOf } from "./words.ts";
 
 const MAX_SHARE = 0.05;
 const ALWAYS_ALLOWED = 10;
-/** Passages that an example names. Others with the title are not told apart from these. */
-const MAX_RELEVANT = 8;
+/** Passages that an example names. */
+const MAX_RELEVANT = 50;
 /** In UTF-16 code units. A longer title is a paragraph. */
 const MAX_TITLE_LENGTH = 256;
 const MAX_HEADING_WORDS = 12;
