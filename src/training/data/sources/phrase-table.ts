@@ -16,7 +16,7 @@ import { stopWordsOf } from "./stop-words.ts";
 import { type Word, wordsOf } from "./words.ts";
 
 const MAX_WORDS = 4;
-/** Phrases in the table. A million takes about 150 MB. */
+/** Phrases in the table: with 100,000 passages of 100 words, a process of 450 MB. */
 const MAX_PHRASES = 2 ** 20;
 /** Passages that are known for each phrase. */
 const MAX_KNOWN = 4;
