@@ -4,6 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
+import { planEntries } from "../options/records.ts";
 import { ReAtt } from "../reatt.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
@@ -12,6 +13,7 @@ import { availableExamples } from "./adaptation/example-counts.ts";
 import { openLabelFreeInputs, readInputs } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
 import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
+import { retrievalHeadOf } from "./adaptation/retrieval-head.ts";
 import { type Corpus, openCorpus } from "./data/corpus.ts";
 import {
   type AdaptOptions,
@@ -19,7 +21,9 @@ import {
   requestedSources,
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
-import { findRun } from "./run/checkpoint.ts";
+import { withModelTau } from "./options/model-tau.ts";
+import { TRAIN_OPTIONS } from "./options/train-options.ts";
+import { checkChosen, findRun } from "./run/checkpoint.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { runTraining } from "./run/run-training.ts";
 import { saveModel } from "./run/save-model.ts";
@@ -88,8 +92,13 @@ export async function* adapt(
   const labelFree = await openLabelFreeInputs(given, corpus);
   const sources = await chooseSources(requested, labelFree, given);
   const inputs = await readInputs(given, sources, labelFree, corpus);
-  const options = withAdaptDefaults(given, availableExamples(inputs), corpus.size);
-  await findRun(options.out, options.resume); // before any of its files is touched
+  const options = withAdaptDefaults(
+    await withModelTau(given),
+    availableExamples(inputs),
+    corpus.size,
+  );
+  const found = await findRun(options.out, options.resume); // before any of its files is touched
+  if (found) checkChosen(options.out, found, planEntries(TRAIN_OPTIONS, { ...options }));
   const config = await readTrainedConfig(options);
   const tokenizer = await loadTokenizer(join(options.model, "spiece.model"), config.vocabularySize);
   const plan = await planAdaptation(options, config, corpus, inputs, tokenizer);
@@ -99,7 +108,8 @@ export async function* adapt(
   await mkdir(options.out, { recursive: true });
   const data = yield* adaptationData(options, corpus, inputs);
   const { dev: _, tagger: __, weights: ___, ...run } = options; // `data` contains all three
-  const training = yield* runTraining(run, config, data, corpus);
+  const retrievalHead = yield* retrievalHeadOf(options, config, corpus, inputs);
+  const training = yield* runTraining(run, { ...config, retrievalHead }, data, corpus);
   if (!training.finished) return { plan, training };
   if (training.failure && !training.monitor)
     await saveModel(run.out, config, await startingParameters(run, config), run.model);

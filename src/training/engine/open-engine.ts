@@ -1,7 +1,7 @@
 /** Opens the engine that a training run asks for. */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { loadTensorFlow } from "../../tensor/tensorflow/load.ts";
+import { type LoadedTensorFlow, loadTensorFlow } from "../../tensor/tensorflow/load.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { EngineOptions } from "./backend.ts";
 import { type TrainingEngine, trainingEngine } from "./engine.ts";
@@ -13,6 +13,8 @@ import { openTensorFlowBackend } from "./tensorflow-backend.ts";
 export interface EngineEvent {
   readonly type: "engine";
   readonly name: string;
+  /** What computes. "JavaScript" is the CPU without native code, which is very slow. */
+  readonly device: LoadedTensorFlow["device"];
   /** Why the faster packages could not be loaded, one message each. */
   readonly failures: readonly string[];
 }
@@ -33,6 +35,7 @@ export async function* openEngine(
     copyAttention,
     tau,
     inBatchNegatives,
+    copies,
     querySide,
     dropout = config.dropoutRate,
     provider,
@@ -44,6 +47,7 @@ export async function* openEngine(
     copyAttention,
     tau,
     inBatchNegatives,
+    copies,
     querySide,
     dropout,
     weightDecay,
@@ -52,8 +56,8 @@ export async function* openEngine(
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });
     return trainingEngine(config, parameters, engineOptions, backend);
   }
-  const { tf, name, failures } = await loadTensorFlow();
-  yield { type: "engine", name, failures: failures.map(({ message }) => message) };
+  const { tf, name, device, failures } = await loadTensorFlow();
+  yield { type: "engine", name, device, failures: failures.map(({ message }) => message) };
   const backend = openTensorFlowBackend(tf, config, parameters, engineOptions);
   return trainingEngine(config, parameters, engineOptions, backend);
 }

@@ -19,6 +19,13 @@ export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa";
  */
 export type QuerySide = "projection" | "layers";
 
+/**
+ * The version of the training loss. It changes when equal options give another loss: a run of
+ * another version cannot be resumed. Plans without it are of version 1, which counted each copy of
+ * a passage and had one positive for each question.
+ */
+export const LOSS_VERSION = 2;
+
 export interface LossGraphOptions {
   readonly objective: ObjectiveName;
   /** Weight of the KL divergence in `distillation` and `supervised`. */

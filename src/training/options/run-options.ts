@@ -9,8 +9,8 @@ import {
   integer,
   number,
   option,
+  path,
   type Resolved,
-  text,
 } from "../../options/option.ts";
 import type { Provider } from "../../tensor/session.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
@@ -18,6 +18,7 @@ import type { ObjectiveName, QuerySide } from "../loss/options.ts";
 const SCHEDULE = "Schedule";
 const LOSS = "Loss";
 const COMPUTATION = "Computation";
+const TAU = "a number above 0, or model";
 
 /** What a run with `querySide` trains, as the plan of an adaptation says it. */
 export const QUERY_SIDES: Readonly<Record<QuerySide, string>> = {
@@ -37,19 +38,19 @@ export const RUN_FILES = {
    * Folder of the model to start from. A folder with only `config.json` and `spiece.model` starts
    * from random weights.
    */
-  model: option(text(), {
+  model: option(path(), {
     help: "folder of the model to start from",
     placeholder: "DIR",
     card: false,
   }),
   /** Passages: JSON Lines, plain or gzip. */
-  corpus: option(text(), {
+  corpus: option(path(), {
     help: 'passages, one a line: {"_id" or "id","title","text"}',
     placeholder: "FILE.jsonl[.gz]",
     card: false,
   }),
   /** Folder of the trained model, the log, the report and the checkpoints. */
-  out: option(text(), {
+  out: option(path(), {
     help: "folder of the trained model, its log and its report",
     placeholder: "DIR",
     card: false,
@@ -139,12 +140,24 @@ export const RUN_SETTINGS = {
     plan: (inBatchNegatives) => ({ candidates: inBatchNegatives ? "batch" : "own" }),
   }),
   /**
-   * Temperature of the learned weights of the heads (section 2.3). Default: no weights; the head of
-   * `config.json` retrieves.
+   * How often a passage counts in the softmax if several questions of a step have it: `once`, or
+   * `each` time, for comparisons. Default `once`.
    */
-  tau: option(number({ above: 0 }).optional(), {
-    help: "learn which head retrieves, at this temperature",
-    defaultText: "the head of config.json",
+  copies: option(choice("once", "each").default("once"), {
+    help: "how often a passage counts in the softmax if several questions of a step have it",
+    group: LOSS,
+    plan: (copies): Record<string, string> => (copies === "once" ? {} : { copies }),
+  }),
+  /**
+   * Temperature of the learned weights of the heads (section 2.3), or `model` for
+   * `distillation_tau` of `config.json`. Default: no weights; one head retrieves.
+   */
+  tau: option(z.union([number({ above: 0 }), z.literal("model")], TAU).optional(), {
+    help: "learn which head retrieves, at this temperature; alone: at that of config.json",
+    placeholder: "X",
+    alone: "model",
+    parse: (given) => (given === "model" ? given : Number(given)),
+    defaultText: "one fixed head",
     group: LOSS,
     plan: (tau) => ({ tau: tau ?? "fixed head" }),
   }),
@@ -242,7 +255,7 @@ export const RUN_SETTINGS = {
 /** Questions that measure retrieval or answers while a run goes on. */
 export const DEV_FILES = {
   /** Questions that the best checkpoint is chosen by, in the form of `data`. Default: none. */
-  dev: option(text().optional(), {
+  dev: option(path().optional(), {
     help: "questions that choose the best checkpoint",
     placeholder: "FILE.jsonl",
     defaultText: "keep the last",
@@ -253,9 +266,6 @@ export const DEV_FILES = {
     card: false,
   }),
 };
-
-/** `signal` has no flag and no place in the records of a run. */
-export const SIGNAL = { signal: z.instanceof(AbortSignal, { error: "an AbortSignal" }).optional() };
 
 export interface RunSignal {
   /** Stops the run: it saves a checkpoint and returns. */
@@ -268,7 +278,9 @@ type RunTable = typeof RUN_FILES & typeof DEV_FILES & typeof RUN_SETTINGS;
 export interface RunOptions extends Given<RunTable>, RunSignal {}
 
 /** Options of a run with all defaults that do not depend on the model. */
-export interface ResolvedOptions extends Resolved<RunTable>, RunSignal {
+export interface ResolvedOptions extends Omit<Resolved<RunTable>, "tau">, RunSignal {
+  /** `withModelTau` makes it a number. */
+  readonly tau?: number | undefined;
   readonly nullPassage: boolean;
   /** Steps of span corruption before the first iteration; 0 for a model with weights. */
   readonly unsupervisedSteps: number;
@@ -281,7 +293,7 @@ export interface ResolvedOptions extends Resolved<RunTable>, RunSignal {
  */
 export function checkRun<Options extends Resolved<RunTable>>(
   options: Options,
-): Options & { readonly nullPassage: boolean } {
+): Omit<Options, "tau"> & Pick<ResolvedOptions, "nullPassage" | "tau"> {
   const { objective, candidatesPerQuestion, copyAttention, querySide, tau, qaSteps } = options;
   const nullPassage = options.nullPassage ?? objective === "marginal";
   if (nullPassage && candidatesPerQuestion < 2)
@@ -309,5 +321,6 @@ export function checkRun<Options extends Resolved<RunTable>>(
       got: conflict,
       remedy: "leave one of the two out",
     });
-  return { ...options, nullPassage };
+  if (tau === "model") throw new Error("withModelTau comes before checkRun");
+  return { ...options, nullPassage, tau };
 }

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { ModelConfig } from "../../model/config.ts";
 import { planEntries } from "../../options/records.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
+import { LOSS_VERSION } from "../loss/options.ts";
 import type { ResolvedOptions } from "../options/run-options.ts";
 import { TRAIN_OPTIONS } from "../options/train-options.ts";
 import type { RunPlan } from "./checkpoint.ts";
@@ -24,7 +25,12 @@ export function planOf(
   corpus: string,
 ): RunPlan {
   const chosen = planEntries(TRAIN_OPTIONS, { ...options });
-  return { ...chosen, retrievalHead, data, corpus, model: digestParameters(parameters) };
+  return {
+    ...chosen,
+    retrievalHead,
+    lossVersion: LOSS_VERSION,
+    ...{ data, corpus, model: digestParameters(parameters) },
+  };
 }
 
 function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {
