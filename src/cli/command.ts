@@ -82,7 +82,7 @@ function optionsOf(
   command: Command,
   given: Map<string, unknown>,
 ): Option[] {
-  const { aliases = [], group = "Options", alone } = infoOf(schema);
+  const { aliases = [], group = "Options", alone, hidden: isHidden = false } = infoOf(schema);
   const placeholder = placeholderOf(schema);
   const add = (flag: string, values?: Readonly<Record<string, unknown>>): Option => {
     const isNegation = flag === `no-${flagOf(name)}`;
@@ -98,7 +98,7 @@ function optionsOf(
         given.set(name, takesText ? readText(schema, flag, text!, values) : !isNegation);
       });
   };
-  const main = add(flagOf(name));
+  const main = add(flagOf(name)).hideHelp(isHidden);
   const hidden = aliases.map(({ flag, values }) => add(flag, values).hideHelp());
   const canBeFalse = !takesValue(schema) && defaultOf(schema) !== false;
   if (canBeFalse) hidden.push(add(`no-${flagOf(name)}`).hideHelp());

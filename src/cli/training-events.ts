@@ -114,6 +114,7 @@ function planLines(plan: AdaptationPlan): string {
   return [
     `Plan: ${model} (${millions} million parameters) to a corpus of ${passages} passages`,
     `  trains on   ${examples.join(", ")}`,
+    ...(plan.reason ? [`  because of  ${plan.reason}`] : []),
     ...(querySide
       ? [`  trains      only ${QUERY_SIDES[querySide]}; an index of the base remains valid`]
       : []),

@@ -24,6 +24,8 @@ export interface OptionInfo<Value = unknown> {
   /** Heading in help. Default: `Options`. */
   readonly group?: string;
   readonly aliases?: readonly Alias[];
+  /** Whether help leaves the option out, because a newer one replaces it. Default: false. */
+  readonly hidden?: boolean;
   /** The value if the flag has none. */
   readonly alone?: unknown;
   /** Reads the value from the text on the command line. Default: as the schema's type requires. */

@@ -10,14 +10,15 @@ import { loadTokenizer } from "../text/tokenizer.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { writeModelCard } from "./adaptation/card.ts";
 import { availableExamples } from "./adaptation/example-counts.ts";
-import { readInputs } from "./adaptation/inputs.ts";
+import { openLabelFreeInputs, readInputs } from "./adaptation/inputs.ts";
+import { chooseSources } from "./adaptation/label-free.ts";
 import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
 import { retrievalHeadOf } from "./adaptation/retrieval-head.ts";
 import { type Corpus, openCorpus } from "./data/corpus.ts";
 import {
   type AdaptOptions,
   type ResolvedAdaptOptions,
-  sourcesOf,
+  requestedSources,
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
 import { withModelTau } from "./options/model-tau.ts";
@@ -45,8 +46,8 @@ export interface AdaptationResult {
 }
 
 /**
- * Adapts a model to a corpus with masked sentences of the corpus, with questions and answers, with
- * relevance labels, or with a mixture of these.
+ * Adapts a model to a corpus with examples that are made of its documents, with questions and
+ * answers, with relevance labels, or with a mixture of these.
  *
  * It first yields a plan with estimates of time, memory and disk space. With `dryRun` it returns
  * then, and writes nothing. Otherwise it trains (see `train`: log, report, checkpoints, `resume`)
@@ -57,8 +58,8 @@ export interface AdaptationResult {
  * Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6.
  *
  * @returns the plan, the result of the training, and the folder of the index
- * @throws {InputError} if a file or an option cannot be used, if the corpus has no sentence to
- *   mask, and if the labels are of another set.
+ * @throws {InputError} if a file or an option cannot be used, if no example can be made of the
+ *   documents, and if the labels are of another set.
  *
  * @example
  * ```ts no-run
@@ -82,16 +83,18 @@ export interface AdaptationResult {
 export async function* adapt(
   given: AdaptOptions,
 ): AsyncGenerator<AdaptationEvent, AdaptationResult> {
-  const sources = sourcesOf(given);
+  const requested = requestedSources(given);
   yield { type: "stage", name: "reading the corpus" };
   await using corpus = await openCorpus(given.corpus, {
     signal: given.signal,
     bm25: !given.resume && !given.dryRun, // a new run searches its first candidates with it
   });
-  const inputs = await readInputs(given, sources, corpus);
+  const labelFree = await openLabelFreeInputs(given, corpus);
+  const sources = await chooseSources(requested, labelFree, given);
+  const inputs = await readInputs(given, sources, labelFree, corpus);
   const options = withAdaptDefaults(
     await withModelTau(given),
-    availableExamples(inputs, corpus),
+    availableExamples(inputs),
     corpus.size,
   );
   const found = await findRun(options.out, options.resume); // before any of its files is touched

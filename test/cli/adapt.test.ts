@@ -1,6 +1,6 @@
 /** `reatt adapt`: each job from its command line to a model and an index that can be used. */
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
@@ -14,6 +14,11 @@ const folder = mkdtempSync(join(tmpdir(), "reatt-adapt-cli-"));
 test.after(() => rmSync(folder, { recursive: true }));
 const at = (...names: string[]) => join(folder, ...names);
 const { corpus, data, queries, qrels } = writeAdaptationFiles(folder);
+const sentences = at("sentences.txt");
+writeFileSync(
+  sentences,
+  ["Oslo", "Bern", "Rome"].map((city) => `Many people went to ${city} for the winter.\n`).join(""),
+);
 mkdirSync(at("model"));
 await writeTinyModel(at("model"));
 
@@ -30,6 +35,8 @@ const adapt = (out: string, ...args: string[]) =>
 const JOBS: Readonly<Record<string, string[]>> = {
   spans: [],
   "spans, with marginal": ["--objective", "marginal", "--source-passage", "excluded"],
+  "crops and titles": ["--sources", "crops,titles", "--weights", "titles=2"],
+  "sentences of a file": ["--sources", "spans", "--sentences", sentences],
   questions: ["--data", data],
   "questions, with the options of train": [
     ...["--data", data, "--dev", data, "--dev-questions", "1"],
@@ -99,7 +106,10 @@ test("bad weights are wrong usage, bad input is bad input: one line each", async
   assert.match(wrong.stderr, /^reatt: --weights: expected NAME=NUMBER[^\n]*\n$/);
   const unknown = await adapt("wrong", "--weights", "labels=2", "--json");
   assert.is(unknown.code, 1);
-  assert.match(unknown.stderr, /^reatt: weights: expected spans, got "labels"[^\n]*\n$/);
+  assert.match(
+    unknown.stderr,
+    /^reatt: weights: expected spans, crops, titles, got "labels"[^\n]*\n$/,
+  );
   assert.not.ok(existsSync(at("wrong")));
 });
 

@@ -67,9 +67,14 @@ test("a dry run says what would be done and writes nothing", async () => {
   assert.equal(readdirSync(folder).sort(), before);
   const { plan } = result;
   assert.equal([result.training, result.index], [undefined, undefined]);
-  assert.equal([plan.passages, plan.iterations, plan.sources[0]!.name], [12, 1, "spans"]);
+  assert.equal([plan.passages, plan.iterations], [12, 1]);
+  assert.equal(
+    plan.sources.map(({ name }) => name),
+    ["spans", "crops", "titles"],
+  );
+  assert.match(plan.reason!, /^titles of 100 % of passages, sentence ends in 100 % of long texts/);
   assert.ok(plan.seconds > 0 && plan.memoryBytes > 0 && plan.diskBytes > 0);
-  assert.is(plan.samples.length, 5);
+  assert.is(plan.samples.length, 15);
   assert.match(plan.samples[0]!, /question .*____/);
   assert.equal(events.at(-1), { type: "plan", plan });
 });
@@ -161,7 +166,10 @@ test("what can't be used is one clear line", async () => {
   assert.match(await refusal({ queries, qrels: foreign }), /query ids of this set/);
   assert.match(await refusal({ queries }), /expected queries and qrels, got only queries/);
   assert.match(await refusal({ spans: false }), /something to train on/);
-  assert.match(await refusal({ weights: { labels: 2 } }), /expected spans, got "labels"/);
+  assert.match(
+    await refusal({ weights: { labels: 2 } }),
+    /expected spans, crops, titles, got "labels"/,
+  );
   assert.match(await refusal({ weights: { spans: 0 } }), /a number above 0/);
   assert.match(await refusal({ out: model }), /another folder than the model's/);
   await finish(adapt({ model, corpus, out: at("run"), ...SMALL, steps: 1 }));
@@ -172,7 +180,7 @@ test("what can't be used is one clear line", async () => {
   const empty = lines(["a", "b", "c"].map((_id) => ({ _id, text: "" })));
   assert.match(
     await refusal({ corpus: empty }),
-    /a sentence with a name or a date, got none in 3 passages/,
+    /two passages or more with different texts, got no words in 3 passages/,
   );
   assert.not.ok(existsSync(at("refused")), "nothing is written");
 });

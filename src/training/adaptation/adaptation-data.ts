@@ -3,40 +3,56 @@
 import { createHash } from "node:crypto";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { Corpus } from "../data/corpus.ts";
+import { labelFreeData } from "../data/label-free-data.ts";
 import { labelledQueryData } from "../data/labelled-query-data.ts";
 import { maskedSentenceData } from "../data/masked-sentence-data.ts";
 import { mixedData, type WeightedData } from "../data/mixed-data.ts";
 import { questionData } from "../data/question-data.ts";
 import { loadMaskedSentences } from "../data/sample-masked-sentences.ts";
+import type { LabelFreeExample } from "../data/sources/example.ts";
 import type { TrainingData } from "../data/training-data.ts";
-import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
-import { wantedSentences } from "./example-counts.ts";
-import { type AdaptationInputs, holdOut } from "./inputs.ts";
+import {
+  isLabelFree,
+  type LabelFreeName,
+  type ResolvedAdaptOptions,
+  type SourceName,
+} from "../options/adapt-options.ts";
+import type { MaskedSentence } from "../salient-spans/index.ts";
+import { wantedExamples } from "./example-counts.ts";
+import { type AdaptationInputs, holdOut, MAX_HELD_OUT } from "./inputs.ts";
+import { labelFreeExamples } from "./label-free.ts";
 import { createMonitorSet } from "./monitor-set.ts";
 
-/** @throws {InputError} if masked sentences are a source and the corpus has no sentence to mask. */
+/** The examples of the label-free sources: to train on, and held out. */
+interface Made {
+  readonly data: Map<SourceName, TrainingData>;
+  readonly sentences: readonly MaskedSentence[];
+  readonly labelFree: readonly LabelFreeExample[];
+}
+
+/** @throws {InputError} if the corpus has no example of a source. */
 export async function* adaptationData(
   options: ResolvedAdaptOptions,
   corpus: Corpus,
-  { sources, questions, labelled }: AdaptationInputs,
+  inputs: AdaptationInputs,
 ): AsyncGenerator<ProgressEvent, TrainingData> {
-  const { seed, steps, questions: perStep, tagger, weights = {} } = options;
-  const all = sources.includes("spans")
-    ? yield* loadMaskedSentences(options, corpus, wantedSentences(options, sources), tagger)
-    : [];
-  const sentences = options.dev === undefined ? holdOut(all, seed) : { training: all, heldOut: [] };
-  const dataOf: Record<SourceName, () => TrainingData> = {
-    spans: () => maskedSentenceData(options, corpus, sentences.training, options),
-    questions: () => questionData(options, corpus, questions.training),
-    labels: () => labelledQueryData(options, corpus, labelled.training),
+  const { seed, steps, questions: perStep, weights = {} } = options;
+  const { questions, labelled } = inputs;
+  const { names } = inputs.sources;
+  const made = yield* makeExamples(options, corpus, inputs);
+  const dataOf = (name: SourceName): TrainingData => {
+    if (name === "questions") return questionData(options, corpus, questions.training);
+    if (name === "labels") return labelledQueryData(options, corpus, labelled.training);
+    return made.data.get(name)!;
   };
-  const weighted = sources.map(
-    (name): WeightedData => ({ name, weight: weights[name] ?? 1, data: dataOf[name]() }),
+  const weighted = names.map(
+    (name): WeightedData => ({ name, weight: weights[name] ?? 1, data: dataOf(name) }),
   );
   const data = mixedData(weighted, { examples: steps * perStep, seed });
   yield { type: "stage", name: "preparing the retrieval monitor" };
   const monitorSet = await createMonitorSet(options, corpus, {
-    sentences: sentences.heldOut,
+    sentences: made.sentences,
+    labelFree: made.labelFree,
     questions: questions.heldOut,
     labelled: labelled.heldOut,
   });
@@ -46,4 +62,47 @@ export async function* adaptationData(
     digest: createHash("sha256").update(JSON.stringify(identity)).digest("hex"),
     monitorSet: monitorSet.questions.length > 0 ? monitorSet : undefined,
   };
+}
+
+/** Makes the examples of all label-free sources, and holds out some of each. */
+async function* makeExamples(
+  options: ResolvedAdaptOptions,
+  corpus: Corpus,
+  { sources, labelFree }: AdaptationInputs,
+): AsyncGenerator<ProgressEvent, Made> {
+  const names = sources.names.filter(isLabelFree);
+  const max = options.dev === undefined ? Math.floor(MAX_HELD_OUT / Math.max(1, names.length)) : 0;
+  const data = new Map<SourceName, TrainingData>();
+  let sentences: readonly MaskedSentence[] = [];
+  const heldOut: LabelFreeExample[] = [];
+  for (const name of names) {
+    const wanted = wantedExamples(options, sources, name);
+    if (name === "spans" && !labelFree.sentences) {
+      const all = yield* loadMaskedSentences(options, corpus, wanted, options.tagger);
+      const split = holdOut(all, options.seed, max);
+      sentences = split.heldOut;
+      data.set(name, maskedSentenceData(options, corpus, split.training, options));
+      continue;
+    }
+    yield { type: "stage", name: `making ${STAGES[name]}` };
+    const sample = { wanted, seed: options.seed };
+    const all = await collected(labelFreeExamples(name, labelFree, sample, options.tagger));
+    const split = holdOut(all, options.seed, max);
+    heldOut.push(...split.heldOut);
+    data.set(name, labelFreeData(options, corpus, name, split.training));
+  }
+  return { data, sentences, labelFree: heldOut };
+}
+
+const STAGES: Readonly<Record<LabelFreeName, string>> = {
+  spans: "masked sentences",
+  crops: "crops",
+  titles: "queries of titles",
+  phrases: "examples of recurring phrases",
+};
+
+async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
 }

@@ -1,32 +1,30 @@
 /** How many training examples an adaptation has and draws. */
 
-import type { Corpus } from "../data/corpus.ts";
+import { DRAWN_PER_EXAMPLE } from "../data/label-free-data.ts";
 import { SENTENCES_PER_EXAMPLE } from "../data/masked-sentence-data.ts";
-import { MAX_PER_PASSAGE } from "../data/sample-masked-sentences.ts";
-import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
+import type { LabelFreeName, ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { AdaptationInputs } from "./inputs.ts";
+import type { ChosenSources } from "./label-free.ts";
 
 /** The largest number of the authors' experiments. */
-const MAX_SENTENCES = 100_000;
+const MAX_EXAMPLES = 100_000;
 /** A tenth of these is enough for the retrieval monitor. */
-const MIN_SENTENCES = 1_000;
+const MIN_EXAMPLES = 1_000;
 
-/** The examples to train on: up to five sentences of each passage, and those of the files. */
-export function availableExamples(
-  { sources, questions, labelled }: AdaptationInputs,
-  { size }: Corpus,
-): number {
-  const sentences = Math.min(size * MAX_PER_PASSAGE, MAX_SENTENCES);
-  const given = questions.training.length + labelled.training.length;
-  return given + (sources.includes("spans") ? sentences : 0);
+/** The examples to train on: those that can be made of documents, and those of the files. */
+export function availableExamples({ sources, questions, labelled }: AdaptationInputs): number {
+  const made = sources.labelFree.reduce((sum, { available }) => sum + available, 0);
+  return questions.training.length + labelled.training.length + Math.min(made, MAX_EXAMPLES);
 }
 
-/** The masked sentences to make for a run. */
-export function wantedSentences(
+/** The examples of a label-free source to make for a run. Some are not used. */
+export function wantedExamples(
   { iterations, steps, questions, weights = {} }: ResolvedAdaptOptions,
-  sources: readonly SourceName[],
+  { names }: ChosenSources,
+  name: LabelFreeName,
 ): number {
-  const sum = sources.reduce((all, source) => all + (weights[source] ?? 1), 0);
-  const examples = Math.ceil((iterations * steps * questions * (weights.spans ?? 1)) / sum);
-  return Math.max(MIN_SENTENCES, Math.min(MAX_SENTENCES, SENTENCES_PER_EXAMPLE * examples));
+  const sum = names.reduce((all, source) => all + (weights[source] ?? 1), 0);
+  const examples = Math.ceil((iterations * steps * questions * (weights[name] ?? 1)) / sum);
+  const drawn = examples * (name === "spans" ? SENTENCES_PER_EXAMPLE : DRAWN_PER_EXAMPLE);
+  return Math.max(MIN_EXAMPLES, Math.min(MAX_EXAMPLES, Math.ceil(drawn)));
 }

@@ -5,8 +5,11 @@ import { createRandom } from "../../math/random.ts";
 import { readQuestions } from "../../text/read-passages.ts";
 import type { Corpus } from "../data/corpus.ts";
 import { type LabelledQuery, labelledQueries } from "../data/labelled-queries.ts";
+import { readable } from "../data/sources/readable.ts";
+import { openSentences } from "../data/sources/sentence-file.ts";
 import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
-import type { AdaptOptions, SourceName } from "../options/adapt-options.ts";
+import type { AdaptOptions } from "../options/adapt-options.ts";
+import type { ChosenSources, LabelFreeInputs } from "./label-free.ts";
 
 /** Examples to train on, and examples for the retrieval monitor. */
 interface Split<T> {
@@ -15,20 +18,40 @@ interface Split<T> {
 }
 
 export interface AdaptationInputs {
-  readonly sources: readonly SourceName[];
+  readonly sources: ChosenSources;
+  readonly labelFree: LabelFreeInputs;
   readonly questions: Split<TrainingQuestion>;
   readonly labelled: Split<LabelledQuery>;
 }
 
-/** Maximum number of held-out examples of each source. */
-const MAX_HELD_OUT = 200;
+/** Maximum number of held-out examples of each source; label-free sources share it. */
+export const MAX_HELD_OUT = 200;
 /** The share of the examples to hold out, if that is fewer. */
 const HELD_OUT_SHARE = 0.1;
+
+/** Default of `maxPassageTokens`. */
+const MAX_PASSAGE_TOKENS = 512;
+
+/**
+ * Opens what label-free examples are made of.
+ *
+ * @throws {InputError} if the file of sentences cannot be read
+ */
+export async function openLabelFreeInputs(
+  { sentences, maxPassageTokens = MAX_PASSAGE_TOKENS, signal }: AdaptOptions,
+  corpus: Corpus,
+): Promise<LabelFreeInputs> {
+  return {
+    corpus: readable(corpus, maxPassageTokens),
+    sentences: sentences === undefined ? undefined : await openSentences(sentences, signal),
+  };
+}
 
 /** @throws {InputError} if a file cannot be read, or is about other queries or another corpus. */
 export async function readInputs(
   options: AdaptOptions,
-  sources: readonly SourceName[],
+  sources: ChosenSources,
+  labelFree: LabelFreeInputs,
   corpus: Corpus,
 ): Promise<AdaptationInputs> {
   const { data, dev, queries, qrels, seed = 0, signal } = options;
@@ -45,10 +68,16 @@ export async function readInputs(
   if (devQuestions)
     return {
       sources,
+      labelFree,
       questions: { training: questions, heldOut: devQuestions },
       labelled: { training: labelled, heldOut: [] },
     };
-  return { sources, questions: holdOut(questions, seed), labelled: holdOut(labelled, seed) };
+  return {
+    sources,
+    labelFree,
+    questions: holdOut(questions, seed),
+    labelled: holdOut(labelled, seed),
+  };
 }
 
 async function readLabels(
@@ -60,9 +89,13 @@ async function readLabels(
   return labelledQueries(texts, await readQrels(qrels), new Set(corpus.ids));
 }
 
-/** Holds out a random tenth of the examples, at most 200. Both parts keep their order. */
-export function holdOut<T>(examples: readonly T[], seed: number): Split<T> {
-  const count = Math.min(MAX_HELD_OUT, Math.floor(examples.length * HELD_OUT_SHARE));
+/** Holds out a random tenth of the examples, at most `max`. Both parts keep their order. */
+export function holdOut<T>(
+  examples: readonly T[],
+  seed: number,
+  max: number = MAX_HELD_OUT,
+): Split<T> {
+  const count = Math.min(max, Math.floor(examples.length * HELD_OUT_SHARE));
   const places = new Set(
     createRandom(seed, "held out")
       .shuffle([...examples.keys()])

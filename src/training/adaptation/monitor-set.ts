@@ -2,12 +2,14 @@
 
 import { containsAnswer } from "../../evaluation/answers.ts";
 import { createRandom } from "../../math/random.ts";
+import type { Passage } from "../../text/passage.ts";
 import type { Corpus } from "../data/corpus.ts";
 import type { LabelledQuery } from "../data/labelled-queries.ts";
+import { type LabelFreeExample, readAs } from "../data/sources/example.ts";
 import type { MonitorQuestion, MonitorSet } from "../data/training-data.ts";
 import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
-import { type MaskedSentence, removeMaskedSentence } from "../salient-spans/index.ts";
+import { MASK, type MaskedSentence, removeMaskedSentence } from "../salient-spans/index.ts";
 
 /** Random passages beside the relevant ones. */
 export const MONITOR_PASSAGES = 400;
@@ -17,6 +19,7 @@ const ANSWER_DEPTH = 20;
 /** Held-out examples of each source. */
 export interface HeldOutExamples {
   readonly sentences: readonly MaskedSentence[];
+  readonly labelFree: readonly LabelFreeExample[];
   readonly questions: readonly TrainingQuestion[];
   readonly labelled: readonly LabelledQuery[];
 }
@@ -29,17 +32,21 @@ export interface HeldOutExamples {
 export async function createMonitorSet(
   { seed, monitorSteps }: ResolvedAdaptOptions,
   corpus: Corpus,
-  { sentences, questions, labelled }: HeldOutExamples,
+  { sentences, labelFree, questions, labelled }: HeldOutExamples,
 ): Promise<MonitorSet> {
   const known: MonitorQuestion[] = [
     ...labelled.map(({ question, relevant }) => ({
       question,
       relevant: relevant.map(({ passageId }) => passageId),
     })),
-    ...(await withRelevant(corpus, questions)),
+    ...(await withRelevant(corpus, [...questions, ...labelFree.flatMap(asQuestion)])),
   ];
   const bySource = new Map(sentences.map((masked) => [masked.passageId, masked]));
-  const relevant = [...known.flatMap((question) => question.relevant), ...bySource.keys()];
+  const relevant = [
+    ...known.flatMap((question) => question.relevant),
+    ...bySource.keys(),
+    ...labelFree.flatMap((example) => example.relevant),
+  ];
   const passages = await corpus.pick(withRandom(relevant, corpus, seed));
   const readable = [...bySource.values()].flatMap(
     (masked) => removeMaskedSentence(masked, passages.get(masked.passageId)!) ?? [],
@@ -47,11 +54,51 @@ export async function createMonitorSet(
   for (const passage of readable) passages.set(passage.id, passage);
   const sources = readable.length > 0 ? readable.map(({ id }) => id) : [...bySource.keys()];
   const masked = sources.map((id) => ({ question: bySource.get(id)!.question, relevant: [id] }));
+  const taken = new Set([...known.flatMap((question) => question.relevant), ...sources]);
+  const made = labelFreeQuestions(labelFree, passages, taken);
   return {
-    questions: [...known, ...masked],
+    questions: [...known, ...masked, ...made],
     passages: [...passages.values()],
     every: monitorSteps,
   };
+}
+
+/** A masked sentence of another corpus: no passage of this one is known to be relevant. */
+const asQuestion = ({ id, question, answer, relevant }: LabelFreeExample): TrainingQuestion[] =>
+  relevant.length > 0 || answer === undefined
+    ? []
+    : [{ id, question: question.replace(MASK, " "), answers: [answer] }];
+
+/**
+ * The questions of label-free examples. Their passages take part as the examples read them, so each
+ * passage serves one example only. Passages that serve none stay unchanged.
+ *
+ * @param passages is changed
+ * @param taken passages that have to stay as they are
+ */
+function labelFreeQuestions(
+  examples: readonly LabelFreeExample[],
+  passages: Map<string, Passage>,
+  taken: Set<string>,
+): MonitorQuestion[] {
+  return examples.flatMap((example) => {
+    const { question, relevant, removal } = example;
+    const ids = [...new Set([...relevant, ...(removal.cut ? [removal.cut.passageId] : [])])];
+    const changed = ids.flatMap((id) => {
+      const passage = passages.get(id);
+      return passage ? [{ id, read: readAs(example, passage), passage }] : [];
+    });
+    const isFree = changed.every(({ id, read, passage }) => read === passage || !taken.has(id));
+    const left = relevant.filter((id) => changed.some((other) => other.id === id && other.read));
+    if (!isFree || left.length === 0 || (removal.passageId && passages.has(removal.passageId)))
+      return [];
+    for (const { id, read } of changed) {
+      taken.add(id);
+      if (read) passages.set(id, read);
+      else passages.delete(id);
+    }
+    return [{ question, relevant: left }];
+  });
 }
 
 /** The ids and 400 random others, or the whole corpus. */

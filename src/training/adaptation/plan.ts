@@ -6,15 +6,15 @@ import type { ModelConfig } from "../../model/config.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../data/corpus.ts";
-import { MAX_PER_PASSAGE } from "../data/sample-masked-sentences.ts";
 import { CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
 import type { QuerySide } from "../loss/options.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
-import { wantedSentences } from "./example-counts.ts";
+import { wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";
+import type { AdaptationSample } from "./label-free.ts";
 import { MONITOR_PASSAGES } from "./monitor-set.ts";
-import { type AdaptationSample, adaptationSamples } from "./samples.ts";
+import { adaptationSamples } from "./samples.ts";
 import { type TokenLengths, type Work, workOf } from "./work.ts";
 
 /** What an adaptation is going to do. All numbers of time and size are estimates. */
@@ -32,6 +32,8 @@ export interface AdaptationPlan {
   readonly querySide: QuerySide | undefined;
   /** The sources, each with its maximum number of examples. */
   readonly sources: readonly { readonly name: SourceName; readonly examples: number }[];
+  /** What the corpus looks like, if the sources were chosen by it. */
+  readonly reason?: string | undefined;
   readonly iterations: number;
   readonly steps: number;
   readonly questions: number;
@@ -58,8 +60,8 @@ const VALUES_PER_TOKEN = 60;
 /** Node and onnxruntime: a run of a model of half a million parameters took 1.2 GB. */
 const BASE_BYTES = 1_200_000_000;
 const FLOAT_BYTES = 4;
-/** Masked sentences per second: two are tagged for each usable one, and near copies are removed. */
-const SENTENCES_PER_SECOND = 150;
+/** Made per second: two sentences are tagged for each usable one, and near copies are removed. */
+const EXAMPLES_PER_SECOND = 150;
 
 /** @param config configuration of the adapted model */
 export async function planAdaptation(
@@ -77,24 +79,29 @@ export async function planAdaptation(
   const measurements = 2 + Math.floor((iterations * steps) / monitorSteps);
   const indexed =
     indexesOf(options) * passages + measurements * Math.min(passages, MONITOR_PASSAGES);
-  const sentences = inputs.sources.includes("spans") ? wantedSentences(options, inputs.sources) : 0;
+  const { names, labelFree, reason } = inputs.sources;
+  const made = new Map<SourceName, number>(
+    labelFree.map(({ name, available }) => [
+      name,
+      Math.min(available, wantedExamples(options, inputs.sources, name)),
+    ]),
+  );
   const rate = EFFICIENCY * (await measureMatMulRate(config.modelSize, options));
-  const examples: Record<SourceName, number> = {
-    spans: Math.min(sentences, passages * MAX_PER_PASSAGE),
-    questions: inputs.questions.training.length,
-    labels: inputs.labelled.training.length,
-  };
+  const examples = new Map(made)
+    .set("questions", inputs.questions.training.length)
+    .set("labels", inputs.labelled.training.length);
   return {
     model: options.model,
     parameters: work.parameters,
     passages,
     unknownTokens: lengths.unknown,
     querySide: options.querySide,
-    sources: inputs.sources.map((name) => ({ name, examples: examples[name] })),
+    sources: names.map((name) => ({ name, examples: examples.get(name)! })),
+    reason,
     ...{ iterations, steps, questions, candidatesPerQuestion },
     seconds:
       (iterations * steps * work.step + indexed * work.passage) / rate +
-      sentences / SENTENCES_PER_SECOND,
+      [...made.values()].reduce((sum, count) => sum + count, 0) / EXAMPLES_PER_SECOND,
     ...sizesOf(config, options, passages, lengths, work),
     samples: samples.map(({ text }) => text),
   };

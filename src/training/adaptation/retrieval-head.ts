@@ -21,7 +21,7 @@ export async function* retrievalHeadOf(
 ): AsyncGenerator<TrainingEvent, number> {
   if (!(await needsHead(options))) return config.retrievalHead;
   const sentences: MaskedSentence[] = [];
-  if (sources.includes("spans") && questions.length === 0) {
+  if (sources.names.includes("spans") && questions.length === 0) {
     const { seed, tagger } = options;
     const wanted = HEAD_SELECTION_QUESTIONS;
     for await (const masked of sampleMaskedSentences(corpus, { wanted, seed, tagger }))

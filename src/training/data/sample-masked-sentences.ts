@@ -3,14 +3,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
-import { createRandom } from "../../math/random.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { type MaskedSentence, maskedSentences, type Tagger } from "../salient-spans/index.ts";
 import type { Corpus } from "./corpus.ts";
 import { readMaskedSentences, writeMaskedSentences } from "./masked-sentences-file.ts";
-
-/** The authors' experiments used 1 to 5 sentences of a passage. */
-export const MAX_PER_PASSAGE = 5;
+import type { Passages } from "./sources/example.ts";
+import { isDrawn, samplingOf } from "./sources/sampling.ts";
 
 interface SampleOptions {
   /** Approximate number of sentences. */
@@ -49,24 +47,12 @@ export async function* loadMaskedSentences(
 
 /** Draws passages and sentences by id and seed, whatever the order of the corpus. */
 export function sampleMaskedSentences(
-  corpus: Corpus,
+  corpus: Passages,
   { wanted, seed, tagger, onProgress }: SampleOptions,
 ): AsyncGenerator<MaskedSentence, unknown> {
   const { perPassage, share } = samplingOf(corpus, wanted);
-  const isDrawn = (id: string): boolean =>
-    createRandom(seed, "passages to mask", id).next() < share;
-  const passages = counted(corpus.passages(isDrawn), onProgress);
+  const passages = counted(corpus.passages(isDrawn(seed, "passages to mask", share)), onProgress);
   return maskedSentences(passages, { perPassage, seed, ...(tagger && { tagger }) });
-}
-
-/** Sentences of a passage, the share of the passages to draw, and about how many these are. */
-function samplingOf(
-  { size }: Corpus,
-  wanted: number,
-): { perPassage: number; share: number; passages: number } {
-  const perPassage = Math.max(1, Math.min(MAX_PER_PASSAGE, Math.ceil(wanted / size)));
-  const share = wanted / (size * perPassage);
-  return { perPassage, share, passages: Math.round(Math.min(1, share) * size) };
 }
 
 async function* counted<T>(

@@ -25,11 +25,22 @@ import {
   RUN_SETTINGS,
 } from "./run-options.ts";
 
-const SOURCES = ["spans", "questions", "labels"] as const;
+/** Sources of examples that need documents only. */
+export const LABEL_FREE_SOURCES = ["spans", "crops", "titles", "phrases"] as const;
 
-/** What a model is adapted with: masked sentences, questions with answers, relevance labels. */
+/**
+ * What a model is adapted with: masked names and dates, crops, titles, recurring phrases, questions
+ * with answers, relevance labels.
+ */
+const SOURCES = [...LABEL_FREE_SOURCES, "questions", "labels"] as const;
+
+export type LabelFreeName = (typeof LABEL_FREE_SOURCES)[number];
 export type SourceName = (typeof SOURCES)[number];
 
+export const isLabelFree = (name: SourceName): name is LabelFreeName =>
+  (LABEL_FREE_SOURCES as readonly SourceName[]).includes(name);
+
+const SOURCE_NAMES = `names among ${SOURCES.join(", ")}, auto`;
 const WEIGHTS = `NAME=NUMBER,NAME=NUMBER with the names ${SOURCES.join(", ")}`;
 
 /** Training time grows with it. The passages of the other questions are negatives as well. */
@@ -56,10 +67,31 @@ const ADAPT_SOURCES = {
     help: "relevance labels in the format of TREC or BEIR",
     placeholder: "FILE.tsv",
   }),
-  /** Train on masked sentences of the corpus. Default: if `data` and `qrels` are not given. */
-  spans: option(flag().optional(), {
-    help: "train on masked sentences of the corpus",
-    defaultText: "without --data and --qrels",
+  /**
+   * What to train on. `data` and `qrels` add `questions` and `labels`; `auto` adds the label-free
+   * sources that suit the corpus. Default: `auto` if `data` and `qrels` are not given.
+   */
+  sources: option(
+    z
+      .array(z.enum([...SOURCES, "auto"]), SOURCE_NAMES)
+      .min(1, SOURCE_NAMES)
+      .optional(),
+    {
+      help: `what to train on: ${LABEL_FREE_SOURCES.join(", ")}, or auto`,
+      placeholder: "NAME,NAME",
+      defaultText: "--data and --qrels, else auto",
+      parse: (given) => given.split(",").map((name) => name.trim()),
+    },
+  ),
+  /** The older form of `sources: ["spans"]`; false leaves all label-free sources out. */
+  spans: option(flag().optional(), { help: "the older form of --sources spans", hidden: true }),
+  /**
+   * Sentences to mask instead of those of the corpus, one a line, as text or as JSON with `text`
+   * (REALM's X). The sources `spans` and `phrases` use them.
+   */
+  sentences: option(path().optional(), {
+    help: "sentences to mask instead of those of the corpus, one a line",
+    placeholder: "FILE",
   }),
   /** Relative frequency of each source. Default 1 each. */
   weights: option(z.partialRecord(z.enum(SOURCES), number({ above: 0 }), WEIGHTS).optional(), {
@@ -149,14 +181,22 @@ export type ResolvedAdaptOptions = ResolvedOptions &
     readonly dryRun: boolean;
   };
 
+/** The sources that the options name. */
+export interface RequestedSources {
+  readonly named: readonly SourceName[];
+  /** Label-free sources are chosen by looking at the corpus, and added. */
+  readonly automatic: boolean;
+}
+
 /**
  * The sources that the options name.
  *
  * @throws {InputError} for an unknown option, a value out of range, and if files or weights do not
  *   belong together
  */
-export function sourcesOf(given: AdaptOptions): SourceName[] {
-  const { data, queries, qrels, spans, weights } = resolveOptions(ACCEPTED, given);
+export function requestedSources(given: AdaptOptions): RequestedSources {
+  const options = resolveOptions(ACCEPTED, given);
+  const { data, queries, qrels, spans, sources = [], sentences, weights } = options;
   if ((queries === undefined) !== (qrels === undefined))
     throw new InputError({
       where: "relevance labels",
@@ -164,24 +204,51 @@ export function sourcesOf(given: AdaptOptions): SourceName[] {
       got: `only ${queries ? "queries" : "qrels"}`,
       remedy: "give both files",
     });
-  const named: Record<SourceName, boolean> = {
-    spans: spans ?? (data === undefined && qrels === undefined),
+  const isNamed: Record<SourceName, boolean> = {
+    spans: spans ?? sources.includes("spans"),
+    crops: sources.includes("crops"),
+    titles: sources.includes("titles"),
+    phrases: sources.includes("phrases"),
     questions: data !== undefined,
     labels: qrels !== undefined,
   };
-  const names = SOURCES.filter((name) => named[name]);
-  if (names.length === 0)
-    throw new InputError({
-      where: "adaptation",
-      expected: "something to train on",
-      got: "nothing",
-      remedy: "leave spans on, or give data or labels",
-    });
-  checkWeights(names, weights);
-  return names;
+  const withoutFile = sources.find((name) => name !== "auto" && !isNamed[name]);
+  if (withoutFile !== undefined) throw missingFile(withoutFile);
+  const named = SOURCES.filter((name) => isNamed[name]);
+  const automatic = sources.includes("auto") || (named.length === 0 && spans !== false);
+  if (named.length === 0 && !automatic) throw nothingToTrainOn();
+  if (!automatic) checkSources(named, { weights, sentences });
+  return { named, automatic };
 }
 
-function checkWeights(names: readonly SourceName[], weights: AdaptOptions["weights"] = {}): void {
+const missingFile = (name: string): InputError =>
+  new InputError({
+    where: "sources",
+    expected: name === "questions" ? "data" : name === "labels" ? "queries and qrels" : name,
+    got: `"${name}" without it`,
+    remedy: `give what ${name} needs, or leave it out of the sources`,
+  });
+
+const nothingToTrainOn = (): InputError =>
+  new InputError({
+    where: "adaptation",
+    expected: "something to train on",
+    got: "nothing",
+    remedy: "name sources, or give data or labels",
+  });
+
+/** @throws {InputError} if an option belongs to a source that is not trained on */
+export function checkSources(
+  names: readonly SourceName[],
+  { weights = {}, sentences }: Pick<AdaptOptions, "weights" | "sentences">,
+): void {
+  if (sentences !== undefined && !names.includes("spans") && !names.includes("phrases"))
+    throw new InputError({
+      where: "sentences",
+      expected: "the source spans or phrases",
+      got: names.join(", "),
+      remedy: "add one of them to the sources, or leave the sentences out",
+    });
   const unused = Object.keys(weights).find((name) => !names.includes(name as SourceName));
   if (unused === undefined) return;
   throw new InputError({

@@ -9,7 +9,7 @@ import { cardEntries } from "../../../src/options/records.ts";
 import {
   ADAPT_OPTIONS,
   type AdaptOptions,
-  sourcesOf,
+  requestedSources,
   withAdaptDefaults,
 } from "../../../src/training/options/adapt-options.ts";
 import {
@@ -80,10 +80,10 @@ test("an unknown option, a missing one and a value out of range", () => {
     withDefaults({ ...FILES, objective: "rank" } as never),
   );
   rejects(/^options: .* got "selectHead"/, () =>
-    sourcesOf({ ...FILES, selectHead: true } as AdaptOptions),
+    requestedSources({ ...FILES, selectHead: true } as AdaptOptions),
   );
   rejects(/^weights\.questions: expected a number above 0/, () =>
-    sourcesOf({ ...FILES, weights: { questions: 0 } }),
+    requestedSources({ ...FILES, weights: { questions: 0 } }),
   );
   assert.is(withDefaults({ ...FILES, steps: undefined }).steps, 500);
 });
@@ -116,7 +116,8 @@ test("train and adapt have the same options, except those of their data", () => 
       .sort();
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), ["selectHead", "unsupervisedSteps"]);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
-    ...["dryRun", "monitorSteps", "qrels", "queries", "sourcePassage", "spans", "weights"],
+    ...["dryRun", "monitorSteps", "qrels", "queries", "sentences", "sourcePassage", "sources"],
+    ...["spans", "weights"],
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])
     for (const [name, schema] of Object.entries(table)) {

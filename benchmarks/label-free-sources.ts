@@ -1,0 +1,107 @@
+/**
+ * How many examples each label-free source makes of a corpus, and how often BM25 finds a relevant
+ * passage first when the passages are read as in training (without sentence, title or copies).
+ *
+ *     node --import tsx benchmarks/label-free-sources.ts CORPUS.jsonl...
+ *
+ * R@1 is over 500 random examples of each source. The query of a masked sentence is the sentence
+ * without the mask. BM25 ranks its first 30 passages again after the removal.
+ */
+
+import { createRandom } from "../src/math/random.ts";
+import { buildBm25 } from "../src/retrieval/bm25/bm25.ts";
+import type { Passage } from "../src/text/passage.ts";
+import { type Corpus, openCorpus } from "../src/training/data/corpus.ts";
+import { containsPhrase } from "../src/training/data/sources/contains-phrase.ts";
+import { crops } from "../src/training/data/sources/crops.ts";
+import { type LabelFreeExample, readAs } from "../src/training/data/sources/example.ts";
+import { maskedSpans } from "../src/training/data/sources/masked-spans.ts";
+import { phrases } from "../src/training/data/sources/phrases.ts";
+import { readable } from "../src/training/data/sources/readable.ts";
+import { titles } from "../src/training/data/sources/titles.ts";
+
+const MEASURED = 500;
+const DEPTH = 30;
+const SAMPLE = { seed: 0 };
+
+/** All examples of each source, one to five of a passage. */
+async function examplesOf(corpus: Corpus): Promise<Record<string, LabelFreeExample[]>> {
+  const sample = { ...SAMPLE, wanted: 5 * corpus.size };
+  const passages = readable(corpus, 512);
+  const all = await listOf(phrases(passages, sample));
+  return {
+    spans: (await listOf(maskedSpans(passages, sample)).catch(() => [])).map(withSource),
+    crops: await listOf(crops(passages, sample)),
+    titles: await listOf(titles(passages, sample)),
+    "phrases, masked": all.filter(({ answer }) => answer !== undefined),
+    "phrases, as queries": all.filter(({ answer }) => answer === undefined),
+  };
+}
+
+/** A span of the corpus itself: its passage without the sentence is relevant, as in training. */
+function withSource(example: LabelFreeExample): LabelFreeExample {
+  const passageId = example.id.slice(0, example.id.lastIndexOf(":"));
+  return { ...example, evidence: undefined, relevant: [passageId] };
+}
+
+async function listOf(examples: AsyncIterable<LabelFreeExample>): Promise<LabelFreeExample[]> {
+  const list: LabelFreeExample[] = [];
+  for await (const example of examples) list.push(example);
+  return list;
+}
+
+/** Whether BM25 ranks a relevant passage first; undefined if no passage is relevant. */
+async function isFirst(
+  { question, ...example }: LabelFreeExample,
+  found: readonly Passage[],
+): Promise<boolean | undefined> {
+  const read = found.flatMap((passage) => readAs({ question, ...example }, passage) ?? []);
+  const relevant = new Set(
+    read
+      .filter(({ id, title, text }) =>
+        example.evidence === undefined
+          ? example.relevant.includes(id)
+          : containsPhrase(`${title}\n${text}`, example.evidence),
+      )
+      .map(({ id }) => id),
+  );
+  if (relevant.size === 0) return undefined;
+  const bm25 = await buildBm25(read);
+  const best = bm25.search(question.replace("<extra_id_0>", " "), 1)[0];
+  return best !== undefined && relevant.has(best.id);
+}
+
+/** R@1 over random examples, and the share of the examples with a relevant passage. */
+async function measure(
+  corpus: Corpus,
+  all: readonly LabelFreeExample[],
+): Promise<{ first: number; usable: number }> {
+  const bm25 = await corpus.bm25();
+  const drawn = createRandom(0, "measured").shuffle(all).slice(0, MEASURED);
+  const ids = drawn.map(({ question, relevant }) => {
+    const found = bm25.search(question.replace("<extra_id_0>", " "), DEPTH).map(({ id }) => id);
+    return [...new Set([...found, ...relevant])];
+  });
+  const passages = await corpus.pick(ids.flat());
+  const results: boolean[] = [];
+  for (const [i, example] of drawn.entries()) {
+    const result = await isFirst(
+      example,
+      ids[i]!.map((id) => passages.get(id)!),
+    );
+    if (result !== undefined) results.push(result);
+  }
+  const first = results.filter((result) => result).length / Math.max(1, results.length);
+  return { first, usable: results.length / Math.max(1, drawn.length) };
+}
+
+console.log("| corpus | source | examples | with a relevant passage, % | R@1 of BM25, % |");
+console.log("|---|---|---|---|---|");
+for (const file of process.argv.slice(2)) {
+  await using corpus = await openCorpus(file, { bm25: true });
+  for (const [name, all] of Object.entries(await examplesOf(corpus))) {
+    const { first, usable } = await measure(corpus, all);
+    const percent = (share: number): string => (100 * share).toFixed(1);
+    console.log(`| ${file} | ${name} | ${all.length} | ${percent(usable)} | ${percent(first)} |`);
+  }
+}

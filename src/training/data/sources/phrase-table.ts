@@ -1,0 +1,152 @@
+/**
+ * Counts in how many passages each phrase occurs, in bounded memory. A phrase is an n-gram of one
+ * to four words that neither begins nor ends with a stop word.
+ *
+ * Source: Ram et al. 2022, "Learning to Retrieve Passages without Supervision" (Spider), section
+ * 3.1 (recurring spans). Spider looks within one document; here, the whole corpus is searched.
+ *
+ * A large corpus has too many n-grams. The table then holds a random sample of them: those whose
+ * hash is below a threshold, which is halved when the table is full (adaptive sampling, Flajolet
+ * 1990). The counts of the phrases in the table stay exact, and the order of the corpus does not
+ * matter.
+ */
+
+import type { Passages } from "./example.ts";
+import { stopWordsOf } from "./stop-words.ts";
+import { type Word, wordsOf } from "./words.ts";
+
+const MAX_WORDS = 4;
+/** Phrases in the table: with 100,000 passages of 100 words, a process of 450 MB. */
+const MAX_PHRASES = 2 ** 20;
+/** Passages that are known for each phrase. */
+const MAX_KNOWN = 4;
+/** Hashes have 52 bits: two phrases of a table have one hash with a probability of 1e-4. */
+const HASH_RANGE = 2 ** 52;
+
+/** An occurrence of a phrase that occurs in two passages or more. */
+export interface RecurringPhrase {
+  /** Words from `first` up to `end`, which is exclusive. */
+  readonly first: number;
+  readonly end: number;
+  /** Number of passages with the phrase. */
+  readonly passages: number;
+  /** ln(passages of the corpus / passages with the phrase), above 0. */
+  readonly idf: number;
+  /** Ids of some passages with the phrase. */
+  readonly known: readonly string[];
+}
+
+export interface PhraseTable {
+  /** The recurring phrases among these words of one text, in order. */
+  find(words: readonly Word[], text: string): RecurringPhrase[];
+}
+
+interface Entry {
+  passages: number;
+  /** Of the passages with the smallest hashes, ascending: a sample for any order of the corpus. */
+  known: { readonly id: string; readonly hash: number }[];
+}
+
+/** @param maxPhrases size of the table */
+export async function countPhrases(
+  corpus: Passages,
+  seed: number,
+  maxPhrases: number = MAX_PHRASES,
+): Promise<PhraseTable> {
+  const stopWords = await stopWordsOf(corpus, seed);
+  const counts = new Map<number, Entry | string>(); // the id of the only passage, or an entry
+  let threshold = HASH_RANGE;
+  for await (const passage of corpus.passages()) {
+    const { text } = passage;
+    const found = new Set<number>();
+    for (const { hash } of ngrams(wordsOf(text), text, stopWords))
+      if (hash < threshold) found.add(hash);
+    for (const hash of found) addTo(counts, hash, passage.id);
+    while (counts.size > maxPhrases) {
+      threshold /= 2;
+      for (const hash of counts.keys()) if (hash >= threshold) counts.delete(hash);
+    }
+  }
+  return {
+    find: (words, text) =>
+      [...ngrams(words, text, stopWords)].flatMap(({ hash, first, end }) => {
+        const entry = counts.get(hash);
+        if (entry === undefined || typeof entry === "string") return [];
+        const idf = Math.log(corpus.size / entry.passages);
+        const known = entry.known.map(({ id }) => id);
+        return idf > 0 ? [{ first, end, passages: entry.passages, idf, known }] : [];
+      }),
+  };
+}
+
+function addTo(counts: Map<number, Entry | string>, hash: number, id: string): void {
+  const known = counts.get(hash);
+  if (known === undefined) {
+    counts.set(hash, id);
+    return;
+  }
+  const item = (id: string) => ({ id, hash: extended(hash, hashOf(id)) });
+  const entry = typeof known === "string" ? { passages: 1, known: [item(known)] } : known;
+  entry.passages++;
+  entry.known = [...entry.known, item(id)].sort((a, b) => a.hash - b.hash).slice(0, MAX_KNOWN);
+  counts.set(hash, entry);
+}
+
+/** The phrases of a text. Words of a phrase have no punctuation between them. */
+function* ngrams(
+  words: readonly Word[],
+  text: string,
+  stopWords: ReadonlySet<string>,
+): Generator<{ first: number; end: number; hash: number }> {
+  for (let first = 0; first < words.length; first++) {
+    if (stopWords.has(words[first]!.key)) continue;
+    let hash = 0;
+    let letters = 0;
+    for (let end = first + 1; end <= Math.min(first + MAX_WORDS, words.length); end++) {
+      const word = words[end - 1]!;
+      if (end - 1 > first && !isJoined(text, words[end - 2]!, word)) break;
+      hash = extended(hash, hashOf(word.key));
+      letters += word.key.match(/\p{L}/gu)?.length ?? 0;
+      if (letters >= 2 && !stopWords.has(word.key)) yield { first, end, hash };
+    }
+  }
+}
+
+/** Whether only white space, a hyphen or an apostrophe is between two words. */
+function isJoined(text: string, a: Word, b: Word): boolean {
+  for (let at = a.end; at < b.start; at++)
+    if (!" \t\n\r\u00a0-‑’'".includes(text[at]!)) return false;
+  return true;
+}
+
+/** FNV-1a over UTF-16 code units, twice, with 26 bits each. */
+function hashOf(text: string): number {
+  let low = 0x811c9dc5;
+  let high = 0x01000193;
+  for (let i = 0; i < text.length; i++) {
+    low = Math.imul(low ^ text.charCodeAt(i), 0x01000193);
+    high = Math.imul(high ^ text.charCodeAt(i), 0x5bd1e995);
+    high ^= high >>> 15;
+  }
+  return joined(low, high);
+}
+
+/** The hash of a sequence from that of its beginning and that of its next member. */
+function extended(hash: number, next: number): number {
+  const low = (hash % 2 ** 26) ^ (next % 2 ** 26);
+  const high = Math.floor(hash / 2 ** 26) ^ Math.floor(next / 2 ** 26);
+  return joined(Math.imul(low + 0x9e3779b9, 0x85ebca6b), Math.imul(high + 0x9e3779b9, 0xc2b2ae35));
+}
+
+/** Mixes the bits, so that every part of the range is as likely (finaliser of MurmurHash3). */
+function joined(low: number, high: number): number {
+  const mixed = mix(low ^ Math.imul(high, 0x9e3779b1));
+  return (mix(high ^ mixed) >>> 6) * 2 ** 26 + (mixed >>> 6);
+}
+
+function mix(value: number): number {
+  let bits = value ^ (value >>> 16);
+  bits = Math.imul(bits, 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return bits ^ (bits >>> 16);
+}

@@ -1,0 +1,147 @@
+/**
+ * Recurring phrases: a phrase of a sentence that occurs in other passages too. Half of the examples
+ * mask it: the sentence is the question and the phrase is the text to generate, as in ReAtt, but
+ * without a tagger or capital letters. The others are Spider's queries: words around the phrase,
+ * for retrieval alone. The other passages with the phrase are relevant.
+ *
+ * Sources: Ram et al. 2022, "Learning to Retrieve Passages without Supervision" (Spider), section
+ * 3; REALM (Guu et al. 2020), section 3.4. That a phrase is drawn in proportion to its idf is ours.
+ */
+
+import { createRandom, type Random } from "../../../math/random.ts";
+import type { Passage } from "../../../text/passage.ts";
+import { type Extent, MASK } from "../../salient-spans/index.ts";
+import type { LabelFreeExample, Passages } from "./example.ts";
+import { countPhrases, type PhraseTable, type RecurringPhrase } from "./phrase-table.ts";
+import { isDrawn, type Sample, samplingOf } from "./sampling.ts";
+import { MIN_WORDS, unitsOf } from "./units.ts";
+import { type Word, wordsOf } from "./words.ts";
+
+const MASKED_SHARE = 0.5;
+/** Spider draws windows of 5 to 30 words. */
+const MIN_WINDOW = 5;
+const MAX_WINDOW = 30;
+/** Spider keeps the phrase in half of its queries. */
+const KEPT_SHARE = 0.5;
+
+/** What examples are made of: a corpus, and a table of its phrases. */
+export interface PhraseOptions extends Sample {
+  /** Where the phrases recur. Default: counted in the corpus. */
+  readonly table?: PhraseTable | undefined;
+  /** All examples are masked sentences. Default: half of them. */
+  readonly onlyMasked?: boolean | undefined;
+}
+
+/** About `wanted` examples: 1 to 5 of each passage, or one of each passage of a sample. */
+export async function* phrases(
+  corpus: Passages,
+  { wanted, seed, table: given, onlyMasked = false }: PhraseOptions,
+): AsyncGenerator<LabelFreeExample, void> {
+  const table = given ?? (await countPhrases(corpus, seed));
+  const { perPassage, share } = samplingOf(corpus, wanted);
+  for await (const passage of corpus.passages(isDrawn(seed, "passages of phrases", share))) {
+    const random = createRandom(seed, "phrases", passage.id);
+    let made = 0;
+    for (const extent of random.shuffle(unitsOf(passage.text))) {
+      const example = exampleOf(passage, extent, table, random, onlyMasked ? 1 : MASKED_SHARE);
+      if (!example) continue;
+      yield example;
+      if (++made === perPassage) break;
+    }
+  }
+}
+
+function exampleOf(
+  passage: Passage,
+  extent: Extent,
+  table: PhraseTable,
+  random: Random,
+  maskedShare: number,
+): LabelFreeExample | undefined {
+  const sentence = passage.text.slice(extent.start, extent.end);
+  if (sentence.includes("<extra_id_")) return undefined;
+  const words = wordsOf(sentence);
+  const usable = maximal(table.find(words, sentence)).filter(
+    (phrase) => isUsable(phrase, words) && phrase.known.some((id) => id !== passage.id),
+  );
+  const phrase = drawByIdf(usable, random);
+  if (!phrase) return undefined;
+  const text = sentence.slice(words[phrase.first]!.start, words[phrase.end - 1]!.end);
+  const id = `${passage.id}:${extent.start}-${extent.end}`;
+  const relevant = phrase.known.filter((known) => known !== passage.id);
+  if (random.next() < maskedShare)
+    return {
+      id,
+      question: masked(sentence, words, phrase),
+      answer: text,
+      evidence: text,
+      relevant,
+      removal: {
+        cut: { passageId: passage.id, extent },
+        copies: { sentence, entity: text },
+      },
+    };
+  const question = windowAround(sentence, words, phrase, random);
+  return { id, question, evidence: text, relevant, removal: { passageId: passage.id } };
+}
+
+/** The sentence with `<extra_id_0>` in place of the phrase. */
+function masked(sentence: string, words: readonly Word[], { first, end }: RecurringPhrase): string {
+  const after = sentence.slice(words[end - 1]!.end);
+  return `${sentence.slice(0, words[first]!.start)}${MASK}${after}`;
+}
+
+/** A random window of words that has the phrase, or has it removed. */
+function windowAround(
+  sentence: string,
+  words: readonly Word[],
+  { first, end }: RecurringPhrase,
+  random: Random,
+): string {
+  const length = MIN_WINDOW + random.integer(MAX_WINDOW - MIN_WINDOW + 1);
+  const extra = Math.min(words.length, Math.max(length, end - first)) - (end - first);
+  const before = Math.min(first, random.integer(extra + 1));
+  const after = Math.min(words.length - end, extra - before);
+  const start = words[first - before]!.start;
+  const stop = words[end + after - 1]!.end;
+  const isKept = random.next() < KEPT_SHARE || before + after < MIN_WORDS;
+  if (isKept) return sentence.slice(start, stop);
+  const left = sentence.slice(start, words[first]!.start).trimEnd();
+  return `${left} ${sentence.slice(words[end - 1]!.end, stop).trimStart()}`.trim();
+}
+
+/** Without the phrases that are a part of a longer one with which they always occur. */
+function maximal(found: readonly RecurringPhrase[]): RecurringPhrase[] {
+  return found.filter(
+    ({ first, end, passages }) =>
+      !found.some(
+        (other) =>
+          other.first <= first &&
+          end <= other.end &&
+          other.end - other.first > end - first &&
+          other.passages === passages,
+      ),
+  );
+}
+
+/** Whether the phrase occurs once in its sentence, and five other words are left. */
+function isUsable({ first, end }: RecurringPhrase, words: readonly Word[]): boolean {
+  const keys = (from: number, to: number): string =>
+    ` ${words
+      .slice(from, to)
+      .map(({ key }) => key)
+      .join(" ")} `;
+  const phrase = keys(first, end);
+  const isRepeated = keys(0, first).includes(phrase) || keys(end, words.length).includes(phrase);
+  return !isRepeated && words.length - (end - first) >= MIN_WORDS;
+}
+
+function drawByIdf(found: readonly RecurringPhrase[], random: Random): RecurringPhrase | undefined {
+  const sum = found.reduce((all, { idf }) => all + idf, 0);
+  let rest = random.next() * sum;
+  for (const phrase of found) {
+    rest -= phrase.idf;
+    if (rest < 0) return phrase;
+  }
+  return found.at(-1);
+}

@@ -1,0 +1,94 @@
+/** Which label-free sources are chosen for a corpus, and what cannot be used. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { InputError } from "../../../src/io/errors.ts";
+import { chooseSources } from "../../../src/training/adaptation/label-free.ts";
+import type { Passages } from "../../../src/training/data/sources/example.ts";
+import type { SourceName } from "../../../src/training/options/adapt-options.ts";
+import { capitals, PASSAGES } from "../../support/adaptation.ts";
+import { passagesOf, textsOf } from "../../support/sources.ts";
+
+const AUTOMATIC = { named: [], automatic: true };
+const inputs = (corpus: Passages, sentences?: Passages) => ({ corpus, sentences });
+
+async function chosen(corpus: Passages, sentences?: Passages): Promise<readonly SourceName[]> {
+  return (await chooseSources(AUTOMATIC, inputs(corpus, sentences), {})).names;
+}
+
+const refusal = async (corpus: Passages, names: SourceName[] = []): Promise<string> => {
+  const requested = { named: names, automatic: names.length === 0 };
+  const error = await chooseSources(requested, inputs(corpus), {}).catch((e: Error) => e);
+  assert.instance(error, InputError);
+  assert.not.match((error as Error).message, "\n");
+  return (error as Error).message;
+};
+
+const BIRDS = ["barn owl", "snowy owl", "red kite", "barn swallow", "red fox"];
+const sentence = (i: number): string =>
+  `the ${BIRDS[i % 5]} of field ${i} sleeps by day. at night the ${BIRDS[(i + 1) % 5]} sings in it`;
+
+test("English with capital letters and titles has all sources", async () => {
+  const text = (i: number) =>
+    `The ${BIRDS[i % 5]} of Norway sleeps by day in May ${1900 + i}. In Oslo, Anna heard it sing.`;
+  const corpus = passagesOf(
+    Array.from({ length: 10 }, (_, i) => ({
+      id: `${i}`,
+      title: `Report ${i} on a bird`,
+      text: text(i),
+    })),
+  );
+  assert.equal(await chosen(corpus), ["spans", "crops", "titles", "phrases"]);
+});
+
+test("a corpus in lower case without titles: crops and phrases, no tagger", async () => {
+  const corpus = textsOf(...Array.from({ length: 10 }, (_, i) => sentence(i)));
+  const { names, reason, labelFree } = await chooseSources(AUTOMATIC, inputs(corpus), {});
+  assert.equal(names, ["crops", "phrases"]);
+  assert.match(reason!, /^titles of 0 % of passages, .* no text for the tagger of names$/);
+  assert.equal(
+    labelFree.map(({ available }) => available > 5),
+    [true, true],
+  );
+});
+
+test("ten passages in Chinese, without sentence ends", async () => {
+  const places = ["图书馆", "博物馆", "大学", "医院", "学校"];
+  const text = (i: number) =>
+    `${places[i % 5]}的读者使用信息检索系统查询资料和文献${places[(i + 2) % 5]}也有许多历史文献${i}`;
+  const corpus = textsOf(...Array.from({ length: 10 }, (_, i) => text(i)));
+  assert.equal(await chosen(corpus), ["crops", "phrases"]);
+});
+
+test("a tagger of the caller's is used for any text", async () => {
+  const options = { tagger: capitals };
+  const { names } = await chooseSources(AUTOMATIC, inputs(passagesOf(PASSAGES)), options);
+  assert.equal(names, ["spans", "crops", "titles"]);
+});
+
+test("sentences of their own are masked, if the corpus has their phrases", async () => {
+  const corpus = textsOf(...Array.from({ length: 10 }, (_, i) => sentence(i)));
+  const sentences = textsOf(
+    "yesterday a barn owl was seen near the old mill",
+    "nothing else at all",
+  );
+  const { labelFree } = await chooseSources(
+    { named: ["phrases"], automatic: false },
+    inputs(corpus, sentences),
+    {},
+  );
+  assert.is(labelFree[0]!.available, 1);
+  assert.match(labelFree[0]!.samples[0]!.text, "____");
+});
+
+test("what has nothing to learn from is one clear line", async () => {
+  const one = "Owls hunt at night by ear. Their feathers make almost no sound.";
+  assert.match(await refusal(textsOf("", " ", "")), /got no words in 3 passages/);
+  assert.match(await refusal(textsOf(one)), /different texts, got one text; split long documents/);
+  assert.match(await refusal(textsOf(one, one, one)), /got one text in 3 passages/);
+  assert.match(await refusal(textsOf("🙂🙂", "→→")), /got no words in 2 passages/);
+  assert.match(await refusal(textsOf("a b", "c d")), /crops, titles, phrases: expected an example/);
+  assert.match(await refusal(textsOf(one, "b c"), ["titles"]), /^titles: expected an example/);
+});
+
+test.run();
