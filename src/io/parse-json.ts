@@ -1,4 +1,4 @@
-/** JSON.parse with limits. A few megabytes of brackets would otherwise take seconds and gigabytes. */
+/** JSON.parse with limits: without them, a few megabytes of brackets take seconds and gigabytes. */
 
 import { InputError } from "./errors.ts";
 

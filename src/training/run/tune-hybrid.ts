@@ -65,7 +65,8 @@ export function reciprocalRank(
 }
 
 /**
- * BM25 over passages as the lexical index of a token index of the same passages. It does not filter.
+ * BM25 over passages, as the lexical index of a token index of the same passages. It has no
+ * filter.
  *
  * @param ids of all passages, in the order of the token index
  */
