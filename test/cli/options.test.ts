@@ -56,6 +56,7 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
   const special: Record<string, readonly [string, unknown]> = {
     "I/N|auto|auto/N": ["2/8", { index: 1, count: 8 }],
     "1|2|4|8": ["4", 4],
+    "[X]": ["0.5", 0.5],
     "K,K,...": ["10,3,10", [3, 10]],
     "NAME,NAME": ["crops,titles", ["crops", "titles"]],
     "spans=1,questions=2": ["labels=0.5,spans=2", { labels: 0.5, spans: 2 }],
