@@ -56,7 +56,6 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
   const special: Record<string, readonly [string, unknown]> = {
     "I/N|auto|auto/N": ["2/8", { index: 1, count: 8 }],
     "1|2|4|8": ["4", 4],
-    "[X]": ["0.5", 0.5],
     "K,K,...": ["10,3,10", [3, 10]],
     "NAME,NAME": ["crops,titles", ["crops", "titles"]],
     "spans=1,questions=2": ["labels=0.5,spans=2", { labels: 0.5, spans: 2 }],
@@ -64,6 +63,7 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
   if (special[placeholder]) return special[placeholder];
   const value = valueSchema(schema);
   if (value instanceof z.ZodEnum) return [String(value.options.at(-1)), value.options.at(-1)];
+  if (value instanceof z.ZodUnion) return ["0.5", 0.5];
   if (!(value instanceof z.ZodNumber)) return ["some-text", "some-text"];
   return value.isInt ? ["17", 17] : ["0.75", 0.75];
 }

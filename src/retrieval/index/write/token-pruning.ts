@@ -9,9 +9,9 @@
  * The tokens with the greatest weights are kept, a fixed share of each passage. Nothing is trained,
  * and passages do not depend on each other, so shards and additions make the same choice as a
  * single build. The method is ours; docs/experiments/index-quality.md has its cost in quality, and
- * that of other weights. Sources of the idea, for phrase indexes: Seo et al., Real-time open-domain question
- * answering with dense-sparse phrase index, 2019, section 5.2; Lee et al., Learning dense
- * representations of phrases at scale, 2021.
+ * that of other weights. Sources of the idea, for phrase indexes: Seo et al., Real-time open-
+ * domain question answering with dense-sparse phrase index, 2019, section 5.2; Lee et al.,
+ * Learning dense representations of phrases at scale, 2021.
  */
 
 import { compile } from "../../../tensor/session.ts";
