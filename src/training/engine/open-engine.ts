@@ -2,6 +2,7 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { loadTensorFlow } from "../../tensor/tensorflow/load.ts";
+import { partlyTrained } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { EngineOptions } from "./backend.ts";
 import { type TrainingEngine, trainingEngine } from "./engine.ts";
@@ -28,25 +29,13 @@ export async function* openEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
-  const {
-    alpha,
-    copyAttention,
-    tau,
-    inBatchNegatives,
-    querySide,
-    dropout = config.dropoutRate,
-    provider,
-  } = options;
-  // Decay would change the rows of the other heads, which have no gradient.
-  const weightDecay = querySide === "projection" ? 0 : undefined;
+  const { copyAttention, tau, inBatchNegatives, querySide, scoreTemperature, provider } = options;
+  const retrievalOnly = options.objective === "retrieval";
   const engineOptions: EngineOptions = {
-    alpha,
-    copyAttention,
-    tau,
-    inBatchNegatives,
-    querySide,
-    dropout,
-    weightDecay,
+    alpha: retrievalOnly ? 1 : options.alpha, // the retrieval loss is all there is
+    ...{ copyAttention, tau, inBatchNegatives, querySide, retrievalOnly, scoreTemperature },
+    dropout: options.dropout ?? config.dropoutRate,
+    withoutDecay: partlyTrained(config, { tau, querySide, retrievalOnly }),
   };
   if (options.engine === "onnxruntime") {
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });

@@ -6,7 +6,11 @@
 import type { Tensor } from "../../tensor/ops.ts";
 import type { Chunk } from "../loss/batch.ts";
 import type { NormaliserInput } from "../loss/graph-inputs.ts";
-import { type NormaliserOptions, normaliserBias } from "../loss/normaliser-bias.ts";
+import {
+  type ChunkPassages,
+  type NormaliserOptions,
+  normaliserBias,
+} from "../loss/normaliser-bias.ts";
 import type { Tensors } from "./gradient-passes.ts";
 
 type Side = "left" | "right";
@@ -33,7 +37,15 @@ export function joinVectors(
     passageMask: joinRows(passageMasks, 1, PASSAGE_PADDING),
     normaliserBias: normaliserBias(passages, options),
     batchQuestions: chunks[0]!.tensors.batchQuestions,
+    targetMass: targetMass(passages),
   };
+}
+
+/** float32 [Q]: 1 for the questions that have a target, else 0. */
+function targetMass(chunks: readonly ChunkPassages[]): Tensor {
+  const questions = chunks.flatMap((chunk) => chunk.questions);
+  const data = Float32Array.from(questions, ({ targets }) => Number(targets.size > 0));
+  return { data, shape: [questions.length] };
 }
 
 /** The tensors of `cacheInputs` of each chunk, from the outputs of pass 2 for the batch. */

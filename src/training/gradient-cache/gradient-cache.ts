@@ -65,7 +65,7 @@ export function gradientAccumulator(
 const hasInBatchNormaliser = (
   objective: ObjectiveName,
   { inBatchNegatives }: Pick<GradientOptions, "inBatchNegatives">,
-): boolean => inBatchNegatives && (objective === "distillation" || objective === "supervised");
+): boolean => inBatchNegatives && objective !== "qa" && objective !== "marginal";
 
 /** Passes 1 and 2: the cache of each chunk. */
 async function cacheGradients(

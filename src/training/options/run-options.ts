@@ -117,12 +117,12 @@ export const RUN_SETTINGS = {
   }),
   /** What a step minimises. Default `distillation`. */
   objective: option(
-    choice("distillation", "supervised", "marginal", "qa").default(
+    choice("distillation", "supervised", "marginal", "qa", "retrieval").default(
       "distillation" satisfies ObjectiveName,
     ),
     { help: "what a step minimises", group: LOSS, plan: true },
   ),
-  /** Weight of the distillation loss. Default 8, as in the paper. */
+  /** Weight of the distillation loss. Not used by `retrieval`. Default 8, as in the paper. */
   alpha: option(number({ from: 0 }).default(8), {
     help: "weight of the distillation loss",
     group: LOSS,
@@ -137,6 +137,16 @@ export const RUN_SETTINGS = {
     group: LOSS,
     aliases: [{ flag: "candidates", values: { batch: true, own: false } }],
     plan: (inBatchNegatives) => ({ candidates: inBatchNegatives ? "batch" : "own" }),
+  }),
+  /**
+   * Temperature of the scores that the questions give for their passages (`ctxs`), for the
+   * objective `retrieval`: the target is softmax(score / temperature). Default 1.
+   */
+  scoreTemperature: option(number({ above: 0 }).default(1), {
+    help: "temperature of the scores that the data gives, for the objective retrieval",
+    group: LOSS,
+    plan: (temperature, { objective }): Record<string, number> =>
+      objective === "retrieval" ? { scoreTemperature: temperature } : {},
   }),
   /**
    * Temperature of the learned weights of the heads (section 2.3). Default: no weights; the head of
@@ -296,6 +306,16 @@ export function checkRun<Options extends Resolved<RunTable>>(
       where: "copyAttention",
       expected: "0 with the objective marginal, which reads passages one by one",
       got: `${copyAttention}`,
+      remedy: "leave it out or take another objective",
+    });
+  const unread =
+    (objective === "retrieval" && copyAttention > 0 && "copyAttention") ||
+    (objective === "retrieval" && qaSteps > 0 && "qaSteps");
+  if (unread)
+    throw new InputError({
+      where: unread,
+      expected: "0 with the objective retrieval, which does not read",
+      got: `${options[unread]}`,
       remedy: "leave it out or take another objective",
     });
   const conflict =

@@ -88,8 +88,8 @@ for (const [name, config, title] of CASES)
     for (const [i, { loss, nll, gradientNorm, distillation }] of onnx.losses.entries()) {
       const other = tensorflow.losses[i]!;
       const [expected, actual] = [
-        [loss, nll, distillation?.kl ?? 0],
-        [other.loss, other.nll, other.distillation?.kl ?? 0],
+        [loss, nll ?? 0, distillation?.kl ?? 0],
+        [other.loss, other.nll ?? 0, other.distillation?.kl ?? 0],
       ];
       assertNear(actual, expected, LOSS_TOLERANCE, `step ${i + 1}`);
       assertNear([other.gradientNorm], [gradientNorm], MOMENT_TOLERANCE, `step ${i + 1}`);

@@ -94,11 +94,11 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
 };
 
 function sameAs(whole: Computed, part: Computed, what: string): void {
-  const { nll, copyAttention = 0, loss, retrieval, distillation } = part.losses;
+  const { nll = 0, copyAttention = 0, loss, retrieval, distillation } = part.losses;
   const expected = whole.losses;
   assertNear(
     [nll, copyAttention, loss],
-    [expected.nll, expected.copyAttention ?? 0, expected.loss],
+    [expected.nll ?? 0, expected.copyAttention ?? 0, expected.loss],
     TOLERANCE,
     what,
   );
