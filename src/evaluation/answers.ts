@@ -54,15 +54,19 @@ function wordF1(a: readonly string[], b: readonly string[]): number {
  * match).
  */
 export function containsAnswer(text: string, accepted: readonly string[]): boolean {
-  const haystack = tokenize(text);
+  const haystack = matchForm(text);
   return accepted.some((answer) => {
-    const needle = tokenize(answer);
-    return (
-      needle.length > 0 &&
-      haystack.some((_, start) => needle.every((token, i) => haystack[start + i] === token))
-    );
+    const needle = matchForm(answer);
+    return needle.trim() !== "" && haystack.includes(needle);
   });
 }
+
+/**
+ * The tokens of a text as DPR's match compares them, each between spaces. A text contains an answer
+ * if its form includes that of the answer, and the answer has a token. To check many answers, make
+ * the form of the text once.
+ */
+export const matchForm = (text: string): string => ` ${tokenize(text).join(" ")} `;
 
 const tokenize = (text: string): string[] =>
   text

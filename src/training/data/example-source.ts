@@ -6,26 +6,26 @@ import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { TokenExample } from "../loss/batch.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
+import { stepRelevance } from "./step-relevance.ts";
 
 /** A question, the answer to generate, and the candidates to read. */
 export interface TextExample {
   readonly question: string;
   readonly answer: string;
+  /** At least one. */
   readonly passages: readonly Passage[];
-  /** The place among `passages` of the one that is known to be relevant, if any. */
-  readonly relevant?: number | undefined;
+  /** Ids of the passages that are known to be relevant. They need not be among `passages`. */
+  readonly relevant: readonly string[];
+  /** Texts that make a passage probably relevant, if it contains one of them. */
+  readonly answers: readonly string[];
+  /** The example does not train reading. Default false. */
+  readonly retrievalOnly?: boolean | undefined;
 }
 
 /** The null document: training can learn that a question needs no passage (REALM, section 3.4). */
-const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
+export const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
 
-/** `count` passages: the given ones, then null passages. */
-export const withNullPassages = (passages: readonly Passage[], count: number): Passage[] => [
-  ...passages,
-  ...Array<Passage>(count - passages.length).fill(NULL_PASSAGE),
-];
-
-/** Examples by index. All have the same number of passages. */
+/** Examples by index. */
 export interface ExampleSource {
   readonly size: number;
   /** Equal arguments give equal examples. What is drawn for each step depends on `step`. */
@@ -71,16 +71,31 @@ export function examplesOfStep(
   { seed, step, questions, maxPassageTokens, maxAnswerTokens }: StepOptions,
 ): TokenExample[] {
   const sample = lengthBucketedSample(source, { seed, step, count: questions });
-  const examples = sample.map((index) => {
-    const { question, answer, passages, relevant } = source.example(index, step);
-    return {
-      relevant,
+  const examples = sample.map((index) => source.example(index, step));
+  const relevance = stepRelevance(examples);
+  const idsOf = onceFor((passage: Passage) => passageIds(tokenizer, passage, maxPassageTokens));
+  const tokenExamples = examples.map(
+    ({ question, answer, passages, retrievalOnly = false }, i): TokenExample => ({
       question: retrievalQuestionIds(tokenizer, question),
-      answer: [...tokenizer.encode(answer), tokenizer.eosId].slice(0, maxAnswerTokens),
-      passages: passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
-    };
-  });
-  return longestFirst(examples);
+      answer: retrievalOnly
+        ? []
+        : [...tokenizer.encode(answer), tokenizer.eosId].slice(0, maxAnswerTokens),
+      passages: passages.map(idsOf),
+      positives: relevance[i]!.positives,
+      notNegatives: relevance[i]!.notNegatives.map(idsOf),
+    }),
+  );
+  return longestFirst(tokenExamples);
+}
+
+/** Computes the result for each key once. */
+function onceFor<Key, Result>(compute: (key: Key) => Result): (key: Key) => Result {
+  const results = new Map<Key, Result>();
+  return (key) => {
+    const result = results.get(key) ?? compute(key);
+    results.set(key, result);
+    return result;
+  };
 }
 
 /** Maximum number of steps that share a pool of examples. */

@@ -9,14 +9,15 @@ import type { ResolvedOptions } from "../options/train-options.ts";
 import { cachedCandidates } from "./cached-candidates.ts";
 import { bm25Candidates } from "./candidates.ts";
 import type { Corpus } from "./corpus.ts";
-import { itemsOfIteration, withNullPassages } from "./example-source.ts";
+import { itemsOfIteration, NULL_PASSAGE } from "./example-source.ts";
 import { type LabelledQuery, labelledExample } from "./labelled-queries.ts";
 import type { TrainingData } from "./training-data.ts";
 import type { TrainingQuestion } from "./training-questions.ts";
 
 /**
  * An example is a query with its candidates, among them the relevant passage drawn for this step.
- * The target is the label and the text of that passage.
+ * The decoder's target is the label and the text of that passage. All relevant candidates are
+ * positives of retrieval.
  */
 export function labelledQueryData(
   options: ResolvedOptions,
@@ -46,16 +47,16 @@ export function labelledQueryData(
             (id) => passages.get(id)!,
             { seed, step },
           );
-          const found = candidates[index]!;
-          const ids = found.includes(passageId) ? found : [...found.slice(0, -1), passageId];
+          const retrieved = candidates[index]!;
+          const ids = retrieved.includes(passageId)
+            ? retrieved
+            : [...retrieved.slice(0, -1), passageId];
+          const found = ids.map((id) => passages.get(id)!);
           return {
-            question,
-            answer,
-            relevant: ids.indexOf(passageId),
-            passages: withNullPassages(
-              ids.map((id) => passages.get(id)!),
-              candidatesPerQuestion,
-            ),
+            ...{ question, answer },
+            passages: nullPassage ? [...found, NULL_PASSAGE] : found,
+            relevant: used[index]!.relevant.map((labelled) => labelled.passageId),
+            answers: [], // a query has labels only
           };
         },
       };

@@ -18,7 +18,7 @@ import {
 import { cachedCandidates } from "./cached-candidates.ts";
 import { bm25Candidates, type CandidateRetriever } from "./candidates.ts";
 import type { Corpus } from "./corpus.ts";
-import { withNullPassages } from "./example-source.ts";
+import { NULL_PASSAGE } from "./example-source.ts";
 import type { TrainingData } from "./training-data.ts";
 import type { TrainingQuestion } from "./training-questions.ts";
 
@@ -39,8 +39,9 @@ export const SENTENCES_PER_EXAMPLE = 2;
  * An example is a masked sentence with its candidates, from which the sentence and its near copies
  * are removed. The target is the masked entity.
  *
- * If no candidate contains the entity, none of them is more useful than the others. Such sentences
- * are left out, unless all are of this kind or a null passage serves them.
+ * If no candidate contains the entity, the sentence cannot train reading, unless a null passage
+ * serves it. It trains retrieval only: the target is the source passage. Without this passage among
+ * the candidates, or if the objective does not learn from a known passage, it is left out.
  */
 export function maskedSentenceData(
   options: ResolvedOptions,
@@ -48,7 +49,8 @@ export function maskedSentenceData(
   sentences: readonly MaskedSentence[],
   masking: MaskedDataOptions,
 ): TrainingData {
-  const { candidatesPerQuestion, seed, steps, questions: perStep } = options;
+  const { candidatesPerQuestion, objective, seed, steps, questions: perStep } = options;
+  const learnsFromSource = objective === "supervised" || objective === "distillation";
   const count = Math.max(
     candidatesPerQuestion,
     Math.min(candidatesPerQuestion + SPARE_CANDIDATES, corpus.size),
@@ -70,22 +72,30 @@ export function maskedSentenceData(
         return readablePassages(drawn[index]!, found, candidatesPerQuestion, masking);
       };
       const all = [...drawn.keys()];
-      const answered = masking.nullPassage
-        ? all
-        : all.filter((index) => anyContains(passagesOf(index), drawn[index]!.entity));
-      const used = answered.length > 0 ? answered : all;
+      const uses = all.map((index): "reading" | "retrieval" | undefined => {
+        const { entity, passageId } = drawn[index]!;
+        const read = passagesOf(index);
+        if (masking.nullPassage || anyContains(read, entity)) return "reading";
+        return learnsFromSource && read.some(({ id }) => id === passageId)
+          ? "retrieval"
+          : undefined;
+      });
+      const useful = all.filter((index) => uses[index] !== undefined);
+      const used = (useful.length > 0 ? useful : all).slice(0, steps * perStep);
+      const retrievalOnly = used.filter((index) => uses[index] === "retrieval").length;
+      if (retrievalOnly > 0) yield { type: "stage", name: countLine(used.length, retrievalOnly) };
       return {
-        size: Math.min(used.length, steps * perStep),
+        size: used.length,
         example(place) {
           const index = used[place]!;
           const { question, entity, passageId } = drawn[index]!;
-          const read = passagesOf(index);
-          const source = read.findIndex(({ id }) => id === passageId);
           return {
             question,
             answer: entity,
-            passages: read,
-            relevant: source < 0 ? undefined : source,
+            passages: passagesOf(index),
+            relevant: [passageId],
+            answers: [entity],
+            retrievalOnly: uses[index] === "retrieval",
           };
         },
       };
@@ -93,9 +103,14 @@ export function maskedSentenceData(
   };
 }
 
+const countLine = (sentences: number, retrievalOnly: number): string =>
+  `${retrievalOnly} of ${sentences} masked sentences train retrieval only, ` +
+  "because no candidate contains the answer";
+
 /**
- * `count` passages without the masked sentence, best first. The source passage is among them unless
- * it is excluded or nothing is left of it.
+ * At most `count` passages without the masked sentence, best first. The source passage is one of
+ * them unless it is excluded or nothing is left of it. If nothing is left of any passage, the null
+ * passage.
  */
 function readablePassages(
   masked: MaskedSentence,
@@ -110,7 +125,7 @@ function readablePassages(
   const source = left.find(({ id }) => id === masked.passageId);
   const best = left.slice(0, room);
   if (source && room > 0 && !best.includes(source)) best[room - 1] = source;
-  return withNullPassages(best, count);
+  return nullPassage || best.length === 0 ? [...best, NULL_PASSAGE] : best;
 }
 
 const anyContains = (passages: readonly Passage[], entity: string): boolean =>

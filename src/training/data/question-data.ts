@@ -9,7 +9,7 @@ import {
   givenCandidates,
 } from "./candidates.ts";
 import type { Corpus } from "./corpus.ts";
-import { itemsOfIteration, withNullPassages } from "./example-source.ts";
+import { itemsOfIteration, NULL_PASSAGE } from "./example-source.ts";
 import type { TrainingData } from "./training-data.ts";
 import { digestQuestions, drawAnswer, type TrainingQuestion } from "./training-questions.ts";
 
@@ -42,16 +42,13 @@ export function questionData(
       return {
         size: used.length,
         example(index, step) {
-          const { question, passageId } = used[index]!;
-          const ids = candidates[index]!;
+          const { question, answers, passageId } = used[index]!;
+          const found = candidates[index]!.map((id) => passages.get(id)!);
           return {
-            question,
+            ...{ question, answers },
             answer: drawAnswer(used[index]!, { seed, step }),
-            passages: withNullPassages(
-              ids.map((id) => passages.get(id)!),
-              candidatesPerQuestion,
-            ),
-            ...(passageId !== undefined && { relevant: ids.indexOf(passageId) }),
+            passages: nullPassage ? [...found, NULL_PASSAGE] : found,
+            relevant: passageId === undefined ? [] : [passageId],
           };
         },
       };

@@ -32,8 +32,8 @@ export interface LossOptions {
   /** Longer passages are cut. Default 512. */
   readonly maxPassageTokens?: number | undefined;
   /**
-   * How often a passage counts in the retrieval distribution: `once`, or `each` time that a question
-   * of the batch has it. Default `once`.
+   * How often a passage counts in the retrieval distribution: `once`, or `each` time that a
+   * question of the batch has it. Default `once`.
    */
   readonly copies?: "once" | "each" | undefined;
   /** Dropout rate. Repeated calls draw the same random values. Default 0. */

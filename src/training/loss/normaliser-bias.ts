@@ -1,6 +1,6 @@
 /**
- * Which passages count in the in-batch normaliser Z of each question (cross-document-adjustment.ts).
- * Letters of shapes: graph-inputs.ts.
+ * Which passages count in the in-batch normaliser Z of each question, see
+ * cross-document-adjustment.ts. Letters of shapes: graph-inputs.ts.
  *
  * The passages of a question, D_q, are a union (ReAtt, section 3.2): a passage counts once, however
  * many questions of the batch have it as a candidate. It counts for a question if

@@ -18,6 +18,7 @@ const ofLengths = (size: number): ExampleSource => ({
       { id: "long", title: "", text: "x".repeat((7 * index) % size) },
       { id: "short", title: "", text: "" },
     ],
+    ...{ relevant: [], answers: [] },
   }),
 });
 

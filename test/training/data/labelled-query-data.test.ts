@@ -45,7 +45,7 @@ test("a relevant passage is drawn at each step, is a candidate, and is the targe
     const target = passages.find((passage) => passage.text === text)!;
     assert.is(label, target.id === "p0" ? "2" : "1");
     drawn.add(target.id);
-    assert.is(relevant, passages.indexOf(target));
+    assert.equal(relevant, ["p0", "p7"], "all labelled passages, whichever is drawn");
     assert.equal(source.example(0, step), example, "the same when it is asked again");
   }
   assert.equal([...drawn].sort(), ["p0", "p7"]);
@@ -75,9 +75,9 @@ test("an iteration of fewer examples than queries reads some of them, each with 
   for (const iteration of [0, 1, 2, 3]) {
     const source = await finish(data.examples(iteration, undefined));
     assert.is(source.size, 1);
-    const { question, passages, relevant } = source.example(0, 0);
+    const { question, passages } = source.example(0, 0);
     const { relevant: labels } = queries.find((query) => query.question === question)!;
-    assert.ok(labels.some(({ passageId }) => passageId === passages[relevant!]!.id));
+    assert.ok(labels.some(({ passageId }) => passages.some(({ id }) => id === passageId)));
   }
 });
 

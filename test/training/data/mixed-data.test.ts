@@ -10,7 +10,10 @@ const dataOf = (name: string, size: number): TrainingData => ({
   async *examples() {
     return {
       size,
-      example: (index) => ({ question: `${name} ${index}`, answer: "", passages: [] }),
+      example: (index) => ({
+        ...{ question: `${name} ${index}`, answer: "" },
+        ...{ passages: [], relevant: [], answers: [] },
+      }),
     };
   },
 });

@@ -41,7 +41,10 @@ test("first, passages are read without a question, and what was dropped from the
 test("then questions, of which the first steps are not taught to retrieve", () => {
   const source: ExampleSource = {
     size: 5,
-    example: (index) => ({ question: `number ${index}`, answer: "yes", passages: [] }),
+    example: (index) => ({
+      ...{ question: `number ${index}`, answer: "yes" },
+      ...{ passages: [], relevant: [], answers: [] },
+    }),
   };
   const [first, second] = [0, 1].map((iteration) =>
     iterationStage(options, iteration, () => source, tokenizer),
