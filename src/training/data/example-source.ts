@@ -14,6 +14,8 @@ export interface TextExample {
   readonly answer: string;
   /** At least one. */
   readonly passages: readonly Passage[];
+  /** The score of each passage that the data gives. Default none. */
+  readonly scores?: readonly (number | undefined)[] | undefined;
   /** Ids of the passages that are known to be relevant. They need not be among `passages`. */
   readonly relevant: readonly string[];
   /** Texts that make a passage probably relevant, if it contains one of them. */
@@ -62,25 +64,33 @@ interface StepOptions {
   readonly questions: number;
   readonly maxPassageTokens: number;
   readonly maxAnswerTokens: number;
+  /** Number of earlier steps whose passages can be negatives. Default 0. */
+  readonly preBatch?: number | undefined;
 }
 
 /** The examples of a step as token ids, the longest first. */
 export function examplesOfStep(
   source: ExampleSource,
   tokenizer: Tokenizer,
-  { seed, step, questions, maxPassageTokens, maxAnswerTokens }: StepOptions,
+  { seed, step, questions, maxPassageTokens, maxAnswerTokens, preBatch = 0 }: StepOptions,
 ): TokenExample[] {
-  const sample = lengthBucketedSample(source, { seed, step, count: questions });
-  const examples = sample.map((index) => source.example(index, step));
-  const relevance = stepRelevance(examples);
+  const textsOf = (ofStep: number): TextExample[] =>
+    lengthBucketedSample(source, { seed, step: ofStep, count: questions }).map((index) =>
+      source.example(index, ofStep),
+    );
+  const earlierSteps = [...Array(step).keys()].slice(Math.max(0, step - preBatch));
+  const earlier = earlierSteps.flatMap(textsOf).flatMap(({ passages }) => passages);
+  const examples = textsOf(step);
+  const relevance = stepRelevance(examples, earlier);
   const idsOf = onceFor((passage: Passage) => passageIds(tokenizer, passage, maxPassageTokens));
   const tokenExamples = examples.map(
-    ({ question, answer, passages, retrievalOnly = false }, i): TokenExample => ({
+    ({ question, answer, passages, scores, retrievalOnly = false }, i): TokenExample => ({
       question: retrievalQuestionIds(tokenizer, question),
       answer: retrievalOnly
         ? []
         : [...tokenizer.encode(answer), tokenizer.eosId].slice(0, maxAnswerTokens),
       passages: passages.map(idsOf),
+      scores,
       positives: relevance[i]!.positives,
       notNegatives: relevance[i]!.notNegatives.map(idsOf),
     }),

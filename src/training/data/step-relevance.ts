@@ -15,13 +15,20 @@ export interface Relevance {
    * those that contain an answer.
    */
   readonly positives: readonly number[];
-  /** Other passages of the step that have a relevant id or contain an answer. */
+  /** Other passages, also of earlier steps, that have a relevant id or contain an answer. */
   readonly notNegatives: readonly Passage[];
 }
 
-/** The relevance of the passages of a step for each of its examples. */
-export function stepRelevance(examples: readonly TextExample[]): Relevance[] {
-  const passages = [...new Set(examples.flatMap((example) => example.passages))];
+/**
+ * The relevance of the passages of a step for each of its examples.
+ *
+ * @param earlier passages of earlier steps, which can be pre-batch negatives
+ */
+export function stepRelevance(
+  examples: readonly TextExample[],
+  earlier: readonly Passage[] = [],
+): Relevance[] {
+  const passages = [...new Set([...examples.flatMap((example) => example.passages), ...earlier])];
   const forms = new Map(passages.map((passage) => [passage, formsOf(passage)]));
   return examples.map((example): Relevance => {
     const hasId = ({ id }: Passage): boolean => example.relevant.includes(id);

@@ -4,6 +4,7 @@ import { mean } from "../../math/mean.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { BatchLosses } from "../gradient-cache/batch-losses.ts";
 import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
+import type { PreBatchQueue, StepKeys } from "../gradient-cache/pre-batch.ts";
 import type { TokenExample } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/options.ts";
 import { selectLearnedScalars } from "../loss/trained-parameters.ts";
@@ -23,6 +24,8 @@ export interface TrainingStep {
   readonly learningRate: number;
   /** Determines the dropout, together with `step`. */
   readonly key: string;
+  /** Number of steps before this one whose passages are negatives. Default 0. */
+  readonly preBatch?: number | undefined;
 }
 
 export interface TrainingEngine extends AsyncDisposable {
@@ -44,12 +47,16 @@ export interface TrainingEngine extends AsyncDisposable {
  */
 export const CHUNK_TOKENS = 2_500;
 
-/** Trains `parameters`, the states that `backend` was opened with. */
+/**
+ * Trains `parameters`, the states that `backend` was opened with. Steps add their keys to `queue`,
+ * if there is one.
+ */
 export function trainingEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   options: EngineOptions,
   backend: Backend,
+  queue?: PreBatchQueue,
 ): TrainingEngine {
   const { passes, optimizer } = backend;
   const accumulate = gradientAccumulator(config, passes, options);
@@ -63,12 +70,15 @@ export function trainingEngine(
       await backend.read(scalars.keys());
       return scalars;
     },
-    async step({ examples, objective, step, learningRate, key }) {
+    async step({ examples, objective, step, learningRate, key, preBatch = 0 }) {
       backend.clearGradients();
+      const earlier = queue?.entries.filter((entry) => entry.step >= step - preBatch);
+      const onKeys = queue && ((keys: Omit<StepKeys, "step">) => queue.add({ step, ...keys }));
       const losses = await accumulate({
         ...{ examples, objective },
         chunkQuestions: chunkQuestions(examples),
         key: [key, step],
+        ...{ earlier, onKeys },
       });
       const gradientNorm = await optimizer.gradientNorm();
       if (Number.isFinite(losses.loss) && Number.isFinite(gradientNorm))

@@ -2,6 +2,7 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { loadTensorFlow } from "../../tensor/tensorflow/load.ts";
+import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { partlyTrained } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { EngineOptions } from "./backend.ts";
@@ -28,6 +29,7 @@ export async function* openEngine(
   options: ResolvedOptions,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
+  queue: PreBatchQueue | undefined,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
   const { copyAttention, tau, inBatchNegatives, querySide, scoreTemperature, provider } = options;
   const retrievalOnly = options.objective === "retrieval";
@@ -39,10 +41,10 @@ export async function* openEngine(
   };
   if (options.engine === "onnxruntime") {
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });
-    return trainingEngine(config, parameters, engineOptions, backend);
+    return trainingEngine(config, parameters, engineOptions, backend, queue);
   }
   const { tf, name, failures } = await loadTensorFlow();
   yield { type: "engine", name, failures: failures.map(({ message }) => message) };
   const backend = openTensorFlowBackend(tf, config, parameters, engineOptions);
-  return trainingEngine(config, parameters, engineOptions, backend);
+  return trainingEngine(config, parameters, engineOptions, backend, queue);
 }

@@ -139,6 +139,15 @@ export const RUN_SETTINGS = {
     plan: (inBatchNegatives) => ({ candidates: inBatchNegatives ? "batch" : "own" }),
   }),
   /**
+   * Steps whose passages are additional negatives of the next steps, with the keys that they had
+   * then (DensePhrases, section 4.3). Default 0.
+   */
+  preBatch: option(integer(0).default(0), {
+    help: "use the passages of the last N steps as negatives",
+    group: LOSS,
+    plan: (preBatch): Record<string, number> => (preBatch > 0 ? { preBatch } : {}),
+  }),
+  /**
    * Temperature of the scores that the questions give for their passages (`ctxs`), for the
    * objective `retrieval`: the target is softmax(score / temperature). Default 1.
    */
@@ -317,6 +326,19 @@ export function checkRun<Options extends Resolved<RunTable>>(
       expected: "0 with the objective retrieval, which does not read",
       got: `${options[unread]}`,
       remedy: "leave it out or take another objective",
+    });
+  const { preBatch, inBatchNegatives, refresh } = options;
+  const withoutQueue =
+    ((objective === "marginal" || objective === "qa") && `the objective ${objective}`) ||
+    (!inBatchNegatives && "no in-batch negatives") ||
+    (refresh === "background" && "refresh background, which replaces the examples of a step");
+  if (preBatch > 0 && withoutQueue)
+    throw new InputError({
+      where: "preBatch",
+      expected:
+        "an objective with in-batch negatives, and examples that are fixed for an iteration",
+      got: withoutQueue,
+      remedy: "leave one of the two out",
     });
   const conflict =
     (objective === "qa" && "the objective qa") ||

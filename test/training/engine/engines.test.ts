@@ -33,6 +33,9 @@ const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial
       inBatchNegatives: false,
     },
     "relevance into one head": { objective: "supervised" },
+    "retrieval alone": { objective: "retrieval", retrievalOnly: true },
+    "retrieval alone, all heads": { objective: "retrieval", retrievalOnly: true, tau: 0.5 },
+    "the query projection, retrieval alone": { objective: "retrieval", querySide: "projection" },
     "the query projection alone": {
       objective: "distillation",
       querySide: "projection",
@@ -58,7 +61,8 @@ async function trainOn(
   const examples = randomExamples(config, 3, 2).map((example, i) => ({
     ...example,
     answer: i % 2 ? [...example.passages[1]!.slice(1, 3), 1] : example.answer,
-    relevant: i % 2,
+    positives: i === 2 ? [] : [i % 2],
+    scores: i === 0 ? [] : [i, 1.5],
   }));
   for (let step = 1; step <= STEPS; step++)
     losses.push(
