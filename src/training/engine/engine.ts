@@ -48,6 +48,12 @@ export interface TrainingEngine extends AsyncDisposable {
 export const CHUNK_TOKENS = 2_500;
 
 /**
+ * The same for the objective `retrieval`, which computes each token of a passage once. A batch of
+ * one chunk runs the lower layers once instead of twice.
+ */
+export const RETRIEVAL_CHUNK_TOKENS = 16_000;
+
+/**
  * Trains `parameters`, the states that `backend` was opened with. Steps add their keys to `queue`,
  * if there is one.
  */
@@ -76,7 +82,7 @@ export function trainingEngine(
       const onKeys = queue && ((keys: Omit<StepKeys, "step">) => queue.add({ step, ...keys }));
       const losses = await accumulate({
         ...{ examples, objective },
-        chunkQuestions: chunkQuestions(examples),
+        chunkQuestions: chunkQuestions(examples, objective),
         key: [key, step],
         ...{ earlier, onKeys },
       });
@@ -91,13 +97,18 @@ export function trainingEngine(
 
 /**
  * Questions of a chunk: the largest divisor of the batch size whose chunks have at most
- * `CHUNK_TOKENS` tokens on average. All chunks then have the same size and share one graph.
+ * `CHUNK_TOKENS` or `RETRIEVAL_CHUNK_TOKENS` tokens on average. All chunks then have the same size
+ * and share one graph.
  */
-export function chunkQuestions(examples: readonly TokenExample[]): number {
+export function chunkQuestions(
+  examples: readonly TokenExample[],
+  objective: ObjectiveName,
+): number {
+  const limit = objective === "retrieval" ? RETRIEVAL_CHUNK_TOKENS : CHUNK_TOKENS;
   const tokens = examples.map(({ question, passages }) =>
     passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
   );
   const perQuestion = mean(tokens);
   const divisors = examples.map((_, i) => i + 1).filter((size) => examples.length % size === 0);
-  return divisors.findLast((size) => size * perQuestion <= CHUNK_TOKENS) ?? 1;
+  return divisors.findLast((size) => size * perQuestion <= limit) ?? 1;
 }
