@@ -150,6 +150,11 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
   return config;
 }
 
+/** Whether `config.json` names the head that retrieves. Only models that were trained to do. */
+export async function hasRetrievalHead(folder: string): Promise<boolean> {
+  return "retrieval_head" in (await readObject(join(folder, FILE)));
+}
+
 /**
  * Writes `config.json`. Hugging Face's T5 loads the folder and ignores the keys that it does not
  * know.

@@ -11,6 +11,7 @@ import { writeModelCard } from "./adaptation/card.ts";
 import { availableExamples } from "./adaptation/example-counts.ts";
 import { readInputs } from "./adaptation/inputs.ts";
 import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
+import { retrievalHeadOf } from "./adaptation/retrieval-head.ts";
 import { type Corpus, openCorpus } from "./data/corpus.ts";
 import {
   type AdaptOptions,
@@ -18,6 +19,7 @@ import {
   sourcesOf,
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
+import { withModelTau } from "./options/model-tau.ts";
 import { findRun } from "./run/checkpoint.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { runTraining } from "./run/run-training.ts";
@@ -85,7 +87,11 @@ export async function* adapt(
     bm25: !given.resume && !given.dryRun, // a new run searches its first candidates with it
   });
   const inputs = await readInputs(given, sources, corpus);
-  const options = withAdaptDefaults(given, availableExamples(inputs, corpus), corpus.size);
+  const options = withAdaptDefaults(
+    await withModelTau(given),
+    availableExamples(inputs, corpus),
+    corpus.size,
+  );
   await findRun(options.out, options.resume); // before any of its files is touched
   const config = await readTrainedConfig(options);
   const tokenizer = await loadTokenizer(join(options.model, "spiece.model"), config.vocabularySize);
@@ -96,7 +102,8 @@ export async function* adapt(
   await mkdir(options.out, { recursive: true });
   const data = yield* adaptationData(options, corpus, inputs);
   const { dev: _, tagger: __, weights: ___, ...run } = options; // `data` contains all three
-  const training = yield* runTraining(run, config, data, corpus);
+  const retrievalHead = yield* retrievalHeadOf(options, config, corpus, inputs);
+  const training = yield* runTraining(run, { ...config, retrievalHead }, data, corpus);
   if (!training.finished) return { plan, training };
   if (training.failure && !training.monitor)
     await saveModel(run.out, config, await startingParameters(run, config), run.model);

@@ -5,10 +5,11 @@ import { InputError } from "../io/errors.ts";
 import { openCorpus } from "./data/corpus.ts";
 import { questionData } from "./data/question-data.ts";
 import { readQuestionsAbout } from "./data/training-questions.ts";
+import { withModelTau } from "./options/model-tau.ts";
 import { type TrainOptions, withDefaults } from "./options/train-options.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { runTraining } from "./run/run-training.ts";
-import { selectHead } from "./run/select-head.ts";
+import { needsHead, selectHead, selectMissingHead } from "./run/select-head.ts";
 import { readTrainedConfig } from "./run/starting-parameters.ts";
 
 /**
@@ -48,17 +49,20 @@ import { readTrainedConfig } from "./run/starting-parameters.ts";
  * ```
  */
 export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainingResult> {
-  const options = withDefaults(given);
+  const options = withDefaults(await withModelTau(given));
+  const isHeadMissing = await needsHead(options);
   yield { type: "stage", name: "reading the corpus" };
   await using corpus = await openCorpus(options.corpus, {
     signal: options.signal,
-    bm25: options.dev !== undefined || options.selectHead === true, // both need it
+    bm25: options.dev !== undefined || options.selectHead || isHeadMissing, // all need it
   });
   const questions = await readQuestionsAbout(corpus, options.data, options.signal);
   const config = await readTrainedConfig(options);
   const retrievalHead = options.selectHead
-    ? yield* selectHead(options, config, corpus, questions)
-    : config.retrievalHead;
+    ? yield* selectHead(options, config, corpus, { questions })
+    : isHeadMissing
+      ? yield* selectMissingHead(options, config, corpus, { questions })
+      : config.retrievalHead;
   const data = questionData(options, corpus, questions);
   const result = yield* runTraining(options, { ...config, retrievalHead }, data, corpus);
   if (result.failure !== undefined) throw diverged(result.failure, result);

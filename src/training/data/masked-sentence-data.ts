@@ -50,7 +50,7 @@ export function maskedSentenceData(
   masking: MaskedDataOptions,
 ): TrainingData {
   const { candidatesPerQuestion, objective, seed, steps, questions: perStep } = options;
-  const learnsFromSource = objective === "supervised" || objective === "distillation";
+  const learnsFromSource = ["supervised", "distillation", "retrieval"].includes(objective);
   const count = Math.max(
     candidatesPerQuestion,
     Math.min(candidatesPerQuestion + SPARE_CANDIDATES, corpus.size),
@@ -143,7 +143,7 @@ function asQuestion(
 }
 
 /** Without this, BM25 matches the characters of the mask as words. */
-const withoutMask =
+export const withoutMask =
   (retriever: CandidateRetriever): CandidateRetriever =>
   (questions, topK) => {
     const unmasked = questions.map((question) => ({

@@ -31,11 +31,12 @@ export async function* openEngine(
   parameters: ReadonlyMap<string, ParameterState>,
   queue: PreBatchQueue | undefined,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
-  const { copyAttention, tau, inBatchNegatives, querySide, scoreTemperature, provider } = options;
+  const { copyAttention, tau, inBatchNegatives, copies, querySide, provider } = options;
   const retrievalOnly = options.objective === "retrieval";
   const engineOptions: EngineOptions = {
     alpha: retrievalOnly ? 1 : options.alpha, // the retrieval loss is all there is
-    ...{ copyAttention, tau, inBatchNegatives, querySide, retrievalOnly, scoreTemperature },
+    ...{ copyAttention, tau, inBatchNegatives, copies, querySide, retrievalOnly },
+    scoreTemperature: options.scoreTemperature,
     dropout: options.dropout ?? config.dropoutRate,
     withoutDecay: partlyTrained(config, { tau, querySide, retrievalOnly }),
   };

@@ -12,9 +12,9 @@
  *
  * and has the same gradient, as no gradient flows to P_tgt. For one positive d+, P_tgt(d+) = 1.
  *
- * Sources: Karpukhin et al. 2020 (DPR), Eq. 2, for one positive; Lee et al. 2019 (ORQA), the loss of
- * early updates, for the sum over several. A question without positives keeps the target attention of ReAtt. The
- * combination is an addition of this project.
+ * Sources: Karpukhin et al. 2020 (DPR), Eq. 2, for one positive; Lee et al. 2019 (ORQA), the loss
+ * of early updates, for the sum over several. A question without positives keeps the target
+ * attention of ReAtt. The combination is an addition of this project.
  */
 
 import { MASKED } from "../../model/layers/attention.ts";

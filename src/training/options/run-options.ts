@@ -18,6 +18,7 @@ import type { ObjectiveName, QuerySide } from "../loss/options.ts";
 const SCHEDULE = "Schedule";
 const LOSS = "Loss";
 const COMPUTATION = "Computation";
+const TAU = "a number above 0, or model";
 
 /** What a run with `querySide` trains, as the plan of an adaptation says it. */
 export const QUERY_SIDES: Readonly<Record<QuerySide, string>> = {
@@ -158,12 +159,24 @@ export const RUN_SETTINGS = {
       objective === "retrieval" ? { scoreTemperature: temperature } : {},
   }),
   /**
-   * Temperature of the learned weights of the heads (section 2.3). Default: no weights; the head of
-   * `config.json` retrieves.
+   * How often a passage counts in the softmax if several questions of a step have it: `once`, or
+   * `each` time, for comparisons. Default `once`.
    */
-  tau: option(number({ above: 0 }).optional(), {
-    help: "learn which head retrieves, at this temperature",
-    defaultText: "the head of config.json",
+  copies: option(choice("once", "each").default("once"), {
+    help: "how often a passage counts in the softmax if several questions of a step have it",
+    group: LOSS,
+    plan: (copies): Record<string, string> => (copies === "once" ? {} : { copies }),
+  }),
+  /**
+   * Temperature of the learned weights of the heads (section 2.3), or `model` for
+   * `distillation_tau` of `config.json`. Default: no weights; one head retrieves.
+   */
+  tau: option(z.union([number({ above: 0 }), z.literal("model")], TAU).optional(), {
+    help: "learn which head retrieves, at this temperature; alone: at that of config.json",
+    placeholder: "X",
+    alone: "model",
+    parse: (given) => (given === "model" ? given : Number(given)),
+    defaultText: "one fixed head",
     group: LOSS,
     plan: (tau) => ({ tau: tau ?? "fixed head" }),
   }),
@@ -287,7 +300,9 @@ type RunTable = typeof RUN_FILES & typeof DEV_FILES & typeof RUN_SETTINGS;
 export interface RunOptions extends Given<RunTable>, RunSignal {}
 
 /** Options of a run with all defaults that do not depend on the model. */
-export interface ResolvedOptions extends Resolved<RunTable>, RunSignal {
+export interface ResolvedOptions extends Omit<Resolved<RunTable>, "tau">, RunSignal {
+  /** `withModelTau` makes it a number. */
+  readonly tau?: number | undefined;
   readonly nullPassage: boolean;
   /** Steps of span corruption before the first iteration; 0 for a model with weights. */
   readonly unsupervisedSteps: number;
@@ -300,7 +315,7 @@ export interface ResolvedOptions extends Resolved<RunTable>, RunSignal {
  */
 export function checkRun<Options extends Resolved<RunTable>>(
   options: Options,
-): Options & { readonly nullPassage: boolean } {
+): Omit<Options, "tau"> & Pick<ResolvedOptions, "nullPassage" | "tau"> {
   const { objective, candidatesPerQuestion, copyAttention, querySide, tau, qaSteps } = options;
   const nullPassage = options.nullPassage ?? objective === "marginal";
   if (nullPassage && candidatesPerQuestion < 2)
@@ -351,5 +366,6 @@ export function checkRun<Options extends Resolved<RunTable>>(
       got: conflict,
       remedy: "leave one of the two out",
     });
-  return { ...options, nullPassage };
+  if (tau === "model") throw new Error("withModelTau comes before checkRun");
+  return { ...options, nullPassage, tau };
 }

@@ -33,7 +33,8 @@ const TRAIN_ONLY = {
   }),
   /**
    * Select the head whose scores agree best with whether a passage contains an answer (section
-   * 2.3), and train that head to retrieve. Default: the head of `config.json`.
+   * 2.3), and train that head to retrieve. Default: the head of `config.json`; a model with weights
+   * whose `config.json` names none gets a selected head.
    */
   selectHead: option(flag().default(false), {
     help: "show how well each head of the retrieval layer retrieves, and train the best",

@@ -170,6 +170,14 @@ const DIGESTS: Readonly<Record<string, string>> = {
 
 /** @throws {InputError} with the first entry that is not as it was when the run began. */
 export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: RunPlan): void {
+  const [before, now] = [checkpoint.plan, plan].map(({ lossVersion = 1 }) => lossVersion);
+  if (before !== now)
+    throw new InputError({
+      where: directory,
+      expected: `a run with version ${now} of the training loss`,
+      got: `one with version ${before}`,
+      remedy: "start a new run in another folder, or resume with the reatt that it began with",
+    });
   for (const name of new Set([...Object.keys(checkpoint.plan), ...Object.keys(plan)])) {
     if (checkpoint.plan[name] === plan[name]) continue;
     const digest = DIGESTS[name];

@@ -9,6 +9,13 @@ import { TRAIN_OPTIONS } from "../options/train-options.ts";
 import type { RunPlan } from "./checkpoint.ts";
 
 /**
+ * The version of the training loss. It changes when equal options give another loss: a run of
+ * another version cannot be resumed. Plans without it are of version 1, which counted each copy of
+ * a passage and had one positive for each question.
+ */
+const LOSS_VERSION = 2;
+
+/**
  * The names of the entries are those on disk; `plan` of each option gives them. An error names the
  * first entry that differs, so options come before digests.
  *
@@ -24,7 +31,12 @@ export function planOf(
   corpus: string,
 ): RunPlan {
   const chosen = planEntries(TRAIN_OPTIONS, { ...options });
-  return { ...chosen, retrievalHead, data, corpus, model: digestParameters(parameters) };
+  return {
+    ...chosen,
+    retrievalHead,
+    lossVersion: LOSS_VERSION,
+    ...{ data, corpus, model: digestParameters(parameters) },
+  };
 }
 
 function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {

@@ -6,18 +6,38 @@
 import { hasWeights } from "../../checkpoints/open.ts";
 import { InputError } from "../../io/errors.ts";
 import { createRandom } from "../../math/random.ts";
-import type { ModelConfig } from "../../model/config.ts";
+import { hasRetrievalHead, type ModelConfig } from "../../model/config.ts";
 import { bm25Candidates, findCandidates } from "../data/candidates.ts";
 import type { Corpus } from "../data/corpus.ts";
+import { withoutMask } from "../data/masked-sentence-data.ts";
 import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
+import { type MaskedSentence, removeMaskedSentence } from "../salient-spans/index.ts";
 import { findRun } from "./checkpoint.ts";
 import type { TrainingEvent } from "./events.ts";
-import { type HeadSelectionQuestion, rankHeads } from "./rank-heads.ts";
+import { type HeadAgreement, type HeadSelectionQuestion, rankHeads } from "./rank-heads.ts";
 
-const QUESTIONS = 100;
+/** Questions, or masked sentences, that heads are ranked with. */
+export const HEAD_SELECTION_QUESTIONS = 100;
 /** BM25's first passages for each question. The paper has 100. */
 const PASSAGES = 20;
+
+/** What heads are ranked with. */
+export interface HeadSelectionData {
+  readonly questions: readonly TrainingQuestion[];
+  readonly sentences?: readonly MaskedSentence[] | undefined;
+}
+
+/**
+ * Whether a head has to be selected although no option asks for it: `config.json` does not name
+ * one. Nothing is selected if all heads are mixed, if the index has to remain valid, or if random
+ * weights have no better head.
+ */
+export const needsHead = async ({ model, tau, querySide }: ResolvedOptions): Promise<boolean> =>
+  tau === undefined &&
+  querySide === undefined &&
+  (await hasWeights(model)) &&
+  !(await hasRetrievalHead(model));
 
 /**
  * The head of the retrieval layer that retrieves best. A resumed run keeps its head.
@@ -29,43 +49,83 @@ export async function* selectHead(
   options: ResolvedOptions,
   config: ModelConfig,
   corpus: Corpus,
-  questions: readonly TrainingQuestion[],
+  data: HeadSelectionData,
 ): AsyncGenerator<TrainingEvent, number> {
   const remedy = "leave head selection out";
   if (options.tau !== undefined)
     throw problem("one fixed head", `tau ${options.tau}, which mixes all`, "leave tau out");
   if (!(await hasWeights(options.model)))
     throw problem("a model with weights", `${options.model} without`, `${remedy}, or give tau`);
+  const head = yield* bestHead(options, config, corpus, data);
+  if (head !== undefined) return head;
+  throw problem("questions some of whose passages contain an answer", "none", remedy);
+}
+
+/** The same for `needsHead`: the configured head if no head can be selected. */
+export async function* selectMissingHead(
+  options: ResolvedOptions,
+  config: ModelConfig,
+  corpus: Corpus,
+  data: HeadSelectionData,
+): AsyncGenerator<TrainingEvent, number> {
+  const head = yield* bestHead(options, config, corpus, data);
+  if (head !== undefined) return head;
+  const kept = config.retrievalHead;
+  yield { type: "stage", name: `no passages to rank heads with: head ${kept} is trained` };
+  return kept;
+}
+
+/** Undefined if no question tells heads apart. */
+async function* bestHead(
+  options: ResolvedOptions,
+  config: ModelConfig,
+  corpus: Corpus,
+  data: HeadSelectionData,
+): AsyncGenerator<TrainingEvent, number | undefined> {
   const begun = await findRun(options.out, options.resume);
   if (begun) return Number(begun.plan.retrievalHead);
   const name = `ranking the ${config.heads} heads of layer ${config.retrievalLayer}`;
   yield { type: "stage", name };
-  const sample = await selectionQuestions(options, corpus, questions);
-  const heads = await rankHeads(options.model, sample);
-  if (heads.every(({ correlation }) => correlation === 0))
-    throw problem("questions some of whose passages contain an answer", "none", remedy);
+  const sample = await selectionQuestions(options, corpus, data);
+  const heads: HeadAgreement[] = await rankHeads(options.model, sample);
+  if (heads.every(({ correlation }) => correlation === 0)) return undefined;
   yield { type: "heads", heads };
   return heads[0]!.head;
 }
 
-/** A random sample of the questions, each with BM25's first passages. */
+/**
+ * A random sample of the questions, each with BM25's first passages. Without questions, one of the
+ * masked sentences, which are removed from their passages.
+ */
 async function selectionQuestions(
   { seed, signal }: ResolvedOptions,
   corpus: Corpus,
-  questions: readonly TrainingQuestion[],
+  { questions, sentences = [] }: HeadSelectionData,
 ): Promise<HeadSelectionQuestion[]> {
-  const sample = createRandom(seed, "head probe").shuffle(questions).slice(0, QUESTIONS);
+  const random = createRandom(seed, "head probe");
+  const masked = questions.length > 0 ? [] : random.shuffle(sentences);
+  const used = masked.slice(0, HEAD_SELECTION_QUESTIONS);
+  const sample =
+    questions.length > 0
+      ? random.shuffle(questions).slice(0, HEAD_SELECTION_QUESTIONS)
+      : used.map(({ question, entity }, i) => ({ id: `${i}`, question, answers: [entity] }));
   const candidates = await findCandidates(sample, {
-    retriever: bm25Candidates(await corpus.bm25()),
+    retriever: withoutMask(bm25Candidates(await corpus.bm25())),
     count: Math.min(PASSAGES, corpus.size),
     corpusIds: corpus.ids,
     ...{ seed, signal },
   });
   const passages = await corpus.pick(candidates.flat());
-  return sample.map(({ question, answers }, i) => ({
-    ...{ question, answers },
-    passages: candidates[i]!.map((id) => passages.get(id)!),
-  }));
+  return sample.map(({ question, answers }, i) => {
+    const found = candidates[i]!.map((id) => passages.get(id)!);
+    const sentence = used[i];
+    return {
+      ...{ question, answers },
+      passages: sentence
+        ? found.flatMap((passage) => removeMaskedSentence(sentence, passage) ?? [])
+        : found,
+    };
+  });
 }
 
 const problem = (expected: string, got: string, remedy: string): InputError =>

@@ -41,6 +41,7 @@ test("the names and values of a plan on disk", () => {
     ...{ candidates: "batch", retrievalHead: 6, tau: "fixed head", trained: "all" },
     ...{ learningRate: 5e-5, dropout: "of the model", maxPassageTokens: 512 },
     ...{ maxAnswerTokens: 64, engine: "onnxruntime", seed: 0, data: "d", corpus: "c" },
+    lossVersion: 2,
   });
 });
 
@@ -54,6 +55,7 @@ test("a plan has these entries only where they matter", () => {
   assert.equal([plan.candidates, plan.nullPassage], ["own", "one"]);
   assert.equal([plan.tau, plan.dropout, plan.qaSteps], [0.1, 0, 3]);
   assert.is(planWith({ refresh: "none" }).refresh, "none");
+  assert.is(planWith({ copies: "each" }).copies, "each");
   assert.is(planWith({ querySide: "layers" }).trained, "query encoder");
   assert.is(planWith({ querySide: "projection" }).trained, "query side");
   assert.equal(planWith({ resume: true, provider: "webgpu", dev: "dev.jsonl" }), planWith());

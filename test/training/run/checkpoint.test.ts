@@ -124,6 +124,10 @@ test("another plan is refused, with the first difference named", () => {
       "run: expected the training data that the run began with, got another; resume with",
     ],
     [{ data: "abc", steps: 20 }, "run, steps: expected 10, as the run began with, got 20"],
+    [
+      { data: "abc", steps: 20, lossVersion: 2 },
+      "run: expected a run with version 2 of the training loss, got one with version 1; start",
+    ],
     [{ data: "abc", steps: 10, seed: 3 }, "run, seed: expected none, as the run began with, got 3"],
   ] as const)
     assert.throws(
