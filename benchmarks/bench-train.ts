@@ -87,7 +87,7 @@ async function openParameters(config: ModelConfig): Promise<Map<string, Paramete
   return parameters;
 }
 
-/** The products of a step: those of each of its chunks, which are alike, and those of the in-batch normaliser. */
+/** The matrix products of a step: those of its chunks, and those of the in-batch normaliser. */
 function productsOfStep(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
@@ -97,7 +97,7 @@ function productsOfStep(
   const chunks = chunksOf(config, examples, chunkQuestions(examples, options.objective), options);
   const [chunk] = chunks as [Chunk, ...Chunk[]];
   const [whole] = chunksOf(config, examples, examples.length, options) as [Chunk];
-  const shared = chunks.length > 1 && options.objective === "distillation";
+  const shared = chunks.length > 1 && ["distillation", "supervised"].includes(options.objective);
   const products = (graph: Graph, { tensors }: Chunk): Product[] => {
     const [Q, n, m] = [
       examples.length,

@@ -8,11 +8,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  abstention,
   answerFromPassages,
-  DEFAULT_MAX_PASSAGE_TOKENS,
   type Evidence,
+  READ_OPTIONS,
   type ReadOptions,
   type Reply,
+  type ResolvedReadOptions,
   type TokenizedQuestion,
 } from "./decoder/answers.ts";
 import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
@@ -23,15 +25,29 @@ import {
   type RetrieverSession,
 } from "./encoder/retriever-session.ts";
 import { InputError } from "./io/errors.ts";
+import { excerpt } from "./io/excerpt.ts";
+import { Lifetime } from "./io/lifetime.ts";
 import { type ModelConfig, readConfig } from "./model/config.ts";
 import { fingerprint } from "./model/fingerprint.ts";
 import { loadWeights } from "./model/load-weights.ts";
-import type { Bits } from "./retrieval/codec/codec.ts";
 import {
-  type IndexHeader,
-  readManifest,
-  type ShardRecord,
-} from "./retrieval/index/format/manifest.ts";
+  checkedPassages,
+  checkPassageList,
+  checkPath,
+  checkQuestion,
+  checkQuestionList,
+  checkQuestions,
+} from "./options/arguments.ts";
+import {
+  ANSWER_OPTIONS,
+  DIRECTORY,
+  INDEX_OPTIONS,
+  LOAD_OPTIONS,
+  PASSAGES_READ,
+} from "./options/library-options.ts";
+import { callback, type Given, type Resolved, SIGNAL, withDefault } from "./options/option.ts";
+import { resolveOptions } from "./options/resolve.ts";
+import { type IndexHeader, readManifest } from "./retrieval/index/format/manifest.ts";
 import { addPassages } from "./retrieval/index/maintain/update.ts";
 import {
   type BuildOptions,
@@ -40,58 +56,49 @@ import {
 } from "./retrieval/index/write/build.ts";
 import { type BuildForecast, forecastBuild } from "./retrieval/index/write/forecast.ts";
 import {
-  checkKeepRatio,
   keptTokenCount,
   openTokenPruner,
   type TokenPruner,
 } from "./retrieval/index/write/token-pruning.ts";
-import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
-import { type RankOptions, rank } from "./retrieval/rank.ts";
+import { checkModel, type OpenOptions, openIndex } from "./retrieval/open-index.ts";
+import { type RankOptions, RETRIEVE_OPTIONS, rank, rankOptionsOf } from "./retrieval/rank.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
-import type { CompileOptions, Provider } from "./tensor/session.ts";
+import type { CompileOptions } from "./tensor/session.ts";
 import type { Passage } from "./text/passage.ts";
 import { passageIds, passagePrompt, questionPrompt, retrievalQuestionIds } from "./text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
 export type { Evidence, ReadOptions, Reply };
 
-export interface LoadOptions {
-  /** The device: `cpu` (default), `webgpu` or `cuda`. */
-  readonly provider?: Provider | undefined;
-  /** Threads of the cpu provider. Default: one for each physical core. */
-  readonly threads?: number | undefined;
-}
+export interface LoadOptions extends Given<typeof LOAD_OPTIONS> {}
 
-export interface AddOptions {
-  /** The folder of the index. */
-  readonly directory: string;
-  readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
+/** Options of `add`. */
+const ADD = {
+  ...DIRECTORY,
+  onProgress: callback<(progress: BuildProgress) => void>(),
   /** Stops the work. The same call continues it later. */
-  readonly signal?: AbortSignal | undefined;
-}
+  ...SIGNAL,
+};
 
-export interface IndexOptions extends AddOptions {
-  /** Longer passages are truncated. Default 512, as in the release. */
-  readonly maxPassageTokens?: number | undefined;
-  /**
-   * Token pruning: the share of each passage's tokens that get a key, from 0.25 to 1. The tokens
-   * that receive most attention from their own passage in the retrieval head are kept. A lower
-   * ratio makes the index smaller and retrieval less accurate. Default 1.
-   */
-  readonly keepRatio?: number | undefined;
-  /** Bits per dimension of a compressed key: 1, 2, 4 or 8. Default: float32 keys, exact search. */
-  readonly bits?: Bits | undefined;
-  /** Builds one shard of an index, with float32 keys. `mergeShards` joins and compresses shards. */
-  readonly shard?: ShardRecord | undefined;
-}
+export interface AddOptions extends Given<typeof ADD> {}
 
-export interface RetrieveOptions extends Omit<RankOptions, "topK"> {
-  /** Number of passages or documents. Default 100 for `retrieve` and 10 for `answer`. */
-  readonly topK?: number | undefined;
-}
+/** Options of `index` and `forecast`. */
+const INDEX = { ...ADD, ...INDEX_OPTIONS };
+
+export interface IndexOptions extends Given<typeof INDEX> {}
+
+export interface RetrieveOptions extends RankOptions {}
+
+/** Options of `answer`. It truncates passages as the index does. */
+const ANSWER = {
+  ...RETRIEVE_OPTIONS,
+  topK: withDefault(RETRIEVE_OPTIONS.topK, PASSAGES_READ),
+  ...ANSWER_OPTIONS,
+  onText: READ_OPTIONS.onText,
+};
 
 /** All options of `retrieve` and of `read`. `answer` truncates passages as the index does. */
-export interface AnswerOptions extends RetrieveOptions, Omit<ReadOptions, "maxPassageTokens"> {}
+export interface AnswerOptions extends Given<typeof ANSWER> {}
 
 /**
  * A retrieved passage. With granularity `document` it is the best passage of the document. `score`
@@ -101,10 +108,6 @@ export interface Hit extends Passage {
   readonly score: number;
 }
 
-/** Passages that `retrieve` returns, as in the release. */
-const DEFAULT_PASSAGES_RETRIEVED = 100;
-/** Passages that `answer` reads, as in the release. */
-const DEFAULT_PASSAGES_READ = 10;
 /** Questions of a batch share a pass over the index and each step of the decoder. */
 const QUESTIONS_PER_BATCH = 16;
 
@@ -132,6 +135,7 @@ export class ReAtt implements AsyncDisposable {
    */
   readonly fingerprint: string;
   readonly #sessions: Sessions;
+  readonly #lifetime: Lifetime;
 
   private constructor(
     folder: string,
@@ -145,6 +149,7 @@ export class ReAtt implements AsyncDisposable {
     this.tokenizer = tokenizer;
     this.fingerprint = fingerprint;
     this.#sessions = sessions;
+    this.#lifetime = new Lifetime(`the model ${folder}`, "load it again");
   }
 
   /**
@@ -161,7 +166,9 @@ export class ReAtt implements AsyncDisposable {
    * console.log(model.config.retrievalLayer, model.config.retrievalHead); // 3 0
    * ```
    */
-  static async load(folder: string, { provider, threads }: LoadOptions = {}): Promise<ReAtt> {
+  static async load(folder: string, given?: LoadOptions): Promise<ReAtt> {
+    checkPath(folder, "folder");
+    const { provider, threads } = resolveOptions(LOAD_OPTIONS, given);
     const config = await readConfig(folder);
     const tokenizerFile = join(folder, "spiece.model");
     const tokenizer = await loadTokenizer(tokenizerFile, config.vocabularySize);
@@ -210,10 +217,14 @@ export class ReAtt implements AsyncDisposable {
    */
   async index(
     passages: AsyncIterable<Passage> | Iterable<Passage>,
-    options: IndexOptions,
+    given: IndexOptions,
   ): Promise<TokenIndex> {
-    await buildIndex(passages, { ...options, ...this.#keys(options, options.signal) });
-    return this.openIndex(options.directory);
+    const options = resolveOptions(INDEX, given);
+    const checked = checkedPassages(passages);
+    return this.#lifetime.use(async () => {
+      await buildIndex(checked, { ...options, ...this.#keys(options, options.signal) });
+      return openIndex(options.directory, {}, this.fingerprint);
+    });
   }
 
   /**
@@ -236,17 +247,19 @@ export class ReAtt implements AsyncDisposable {
    * console.log(forecast.passages); // 2067
    * ```
    */
-  forecast(
+  async forecast(
     passages: AsyncIterable<Passage> | Iterable<Passage>,
-    options: IndexOptions,
+    given: IndexOptions,
   ): Promise<BuildForecast> {
+    const options = resolveOptions(INDEX, given);
+    this.#lifetime.check();
     const { header } = this.#keys(options);
     const countTokens = (passage: Passage): number =>
       keptTokenCount(
         passageIds(this.tokenizer, passage, header.maxPassageTokens).length,
-        options.keepRatio ?? 1,
+        options.keepRatio,
       );
-    return forecastBuild(passages, { ...options, header, countTokens });
+    return forecastBuild(checkedPassages(passages), { ...options, header, countTokens });
   }
 
   /**
@@ -274,12 +287,16 @@ export class ReAtt implements AsyncDisposable {
    */
   async add(
     passages: AsyncIterable<Passage> | Iterable<Passage>,
-    options: AddOptions,
+    given: AddOptions,
   ): Promise<TokenIndex> {
-    const { maxPassageTokens, keepTokens } = (await readManifest(options.directory)).header;
-    const keys = this.#keys({ maxPassageTokens, keepRatio: keepTokens }, options.signal);
-    await addPassages(passages, { ...options, ...keys });
-    return this.openIndex(options.directory);
+    const options = resolveOptions(ADD, given);
+    const checked = checkedPassages(passages);
+    return this.#lifetime.use(async () => {
+      const { maxPassageTokens, keepTokens } = (await readManifest(options.directory)).header;
+      const keys = this.#keys({ maxPassageTokens, keepRatio: keepTokens ?? 1 }, options.signal);
+      await addPassages(checked, { ...options, ...keys });
+      return openIndex(options.directory, {}, this.fingerprint);
+    });
   }
 
   /**
@@ -303,8 +320,9 @@ export class ReAtt implements AsyncDisposable {
    * console.log(index.passageCount); // 1
    * ```
    */
-  openIndex(directory: string, options?: Omit<OpenOptions, "fingerprint">): Promise<TokenIndex> {
-    return openIndex(directory, { ...options, fingerprint: this.fingerprint });
+  async openIndex(directory: string, options?: OpenOptions): Promise<TokenIndex> {
+    this.#lifetime.check();
+    return openIndex(directory, options, this.fingerprint);
   }
 
   /**
@@ -323,11 +341,13 @@ export class ReAtt implements AsyncDisposable {
    * console.log(vectors!.length % model.config.headSize); // 0
    * ```
    */
-  encodeQuestions(
+  async encodeQuestions(
     questions: readonly string[],
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+    options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<Float32Array[]> {
-    return this.#encodeQuestions(this.#tokenize(questions), signal);
+    const { signal } = resolveOptions(SIGNAL, options);
+    checkQuestionList(questions);
+    return this.#lifetime.use(() => this.#encodeQuestions(this.#tokenize(questions), signal));
   }
 
   /**
@@ -369,11 +389,16 @@ export class ReAtt implements AsyncDisposable {
   async retrieve(
     question: string | readonly string[],
     index: TokenIndex,
-    options: RetrieveOptions = {},
+    given?: RetrieveOptions,
   ): Promise<Hit[] | Hit[][]> {
-    if (typeof question === "string") return (await this.retrieve([question], index, options))[0]!;
-    const { topK = DEFAULT_PASSAGES_RETRIEVED } = options;
-    return this.#retrieve(this.#tokenize(question), index, { ...options, topK });
+    checkQuestions(question);
+    checkIndex(index, this.fingerprint);
+    const options = resolveOptions(RETRIEVE_OPTIONS, given);
+    const texts = typeof question === "string" ? [question] : question;
+    const hits = await this.#lifetime.use(() =>
+      this.#retrieve(this.#tokenize(texts), index, options),
+    );
+    return typeof question === "string" ? hits[0]! : hits;
   }
 
   /**
@@ -409,15 +434,28 @@ export class ReAtt implements AsyncDisposable {
   read<P extends Passage>(
     question: string | readonly string[],
     passages: readonly P[] | readonly (readonly P[])[],
-    options: ReadOptions = {},
+    given?: ReadOptions,
   ): Promise<Reply<P>> | AsyncGenerator<Reply<P>, void> {
-    if (typeof question === "string")
-      return onlyReply(this.read([question], [passages as readonly P[]], options));
+    if (typeof question === "string") return this.#readOne(question, passages as P[], given);
+    checkQuestionList(question);
+    checkOneListEach(question, passages);
     const lists = passages as readonly (readonly P[])[];
-    checkOneListEach(question, lists);
+    const options = resolveOptions(READ_OPTIONS, given);
+    this.#lifetime.check();
     const find = async (batch: readonly TokenizedQuestion[], first: number) =>
       lists.slice(first, first + batch.length);
     return this.#reply(question, find, options);
+  }
+
+  async #readOne<P extends Passage>(
+    question: string,
+    passages: readonly P[],
+    given?: ReadOptions,
+  ): Promise<Reply<P>> {
+    checkQuestion(question);
+    checkPassageList(passages, "passages");
+    const options = resolveOptions(READ_OPTIONS, given);
+    return onlyReply(this.#reply([question], async () => [passages], options));
   }
 
   /**
@@ -455,31 +493,59 @@ export class ReAtt implements AsyncDisposable {
   answer(
     question: string | readonly string[],
     index: TokenIndex,
-    options: AnswerOptions = {},
+    given?: AnswerOptions,
   ): Promise<Reply<Hit>> | AsyncGenerator<Reply<Hit>, void> {
-    if (typeof question === "string") return onlyReply(this.answer([question], index, options));
-    const { topK = DEFAULT_PASSAGES_READ } = options;
-    const { maxPassageTokens } = index.header;
-    const find = (batch: readonly TokenizedQuestion[]) =>
-      this.#retrieve(batch, index, { ...options, topK });
-    return this.#reply(question, find, { ...options, maxPassageTokens });
+    if (typeof question === "string") return this.#answerOne(question, index, given);
+    checkQuestionList(question);
+    checkIndex(index, this.fingerprint);
+    this.#lifetime.check();
+    return this.#answers(question, index, resolveOptions(ANSWER, given));
   }
 
-  /** Releases the native memory of the model. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    const sessions = new Set<AsyncDisposable>(Object.values(this.#sessions));
-    await Promise.all(Array.from(sessions, (session) => session[Symbol.asyncDispose]()));
+  async #answerOne(
+    question: string,
+    index: TokenIndex,
+    given?: AnswerOptions,
+  ): Promise<Reply<Hit>> {
+    checkQuestion(question);
+    checkIndex(index, this.fingerprint);
+    return onlyReply(this.#answers([question], index, resolveOptions(ANSWER, given)));
+  }
+
+  #answers(
+    questions: readonly string[],
+    index: TokenIndex,
+    options: Resolved<typeof ANSWER>,
+  ): AsyncGenerator<Reply<Hit>, void> {
+    const { maxPassageTokens } = index.header;
+    const rankOptions = rankOptionsOf(options);
+    const find = (batch: readonly TokenizedQuestion[]) => this.#retrieve(batch, index, rankOptions);
+    return this.#reply(questions, find, { ...options, maxPassageTokens }, index.passageCount === 0);
+  }
+
+  /**
+   * Releases the native memory of the model, as leaving the scope of `await using` does. It waits
+   * for the calls that are running; later ones fail. It can be called twice.
+   */
+  close(): Promise<void> {
+    return this.#lifetime.close(() => {
+      const sessions = new Set<AsyncDisposable>(Object.values(this.#sessions));
+      return Promise.all(Array.from(sessions, (session) => session[Symbol.asyncDispose]()));
+    });
+  }
+
+  /** As {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /** The header of an index, and the function that makes its keys. */
   #keys(
-    options: Pick<IndexOptions, "maxPassageTokens" | "keepRatio">,
+    { maxPassageTokens, keepRatio }: Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio">,
     signal?: AbortSignal,
   ): Pick<BuildOptions, "header" | "encode"> {
     const { config, tokenizer, fingerprint } = this;
     const { encoder, pruner } = this.#sessions;
-    const { maxPassageTokens = DEFAULT_MAX_PASSAGE_TOKENS, keepRatio = 1 } = options;
-    checkKeepRatio(keepRatio);
     const header: IndexHeader = {
       fingerprint,
       dimension: config.headSize,
@@ -491,8 +557,9 @@ export class ReAtt implements AsyncDisposable {
       },
     };
     const model = { config, tokenizer, encoder, prune: pruner.prune };
-    const encode: BuildOptions["encode"] = (passages, onProgress) =>
-      encodePassageKeys(model, passages, { maxPassageTokens, keepRatio, onProgress, signal });
+    const shared = { maxPassageTokens, keepRatio, signal };
+    const encode: BuildOptions["encode"] = (passages, onProgress, { known, add: onKeys }) =>
+      encodePassageKeys(model, passages, { ...shared, onProgress, known, onKeys });
     return { header, encode };
   }
 
@@ -528,30 +595,36 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Tokenizes questions, finds their passages and reads them, batch by batch. Retrieval and reading
    * share the tokens but not the states: retrieval encodes the question with `</s>`, reading
-   * without.
+   * without. It abstains if `nothingToRead`.
    */
   async *#reply<P extends Passage>(
     texts: readonly string[],
     find: (batch: readonly TokenizedQuestion[], first: number) => Promise<(readonly P[])[]>,
-    options: ReadOptions,
+    options: ResolvedReadOptions,
+    nothingToRead = false,
   ): AsyncGenerator<Reply<P>, void> {
     const { config, tokenizer } = this;
     const model = { config, tokenizer, ...this.#sessions };
     const { onText } = options;
     for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
-      const start = performance.now();
-      const batch = this.#tokenize(texts.slice(first, first + QUESTIONS_PER_BATCH));
-      const passages = await find(batch, first);
-      const found = performance.now();
-      const replies = await answerFromPassages(model, batch, passages, {
-        ...options,
-        onText: onText && ((text, row) => onText(text, first + row)),
+      const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);
+      yield* await this.#lifetime.use(async () => {
+        const start = performance.now();
+        const questions = this.#tokenize(batch);
+        const passages = await find(questions, first);
+        const found = performance.now();
+        const replies = nothingToRead
+          ? batch.map(() => abstention<P>())
+          : await answerFromPassages(model, questions, passages, {
+              ...options,
+              onText: onText && ((text, row) => onText(text, first + row)),
+            });
+        const times = {
+          retrieve: (found - start) / batch.length,
+          read: (performance.now() - found) / batch.length,
+        };
+        return replies.map((reply) => ({ ...reply, times }));
       });
-      const times = {
-        retrieve: (found - start) / batch.length,
-        read: (performance.now() - found) / batch.length,
-      };
-      for (const reply of replies) yield { ...reply, times };
     }
   }
 }
@@ -560,12 +633,29 @@ async function onlyReply<R>(replies: AsyncGenerator<R, void>): Promise<R> {
   return (await replies.next()).value!;
 }
 
-function checkOneListEach(questions: readonly string[], lists: readonly unknown[]): void {
-  if (lists.length === questions.length) return;
+/** @throws {InputError} unless each question has a list of passages */
+function checkOneListEach(questions: readonly string[], given: unknown): void {
+  const lists: readonly unknown[] = Array.isArray(given) ? given : [];
+  if (!Array.isArray(given) || lists.length !== questions.length)
+    throw new InputError({
+      where: "passages",
+      expected: `one list for each of ${questions.length} questions`,
+      got: Array.isArray(given) ? `${lists.length}` : excerpt(given),
+      remedy: "give every question its own passages",
+    });
+  for (const [i, list] of lists.entries()) checkPassageList(list, `passages[${i}]`);
+}
+
+/** @throws {InputError} unless `given` is an open index that this model can search */
+function checkIndex(given: unknown, fingerprint: string): asserts given is TokenIndex {
+  const index = given as Partial<TokenIndex> | null | undefined;
+  if (typeof index?.searchBatch === "function" && index.header && index.directory !== undefined)
+    return checkModel(index.directory, index.header, fingerprint);
+  const isPromise = given instanceof Promise;
   throw new InputError({
-    where: "passages",
-    expected: `one list for each of ${questions.length} questions`,
-    got: `${lists.length}`,
-    remedy: "give every question its own passages",
+    where: "index",
+    expected: "an open index",
+    got: given === undefined ? "nothing" : excerpt(given),
+    remedy: isPromise ? "write await before the call" : "open it: await model.openIndex(FOLDER)",
   });
 }

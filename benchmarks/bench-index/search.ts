@@ -1,6 +1,7 @@
 /** Times searches in their own process, and compares what two searches find. */
 
 import { readFile, writeFile } from "node:fs/promises";
+import { mean } from "../../src/math/mean.ts";
 import { openIndex, type PresetName } from "../../src/retrieval/open-index.ts";
 import { ownTask, peakMegabytes, runApart } from "./subprocess.ts";
 
@@ -85,7 +86,7 @@ export function overlap(
     const known = new Set(ids);
     return expected[i]!.filter((id) => known.has(id)).length / expected[i]!.length;
   });
-  return shares.reduce((sum, share) => sum + share, 0) / shares.length;
+  return mean(shares);
 }
 
 export function quantile(values: readonly number[], share: number): number {

@@ -19,6 +19,7 @@ import { startProgress } from "../../src/cli/progress.ts";
 import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
 import { replaceFile } from "../../src/io/replace-file.ts";
+import { mean } from "../../src/math/mean.ts";
 import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import type { HybridOptions } from "../../src/retrieval/hybrid.ts";
@@ -62,8 +63,6 @@ export interface Answered {
 }
 
 const percent = (share: number): number => Number((100 * share).toFixed(1));
-const mean = (numbers: readonly number[]): number =>
-  numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
 
 function quality(lines: readonly Answered[], reading: (typeof READINGS)[number]): object {
   const of = (measure: (answer: string, gold: readonly string[]) => number): number =>

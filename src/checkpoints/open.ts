@@ -1,10 +1,12 @@
 /** Opens the weights of a Hugging Face folder: safetensors or torch, one file or shards. */
 
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
+import { parseJson } from "../io/parse-json.ts";
+import { readSmallFile } from "../io/small-file.ts";
 import { openSafetensors } from "./safetensors.ts";
 import { openTorch } from "./torch.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
@@ -18,6 +20,8 @@ const FORMATS: readonly (readonly [name: string, open: OpenFile])[] = [
   ["pytorch_model.bin", openTorch],
   ["pytorch_model.bin.index.json", (path) => openShards(path, openTorch)],
 ];
+
+const MAX_INDEX_BYTES = 5_000_000; // an index of 1,000 tensors has 60 kB
 
 /** File names of weights in any format, also in formats that reatt cannot read. */
 const WEIGHT_FILE = /\.(safetensors|bin|pth?|ckpt|h5|msgpack|index\.json)$/;
@@ -34,7 +38,7 @@ export async function hasWeights(folder: string): Promise<boolean> {
 const ShardIndex = z.object({
   weight_map: z.record(
     z.string(),
-    z.string().refine((file) => file === basename(file)),
+    z.string().refine((file) => file === basename(file) && !file.includes("\0")),
   ),
 });
 
@@ -84,8 +88,10 @@ async function openShards(path: string, openShard: OpenFile): Promise<WeightFile
 
 async function readShardIndex(path: string): Promise<Record<string, string>> {
   try {
-    return ShardIndex.parse(JSON.parse(await readFile(path, "utf8"))).weight_map;
+    const text = (await readSmallFile(path, MAX_INDEX_BYTES)).toString();
+    return ShardIndex.parse(parseJson(text, path)).weight_map;
   } catch (cause) {
+    if (cause instanceof InputError) throw cause;
     throw new InputError(
       {
         where: path,

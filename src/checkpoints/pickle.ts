@@ -42,9 +42,10 @@ interface Machine extends PickleRules {
 /** @throws {InputError} if the pickle is damaged or requests anything outside the rules. */
 export function unpickle(bytes: Buffer, rules: PickleRules): unknown {
   const machine: Machine = { ...rules, bytes, position: 0, stack: [], marks: [], memo: new Map() };
-  for (;;) {
+  for (let count = 1; ; count++) {
     const opcode = take(machine, 1)[0]!;
     if (opcode === STOP) return pop(machine);
+    if (count > MAX_OPCODES) throw tooManyOpcodes(machine.where);
     const run = OPCODES.get(opcode);
     if (run === undefined)
       throw rejectedRequest(
@@ -66,6 +67,8 @@ export function rejectedRequest(where: string, request: string): InputError {
 }
 
 const PROTOCOL = 2; // what torch.save writes
+/** Each opcode creates one object at most. A checkpoint of 1,000 tensors has 40,000 opcodes. */
+const MAX_OPCODES = 1_000_000;
 const STOP = 0x2e;
 
 const OPCODES: ReadonlyMap<number, (machine: Machine) => void> = new Map([
@@ -112,6 +115,15 @@ const CODE_OPCODES: ReadonlyMap<number, string> = new Map([
   [0x92, "NEWOBJ_EX"],
   [0x93, "STACK_GLOBAL"],
 ]);
+
+function tooManyOpcodes(where: string): InputError {
+  return new InputError({
+    where,
+    expected: `a pickle of at most ${MAX_OPCODES} opcodes`,
+    got: "more",
+    remedy: "the file is damaged or contains other objects than tensors",
+  });
+}
 
 function checkProtocol(machine: Machine): void {
   const protocol = take(machine, 1).readUInt8();

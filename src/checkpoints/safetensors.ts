@@ -9,10 +9,11 @@
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
+import { parseJson } from "../io/parse-json.ts";
 import { DTYPE_BYTES, elementCount, isCount, readValues } from "./values.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 
-const MAX_HEADER_BYTES = 25_000_000; // a 3 GB checkpoint has 60 kB
+const MAX_HEADER_BYTES = 5_000_000; // a 3 GB checkpoint has 60 kB
 const LENGTH_BYTES = 8;
 
 interface StoredTensor extends TensorInfo {
@@ -62,8 +63,9 @@ function parseHeader(path: string, bytes: Buffer): [name: string, entry: unknown
   let header: unknown;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    header = JSON.parse(text);
+    header = parseJson(text, path);
   } catch (cause) {
+    if (cause instanceof InputError) throw cause;
     throw damaged(path, "a header of JSON", excerpt(bytes.toString("latin1")), cause);
   }
   if (typeof header !== "object" || header === null || Array.isArray(header)) {

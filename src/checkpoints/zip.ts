@@ -14,7 +14,7 @@ import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader } from "y
 import { InputError } from "../io/errors.ts";
 import type { InputFile } from "../io/input-file.ts";
 
-const MAX_DIRECTORY_BYTES = 25_000_000; // a checkpoint of 1,000 tensors has 90 kB
+const MAX_DIRECTORY_BYTES = 1_000_000; // a checkpoint of 1,000 tensors has 90 kB
 const STORED = 0; // compression method, section 4.4.5
 const LOCAL_HEADER_BYTES = 30; // at least, section 4.3.7
 const DIRECTORY_ENTRY_BYTES = 46; // without name, extra field and comment, section 4.3.12

@@ -1,30 +1,18 @@
 /** `reatt answer`: answers with the passages that they come from. */
 
-import { integer, option } from "../options/option.ts";
+import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
 import type { Hit, Reply } from "../reatt.ts";
 import { defineCommand } from "./command.ts";
 import { formatReply } from "./human.ts";
 import { withProgress } from "./progress.ts";
 import { searchOptions, withSearch } from "./search.ts";
 
-const READING = "Reading";
+const { beams, maxAnswerTokens, maxInputTokens } = ANSWER_OPTIONS;
 
 export const answerCommand = defineCommand({
   options: {
-    ...searchOptions(10),
-    beams: option(integer(1).default(1), {
-      help: "beams of the search for an answer; 1 is greedy",
-      group: READING,
-    }),
-    maxAnswerTokens: option(integer(1).default(50), {
-      help: "length limit of an answer",
-      group: READING,
-    }),
-    maxInputTokens: option(integer(4).optional(), {
-      help: "length limit of question and passage together",
-      defaultText: "the limit of the index for the passage",
-      group: READING,
-    }),
+    ...searchOptions(PASSAGES_READ),
+    ...{ beams, maxAnswerTokens, maxInputTokens },
   },
   example:
     "reatt answer --model models/reatt-mini --index index " +

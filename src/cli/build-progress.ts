@@ -1,17 +1,7 @@
-/** What the commands that write an index share: bits, and the progress of a build. */
+/** What the commands that write an index share: the progress of a build. */
 
-import { z } from "zod";
-import { option } from "../options/option.ts";
-import type { Bits } from "../retrieval/codec/codec.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import { type Progress, startProgress } from "./progress.ts";
-
-export const BITS = option(z.literal([1, 2, 4, 8] satisfies Bits[], "1, 2, 4, 8").optional(), {
-  help: "bits of each dimension in a compressed index",
-  placeholder: "1|2|4|8",
-  defaultText: "float32 keys, not compressed",
-  parse: Number,
-});
 
 /** Shows how many of `total` passages are encoded and then, for a compressed index, compressed. */
 export function startBuildProgress(total: number): {

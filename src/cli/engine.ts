@@ -1,44 +1,25 @@
 /** How commands open an index to search it: the engine and its options. */
 
-import { choice, integer, option, type Resolved, text } from "../options/option.ts";
+import { FAISS_OPTIONS, LANCE_OPTIONS, OPEN_OPTIONS } from "../options/library-options.ts";
+import { choice, infoOf, option, optionally, type Resolved } from "../options/option.ts";
 import type { ReAtt } from "../reatt.ts";
-import type { Engine, PresetName } from "../retrieval/open-index.ts";
+import type { Engine } from "../retrieval/open-index.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { type Progress, startProgress } from "./progress.ts";
 import { UsageError } from "./usage-error.ts";
 
-const ENGINE = "Search engine";
+const { group } = infoOf(OPEN_OPTIONS.preset) as { readonly group: string };
 
 export const ENGINE_OPTIONS = {
-  preset: option(choice("fast", "balanced", "exact").default("balanced" satisfies PresetName), {
-    help: "how onnxruntime searches a compressed index; a float32 index is searched exactly",
-    group: ENGINE,
-  }),
+  preset: OPEN_OPTIONS.preset,
   engine: option(choice("onnxruntime", "faiss", "lancedb").default("onnxruntime"), {
     help: "faiss needs the package faiss-node, lancedb the package @lancedb/lancedb",
-    group: ENGINE,
+    group,
   }),
-  faissFactory: option(text().optional(), {
-    help: "factory string of an approximate faiss index, such as IVF1024,PQ16np",
-    placeholder: "STRING",
-    defaultText: "exact search",
-    group: ENGINE,
-  }),
-  faissNprobe: option(integer(1).optional(), {
-    help: "inverted lists of faiss that are searched for each question token",
-    defaultText: "16",
-    group: ENGINE,
-  }),
-  lancedbUri: option(text().optional(), {
-    help: "the table that reatt index export wrote",
-    placeholder: "URI",
-    group: ENGINE,
-  }),
-  lancedbNprobe: option(integer(1).optional(), {
-    help: "partitions of the table that are searched for each question token",
-    defaultText: "16",
-    group: ENGINE,
-  }),
+  faissFactory: optionally(FAISS_OPTIONS.factory, "exact search"),
+  faissNprobe: FAISS_OPTIONS.nprobe,
+  lancedbUri: optionally(LANCE_OPTIONS.uri),
+  lancedbNprobe: LANCE_OPTIONS.nprobe,
 };
 
 export type EngineValues = Resolved<typeof ENGINE_OPTIONS>;

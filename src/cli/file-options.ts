@@ -2,13 +2,14 @@
 
 import { readFile } from "node:fs/promises";
 import { InputError, systemProblem } from "../io/errors.ts";
-import { flag, option, text } from "../options/option.ts";
+import { DIRECTORY } from "../options/library-options.ts";
+import { flag, option, path } from "../options/option.ts";
 
-export const MODEL = option(text(), { help: "folder of the model", placeholder: "DIR" });
+export const MODEL = option(path(), { help: "folder of the model", placeholder: "DIR" });
 
-export const INDEX = option(text(), { help: "folder of the index", placeholder: "DIR" });
+export const INDEX = DIRECTORY.directory;
 
-export const CORPUS = option(text(), {
+export const CORPUS = option(path(), {
   help: 'passages, one a line: {"_id" or "id","title","text"}',
   placeholder: "FILE.jsonl[.gz]",
 });

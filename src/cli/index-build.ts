@@ -1,13 +1,12 @@
 /** `reatt index`: builds an index of a corpus. */
 
-import { z } from "zod";
 import { formatBytes } from "../io/format-bytes.ts";
-import { integer, number, option, text } from "../options/option.ts";
+import { DIRECTORY, INDEX_OPTIONS } from "../options/library-options.ts";
+import { option } from "../options/option.ts";
 import { ReAtt } from "../reatt.ts";
-import type { ShardRecord } from "../retrieval/index/format/manifest.ts";
 import type { BuildForecast } from "../retrieval/index/write/forecast.ts";
 import { readPassages } from "../text/read-passages.ts";
-import { BITS, startBuildProgress } from "./build-progress.ts";
+import { startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
 import { CORPUS, MODEL } from "./file-options.ts";
 import { parseShard } from "./shard.ts";
@@ -17,20 +16,15 @@ export const indexCommand = defineCommand({
   options: {
     model: MODEL,
     corpus: CORPUS,
-    out: option(text(), { help: "folder of the index", placeholder: "DIR" }),
-    bits: BITS,
-    shard: option(z.custom<ShardRecord>().optional(), {
+    out: DIRECTORY.directory,
+    ...INDEX_OPTIONS,
+    shard: option(INDEX_OPTIONS.shard, {
       help:
         "build only part I of N, from 1; auto: the number that a Slurm array gives the task or, " +
         "with N, an indexed Kubernetes job",
       placeholder: "I/N|auto|auto/N",
       parse: (given) => parseShard(given, process.env),
     }),
-    keepRatio: option(number({ from: 0.25, to: 1 }).default(1), {
-      help: "share of the tokens of each passage that are indexed",
-      aliases: [{ flag: "keep-tokens" }],
-    }),
-    maxPassageTokens: option(integer(2).default(512), { help: "longer passages are cut" }),
   },
   example: "reatt index --model models/reatt-mini --corpus corpus.jsonl --out index --bits 2",
   async run({ model: folder, corpus, out: directory, ...values }, signal) {

@@ -1,16 +1,16 @@
 /** `reatt index merge`: merges shards that were built apart. */
 
-import { option, text } from "../options/option.ts";
+import { DIRECTORY, INDEX_OPTIONS } from "../options/library-options.ts";
 import { mergeShards } from "../retrieval/index/maintain/compact.ts";
 import { indexInfo } from "../retrieval/index/maintain/info.ts";
-import { BITS, startBuildProgress } from "./build-progress.ts";
+import { startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
 import { UsageError } from "./usage-error.ts";
 
 export const mergeCommand = defineCommand({
   options: {
-    out: option(text(), { help: "folder of the merged index", placeholder: "DIR" }),
-    bits: BITS,
+    out: DIRECTORY.directory,
+    bits: INDEX_OPTIONS.bits,
   },
   operands: { placeholder: "SHARD...", help: "folders of all shards, in any order" },
   example: "reatt index merge --out index shard-1 shard-2",

@@ -1,6 +1,7 @@
 /** `reatt retrieve`: the best passages for questions. */
 
-import { option, text } from "../options/option.ts";
+import { PASSAGES_RETRIEVED } from "../options/library-options.ts";
+import { option, path } from "../options/option.ts";
 import type { Hit } from "../reatt.ts";
 import { documentOf } from "../retrieval/documents.ts";
 import type { Granularity } from "../retrieval/rank.ts";
@@ -21,8 +22,8 @@ interface Result {
 
 export const retrieveCommand = defineCommand({
   options: {
-    ...searchOptions(100),
-    run: option(text().optional(), {
+    ...searchOptions(PASSAGES_RETRIEVED),
+    run: option(path().optional(), {
       help: "write a TREC run file; without --json nothing is printed",
       placeholder: "FILE.trec",
     }),

@@ -1,12 +1,12 @@
 /** What `retrieve` and `answer` share: questions, an open index, and the options of retrieval. */
 
 import { InputError } from "../io/errors.ts";
-import { choice, integer, number, option, type Resolved, text } from "../options/option.ts";
+import { HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
+import { option, optionally, path, type Resolved, text, withDefault } from "../options/option.ts";
 import { ReAtt, type RetrieveOptions } from "../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../retrieval/bm25/bm25.ts";
 import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import type { HybridOptions } from "../retrieval/hybrid.ts";
-import type { Granularity } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { type Question, readQuestions } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
@@ -14,45 +14,24 @@ import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
 import { startProgress } from "./progress.ts";
 import { UsageError } from "./usage-error.ts";
 
-const HYBRID = "Hybrid search";
-
-/** `--top-k` with the default of a command. */
-const topK = (passages: number) =>
-  option(integer(1).default(passages), { help: "passages, or documents, for each question" });
-
+/** @param passages the default of `--top-k` */
 export const searchOptions = (passages: number) => ({
   model: MODEL,
   index: INDEX,
   question: option(text().optional(), { help: "the question", placeholder: "TEXT" }),
-  queries: option(text().optional(), {
+  queries: option(path().optional(), {
     help: 'questions, one a line: {"_id","text"} or {"id","question"}',
     placeholder: "FILE.jsonl",
   }),
-  topK: topK(passages),
-  granularity: option(choice("passage", "document").default("passage" satisfies Granularity), {
-    help: "document: passages with the same title count once, with the score of the best",
-    aliases: [{ flag: "unit" }],
-  }),
-  ids: option(text().optional(), {
+  ...RANK_OPTIONS,
+  topK: withDefault(RANK_OPTIONS.topK, passages),
+  ids: option(path().optional(), {
     help: "search only the passages with these ids, one a line",
     placeholder: "FILE",
   }),
   json: JSON_LINES,
-  lambda: option(number({ from: 0 }).optional(), {
-    help: "rank by BM25 + X x retrieval score; reatt benchmark DIR --tune finds X",
-    defaultText: "rank by the retrieval score",
-    group: HYBRID,
-  }),
-  k1: option(number({ from: 0 }).optional(), {
-    help: "saturation of term frequency in BM25",
-    defaultText: `${DEFAULT_PARAMETERS.k1}`,
-    group: HYBRID,
-  }),
-  b: option(number({ from: 0, to: 1 }).optional(), {
-    help: "length normalisation in BM25",
-    defaultText: `${DEFAULT_PARAMETERS.b}`,
-    group: HYBRID,
-  }),
+  ...HYBRID_OPTIONS,
+  lambda: optionally(HYBRID_OPTIONS.lambda, "rank by the retrieval score"),
   ...ENGINE_OPTIONS,
 });
 

@@ -125,9 +125,17 @@ function planLines(plan: AdaptationPlan): string {
   ].join("\n");
 }
 
-function engineLine({ name, failures }: Extract<TrainingEvent, { type: "engine" }>): string {
+function engineLine({
+  name,
+  device,
+  failures,
+}: Extract<TrainingEvent, { type: "engine" }>): string {
+  const place =
+    device === "JavaScript"
+      ? "in JavaScript, which is very slow (for native speed: npm install @tensorflow/tfjs-node)"
+      : `on the ${device}`;
   return [
-    `Training steps are computed by ${name}`,
+    `Training steps are computed by ${name} ${place}`,
     ...failures.map((failure) => `not by ${failure}`),
   ].join("; ");
 }

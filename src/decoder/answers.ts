@@ -2,38 +2,31 @@
 
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
+import { ANSWER_OPTIONS, INDEX_OPTIONS } from "../options/library-options.ts";
+import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { findAnswerSpan, type Span } from "../text/answer-span.ts";
 import type { Passage } from "../text/passage.ts";
 import { cutForReading, passageIds, readingQuestionIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { type Reading, type ReadingInput, type ReadingModel, read } from "./reader.ts";
 
-/** Length limit of passages, as in the release. */
-export const DEFAULT_MAX_PASSAGE_TOKENS = 512;
-
-export interface ReadOptions {
+/** Options of `ReAtt.read`. */
+export const READ_OPTIONS = {
   /** Longer passages are truncated. Default 512, as in the release. */
-  readonly maxPassageTokens?: number | undefined;
-  /** Limit for question and passage together, as in the release. Default: no limit of this kind. */
-  readonly maxInputTokens?: number | undefined;
-  /** Beams of the search for an answer. Default 1: greedy search. */
-  readonly beams?: number | undefined;
-  /** Length limit of an answer, in tokens. Default 50. */
-  readonly maxAnswerTokens?: number | undefined;
-  /** Exponent of the length by which the log probability of a beam is divided. Default 1. */
-  readonly lengthPenalty?: number | undefined;
-  /** Whether a search ends as soon as `beams` answers are complete. Default true. */
-  readonly earlyStopping?: boolean | undefined;
-  /** The model abstains if its confidence is lower. Default 0: it never abstains. */
-  readonly minimumConfidence?: number | undefined;
+  maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
+  ...ANSWER_OPTIONS,
   /**
    * Receives the text of an answer piece by piece, with the position of its question. With several
    * beams it receives the text when the answer is complete.
    */
-  readonly onText?: ((text: string, question: number) => void) | undefined;
+  onText: callback<(text: string, question: number) => void>(),
   /** Stops the work; the call then throws the reason of the signal. */
-  readonly signal?: AbortSignal | undefined;
-}
+  ...SIGNAL,
+};
+
+export interface ReadOptions extends Given<typeof READ_OPTIONS> {}
+
+export type ResolvedReadOptions = Resolved<typeof READ_OPTIONS>;
 
 /** A passage that the model has read, with all properties that it was given with. */
 export type Evidence<P extends Passage> = P & {
@@ -48,7 +41,7 @@ export interface Reply<P extends Passage> {
   readonly answer: string;
   /** Without the start token; with `</s>` if the model generated it. */
   readonly tokenIds: readonly number[];
-  /** Geometric mean of the probabilities of the tokens. */
+  /** Geometric mean of the probabilities of the tokens; 0 if the index has no passage. */
   readonly confidence: number;
   readonly abstained: boolean;
   /** The passages that were read, in the order in which they were given. */
@@ -72,18 +65,18 @@ export async function answerFromPassages<P extends Passage>(
   model: ReadingModel & { readonly tokenizer: Tokenizer },
   questions: readonly TokenizedQuestion[],
   passages: readonly (readonly P[])[],
-  options: ReadOptions,
+  options: ResolvedReadOptions,
 ): Promise<Omit<Reply<P>, "times">[]> {
   const inputs = questions.map((question, i) =>
     readingInput(model.tokenizer, question, passages[i]!, options),
   );
+  const { beams, maxAnswerTokens, lengthPenalty, earlyStopping, onText, signal } = options;
   const readings = await read(model, inputs, {
-    ...options,
-    maxTokens: options.maxAnswerTokens,
-    onToken: options.onText && streamText(model.tokenizer, options.onText),
+    ...{ beams, maxTokens: maxAnswerTokens, lengthPenalty, earlyStopping, signal },
+    onToken: onText && streamText(model.tokenizer, onText),
   });
   return readings.map((reading, i) =>
-    toReply(model.tokenizer, reading, passages[i]!, options.minimumConfidence ?? 0),
+    toReply(model.tokenizer, reading, passages[i]!, options.minimumConfidence),
   );
 }
 
@@ -91,7 +84,7 @@ function readingInput(
   tokenizer: Tokenizer,
   question: TokenizedQuestion,
   passages: readonly Passage[],
-  { maxPassageTokens = DEFAULT_MAX_PASSAGE_TOKENS, maxInputTokens }: ReadOptions,
+  { maxPassageTokens, maxInputTokens }: ResolvedReadOptions,
 ): ReadingInput {
   if (passages.length === 0)
     throw new InputError({
@@ -106,6 +99,11 @@ function readingInput(
   const cut = all.map((passage) => cutForReading(ids, passage, maxInputTokens));
   return { question: cut[0]!.question, passages: cut.map(({ passage }) => passage) };
 }
+
+/** The reply to a question without any passage to read. */
+export const abstention = <P extends Passage>(): Omit<Reply<P>, "times"> => ({
+  ...{ answer: "", tokenIds: [], confidence: 0, abstained: true, passages: [] },
+});
 
 function toReply<P extends Passage>(
   tokenizer: Tokenizer,

@@ -4,12 +4,7 @@ import type { ModelConfig } from "../model/config.ts";
 import type { Passage } from "../text/passage.ts";
 import { passageIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
-import {
-  type EncodeOptions,
-  encodeOutputs,
-  encodeSequences,
-  type RetrieverSession,
-} from "./retriever-session.ts";
+import { type EncodeOptions, encodeOutputs, type RetrieverSession } from "./retriever-session.ts";
 
 /** Selects some of a passage's keys by the query vectors and keys of all its tokens. */
 export type PruneTokens = (
@@ -30,18 +25,34 @@ export interface PassageKeyOptions extends EncodeOptions {
   readonly maxPassageTokens: number;
   /** The share of each passage's tokens that get a key, above 0 and at most 1. */
   readonly keepRatio: number;
+  /** The keys of an interrupted call, by passage: only the other passages are encoded. */
+  readonly known?: ReadonlyMap<number, Float32Array> | undefined;
+  /** Receives the keys of each run of the encoder, and the positions of their passages. */
+  readonly onKeys?:
+    | ((positions: readonly number[], keys: readonly Float32Array[]) => void)
+    | undefined;
 }
 
 /** The keys of each passage: [tokens, headSize]. */
 export async function encodePassageKeys(
   { config, tokenizer, encoder, prune }: PassageKeyModel,
   passages: readonly Passage[],
-  { maxPassageTokens, keepRatio, ...options }: PassageKeyOptions,
+  { maxPassageTokens, keepRatio, known, onKeys, ...options }: PassageKeyOptions,
 ): Promise<Float32Array[]> {
   const ids = passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens));
-  if (keepRatio === 1) return encodeSequences(encoder, config, ids, "keys", options);
-  const { queries, keys } = await encodeOutputs(encoder, config, ids, ["queries", "keys"], options);
-  const kept: Float32Array[] = [];
-  for (const [i, all] of keys.entries()) kept.push(await prune(queries[i]!, all, keepRatio));
-  return kept;
+  const kept = passages.map((_, i) => known?.get(i));
+  const outputs: ("queries" | "keys")[] = keepRatio === 1 ? ["keys"] : ["queries", "keys"];
+  await encodeOutputs(encoder, config, ids, outputs, {
+    ...options,
+    isKnown: (i) => kept[i] !== undefined,
+    async onRun({ queries, keys }, positions) {
+      for (const i of positions)
+        kept[i] = keepRatio === 1 ? keys[i]! : await prune(queries[i]!, keys[i]!, keepRatio);
+      onKeys?.(
+        positions,
+        positions.map((i) => kept[i]!),
+      );
+    },
+  });
+  return kept as Float32Array[];
 }

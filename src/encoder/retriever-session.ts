@@ -72,6 +72,16 @@ export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): 
   );
 }
 
+/** What a caller can do between two runs. */
+export interface RunOptions<Output extends LowerOutput> extends EncodeOptions {
+  /** Runs in which all positions are known are left out, with their outputs. */
+  readonly isKnown?: ((position: number) => boolean) | undefined;
+  /** Receives all outputs after each run, and the positions of the sequences of this run. */
+  readonly onRun?:
+    | ((encoded: Record<Output, Float32Array[]>, positions: readonly number[]) => Promise<void>)
+    | undefined;
+}
+
 /** One output for each sequence of token ids, without padding: [length, size]. */
 export async function encodeSequences(
   session: RetrieverSession,
@@ -89,7 +99,7 @@ export async function encodeOutputs<Output extends LowerOutput>(
   config: ModelConfig,
   sequences: readonly (readonly number[])[],
   outputs: readonly Output[],
-  { onProgress, signal }: EncodeOptions = {},
+  { onProgress, signal, isKnown = () => false, onRun }: RunOptions<Output> = {},
 ): Promise<Record<Output, Float32Array[]>> {
   const encoded = Object.fromEntries(
     outputs.map((output) => [output, new Array<Float32Array>(sequences.length)]),
@@ -98,12 +108,15 @@ export async function encodeOutputs<Output extends LowerOutput>(
   const done = { sequences: 0, tokens: 0 };
   for (const batch of batchesByLength(lengths, TOKENS_PER_BATCH)) {
     signal?.throwIfAborted();
-    const together = batch.map((i) => sequences[i]!);
-    const results = await session.encode(padBatch(together, "right", config.padId), outputs);
-    for (const output of outputs)
-      batch.forEach((i, row) => {
-        encoded[output][i] = rowOf(results[output], row, lengths[i]!);
-      });
+    if (!batch.every(isKnown)) {
+      const together = batch.map((i) => sequences[i]!);
+      const results = await session.encode(padBatch(together, "right", config.padId), outputs);
+      for (const output of outputs)
+        batch.forEach((i, row) => {
+          encoded[output][i] = rowOf(results[output], row, lengths[i]!);
+        });
+      await onRun?.(encoded, batch);
+    }
     done.sequences += batch.length;
     done.tokens += batch.reduce((sum, i) => sum + lengths[i]!, 0);
     onProgress?.(done.sequences, done.tokens);

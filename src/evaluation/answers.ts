@@ -6,6 +6,9 @@
  * Retrieval for Open-Domain Question Answering", top-k retrieval accuracy.
  */
 
+import { findSequence } from "../text/find-sequence.ts";
+import { normalizeText } from "../text/normalize.ts";
+
 /**
  * Normalises an answer as SQuAD does: lower case, no ASCII punctuation, no articles, single spaces.
  */
@@ -34,16 +37,20 @@ export function exactMatch(answer: string, accepted: readonly string[]): boolean
  */
 export function f1(answer: string, accepted: readonly string[]): number {
   const words = normalizeAnswer(answer).split(" ");
-  return Math.max(0, ...accepted.map((other) => wordF1(words, normalizeAnswer(other).split(" "))));
+  return accepted.reduce(
+    (best, other) => Math.max(best, wordF1(words, normalizeAnswer(other).split(" "))),
+    0,
+  );
 }
 
 function wordF1(a: readonly string[], b: readonly string[]): number {
-  const unmatched = [...b];
+  const unmatched = new Map<string, number>(); // word of b -> number of occurrences
+  for (const word of b) unmatched.set(word, (unmatched.get(word) ?? 0) + 1);
   let common = 0;
   for (const word of a) {
-    const at = unmatched.indexOf(word);
-    if (at < 0) continue;
-    unmatched.splice(at, 1);
+    const count = unmatched.get(word) ?? 0;
+    if (count === 0) continue;
+    unmatched.set(word, count - 1);
     common++;
   }
   return (2 * common) / (a.length + b.length);
@@ -54,22 +61,16 @@ function wordF1(a: readonly string[], b: readonly string[]): number {
  * match).
  */
 export function containsAnswer(text: string, accepted: readonly string[]): boolean {
-  const haystack = matchForm(text);
-  return accepted.some((answer) => {
-    const needle = matchForm(answer);
-    return needle.trim() !== "" && haystack.includes(needle);
-  });
+  const tokens = answerTokens(text);
+  return accepted.some((answer) => containsTokens(tokens, answerTokens(answer)));
 }
 
-/**
- * The tokens of a text as DPR's match compares them, each between spaces. A text contains an answer
- * if its form includes that of the answer, and the answer has a token. To check many answers, make
- * the form of the text once.
- */
-export const matchForm = (text: string): string => ` ${tokenize(text).join(" ")} `;
-
-const tokenize = (text: string): string[] =>
-  text
-    .normalize("NFD")
+/** The tokens that `containsAnswer` compares: for many answers, those of the text are made once. */
+export const answerTokens = (text: string): string[] =>
+  normalizeText(text, "NFD")
     .toLowerCase()
     .match(/[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]/gu) ?? [];
+
+/** Whether `answerTokens` of an answer occur in sequence in those of a text. */
+export const containsTokens = (text: readonly string[], answer: readonly string[]): boolean =>
+  !findSequence(text, answer).next().done;

@@ -14,7 +14,8 @@ export interface Problem {
 
 /**
  * A file, an option or a question cannot be used. The message is always one line:
- * `where: expected ..., got ...; remedy`. Control characters in the parts become spaces.
+ * `where: expected ..., got ...; remedy`. Control characters in the parts become spaces. A part of
+ * more than 1,000 characters is shortened.
  *
  * @example
  * ```ts
@@ -33,16 +34,25 @@ export class InputError extends Error {
   override readonly name: string = "InputError";
 
   constructor({ where, expected, got, remedy }: Problem, options?: ErrorOptions) {
-    const message = `${where}: expected ${expected}, got ${got}; ${remedy}`;
-    super(message.replace(/\s*\p{Cc}\s*/gu, " "), options);
+    const parts = [where, expected, got, remedy].map(shorten);
+    const message = `${parts[0]}: expected ${parts[1]}, got ${parts[2]}; ${parts[3]}`;
+    super(message.replace(/\s*[\p{Cc}\u2028\u2029]\s*/gu, " "), options);
   }
+}
+
+const MAX_PART_LENGTH = 1_000; // characters; an id in a file can have 64 MiB
+
+function shorten(part: string): string {
+  return part.length > MAX_PART_LENGTH ? `${part.slice(0, MAX_PART_LENGTH)}…` : part;
 }
 
 /** Meanings of the error codes of the operating system (errno). */
 const MEANINGS: Readonly<Record<string, string>> = {
   EACCES: "no permission",
   EISDIR: "a directory",
+  EIO: "an error of the disk",
   EMFILE: "too many open files",
+  ENFILE: "too many open files in the system",
   ENOENT: "no such file",
   ENOSPC: "a full disk",
   ENOTDIR: "a file in place of a directory of the path",

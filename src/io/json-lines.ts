@@ -1,6 +1,7 @@
 /** JSON Lines, plain or gzip: one JSON value a line, UTF-8. Format: https://jsonlines.org */
 
 import { InputError } from "./errors.ts";
+import { parseJson } from "./parse-json.ts";
 import { decodeUtf8, readTextLines } from "./text-file.ts";
 
 const EXCERPT_LENGTH = 40; // characters of a bad line in an error
@@ -24,7 +25,7 @@ export interface JsonLine extends JsonRecord {
  * byte order mark, CRLF line ends and blank lines are accepted.
  *
  * @throws {InputError} with file and line: no such file, damaged gzip, not UTF-8, not JSON, a line
- * over 64 MiB.
+ * over 64 MiB or beyond the limits of `parseJson`.
  */
 export async function* readJsonLines(
   file: string,
@@ -41,8 +42,9 @@ export function parseJsonLine(bytes: Buffer, where: string): unknown {
 
 function parseLine(text: string, where: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text, where);
   } catch (cause) {
+    if (cause instanceof InputError) throw cause;
     const excerpt = text.trim().slice(0, EXCERPT_LENGTH);
     const got = JSON.stringify(excerpt.length < text.trim().length ? `${excerpt}…` : excerpt);
     throw new InputError(

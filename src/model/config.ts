@@ -3,12 +3,13 @@
  * transformers), with the keys of the authors' release for retrieval.
  */
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
+import { parseJson } from "../io/parse-json.ts";
 import { replaceFile } from "../io/replace-file.ts";
+import { readSmallFile } from "../io/small-file.ts";
 
 /** A T5 encoder-decoder with a retrieval head. The names in brackets are those of `config.json`. */
 export interface ModelConfig {
@@ -65,29 +66,34 @@ export interface ModelConfig {
 }
 
 const FILE = "config.json";
+const MAX_BYTES = 1_000_000; // the largest of T5 has 3 kB
 
-/** Above every T5: the largest vocabulary has 250,112 rows. Larger sizes can exhaust the memory. */
-const MAX_SIZE = 10_000_000;
+/** Above every T5: the largest vocabulary has 250,112 rows; T5-11B has a `d_ff` of 65,536. */
+const MAX_ROWS = 10_000_000;
+const MAX_WIDTH = 1_000_000;
+/** Values of one weight: the longest typed array in Node 20. T5-11B has 2 ** 26. */
+const MAX_VALUES = 2 ** 30;
 const MAX_LAYERS = 1_000;
-const size = z.int().min(1).max(MAX_SIZE);
+const rows = z.int().min(1).max(MAX_ROWS);
+const width = z.int().min(1).max(MAX_WIDTH);
 const layers = z.int().min(1).max(MAX_LAYERS);
 const id = z.int().min(0);
 
 /** The keys that determine the computation, with the defaults of Hugging Face's `T5Config`. */
 const ConfigFile = z.strictObject({
   model_type: z.enum(["t5", "reatt"]).default("t5"),
-  vocab_size: size,
-  d_model: size,
-  d_kv: size,
-  num_heads: size,
-  d_ff: size,
+  vocab_size: rows,
+  d_model: width,
+  d_kv: width,
+  num_heads: width,
+  d_ff: width,
   num_layers: layers,
   num_decoder_layers: layers.optional(),
   feed_forward_proj: z.enum(["relu", "gated-gelu"]).default("relu"),
   tie_word_embeddings: z.boolean().default(true),
-  relative_attention_num_buckets: z.int().min(4).max(MAX_SIZE).default(32),
-  relative_attention_max_distance: z.int().min(1).max(MAX_SIZE).default(128),
-  layer_norm_epsilon: z.number().positive().default(1e-6),
+  relative_attention_num_buckets: z.int().min(4).max(MAX_WIDTH).default(32),
+  relative_attention_max_distance: z.int().min(1).max(MAX_WIDTH).default(128),
+  layer_norm_epsilon: z.number().positive().max(1).default(1e-6),
   dropout_rate: z.number().min(0).lt(1).default(0.1),
   pad_token_id: id.default(0),
   eos_token_id: id.default(1),
@@ -266,6 +272,10 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
       "false, by tie_word_embeddings",
     ],
   ];
+  const { modelSize, heads } = config;
+  const widths = [config.vocabularySize, heads * config.headSize, config.feedForwardSize];
+  const largest = Math.max(modelSize * Math.max(...widths), heads * config.relativeBuckets);
+  agreements.push(["d_model", largest <= MAX_VALUES, `weights of at most ${MAX_VALUES} values`]);
   const contradiction = agreements.find(([, agrees]) => !agrees);
   if (contradiction !== undefined)
     throw unusable(path, contradiction[0], contradiction[2], file[contradiction[0]]);
@@ -304,8 +314,10 @@ function unusable(
 
 async function readObject(file: string): Promise<Record<string, unknown>> {
   try {
-    return z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, "utf8")));
+    const text = (await readSmallFile(file, MAX_BYTES)).toString();
+    return z.record(z.string(), z.unknown()).parse(parseJson(text, file));
   } catch (cause) {
+    if (cause instanceof InputError) throw cause;
     const unreadable = (cause as NodeJS.ErrnoException).code !== undefined;
     const got = unreadable ? systemProblem(cause) : "something else";
     throw new InputError(

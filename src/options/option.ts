@@ -76,6 +76,15 @@ export const withDerivedDefault = <Inner extends z.ZodType>(
 ): z.ZodOptional<Inner> =>
   option(original.unwrap().optional(), { ...(infoOf(original) as object), defaultText } as never);
 
+/** A required option that may be left out here. */
+export const optionally = <Inner extends z.ZodType>(
+  original: Inner,
+  defaultText?: string,
+): z.ZodOptional<Inner> => {
+  const info = { ...infoOf(original), ...(defaultText !== undefined && { defaultText }) };
+  return option(original.optional(), info as never);
+};
+
 /** The schema without `optional` and `default`. */
 export function valueSchema(schema: z.ZodType): z.ZodType {
   return unwrapped(schema).at(-1)!;
@@ -101,10 +110,19 @@ export const text = (): z.ZodString => z.string("text");
 
 export const flag = (): z.ZodBoolean => z.boolean("true or false");
 
-/** A whole number from `minimum` on. */
-export function integer(minimum: number): z.ZodInt {
-  const expected = `a whole number from ${minimum} on`;
-  return z.int(expected).gte(minimum, expected);
+/** The path of a file or a folder. */
+export const path = (): z.ZodString =>
+  z
+    .string("a path as text")
+    .min(1, "a path that is not empty")
+    .refine((given) => !given.includes("\0"), "a path without a zero character");
+
+/** A whole number from `minimum` on, or to `maximum`. */
+export function integer(minimum: number, maximum?: number): z.ZodInt {
+  const end = maximum === undefined ? "on" : `to ${maximum}`;
+  const expected = `a whole number from ${minimum} ${end}`;
+  const schema = z.int(expected).gte(minimum, expected);
+  return maximum === undefined ? schema : schema.lte(maximum, expected);
 }
 
 /** A number in a range: `from` and `to` belong to it, `above` and `below` do not. */
@@ -131,6 +149,16 @@ export function number(range: {
 export const choice = <const Words extends readonly [string, ...string[]]>(
   ...words: Words
 ): z.ZodEnum<{ [Word in Words[number]]: Word }> => z.enum(words, words.join(", "));
+
+/** A function. It has no flag. */
+export const callback = <Call extends (...values: never[]) => void>(): z.ZodOptional<
+  z.ZodType<Call, Call>
+> => z.custom<Call>((given) => typeof given === "function", "a function").optional();
+
+/** The option `signal`, which has no flag. */
+export const SIGNAL = {
+  signal: z.instanceof(AbortSignal, { error: "an AbortSignal" }).optional(),
+};
 
 // Types of tables. They map over `keyof` alone, which keeps the JSDoc of each option.
 

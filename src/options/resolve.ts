@@ -2,7 +2,20 @@
 
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
+import { closestName } from "./closest-name.ts";
 import type { Given, OptionTable, Resolved } from "./option.ts";
+
+const objects = new WeakMap<OptionTable, z.ZodType>();
+
+/** The schema of a table. zod compiles a schema once: a table is a constant of a module. */
+function objectOf(table: OptionTable): z.ZodType {
+  const known = objects.get(table);
+  if (known) return known;
+  const schema = z.strictObject(table);
+  objects.set(table, schema);
+  return schema;
+}
 
 /**
  * @param table all options that are accepted
@@ -10,29 +23,62 @@ import type { Given, OptionTable, Resolved } from "./option.ts";
  */
 export function resolveOptions<Table extends OptionTable>(
   table: Table,
-  given: Given<Table>,
+  given: Given<Table> | undefined,
 ): Resolved<Table> {
-  const defined = Object.entries(given).filter(([, value]) => value !== undefined);
-  const unknown = defined.find(([name]) => !Object.hasOwn(table, name));
-  if (unknown)
+  if (given !== undefined && !isObject(given))
     throw new InputError({
       where: "options",
-      expected: `names among ${Object.keys(table).join(", ")}`,
-      got: `"${unknown[0]}"`,
-      remedy: "correct the name or remove the option",
+      expected: "an object",
+      got: excerpt(given),
+      remedy: `write { ${Object.keys(table)[0]}: ... }`,
     });
-  const values = Object.fromEntries(defined);
-  const result = z.object(table).safeParse(values);
+  const values = Object.fromEntries(
+    Object.entries(given ?? {}).filter(([, value]) => value !== undefined),
+  );
+  const result = objectOf(table).safeParse(values);
   if (result.success) return result.data as Resolved<Table>;
-  const { path, message } = result.error.issues[0]!;
-  const name = String(path[0]);
-  throw new InputError({
+  throw problemOf(result.error.issues, table, values);
+}
+
+const isObject = (given: unknown): boolean =>
+  typeof given === "object" && given !== null && !Array.isArray(given);
+
+/** An unknown name is reported first: the missing option may be the one that is misspelt. */
+function problemOf(
+  issues: readonly z.core.$ZodIssue[],
+  table: OptionTable,
+  values: object,
+): InputError {
+  const unknown = issues.find((issue) => issue.code === "unrecognized_keys");
+  if (unknown) return unknownName(unknown.keys[0]!, unknown.path, table);
+  const { path, message } = issues[0]!;
+  const value = path.reduce<unknown>(
+    (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
+    values,
+  );
+  return new InputError({
     where: path.join("."),
     expected: message,
-    got: name in values ? shown(values[name]) : "nothing",
-    remedy: "give another value",
+    got: value === undefined ? "nothing" : excerpt(value),
+    remedy: value === undefined ? "add it" : "give another value",
   });
 }
 
-const shown = (value: unknown): string =>
-  typeof value === "object" ? JSON.stringify(value) : String(value);
+function unknownName(given: string, path: readonly PropertyKey[], table: OptionTable): InputError {
+  const names = namesAt(path, table);
+  const meant = closestName(given, names);
+  return new InputError({
+    where: path.length === 0 ? "options" : path.join("."),
+    expected: `names among ${names.join(", ")}`,
+    got: `"${given}"`,
+    remedy: meant ? `did you mean "${meant}"?` : "correct the name or remove the option",
+  });
+}
+
+/** The names of the table, or of an option that is an object. */
+function namesAt([name]: readonly PropertyKey[], table: OptionTable): string[] {
+  if (name === undefined) return Object.keys(table);
+  const option = table[String(name)];
+  const inner = option instanceof z.ZodOptional ? option.unwrap() : option;
+  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
+}

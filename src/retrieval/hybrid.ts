@@ -10,6 +10,8 @@
 
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
+import type { HYBRID_OPTIONS } from "../options/library-options.ts";
+import type { Given } from "../options/option.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { byScore } from "./scoring/top-k.ts";
 import type { SearchHit, SearchOptions, TokenIndex } from "./search/token-index.ts";
@@ -26,15 +28,9 @@ export interface EncodedQuestion {
 
 /**
  * Ranks by `BM25 + lambda * retrieval score`. Without `lexical`, the BM25 index of the open token
- * index is built on first use and cached for it.
+ * index is built on first use and cached for it. `k1` and `b` cannot be given with `lexical`.
  */
-export interface HybridOptions {
-  /** The weight of the model's retrieval score: 0 or more. `tuneLambda` finds it; DPR uses 1.1. */
-  readonly lambda: number;
-  /** Saturation of term frequency in BM25. Default 0.9. Not used with `lexical`. */
-  readonly k1?: number | undefined;
-  /** Length normalisation in BM25, from 0 to 1. Default 0.4. Not used with `lexical`. */
-  readonly b?: number | undefined;
+export interface HybridOptions extends Given<typeof HYBRID_OPTIONS> {
   /** A BM25 index of the same generation of the index, from `openLexicalIndex`. */
   readonly lexical?: LexicalIndex | undefined;
 }
@@ -50,8 +46,6 @@ export interface HybridScores {
 /**
  * Returns for each question the `topK` best passages of the union of both searches. Each search
  * contributes its 100 best passages, or its `topK` best if that is more.
- *
- * @throws {InputError} if `lambda`, `k1` or `b` is out of range
  */
 export async function hybridSearch(
   index: TokenIndex,
@@ -59,7 +53,6 @@ export async function hybridSearch(
   questions: readonly EncodedQuestion[],
   options: SearchOptions,
 ): Promise<SearchHit[][]> {
-  checkLambda(lambda);
   const lexicalIndex = given ?? (await cachedLexicalIndex(index, { k1, b }, options.signal));
   const search = { ...options, topK: Math.max(MIN_CANDIDATES, options.topK) };
   const dense = await index.searchBatch(
@@ -68,7 +61,10 @@ export async function hybridSearch(
   );
   return Promise.all(
     questions.map(async (question, i) => {
-      const lists = { lexical: lexicalIndex.search(question.text, search), dense: dense[i]! };
+      const lists = {
+        lexical: lexicalIndex.search(question.text, { topK: search.topK, filter: search.filter }),
+        dense: dense[i]!,
+      };
       const union = await hybridScores(index, lexicalIndex, question, lists);
       return combineScores(union, lambda).slice(0, options.topK);
     }),
@@ -182,13 +178,3 @@ function defaultLambdas(questions: readonly QuestionUnion[]): number[] {
 
 const range = (values: readonly number[]): number =>
   values.length === 0 ? 0 : Math.max(...values) - Math.min(...values);
-
-function checkLambda(lambda: number): void {
-  if (lambda >= 0 && lambda < Infinity) return;
-  throw new InputError({
-    where: "lambda",
-    expected: "a number from 0 on",
-    got: String(lambda),
-    remedy: "tune it on a development set",
-  });
-}

@@ -1,6 +1,18 @@
 /** Opens a token index for search. */
 
 import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
+import { Lifetime } from "../io/lifetime.ts";
+import {
+  checkId,
+  checkOrdinals,
+  checkPath,
+  checkVectorList,
+  checkVectors,
+} from "../options/arguments.ts";
+import { OPEN_OPTIONS } from "../options/library-options.ts";
+import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
+import { resolveOptions } from "../options/resolve.ts";
 import type { Codebook } from "./codec/codec.ts";
 import { rotate } from "./codec/opq-rotation.ts";
 import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
@@ -16,29 +28,27 @@ import { rotatingEngine, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
 import { openPassageScorer } from "./search/passage-scorer.ts";
 import {
-  checkTopK,
+  SEARCH_OPTIONS,
   type SearchHit,
   type SearchOptions,
   type TokenIndex,
 } from "./search/token-index.ts";
-import type { FillOptions } from "./search/token-search.ts";
+import type { FillOptions, FillProgress } from "./search/token-search.ts";
 
-export interface OpenOptions extends FillOptions {
-  /** The fingerprint of the model that searches. It must equal that of the index. */
-  readonly fingerprint?: string | undefined;
-  /** Default `onnxruntime`. */
-  readonly engine?: Engine | undefined;
-  /**
-   * How onnxruntime searches a compressed index. Default `balanced`. The search of float32 keys is
-   * always exact.
-   */
-  readonly preset?: PresetName | undefined;
-  /**
-   * Bytes of keys that stay in memory between searches. Default 1 GiB. Other keys are read from
-   * disk at every search.
-   */
-  readonly memoryLimit?: number | undefined;
-}
+const OPTIONS = {
+  ...OPEN_OPTIONS,
+  onProgress: callback<(progress: FillProgress) => void>(),
+  ...SIGNAL,
+};
+
+export interface OpenOptions
+  extends Given<typeof OPEN_OPTIONS>,
+    Pick<FillOptions, "onProgress" | "signal"> {}
+
+type ResolvedOpenOptions = Resolved<typeof OPTIONS>;
+
+/** A search checks its options at every call. */
+const SEARCH = { ...SEARCH_OPTIONS, ...SIGNAL };
 
 /**
  * The search engine. `faiss` needs the optional package faiss-node: the string "faiss" gives an
@@ -60,15 +70,22 @@ const PRESETS: Record<Exclude<PresetName, "exact">, CentroidSearchOptions> = {
   balanced: { nprobe: 64, candidatesPerHit: 96 },
 };
 
-const GIBIBYTE = 2 ** 30;
-
 /**
  * Opens the newest generation of the index in `directory`.
  *
- * @throws {InputError} if there is no index, if it is damaged, or if another model built it
+ * @param fingerprint that of the model that searches; the index must have the same
+ * @throws {InputError} if there is no index, if it is damaged, if another model built it, or if an
+ * option cannot be used
  */
-export async function openIndex(directory: string, options: OpenOptions = {}): Promise<TokenIndex> {
-  const { fingerprint, engine, memoryLimit = GIBIBYTE } = options;
+export async function openIndex(
+  directory: string,
+  given?: OpenOptions,
+  fingerprint?: string,
+): Promise<TokenIndex> {
+  checkPath(directory, "directory");
+  const options = resolveOptions(OPTIONS, given);
+  checkPreset(options);
+  const { engine, memoryLimit } = options;
   // An exact search of float32 keys keeps them in memory in its own form (aligned-keys.ts).
   const snapshot = await openSnapshot(directory, ({ codebook }) =>
     codebook || typeof engine === "object" ? new BlockCache(memoryLimit) : undefined,
@@ -84,13 +101,24 @@ export async function openIndex(directory: string, options: OpenOptions = {}): P
   }
 }
 
+/** @throws {InputError} if there is a preset and the engine has none */
+function checkPreset({ engine, preset }: ResolvedOpenOptions): void {
+  if (preset === undefined || engine === "onnxruntime") return;
+  throw new InputError({
+    where: "preset",
+    expected: "no preset with another engine than onnxruntime",
+    got: excerpt(preset),
+    remedy: "leave the preset or the engine out",
+  });
+}
+
 function openEngine(
   store: PassageStore,
   records: readonly SegmentRecord[],
   codebook: Codebook | undefined,
-  options: OpenOptions,
+  options: ResolvedOpenOptions,
 ): Promise<SearchEngine> {
-  const { engine = "onnxruntime", preset = "balanced", memoryLimit = GIBIBYTE, threads } = options;
+  const { engine, preset = "balanced", memoryLimit, threads } = options;
   const empty = store.keyCount === 0; // faiss aborts the process if there are no keys
   if (engine === "faiss" && !empty) return openFaissSearch(store, threads);
   if (typeof engine === "object" && !empty)
@@ -107,24 +135,32 @@ async function openTokenIndex(
   directory: string,
   snapshot: Snapshot,
   store: PassageStore,
-  options: OpenOptions,
+  options: ResolvedOpenOptions,
 ): Promise<TokenIndex> {
   const { header, generation, segments: records } = snapshot.manifest;
   const { codebook } = snapshot.codec;
   const keyEngine = await openEngine(store, records, codebook, options);
   const scorer = openPassageScorer(store, options.threads);
   const engine = codebook ? rotatingEngine(keyEngine, codebook.rotation) : keyEngine;
+  const lifetime = new Lifetime(directory, "open the index again");
   const withId = async (hit: ScoredPassage): Promise<SearchHit> => ({
     id: (await store.passage(hit.ordinal)).id,
     ...hit,
   });
-  const searchBatch: TokenIndex["searchBatch"] = async (questions, { topK, filter, signal }) => {
-    checkTopK(topK);
-    checkVectors(questions, header.dimension);
-    const accept = await acceptor(store, filter);
-    const found = await engine.search(questions, { topK, accept, signal });
-    return Promise.all(found.map((hits) => Promise.all(hits.map(withId))));
-  };
+  const searchBatch: TokenIndex["searchBatch"] = (questions, given) =>
+    lifetime.use(async () => {
+      const { topK, filter, signal } = resolveOptions(SEARCH, given);
+      checkVectorList(questions, header.dimension);
+      const accept = await acceptor(store, filter);
+      const found = await engine.search(questions, { topK, accept, signal });
+      return Promise.all(found.map((hits) => Promise.all(hits.map(withId))));
+    });
+  const close = (): Promise<void> =>
+    lifetime.close(async () => {
+      await engine[Symbol.asyncDispose]();
+      await scorer[Symbol.asyncDispose]();
+      await snapshot[Symbol.asyncDispose]();
+    });
   return {
     directory,
     header,
@@ -133,22 +169,30 @@ async function openTokenIndex(
     tokenCount: store.tokenCount,
     searchBatch,
     search: async (question, options) => (await searchBatch([question], options))[0]!,
-    async score(question, ordinals) {
-      checkVectors([question], header.dimension);
-      const query = codebook ? rotate(question, codebook.rotation, header.dimension) : question;
-      return scorer.score(query, ordinals);
-    },
-    passages: (ordinals) => Promise.all(ordinals.map((ordinal) => store.passage(ordinal))),
+    score: (question, ordinals) =>
+      lifetime.use(async () => {
+        checkVectors(question, header.dimension);
+        checkOrdinals(ordinals, store.ordinalCount);
+        const query = codebook ? rotate(question, codebook.rotation, header.dimension) : question;
+        return scorer.score(query, ordinals);
+      }),
+    passages: (ordinals) =>
+      lifetime.use(async () => {
+        checkOrdinals(ordinals, store.ordinalCount);
+        return Promise.all(ordinals.map((ordinal) => store.passage(ordinal)));
+      }),
     async *entries() {
       for (let ordinal = 0; ordinal < store.ordinalCount; ordinal++)
-        if (store.isAlive(ordinal)) yield [ordinal, await store.passage(ordinal)];
+        if (store.isAlive(ordinal))
+          yield [ordinal, await lifetime.use(() => store.passage(ordinal))];
     },
-    find: (id) => store.find(id),
-    async [Symbol.asyncDispose]() {
-      await engine[Symbol.asyncDispose]();
-      await scorer[Symbol.asyncDispose]();
-      await snapshot[Symbol.asyncDispose]();
-    },
+    find: (id) =>
+      lifetime.use(async () => {
+        checkId(id);
+        return store.find(id);
+      }),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -163,7 +207,8 @@ async function acceptor(
   return (ordinal) => ordinals.has(ordinal);
 }
 
-function checkModel(directory: string, header: IndexHeader, fingerprint: string): void {
+/** @throws {InputError} if another model built the index */
+export function checkModel(directory: string, header: IndexHeader, fingerprint: string): void {
   if (header.fingerprint === fingerprint) return;
   throw new InputError({
     where: directory,
@@ -171,10 +216,4 @@ function checkModel(directory: string, header: IndexHeader, fingerprint: string)
     got: `one of the model ${header.fingerprint}`,
     remedy: "use the model that made the index, or build the index again with this one",
   });
-}
-
-function checkVectors(questions: readonly Float32Array[], dimension: number): void {
-  for (const { length } of questions)
-    if (length === 0 || length % dimension !== 0)
-      throw new Error(`a question of ${length} numbers is not [tokens, ${dimension}]`);
 }

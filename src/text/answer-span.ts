@@ -1,11 +1,14 @@
 /** Finds the characters of a passage that an answer comes from: the evidence of an answer. */
 
+import { findSequence } from "./find-sequence.ts";
+
 /** The tokens of DPR's answer matching (Karpukhin et al. 2020). */
 const TOKEN_PATTERN = /[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]/gu;
 /**
  * A character and its combining marks: the unit that Unicode normalisation rewrites independently.
+ * The limit bounds the time of normalisation (see normalize.ts).
  */
-const CLUSTER_PATTERN = /\P{M}\p{M}*|\p{M}+/gu;
+const CLUSTER_PATTERN = /\P{M}\p{M}{0,256}|\p{M}{1,256}/gu;
 
 /** The characters [start, end) of a text, in UTF-16 code units. */
 export interface Span {
@@ -29,9 +32,9 @@ export function findAnswerSpan(answer: string, text: string): Span | undefined {
   const wanted = tokenize(answer).map((token) => token.normalized);
   if (wanted.length === 0) return undefined;
   const tokens = tokenize(text);
+  const normalized = tokens.map((token) => token.normalized);
   let found: Span | undefined;
-  for (let first = 0; first + wanted.length <= tokens.length; first++) {
-    if (!wanted.every((token, index) => tokens[first + index]!.normalized === token)) continue;
+  for (const first of findSequence(normalized, wanted)) {
     const span = { start: tokens[first]!.start, end: tokens[first + wanted.length - 1]!.end };
     if (text.slice(span.start, span.end) === answer.trim()) return span;
     found ??= span;

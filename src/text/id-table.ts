@@ -36,7 +36,8 @@ export function createIdTable(): IdTable {
 
   return {
     firstLine(id, line) {
-      const digest = hash("sha1", id, "buffer");
+      // UTF-16, because UTF-8 cannot represent lone surrogates
+      const digest = hash("sha1", Buffer.from(id, "utf16le"), "buffer");
       const words = [0, 4, 8].map((byte) => digest.readUInt32LE(byte));
       const entry = Uint32Array.from([...words, line]);
       const at = findSlot(slots, entry);

@@ -32,7 +32,7 @@ export function passagePrompt(passage: Pick<Passage, "title" | "text">): string 
  * tokens.
  */
 export function retrievalQuestionIds(tokenizer: Tokenizer, question: string): number[] {
-  if (tokenizer.encode(question).length === 0) {
+  if (tokenizer.encode(question, 1).length === 0) {
     throw new InputError({
       where: "question",
       expected: "a question",
@@ -40,12 +40,13 @@ export function retrievalQuestionIds(tokenizer: Tokenizer, question: string): nu
       remedy: "write one",
     });
   }
-  const ids = [...tokenizer.encode(questionPrompt(question)), tokenizer.eosId];
+  const prompt = questionPrompt(question);
+  const ids = [...tokenizer.encode(prompt, MAX_QUESTION_TOKENS), tokenizer.eosId];
   if (ids.length > MAX_QUESTION_TOKENS) {
     throw new InputError({
       where: `question "${question.slice(0, 40)}…"`,
       expected: `at most ${MAX_QUESTION_TOKENS} tokens`,
-      got: `${ids.length}`,
+      got: `more in ${question.length} characters`,
       remedy: "ask a shorter one",
     });
   }
@@ -66,7 +67,8 @@ export function passageIds(
   passage: Pick<Passage, "title" | "text">,
   maxTokens: number,
 ): number[] {
-  return truncatePassage([...tokenizer.encode(passagePrompt(passage)), tokenizer.eosId], maxTokens);
+  const ids = tokenizer.encode(passagePrompt(passage), maxTokens);
+  return truncatePassage([...ids, tokenizer.eosId], maxTokens);
 }
 
 /**

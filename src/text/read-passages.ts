@@ -4,6 +4,7 @@
  */
 
 import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
 import { readJsonLines } from "../io/json-lines.ts";
 import { createIdTable } from "./id-table.ts";
 import type { Passage } from "./passage.ts";
@@ -122,6 +123,7 @@ async function* readRecords(
   noun: string,
   signal?: AbortSignal,
 ): AsyncGenerator<IdentifiedRecord, void> {
+  checkFile(file, signal);
   const table = createIdTable();
   let empty = true;
   for await (const { line, offset, where, value } of readJsonLines(file, signal)) {
@@ -138,11 +140,23 @@ async function* readRecords(
   if (empty) throw problem(file, `at least one ${noun}`, "none", `write one ${noun} a line`);
 }
 
+/** Checks what callers in JavaScript may give. */
+function checkFile(file: unknown, signal: unknown): void {
+  if (typeof file !== "string" || file === "" || file.includes("\0"))
+    throw problem("file", "the path of a JSON Lines file", excerpt(file), "give its path");
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw problem("signal", "an AbortSignal", excerpt(signal), "give one or leave it out");
+}
+
 function idOf(record: JsonObject, noun: string, where: string): string {
   const id = identifier(record._id) ?? identifier(record.id);
-  if (id !== undefined) return id;
-  const expected = '"_id" or "id" with text or a number';
-  throw problem(where, expected, shortJson(record._id ?? record.id), `name the ${noun}`);
+  if (id === undefined) {
+    const expected = '"_id" or "id" with text or a number';
+    throw problem(where, expected, shortJson(record._id ?? record.id), `name the ${noun}`);
+  }
+  if (!/\p{Surrogate}/u.test(id)) return id;
+  const remedy = "write the id in ASCII";
+  throw problem(where, "an id of Unicode text", `${shortJson(id)}, a lone surrogate`, remedy);
 }
 
 function asObject(value: unknown, where: string): JsonObject {
@@ -172,6 +186,13 @@ function optional(record: JsonObject, name: string, where: string): string | und
 
 function optionalAnswers(record: JsonObject, where: string): readonly string[] | undefined {
   const value = record.answers ?? undefined;
+  if (value === undefined && record.answer !== undefined)
+    throw problem(
+      where,
+      '"answers" as a list of texts',
+      '"answer"',
+      'rename it to "answers" and write a list, or remove it',
+    );
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.every((answer) => typeof answer === "string")) return value;
   throw problem(

@@ -11,7 +11,12 @@ import { BinaryReader } from "@bufbuild/protobuf/wire";
 /** Field numbers of the schema. */
 const MODEL = { pieces: 1, normalizerSpec: 3 };
 const PIECE = { piece: 1 };
-const NORMALIZER = { addDummyPrefix: 3, removeExtraWhitespaces: 4, escapeWhitespaces: 5 };
+const NORMALIZER = {
+  charsmap: 2,
+  addDummyPrefix: 3,
+  removeExtraWhitespaces: 4,
+  escapeWhitespaces: 5,
+};
 
 /**
  * Returns the pieces in the order of their ids.
@@ -43,10 +48,39 @@ function checkNormalizer(bytes: Uint8Array): void {
     if (!reader.bool()) throw new Error("a normaliser that keeps white space");
   };
   readFields(new BinaryReader(bytes), {
+    [NORMALIZER.charsmap]: (reader) => checkCharsmap(reader.bytes()),
     [NORMALIZER.addDummyPrefix]: expectTrue,
     [NORMALIZER.removeExtraWhitespaces]: expectTrue,
     [NORMALIZER.escapeWhitespaces]: expectTrue,
   });
+}
+
+/**
+ * Checks that no position in the table of character replacements is outside of it. SentencePiece
+ * does not check them and would read other memory.
+ *
+ * Format: the bytes of the trie (uint32), a double-array trie (Darts-clone, darts.h:
+ * DoubleArrayUnit), and the replacements, each of which ends with a zero byte.
+ */
+function checkCharsmap(bytes: Uint8Array): void {
+  if (bytes.length === 0) return; // a model without replacements
+  const damaged = () => new Error("a damaged normaliser");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < 4) throw damaged();
+  const trieBytes = view.getUint32(0, true);
+  const replacements = bytes.length - 4 - trieBytes;
+  if (trieBytes % 4 !== 0 || replacements <= 0 || bytes.at(-1) !== 0) throw damaged();
+  const units = trieBytes / 4;
+  for (let i = 0; i < units; i++) {
+    const unit = view.getUint32(4 + 4 * i, true);
+    const isLeaf = unit >>> 31 === 1;
+    const offset = (unit >>> 10) << ((unit & 0x200) >>> 6);
+    // The children of a unit are at this position, xor a byte
+    const isInside = isLeaf
+      ? (unit & 0x7fffffff) < replacements
+      : ((i ^ offset) | 0xff) >>> 0 < units;
+    if (!isInside) throw damaged();
+  }
 }
 
 /** Calls the reader of each known field and skips other fields. */

@@ -7,20 +7,37 @@
  * on each side of a sentinel is encoded separately, so white space beside a sentinel has no effect.
  */
 
-import { readFile } from "node:fs/promises";
 import { SentencePieceProcessor } from "sentencepiece-js";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
+import { readSmallFile } from "../io/small-file.ts";
 import { parsePieces } from "./sentencepiece-model.ts";
+import { beginningOf, PART_LENGTH, shortenUnknownRuns, textParts } from "./text-parts.ts";
 
+const MAX_MODEL_BYTES = 50_000_000; // the largest of T5, mT5's, has 4 MB
 const SENTINELS = 100;
 const SENTINEL_PATTERN = /<extra_id_(\d|[1-9]\d)>/;
+/** T5's longest piece: a text of this many characters for each token usually reaches the limit. */
+const MAX_PIECE_LENGTH = 16;
+/** A character of Unicode's private use area, which no piece contains. */
+const UNKNOWN_CHARACTER = "\ue000";
 const EMSCRIPTEN_HANDLERS = {
   uncaughtException: "function(ex){if(!(ex instanceof ExitStatus)){throw ex}}",
   unhandledRejection: "function(reason){throw reason}",
 };
 
-/** Converts text to token ids and back. */
+/**
+ * Converts text to token ids and back.
+ *
+ * @example
+ * ```ts
+ * import { ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const ids = model.tokenizer.encode("Where is Normandy?");
+ * console.log(model.tokenizer.decode(ids)); // Where is Normandy?
+ * ```
+ */
 export interface Tokenizer {
   /** Number of pieces and sentinels. The embedding may have more rows: T5 pads 32,100 to 32,128. */
   readonly vocabularySize: number;
@@ -30,9 +47,12 @@ export interface Tokenizer {
   readonly unknownId: number;
   /**
    * Encodes `text` without a final `</s>`. Sentinels in the text become sentinel ids; other control
-   * tokens are plain text.
+   * tokens are plain text. With `limit`, returns the first `limit` ids and does not encode the rest
+   * of a long text.
+   *
+   * The time is linear in the length of the text.
    */
-  encode(text: string): number[];
+  encode(text: string, limit?: number): number[];
   /**
    * Decodes ids. Skips padding, `</s>` and ids beyond the vocabulary. Sentinels become
    * `<extra_id_N>`.
@@ -83,17 +103,51 @@ export async function loadTokenizer(
     });
   }
 
+  const isUnknown = unknownCharacters(processor);
+  const encodeWhole = (text: string): number[] =>
+    splitAtSentinels(text).flatMap(({ isSentinel, content }) =>
+      isSentinel
+        ? sentinelId(content)
+        : processor.encodeIds(shortenUnknownRuns(content, isUnknown)),
+    );
+
+  function encode(text: string, limit = Infinity): number[] {
+    const beginning = beginningOf(text, limit * MAX_PIECE_LENGTH);
+    if (beginning.length < Math.min(text.length, PART_LENGTH)) {
+      const ids = encodeWhole(beginning);
+      if (ids.length >= limit) return checkRows(ids.slice(0, limit));
+    }
+    const parts: number[][] = [];
+    let count = 0;
+    for (const part of textParts(text)) {
+      parts.push(encodeWhole(part));
+      count += parts.at(-1)!.length;
+      if (count >= limit) break;
+    }
+    return checkRows(parts.flat().slice(0, limit));
+  }
+
   return {
     vocabularySize,
     eosId: pieces.indexOf("</s>"),
     unknownId: pieces.indexOf("<unk>"),
-    encode: (text) =>
-      checkRows(
-        splitAtSentinels(text).flatMap(({ isSentinel, content }) =>
-          isSentinel ? sentinelId(content) : processor.encodeIds(content),
-        ),
-      ),
+    encode,
     decode,
+  };
+}
+
+/** Tells which characters add no token beside an unknown character. Remembers the answers. */
+function unknownCharacters(processor: Processor): (character: string) => boolean {
+  const known = new Map<string, boolean>();
+  const unknown = String(processor.encodeIds(UNKNOWN_CHARACTER));
+  return (character) => {
+    let answer = known.get(character);
+    if (answer === undefined) {
+      const ids = processor.encodeIds(`${UNKNOWN_CHARACTER}${character}${UNKNOWN_CHARACTER}`);
+      answer = String(ids) === unknown;
+      known.set(character, answer);
+    }
+    return answer;
   };
 }
 
@@ -111,23 +165,66 @@ function splitAtSentinels(text: string): { isSentinel: boolean; content: string 
 
 async function readPieces(file: string): Promise<string[]> {
   try {
-    const pieces = parsePieces(await readFile(file));
+    const pieces = parsePieces(await readSmallFile(file, MAX_MODEL_BYTES));
     if (!pieces.includes("</s>")) throw new Error("no piece </s>");
+    // encode() cuts long texts at spaces
+    if (pieces.some((piece) => piece.lastIndexOf("▁") > 0)) throw new Error("pieces of two words");
     return pieces;
   } catch (cause) {
+    if (cause instanceof InputError) throw cause;
     throw notAModel(file, cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
 
-async function loadProcessor(file: string): Promise<SentencePieceProcessor> {
+type Processor = Pick<SentencePieceProcessor, "encodeIds" | "decodeIds">;
+
+async function loadProcessor(file: string): Promise<Processor> {
   const processor = new SentencePieceProcessor();
-  await processor.load(file);
-  removeEmscriptenHandlers();
+  try {
+    await processor.load(file);
+  } catch (cause) {
+    throw processorError(file, cause);
+  } finally {
+    removeEmscriptenHandlers();
+  }
   const status = processor.processor.status();
   const message = status.ToString();
   status.delete();
   if (message !== "OK") throw notAModel(file, message);
-  return processor;
+  return {
+    encodeIds: guarded(file, (text: string) => processor.encodeIds(text)),
+    decodeIds: guarded(file, (ids: readonly number[]) => processor.decodeIds(ids)),
+  };
+}
+
+/** Reports the errors of WebAssembly as `InputError`. */
+function guarded<Input, Output>(
+  file: string,
+  work: (input: Input) => Output,
+): (input: Input) => Output {
+  return (input) => {
+    try {
+      return work(input);
+    } catch (cause) {
+      throw processorError(file, cause);
+    }
+  };
+}
+
+/** The error for a failure inside WebAssembly: no memory, or a model that SentencePiece rejects. */
+function processorError(file: string, cause: unknown): InputError {
+  const message = cause instanceof Error ? cause.message : `exception ${cause}`;
+  if (!/memory for|allocate memory|out of memory|OOM/i.test(message))
+    return notAModel(file, message, cause);
+  return new InputError(
+    {
+      where: file,
+      expected: "address space for WebAssembly",
+      got: message,
+      remedy: "raise the limit of the process (ulimit -v): an instance reserves 10 GB of addresses",
+    },
+    { cause },
+  );
 }
 
 /**

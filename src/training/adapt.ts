@@ -4,6 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
+import { planEntries } from "../options/records.ts";
 import { ReAtt } from "../reatt.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
@@ -20,7 +21,8 @@ import {
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
 import { withModelTau } from "./options/model-tau.ts";
-import { findRun } from "./run/checkpoint.ts";
+import { TRAIN_OPTIONS } from "./options/train-options.ts";
+import { checkChosen, findRun } from "./run/checkpoint.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { runTraining } from "./run/run-training.ts";
 import { saveModel } from "./run/save-model.ts";
@@ -92,7 +94,8 @@ export async function* adapt(
     availableExamples(inputs, corpus),
     corpus.size,
   );
-  await findRun(options.out, options.resume); // before any of its files is touched
+  const found = await findRun(options.out, options.resume); // before any of its files is touched
+  if (found) checkChosen(options.out, found, planEntries(TRAIN_OPTIONS, { ...options }));
   const config = await readTrainedConfig(options);
   const tokenizer = await loadTokenizer(join(options.model, "spiece.model"), config.vocabularySize);
   const plan = await planAdaptation(options, config, corpus, inputs, tokenizer);

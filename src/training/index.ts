@@ -1,16 +1,26 @@
-/** The package entry `reatt/training`: training, adaptation and their types. */
+/**
+ * The package entry `reatt/training`: training, adaptation and their types.
+ *
+ * @module reatt/training
+ */
 
+export type { Measures } from "../evaluation/measures.ts";
+export type { ProgressEvent } from "../io/progress.ts";
 export { type AdaptationEvent, type AdaptationResult, adapt } from "./adapt.ts";
 export type { AdaptationPlan } from "./adaptation/plan.ts";
+export type { StepLosses } from "./engine/engine.ts";
 export {
   type LossAndGradients,
   type LossOptions,
   lossAndGradients,
   type TextBatch,
 } from "./engine/loss-and-gradients.ts";
+export type { EngineEvent } from "./engine/open-engine.ts";
+export type { QuerySide } from "./loss/options.ts";
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";
 export { type HeadAgreement, type HeadSelectionQuestion, rankHeads } from "./run/rank-heads.ts";
+export type { MonitorOutcome } from "./run/retrieval-monitor.ts";
 export type { Span, Tagger } from "./salient-spans/index.ts";
 export { train } from "./train.ts";

@@ -50,6 +50,7 @@ import { readTrainedConfig } from "./run/starting-parameters.ts";
  */
 export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainingResult> {
   const options = withDefaults(await withModelTau(given));
+  const config = await readTrainedConfig(options);
   const isHeadMissing = await needsHead(options);
   yield { type: "stage", name: "reading the corpus" };
   await using corpus = await openCorpus(options.corpus, {
@@ -57,7 +58,6 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
     bm25: options.dev !== undefined || options.selectHead || isHeadMissing, // all need it
   });
   const questions = await readQuestionsAbout(corpus, options.data, options.signal);
-  const config = await readTrainedConfig(options);
   const retrievalHead = options.selectHead
     ? yield* selectHead(options, config, corpus, { questions })
     : isHeadMissing

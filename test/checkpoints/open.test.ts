@@ -86,6 +86,7 @@ test("a wrong shard index is rejected, and no file stays open", async () => {
     /three\.safetensors: expected a file .* ENOENT/,
   );
   await check({ a: "../one.safetensors" }, /index\.json: expected an object weight_map/);
+  await check({ a: "one\0.safetensors" }, /index\.json: expected an object weight_map/);
   await check(["one.safetensors"], /index\.json: expected an object weight_map/);
   await check(undefined, /index\.json: expected an object weight_map/);
   const folder = newFolder();

@@ -94,6 +94,12 @@ test("a damaged pickle is rejected", async () => {
   await check("\x80\x03N.", /expected pickle protocol 2, got 3/);
 });
 
+test("a pickle that builds millions of objects is rejected before it uses the memory", async () => {
+  for (const opcodes of ["}", "]", ")", "cm\ndict\n)R", "]\x85", "N", "(", "]q\x00"])
+    await refused(load(opcodes.repeat(1_000_001)), /expected a pickle of at most 1000000 opcodes/);
+  assert.ok(process.memoryUsage().rss < 1.5e9);
+});
+
 test("any bytes are read or rejected, and call only functions of the table", async () => {
   const opcodes = [..."\x80(N\x88\x89JKM\x8aGX)\x85\x86\x87t]ae}suqrhjcQRb.io\x81\x82\x93"];
   const piece = fc.oneof(

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { test } from "uvu";
@@ -156,6 +156,23 @@ test("the byte order is checked if the file contains it", async () => {
   assert.equal(tensors.get("a")!.values, matrix);
   const big = archive(pickle, { "m/byteorder": Buffer.from("big") });
   await refused(readBytes(big), /expected little-endian values, got 'big'/);
+});
+
+test("a byte order of 4 GB is not read into memory", async () => {
+  const hole = 0xf0_00_00_00;
+  const bytes = archive(tensorPickle(), { "m/byteorder": Buffer.alloc(0) });
+  const end = bytes.length - 22;
+  const start = bytes.readUInt32LE(end + 16);
+  const entry = bytes.lastIndexOf("m/byteorder") - 46; // the last entry of the directory
+  const local = bytes.readUInt32LE(entry + 42);
+  for (const field of [entry + 20, entry + 24, local + 18, local + 22])
+    bytes.writeUInt32LE(hole, field);
+  bytes.writeUInt32LE(start + hole, end + 16);
+  const descriptor = openSync(file, "w");
+  writeSync(descriptor, bytes, 0, start, 0);
+  writeSync(descriptor, bytes, start, bytes.length - start, start + hole);
+  closeSync(descriptor);
+  await refused(readAll(file), /expected little-endian values, got '\\x00/);
 });
 
 test("a zip without a pickle and other files are rejected", async () => {

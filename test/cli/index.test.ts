@@ -1,4 +1,4 @@
-/** `reatt index` and the commands that maintain an index, with the embedded model and a corpus of two windows. */
+/** `reatt index` and its maintenance commands, with the embedded model and two windows of text. */
 
 import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -156,7 +156,7 @@ test("verify names what is damaged and ends with 1", async () => {
 
 test("wrong usage and bad input end in one line", async () => {
   const out = ["index", ...MODEL, "--corpus", CORPUS, "--out", at("none")];
-  await fails(2, /--bits: expected 1, 2, 4, 8, got "3"/, ...out, "--bits", "3");
+  await fails(2, /--bits: expected 1, 2, 4 or 8, got "3"/, ...out, "--bits", "3");
   await fails(2, /compressed when they are merged/, ...out, "--bits", "2", "--shard", "1/2");
   await fails(2, /--shard: expected I\/N/, ...out, "--shard", "half");
   await fails(1, /SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX/, ...out, "--shard", "auto");

@@ -1,4 +1,4 @@
-/** The commands over a small corpus and the embedded model: what they print where, and how they end. */
+/** The commands with the embedded model and a small corpus: output, streams and exit codes. */
 
 import {
   existsSync,
@@ -348,7 +348,8 @@ for (const name of ["reatt-v11", "reatt-v10-tied"]) {
         assert.is(id, passage);
         assert.ok(Math.abs(score * query.token_ids.length - sum) < 1e-3);
       }
-      assert.equal(answered[i].tokenIds, query.greedy_token_ids.slice(1)); // theirs begin with the start token
+      // The reference begins with the start token.
+      assert.equal(answered[i].tokenIds, query.greedy_token_ids.slice(1));
       assert.equal(
         answered[i].passages.map(({ id }: { id: string }) => id),
         query.read_doc_ids,

@@ -13,13 +13,18 @@ async function* runOf(...events: TrainingEvent[]): AsyncGenerator<TrainingEvent,
 test("the TensorFlow.js that computes, and why no faster one does, on one line", async () => {
   const failures = ["@tensorflow/tfjs-node-gpu: no addon", "@tensorflow/tfjs-node: not found"];
   const { stderr } = await captureOutput(() =>
-    showEvents(runOf({ type: "engine", name: "@tensorflow/tfjs", failures })),
+    showEvents(runOf({ type: "engine", name: "@tensorflow/tfjs", device: "JavaScript", failures })),
   );
   assert.is(
     stderr,
-    "Training steps are computed by @tensorflow/tfjs; not by @tensorflow/tfjs-node-gpu: no addon; " +
-      "not by @tensorflow/tfjs-node: not found\n",
+    "Training steps are computed by @tensorflow/tfjs in JavaScript, which is very slow " +
+      "(for native speed: npm install @tensorflow/tfjs-node); " +
+      "not by @tensorflow/tfjs-node-gpu: no addon; not by @tensorflow/tfjs-node: not found\n",
   );
+  const native = await captureOutput(() =>
+    showEvents(runOf({ type: "engine", name: "x", device: "GPU", failures: [] })),
+  );
+  assert.is(native.stderr, "Training steps are computed by x on the GPU\n");
 });
 
 test.run();

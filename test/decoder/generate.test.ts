@@ -1,6 +1,6 @@
 /**
- * Greedy and beam search with toy decoders: random tables of the probability of the next token after
- * every prefix.
+ * Greedy and beam search with toy decoders: random tables with the probability of the next token
+ * after every prefix.
  */
 
 import fc from "fast-check";

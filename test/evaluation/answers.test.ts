@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { containsAnswer, exactMatch, f1, normalizeAnswer } from "../../src/evaluation/answers.ts";
@@ -66,6 +67,53 @@ test("a passage contains an answer if its words occur in sequence", () => {
   assert.not(containsAnswer(text, ["", " \u200b"]));
   assert.not(containsAnswer(text, []));
   assert.not(containsAnswer("", ["x"]));
+});
+
+/** F1 by its definition: each word of one answer removes one equal word of the other. */
+function naiveF1(answer: string, other: string): number {
+  const a = normalizeAnswer(answer).split(" ");
+  const unmatched = normalizeAnswer(other).split(" ");
+  const common = a.filter((word) => {
+    const at = unmatched.indexOf(word);
+    if (at >= 0) unmatched.splice(at, 1);
+    return at >= 0;
+  }).length;
+  const total = a.length + unmatched.length + common;
+  return (2 * common) / total;
+}
+
+const words = fc.array(fc.constantFrom("x", "y", "z", "the", "X.", "é", ""), { maxLength: 12 });
+const sentence = words.map((list) => list.join(" "));
+
+test("F1 equals its definition for any answers", () => {
+  fc.assert(
+    fc.property(sentence, fc.array(sentence, { maxLength: 3 }), (answer, accepted) => {
+      const expected = Math.max(0, ...accepted.map((other) => naiveF1(answer, other)));
+      assert.is(f1(answer, accepted), expected);
+    }),
+  );
+});
+
+test("an answer is found wherever its tokens are in sequence", () => {
+  fc.assert(
+    fc.property(sentence, sentence, (text, answer) => {
+      const tokens = (value: string) => value.toLowerCase().match(/[a-zé]+|\./gu) ?? [];
+      const [haystack, needle] = [tokens(text), tokens(answer)];
+      const expected = haystack.some((_, start) =>
+        needle.every((token, i) => haystack[start + i] === token),
+      );
+      assert.is(containsAnswer(text, [answer]), needle.length > 0 && expected);
+    }),
+  );
+});
+
+test("the time is linear in the number of words and of accepted answers", () => {
+  const start = performance.now();
+  const numbers = Array.from({ length: 350_000 }, (_, i) => `w${i}`);
+  assert.is(f1(numbers.join(" "), [numbers.toReversed().join(" ")]), 1);
+  assert.is(f1("x", Array(350_000).fill("x")), 1);
+  assert.not(containsAnswer("x ".repeat(200_000), [`${"x ".repeat(100_000)}y`]));
+  assert.ok(performance.now() - start < 5_000);
 });
 
 test.run();

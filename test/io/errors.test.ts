@@ -10,6 +10,14 @@ test("a message is one line, whatever its parts contain", () => {
   assert.is(message, "a b: expected a file, got c d; check the path");
 });
 
+test("the time and the length of a message do not grow with an endless part", () => {
+  const start = performance.now();
+  const { message } = new InputError({ ...problem, got: `${" ".repeat(1_000_000)}\u2028x` });
+  assert.ok(message.length < 2_000);
+  assert.not.match(message, /\u2028/);
+  assert.ok(performance.now() - start < 1_000);
+});
+
 test("errors of the system become an InputError with their meaning and cause", () => {
   const cause = system("ENOENT");
   const error = inputErrorFrom(cause, problem) as InputError;

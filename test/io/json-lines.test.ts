@@ -40,6 +40,26 @@ test("lines are numbered; byte order mark, CRLF and blank lines are accepted", a
   assert.equal(await read(`${content}\n`), expected);
 });
 
+test("a line of brackets is rejected in little time and memory", async () => {
+  const start = performance.now();
+  await refused(
+    "[".repeat(20_000_000),
+    /lines:1: expected JSON with at most 100 levels of nesting/,
+  );
+  await refused(`[${"{},".repeat(7_000_000)}{}]`, /at most 500000 values, got more/);
+  assert.ok(performance.now() - start < 3_000);
+  assert.ok(process.memoryUsage().rss < 1e9);
+});
+
+test("brackets inside strings do not count", async () => {
+  const value = { a: `${"[".repeat(200)}"${"{\\".repeat(200)}`, b: ["\\", { c: "]" }] };
+  assert.equal(await read(JSON.stringify(value)), [[1, value]]);
+  const json = fc.json({ maxDepth: 5 });
+  await fc.assert(
+    fc.asyncProperty(json, async (text) => assert.equal(await read(text), [[1, JSON.parse(text)]])),
+  );
+});
+
 test("gzip is recognised by its bytes and may have several members", async () => {
   const members = Buffer.concat([gzipSync('{"a":1}\n{"b"'), gzipSync(":2}\n")]);
   assert.equal(await read(members), [

@@ -47,6 +47,17 @@ test("absent keys get Hugging Face's defaults, and head 0 of the middle block re
   assert.is((await read({ ...SIZES, pad_token_id: 7 })).decoderStartId, 7);
 });
 
+test("values that make the model useless or exhaust the memory are rejected", async () => {
+  const check = (keys: object, message: RegExp) => refused(read({ ...SIZES, ...keys }), message);
+  await check({ layer_norm_epsilon: 1e300 }, /layer_norm_epsilon: expected .*<=1, got 1e\+300/);
+  await check({ d_model: 10_000_000 }, /d_model: expected .*<=1000000, got 10000000/);
+  await check({ d_model: 65_536, d_ff: 65_536 }, /d_model: expected weights of at most 1073741824/);
+  writeFileSync(file, `{"task_specific_params":${"[".repeat(500_000)}`);
+  await refused(readConfig(folder), /config\.json: expected JSON with at most 100 levels/);
+  writeFileSync(file, `{${" ".repeat(2_000_000)}}`);
+  await refused(readConfig(folder), /config\.json: expected at most 1\.00 MB, got more/);
+});
+
 testWithShared("the reference models and the embedded one", async () => {
   const v11 = await readConfig(join(shared, "reference/reatt-v11"));
   assert.equal(

@@ -34,7 +34,8 @@ test("weights have the standard deviations of Hugging Face's T5", () => {
   };
   for (const [name, size] of Object.entries(expected)) {
     const values = weights.get(name)!;
-    assertNear([deviation(values)], [size], 0.03, name); // of 8,192 values or more: standard error 0.8 %
+    // 8,192 values or more: a standard error of 0.8 %
+    assertNear([deviation(values)], [size], 0.03, name);
     assert.ok(Math.abs(mean(values)) < 0.05 * size, name);
   }
   const bias = weights.get("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")!;

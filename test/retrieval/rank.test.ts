@@ -198,7 +198,7 @@ test("hybrid search builds the lexical index of an open index once for each k1 a
     rank(index, QUESTIONS, { topK: 10, hybrid, signal });
   const stopped = AbortSignal.abort(new Error("stopped"));
   await rejects(search({ lambda: 0.05 }, stopped), /stopped/); // a failed build is not cached
-  await rejects(search({ lambda: 0.05, b: 2 }), /^BM25's b: expected 0 to 1, got 2/);
+  await rejects(search({ lambda: 0.05, b: 2 }), /^hybrid\.b: expected a number from 0 to 1, got 2/);
   reads = 0;
   const [first, second] = await Promise.all([
     search({ lambda: 0.05 }),
@@ -236,7 +236,7 @@ test("empty results and rejected options", async () => {
   for (const lambda of [-1, Number.NaN, Infinity])
     await rejects(
       rank(index, QUESTIONS, { topK: 1, hybrid: { lexical, lambda } }),
-      /^lambda: expected a number from 0 on/,
+      /^hybrid\.lambda: expected a number from 0 on/,
     );
   await deletePassages(
     PASSAGES.map(({ id }) => id),

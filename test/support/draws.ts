@@ -33,7 +33,7 @@ export const shapeOf = (minLength: number, maxLength: number): fc.Arbitrary<numb
 export const permutationOf = (length: number): fc.Arbitrary<number[]> =>
   fc.shuffledSubarray([...Array(length).keys()], { minLength: length });
 
-/** Two shapes of one shape's axes: each axis in both, or 1 in one of them, or left away at the front. */
+/** Two shapes that broadcast to one: an axis is in both, or is 1 or missing in one of them. */
 export const broadcastable: fc.Arbitrary<[number[], number[]]> = shapeOf(0, 4).chain((shape) => {
   const side = fc
     .tuple(

@@ -17,7 +17,7 @@ import { randomIds, randomWeights, tinyConfig } from "./tiny-model.ts";
 /** One thread: the graphs are too small for more, and the machine has other tests to run. */
 export const ONE_THREAD = { threads: 1 } as const;
 
-/** `questions` examples of `each` passages, all of different lengths; some passages belong to several questions. */
+/** `questions` examples of `each` passages of different lengths. Questions share some passages. */
 export function randomExamples(
   config: ModelConfig,
   questions: number,
@@ -66,7 +66,7 @@ export function temporaryFolder(): { readonly path: string } & AsyncDisposable {
 /** The tokenizer of all models here. */
 export const TOKENIZER: string = resolve("models/reatt-mini/spiece.model");
 
-/** A model folder for T5's tokenizer; `changes` to its configuration, and no weights where `weights` is false. */
+/** A model folder with the tokenizer of T5. `changes` apply to its configuration. */
 export async function writeTinyModel(
   folder: string,
   { weights = true, ...changes }: Partial<ModelConfig> & { weights?: boolean } = {},
@@ -90,7 +90,10 @@ export function writeLines(file: string, records: readonly unknown[]): string {
   return file;
 }
 
-/** A model, a corpus, questions and dev questions in `folder`, and options to train on them for four steps in two iterations. */
+/**
+ * Writes a model, a corpus, questions and dev data to `folder`. Returns the options of a run of
+ * two iterations with two steps each.
+ */
 export async function writeSmallRun(folder: string): Promise<TrainOptions> {
   const model = join(folder, "model");
   mkdirSync(model);

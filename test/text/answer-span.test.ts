@@ -51,4 +51,10 @@ test("any sequence of a text's tokens is found, at its position or earlier", () 
   );
 });
 
+test("the time is linear in a repetitive text and answer", () => {
+  const start = performance.now();
+  assert.is(findAnswerSpan(`${"a ".repeat(50_000)}b`, "a ".repeat(100_000)), undefined);
+  assert.ok(performance.now() - start < 2_000);
+});
+
 test.run();

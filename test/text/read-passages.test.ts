@@ -33,6 +33,32 @@ async function refused(reading: Promise<unknown>, message: RegExp): Promise<void
   assert.match((error as Error).message, message);
 }
 
+test("ids with lone surrogates, which UTF-8 cannot store, are rejected and never confused", async () => {
+  await refused(
+    passages({ _id: "\ud800", text: "x" }, { _id: "\ud801", text: "x" }),
+    /:1: expected an id of Unicode text, got "\\ud800", a lone surrogate; write the id in ASCII$/,
+  );
+  const table = createIdTable();
+  assert.is(table.firstLine("\ud800", 1), 1);
+  assert.is(table.firstLine("\ud801", 2), 2);
+  assert.is(table.firstLine("\ufffd", 3), 3);
+  assert.equal((await passages({ _id: "😀", text: "x" }))[0]?.id, "😀");
+});
+
+test("deeply nested values are rejected with one line", async () => {
+  const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  const lines = [
+    nested(1_000_000),
+    `{"id":"a","text":${nested(1_000_000)}}`,
+    `{"id":${nested(90)}}`,
+  ];
+  for (const line of lines) {
+    writeFileSync(file, line);
+    await refused(readQuestions(file), /:1: expected [^\n]*$/);
+    await refused(readPassages(file).next(), /:1: expected [^\n]*$/);
+  }
+});
+
 test("passages of both formats, with and without title", async () => {
   assert.equal(
     await passages(

@@ -74,6 +74,48 @@ test("a text that needs a token beyond the model's embedding is rejected", async
   }
 });
 
+test("a model whose table of character replacements points outside of it is rejected", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-tokenizer-"));
+  const file = join(folder, "spiece.model");
+  const whole = readFileSync(FILE);
+  const table = 554_111; // position of the table: bytes of the trie, trie, replacements
+  for (const [position, value] of [
+    [table, 0xff_ff_ff_f0],
+    [table + 4, 0x7f_ff_fc_00],
+    [table + 4 + 4 * 1_000, 0xff_ff_ff_ff],
+  ] as const) {
+    const modified = Buffer.from(whole);
+    modified.writeUInt32LE(value, position);
+    writeFileSync(file, modified);
+    await loadTokenizer(file).then(
+      () => assert.unreachable(),
+      (error: unknown) => {
+        assert.instance(error, InputError);
+        assert.match((error as Error).message, /got a damaged normaliser; download/);
+      },
+    );
+  }
+  await rm(folder, { recursive: true });
+});
+
+test("without address space for WebAssembly, one line names the limit", async () => {
+  const { instantiate } = WebAssembly;
+  const { warn } = console;
+  console.warn = () => {};
+  WebAssembly.instantiate = async () => {
+    throw new RangeError("WebAssembly.instantiate(): Out of memory: Cannot allocate Wasm memory");
+  };
+  try {
+    const error = await loadTokenizer(FILE).catch((caught: unknown) => caught);
+    assert.instance(error, InputError);
+    assert.match((error as Error).message, /expected address space for WebAssembly, .*ulimit -v/);
+  } finally {
+    Object.assign(WebAssembly, { instantiate });
+    Object.assign(console, { warn });
+  }
+  assert.is(process.listenerCount("unhandledRejection"), 0);
+});
+
 test("a model that is missing, damaged or of another kind is rejected", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reatt-tokenizer-"));
   const whole = readFileSync(FILE);

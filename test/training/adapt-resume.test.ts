@@ -67,6 +67,28 @@ function killAtStep(step: number, args: readonly string[]): Promise<string | num
   return new Promise((resolve) => child.on("close", (code, signal) => resolve(signal ?? code)));
 }
 
+test("resumed without the options that it began with: the error names those that differ", async () => {
+  const began = { model, ...files, ...SMALL, seed: 3, out: at("forgotten") };
+  const abort = new AbortController();
+  await finish(adapt({ ...began, signal: abort.signal }), (event) => {
+    if (event.type === "step") abort.abort();
+  });
+  const events: string[] = [];
+  const resumed = finish(
+    adapt({ model, ...files, out: began.out, steps: 3, resume: true }),
+    ({ type }) => void events.push(type),
+  );
+  const error = await resumed.then(
+    () => undefined,
+    (reason: Error) => reason,
+  );
+  assert.match(
+    String(error?.message),
+    /forgotten: expected .*questions 2, candidatesPerQuestion 2, .*seed 3, as the run began with, got/,
+  );
+  assert.not.ok(events.includes("plan")); // it fails before the long work
+});
+
 test("interrupted, it keeps a checkpoint and has no card yet", async () => {
   const abort = new AbortController();
   const options = { model, ...files, ...SMALL, out: at("interrupted") };

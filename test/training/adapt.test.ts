@@ -32,7 +32,7 @@ const SMALL = { steps: 6, questions: 2, candidatesPerQuestion: 2, monitorSteps: 
 const model = at("model");
 await writeLexicalModel(model);
 
-/** A tiny model whose queries are its keys, so that equal words match: it retrieves before it is trained. */
+/** A tiny model whose queries equal its keys, so that equal words match before training. */
 async function writeLexicalModel(path: string): Promise<void> {
   mkdirSync(path);
   const config = await writeTinyModel(path, { headSize: 16, dropoutRate: 0 });

@@ -37,7 +37,8 @@ async function outcome({ out }: TrainOptions) {
   const records = await readMetrics(join(out, "metrics.jsonl"));
   return {
     model: await loadWeights(out, await readConfig(out)),
-    state: readFileSync(join(out, "checkpoint", checkpoint.state)), // parameters and AdamW's averages
+    // parameters and moments of AdamW
+    state: readFileSync(join(out, "checkpoint", checkpoint.state)),
     checkpoint: { ...checkpoint, seconds: 0 },
     metrics: records.map((record) => ({ ...record, seconds: 0, questionsPerSecond: 0 })),
   };

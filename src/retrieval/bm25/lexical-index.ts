@@ -1,11 +1,39 @@
 /** BM25 over the passages of an open token index. */
 
+import { InputError } from "../../io/errors.ts";
+import { excerpt } from "../../io/excerpt.ts";
+import { checkIdList, checkQuestion } from "../../options/arguments.ts";
+import { BM25_OPTIONS } from "../../options/library-options.ts";
+import { callback, SIGNAL } from "../../options/option.ts";
+import { resolveOptions } from "../../options/resolve.ts";
 import type { Passage } from "../../text/passage.ts";
-import type { SearchHit, SearchOptions, TokenIndex } from "../search/token-index.ts";
+import {
+  SEARCH_OPTIONS,
+  type SearchHit,
+  type SearchOptions,
+  type TokenIndex,
+} from "../search/token-index.ts";
 import { type Bm25Parameters, buildBm25, DEFAULT_PARAMETERS } from "./bm25.ts";
 import type { InvertedIndexOptions } from "./inverted-index.ts";
 
-/** BM25 for one generation of a token index: the one that `openLexicalIndex` read. */
+/**
+ * BM25 for one generation of a token index: the one that `openLexicalIndex` read.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { type LexicalIndex, openLexicalIndex, ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * const passages = [{ id: "1", title: "Normandy", text: "Normandy is a region in France." }];
+ * await using index = await model.index(passages, { directory });
+ * const lexical: LexicalIndex = await openLexicalIndex(index);
+ * console.log(lexical.score("Normandy", ["1"])); // [ 0.12... ]
+ * ```
+ */
 export interface LexicalIndex {
   /**
    * The `topK` best passages that share a term with the question, best first. Passages with equal
@@ -48,8 +76,10 @@ export interface LexicalIndex {
  */
 export async function openLexicalIndex(
   index: Pick<TokenIndex, "entries">,
-  options: InvertedIndexOptions & Partial<Bm25Parameters> = {},
+  options?: InvertedIndexOptions & Partial<Bm25Parameters>,
 ): Promise<LexicalIndex> {
+  checkEntries(index);
+  const parameters = resolveOptions(OPTIONS, options);
   const ordinals = new Map<string, number>();
   async function* passages(): AsyncGenerator<Passage, void> {
     for await (const [ordinal, passage] of index.entries()) {
@@ -57,9 +87,11 @@ export async function openLexicalIndex(
       yield passage;
     }
   }
-  const bm25 = await buildBm25(passages(), options);
+  const bm25 = await buildBm25(passages(), parameters as InvertedIndexOptions);
   return {
-    search(question, { topK, filter }) {
+    search(question, given) {
+      checkQuestion(question);
+      const { topK, filter } = resolveOptions(SEARCH_OPTIONS, given);
       const accept =
         typeof filter === "function"
           ? (id: string) => filter(ordinals.get(id)!)
@@ -68,8 +100,24 @@ export async function openLexicalIndex(
         .search(question, topK, { accept })
         .map(({ id, score }) => ({ id, ordinal: ordinals.get(id)!, score }));
     },
-    score: (question, ids) => bm25.score(question, ids),
+    score(question, ids) {
+      checkQuestion(question);
+      checkIdList(ids);
+      return bm25.score(question, ids);
+    },
   };
+}
+
+const OPTIONS = { ...BM25_OPTIONS, ...SIGNAL, onProgress: callback<(passages: number) => void>() };
+
+function checkEntries(given: unknown): void {
+  if (typeof (given as Partial<TokenIndex> | null | undefined)?.entries === "function") return;
+  throw new InputError({
+    where: "index",
+    expected: "an open index",
+    got: excerpt(given),
+    remedy: "open it: await model.openIndex(FOLDER)",
+  });
 }
 
 /** For each open token index: "k1 b" to its lexical index. */

@@ -35,7 +35,7 @@ export const float32Decoder = (dimension: number): KeyDecoder => ({
  *
  * Sources: Jégou et al., Product quantization for nearest neighbor search, 2011, section IV
  * (residuals of centroids); Santhanam et al., ColBERTv2, 2022, section 3.3 (late interaction); Ge
- * et al., Optimized product quantization, 2014 (rotation). docs/INDEX.md has the gain of each.
+ * et al., Optimized product quantization, 2014 (rotation). docs/experiments/compression.md has the gain of each.
  */
 export interface Codebook {
   readonly bits: Bits;

@@ -9,17 +9,14 @@
  */
 
 import { InputError } from "../../io/errors.ts";
+import type { FAISS_OPTIONS } from "../../options/library-options.ts";
+import type { Given } from "../../options/option.ts";
 import type { KeyStore } from "../index/format/store.ts";
 import type { SearchEngine } from "../search/engine.ts";
 import { type FillOptions, openTokenSearch } from "../search/token-search.ts";
 import { type Faiss, type FaissIndex, fillIndex, findTokens, loadFaiss } from "./faiss.ts";
 
-export interface FaissFactory {
-  /** The factory string of the index. */
-  readonly factory: string;
-  /** Lists that a question token reads, in an index with lists (`IVF`, `IMI`). Default 16. */
-  readonly nprobe?: number | undefined;
-}
+export interface FaissFactory extends Given<typeof FAISS_OPTIONS> {}
 
 const INNER_PRODUCT = 0; // faiss/MetricType.h
 const DEFAULT_NPROBE = 16;

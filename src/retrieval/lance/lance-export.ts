@@ -3,6 +3,10 @@
 import type { Table } from "@lancedb/lancedb";
 import type { DataType, FixedSizeList, RecordBatch, Schema } from "apache-arrow";
 import { InputError } from "../../io/errors.ts";
+import { checkPath } from "../../options/arguments.ts";
+import { LANCE_OPTIONS } from "../../options/library-options.ts";
+import { callback, type Given, SIGNAL } from "../../options/option.ts";
+import { resolveOptions } from "../../options/resolve.ts";
 import type { IndexHeader } from "../index/format/manifest.ts";
 import type { Segment } from "../index/format/segment.ts";
 import { openSnapshot, type Snapshot } from "../index/format/snapshot.ts";
@@ -17,13 +21,15 @@ import {
   TABLE,
 } from "./lance.ts";
 
-export interface LanceExportOptions {
+const OPTIONS = {
   /** The place of the table: a folder, or an object store, such as `s3://bucket/folder`. */
-  readonly uri: string;
-  readonly onProgress?: ((progress: LanceExportProgress) => void) | undefined;
+  uri: LANCE_OPTIONS.uri,
+  onProgress: callback<(progress: LanceExportProgress) => void>(),
   /** Stops the export; the same call continues it later. */
-  readonly signal?: AbortSignal | undefined;
-}
+  ...SIGNAL,
+};
+
+export interface LanceExportOptions extends Given<typeof OPTIONS> {}
 
 export interface LanceExportProgress {
   /**
@@ -68,7 +74,9 @@ const MIN_INDEXED_KEYS = 4096;
  * });
  * ```
  */
-export async function exportToLance(directory: string, options: LanceExportOptions): Promise<void> {
+export async function exportToLance(directory: string, given: LanceExportOptions): Promise<void> {
+  checkPath(directory, "directory");
+  const options = resolveOptions(OPTIONS, given);
   const lance = loadLance();
   await using snapshot = await openSnapshot(directory);
   try {

@@ -5,6 +5,8 @@
 
 import type { Table, VectorQuery } from "@lancedb/lancedb";
 import { InputError } from "../../io/errors.ts";
+import type { LANCE_OPTIONS } from "../../options/library-options.ts";
+import type { Given } from "../../options/option.ts";
 import type { SegmentRecord } from "../index/format/manifest.ts";
 import type { KeyStore } from "../index/format/store.ts";
 import type { SearchEngine } from "../search/engine.ts";
@@ -12,12 +14,7 @@ import type { TokenHits } from "../search/token-hits.ts";
 import { openTokenSearch } from "../search/token-search.ts";
 import { connect, loadLance, segmentNumber, stateTag, TABLE } from "./lance.ts";
 
-export interface LanceTable {
-  /** The place where `exportToLance` wrote the table. */
-  readonly uri: string;
-  /** Partitions that a question token reads. Default 16. */
-  readonly nprobe?: number | undefined;
-}
+export interface LanceTable extends Given<typeof LANCE_OPTIONS> {}
 
 const DEFAULT_NPROBE = 16;
 

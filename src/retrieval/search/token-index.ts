@@ -1,6 +1,7 @@
 /** The public interface of an open token index. */
 
-import { InputError } from "../../io/errors.ts";
+import { filterOption } from "../../options/arguments.ts";
+import { type Given, integer } from "../../options/option.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { IndexHeader } from "../index/format/manifest.ts";
 
@@ -14,17 +15,39 @@ export interface SearchHit {
   readonly score: number;
 }
 
-export interface SearchOptions {
+/** Options of a search with query vectors. */
+export const SEARCH_OPTIONS = {
   /**
    * The number of passages. A search returns fewer only if the index, or the filter, leaves fewer.
    */
-  readonly topK: number;
+  topK: integer(1),
   /** The ids, or the ordinals, that the search may return. */
-  readonly filter?: ReadonlySet<string> | ((ordinal: number) => boolean) | undefined;
+  filter: filterOption,
+};
+
+export interface SearchOptions extends Given<typeof SEARCH_OPTIONS> {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One generation of an index, open for search. Later changes to the index do not show. */
+/**
+ * One generation of an index, open for search. Later changes to the index do not show.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * const passages = [{ id: "1", title: "Normandy", text: "Normandy is a region in France." }];
+ * await using index = await model.index(passages, { directory });
+ * const [question] = await model.encodeQuestions(["Where is Normandy?"]);
+ * const [hit] = await index.search(question!, { topK: 1 });
+ * console.log(index.passageCount, hit?.id, hit?.score);
+ * ```
+ */
 export interface TokenIndex extends AsyncDisposable {
   readonly directory: string;
   readonly header: IndexHeader;
@@ -36,7 +59,7 @@ export interface TokenIndex extends AsyncDisposable {
    * The best passages for a question, [tokens, dimension], best first; equal scores in the order of
    * the index.
    *
-   * @throws {InputError} if `topK` is not a whole number from 1
+   * @throws {InputError} if `topK` is not a whole number from 1, or the index is closed
    */
   search(question: Float32Array, options: SearchOptions): Promise<SearchHit[]>;
   /** The same for many questions, in one pass over the keys. */
@@ -48,15 +71,9 @@ export interface TokenIndex extends AsyncDisposable {
   entries(): AsyncGenerator<[ordinal: number, passage: Passage], void>;
   /** The ordinal of the passage with this id; undefined if there is none. */
   find(id: string): Promise<number | undefined>;
-}
-
-/** @throws {InputError} if `topK` is not a whole number from 1 */
-export function checkTopK(topK: number): void {
-  if (Number.isInteger(topK) && topK >= 1) return;
-  throw new InputError({
-    where: "topK",
-    expected: "a whole number from 1 on",
-    got: String(topK),
-    remedy: "choose the number of passages",
-  });
+  /**
+   * Releases memory and files, as leaving the scope of `await using` does. It waits for the calls
+   * that are running; later ones fail. It can be called twice.
+   */
+  close(): Promise<void>;
 }

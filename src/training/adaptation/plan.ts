@@ -50,7 +50,7 @@ export interface AdaptationPlan {
 const SAMPLED_PASSAGES = 200;
 /**
  * Rate of a training step relative to a large matrix product: 60 to 72 of 122 GFLOP/s on two cores
- * (docs/TRAINING.md).
+ * (docs/experiments/speed.md).
  */
 const EFFICIENCY = 0.55;
 /** Values that a token of a chunk holds in each layer, in units of the model size. */

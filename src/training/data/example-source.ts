@@ -6,20 +6,14 @@ import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { TokenExample } from "../loss/batch.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import { stepRelevance } from "./step-relevance.ts";
+import { type RelevanceExample, stepRelevance } from "./step-relevance.ts";
 
 /** A question, the answer to generate, and the candidates to read. */
-export interface TextExample {
+export interface TextExample extends RelevanceExample {
   readonly question: string;
   readonly answer: string;
-  /** At least one. */
-  readonly passages: readonly Passage[];
   /** The score of each passage that the data gives. Default none. */
   readonly scores?: readonly (number | undefined)[] | undefined;
-  /** Ids of the passages that are known to be relevant. They need not be among `passages`. */
-  readonly relevant: readonly string[];
-  /** Texts that make a passage probably relevant, if it contains one of them. */
-  readonly answers: readonly string[];
   /** The example does not train reading. Default false. */
   readonly retrievalOnly?: boolean | undefined;
 }

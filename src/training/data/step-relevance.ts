@@ -5,14 +5,23 @@
  * Source: DPR (Karpukhin et al. 2020), section 3.2: hard negatives do not contain the answer.
  */
 
-import { matchForm } from "../../evaluation/answers.ts";
+import { answerTokens, containsTokens } from "../../evaluation/answers.ts";
 import type { Passage } from "../../text/passage.ts";
-import type { TextExample } from "./example-source.ts";
+
+/** What relevance depends on. */
+export interface RelevanceExample {
+  /** The candidates. */
+  readonly passages: readonly Passage[];
+  /** Ids of the passages that are known to be relevant. They need not be among `passages`. */
+  readonly relevant: readonly string[];
+  /** Texts that make a passage probably relevant, if it contains one of them. */
+  readonly answers: readonly string[];
+}
 
 export interface Relevance {
   /**
-   * Indexes among the passages of the example: those with a relevant id. If no relevant id is known,
-   * those that contain an answer.
+   * Indexes among the passages of the example: those with a relevant id. If no relevant id is
+   * known, those that contain an answer.
    */
   readonly positives: readonly number[];
   /** Other passages, also of earlier steps, that have a relevant id or contain an answer. */
@@ -25,16 +34,21 @@ export interface Relevance {
  * @param earlier passages of earlier steps, which can be pre-batch negatives
  */
 export function stepRelevance(
-  examples: readonly TextExample[],
+  examples: readonly RelevanceExample[],
   earlier: readonly Passage[] = [],
 ): Relevance[] {
   const passages = [...new Set([...examples.flatMap((example) => example.passages), ...earlier])];
-  const forms = new Map(passages.map((passage) => [passage, formsOf(passage)]));
+  const tokens = new Map(
+    passages.map((passage) => [
+      passage,
+      [answerTokens(passage.title), answerTokens(passage.text)] as const,
+    ]),
+  );
   return examples.map((example): Relevance => {
     const hasId = ({ id }: Passage): boolean => example.relevant.includes(id);
-    const answers = example.answers.map(matchForm).filter((form) => form.trim() !== "");
+    const answers = example.answers.map(answerTokens);
     const containsAnswer = (passage: Passage): boolean =>
-      answers.some((answer) => forms.get(passage)!.some((form) => form.includes(answer)));
+      answers.some((answer) => tokens.get(passage)!.some((text) => containsTokens(text, answer)));
     const isPositive = example.relevant.length > 0 ? hasId : containsAnswer;
     const positives = example.passages.flatMap((passage, k) => (isPositive(passage) ? [k] : []));
     const own = new Set(positives.map((k) => example.passages[k]!));
@@ -44,5 +58,3 @@ export function stepRelevance(
     return { positives, notNegatives };
   });
 }
-
-const formsOf = ({ title, text }: Passage): string[] => [matchForm(title), matchForm(text)];

@@ -179,12 +179,10 @@ function parseRecord({ where, value }: JsonRecord): Omit<TrainingQuestion, "id">
   if (error) {
     const { path, message } = error.issues[0]!;
     const expected = path.length === 0 ? message : `"${path.join(".")}" to be ${message}`;
-    throw problem(
-      where,
-      expected,
-      excerpt(valueAt(value, path)),
-      "repair the record or leave it out",
-    );
+    const got = valueAt(value, path);
+    if (path[0] === "answers" && got === undefined && valueAt(value, ["answer"]) !== undefined)
+      throw problem(where, expected, '"answer"', 'rename it to "answers" and write a list');
+    throw problem(where, expected, excerpt(got), "repair the record or leave it out");
   }
   const id = record._id ?? record.id;
   const [positive, ...positives] = record.positive_ctxs;

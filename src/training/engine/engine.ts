@@ -43,7 +43,7 @@ export interface TrainingEngine extends AsyncDisposable {
 /**
  * Tokens of the (question, candidate) pairs of a chunk. Their states take 4 kB a token, so that
  * they stay in a processor cache of 16 MB between two operations. Half and twice the number are as
- * fast. The whole batch at once takes a third longer (docs/TRAINING.md).
+ * fast. The whole batch at once takes a third longer (docs/experiments/speed.md).
  */
 export const CHUNK_TOKENS = 2_500;
 

@@ -1,7 +1,7 @@
 /** Opens the engine that a training run asks for. */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { loadTensorFlow } from "../../tensor/tensorflow/load.ts";
+import { type LoadedTensorFlow, loadTensorFlow } from "../../tensor/tensorflow/load.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { partlyTrained } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
@@ -15,6 +15,8 @@ import { openTensorFlowBackend } from "./tensorflow-backend.ts";
 export interface EngineEvent {
   readonly type: "engine";
   readonly name: string;
+  /** What computes. "JavaScript" is the CPU without native code, which is very slow. */
+  readonly device: LoadedTensorFlow["device"];
   /** Why the faster packages could not be loaded, one message each. */
   readonly failures: readonly string[];
 }
@@ -44,8 +46,8 @@ export async function* openEngine(
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });
     return trainingEngine(config, parameters, engineOptions, backend, queue);
   }
-  const { tf, name, failures } = await loadTensorFlow();
-  yield { type: "engine", name, failures: failures.map(({ message }) => message) };
+  const { tf, name, device, failures } = await loadTensorFlow();
+  yield { type: "engine", name, device, failures: failures.map(({ message }) => message) };
   const backend = openTensorFlowBackend(tf, config, parameters, engineOptions);
   return trainingEngine(config, parameters, engineOptions, backend, queue);
 }

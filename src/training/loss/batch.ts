@@ -98,7 +98,7 @@ function withDistinctPassages(example: TokenExample): TokenExample {
   return { ...example, passages: sequences, positives: [...positives], scores };
 }
 
-/** Whether retrieval learns from a question. All questions have a target attention, if they read. */
+/** Whether retrieval learns from a question. Questions that read have a target attention. */
 const hasTarget = ({ positives = [], scores = [] }: TokenExample, objective: ObjectiveName) =>
   objective !== "retrieval" || positives.length > 0 || scores.some((score) => score !== undefined);
 

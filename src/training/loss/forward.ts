@@ -34,8 +34,8 @@ export interface EncodedChunk<T> extends RetrievalVectors<T> {
 }
 
 /**
- * Encodes the questions for retrieval, and the different passages of a chunk. With `querySide`, passages have no
- * dropout, so that their keys are those of the index.
+ * Encodes the questions for retrieval, and the different passages of a chunk. With `querySide`,
+ * passages have no dropout, so that their keys are those of the index.
  */
 export function encodeForRetrieval<T>(
   context: LayerContext<T>,

@@ -9,8 +9,8 @@
  * - `marginal`: the likelihood of the answer, summed over passages that are read one by one. See
  *   marginal.ts.
  * - `qa`: `nll` alone. Retrieval is not trained.
- * - `retrieval`: the retrieval loss of known positives and of given scores. The upper layers and the
- *   decoder are not computed. See retrieval-only.ts.
+ * - `retrieval`: the retrieval loss of known positives and of given scores. The upper layers and
+ *   the decoder are not computed. See retrieval-only.ts.
  */
 export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa" | "retrieval";
 
@@ -20,6 +20,13 @@ export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa" | 
  * layers of the query encoder. Source: Lee et al. 2021 (DensePhrases), section 6.
  */
 export type QuerySide = "projection" | "layers";
+
+/**
+ * The version of the training loss. It changes when equal options give another loss: a run of
+ * another version cannot be resumed. Plans without it are of version 1, which counted each copy of
+ * a passage and had one positive for each question.
+ */
+export const LOSS_VERSION = 2;
 
 export interface LossGraphOptions {
   readonly objective: ObjectiveName;

@@ -10,7 +10,8 @@ import {
   integer,
   number,
   option,
-  text,
+  path,
+  SIGNAL,
   withDefault,
   withDerivedDefault,
 } from "../../options/option.ts";
@@ -22,7 +23,6 @@ import {
   type ResolvedOptions,
   RUN_FILES,
   RUN_SETTINGS,
-  SIGNAL,
 } from "./run-options.ts";
 
 const SOURCES = ["spans", "questions", "labels"] as const;
@@ -42,17 +42,17 @@ const MIN_STEPS = 50;
 /** What to train on, and how retrieval is measured meanwhile. */
 const ADAPT_SOURCES = {
   /** Questions and answers: see `readTrainingFile`. */
-  data: option(text().optional(), {
+  data: option(path().optional(), {
     help: "train on questions and answers, in the formats that reatt train reads",
     placeholder: "FILE.jsonl",
   }),
   /** Queries that `qrels` labels: see `readQuestions`. */
-  queries: option(text().optional(), {
+  queries: option(path().optional(), {
     help: "train on the queries that --qrels labels",
     placeholder: "FILE.jsonl",
   }),
   /** Relevance labels: see `readQrels`. */
-  qrels: option(text().optional(), {
+  qrels: option(path().optional(), {
     help: "relevance labels in the format of TREC or BEIR",
     placeholder: "FILE.tsv",
   }),
@@ -72,7 +72,7 @@ const ADAPT_SOURCES = {
    * Questions that retrieval is measured with. Default: some examples of each source, which are
    * then not trained on.
    */
-  dev: option(text().optional(), {
+  dev: option(path().optional(), {
     help: "questions that retrieval is measured with",
     placeholder: "FILE.jsonl",
     defaultText: "some examples of each source, not trained on",

@@ -11,7 +11,8 @@ interface TauOptions {
 export async function withModelTau<Options extends TauOptions>(
   options: Options,
 ): Promise<Options & { readonly tau?: number | undefined }> {
-  const tau =
-    options.tau === "model" ? (await readConfig(options.model)).distillationTau : options.tau;
-  return { ...options, tau };
+  // The given options are not checked yet.
+  if (options?.tau !== "model" || typeof options.model !== "string")
+    return options as Options & { readonly tau?: number | undefined };
+  return { ...options, tau: (await readConfig(options.model)).distillationTau };
 }

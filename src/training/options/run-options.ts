@@ -9,8 +9,8 @@ import {
   integer,
   number,
   option,
+  path,
   type Resolved,
-  text,
 } from "../../options/option.ts";
 import type { Provider } from "../../tensor/session.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
@@ -38,19 +38,19 @@ export const RUN_FILES = {
    * Folder of the model to start from. A folder with only `config.json` and `spiece.model` starts
    * from random weights.
    */
-  model: option(text(), {
+  model: option(path(), {
     help: "folder of the model to start from",
     placeholder: "DIR",
     card: false,
   }),
   /** Passages: JSON Lines, plain or gzip. */
-  corpus: option(text(), {
+  corpus: option(path(), {
     help: 'passages, one a line: {"_id" or "id","title","text"}',
     placeholder: "FILE.jsonl[.gz]",
     card: false,
   }),
   /** Folder of the trained model, the log, the report and the checkpoints. */
-  out: option(text(), {
+  out: option(path(), {
     help: "folder of the trained model, its log and its report",
     placeholder: "DIR",
     card: false,
@@ -274,7 +274,7 @@ export const RUN_SETTINGS = {
 /** Questions that measure retrieval or answers while a run goes on. */
 export const DEV_FILES = {
   /** Questions that the best checkpoint is chosen by, in the form of `data`. Default: none. */
-  dev: option(text().optional(), {
+  dev: option(path().optional(), {
     help: "questions that choose the best checkpoint",
     placeholder: "FILE.jsonl",
     defaultText: "keep the last",
@@ -285,9 +285,6 @@ export const DEV_FILES = {
     card: false,
   }),
 };
-
-/** `signal` has no flag and no place in the records of a run. */
-export const SIGNAL = { signal: z.instanceof(AbortSignal, { error: "an AbortSignal" }).optional() };
 
 export interface RunSignal {
   /** Stops the run: it saves a checkpoint and returns. */

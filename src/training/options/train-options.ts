@@ -1,7 +1,7 @@
 /** The options of `train`. */
 
 import { InputError } from "../../io/errors.ts";
-import { flag, type Given, integer, option, text } from "../../options/option.ts";
+import { flag, type Given, integer, option, path, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import {
   checkRun,
@@ -9,14 +9,13 @@ import {
   type ResolvedOptions,
   RUN_FILES,
   RUN_SETTINGS,
-  SIGNAL,
 } from "./run-options.ts";
 
 export type { ResolvedOptions, RunOptions } from "./run-options.ts";
 
 const TRAIN_ONLY = {
   /** Training questions with their answers: see `readTrainingFile`. */
-  data: option(text(), {
+  data: option(path(), {
     help:
       'questions: {"question","answers",["passage_id"],["ctxs"]}; ' +
       "the formats of FiD and DPR are also read",

@@ -11,15 +11,17 @@
  * process stops. Random draws are keyed by step, so there is no random state to save.
  */
 
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { openSafetensors } from "../../checkpoints/safetensors.ts";
 import { writeSafetensors } from "../../checkpoints/write-safetensors.ts";
-import { InputError, systemProblem } from "../../io/errors.ts";
+import { createDirectory, syncName } from "../../io/create-directory.ts";
+import { InputError, systemProblem, writeErrorFrom } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
+import { LOSS_VERSION } from "../loss/options.ts";
 import { preBatchTensors, restorePreBatch } from "./pre-batch-tensors.ts";
 
 /** What must be equal for a run to continue: model, data, corpus and options, by name. */
@@ -66,7 +68,10 @@ export async function writeCheckpoint(
   parameters: ReadonlyMap<string, ParameterState>,
   queue?: PreBatchQueue,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true });
+  await createDirectory(directory).catch((error: unknown) => {
+    throw writeErrorFrom(error, directory);
+  });
+  await syncName(directory);
   const state = `state-${String(progress.step).padStart(6, "0")}.safetensors`;
   const tensors = [...parameters].flatMap(([name, parameter]) =>
     TENSORS.map(([prefix, array]) => {
@@ -168,7 +173,18 @@ const DIGESTS: Readonly<Record<string, string>> = {
   corpus: "corpus",
 };
 
-/** @throws {InputError} with the first entry that is not as it was when the run began. */
+/** The options behind entries of a plan that have another name on disk. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  candidates: "inBatchNegatives",
+  closePassages: "candidatesPerQuestion",
+  pointer: "copyAttention",
+  trained: "querySide",
+};
+
+/**
+ * @throws {InputError} if entries are not as they were when the run began. It names all options
+ * that differ, or else the first file.
+ */
 export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: RunPlan): void {
   const [before, now] = [checkpoint.plan, plan].map(({ lossVersion = 1 }) => lossVersion);
   if (before !== now)
@@ -178,20 +194,45 @@ export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: Ru
       got: `one with version ${before}`,
       remedy: "start a new run in another folder, or resume with the reatt that it began with",
     });
-  for (const name of new Set([...Object.keys(checkpoint.plan), ...Object.keys(plan)])) {
-    if (checkpoint.plan[name] === plan[name]) continue;
-    const digest = DIGESTS[name];
+  const began = checkpoint.plan;
+  const names = [...new Set([...Object.keys(began), ...Object.keys(plan)])];
+  const different = names.filter((name) => began[name] !== plan[name]);
+  const [first] = different;
+  if (first === undefined) return;
+  const remedy = "resume with what the run began with, or start a new run in another folder";
+  const options = different.filter((name) => !(name in DIGESTS));
+  if (options.length === 0)
     throw new InputError({
-      ...(digest
-        ? { where: directory, expected: `the ${digest} that the run began with`, got: "another" }
-        : {
-            where: `${directory}, ${name}`,
-            expected: `${checkpoint.plan[name] ?? "none"}, as the run began with`,
-            got: `${plan[name] ?? "none"}`,
-          }),
-      remedy: "resume with what the run began with, or start a new run in another folder",
+      where: directory,
+      expected: `the ${DIGESTS[first]} that the run began with`,
+      got: "another",
+      remedy,
     });
-  }
+  const nameOf = (name: string) => OPTIONS[name] ?? name;
+  const valuesOf = (of: RunPlan) =>
+    options.length === 1
+      ? `${of[options[0]!] ?? "none"}`
+      : options.map((name) => `${nameOf(name)} ${of[name] ?? "none"}`).join(", ");
+  throw new InputError({
+    where: options.length === 1 ? `${directory}, ${nameOf(options[0]!)}` : directory,
+    expected: `${valuesOf(began)}, as the run began with`,
+    got: valuesOf(plan),
+    remedy,
+  });
+}
+
+/**
+ * Compares the options and the version of the loss, before the data are read.
+ *
+ * @param chosen the entries of the plan that options give
+ * @throws {InputError} as `checkPlan` does
+ */
+export function checkChosen(directory: string, checkpoint: RunCheckpoint, chosen: RunPlan): void {
+  const files = Object.entries(checkpoint.plan).filter(
+    ([name]) => name in DIGESTS || name === "retrievalHead",
+  );
+  const plan = { ...chosen, ...Object.fromEntries(files), lossVersion: LOSS_VERSION };
+  checkPlan(directory, checkpoint, plan);
 }
 
 function parseJson(text: string): unknown {

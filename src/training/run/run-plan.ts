@@ -4,16 +4,10 @@ import { createHash } from "node:crypto";
 import type { ModelConfig } from "../../model/config.ts";
 import { planEntries } from "../../options/records.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
+import { LOSS_VERSION } from "../loss/options.ts";
 import type { ResolvedOptions } from "../options/run-options.ts";
 import { TRAIN_OPTIONS } from "../options/train-options.ts";
 import type { RunPlan } from "./checkpoint.ts";
-
-/**
- * The version of the training loss. It changes when equal options give another loss: a run of
- * another version cannot be resumed. Plans without it are of version 1, which counted each copy of
- * a passage and had one positive for each question.
- */
-const LOSS_VERSION = 2;
 
 /**
  * The names of the entries are those on disk; `plan` of each option gives them. An error names the

@@ -1,8 +1,11 @@
 /** Writes a model folder. */
 
-import { copyFile, mkdir, rename } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type FloatType, writeSafetensors } from "../../checkpoints/write-safetensors.ts";
+import { createDirectory } from "../../io/create-directory.ts";
+import { inputErrorFrom, writeErrorFrom } from "../../io/errors.ts";
+import { replaceFile } from "../../io/replace-file.ts";
 import { type ModelConfig, writeConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
@@ -41,7 +44,9 @@ export async function writeModel(
   values: (name: string) => Float32Array,
   { original, dtype }: { readonly original: string; readonly dtype: FloatType },
 ): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await createDirectory(folder).catch((error: unknown) => {
+    throw writeErrorFrom(error, folder);
+  });
   const tensors = [...parameterShapes(config)].map(
     ([name, shape]) => [name, { shape, values: values(name) }] as const,
   );
@@ -65,6 +70,9 @@ function learnedConfig(
 }
 
 async function copyInOneStep(from: string, to: string): Promise<void> {
-  await copyFile(from, `${to}.partial`);
-  await rename(`${to}.partial`, to);
+  const bytes = await readFile(from).catch((error: unknown) => {
+    const problem = { where: from, expected: "the tokenizer of the model" };
+    throw inputErrorFrom(error, { ...problem, remedy: "do not change the model during a run" });
+  });
+  await replaceFile(to, (file) => file.writeFile(bytes));
 }

@@ -35,7 +35,8 @@ export function isOpener(word: Word, index: number): boolean {
 export function opensWithName(run: readonly Word[], next: Word | undefined): boolean {
   const first = run[0] as Word;
   const is = (...tags: readonly string[]) => tags.some((tag) => first.tags.has(tag));
-  if (/^.+[\p{Lu}\p{N}]|[^\p{ASCII}’]/u.test(first.text)) return true; // McIntosh, HBO, U.S., Šerbečić
+  // McIntosh, HBO, U.S., Šerbečić
+  if (/^.+[\p{Lu}\p{N}]|[^\p{ASCII}’]/u.test(first.text)) return true;
   if (isPeople(first)) return true;
   if (is(...NO_NAME_TAGS) || NEVER.test(first.lower)) return false;
   if (is("Person", "Place", "Organization") && !is("Verb", "Adjective")) return true;

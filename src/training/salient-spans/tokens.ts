@@ -1,5 +1,6 @@
 /** Words of a text as keys for comparison, without case, punctuation and character width. */
 
+import { normalizeText } from "../../text/normalize.ts";
 import type { Extent } from "./sentences.ts";
 
 export interface Token extends Extent {
@@ -34,5 +35,5 @@ export function lettersOf(text: string): string {
 }
 
 function normalized(text: string): string {
-  return text.normalize("NFKC").toLowerCase();
+  return normalizeText(text, "NFKC").toLowerCase();
 }

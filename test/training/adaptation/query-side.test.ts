@@ -41,7 +41,8 @@ test("one head's query projection changes, and an index made before serves on", 
 
   const [before, after] = await Promise.all([
     loadWeights(at("model"), config),
-    loadWeights(at("out", "checkpoint", "probe"), config), // the model after the last step, the best or not
+    // the model after the last step
+    loadWeights(at("out", "checkpoint", "probe"), config),
   ]);
   const query = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention.q.weight`;
   for (const [name, numbers] of before) {

@@ -8,7 +8,7 @@ import {
   lengthBucketedSample,
 } from "../../../src/training/data/example-source.ts";
 
-/** Example `i` has a passage of 7 i mod `size` characters, all different where `size` is no multiple of 7. */
+/** Example `i` has a passage of 7 i mod `size` characters. */
 const ofLengths = (size: number): ExampleSource => ({
   size,
   example: (index) => ({

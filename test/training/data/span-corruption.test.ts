@@ -70,7 +70,8 @@ test("every token is dropped as often as the others, ends included", () => {
   for (let draw = 0; draw < 8_000; draw++)
     for (const { start, end } of noiseSpans(8, 99, random))
       for (let i = start; i < end; i++) counts[i]!++;
-  for (const count of counts) assert.ok(Math.abs(count - 1_000) < 150, `${counts}`); // 5 standard deviations
+  // within 5 standard deviations
+  for (const count of counts) assert.ok(Math.abs(count - 1_000) < 150, `${counts}`);
 });
 
 test("the same seed draws the same spans", () => {

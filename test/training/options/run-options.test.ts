@@ -68,7 +68,9 @@ test("an unknown option, a missing one and a value out of range", () => {
   rejects(/^options: expected names among model, .*, got "probeHeads"/, () =>
     withDefaults({ ...FILES, probeHeads: true } as TrainOptions),
   );
-  rejects(/^data: expected text, got nothing;/, () => withDefaults(incomplete as TrainOptions));
+  rejects(/^data: expected a path as text, got nothing;/, () =>
+    withDefaults(incomplete as TrainOptions),
+  );
   rejects(/^steps: expected a whole number from 1 on, got 0;/, () =>
     withDefaults({ ...FILES, steps: 0 }),
   );
@@ -76,7 +78,7 @@ test("an unknown option, a missing one and a value out of range", () => {
     withDefaults({ ...FILES, dropout: 1 }),
   );
   rejects(/^tau: expected a number above 0, got 0;/, () => withDefaults({ ...FILES, tau: 0 }));
-  rejects(/^objective: expected distillation, supervised, marginal, qa, got rank;/, () =>
+  rejects(/^objective: expected distillation, supervised, marginal, qa, got 'rank';/, () =>
     withDefaults({ ...FILES, objective: "rank" } as never),
   );
   rejects(/^options: .* got "selectHead"/, () =>

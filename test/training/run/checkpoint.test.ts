@@ -116,7 +116,7 @@ function wholeText(): RunCheckpoint {
   return { format: "reatt-checkpoint", version: 1, ...progress, state: "state-000007.safetensors" };
 }
 
-test("another plan is refused, with the first difference named", () => {
+test("another plan is refused, with the options that differ", () => {
   checkPlan("run", wholeText(), { steps: 10, data: "abc" });
   for (const [plan, expected] of [
     [
@@ -129,6 +129,11 @@ test("another plan is refused, with the first difference named", () => {
       "run: expected a run with version 2 of the training loss, got one with version 1; start",
     ],
     [{ data: "abc", steps: 10, seed: 3 }, "run, seed: expected none, as the run began with, got 3"],
+    [
+      { data: "xyz", steps: 20, closePassages: 4 },
+      "run: expected steps 10, candidatesPerQuestion none, as the run began with, " +
+        "got steps 20, candidatesPerQuestion 4; resume with",
+    ],
   ] as const)
     assert.throws(
       () => checkPlan("run", wholeText(), plan),

@@ -1,9 +1,10 @@
 /**
- * Retrieval is learned from answers alone, by a model that begins with random weights.
+ * A model with random weights learns retrieval from answers alone.
  *
- * Each passage says of a name one of 24 words, and each name has a passage with each of them. A question is a name, its
- * answer the word of one passage, which is read beside the passage of another name: the question does not tell the answer,
- * and neither passage is marked. What reads the right one teaches retrieval which one it is.
+ * A passage gives a name one of 24 words, and every name has 24 passages, one for each word. A
+ * question is a name. Its answer is the word of one of its passages, and the model reads that
+ * passage together with a passage of another name. Neither passage is labelled: the decoder's
+ * attention shows which one helps, and teaches retrieval.
  */
 
 import { mkdirSync } from "node:fs";

@@ -48,7 +48,7 @@ const steps = async (out: string): Promise<MetricsRecord[]> =>
 
 const staleness = async (out: string) => (await steps(out)).map((record) => record.staleness);
 
-/** What a model with an index of its own finds, the question's own passage in the last place if it is not there. */
+/** The passages that the model finds with an index of its own; the question's own is added. */
 async function foundBy(model: string, count: number): Promise<string[][]> {
   await using reatt = await ReAtt.load(model);
   await using index = await reatt.index(readPassages(small.corpus), {
@@ -86,7 +86,7 @@ test("iterations: those of the second are of the model after the first", async (
 const background: TrainOptions = { ...small, steps: 30, refresh: "background", refreshSteps: 30 };
 const SNAPSHOT = 30;
 
-/** Waits with the step after the snapshot until its passages are there, and leaves the run `after` steps after the swap. */
+/** Waits after the snapshot for its candidates, and stops the run `after` steps after the swap. */
 function waitForSwap(out: string, after = Infinity): (event: TrainingEvent) => Promise<boolean> {
   let swapped = Infinity;
   return async (event) => {

@@ -1,4 +1,4 @@
-/** Runs of the trainer on TensorFlow.js: to the end, stopped and resumed, beside one on onnxruntime. */
+/** Training runs on TensorFlow.js: whole, stopped and resumed, and compared with onnxruntime. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,10 +22,10 @@ await finish(train(options), (event) => events.push(event));
 const stateFile = (out: string): string => join(out, "checkpoint", "state-000002.safetensors");
 
 test("a run says once which TensorFlow.js computes, and why no faster one does", async () => {
-  const { name, failures } = await loadTensorFlow();
+  const { name, device, failures } = await loadTensorFlow();
   assert.equal(
     events.filter(({ type }) => type === "engine"),
-    [{ type: "engine", name, failures: failures.map(({ message }) => message) }],
+    [{ type: "engine", name, device, failures: failures.map(({ message }) => message) }],
   );
 });
 

@@ -132,7 +132,8 @@ test("no masked sentence can be read in any passage of its own example, whatever
     .map((pieces) => pieces.flat().join(""));
   await fc.assert(
     fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 4 }), async (texts) => {
-      const seed = "Oslo the wide river was old and near. "; // there is something to mask, and it is everywhere
+      // The span to mask occurs in every sentence.
+      const seed = "Oslo the wide river was old and near. ";
       const corpus = [seed, ...texts, `${texts[0]} ${seed.toUpperCase()}`].map((raw, id) =>
         passage(raw, raw, `${id}`),
       );

@@ -18,7 +18,7 @@ const labelled: Labelled[] = readFileSync(fixture, "utf8")
   .map((line) => JSON.parse(line));
 const tag = await loadTagger();
 
-/** Shares, in percent, over all sentences. "Overlap" asks only that a span touches one of the other side. */
+/** Shares in percent over all sentences. "Overlap" counts spans that touch an expected span. */
 function measure(tagger: (sentence: string) => readonly Span[]) {
   const counts = { found: 0, labelled: 0, exact: 0, touching: 0, touched: 0, kind: 0 };
   for (const { text, spans } of labelled) {

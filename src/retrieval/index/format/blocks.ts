@@ -6,7 +6,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { type Awaitable, chain, together } from "./awaitable.ts";
-import { damagedFile, readAt } from "./storage.ts";
+import { damagedFile, readAt, readingErrorFrom } from "./storage.ts";
 
 /**
  * Bytes of a block: small compared with the keys of a passage, and 4,000 times the size of its
@@ -57,9 +57,9 @@ export interface CheckedFile {
   readonly path: string;
   readonly bytes: number;
   /**
-   * Reads `length` bytes from `position`, which must be inside the file.
+   * Reads `length` bytes from `position`.
    *
-   * @throws {InputError} if a block is damaged
+   * @throws {InputError} if a block is damaged or cannot be read, or if the file is too short
    */
   read(position: number, length: number): Awaitable<Uint8Array>;
 }
@@ -74,9 +74,13 @@ export function checkedFile(
     path,
     bytes,
     async read(position, length) {
+      if (!(position >= 0 && length >= 0 && position + length <= bytes))
+        throw damagedFile(path, `a position up to ${bytes}`, `${position + length}`);
       const start = position - (position % BLOCK_BYTES);
       const end = Math.min(bytes, Math.ceil((position + length) / BLOCK_BYTES) * BLOCK_BYTES);
-      const data = await readAt(file, start, end - start);
+      const data = await readAt(file, start, end - start).catch((error: unknown) => {
+        throw readingErrorFrom(error, path);
+      });
       for (let at = 0; at < end - start; at += BLOCK_BYTES) {
         const block = (start + at) / BLOCK_BYTES;
         if (crc32(data.subarray(at, at + BLOCK_BYTES)) !== checksums[block])
@@ -118,7 +122,7 @@ export class BlockCache {
         const first = Math.floor(position / BLOCK_BYTES);
         const last = Math.floor((position + length - 1) / BLOCK_BYTES);
         // a scan would replace all other blocks
-        if (last - first > 8 || length === 0) return file.read(position, length);
+        if (!(last - first <= 8) || length === 0) return file.read(position, length);
         const start = position - first * BLOCK_BYTES;
         if (first === last)
           return chain(this.#block(file, base, first), (block) =>

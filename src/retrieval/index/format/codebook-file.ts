@@ -3,9 +3,10 @@
  * subquantisers are `parts.u8`, and the codewords are `long.f32` and `short.f32`.
  */
 
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { createDirectory } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
 import {
   type Bits,
@@ -47,7 +48,7 @@ export async function writeCodebook(
   plan: CodebookPlan,
 ): Promise<QuantisedCodec> {
   const path = codebookPath(directory, name);
-  await mkdir(path, { recursive: true });
+  await createDirectory(path);
   const { long, short } = subquantiserCounts(dimension, bits);
   const contents = {
     "axes.f32": rotation,
@@ -91,12 +92,15 @@ async function readCodebook(
     readWhole(join(codebookPath(directory, codebook), name), files[name]);
   const floats = async (name: string) => new Float32Array((await bytes(name)).buffer);
   const { long, short } = subquantiserCounts(dimension, bits);
+  const subquantisers = await bytes("parts.u8");
+  if (!subquantisers.every((count) => count === long || count === short))
+    throw damagedFile(join(codebookPath(directory, codebook), "parts.u8"), `${long} or ${short}`);
   return {
     bits,
     dimension,
     rotation: await floats("axes.f32"),
     centroids: await floats("centroids.f32"),
-    subquantisers: await bytes("parts.u8"),
+    subquantisers,
     codewords: new Map([
       [long, await floats("long.f32")],
       [short, await floats("short.f32")],

@@ -22,6 +22,7 @@
  *                                 passage is deleted or replaced, as of generation 2; absent if
  *                                 none is
  *         journal                 during a build only (growing-files.ts)
+ *         window/                 during a build only: keys of a window (partial-window.ts)
  *       codebooks/000001/         the codebook (codec quantised, codec.ts)
  *         axes.f32                [dimension, dimension]: the OPQ rotation
  *         centroids.f32           [centroids, dimension]
@@ -35,8 +36,8 @@
  * Numbers are little-endian. The ordinal of a passage is its position in the concatenation of the
  * segments.
  *
- * A change writes new segments beside the old ones, makes them durable, and renames a manifest of
- * the next generation into place. Only then does it delete files. So the directory always holds one
+ * A change writes new segments beside the old ones, makes them and their names durable, and renames
+ * a manifest of the next generation into place. Only then does it delete files. So the directory always holds one
  * complete index, and readers that opened the previous one finish with their open files. Files that
  * the manifest does not name belong to an interrupted change: the next writer resumes that change
  * or removes them.
@@ -49,10 +50,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
-import { InputError, systemProblem } from "../../../io/errors.ts";
+import { InputError } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
 import type { Bits } from "../../codec/codec.ts";
-import { isMissing } from "./storage.ts";
+import { blockChecksumBytes, codebookSizes, deletedBytes, segmentSizes } from "./layout.ts";
+import { isMissing, readingErrorFrom } from "./storage.ts";
 
 /** Describes the model whose keys an index holds, and how it encoded them. */
 export interface IndexHeader {
@@ -124,6 +126,9 @@ export interface Manifest {
   readonly segments: readonly SegmentRecord[];
 }
 
+/** Above the size of an attention head of any model. */
+const MAX_DIMENSION = 65_536;
+
 const count = z.int().nonnegative();
 const files = z.record(
   z.string().regex(/^\w+\.\w+$/),
@@ -138,7 +143,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
   generation: z.int().positive(),
   header: z.strictObject({
     fingerprint: z.string(),
-    dimension: z.int().positive(),
+    dimension: z.int().positive().max(MAX_DIMENSION),
     maxPassageTokens: z.int().positive(),
     keepTokens: z.number().positive().optional(),
     prompts: z.record(z.string(), z.string()),
@@ -199,7 +204,7 @@ export async function findManifest(directory: string): Promise<Manifest | undefi
   const path = manifestPath(directory);
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (isMissing(error)) return undefined;
-    throw unusable(path, "a readable index", systemProblem(error), error);
+    throw readingErrorFrom(error, path);
   });
   return text === undefined ? undefined : parseManifest(path, text);
 }
@@ -227,9 +232,53 @@ function parseManifest(path: string, text: string): Manifest {
   if (rest.version !== 1) throw unusable(path, "version 1", `version ${rest.version}`);
   if (checksum !== checksumOf(rest)) throw unusable(path, "its own checksum", "changed contents");
   const parsed = schema.safeParse(rest);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  throw unusable(path, `a known ${issue.path.join(".")}`, issue.message);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]!;
+    throw unusable(path, `a known ${issue.path.join(".")}`, issue.message);
+  }
+  checkLayout(path, parsed.data);
+  return parsed.data;
+}
+
+/** @throws {InputError} if counts, names and sizes of files do not belong together */
+function checkLayout(path: string, { header, codec, shard, segments }: Manifest): void {
+  const { dimension } = header;
+  const quantised = codec.name === "quantised" ? codec : undefined;
+  const centroids = quantised && (quantised.files["parts.u8"]?.bytes ?? 0);
+  if (quantised) checkSizes(path, "codec", quantised.files, codebookSizes(dimension, centroids!));
+  if (shard && shard.index >= shard.count)
+    throw unusable(path, `a shard below ${shard.count}`, `${shard.index}`);
+  if (new Set(segments.map(({ name }) => name)).size < segments.length)
+    throw unusable(path, "segments with different names", "the same name twice");
+  for (const { name, passages, tokens, files, deleted } of segments) {
+    const where = `segment ${name}`;
+    checkSizes(path, where, files, segmentSizes({ passages, tokens, dimension, centroids }));
+    const others = Object.entries(files).filter(([file]) => file !== "blocks.u32");
+    const blocks = blockChecksumBytes(others.map(([, { bytes }]) => bytes));
+    checkSizes(path, where, { "blocks.u32": files["blocks.u32"]! }, { "blocks.u32": blocks });
+    if (!deleted) continue;
+    const bits = { [deleted.file]: deleted };
+    checkSizes(path, where, bits, { [deleted.file]: deletedBytes(passages) });
+    if (deleted.passages > passages || deleted.tokens > tokens)
+      throw unusable(path, `at most the passages of ${where} deleted`, "more");
+  }
+}
+
+/** @throws {InputError} if `files` are not those of `sizes`, which gives undefined for any size */
+function checkSizes(
+  path: string,
+  where: string,
+  files: Readonly<Record<string, FileRecord>>,
+  sizes: Readonly<Record<string, number | undefined>>,
+): void {
+  for (const name of new Set([...Object.keys(files), ...Object.keys(sizes)])) {
+    if (!(name in sizes)) throw unusable(path, `${where} without ${name}`, "that file");
+    const got = files[name]?.bytes;
+    if (got === undefined) throw unusable(path, `${where} with ${name}`, "no such file");
+    const expected = sizes[name] ?? got;
+    if (got !== expected)
+      throw unusable(path, `${where}, ${name} with ${expected} bytes`, `${got} bytes`);
+  }
 }
 
 function parseObject(path: string, text: string): Record<string, unknown> {

@@ -2,7 +2,6 @@
 
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { syncDirectory } from "../../../io/replace-file.ts";
 import { type RunningChecksum, runningChecksum } from "./blocks.ts";
 import type { FileRecord } from "./manifest.ts";
 import { writeAt } from "./storage.ts";
@@ -33,7 +32,7 @@ export async function writeParts(
 
 /**
  * Writes the file of block checksums. Returns the records of all files, in the order of
- * `checksums`.
+ * `checksums`. The transaction makes their names durable.
  */
 export async function completeSegment(
   path: string,
@@ -46,7 +45,6 @@ export async function completeSegment(
     ...checksums,
     [BLOCK_CHECKSUMS]: await writeParts(join(path, BLOCK_CHECKSUMS), [blocks]),
   };
-  await syncDirectory(path);
   return Object.fromEntries(
     Object.entries(all).map(([name, checksum]) => [name, recordOf(checksum)]),
   );

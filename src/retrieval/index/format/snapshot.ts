@@ -1,12 +1,11 @@
 /** One generation of an index, opened for reading: its manifest, its codebook and its segments. */
 
-import { InputError } from "../../../io/errors.ts";
 import type { Codec } from "../../codec/codec.ts";
 import type { BlockCache } from "./blocks.ts";
 import { readCodec } from "./codebook-file.ts";
 import { type Manifest, readManifest, type SegmentRecord, segmentPath } from "./manifest.ts";
 import { openSegment, type Segment, type SegmentOptions } from "./segment.ts";
-import { isMissing } from "./storage.ts";
+import { isMissing, readingErrorFrom } from "./storage.ts";
 
 export interface Snapshot extends AsyncDisposable {
   readonly manifest: Manifest;
@@ -34,8 +33,8 @@ export async function openSnapshot(
     try {
       return await openGeneration(directory, manifest, chooseCache);
     } catch (error) {
-      if (!isMissing(error)) throw error;
-      if (manifest.generation === last) throw missingFile(error as NodeJS.ErrnoException);
+      if (!isMissing(error) || manifest.generation === last)
+        throw readingErrorFrom(error, directory);
       last = manifest.generation;
     }
   }
@@ -75,14 +74,3 @@ export async function openSegments(
   }
   return { segments, [Symbol.asyncDispose]: dispose };
 }
-
-const missingFile = (cause: NodeJS.ErrnoException): InputError =>
-  new InputError(
-    {
-      where: cause.path ?? "index",
-      expected: "the file that index.json names",
-      got: "none",
-      remedy: "restore it from a copy, or build the index again",
-    },
-    { cause },
-  );

@@ -1,7 +1,7 @@
 /** Reads and writes files by position, and converts errors of the system to InputError. */
 
 import type { FileHandle } from "node:fs/promises";
-import { InputError, systemProblem } from "../../../io/errors.ts";
+import { InputError, inputErrorFrom, systemProblem } from "../../../io/errors.ts";
 
 /** Writes all of `data` at `position`; a single system call can write less. */
 export async function writeAt(file: FileHandle, data: Uint8Array, position: number): Promise<void> {
@@ -32,6 +32,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EACCES: "choose a directory that you may write",
   EPERM: "choose a directory that you may write",
   EROFS: "choose a directory that you may write",
+  EMFILE: "raise the limit of open files (ulimit -n)",
+  ENFILE: "raise the limit of open files of the system",
 };
 
 /**
@@ -61,6 +63,39 @@ export async function writing<Result>(
 }
 
 /**
+ * The `InputError` for a failure of the operating system to read a file of an index. Returns any
+ * other error unchanged.
+ */
+export function readingErrorFrom(error: unknown, directory: string): unknown {
+  const where = (isSystemError(error) && error.path) || directory;
+  if (isMissing(error))
+    return inputErrorFrom(error, {
+      where,
+      expected: "the file that index.json names",
+      remedy: "restore it from a copy, or build the index again",
+    });
+  return inputErrorFrom(error, {
+    where,
+    expected: "to be able to read the index",
+    remedy: isTooManyFiles(error)
+      ? "raise the limit of open files (ulimit -n), or close other indexes"
+      : "check the disk and the permissions of the file",
+  });
+}
+
+/** Runs `work`, which reads the index in `directory`. @throws {InputError} as `readingErrorFrom` */
+export async function reading<Result>(
+  directory: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw readingErrorFrom(error, directory);
+  }
+}
+
+/**
  * True for errors of the operating system. Those of files have a `code` such as `ENOENT` and a
  * `syscall`.
  */
@@ -69,6 +104,10 @@ export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
 
 export const isMissing = (error: unknown): boolean =>
   isSystemError(error) && error.code === "ENOENT";
+
+/** True if this process, or the system, has as many open files as it may have. */
+export const isTooManyFiles = (error: unknown): boolean =>
+  isSystemError(error) && (error.code === "EMFILE" || error.code === "ENFILE");
 
 /** True if something cannot be removed because it, or a file in it, is open. */
 export const isInUse = (error: unknown): boolean =>

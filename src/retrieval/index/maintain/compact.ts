@@ -1,11 +1,16 @@
 /** Compaction of an index, and merging of shards. */
 
 import { InputError } from "../../../io/errors.ts";
-import { type Bits, checkBits, float32Decoder } from "../../codec/codec.ts";
+import { excerpt } from "../../../io/excerpt.ts";
+import { checkPath } from "../../../options/arguments.ts";
+import { DIRECTORY, INDEX_OPTIONS } from "../../../options/library-options.ts";
+import { callback, type Given, SIGNAL } from "../../../options/option.ts";
+import { resolveOptions } from "../../../options/resolve.ts";
+import { checkBits, float32Decoder } from "../../codec/codec.ts";
 import { readCodec } from "../format/codebook-file.ts";
 import { type Manifest, readManifest, segmentPath } from "../format/manifest.ts";
 import { openSegments } from "../format/snapshot.ts";
-import { writing } from "../format/storage.ts";
+import { reading, writing } from "../format/storage.ts";
 import { type BuildProgress, compressWhole } from "../write/build.ts";
 import { copySegments, passageRanges } from "../write/copy.ts";
 import { replaceIndex, stageName, updateIndex } from "../write/transaction.ts";
@@ -40,18 +45,18 @@ import { checkHeader } from "./update.ts";
  * console.log((await indexInfo(directory)).deletedPassages); // 0
  * ```
  */
-export async function compactIndex({
-  directory,
-  signal,
-}: {
+export async function compactIndex(options: {
   readonly directory: string;
   readonly signal?: AbortSignal | undefined;
 }): Promise<void> {
+  const { directory, signal } = resolveOptions(COMPACT, options);
   const { segments } = await readManifest(directory);
   if (segments.length <= 1 && !segments[0]?.deleted) return;
   await updateIndex(directory, async (manifest, name) => {
-    const codec = await readCodec(directory, manifest);
-    await using opened = await openSegments([{ directory, segments: manifest.segments }], codec);
+    const codec = await reading(directory, () => readCodec(directory, manifest));
+    await using opened = await reading(directory, () =>
+      openSegments([{ directory, segments: manifest.segments }], codec),
+    );
     const ranges = opened.segments.flatMap(passageRanges);
     const to = segmentPath(directory, name);
     const segment = await writing(directory, () => copySegments(ranges, to, codec, signal));
@@ -59,14 +64,16 @@ export async function compactIndex({
   });
 }
 
-export interface MergeOptions {
-  /** The folder of the merged index. */
-  readonly directory: string;
+const COMPACT = { ...DIRECTORY, ...SIGNAL };
+
+const MERGE = {
+  ...COMPACT,
   /** Bits for each dimension of the merged index. Default: no compression. */
-  readonly bits?: Bits | undefined;
-  readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+  bits: INDEX_OPTIONS.bits,
+  onProgress: callback<(progress: BuildProgress) => void>(),
+};
+
+export interface MergeOptions extends Given<typeof MERGE> {}
 
 /**
  * Joins the shards of a build to one index. The result equals, byte by byte, that of a single
@@ -99,15 +106,19 @@ export interface MergeOptions {
  * console.log((await indexInfo(directory)).passages); // 600
  * ```
  */
-export async function mergeShards(shards: readonly string[], options: MergeOptions): Promise<void> {
+export async function mergeShards(shards: readonly string[], given: MergeOptions): Promise<void> {
+  checkShards(shards);
+  const options = resolveOptions(MERGE, given);
   const { directory, bits, signal } = options;
   const sources = await readShards(shards);
   const { header } = sources[0]!.manifest;
   if (bits !== undefined) checkBits(bits, header.dimension);
   const float32 = { decoder: float32Decoder(header.dimension), codebook: undefined };
-  await using opened = await openSegments(
-    sources.map(({ directory, manifest: { segments } }) => ({ directory, segments })),
-    float32,
+  await using opened = await reading(directory, () =>
+    openSegments(
+      sources.map(({ directory, manifest: { segments } }) => ({ directory, segments })),
+      float32,
+    ),
   );
   const ranges = interleave(opened.segments.map(passageRanges));
   await replaceIndex(directory, async (name) => {
@@ -116,6 +127,17 @@ export async function mergeShards(shards: readonly string[], options: MergeOptio
     if (bits === undefined) return { header, codec: { name: "float32" }, segments: [segment] };
     return compressWhole(segment, name, bits, { ...options, header });
   });
+}
+
+function checkShards(given: unknown): void {
+  if (!Array.isArray(given) || given.length === 0)
+    throw new InputError({
+      where: "shards",
+      expected: "a list of the folders of all shards",
+      got: excerpt(given),
+      remedy: "name every shard of one build, each once",
+    });
+  for (const [i, shard] of given.entries()) checkPath(shard, `shards[${i}]`);
 }
 
 interface Source {

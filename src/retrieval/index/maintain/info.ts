@@ -1,6 +1,7 @@
 /** Summarises an index from its manifest. */
 
 import { stat } from "node:fs/promises";
+import { checkPath } from "../../../options/arguments.ts";
 import type { Bits } from "../../codec/codec.ts";
 import {
   type IndexHeader,
@@ -48,6 +49,7 @@ export interface IndexInfo {
  * ```
  */
 export async function indexInfo(directory: string): Promise<IndexInfo> {
+  checkPath(directory, "directory");
   const { generation, header, codec, shard, segments } = await readManifest(directory);
   const files = segments.flatMap(({ files, deleted }) => [
     ...Object.values(files),

@@ -2,6 +2,9 @@
 
 import { join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
+import { checkedIds } from "../../../options/arguments.ts";
+import { DIRECTORY } from "../../../options/library-options.ts";
+import { resolveOptions } from "../../../options/resolve.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Codec, KeyDecoder } from "../../codec/codec.ts";
 import { BlockCache } from "../format/blocks.ts";
@@ -15,7 +18,7 @@ import {
 import { recordOf, writeParts } from "../format/new-files.ts";
 import { openSegment, readDeleted, type Segment } from "../format/segment.ts";
 import { openSegments } from "../format/snapshot.ts";
-import { writing } from "../format/storage.ts";
+import { reading, writing } from "../format/storage.ts";
 import { type BuildOptions, compressStage, openStage, writeSegment } from "../write/build.ts";
 import { copySegments, passageRanges } from "../write/copy.ts";
 import { addedName, type IndexState, stageName, updateIndex } from "../write/transaction.ts";
@@ -36,7 +39,7 @@ export async function addPassages(
   const { directory, header, signal } = options;
   await updateIndex(directory, async (manifest, name) => {
     checkHeader(directory, manifest.header, header);
-    const codec = await readCodec(directory, manifest);
+    const codec = await reading(directory, () => readCodec(directory, manifest));
     const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
     return writing(directory, async () => {
       const { codebook } = codec;
@@ -124,13 +127,15 @@ function tailToMerge(segments: readonly SegmentRecord[], added: number): Segment
  */
 export async function deletePassages(
   ids: AsyncIterable<string> | Iterable<string>,
-  { directory }: { readonly directory: string },
+  options: { readonly directory: string },
 ): Promise<number> {
+  const { directory } = resolveOptions(DIRECTORY, options);
+  const checked = checkedIds(ids);
   let count = 0;
   await updateIndex(directory, async (manifest, name) => {
-    const { decoder } = await readCodec(directory, manifest);
+    const { decoder } = await reading(directory, () => readCodec(directory, manifest));
     const { segments, deleted } = await writing(directory, () =>
-      deleteIds(directory, manifest, name, decoder, ids),
+      deleteIds(directory, manifest, name, decoder, checked),
     );
     count = deleted;
     return { ...manifest, segments };

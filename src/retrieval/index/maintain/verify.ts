@@ -1,11 +1,20 @@
 /** Reads every byte of an index and compares checksums. */
 
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { systemProblem } from "../../../io/errors.ts";
-import { codebookPath, type FileRecord, readManifest, segmentPath } from "../format/manifest.ts";
-import { isSystemError, readAt } from "../format/storage.ts";
+import { checkPath } from "../../../options/arguments.ts";
+import { SIGNAL } from "../../../options/option.ts";
+import { resolveOptions } from "../../../options/resolve.ts";
+import {
+  codebookPath,
+  type FileRecord,
+  type Manifest,
+  readManifest,
+  segmentPath,
+} from "../format/manifest.ts";
+import { isSystemError, isTooManyFiles, readAt, readingErrorFrom } from "../format/storage.ts";
 
 const READ_BYTES = 4_194_304;
 
@@ -16,10 +25,12 @@ export interface Damage {
 }
 
 /**
- * Reads all files of the index in `directory` and returns those that are damaged or missing.
+ * Reads all files of the index in `directory` and returns those that are damaged or missing. A
+ * writer may change the index meanwhile.
  *
  * @param options `signal` stops the check
- * @throws {InputError} if there is no index or its manifest is damaged
+ * @throws {InputError} if there is no index, its manifest is damaged, or the process may not open
+ * as many files
  * @example
  * ```ts
  * import { mkdtemp } from "node:fs/promises";
@@ -36,44 +47,98 @@ export interface Damage {
  */
 export async function verifyIndex(
   directory: string,
-  { signal }: { signal?: AbortSignal | undefined } = {},
+  options?: { readonly signal?: AbortSignal | undefined },
 ): Promise<Damage[]> {
-  const { segments, codec } = await readManifest(directory);
-  const folders = segments.map(({ name, files, deleted }) => ({
-    folder: segmentPath(directory, name),
-    files: deleted ? { ...files, [deleted.file]: deleted } : files,
-  }));
-  if (codec.name === "quantised")
-    folders.push({ folder: codebookPath(directory, codec.codebook), files: codec.files });
-  const damages: Damage[] = [];
-  for (const { folder, files } of folders)
-    for (const [file, record] of Object.entries(files)) {
-      const path = join(folder, file);
-      const problem = await problemOf(path, record, signal);
-      if (problem) damages.push({ path, problem });
-    }
+  checkPath(directory, "directory");
+  const { signal } = resolveOptions(SIGNAL, options);
+  await using generation = await openGeneration(directory);
+  const damages = [...generation.damages];
+  for (const { path, file, record } of generation.files) {
+    const problem = await problemOf(file, record, signal);
+    if (problem) damages.push({ path, problem });
+  }
   return damages;
 }
 
+interface OpenFile {
+  readonly path: string;
+  readonly file: FileHandle;
+  readonly record: FileRecord;
+}
+
+interface OpenGeneration extends AsyncDisposable {
+  readonly files: readonly OpenFile[];
+  /** The files that cannot be opened. */
+  readonly damages: readonly Damage[];
+}
+
+/**
+ * Opens all files of the newest generation, which stay readable when a writer replaces it. If the
+ * writer has removed files before they are opened, a newer manifest exists, and is read.
+ */
+async function openGeneration(directory: string): Promise<OpenGeneration> {
+  for (;;) {
+    const manifest = await readManifest(directory);
+    const opened = await openFiles(directory, manifest);
+    if (opened.damages.length === 0) return opened;
+    try {
+      const { generation } = await readManifest(directory);
+      if (generation === manifest.generation) return opened;
+    } catch (error) {
+      await opened[Symbol.asyncDispose]();
+      throw error;
+    }
+    await opened[Symbol.asyncDispose]();
+  }
+}
+
+async function openFiles(directory: string, manifest: Manifest): Promise<OpenGeneration> {
+  const files: OpenFile[] = [];
+  const damages: Damage[] = [];
+  const dispose = async () => {
+    await Promise.all(files.map(({ file }) => file.close()));
+  };
+  for (const [path, record] of filesOf(directory, manifest))
+    try {
+      files.push({ path, record, file: await open(path, "r") });
+    } catch (error) {
+      if (!isSystemError(error) || isTooManyFiles(error)) {
+        await dispose();
+        throw readingErrorFrom(error, path);
+      }
+      damages.push({ path, problem: systemProblem(error) });
+    }
+  return { files, damages, [Symbol.asyncDispose]: dispose };
+}
+
+function* filesOf(
+  directory: string,
+  { segments, codec }: Manifest,
+): Generator<[path: string, FileRecord]> {
+  for (const { name, files, deleted } of segments) {
+    const folder = segmentPath(directory, name);
+    for (const [file, record] of Object.entries(files)) yield [join(folder, file), record];
+    if (deleted) yield [join(folder, deleted.file), deleted];
+  }
+  if (codec.name === "quantised")
+    for (const [file, record] of Object.entries(codec.files))
+      yield [join(codebookPath(directory, codec.codebook), file), record];
+}
+
 async function problemOf(
-  path: string,
+  file: FileHandle,
   record: FileRecord,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   try {
-    const file = await open(path, "r");
-    try {
-      const { size } = await file.stat();
-      if (size !== record.bytes) return `${size} bytes instead of ${record.bytes}`;
-      let checksum = 0;
-      for (let at = 0; at < size; at += READ_BYTES) {
-        signal?.throwIfAborted();
-        checksum = crc32(await readAt(file, at, Math.min(READ_BYTES, size - at)), checksum);
-      }
-      return checksum === record.crc32 ? undefined : "its contents have changed";
-    } finally {
-      await file.close();
+    const { size } = await file.stat();
+    if (size !== record.bytes) return `${size} bytes instead of ${record.bytes}`;
+    let checksum = 0;
+    for (let at = 0; at < size; at += READ_BYTES) {
+      signal?.throwIfAborted();
+      checksum = crc32(await readAt(file, at, Math.min(READ_BYTES, size - at)), checksum);
     }
+    return checksum === record.crc32 ? undefined : "its contents have changed";
   } catch (error) {
     if (isSystemError(error)) return systemProblem(error);
     throw error;

@@ -18,11 +18,13 @@ import {
 import { openSegment, type Segment } from "../format/segment.ts";
 import { writing } from "../format/storage.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
+import { type EncodedKeys, openPartialWindow } from "./partial-window.ts";
 import { type BuildPlan, openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
 import { type IndexState, replaceIndex, stageName } from "./transaction.ts";
 
 /**
- * Passages that are encoded and made durable together: some seconds of work, about 20 MB of keys.
+ * Passages that are encoded together: about 20 MB of keys. partial-window.ts keeps the keys of a
+ * window that takes longer than a second.
  */
 export const WINDOW = 512;
 
@@ -32,11 +34,13 @@ export interface BuildOptions {
   readonly header: IndexHeader;
   /**
    * Encodes passages to token keys, [tokens, dimension] each, with at least one token. It can
-   * report the passages and tokens done so far.
+   * report the passages and tokens done so far. If it adds keys to `encoded` as it makes them, an
+   * interrupted build does not lose them, and gives them back as `encoded.known`.
    */
   readonly encode: (
     passages: readonly Passage[],
     onProgress: (passages: number, tokens: number) => void,
+    encoded: EncodedKeys,
   ) => Promise<readonly Float32Array[]>;
   /**
    * Bits for each dimension of a compressed key. Default: no compression. During the build, keys
@@ -57,7 +61,7 @@ export interface BuildProgress {
    * - `resumed`: an interrupted build left `passages` encoded passages (once, at the start)
    * - `diverged`: only the first `passages` of these equal the corpus; the build continues from
    *   there
-   * - `reused`, `encoded`: `passages` are done; an interrupted window is encoded again
+   * - `reused`, `encoded`: `passages` are done
    * - `compressed`: `passages` are compressed, including those of an interrupted build; 0 while a
    *   codebook is learned
    * - `finished`: the new index has replaced the old one
@@ -72,8 +76,8 @@ export interface BuildProgress {
  * 512 passages, and 24 bytes a passage for the ids.
  *
  * After an interruption (`signal`, a crash, a full disk) the same call resumes the build: passages
- * that are encoded or compressed already are compared with the corpus and not processed again. An
- * existing index stays complete until the new one replaces it.
+ * that are encoded or compressed already are compared with the corpus and not processed again, up
+ * to the last second of work. An existing index stays complete until the new one replaces it.
  *
  * @throws {InputError} if there are no passages or duplicate ids, if the system refuses to write,
  * or if another process writes the index
@@ -166,13 +170,36 @@ export async function writeSegment(
   const { directory, header } = options;
   const plan: BuildPlan = { header, windowPassages: WINDOW };
   await using writer = await writing(directory, () => openSegmentWriter(path, plan));
-  return await writeWindows(writer, passages, options);
+  const encodeWindow = async (window: readonly Passage[], digest: string, report: Report) => {
+    await using partial = await writing(directory, () =>
+      openPartialWindow(path, { ...plan, digest }),
+    );
+    const before = window.filter((_, i) => partial.known.has(i)).length;
+    if (before > 0) report("reused", before, 0);
+    try {
+      return await options.encode(window, (...done) => report("encoded", ...done), partial);
+    } catch (error) {
+      await partial.save().catch(() => {}); // the first error counts
+      throw error;
+    }
+  };
+  return await writeWindows(writer, passages, options, encodeWindow);
 }
+
+type Report = (event: "reused" | "encoded", passages: number, tokens: number) => void;
+
+/** Encodes a window; `digest` identifies it. `report` counts from the start of the window. */
+type EncodeWindow = (
+  window: readonly Passage[],
+  digest: string,
+  report: Report,
+) => Promise<readonly Float32Array[]>;
 
 async function writeWindows(
   writer: SegmentWriter,
   passages: AsyncIterable<Passage> | Iterable<Passage>,
-  { directory, header, encode, shard, onProgress, signal }: BuildOptions,
+  { directory, header, shard, onProgress, signal }: BuildOptions,
+  encodeWindow: EncodeWindow,
 ): Promise<SegmentRecord> {
   const report = (
     event: BuildProgress["event"],
@@ -200,8 +227,8 @@ async function writeWindows(
       report("reused", ++windows);
       continue;
     }
-    const keys = await encode(window, (passages, tokens) =>
-      report("encoded", windows, { passages, tokens }),
+    const keys = await encodeWindow(window, soFar, (event, passages, tokens) =>
+      report(event, windows, { passages, tokens }),
     );
     checkKeys(keys, window.length, header.dimension);
     signal?.throwIfAborted();

@@ -3,7 +3,6 @@
  * centroid.
  */
 
-import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import {
@@ -28,6 +27,7 @@ import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
 
 /** Passages whose codes are read together: some MB. */
 const PIECE_PASSAGES = 1024;
+const PART_BYTES = 1_048_576;
 /** Files that float32 and compressed segments share. */
 const COMMON = ["passages.deflate", "offsets.u64", "ids.u64"];
 /** Files that grow with every piece of keys. */
@@ -97,11 +97,20 @@ async function copyCommon(
 ): Promise<Record<string, RunningChecksum>> {
   const checksums: Record<string, RunningChecksum> = {};
   for (const name of COMMON) {
-    const checksum = await writeParts(join(to, name), createReadStream(join(from, name)));
+    const checksum = await writeParts(join(to, name), readParts(join(from, name)));
     if (checksum.crc32 !== segment.record.files[name]?.crc32) throw damagedFile(join(from, name));
     checksums[name] = checksum;
   }
   return checksums;
+}
+
+async function* readParts(path: string): AsyncGenerator<Uint8Array> {
+  await using file = await open(path);
+  for (let at = 0; ; at += PART_BYTES) {
+    const part = await readAt(file, at, PART_BYTES);
+    yield part;
+    if (part.length < PART_BYTES) return;
+  }
 }
 
 /** Encodes the remaining pieces. Each is durable before the next. */

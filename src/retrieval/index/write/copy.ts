@@ -3,8 +3,8 @@
  * merging use it.
  */
 
-import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { createDirectory } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
 import type { Codec } from "../../codec/codec.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
@@ -48,7 +48,7 @@ export async function copySegments(
   { decoder, codebook }: Codec,
   signal: AbortSignal | undefined,
 ): Promise<SegmentRecord> {
-  await mkdir(path, { recursive: true });
+  await createDirectory(path);
   const ids = new IdHashTable();
   const offsets: Offsets = [0n, 0n];
   const checksums: Record<string, RunningChecksum> = {};

@@ -3,8 +3,9 @@
  * before the next begins, so an interrupted writer resumes after the last complete step.
  */
 
-import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
+import { constants, type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import { createDirectory } from "../../../io/create-directory.ts";
 import { type RunningChecksum, runningChecksum } from "../format/blocks.ts";
 import { journalLine, journalPath, readJournal, writeJournal } from "../format/journal.ts";
 import type { FileRecord } from "../format/manifest.ts";
@@ -38,7 +39,7 @@ export async function openGrowingFiles<Name extends string, State>(
   names: readonly Name[],
   plan: object,
 ): Promise<GrowingFiles<Name, State>> {
-  await mkdir(folder, { recursive: true });
+  await createDirectory(folder);
   const files = new JournaledFiles<Name, State>(folder, names, plan);
   try {
     await files.open();
@@ -88,7 +89,10 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     await this.#journal?.close();
     await writeJournal(this.#folder, this.#plan, this.#resumePoints);
     this.#journal = await open(journalPath(this.#folder), "a");
-    for (const [name, handle] of this.#handles) await handle.truncate(this.#checksums[name].bytes);
+    for (const [name, handle] of this.#handles) {
+      await handle.truncate(this.#checksums[name].bytes);
+      await handle.datasync(); // no append may follow
+    }
   }
 
   rewind(count: number): Promise<void> {

@@ -8,19 +8,15 @@
  *
  * The tokens with the greatest weights are kept, a fixed share of each passage. Nothing is trained,
  * and passages do not depend on each other, so shards and additions make the same choice as a
- * single build. The method is ours; docs/INDEX.md has its cost in quality, and that of other
+ * single build. The method is ours; docs/experiments/index-quality.md has its cost in quality, and that of other
  * weights. Sources of the idea, for phrase indexes: Seo et al., Real-time open-domain question
  * answering with dense-sparse phrase index, 2019, section 5.2; Lee et al., Learning dense
  * representations of phrases at scale, 2021.
  */
 
-import { InputError } from "../../../io/errors.ts";
 import { compile } from "../../../tensor/session.ts";
 import { trace } from "../../../tensor/trace.ts";
 import { topPositions } from "../../scoring/top-k.ts";
-
-/** The least share: below it, passages are hard to find. */
-const MIN_RATIO = 0.25;
 
 export interface TokenPruner extends AsyncDisposable {
   /**
@@ -62,14 +58,3 @@ export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
 /** The number of tokens of a passage to keep: at least 1. */
 export const keptTokenCount = (tokens: number, keepRatio: number): number =>
   Math.max(1, Math.round(keepRatio * tokens));
-
-/** @throws {InputError} if `keepRatio` is not from 0.25 to 1 */
-export function checkKeepRatio(keepRatio: number): void {
-  if (keepRatio >= MIN_RATIO && keepRatio <= 1) return;
-  throw new InputError({
-    where: "keepRatio",
-    expected: `a share from ${MIN_RATIO} to 1`,
-    got: String(keepRatio),
-    remedy: "choose the share of each passage's tokens to index",
-  });
-}

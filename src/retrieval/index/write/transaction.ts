@@ -3,9 +3,11 @@
  * leaves it complete.
  */
 
-import { access, mkdir, readdir, rm } from "node:fs/promises";
+import { access, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { createDirectory, syncName } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
+import { syncDirectory } from "../../../io/replace-file.ts";
 import { journalPath } from "../format/journal.ts";
 import {
   codebookPath,
@@ -23,6 +25,7 @@ import { lockDirectory } from "./lock.ts";
 /** The result of a transaction: the content of the next manifest. */
 export type IndexState = Pick<Manifest, "header" | "codec" | "shard" | "segments">;
 
+const FOLDERS = ["segments", "codebooks"];
 const STAGE = ".stage";
 
 /** The folder of the float32 segment until it is compressed. */
@@ -66,8 +69,7 @@ async function runTransaction<Current extends Manifest | undefined>(
   write: (current: Current, name: string) => Promise<IndexState>,
 ): Promise<Manifest> {
   await writing(directory, async () => {
-    for (const folder of ["segments", "codebooks"])
-      await mkdir(join(directory, folder), { recursive: true });
+    for (const folder of FOLDERS) await createDirectory(join(directory, folder));
   });
   await using lock = await writing(directory, () => lockDirectory(directory));
   const current = await read(directory);
@@ -78,10 +80,23 @@ async function runTransaction<Current extends Manifest | undefined>(
   const next: Manifest = { ...state, format: "reatt-index", version: 1, generation };
   await lock.assertHeld();
   await writing(directory, async () => {
+    await syncFolders(directory, next);
     await writeManifest(directory, next);
     await clean(directory, next);
   });
   return next;
+}
+
+/**
+ * Makes the names of all files of `manifest` durable. `fsync` of a file does not, so without this
+ * call a manifest could survive a power cut that its files do not survive.
+ */
+async function syncFolders(directory: string, { segments, codec }: IndexState): Promise<void> {
+  for (const { name } of segments) await syncDirectory(segmentPath(directory, name));
+  if (codec.name === "quantised") await syncDirectory(codebookPath(directory, codec.codebook));
+  for (const folder of FOLDERS) await syncDirectory(join(directory, folder));
+  await syncDirectory(directory);
+  await syncName(directory);
 }
 
 /**

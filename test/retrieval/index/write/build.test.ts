@@ -33,7 +33,7 @@ test("describes itself and returns the passages", async () => {
     { id: "b", title: "", text: "\ud800 lone" },
   ];
   await build(directory.path, passages);
-  await using index = await openIndex(directory.path, { fingerprint: "toy" });
+  await using index = await openIndex(directory.path, {}, "toy");
   assert.equal(index.header, header);
   assert.is(index.passageCount, 2);
   assert.is(index.tokenCount, 4);
@@ -46,7 +46,7 @@ test("rejects the questions of another model", async () => {
   await using directory = await temporary();
   await build(directory.path, makePassages(3));
   await rejects(
-    openIndex(directory.path, { fingerprint: "other" }),
+    openIndex(directory.path, {}, "other"),
     /of the model other, got one of the model toy/,
   );
 });

@@ -1,0 +1,45 @@
+/** Creation of directories whose names survive a power cut. */
+
+import { mkdir, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { isSystemError } from "./errors.ts";
+import { syncDirectory } from "./replace-file.ts";
+
+/**
+ * Creates a directory and its missing parents, and makes their names durable. Does nothing if it
+ * exists.
+ *
+ * It calls `mkdir` once for each directory: the recursive `mkdir` of Node reports a read-only disk
+ * as ENOENT. An error is the error of the system.
+ */
+export async function createDirectory(path: string): Promise<void> {
+  const directory = resolve(path);
+  try {
+    await mkdir(directory);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    if (error.code === "ENOENT" && dirname(directory) !== directory) {
+      await createDirectory(dirname(directory));
+      return createDirectory(directory);
+    }
+    if (await isDirectory(directory)) return; // EEXIST, or EROFS, EPERM for a directory that exists
+    throw error;
+  }
+  await syncName(directory);
+}
+
+/**
+ * Makes the name of a file or directory durable. A parent that this process may not read cannot be
+ * synced; the file system then decides when the name is durable.
+ */
+export async function syncName(path: string): Promise<void> {
+  await syncDirectory(dirname(resolve(path))).catch((error: unknown) => {
+    if (!isSystemError(error) || (error.code !== "EACCES" && error.code !== "EPERM")) throw error;
+  });
+}
+
+const isDirectory = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );

@@ -1,0 +1,215 @@
+/** Checks arguments of the library that are not options: passages, questions, ids and paths. */
+
+import { z } from "zod";
+import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
+import type { Passage } from "../text/passage.ts";
+import { path } from "./option.ts";
+
+type Items<T> = AsyncIterable<T> | Iterable<T>;
+
+const pathSchema = path();
+
+/** @throws {InputError} unless `given` is the path of a file or folder */
+export function checkPath(given: unknown, where: string): asserts given is string {
+  const { error } = pathSchema.safeParse(given);
+  if (error) throw problem(where, error.issues[0]!.message, shown(given), "give its path");
+}
+
+/** @throws {InputError} unless `given` is a question with text */
+export function checkQuestion(given: unknown, where = "question"): asserts given is string {
+  if (typeof given !== "string")
+    throw problem(where, "a question as text", shown(given), "write one, or a list of them");
+  if (given.trim() === "") throw problem(where, "a question", "no text", "write one");
+}
+
+/** @throws {InputError} unless `given` is a question or a list of questions, each with text */
+export function checkQuestions(given: unknown): asserts given is string | readonly string[] {
+  if (Array.isArray(given)) checkQuestionList(given);
+  else checkQuestion(given);
+}
+
+/** @throws {InputError} unless `given` is a list of questions with text */
+export function checkQuestionList(given: unknown): asserts given is readonly string[] {
+  if (!Array.isArray(given))
+    throw problem("question", "a question as text, or a list of them", shown(given), "write one");
+  for (const [i, question] of given.entries()) checkQuestion(question, `questions[${i}]`);
+}
+
+/**
+ * Checks each passage when it is read.
+ *
+ * @throws {InputError} at once unless `given` can be iterated, and for the first bad passage
+ */
+export function checkedPassages(given: unknown): AsyncGenerator<Passage, void> {
+  checkIterable(given, "passages", "a list or a generator of passages", "readPassages(FILE)");
+  return passagesOf(given as Items<unknown>);
+}
+
+async function* passagesOf(given: Items<unknown>): AsyncGenerator<Passage, void> {
+  let number = 0;
+  for await (const passage of given) {
+    number++;
+    checkPassage(passage, () => `passage ${number}`);
+    yield passage;
+  }
+}
+
+/** @throws {InputError} unless `given` is an array of passages; `where` is its name */
+export function checkPassageList(given: unknown, where: string): void {
+  if (!Array.isArray(given))
+    throw problem(where, "a list of passages", shown(given), "give an array");
+  for (const [i, passage] of given.entries()) checkPassage(passage, () => `${where}[${i}]`);
+}
+
+/**
+ * Checks each id when it is read.
+ *
+ * @throws {InputError} at once unless `given` can be iterated, and for the first bad id
+ */
+export function checkedIds(given: unknown): AsyncGenerator<string, void> {
+  checkIterable(given, "ids", "a list or a generator of ids", "[ID]");
+  return idsOf(given as Items<unknown>);
+}
+
+async function* idsOf(given: Items<unknown>): AsyncGenerator<string, void> {
+  let number = 0;
+  for await (const id of given) {
+    number++;
+    checkId(id, `id ${number}`);
+    yield id;
+  }
+}
+
+/** @throws {InputError} unless `given` is a list of ids */
+export function checkIdList(given: unknown): void {
+  if (!Array.isArray(given)) throw problem("ids", "a list of ids", shown(given), "give an array");
+  for (const [i, id] of given.entries()) checkId(id, `ids[${i}]`);
+}
+
+/** @throws {InputError} unless `given` is text */
+export function checkId(given: unknown, where = "id"): asserts given is string {
+  if (typeof given !== "string")
+    throw problem(where, "the id of a passage as text", shown(given), "write it as text");
+}
+
+function checkIterable(given: unknown, where: string, expected: string, call: string): void {
+  const remedy = `give ${call} or another iterable`;
+  const object = given as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined;
+  const isIterable =
+    typeof object === "object" &&
+    object !== null &&
+    (typeof object[Symbol.asyncIterator] === "function" ||
+      typeof object[Symbol.iterator] === "function");
+  if (!isIterable) throw problem(where, expected, shown(given), remedy);
+}
+
+// Long corpora pass through here: zod is asked only for what these checks reject.
+function checkPassage(given: unknown, where: () => string): asserts given is Passage {
+  if (typeof given === "object" && given !== null) {
+    const { id, title, text } = given as Partial<Record<keyof Passage, unknown>>;
+    if (
+      typeof id === "string" &&
+      id !== "" &&
+      typeof title === "string" &&
+      typeof text === "string"
+    )
+      return;
+  }
+  throw passageProblem(given, where());
+}
+
+const passage = z.object(
+  {
+    id: z.string("text").min(1, "text that is not empty"),
+    title: z.string('text, or "" for a passage without a title'),
+    text: z.string("text"),
+  },
+  "an object with id, title and text",
+);
+
+/** Names that other libraries have for the fields of a passage. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  id: ["_id", "docid", "doc_id", "passage_id", "pid", "key"],
+  title: ["name", "heading", "headline"],
+  text: ["content", "contents", "body", "passage", "document", "page_content", "pageContent"],
+};
+
+function passageProblem(given: unknown, where: string): InputError {
+  const { path, message } = passage.safeParse(given).error!.issues[0]!;
+  if (path.length === 0)
+    return problem(
+      where,
+      message,
+      shown(given),
+      "write { id, title, text }, or readPassages(FILE)",
+    );
+  const field = String(path[0]);
+  const fields = given as Readonly<Record<string, unknown>>;
+  const named = typeof fields.id === "string" && fields.id !== "" && ` (id ${excerpt(fields.id)})`;
+  const other = SYNONYMS[field]?.find((name) => fields[name] !== undefined);
+  const value = fields[field];
+  const got =
+    value === undefined
+      ? `the fields ${Object.keys(fields).join(", ") || "of nothing"}`
+      : shown(value);
+  const remedy =
+    other && value === undefined ? `rename "${other}" to "${field}"` : remedyFor(value);
+  return problem(`${where}${named || ""}`, `"${field}" to be ${message}`, got, remedy);
+}
+
+function remedyFor(value: unknown): string {
+  if (typeof value === "number" || typeof value === "bigint") return "convert it with String(...)";
+  return value === undefined ? "add the field" : "correct the field or leave the passage out";
+}
+
+const shown = (given: unknown): string => (given === undefined ? "nothing" : excerpt(given));
+
+const problem = (where: string, expected: string, got: string, remedy: string): InputError =>
+  new InputError({ where, expected, got, remedy });
+
+/** The option `filter`: the passages that a search may return. */
+export const filterOption = z
+  .union(
+    [
+      z.custom<ReadonlySet<string>>(isIdSet),
+      z.custom<(ordinal: number) => boolean>((given) => typeof given === "function"),
+    ],
+    "a Set of ids or a function of the ordinal",
+  )
+  .optional();
+
+function isIdSet(given: unknown): boolean {
+  const set = given as Partial<ReadonlySet<unknown>> | null;
+  if (typeof set !== "object" || set === null || typeof set.has !== "function") return false;
+  if (typeof set[Symbol.iterator] !== "function") return false;
+  for (const id of set as ReadonlySet<unknown>) if (typeof id !== "string") return false;
+  return true;
+}
+
+const ordinal = z.int().gte(0);
+
+/** @throws {InputError} unless `given` is a list of ordinals below `end` */
+export function checkOrdinals(given: unknown, end: number): asserts given is readonly number[] {
+  if (!Array.isArray(given))
+    throw problem("ordinals", "a list of ordinals", shown(given), "give an array");
+  const bad = given.findIndex((value) => !ordinal.safeParse(value).success || value >= end);
+  if (bad === -1) return;
+  const remedy = "take ordinals from a search or from entries()";
+  throw problem(`ordinals[${bad}]`, `a whole number below ${end}`, shown(given[bad]), remedy);
+}
+
+/** @throws {InputError} unless `given` is a list of query vectors, each [tokens, dimension] */
+export function checkVectorList(given: unknown, dimension: number): void {
+  if (!Array.isArray(given))
+    throw problem("questions", "a list of query vectors", shown(given), "give an array");
+  for (const [i, vectors] of given.entries()) checkVectors(vectors, dimension, `questions[${i}]`);
+}
+
+/** @throws {InputError} unless `given` holds query vectors, [tokens, dimension] */
+export function checkVectors(given: unknown, dimension: number, where = "question"): void {
+  if (given instanceof Float32Array && given.length > 0 && given.length % dimension === 0) return;
+  const got = given instanceof Float32Array ? `${given.length} values` : shown(given);
+  const expected = `a Float32Array of [tokens, ${dimension}] values`;
+  throw problem(where, expected, got, "take the vectors from encodeQuestions of the model");
+}

@@ -1,0 +1,214 @@
+/**
+ * The options of the library's functions. The commands take their flags from the same tables.
+ * Callbacks and other values without a flag are added beside the functions that have them.
+ */
+
+import { z } from "zod";
+import type { Provider } from "../tensor/session.ts";
+import { choice, flag, integer, number, option, path, text } from "./option.ts";
+
+const ENGINE = "Search engine";
+const HYBRID = "Hybrid search";
+const READING = "Reading";
+
+/** More threads than any machine has; onnxruntime ends the process if it cannot start them. */
+const MAX_THREADS = 1_024;
+/** Every step of the decoder computes a row for each beam. */
+const MAX_BEAMS = 1_000;
+const GIBIBYTE = 2 ** 30;
+/** The least share of tokens to index: below it, passages are hard to find. */
+const MIN_KEEP_RATIO = 0.25;
+
+/** Passages that `retrieve` returns, as in the release. */
+export const PASSAGES_RETRIEVED = 100;
+/** Passages that `answer` reads, as in the release. */
+export const PASSAGES_READ = 10;
+
+/** Options of `ReAtt.load`. */
+export const LOAD_OPTIONS = {
+  /** The device: `cpu` (default), `webgpu` or `cuda`. */
+  provider: option(choice("cpu", "webgpu", "cuda").default("cpu" satisfies Provider), {
+    help: "device of onnxruntime",
+  }),
+  /** Threads of the cpu provider. Default: one for each physical core. */
+  threads: option(integer(1, MAX_THREADS).optional(), {
+    help: "threads of the cpu provider",
+    defaultText: "one for each physical core",
+  }),
+};
+
+/** The folder that an index is written to. */
+export const DIRECTORY = {
+  /** The folder of the index. */
+  directory: option(path(), { help: "folder of the index", placeholder: "DIR" }),
+};
+
+const shardRecord = z
+  .object({ index: z.int().gte(0), count: z.int().gte(1) }, "{ index, count }")
+  .refine(
+    ({ index, count }) => index < count,
+    "{ index, count } with an index from 0, below count",
+  );
+
+/** How an index is built. */
+export const INDEX_OPTIONS = {
+  /** Bits per dimension of a compressed key: 1, 2, 4 or 8. Default: float32 keys, exact search. */
+  bits: option(z.literal([1, 2, 4, 8], "1, 2, 4 or 8").optional(), {
+    help: "bits of each dimension in a compressed index",
+    placeholder: "1|2|4|8",
+    defaultText: "float32 keys, not compressed",
+    parse: Number,
+  }),
+  /** Builds one shard of an index, with float32 keys. `mergeShards` joins and compresses shards. */
+  shard: shardRecord.optional(),
+  /**
+   * Token pruning: the share of each passage's tokens that get a key, from 0.25 to 1. The tokens
+   * that receive most attention from their own passage in the retrieval head are kept. A lower
+   * ratio makes the index smaller and retrieval less accurate. Default 1.
+   */
+  keepRatio: option(number({ from: MIN_KEEP_RATIO, to: 1 }).default(1), {
+    help: "share of the tokens of each passage that are indexed",
+    aliases: [{ flag: "keep-tokens" }],
+  }),
+  /** Longer passages are truncated. Default 512, as in the release. */
+  maxPassageTokens: option(integer(2).default(512), { help: "longer passages are cut" }),
+};
+
+/** An index of faiss from a factory string. */
+export const FAISS_OPTIONS = {
+  /** The factory string of the index. */
+  factory: option(text(), {
+    help: "factory string of an approximate faiss index, such as IVF1024,PQ16np",
+    placeholder: "STRING",
+    group: ENGINE,
+  }),
+  /** Lists that a question token reads, in an index with lists (`IVF`, `IMI`). Default 16. */
+  nprobe: option(integer(1).optional(), {
+    help: "inverted lists of faiss that are searched for each question token",
+    defaultText: "16",
+    group: ENGINE,
+  }),
+};
+
+/** A table of LanceDB. */
+export const LANCE_OPTIONS = {
+  /** The place where `exportToLance` wrote the table. */
+  uri: option(path(), {
+    help: "the table that reatt index export wrote",
+    placeholder: "URI",
+    group: ENGINE,
+  }),
+  /** Partitions that a question token reads. Default 16. */
+  nprobe: option(integer(1).optional(), {
+    help: "partitions of the table that are searched for each question token",
+    defaultText: "16",
+    group: ENGINE,
+  }),
+};
+
+/** How an index is opened. */
+export const OPEN_OPTIONS = {
+  /**
+   * How onnxruntime searches a compressed index. Default `balanced`. The search of float32 keys is
+   * always exact.
+   */
+  preset: option(choice("fast", "balanced", "exact").optional(), {
+    help: "how onnxruntime searches a compressed index; a float32 index is searched exactly",
+    defaultText: "balanced",
+    group: ENGINE,
+  }),
+  /** Default `onnxruntime`. */
+  engine: z
+    .union(
+      [
+        z.enum(["onnxruntime", "faiss"]),
+        z.strictObject({ name: z.literal("faiss"), ...FAISS_OPTIONS }),
+        z.strictObject({ name: z.literal("lancedb"), ...LANCE_OPTIONS }),
+      ],
+      '"onnxruntime", "faiss", { name: "faiss", factory } or { name: "lancedb", uri }',
+    )
+    .default("onnxruntime"),
+  /**
+   * Bytes of keys that stay in memory between searches. Default 1 GiB. Other keys are read from
+   * disk at every search.
+   */
+  memoryLimit: z
+    .custom<number>(
+      (given) => typeof given === "number" && given >= 0, // Infinity is allowed
+      "a number of bytes from 0 on",
+    )
+    .default(GIBIBYTE),
+  /** Threads of onnxruntime. Default: one for each physical core. */
+  threads: LOAD_OPTIONS.threads,
+};
+
+/** The parameters of BM25. */
+export const BM25_OPTIONS = {
+  /** Saturation of term frequency; with 0, repetitions of a term do not count. Default 0.9. */
+  k1: option(number({ from: 0 }).optional(), {
+    help: "saturation of term frequency in BM25",
+    defaultText: "0.9",
+    group: HYBRID,
+  }),
+  /** Length normalisation, from 0 (none) to 1. Default 0.4. */
+  b: option(number({ from: 0, to: 1 }).optional(), {
+    help: "length normalisation in BM25",
+    defaultText: "0.4",
+    group: HYBRID,
+  }),
+};
+
+/** How BM25 and the model are combined. */
+export const HYBRID_OPTIONS = {
+  /** The weight of the model's retrieval score: 0 or more. `tuneLambda` finds it; DPR uses 1.1. */
+  lambda: option(number({ from: 0 }), {
+    help: "rank by BM25 + X x retrieval score; reatt benchmark DIR --tune finds X",
+    group: HYBRID,
+  }),
+  ...BM25_OPTIONS,
+};
+
+/** How passages are found. */
+export const RANK_OPTIONS = {
+  /** Number of passages or documents. Default 100 for `retrieve` and 10 for `answer`. */
+  topK: option(integer(1).default(PASSAGES_RETRIEVED), {
+    help: "passages, or documents, for each question",
+  }),
+  /** Default `passage`. */
+  granularity: option(choice("passage", "document").default("passage"), {
+    help: "document: passages with the same title count once, with the score of the best",
+    aliases: [{ flag: "unit" }],
+  }),
+};
+
+/** How answers are generated. */
+export const ANSWER_OPTIONS = {
+  /** Limit for question and passage together, as in the release. Default: no limit of this kind. */
+  maxInputTokens: option(integer(4).optional(), {
+    help: "length limit of question and passage together",
+    defaultText: "the limit of the index for the passage",
+    group: READING,
+  }),
+  /** Beams of the search for an answer. Default 1: greedy search. */
+  beams: option(integer(1, MAX_BEAMS).default(1), {
+    help: "beams of the search for an answer; 1 is greedy",
+    group: READING,
+  }),
+  /** Length limit of an answer, in tokens. Default 50. */
+  maxAnswerTokens: option(integer(1).default(50), {
+    help: "length limit of an answer",
+    group: READING,
+  }),
+  /**
+   * Exponent of the length by which the log probability of a beam is divided. Default 1. It has no
+   * effect with one beam.
+   */
+  lengthPenalty: z.number("a number").default(1),
+  /**
+   * Whether a search ends as soon as `beams` answers are complete. Default true. It has no effect
+   * with one beam.
+   */
+  earlyStopping: flag().default(true),
+  /** The model abstains if its confidence is lower. Default 0: it never abstains. */
+  minimumConfidence: number({ from: 0, to: 1 }).default(0),
+};

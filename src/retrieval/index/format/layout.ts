@@ -1,0 +1,46 @@
+/** The sizes of the files of an index, which follow from the counts in its manifest. */
+
+import { BLOCK_BYTES } from "./blocks.ts";
+
+/** What decides the sizes of the files of a segment. */
+export interface SegmentCounts {
+  readonly passages: number;
+  readonly tokens: number;
+  readonly dimension: number;
+  /** The centroids of the codebook; undefined for float32 keys. */
+  readonly centroids: number | undefined;
+}
+
+type Sizes = Readonly<Record<string, number | undefined>>;
+
+/** Bytes of each file of a segment; undefined for a file of any size. */
+export const segmentSizes = ({ passages, tokens, dimension, centroids }: SegmentCounts): Sizes => ({
+  "passages.deflate": undefined,
+  "offsets.u64": 16 * (passages + 1),
+  "ids.u64": 16 * passages,
+  "blocks.u32": undefined, // blockChecksumBytes
+  ...(centroids === undefined
+    ? { "keys.f32": 4 * tokens * dimension }
+    : {
+        "codes.bin": undefined,
+        "codes.u64": 8 * (passages + 1),
+        "lists.bin": undefined,
+        "lists.u64": 8 * (centroids + 1),
+      }),
+});
+
+/** Bytes of each file of a codebook. */
+export const codebookSizes = (dimension: number, centroids: number): Sizes => ({
+  "axes.f32": 4 * dimension * dimension,
+  "centroids.f32": 4 * centroids * dimension,
+  "parts.u8": centroids,
+  "long.f32": 4 * 256 * dimension,
+  "short.f32": 4 * 256 * dimension,
+  "ratios.f32": 4 * 256,
+});
+
+export const deletedBytes = (passages: number): number => Math.ceil(passages / 8);
+
+/** Bytes of the checksums of all blocks of files of these sizes. */
+export const blockChecksumBytes = (sizes: readonly number[]): number =>
+  4 * sizes.reduce((blocks, bytes) => blocks + Math.ceil(bytes / BLOCK_BYTES), 0);

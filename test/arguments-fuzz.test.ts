@@ -1,0 +1,269 @@
+/**
+ * Fuzzing of the arguments of the public functions: a call works or throws an `InputError` of one
+ * line. FUZZ_RUNS sets the number of calls of each function.
+ */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import {
+  compactIndex,
+  deletePassages,
+  exportToLance,
+  InputError,
+  indexInfo,
+  mergeShards,
+  openLexicalIndex,
+  ReAtt,
+  readPassages,
+  readQuestions,
+  verifyIndex,
+} from "../src/index.ts";
+import { adapt } from "../src/training/adapt.ts";
+import { train } from "../src/training/train.ts";
+
+const RUNS = Number(process.env.FUZZ_RUNS ?? 150);
+
+const folder = mkdtempSync(join(tmpdir(), "reatt-fuzz-"));
+const LION = { id: "lion", title: "Lion", text: "The lion lives in Africa." };
+const RHINE = { id: "rhine", title: "Rhine", text: "The Rhine flows to the North Sea." };
+const model = await ReAtt.load("models/reatt-mini", { threads: 1 });
+const directory = join(folder, "index");
+const index = await model.index([LION, RHINE], { directory });
+const lexical = await openLexicalIndex(index);
+const [vectors] = await model.encodeQuestions(["Where?"]);
+test.after(async () => {
+  await index.close();
+  await model.close();
+  rmSync(folder, { recursive: true });
+});
+
+// Text is no path outside of the temporary folder, and no option starts a GPU or many threads.
+const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true });
+const notText = anything.filter((value) => typeof value !== "string");
+const bad = fc.oneof(
+  anything,
+  fc.constantFrom("", "\0", "5", "lion", Symbol("s"), () => {}),
+);
+/** Most values are of the kind that is asked for. */
+const mostly = (arbitrary: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 30, arbitrary }, { weight: 1, arbitrary: bad });
+const number = fc.oneof(
+  fc.integer({ min: -2, max: 12 }),
+  fc.double(),
+  fc.constantFrom(2 ** 31, 2 ** 53, -0, Infinity),
+);
+const text = fc.oneof(
+  { weight: 60, arbitrary: fc.constantFrom("Where?", "What is the Rhine?") },
+  { weight: 1, arbitrary: fc.string() },
+);
+const question = fc.oneof(mostly(text), fc.array(mostly(text), { maxLength: 3 }));
+const passage = fc.oneof(
+  { weight: 60, arbitrary: fc.constantFrom(LION, RHINE) },
+  {
+    weight: 1,
+    arbitrary: fc.record(
+      { id: mostly(fc.string()), title: mostly(fc.string()), text: mostly(fc.string()) },
+      { requiredKeys: [] },
+    ),
+  },
+  { weight: 1, arbitrary: bad },
+);
+const passages = mostly(fc.uniqueArray(passage, { minLength: 1, maxLength: 3 }));
+const place = fc.oneof(
+  { weight: 30, arbitrary: fc.constant(directory) },
+  { weight: 1, arbitrary: notText },
+  { weight: 1, arbitrary: fc.constantFrom("", "a\0b") },
+);
+const signal = mostly(fc.constant(new AbortController().signal));
+const small = fc.oneof(
+  { weight: 60, arbitrary: fc.integer({ min: 1, max: 3 }) },
+  { weight: 1, arbitrary: number },
+  { weight: 1, arbitrary: bad },
+);
+const fraction = mostly(fc.double({ min: 0, max: 1, noNaN: true }));
+
+/** Some of these options (`required` nearly always), each with a value of its kind or any other, and unknown names. */
+const options = (
+  known: Readonly<Record<string, fc.Arbitrary<unknown>>>,
+  required: readonly string[] = [],
+) =>
+  fc.oneof(
+    { weight: 20, arbitrary: fc.record(known, { requiredKeys: [...required] }) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(fc.record(known, { requiredKeys: [] }), fc.dictionary(fc.string(), bad))
+        .map(([own, unknown]) => ({ ...own, ...unknown })),
+    },
+    { weight: 1, arbitrary: bad },
+  );
+
+const rankOptions = {
+  topK: small,
+  granularity: mostly(fc.constantFrom("passage", "document")),
+  filter: mostly(fc.constant(new Set(["lion"]))),
+  hybrid: mostly(
+    options({ lambda: fraction, k1: fraction, b: fraction, lexical: fc.constant(lexical) }, [
+      "lambda",
+    ]),
+  ),
+  signal,
+};
+const readOptions = {
+  maxInputTokens: mostly(fc.integer({ min: 4, max: 40 })),
+  beams: mostly(fc.integer({ min: 1, max: 4 })),
+  maxAnswerTokens: small,
+  lengthPenalty: mostly(fc.double({ min: -3, max: 3, noNaN: true })),
+  earlyStopping: mostly(fc.boolean()),
+  minimumConfidence: mostly(fc.double({ min: 0, max: 1 })),
+  onText: mostly(fc.constant(() => {})),
+  signal,
+};
+const indexOptions = {
+  directory: place.map((given) => (given === directory ? join(folder, "built") : given)),
+  bits: mostly(fc.constantFrom(1, 2, 4, 8)),
+  keepRatio: mostly(fc.constantFrom(0.25, 0.5, 1)),
+  maxPassageTokens: mostly(fc.integer({ min: 1, max: 600 })),
+  shard: fc.option(fc.record({ index: small, count: small }), { nil: undefined, freq: 1 }),
+  onProgress: mostly(fc.constant(() => {})),
+  signal,
+};
+const openOptions = {
+  preset: mostly(fc.constantFrom("fast", "exact")),
+  engine: mostly(fc.constant("onnxruntime")),
+  memoryLimit: mostly(fc.integer({ min: 0, max: 2 ** 30 })),
+  threads: mostly(fc.integer({ min: -1, max: 2 })),
+  signal,
+};
+const target = options({ directory: place, signal }, ["directory"]);
+const opened = mostly(fc.constant(index));
+const files = { model: notText, corpus: notText, data: notText, out: notText };
+const trainOptions = options({
+  ...files,
+  ...{ steps: number, querySide: bad, tau: number, objective: bad, weights: bad, resume: bad },
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: the values have any type
+type Call = (...values: any[]) => unknown;
+
+const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]>> = {
+  load: [ReAtt.load, notText, options({ provider: bad, threads: bad })],
+  "load a model": [
+    (given) => ReAtt.load("models/reatt-mini", { ...Object(given), thread: 1 }),
+    options({ provider: bad, threads: bad }),
+  ],
+  index: [(...all) => model.index(all[0], all[1]), passages, options(indexOptions, ["directory"])],
+  forecast: [
+    (...all) => model.forecast(all[0], all[1]),
+    passages,
+    options(indexOptions, ["directory"]),
+  ],
+  add: [
+    (...all) => model.add(all[0], all[1]),
+    passages,
+    options({ directory: place, onProgress: mostly(fc.constant(() => {})), signal }, ["directory"]),
+  ],
+  openIndex: [(...all) => model.openIndex(all[0], all[1]), place, options(openOptions)],
+  encodeQuestions: [
+    (...all) => model.encodeQuestions(all[0], all[1]),
+    question,
+    options({ signal }),
+  ],
+  retrieve: [
+    (...all) => model.retrieve(all[0], all[1], all[2]),
+    question,
+    opened,
+    options(rankOptions),
+  ],
+  read: [
+    (...all) => model.read(all[0], all[1], all[2]),
+    question,
+    fc.oneof(passages, fc.array(passages, { maxLength: 3 })),
+    options({ ...readOptions, maxPassageTokens: small }),
+  ],
+  answer: [
+    (...all) => model.answer(all[0], all[1], all[2]),
+    question,
+    opened,
+    options({ ...rankOptions, ...readOptions }),
+  ],
+  deletePassages: [
+    deletePassages,
+    mostly(fc.array(mostly(fc.string()))),
+    options({ directory: place }, ["directory"]),
+  ],
+  compactIndex: [compactIndex, target],
+  mergeShards: [mergeShards, mostly(fc.array(place)), options({ directory: notText, bits: small })],
+  indexInfo: [indexInfo, place],
+  verifyIndex: [verifyIndex, place, options({ signal })],
+  exportToLance: [
+    exportToLance,
+    notText,
+    options({ uri: notText, onProgress: mostly(fc.constant(() => {})), signal }),
+  ],
+  openLexicalIndex: [openLexicalIndex, opened, options({ k1: fraction, b: fraction, signal })],
+  readPassages: [readPassages, notText, signal],
+  readQuestions: [readQuestions, notText, signal],
+  train: [train, trainOptions],
+  adapt: [adapt, trainOptions],
+  "index.search": [
+    (...all) => index.search(all[0], all[1]),
+    mostly(fc.constant(vectors)),
+    options({ topK: small, filter: rankOptions.filter, signal }, ["topK"]),
+  ],
+  "index.searchBatch": [
+    (...all) => index.searchBatch(all[0], all[1]),
+    mostly(fc.constant([vectors])),
+    options({ topK: small, filter: rankOptions.filter, signal }, ["topK"]),
+  ],
+  "index.score": [
+    (...all) => index.score(all[0], all[1]),
+    mostly(fc.constant(vectors)),
+    mostly(fc.array(fc.oneof(fc.integer({ min: 0, max: 1 }), number), { maxLength: 3 })),
+  ],
+  "index.passages": [
+    (given) => index.passages(given),
+    mostly(fc.array(fc.oneof(fc.integer({ min: 0, max: 1 }), number), { maxLength: 3 })),
+  ],
+  "index.find": [(given) => index.find(given), mostly(fc.string())],
+  "lexical.search": [
+    (...all) => lexical.search(all[0], all[1]),
+    mostly(fc.string()),
+    options({ topK: small, filter: rankOptions.filter }, ["topK"]),
+  ],
+  "lexical.score": [
+    (...all) => lexical.score(all[0], all[1]),
+    mostly(fc.string()),
+    mostly(fc.array(fc.string())),
+  ],
+};
+
+/** Runs a call to its end, and closes what it opened. */
+async function finish(given: unknown): Promise<void> {
+  const result = (await given) as Partial<AsyncGenerator & AsyncDisposable> | undefined;
+  if (typeof result?.next === "function") for (;;) if ((await result.next()).done) return;
+  await result?.[Symbol.asyncDispose]?.();
+}
+
+for (const [name, [call, ...values]] of Object.entries(CALLS))
+  test(`${name} works or throws an InputError`, async () => {
+    const counts = { worked: 0, refused: 0 };
+    const property = fc.asyncProperty(fc.tuple(...values), async (given) => {
+      try {
+        await finish(call(...given));
+        counts.worked++;
+      } catch (error) {
+        assert.instance(error, InputError, `${(error as Error)?.stack ?? error}`);
+        assert.match((error as Error).message, /^[^\n]+: expected [^\n]+, got [^\n]*; [^\n]+$/);
+        counts.refused++;
+      }
+    });
+    await fc.assert(property, { numRuns: RUNS, seed: 24 });
+    if (process.env.FUZZ_RUNS) console.log(name, counts);
+  });
+
+test.run();

@@ -1,0 +1,106 @@
+/** Long texts: the ids are those of the whole text, and the time is linear. */
+
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import fc from "fast-check";
+import { SentencePieceProcessor } from "sentencepiece-js";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { beginningOf, textParts } from "../../src/text/text-parts.ts";
+import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { SHARED, testWithShared } from "../support/shared.ts";
+
+const FILE = "models/reatt-mini/spiece.model";
+const tokenizer = await loadTokenizer(FILE);
+const processor = new SentencePieceProcessor();
+await processor.load(FILE);
+/** The ids of SentencePiece for the whole text at once. */
+const wholeIds = (text: string): number[] => processor.encodeIds(text);
+
+/** Compares the ids of a text, of its beginning and with limits. */
+function check(text: string, length: number, limit: number): void {
+  const ids = wholeIds(text);
+  assert.equal(tokenizer.encode(text), ids);
+  assert.equal(tokenizer.encode(text, limit), ids.slice(0, limit));
+  const beginning = beginningOf(text, length);
+  const first = wholeIds(beginning);
+  assert.equal(first, ids.slice(0, first.length));
+}
+
+const word = fc.oneof(
+  fc.constantFrom("a", "The", "é", "e\u0301", "中文", "{", "\ufb01", "²", "½", "\u00a8", "\u200b"),
+  fc.constantFrom("\u0301", "\u0308", "\u00ad", "\u0000", "ﷺ", "각", "가", "ᄀ", "ᅡ", "ᆨ", "ｶﾞ"),
+  fc.string({ unit: "binary", maxLength: 8 }),
+);
+const separator = fc.constantFrom(" ", " ", "  ", "\n", "\u00a0", "\u3000", "");
+
+test("any text has the ids of SentencePiece, whole, cut and limited", () => {
+  const text = fc.array(fc.tuple(word, separator), { maxLength: 20 }).map((words) =>
+    words
+      .flat()
+      .join("")
+      .replace(/\p{Surrogate}/gu, ""),
+  );
+  fc.assert(
+    fc.property(text, fc.nat(60), fc.nat(12), (value, length, limit) => {
+      check(value.replace(/<extra_id_\d+>/g, ""), length, limit);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("a run of unknown characters is one token, whatever is in it and beside it", () => {
+  const unknown = fc.constantFrom("中", "{", "\u0331", "😀", "각", "ᄀ", "ᅡ", "\ue000", "中\u0001");
+  const run = fc.tuple(
+    fc.array(unknown, { minLength: 1, maxLength: 5 }),
+    fc.integer({ min: 1, max: 120 }),
+  );
+  fc.assert(
+    fc.property(word, run, word, run, (before, first, between, second) => {
+      const [a, b] = [first, second].map(([characters, n]) => characters.join("").repeat(n));
+      check(`${before}${a}${between}${b} end`.replace(/\p{Surrogate}/gu, ""), 40, 3);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+function paragraphsOf(jsonLines: string): string[] {
+  const records = jsonLines.split("\n").filter(Boolean);
+  return records.flatMap((line) => String(JSON.parse(line).text).split("\n"));
+}
+
+test("the paragraphs of SQuAD have the ids of SentencePiece", () => {
+  for (const text of paragraphsOf(readFileSync("data/squad/corpus.jsonl", "utf8")))
+    check(text, text.length / 2, 50);
+});
+
+testWithShared("paragraphs of Wikipedia have the ids of SentencePiece", () => {
+  const articles = gunzipSync(readFileSync(`${SHARED}/data/wiki/articles.jsonl.gz`));
+  for (const text of paragraphsOf(articles.subarray(0, 2_000_000).toString().replace(/\n.*$/, "")))
+    check(text, text.length / 2, 50);
+});
+
+test("parts contain the whole text and end at spaces", () => {
+  const text = "word ".repeat(50_000);
+  const parts = [...textParts(text)];
+  assert.is(parts.join(""), text);
+  assert.is(parts.length, 4);
+  assert.ok(parts.slice(1).every((part) => part.startsWith(" word")));
+  assert.equal(tokenizer.encode(text).length, 50_000);
+  assert.equal([...textParts("")], []);
+});
+
+test("the time is linear in the length of a text, and a limit bounds it", () => {
+  for (const unit of ["\u0301", "{", "中\u0001", "a", "😀", " ", "<extra_id_1>", "ab "]) {
+    const text = unit.repeat(400_000 / unit.length);
+    const start = performance.now();
+    tokenizer.encode(text);
+    assert.ok(performance.now() - start < 3_000, unit);
+  }
+  const book = "It was a dark night. ".repeat(1_000_000);
+  const start = performance.now();
+  assert.is(tokenizer.encode(book, 512).length, 512);
+  assert.ok(performance.now() - start < 500);
+});
+
+test.run();
