@@ -106,8 +106,8 @@ function productsOfStep(
     ];
     const [U, P, T] = [
       tensors.passageMask.shape[0]!,
-      tensors.candidateRows.shape[0]!,
-      tensors.labels.shape[1]!,
+      tensors.candidatePositions.shape[0]!,
+      tensors.labels?.shape[1] ?? 0,
     ];
     // weights change with every step, so onnxruntime cannot pack them in advance
     return productsOf(graph, { Q, n, m, "n+m": n + m, U, P, T }).map((product) => ({
@@ -158,6 +158,7 @@ async function measure(): Promise<Report> {
     objective,
     alpha: 8,
     inBatchNegatives: true,
+    retrievalOnly: objective === "retrieval",
     dropout,
   };
   const { chunks, chunk, normaliser } = productsOfStep(config, parameters, options, examples);
