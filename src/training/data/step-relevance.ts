@@ -28,6 +28,9 @@ export interface Relevance {
   readonly notNegatives: readonly Passage[];
 }
 
+/** An answer that more of the passages contain does not show which of them are relevant. */
+const MAX_SHARE = 0.5;
+
 /**
  * The relevance of the passages of a step for each of its examples.
  *
@@ -47,8 +50,11 @@ export function stepRelevance(
   return examples.map((example): Relevance => {
     const hasId = ({ id }: Passage): boolean => example.relevant.includes(id);
     const answers = example.answers.map(answerTokens);
-    const containsAnswer = (passage: Passage): boolean =>
-      answers.some((answer) => tokens.get(passage)!.some((text) => containsTokens(text, answer)));
+    const found = passages.filter((passage) =>
+      answers.some((answer) => tokens.get(passage)!.some((text) => containsTokens(text, answer))),
+    );
+    const withAnswer = new Set(found.length <= MAX_SHARE * passages.length ? found : []);
+    const containsAnswer = (passage: Passage): boolean => withAnswer.has(passage);
     const isPositive = example.relevant.length > 0 ? hasId : containsAnswer;
     const positives = example.passages.flatMap((passage, k) => (isPositive(passage) ? [k] : []));
     const own = new Set(positives.map((k) => example.passages[k]!));
