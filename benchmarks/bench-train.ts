@@ -3,11 +3,14 @@
  * matrix products.
  *
  *     npm run bench:train -- [--questions N] [--passages N] [--tokens N] [--steps N]
- *         [--objective NAME] [--dropout X] [--json]
+ *         [--objective NAME] [--dropout X] [--compare] [--json]
  *
  * A step is complete: dropout, gradient cache, gradients, clipping, AdamW. Its FLOPs are of all
  * matrix products that it computes, including the first pass of the gradient cache. N steps run
  * first, during which memory is recorded, then five more alternately with the products alone.
+ *
+ * `--compare` measures steps of `supervised` and of `retrieval` alternately instead, and the ratio
+ * of their questions per second.
  */
 
 import { cpus, loadavg } from "node:os";
@@ -45,6 +48,7 @@ const { values } = parseArgs({
     steps: { type: "string", default: "12" },
     objective: { type: "string", default: "distillation" },
     dropout: { type: "string" }, // default: the model's
+    compare: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 });
@@ -90,10 +94,10 @@ function productsOfStep(
   options: EngineOptions & LossGraphOptions,
   examples: readonly TokenExample[],
 ): { chunks: number; chunk: Product[]; normaliser: Product[] } {
-  const chunks = chunksOf(config, examples, chunkQuestions(examples), options);
+  const chunks = chunksOf(config, examples, chunkQuestions(examples, options.objective), options);
   const [chunk] = chunks as [Chunk, ...Chunk[]];
   const [whole] = chunksOf(config, examples, examples.length, options) as [Chunk];
-  const shared = chunks.length > 1 && options.objective === "distillation";
+  const shared = chunks.length > 1 && ["distillation", "supervised"].includes(options.objective);
   const products = (graph: Graph, { tensors }: Chunk): Product[] => {
     const [Q, n, m] = [
       examples.length,
@@ -102,8 +106,8 @@ function productsOfStep(
     ];
     const [U, P, T] = [
       tensors.passageMask.shape[0]!,
-      tensors.candidateRows.shape[0]!,
-      tensors.labels.shape[1]!,
+      tensors.candidatePositions.shape[0]!,
+      tensors.labels?.shape[1] ?? 0,
     ];
     // weights change with every step, so onnxruntime cannot pack them in advance
     return productsOf(graph, { Q, n, m, "n+m": n + m, U, P, T }).map((product) => ({
@@ -154,6 +158,7 @@ async function measure(): Promise<Report> {
     objective,
     alpha: 8,
     inBatchNegatives: true,
+    retrievalOnly: objective === "retrieval",
     dropout,
   };
   const { chunks, chunk, normaliser } = productsOfStep(config, parameters, options, examples);
@@ -232,5 +237,66 @@ function format(report: Report): string {
   return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
 }
 
-const report = await measure();
-process.stdout.write(`${values.json ? JSON.stringify(report) : format(report)}\n`);
+interface Comparison {
+  /** Questions per second by objective, median. */
+  readonly questionsPerSecond: Readonly<Record<string, number>>;
+  /** Median over the pairs of steps. */
+  readonly ratio: number;
+}
+
+/** Steps of `supervised` and of `retrieval` on the same examples. */
+async function compare(): Promise<Comparison> {
+  const [questions, passages, tokens] = [values.questions, values.passages, values.tokens].map(
+    Number,
+  ) as [number, number, number];
+  const config = await readConfig(MODEL);
+  const cut = await cutExamples(questions, passages, tokens);
+  const examples = cut.map((example) => ({ ...example, positives: [0] }));
+  const watch = new Stopwatch();
+  const engines: AsyncDisposable[] = [];
+  const steps = new Map<ObjectiveName, (step: number) => Promise<unknown>>();
+  for (const objective of ["supervised", "retrieval"] as const) {
+    const options: EngineOptions = {
+      ...{ alpha: 1, inBatchNegatives: true, retrievalOnly: objective === "retrieval" },
+      dropout: values.dropout === undefined ? config.dropoutRate : Number(values.dropout),
+    };
+    const parameters = await openParameters(config);
+    const backend = await openOnnxBackend(config, parameters, options, {});
+    const engine = trainingEngine(config, parameters, options, backend);
+    engines.push(engine);
+    steps.set(objective, (step) =>
+      engine.step({ examples, objective, step, learningRate: LEARNING_RATE, key: "bench" }),
+    );
+    await steps.get(objective)!(1); // compiles the graphs and allocates their memory
+  }
+  for (let step = 2; step < REPETITIONS + 2; step++)
+    for (const [objective, take] of steps) await watch.time(objective, () => take(step));
+  for (const engine of engines) await engine[Symbol.asyncDispose]();
+  const [full, alone] = ["supervised", "retrieval"].map((name) => watch.times.get(name)!) as [
+    number[],
+    number[],
+  ];
+  const rate = (times: number[]): number => (1000 * questions) / median(times);
+  return {
+    questionsPerSecond: { supervised: rate(full), retrieval: rate(alone) },
+    ratio: median(full.map((time, i) => time / alone[i]!)),
+  };
+}
+
+const formatComparison = ({ questionsPerSecond, ratio }: Comparison): string =>
+  [
+    ...Object.entries(questionsPerSecond).map(
+      ([name, rate]) => `${name.padEnd(12)}${rate.toFixed(1)} questions/s`,
+    ),
+    `${"ratio".padEnd(12)}${ratio.toFixed(1)}`,
+  ].join("\n");
+
+if (values.compare) {
+  const comparison = await compare();
+  process.stdout.write(
+    `${values.json ? JSON.stringify(comparison) : formatComparison(comparison)}\n`,
+  );
+} else {
+  const report = await measure();
+  process.stdout.write(`${values.json ? JSON.stringify(report) : format(report)}\n`);
+}

@@ -531,6 +531,15 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Releases the native memory of the model, as leaving the scope of `await using` does. It waits
    * for the calls that are running; later ones fail. It can be called twice.
+   *
+   * @example
+   * ```ts
+   * import { ReAtt } from "reatt";
+   *
+   * const model = await ReAtt.load("models/reatt-mini");
+   * console.log(model.config.retrievalLayer);
+   * await model.close();
+   * ```
    */
   close(): Promise<void> {
     return this.#lifetime.close(() => {

@@ -90,7 +90,7 @@ async function searchBatch(
     hits.filter(({ id }) => id !== query).slice(0, depth);
   const search = { topK: depth + 1, signal };
   const searchLexical = (bm25: LexicalIndex): SearchHit[][] =>
-    queries.map((query, i) => others(bm25.search(questions[i]!, search), query));
+    queries.map((query, i) => others(bm25.search(questions[i]!, { topK: search.topK }), query));
   const time = stopwatch(queries.length);
   const lexical = searchLexical(lexicalIndex);
   const lexicalTime = time();

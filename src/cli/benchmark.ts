@@ -65,7 +65,8 @@ export const benchmarkCommand = defineCommand({
     await using index = await openToSearch(model, directory.path, values, signal);
     const lexical = await openLexicalIndex(index, { signal });
     const weights = model.config.hybrid;
-    const stored = weights && (await openLexicalIndex(index, { ...weights, signal }));
+    const stored =
+      weights && (await openLexicalIndex(index, { k1: weights.k1, b: weights.b, signal }));
     const retrievers = { texts: dataset.queries, lexical, stored, model, index, topK };
     const searched = await searchAll(qrels, retrievers, signal);
     const development =

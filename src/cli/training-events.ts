@@ -157,8 +157,11 @@ function lossLine({
   losses,
   questionsPerSecond,
 }: Extract<TrainingEvent, { type: "step" }>): string {
-  const kl = losses.distillation ? `, kl ${losses.distillation.kl.toFixed(3)}` : "";
-  return `nll ${losses.nll.toFixed(3)}${kl}, ${questionsPerSecond.toFixed(1)} questions/s`;
+  const named = { nll: losses.nll, kl: losses.distillation?.kl };
+  const parts = Object.entries(named).flatMap(([name, loss]) =>
+    loss === undefined ? [] : `${name} ${loss.toFixed(3)}`,
+  );
+  return [...parts, `${questionsPerSecond.toFixed(1)} questions/s`].join(", ");
 }
 
 const measuresLine = (measures: Readonly<Record<string, number>>): string =>

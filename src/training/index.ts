@@ -19,6 +19,7 @@ export type { EngineEvent } from "./engine/open-engine.ts";
 export type { QuerySide } from "./loss/options.ts";
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
+export type { HybridMeasures } from "./run/evaluate.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";
 export { type HeadAgreement, type HeadSelectionQuestion, rankHeads } from "./run/rank-heads.ts";
 export type { MonitorOutcome } from "./run/retrieval-monitor.ts";

@@ -67,7 +67,7 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
   "an objective that there is not": [
     ["--objective", "rank"],
     2,
-    /--objective: expected distillation, supervised, marginal, qa/,
+    /--objective: expected distillation, supervised, marginal, qa, retrieval/,
   ],
 };
 

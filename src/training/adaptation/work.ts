@@ -34,7 +34,9 @@ export function workOf(
     questions,
     candidatesPerQuestion,
     querySide,
-  }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide">,
+    objective,
+  }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide"> &
+    Partial<Pick<ResolvedAdaptOptions, "objective">>,
   lengths: TokenLengths,
 ): Work {
   const { encoderLayers, retrievalLayer, decoderLayers } = config;
@@ -53,9 +55,10 @@ export function workOf(
     PER_WEIGHT * generated + decoderLayers * attention(candidatesPerQuestion * pairLength);
 
   const allQuestions = questions * question;
-  const lower = pairs * passage + 2 * allQuestions;
+  const isRead = objective !== "retrieval";
+  const lower = pairs * passage + (isRead ? 2 : 1) * allQuestions;
   const decoding = questions * lengths.answer * perAnswerToken;
-  const forward = lower + pairs * (upper + crossKeys) + decoding;
+  const forward = lower + (isRead ? pairs * (upper + crossKeys) + decoding : 0);
   const trained = querySide
     ? forward + (FORWARD_AND_BACKWARD - 1) * allQuestions
     : FORWARD_AND_BACKWARD * forward;

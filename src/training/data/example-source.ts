@@ -12,6 +12,8 @@ import { type RelevanceExample, stepRelevance } from "./step-relevance.ts";
 export interface TextExample extends RelevanceExample {
   readonly question: string;
   readonly answer: string;
+  /** The score of each passage that the data gives. Default none. */
+  readonly scores?: readonly (number | undefined)[] | undefined;
   /** The example does not train reading. Default false. */
   readonly retrievalOnly?: boolean | undefined;
 }
@@ -56,25 +58,33 @@ interface StepOptions {
   readonly questions: number;
   readonly maxPassageTokens: number;
   readonly maxAnswerTokens: number;
+  /** Number of earlier steps whose passages can be negatives. Default 0. */
+  readonly preBatch?: number | undefined;
 }
 
 /** The examples of a step as token ids, the longest first. */
 export function examplesOfStep(
   source: ExampleSource,
   tokenizer: Tokenizer,
-  { seed, step, questions, maxPassageTokens, maxAnswerTokens }: StepOptions,
+  { seed, step, questions, maxPassageTokens, maxAnswerTokens, preBatch = 0 }: StepOptions,
 ): TokenExample[] {
-  const sample = lengthBucketedSample(source, { seed, step, count: questions });
-  const examples = sample.map((index) => source.example(index, step));
-  const relevance = stepRelevance(examples);
+  const textsOf = (ofStep: number): TextExample[] =>
+    lengthBucketedSample(source, { seed, step: ofStep, count: questions }).map((index) =>
+      source.example(index, ofStep),
+    );
+  const earlierSteps = [...Array(step).keys()].slice(Math.max(0, step - preBatch));
+  const earlier = earlierSteps.flatMap(textsOf).flatMap(({ passages }) => passages);
+  const examples = textsOf(step);
+  const relevance = stepRelevance(examples, earlier);
   const idsOf = onceFor((passage: Passage) => passageIds(tokenizer, passage, maxPassageTokens));
   const tokenExamples = examples.map(
-    ({ question, answer, passages, retrievalOnly = false }, i): TokenExample => ({
+    ({ question, answer, passages, scores, retrievalOnly = false }, i): TokenExample => ({
       question: retrievalQuestionIds(tokenizer, question),
       answer: retrievalOnly
         ? []
         : [...tokenizer.encode(answer), tokenizer.eosId].slice(0, maxAnswerTokens),
       passages: passages.map(idsOf),
+      scores,
       positives: relevance[i]!.positives,
       notNegatives: relevance[i]!.notNegatives.map(idsOf),
     }),

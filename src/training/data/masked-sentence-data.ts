@@ -42,6 +42,9 @@ export const SENTENCES_PER_EXAMPLE = 2;
  * If no candidate contains the entity, the sentence cannot train reading, unless a null passage
  * serves it. It trains retrieval only: the target is the source passage. Without this passage among
  * the candidates, or if the objective does not learn from a known passage, it is left out.
+ *
+ * With the objective `retrieval`, the positive is the source passage. If it is not among the
+ * candidates, the positives are the candidates that contain the entity.
  */
 export function maskedSentenceData(
   options: ResolvedOptions,
@@ -51,6 +54,7 @@ export function maskedSentenceData(
 ): TrainingData {
   const { candidatesPerQuestion, objective, seed, steps, questions: perStep } = options;
   const learnsFromSource = objective === "supervised" || objective === "distillation";
+  const isRead = objective !== "retrieval";
   const count = Math.max(
     candidatesPerQuestion,
     Math.min(candidatesPerQuestion + SPARE_CANDIDATES, corpus.size),
@@ -75,25 +79,29 @@ export function maskedSentenceData(
       const uses = all.map((index): "reading" | "retrieval" | undefined => {
         const { entity, passageId } = drawn[index]!;
         const read = passagesOf(index);
-        if (masking.nullPassage || anyContains(read, entity)) return "reading";
-        return learnsFromSource && read.some(({ id }) => id === passageId)
-          ? "retrieval"
-          : undefined;
+        const isAnswered = anyContains(read, entity);
+        const hasSource = read.some(({ id }) => id === passageId);
+        if (!isRead) return isAnswered || hasSource ? "retrieval" : undefined;
+        if (masking.nullPassage || isAnswered) return "reading";
+        return learnsFromSource && hasSource ? "retrieval" : undefined;
       });
       const useful = all.filter((index) => uses[index] !== undefined);
       const used = (useful.length > 0 ? useful : all).slice(0, steps * perStep);
       const retrievalOnly = used.filter((index) => uses[index] === "retrieval").length;
-      if (retrievalOnly > 0) yield { type: "stage", name: countLine(used.length, retrievalOnly) };
+      if (isRead && retrievalOnly > 0)
+        yield { type: "stage", name: countLine(used.length, retrievalOnly) };
       return {
         size: used.length,
         example(place) {
           const index = used[place]!;
           const { question, entity, passageId } = drawn[index]!;
+          const passages = passagesOf(index);
+          const isKnown = isRead || passages.some(({ id }) => id === passageId);
           return {
             question,
             answer: entity,
-            passages: passagesOf(index),
-            relevant: [passageId],
+            passages,
+            relevant: isKnown ? [passageId] : [],
             answers: [entity],
             retrievalOnly: uses[index] === "retrieval",
           };

@@ -15,7 +15,8 @@ import { digestQuestions, drawAnswer, type TrainingQuestion } from "./training-q
 
 /**
  * An example is a question with its candidates, one of which may be the null passage. The target is
- * one of its answers.
+ * one of its answers. For the objective `retrieval`, questions with scores keep the candidates of
+ * the file, because a retriever finds passages without a score.
  *
  * @throws {InputError} if the corpus has too few passages.
  */
@@ -24,30 +25,35 @@ export function questionData(
   corpus: Corpus,
   questions: readonly TrainingQuestion[],
 ): TrainingData {
-  const { candidatesPerQuestion, nullPassage } = options;
+  const { candidatesPerQuestion, nullPassage, objective } = options;
+  const isScored = objective === "retrieval";
   const count = nullPassage ? candidatesPerQuestion - 1 : candidatesPerQuestion;
   checkCandidateCount(count, corpus.size); // now, not after the model has been measured
   return {
-    digest: digestQuestions(questions),
+    digest: digestQuestions(questions, { scores: isScored }),
     async *examples(iteration, retriever) {
       const used = itemsOfIteration(questions, iteration, options);
       const candidates = yield* cachedCandidates(options, corpus, {
         name: `close-passages-${iteration}.jsonl`,
         questions: used,
         count,
-        openRetriever: async () => retriever ?? firstRetriever(corpus, questions, count),
+        openRetriever: async () => {
+          const found = retriever ?? (await firstRetriever(corpus, questions, count));
+          return isScored ? withScored(found) : found;
+        },
       });
       const passages = await corpus.pick(candidates.flat());
       const seed = `${options.seed} ${iteration}`;
       return {
         size: used.length,
         example(index, step) {
-          const { question, answers, passageId } = used[index]!;
+          const { question, answers, passageId, contexts = [], scores } = used[index]!;
           const found = candidates[index]!.map((id) => passages.get(id)!);
           return {
             ...{ question, answers },
             answer: drawAnswer(used[index]!, { seed, step }),
             passages: nullPassage ? [...found, NULL_PASSAGE] : found,
+            scores: isScored ? found.map(({ id }) => scores?.[contexts.indexOf(id)]) : undefined,
             relevant: passageId === undefined ? [] : [passageId],
           };
         },
@@ -55,6 +61,19 @@ export function questionData(
     },
   };
 }
+
+/** Takes the candidates with a score from the file, where a question has any. */
+const withScored =
+  (retriever: CandidateRetriever): CandidateRetriever =>
+  async (questions, topK) => {
+    const others = questions.filter(({ scores }) => !scores);
+    const found = others.length > 0 ? await retriever(others, topK) : [];
+    return questions.map((question) => {
+      const { contexts = [], scores } = question;
+      if (!scores) return found[others.indexOf(question)]!;
+      return contexts.filter((_, i) => scores[i] !== undefined).slice(0, topK);
+    });
+  };
 
 /** Of the first iteration: the candidates of the training file if it has enough, else BM25's. */
 async function firstRetriever(

@@ -24,16 +24,23 @@ export interface Relevance {
    * known, those that contain an answer.
    */
   readonly positives: readonly number[];
-  /** Other passages of the step that have a relevant id or contain an answer. */
+  /** Other passages, also of earlier steps, that have a relevant id or contain an answer. */
   readonly notNegatives: readonly Passage[];
 }
 
 /** An answer that more of the passages contain does not show which of them are relevant. */
 const MAX_SHARE = 0.5;
 
-/** The relevance of the passages of a step for each of its examples. */
-export function stepRelevance(examples: readonly RelevanceExample[]): Relevance[] {
-  const passages = [...new Set(examples.flatMap((example) => example.passages))];
+/**
+ * The relevance of the passages of a step for each of its examples.
+ *
+ * @param earlier passages of earlier steps, which can be pre-batch negatives
+ */
+export function stepRelevance(
+  examples: readonly RelevanceExample[],
+  earlier: readonly Passage[] = [],
+): Relevance[] {
+  const passages = [...new Set([...examples.flatMap((example) => example.passages), ...earlier])];
   const tokens = new Map(
     passages.map((passage) => [
       passage,

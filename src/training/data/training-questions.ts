@@ -21,6 +21,8 @@ export interface TrainingQuestion extends Question {
   readonly answers: readonly string[];
   /** Ids of the candidates that the file gives, best first. The corpus has their texts. */
   readonly contexts?: readonly string[];
+  /** The scores of `contexts`, for those that have one. Absent without any. */
+  readonly scores?: readonly (number | undefined)[];
 }
 
 /**
@@ -33,6 +35,7 @@ export interface TrainingQuestion extends Question {
  * - optional contexts: `ctxs`, best first; or DPR's `positive_ctxs`, `hard_negative_ctxs` and
  *   `negative_ctxs`. The id of a context is its `id`, `passage_id` or `psg_id`. Titles and texts
  *   are not kept: 80,000 questions with 100 contexts each take 0.3 GB instead of 5 GB
+ * - optional `score` of each of `ctxs`: a number, higher for a more relevant passage
  *
  * DPR's first positive context becomes `passage_id` and the first context. The hard negatives
  * follow, then the other positives, because some questions have a hundred of these.
@@ -99,11 +102,19 @@ export function drawAnswer(
   return question.answers[random.integer(question.answers.length)]!;
 }
 
-/** SHA-256 of the questions: a run is resumed only with questions of the same digest. */
-export function digestQuestions(questions: readonly TrainingQuestion[]): string {
+/**
+ * SHA-256 of the questions: a run is resumed only with questions of the same digest. With
+ * `scores`, of their scores too.
+ */
+export function digestQuestions(
+  questions: readonly TrainingQuestion[],
+  { scores: areScored = false }: { readonly scores?: boolean } = {},
+): string {
   const hash = createHash("sha256");
-  for (const { id, question, answers, passageId = "", contexts = [] } of questions)
-    hash.update(JSON.stringify([id, question, answers, passageId, contexts]));
+  for (const { id, question, answers, passageId = "", contexts = [], scores } of questions) {
+    const ofQuestion = [id, question, answers, passageId, contexts];
+    hash.update(JSON.stringify(areScored && scores ? [...ofQuestion, scores] : ofQuestion));
+  }
   return hash.digest("hex");
 }
 
@@ -112,16 +123,35 @@ const identifier = z
   .union([z.string().min(1), z.number()], "text or a number")
   .transform(String)
   .nullish();
+/** FiD's files have text: `"score": "83.5"`. */
+const score = z
+  .union([z.number(), z.string().trim().min(1).transform(Number)])
+  .refine(Number.isFinite, "a number")
+  .nullish()
+  .transform((value) => value ?? undefined);
+const contextFields = { id: identifier, passage_id: identifier, psg_id: identifier, score };
+const context = z
+  .object(contextFields, "an object")
+  .transform(({ id, passage_id, psg_id, score }) => ({
+    id: id ?? passage_id ?? psg_id ?? "",
+    score,
+  }))
+  .refine(({ id }) => id !== "", 'an object with an "id"');
+const scoredContexts = z
+  .array(context, "a list of contexts")
+  .nullish()
+  .transform((list) => list ?? []);
+/** DPR's scores are of different rankers in different lists. They are not read. */
 const contexts = z
   .array(
     z
-      .object({ id: identifier, passage_id: identifier, psg_id: identifier }, "an object")
-      .transform(({ id, passage_id, psg_id }) => id ?? passage_id ?? psg_id ?? "")
-      .refine((id) => id !== "", 'an object with an "id"'),
+      .looseObject({}, "an object")
+      .transform(({ score: _, ...rest }) => rest)
+      .pipe(context),
     "a list of contexts",
   )
   .nullish()
-  .transform((ids) => ids ?? []);
+  .transform((list) => (list ?? []).map(({ id }) => id));
 
 const trainingRecord = z
   .object(
@@ -132,7 +162,7 @@ const trainingRecord = z
       answers: z.array(text, "a list of texts").min(1, "a list of one answer or more").nullish(),
       target: text.nullish(),
       passage_id: identifier,
-      ctxs: contexts,
+      ctxs: scoredContexts,
       positive_ctxs: contexts,
       hard_negative_ctxs: contexts,
       negative_ctxs: contexts,
@@ -158,18 +188,23 @@ function parseRecord({ where, value }: JsonRecord): Omit<TrainingQuestion, "id">
   const [positive, ...positives] = record.positive_ctxs;
   const passageId = record.passage_id ?? positive;
   const ordered = [
-    record.ctxs,
+    record.ctxs.map((one) => one.id),
     positive ?? [],
     record.hard_negative_ctxs,
     positives,
     record.negative_ctxs,
   ].flat();
+  const contextIds = [...new Set(ordered)];
+  const found = new Map<string, number | undefined>();
+  for (const one of record.ctxs) if (!found.has(one.id)) found.set(one.id, one.score);
+  const scores = contextIds.map((contextId) => found.get(contextId));
   return {
     question: record.question,
     answers: record.answers ?? [record.target!],
     ...(id && { id }),
     ...(passageId && { passageId }),
-    ...(ordered.length > 0 && { contexts: [...new Set(ordered)] }),
+    ...(contextIds.length > 0 && { contexts: contextIds }),
+    ...(scores.some((one) => one !== undefined) && { scores }),
   };
 }
 

@@ -4,6 +4,7 @@ import { mean } from "../../math/mean.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { BatchLosses } from "../gradient-cache/batch-losses.ts";
 import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
+import type { PreBatchQueue, StepKeys } from "../gradient-cache/pre-batch.ts";
 import type { TokenExample } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/options.ts";
 import { selectLearnedScalars } from "../loss/trained-parameters.ts";
@@ -23,6 +24,8 @@ export interface TrainingStep {
   readonly learningRate: number;
   /** Determines the dropout, together with `step`. */
   readonly key: string;
+  /** Number of steps before this one whose passages are negatives. Default 0. */
+  readonly preBatch?: number | undefined;
 }
 
 export interface TrainingEngine extends AsyncDisposable {
@@ -44,12 +47,22 @@ export interface TrainingEngine extends AsyncDisposable {
  */
 export const CHUNK_TOKENS = 2_500;
 
-/** Trains `parameters`, the states that `backend` was opened with. */
+/**
+ * The same for the objective `retrieval`, which computes each token of a passage once. A batch of
+ * one chunk runs the lower layers once instead of twice.
+ */
+export const RETRIEVAL_CHUNK_TOKENS = 16_000;
+
+/**
+ * Trains `parameters`, the states that `backend` was opened with. Steps add their keys to `queue`,
+ * if there is one.
+ */
 export function trainingEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   options: EngineOptions,
   backend: Backend,
+  queue?: PreBatchQueue,
 ): TrainingEngine {
   const { passes, optimizer } = backend;
   const accumulate = gradientAccumulator(config, passes, options);
@@ -63,12 +76,15 @@ export function trainingEngine(
       await backend.read(scalars.keys());
       return scalars;
     },
-    async step({ examples, objective, step, learningRate, key }) {
+    async step({ examples, objective, step, learningRate, key, preBatch = 0 }) {
       backend.clearGradients();
+      const earlier = queue?.entries.filter((entry) => entry.step >= step - preBatch);
+      const onKeys = queue && ((keys: Omit<StepKeys, "step">) => queue.add({ step, ...keys }));
       const losses = await accumulate({
         ...{ examples, objective },
-        chunkQuestions: chunkQuestions(examples),
+        chunkQuestions: chunkQuestions(examples, objective),
         key: [key, step],
+        ...{ earlier, onKeys },
       });
       const gradientNorm = await optimizer.gradientNorm();
       if (Number.isFinite(losses.loss) && Number.isFinite(gradientNorm))
@@ -81,13 +97,18 @@ export function trainingEngine(
 
 /**
  * Questions of a chunk: the largest divisor of the batch size whose chunks have at most
- * `CHUNK_TOKENS` tokens on average. All chunks then have the same size and share one graph.
+ * `CHUNK_TOKENS` or `RETRIEVAL_CHUNK_TOKENS` tokens on average. All chunks then have the same size
+ * and share one graph.
  */
-export function chunkQuestions(examples: readonly TokenExample[]): number {
+export function chunkQuestions(
+  examples: readonly TokenExample[],
+  objective: ObjectiveName,
+): number {
+  const limit = objective === "retrieval" ? RETRIEVAL_CHUNK_TOKENS : CHUNK_TOKENS;
   const tokens = examples.map(({ question, passages }) =>
     passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
   );
   const perQuestion = mean(tokens);
   const divisors = examples.map((_, i) => i + 1).filter((size) => examples.length % size === 0);
-  return divisors.findLast((size) => size * perQuestion <= CHUNK_TOKENS) ?? 1;
+  return divisors.findLast((size) => size * perQuestion <= limit) ?? 1;
 }

@@ -117,7 +117,7 @@ export async function lossAndGradients(
     key: [0],
   });
   return {
-    nll,
+    nll: nll!, // both objectives read
     kl: distillation?.kl ?? 0,
     loss,
     target: distillation?.target ?? [],

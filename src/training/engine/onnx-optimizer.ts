@@ -78,7 +78,7 @@ function traceUpdate(parameters: Parameters, options: OptimizerOptions): Graph {
     const updated = [...parameters].flatMap(([name, { shape }]) => {
       const arrays = STATE_ARRAYS.map((array) => [array, input[`${array}:${name}`]!]);
       const state = Object.fromEntries(arrays) as Record<StateArray, Value>;
-      const after = adamW(ops, state, scalars, decayOf(shape, options));
+      const after = adamW(ops, state, scalars, decayOf(name, shape, options));
       return Object.entries(after).map(([array, value]) => [`${array}:${name}`, value] as const);
     });
     return Object.fromEntries(updated);

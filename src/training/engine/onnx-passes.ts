@@ -38,10 +38,14 @@ export function openOnnxPasses(
   const graphs = openGraphs(stateTensors(parameters), compileOptions);
   return {
     vectors: (chunk, dropout) =>
-      graphs.run(`vectors, ${sizeOf(chunk)}`, () => traceVectors(config, options, chunk), {
-        ...chunk.tensors,
-        ...dropout,
-      }),
+      graphs.run(
+        `vectors, ${chunk.objective}, ${sizeOf(chunk)}`,
+        () => traceVectors(config, options, chunk),
+        {
+          ...chunk.tensors,
+          ...dropout,
+        },
+      ),
     normaliser: (batch) =>
       graphs.run("normaliser", () => traceNormaliser(config, parameters, options), batch),
     loss: (chunk, dropout, objective, cache) =>
@@ -87,14 +91,12 @@ function openGraphs(state: Tensors, options: CompileOptions): CompiledGraphs {
 }
 
 /** Pass 1: -> `queries`, `keys` */
-export function traceVectors(
-  config: ModelConfig,
-  options: GradientOptions,
-  { questions, candidates }: Chunk,
-): Graph {
-  return trace(chunkInputs(questions, candidates), (tracer, input) => {
+export function traceVectors(config: ModelConfig, options: GradientOptions, chunk: Chunk): Graph {
+  const { objective } = chunk;
+  return trace(chunkInputs(chunk, objective), (tracer, input) => {
     const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
-    return chunkVectors(context, tracedParameters(tracer, config, options), input, options);
+    const trained = tracedParameters(tracer, config, options);
+    return chunkVectors(context, trained, input, { ...options, objective });
   });
 }
 
@@ -123,11 +125,12 @@ export function traceLoss(
   config: ModelConfig,
   parameters: Parameters,
   options: GradientOptions & { readonly objective: ObjectiveName },
-  { questions, candidates }: Chunk,
+  chunk: Chunk,
   cached: boolean,
 ): Graph {
-  return trace(chunkInputs(questions, candidates), (tracer, input) => {
-    const cache = cached ? inputsOf(tracer, cacheInputs(config, questions, options)) : undefined;
+  return trace(chunkInputs(chunk, options.objective), (tracer, input) => {
+    const inputs = cacheInputs(config, chunk.questions, options);
+    const cache = cached ? inputsOf(tracer, inputs) : undefined;
     const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
     const trained = tracedParameters(tracer, config, options);
     const { loss, ...losses } = chunkLoss(context, trained, input, options, cache);

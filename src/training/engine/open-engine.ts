@@ -2,6 +2,8 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { type LoadedTensorFlow, loadTensorFlow } from "../../tensor/tensorflow/load.ts";
+import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
+import { partlyTrained } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { EngineOptions } from "./backend.ts";
 import { type TrainingEngine, trainingEngine } from "./engine.ts";
@@ -29,35 +31,23 @@ export async function* openEngine(
   options: ResolvedOptions,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
+  queue: PreBatchQueue | undefined,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
-  const {
-    alpha,
-    copyAttention,
-    tau,
-    inBatchNegatives,
-    copies,
-    querySide,
-    dropout = config.dropoutRate,
-    provider,
-  } = options;
-  // Decay would change the rows of the other heads, which have no gradient.
-  const weightDecay = querySide === "projection" ? 0 : undefined;
+  const { copyAttention, tau, inBatchNegatives, copies, querySide, provider } = options;
+  const retrievalOnly = options.objective === "retrieval";
   const engineOptions: EngineOptions = {
-    alpha,
-    copyAttention,
-    tau,
-    inBatchNegatives,
-    copies,
-    querySide,
-    dropout,
-    weightDecay,
+    alpha: retrievalOnly ? 1 : options.alpha, // the retrieval loss is all there is
+    ...{ copyAttention, tau, inBatchNegatives, copies, querySide, retrievalOnly },
+    scoreTemperature: options.scoreTemperature,
+    dropout: options.dropout ?? config.dropoutRate,
+    withoutDecay: partlyTrained(config, { tau, querySide, retrievalOnly }),
   };
   if (options.engine === "onnxruntime") {
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });
-    return trainingEngine(config, parameters, engineOptions, backend);
+    return trainingEngine(config, parameters, engineOptions, backend, queue);
   }
   const { tf, name, device, failures } = await loadTensorFlow();
   yield { type: "engine", name, device, failures: failures.map(({ message }) => message) };
   const backend = openTensorFlowBackend(tf, config, parameters, engineOptions);
-  return trainingEngine(config, parameters, engineOptions, backend);
+  return trainingEngine(config, parameters, engineOptions, backend, queue);
 }

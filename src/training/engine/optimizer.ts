@@ -10,6 +10,8 @@ import type { Ops } from "../../tensor/ops.ts";
 export interface OptimizerOptions {
   /** Weight decay of matrices. Norms and learned scalars do not decay. Default 0.01. */
   readonly weightDecay?: number | undefined;
+  /** Names of matrices that do not decay. Default none. */
+  readonly withoutDecay?: ReadonlySet<string> | undefined;
   /** Gradients with a larger global norm are scaled down to it. Default 1. */
   readonly clipNorm?: number | undefined;
 }
@@ -55,11 +57,12 @@ export function parameterState(shape: readonly number[], value: Float32Array): P
   return { shape, value, gradient: zeros(), firstMoment: zeros(), secondMoment: zeros() };
 }
 
-/** The weight decay of a parameter of this shape. */
+/** The weight decay of a parameter. */
 export const decayOf = (
+  name: string,
   shape: readonly number[],
-  { weightDecay = WEIGHT_DECAY }: OptimizerOptions,
-): number => (shape.length > 1 ? weightDecay : 0);
+  { weightDecay = WEIGHT_DECAY, withoutDecay }: OptimizerOptions,
+): number => (shape.length > 1 && !withoutDecay?.has(name) ? weightDecay : 0);
 
 /** Scalars that are the same for all parameters in a step. */
 export interface UpdateScalars<T> {

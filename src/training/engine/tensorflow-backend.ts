@@ -74,10 +74,10 @@ function tensorFlowOptimizer(
       return Math.sqrt(sum!);
     },
     async update(step) {
-      for (const state of parameters.values())
+      for (const [name, state] of parameters)
         tf.tidy(() => {
           const scalars = updateScalars(step, options, ops.scalar);
-          const updated = adamW(ops, state, scalars, decayOf(state.value.shape, options));
+          const updated = adamW(ops, state, scalars, decayOf(name, state.value.shape, options));
           state.value.assign(updated.value);
           state.firstMoment.assign(updated.firstMoment);
           state.secondMoment.assign(updated.secondMoment);

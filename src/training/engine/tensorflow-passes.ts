@@ -40,11 +40,12 @@ export function openTensorFlowPasses(
 ): GradientPasses {
   const pass = passContext(tf, config, parameters, options);
   return {
-    async vectors({ tensors }, dropout) {
+    async vectors({ tensors, objective }, dropout) {
       const computed = tf.tidy(() => {
         const input = constants<ChunkInput>(pass.ops, tensors);
         const context = pass.layerContext(dropout);
-        return { ...chunkVectors(context, pass.trainedParameters(), input, options) };
+        const named = { ...options, objective };
+        return { ...chunkVectors(context, pass.trainedParameters(), input, named) };
       });
       return readAndDispose(computed);
     },

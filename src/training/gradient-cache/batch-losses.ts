@@ -5,8 +5,8 @@ import type { LossGraphOptions, ObjectiveName } from "../loss/options.ts";
 import type { Tensors } from "./gradient-passes.ts";
 
 export interface BatchLosses {
-  /** Negative log likelihood of an answer token, in nats. */
-  readonly nll: number;
+  /** Negative log likelihood of an answer token, in nats. Absent for `retrieval`. */
+  readonly nll?: number;
   /** The copy-attention loss of an answer token, in nats. Absent without a weight. */
   readonly copyAttention?: number;
   /** The loss that is minimised. */
@@ -25,6 +25,8 @@ export interface BatchLosses {
   readonly distillation?: {
     /** KL divergence of a question, in nats. */
     readonly kl: number;
+    /** KL divergence of a question from its given scores, in nats; for `retrieval`. */
+    readonly softKl?: number;
     /** [questions][K]: the target attention, or the distribution over the positives */
     readonly target: readonly (readonly number[])[];
   };
@@ -39,10 +41,11 @@ export function sumLosses(
   const total = (name: string): number =>
     chunks.reduce((sum, chunk) => sum + chunk[name]!.data[0]!, 0);
   const rows = (name: string): number[][] => chunks.flatMap((chunk) => rowsOf(chunk[name]!));
-  const nll = total("nll");
+  const isRead = objective !== "retrieval";
+  const nll = isRead ? total("nll") : 0;
   const copyAttention = chunks[0]!.copyAttention ? total("copyAttention") : undefined;
   const reading = {
-    nll,
+    ...(isRead ? { nll } : {}),
     ...(copyAttention === undefined ? {} : { copyAttention }),
     loss: nll + (copyAttention === undefined ? 0 : weights.copyAttention! * copyAttention),
   };
@@ -50,8 +53,9 @@ export function sumLosses(
   const retrieval = { scores: rows("scores"), logProbabilities: rows("logProbabilities") };
   if (objective === "marginal") return { ...reading, retrieval };
   const kl = total("kl");
-  const loss = reading.loss + weights.alpha * kl;
-  return { ...reading, loss, retrieval, distillation: { kl, target: rows("target") } };
+  const softKl = isRead ? {} : { softKl: total("softKl") };
+  const loss = reading.loss + weights.alpha * (kl + (softKl.softKl ?? 0));
+  return { ...reading, loss, retrieval, distillation: { kl, ...softKl, target: rows("target") } };
 }
 
 function rowsOf({ data, shape }: Tensor): number[][] {

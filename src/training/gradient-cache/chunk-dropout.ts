@@ -39,9 +39,9 @@ function traceLoss(
   config: ModelConfig,
   options: GradientOptions,
   objective: ObjectiveName,
-  { questions, candidates }: Chunk,
+  chunk: Chunk,
 ): Graph {
-  return trace(chunkInputs(questions, candidates), (tracer, input) => {
+  return trace(chunkInputs(chunk, objective), (tracer, input) => {
     const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
     const trained = buildTrainedParameters(tracer, config, options, (name, shape) =>
       tracer.parameter(name, shape),

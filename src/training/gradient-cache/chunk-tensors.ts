@@ -6,34 +6,80 @@
 import type { Tensor } from "../../tensor/ops.ts";
 import type { Chunk } from "../loss/batch.ts";
 import type { NormaliserInput } from "../loss/graph-inputs.ts";
-import { type NormaliserOptions, normaliserBias } from "../loss/normaliser-bias.ts";
+import {
+  type ChunkPassages,
+  type NormaliserOptions,
+  normaliserBias,
+} from "../loss/normaliser-bias.ts";
 import type { Tensors } from "./gradient-passes.ts";
+import type { StepKeys } from "./pre-batch.ts";
 
 type Side = "left" | "right";
 
 /** Questions are padded on the left, passages on the right. */
 const [QUESTION_PADDING, PASSAGE_PADDING] = ["left", "right"] as const;
 
-/** The tensors of `normaliserInputs`, from each chunk and its `queries` and `keys`. */
+/**
+ * The tensors of `normaliserInputs`, from each chunk and its `queries` and `keys`. The passages of
+ * earlier steps follow those of the batch.
+ */
 export function joinVectors(
   chunks: readonly Chunk[],
   vectors: readonly Tensors[],
   options: NormaliserOptions,
+  earlier: readonly StepKeys[] = [],
 ): Record<NormaliserInput, Tensor> {
   const questionMasks = chunks.map(({ questions, tensors }) =>
     firstRows(tensors.questionMask, questions),
   );
-  const passageMasks = chunks.map(({ tensors }) => tensors.passageMask);
-  const [queries, keys] = ["queries", "keys"].map((name) => vectors.map((one) => one[name]!));
-  const passages = chunks.map((chunk) => chunk.passages);
+  const queries = vectors.map((one) => one.queries!);
+  const passages: ChunkPassages[] = [
+    ...chunks.map((chunk) => chunk.passages),
+    ...earlier.map(({ names }) => ({ names, questions: [] })),
+  ];
   return {
-    queries: joinRows(queries!, 2, QUESTION_PADDING),
+    queries: joinRows(queries, 2, QUESTION_PADDING),
     questionMask: joinRows(questionMasks, 1, QUESTION_PADDING),
-    keys: joinRows(keys!, 2, PASSAGE_PADDING),
-    passageMask: joinRows(passageMasks, 1, PASSAGE_PADDING),
+    ...joinKeys([...keysOf(chunks, vectors), ...earlier]),
     normaliserBias: normaliserBias(passages, options),
     batchQuestions: chunks[0]!.tensors.batchQuestions,
+    targetMass: targetMass(passages),
   };
+}
+
+type PassageKeys = Omit<StepKeys, "step">;
+
+/** The keys of each chunk. */
+const keysOf = (chunks: readonly Chunk[], vectors: readonly Tensors[]): PassageKeys[] =>
+  chunks.map(({ passages: { names }, tensors: { passageMask } }, i) => ({
+    ...{ names, passageMask },
+    keys: vectors[i]!.keys!,
+  }));
+
+/** The keys of all chunks of a batch. */
+export function batchKeys(chunks: readonly Chunk[], vectors: readonly Tensors[]): PassageKeys {
+  const parts = keysOf(chunks, vectors);
+  return { names: parts.flatMap(({ names }) => names), ...joinKeys(parts) };
+}
+
+const joinKeys = (parts: readonly PassageKeys[]): Pick<PassageKeys, "keys" | "passageMask"> => ({
+  keys: joinRows(
+    parts.map(({ keys }) => keys),
+    2,
+    PASSAGE_PADDING,
+  ),
+  passageMask: joinRows(
+    parts.map(({ passageMask }) => passageMask),
+    1,
+    PASSAGE_PADDING,
+  ),
+});
+
+/** float32 [Q]: 1 for the questions that have a target, else 0. */
+function targetMass(chunks: readonly ChunkPassages[]): Tensor {
+  const questions = chunks.flatMap((chunk) => chunk.questions);
+  const data = Float32Array.from(questions, ({ targets }) => Number(targets.size > 0));
+  return { data, shape: [questions.length] };
 }
 
 /** The tensors of `cacheInputs` of each chunk, from the outputs of pass 2 for the batch. */

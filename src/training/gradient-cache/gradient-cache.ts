@@ -13,7 +13,8 @@
  * 3. Loss: each chunk with gradients, with the same dropout. log Z is a constant here. The term
  *    alpha sum of g v replaces its derivative, because d(g v) = (d mean(log Z) / dv) dv.
  *
- * A batch of one chunk needs pass 3 only, and so does an objective without in-batch negatives. The
+ * A batch of one chunk needs pass 3 only, and so does an objective without in-batch negatives.
+ * Pre-batch negatives (pre-batch.ts) always need pass 2: they are more passages of Z there. The
  * gradients do not depend on the division into chunks, apart from rounding. Small chunks are also
  * faster on a processor: their tensors stay in its cache between two operations.
  *
@@ -28,8 +29,9 @@ import { type Chunk, chunksOf, type TokenExample } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/options.ts";
 import { type BatchLosses, sumLosses } from "./batch-losses.ts";
 import { type DropoutKey, openChunkDropout } from "./chunk-dropout.ts";
-import { joinVectors, splitCache } from "./chunk-tensors.ts";
+import { batchKeys, joinVectors, splitCache } from "./chunk-tensors.ts";
 import type { GradientOptions, GradientPasses, Tensors } from "./gradient-passes.ts";
+import type { StepKeys } from "./pre-batch.ts";
 
 export interface Batch {
   readonly examples: readonly TokenExample[];
@@ -38,6 +40,10 @@ export interface Batch {
   readonly objective: ObjectiveName;
   /** Determines the dropout. */
   readonly key: DropoutKey;
+  /** Passages of earlier steps that are negatives, newest first. */
+  readonly earlier?: readonly StepKeys[] | undefined;
+  /** Called with the keys of the batch, if the objective has an in-batch normaliser. */
+  readonly onKeys?: ((keys: Omit<StepKeys, "step">) => void) | undefined;
 }
 
 /** Computes the losses of a batch. Adds its gradients to the sums that the passes hold. */
@@ -49,11 +55,13 @@ export function gradientAccumulator(
   options: GradientOptions,
 ): GradientAccumulator {
   const drawDropout = openChunkDropout(config, options);
-  return async ({ examples, chunkQuestions, objective, key }) => {
+  return async (batch) => {
+    const { examples, chunkQuestions, objective, key } = batch;
     const chunks = chunksOf(config, examples, chunkQuestions, { ...options, objective });
     const dropout = drawDropout(chunks, objective, key);
-    const needsCache = chunks.length > 1 && hasInBatchNormaliser(objective, options);
-    const caches = needsCache ? await cacheGradients(passes, chunks, dropout, options) : [];
+    const isCached =
+      hasInBatchNormaliser(objective, options) && (chunks.length > 1 || batch.onKeys !== undefined);
+    const caches = isCached ? await cacheGradients(passes, chunks, dropout, options, batch) : [];
     const losses: Tensors[] = [];
     for (const [i, chunk] of chunks.entries())
       losses.push(await passes.loss(chunk, dropout[i]!, objective, caches[i]));
@@ -65,7 +73,7 @@ export function gradientAccumulator(
 const hasInBatchNormaliser = (
   objective: ObjectiveName,
   { inBatchNegatives }: Pick<GradientOptions, "inBatchNegatives">,
-): boolean => inBatchNegatives && (objective === "distillation" || objective === "supervised");
+): boolean => inBatchNegatives && objective !== "qa" && objective !== "marginal";
 
 /** Passes 1 and 2: the cache of each chunk. */
 async function cacheGradients(
@@ -73,8 +81,11 @@ async function cacheGradients(
   chunks: readonly Chunk[],
   dropout: readonly Tensors[],
   options: GradientOptions,
+  { earlier, onKeys }: Batch,
 ): Promise<Tensors[]> {
   const vectors: Tensors[] = [];
   for (const [i, chunk] of chunks.entries()) vectors.push(await passes.vectors(chunk, dropout[i]!));
-  return splitCache(chunks, await passes.normaliser(joinVectors(chunks, vectors, options)));
+  onKeys?.(batchKeys(chunks, vectors));
+  const joined = joinVectors(chunks, vectors, options, earlier);
+  return splitCache(chunks, await passes.normaliser(joined));
 }

@@ -13,6 +13,8 @@ export interface GradientOptions
   extends Omit<LossGraphOptions, "objective">,
     TrainedOptions,
     NormaliserOptions {
+  /** Divides given scores. Default 1. */
+  readonly scoreTemperature?: number | undefined;
   /** Share of values that dropout sets to 0. */
   readonly dropout: number;
 }

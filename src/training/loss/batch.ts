@@ -3,13 +3,13 @@
  * names the letters of shapes).
  */
 
-import { padBatch } from "../../encoder/batching.ts";
+import { type PaddedBatch, padBatch } from "../../encoder/batching.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { positionBuckets } from "../../model/layers/relative-position.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { readingQuestionIds } from "../../text/prompts.ts";
 import type { Sequences } from "./dropout.ts";
-import type { ChunkInput } from "./graph-inputs.ts";
+import type { ChunkInput, ChunkInputs, ReadingInput, ScoreInput } from "./graph-inputs.ts";
 import {
   type ChunkPassages,
   isCounted,
@@ -19,6 +19,7 @@ import {
   type QuestionPassages,
 } from "./normaliser-bias.ts";
 import type { ObjectiveName } from "./options.ts";
+import { givenDistribution } from "./retrieval-only.ts";
 
 /** A question with its answer and its candidates, as token ids. */
 export interface TokenExample {
@@ -33,19 +34,25 @@ export interface TokenExample {
   readonly passages: readonly (readonly number[])[];
   /** The positives: indexes in `passages` of those that are known to be relevant. */
   readonly positives?: readonly number[] | undefined;
+  /** For each candidate, the score that is given with the data, if any. For `retrieval`. */
+  readonly scores?: readonly (number | undefined)[] | undefined;
   /** Passages that are relevant, or probably relevant: they are not negatives of the question. */
   readonly notNegatives?: readonly (readonly number[])[] | undefined;
 }
 
 export interface BatchOptions extends NormaliserOptions {
   readonly objective: ObjectiveName;
+  /** Divides given scores. Default 1. */
+  readonly scoreTemperature?: number | undefined;
 }
 
 /** Examples of a batch that are computed together. */
 export interface Chunk {
+  readonly objective: ObjectiveName;
   readonly questions: number;
   /** K: the largest number of candidates of a question of the batch. */
   readonly candidates: number;
+  /** Without the inputs of other objectives. */
   readonly tensors: Record<ChunkInput, Tensor>;
   /** The token sequences in tensors with the second axis n, m, n+m or T, for dropout. */
   readonly sequences: Readonly<Record<"n" | "m" | "n+m" | "T", Sequences>>;
@@ -68,10 +75,14 @@ export function chunksOf(
 ): Chunk[] {
   const batch = examples.map(withDistinctPassages);
   const labels = batch.reduce((sum, { answer }) => sum + answer.length, 0);
+  const targets = batch.filter((example) => hasTarget(example, options.objective)).length;
   const shared: SharedByChunks = {
     candidates: Math.max(...batch.map(({ passages }) => passages.length)),
-    // A batch without labels has the loss 0 / 1.
-    totals: { batchQuestions: scalar(batch.length), batchLabels: scalar(Math.max(1, labels)) },
+    // A batch without labels or without targets has the loss 0 / 1.
+    totals: {
+      batchQuestions: scalar(Math.max(1, targets)),
+      batchLabels: scalar(Math.max(1, labels)),
+    },
   };
   const count = Math.ceil(batch.length / size);
   return Array.from({ length: count }, (_, i) => {
@@ -83,8 +94,13 @@ export function chunksOf(
 function withDistinctPassages(example: TokenExample): TokenExample {
   const { sequences, positions } = distinctSequences(example.passages);
   const positives = new Set(example.positives?.map((candidate) => positions[candidate]!));
-  return { ...example, passages: sequences, positives: [...positives] };
+  const scores = sequences.map((_, k) => example.scores?.[positions.indexOf(k)]);
+  return { ...example, passages: sequences, positives: [...positives], scores };
 }
+
+/** Whether retrieval learns from a question. Questions that read have a target attention. */
+const hasTarget = ({ positives = [], scores = [] }: TokenExample, objective: ObjectiveName) =>
+  objective !== "retrieval" || positives.length > 0 || scores.some((score) => score !== undefined);
 
 /** `first` is the index in the batch of the chunk's first example. */
 function chunkOf(
@@ -94,47 +110,94 @@ function chunkOf(
   { candidates, totals }: SharedByChunks,
   options: BatchOptions,
 ): Chunk {
+  const { objective } = options;
+  const isRead = objective !== "retrieval";
   const questionIds = examples.map(({ question }) => question);
   const question = padBatch(
-    [...questionIds, ...questionIds.map(readingQuestionIds)],
+    [...questionIds, ...(isRead ? questionIds.map(readingQuestionIds) : [])],
     "left",
     config.padId,
   );
   const { sequences, positions } = distinctSequences(examples.flatMap(({ passages }) => passages));
   const rows = withPadding(examples, positions, candidates);
   const passage = padBatch(sequences, "right", config.padId);
-  const answer = answerTensors(config, examples);
-  const [n, m, T] = [question, passage, { ids: answer.answerIds }].map(
-    ({ ids }) => ids.shape[1]!,
-  ) as [number, number, number];
+  const [n, m] = [question.ids.shape[1]!, passage.ids.shape[1]!];
+  const read = isRead
+    ? readingTensors(config, examples, question, passage, rows, candidates)
+    : undefined;
+  const T = read?.answerIds.shape[1] ?? 0;
   const questions = examples.length;
   const passages = {
     names: sequences.map(passageName),
-    questions: examples.map((example) => questionPassages(example, options.objective)),
+    questions: examples.map((example) => questionPassages(example, objective)),
+  };
+  const tensors: ChunkInputs<Tensor> = {
+    questionIds: question.ids,
+    questionMask: question.mask,
+    questionBuckets: positionBuckets(config, "encoder", n),
+    passageIds: passage.ids,
+    passageMask: passage.mask,
+    passageBuckets: positionBuckets(config, "encoder", m),
+    normaliserBias: normaliserBias([passages], options),
+    candidatePositions: int32(candidatePositions(rows, candidates, sequences.length)),
+    ...candidateTensors(examples, passages.questions, candidates, objective),
+    batchQuestions: totals.batchQuestions,
+    ...(read
+      ? { ...read, batchLabels: totals.batchLabels }
+      : scoreTensors(examples, candidates, options)),
   };
   return {
+    objective,
     questions,
     candidates,
-    tensors: {
-      questionIds: question.ids,
-      questionMask: question.mask,
-      questionBuckets: positionBuckets(config, "encoder", n),
-      passageIds: passage.ids,
-      passageMask: passage.mask,
-      passageBuckets: positionBuckets(config, "encoder", m),
-      candidateRows: int32(rows.map((row) => row ?? 0)),
-      pairMask: pairMask(question.mask, passage.mask, rows, candidates),
-      pairBuckets: positionBuckets(config, "encoder", n + m),
-      ...answer,
-      copyMask: copyMask(examples, candidates, { n, m, T }),
-      normaliserBias: normaliserBias([passages], options),
-      candidatePositions: int32(candidatePositions(rows, candidates, sequences.length)),
-      ...candidateTensors(examples, passages.questions, candidates, options.objective),
-      ...totals,
-    },
+    tensors: tensors as Chunk["tensors"],
     sequences: chunkSequences(sequences, { first, questions, candidates, n, m, T }),
     passages,
   };
+}
+
+/** The inputs of the upper layers and of the decoder. */
+function readingTensors(
+  config: ModelConfig,
+  examples: readonly TokenExample[],
+  question: PaddedBatch,
+  passage: PaddedBatch,
+  rows: readonly (number | undefined)[],
+  candidates: number,
+): Omit<Record<ReadingInput, Tensor>, "batchLabels"> {
+  const answer = answerTensors(config, examples);
+  const [n, m, T] = [question.ids, passage.ids, answer.answerIds].map(({ shape }) => shape[1]!) as [
+    number,
+    number,
+    number,
+  ];
+  return {
+    candidateRows: int32(rows.map((row) => row ?? 0)),
+    pairMask: pairMask(question.mask, passage.mask, rows, candidates),
+    pairBuckets: positionBuckets(config, "encoder", n + m),
+    ...answer,
+    copyMask: copyMask(examples, candidates, { n, m, T }),
+  };
+}
+
+/** float32 [Q, K] each. */
+function scoreTensors(
+  examples: readonly TokenExample[],
+  candidates: number,
+  { scoreTemperature = 1 }: BatchOptions,
+): Record<ScoreInput, Tensor> {
+  const shape = [examples.length, candidates];
+  const softTargets = new Float32Array(examples.length * candidates);
+  const scoredMask = new Float32Array(softTargets.length);
+  examples.forEach(({ scores = [] }, question) => {
+    const row = question * candidates;
+    softTargets.set(givenDistribution(scores, scoreTemperature), row);
+    scoredMask.set(
+      scores.map((score) => Number(score !== undefined)),
+      row,
+    );
+  });
+  return { softTargets: { data: softTargets, shape }, scoredMask: { data: scoredMask, shape } };
 }
 
 /** The names of sequences determine their dropout masks. They do not depend on the chunk. */
@@ -247,12 +310,15 @@ function occurrences(part: readonly number[], whole: readonly number[]): number[
 const hasKnownTarget = (
   { positives = [], answer }: TokenExample,
   objective: ObjectiveName,
-): boolean => positives.length > 0 && (objective === "supervised" || answer.length === 0);
+): boolean =>
+  positives.length > 0 &&
+  (objective === "supervised" || objective === "retrieval" || answer.length === 0);
 
 function questionPassages(example: TokenExample, objective: ObjectiveName): QuestionPassages {
   const { passages, positives = [], notNegatives = [] } = example;
-  const known = hasKnownTarget(example, objective);
-  const targets = known ? positives.map((candidate) => passages[candidate]!) : passages;
+  // Without reading, a question without positives has no target.
+  const isKnown = hasKnownTarget(example, objective) || objective === "retrieval";
+  const targets = isKnown ? positives.map((candidate) => passages[candidate]!) : passages;
   return {
     candidates: new Set(passages.map(passageName)),
     targets: new Set(targets.map(passageName)),

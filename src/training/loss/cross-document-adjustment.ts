@@ -35,15 +35,14 @@ export function inBatchLogNormaliser<T>(
  * The logits of a question's own candidates, `e^s r(q, d)`: -> [Q, K]. Candidates that do not count
  * get a logit near MASKED.
  *
- * ownScores: [Q, K]. candidateMask: float32 [Q, K]. logScale: [].
+ * allLogits: [Q, K], e^s r(q, d). candidateMask: float32 [Q, K].
  */
 export function candidateLogits<T>(
   ops: Ops<T>,
-  input: { ownScores: T; candidateMask: T; logScale: T },
+  { allLogits, candidateMask }: { allLogits: T; candidateMask: T },
 ): T {
-  const scaled = ops.multiply(input.ownScores, ops.exp(input.logScale));
-  const hidden = ops.multiply(ops.subtract(ops.scalar(1), input.candidateMask), ops.scalar(MASKED));
-  return ops.add(scaled, hidden);
+  const hidden = ops.multiply(ops.subtract(ops.scalar(1), candidateMask), ops.scalar(MASKED));
+  return ops.add(allLogits, hidden);
 }
 
 /**

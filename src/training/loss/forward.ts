@@ -18,11 +18,12 @@ import {
 import { upperStates } from "../../encoder/upper-layers.ts";
 import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
-import type { ChunkInput } from "./graph-inputs.ts";
+import type { ReadingInput, RetrievalInput } from "./graph-inputs.ts";
 import type { LossGraphOptions } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
 
-type ChunkInputs<T> = Readonly<Record<ChunkInput, T>>;
+type EncodingInputs<T> = Readonly<Record<RetrievalInput, T>>;
+export type ReadingInputs<T> = Readonly<Record<RetrievalInput | ReadingInput, T>>;
 
 /** A chunk after the lower encoder layers. */
 export interface EncodedChunk<T> extends RetrievalVectors<T> {
@@ -33,16 +34,42 @@ export interface EncodedChunk<T> extends RetrievalVectors<T> {
 }
 
 /**
- * Encodes the questions and the different passages of a chunk. With `querySide`, passages have no
- * dropout, so that their keys are those of the index.
+ * Encodes the questions for retrieval, and the different passages of a chunk. With `querySide`,
+ * passages have no dropout, so that their keys are those of the index.
  */
+export function encodeForRetrieval<T>(
+  context: LayerContext<T>,
+  model: ModelParameters<T>,
+  input: EncodingInputs<T>,
+  options: Pick<LossGraphOptions, "tau" | "querySide">,
+): RetrievalVectors<T> {
+  const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
+  const states = lowerStates(context, querySide(model), { ids, mask, buckets });
+  const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, states, mask);
+  return vectors;
+}
+
+/** Encodes the questions for retrieval and for reading, and the different passages of a chunk. */
 export function encodeChunk<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
-  input: ChunkInputs<T>,
-  { tau, querySide: trainedSide }: Pick<LossGraphOptions, "tau" | "querySide">,
+  input: ReadingInputs<T>,
+  options: Pick<LossGraphOptions, "tau" | "querySide">,
 ): EncodedChunk<T> {
   const { retrieval, questionMask, reading } = encodeQuestions(context, model, input);
+  const vectors = vectorsOf(context, model, input, options, retrieval, questionMask);
+  return { ...vectors, questionStates: reading };
+}
+
+/** Vectors of encoded questions [Q, n, modelSize] and of the passages, which it encodes. */
+function vectorsOf<T>(
+  context: LayerContext<T>,
+  model: ModelParameters<T>,
+  input: EncodingInputs<T>,
+  { tau, querySide: trainedSide }: Pick<LossGraphOptions, "tau" | "querySide">,
+  questionStates: T,
+  questionMask: T,
+): Omit<EncodedChunk<T>, "questionStates"> {
   const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
   const passageStates = lowerStates(ofPassages, model, {
     ids: input.passageIds,
@@ -51,11 +78,10 @@ export function encodeChunk<T>(
   });
   const vectors = tau === undefined ? retrievalHeadVectors<T> : headVectors<T>;
   return {
-    queries: vectors(context, querySide(model), retrieval, "query"),
+    queries: vectors(context, querySide(model), questionStates, "query"),
     questionMask,
     keys: vectors(ofPassages, model, passageStates, "key"),
     passageMask: input.passageMask,
-    questionStates: reading,
     passageStates,
   };
 }
@@ -67,7 +93,7 @@ export function encodeChunk<T>(
 function encodeQuestions<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
-  { questionIds, questionMask, questionBuckets: buckets, labels }: ChunkInputs<T>,
+  { questionIds, questionMask, questionBuckets: buckets, labels }: ReadingInputs<T>,
 ): { retrieval: T; questionMask: T; reading: T } {
   const { ops, config } = context;
   const [questions] = ops.shape(labels);
@@ -108,7 +134,7 @@ function retrievalHeadVectors<T>(
 export function readTogether<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
-  input: ChunkInputs<T>,
+  input: ReadingInputs<T>,
   encoded: EncodedChunk<T>,
 ): { logits: T; crossScores: T; attention: T } {
   const { ops, config } = context;
@@ -128,7 +154,7 @@ export function readTogether<T>(
 export function readAlone<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
-  input: ChunkInputs<T>,
+  input: ReadingInputs<T>,
   encoded: EncodedChunk<T>,
 ): { logits: T; labels: T; labelMask: T } {
   const { ops } = context;
@@ -153,7 +179,7 @@ export function readAlone<T>(
 function encodePairs<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
-  input: ChunkInputs<T>,
+  input: ReadingInputs<T>,
   { questionStates, passageStates }: EncodedChunk<T>,
 ): { states: T; questionRows: Int32Array } {
   const { ops } = context;

@@ -16,11 +16,15 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import type { Signature } from "../../tensor/trace.ts";
-import type { LossGraphOptions } from "./options.ts";
+import type { LossGraphOptions, ObjectiveName } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
 
-export type ChunkInput =
-  /** The questions as retrieval encodes them, then the questions as the reader reads them. */
+/** The inputs of all objectives. */
+export type RetrievalInput =
+  /**
+   * The questions as retrieval encodes them, then the questions as the reader reads them. The
+   * second part is missing for `retrieval`.
+   */
   | "questionIds"
   | "questionMask"
   | "questionBuckets"
@@ -28,6 +32,19 @@ export type ChunkInput =
   | "passageIds"
   | "passageMask"
   | "passageBuckets"
+  /** 0 for the passages that count in the normaliser of a question, MASKED for the others. */
+  | "normaliserBias"
+  /** The position of each question's own candidates in the flattened scores. */
+  | "candidatePositions"
+  /** 1 for the candidates of a question that count in its normaliser. */
+  | "candidateMask"
+  /** 1 for the positives, if the target of the question is known. Otherwise the row is 0. */
+  | "positives"
+  /** Questions of the whole batch that have a target. The losses are averages over them. */
+  | "batchQuestions";
+
+/** The inputs of the objectives that read. */
+export type ReadingInput =
   /** The row in `passageIds` of each candidate. Any row for a padding candidate. */
   | "candidateRows"
   /**
@@ -44,31 +61,55 @@ export type ChunkInput =
   | "labelMask"
   /** 1 where a token of a candidate is the t-th token of an occurrence of the answer. */
   | "copyMask"
-  /** 0 for the passages that count in the normaliser of a question, MASKED for the others. */
-  | "normaliserBias"
-  /** The position of each question's own candidates in the flattened scores. */
-  | "candidatePositions"
-  /** 1 for the candidates of a question that count in its normaliser. */
-  | "candidateMask"
-  /** 1 for the positives, if the target of the question is known. Otherwise the row is 0. */
-  | "positives"
-  /** Questions and label tokens of the whole batch. The losses are averages over them. */
-  | "batchQuestions"
+  /** Label tokens of the whole batch. The losses of reading are averages over them. */
   | "batchLabels";
+
+/** The inputs of the objective `retrieval`. */
+export type ScoreInput =
+  /** The distribution of given scores over the candidates, or 0 for a question without scores. */
+  | "softTargets"
+  /** 1 for the candidates that have a given score. */
+  | "scoredMask";
+
+export type ChunkInput = RetrievalInput | ReadingInput | ScoreInput;
+
+/** The inputs of a chunk. Those of `ReadingInput` or those of `ScoreInput` are missing. */
+export type ChunkInputs<T> = Readonly<
+  Record<RetrievalInput, T> & Partial<Record<ReadingInput | ScoreInput, T>>
+>;
 
 /**
  * The inputs of the loss of one chunk. Questions are padded on the left, passages and answers on
- * the right. Masks have 1 for a token and 0 for padding.
+ * the right. Masks have 1 for a token and 0 for padding. Inputs of other objectives are missing.
  */
-export function chunkInputs(questions: number, candidates: number): Record<ChunkInput, Signature> {
-  const pairs = questions * candidates;
-  return {
-    questionIds: ["int32", 2 * questions, "n"],
-    questionMask: ["float32", 2 * questions, "n"],
+export function chunkInputs(
+  { questions, candidates }: { readonly questions: number; readonly candidates: number },
+  objective: ObjectiveName,
+): Record<ChunkInput, Signature> {
+  const isRead = objective !== "retrieval";
+  const perCandidate: Signature = ["float32", questions, candidates];
+  const rows = isRead ? 2 * questions : questions;
+  const inputs: ChunkInputs<Signature> = {
+    questionIds: ["int32", rows, "n"],
+    questionMask: ["float32", rows, "n"],
     questionBuckets: ["int32", "n", "n"],
     passageIds: ["int32", "U", "m"],
     passageMask: ["float32", "U", "m"],
     passageBuckets: ["int32", "m", "m"],
+    normaliserBias: ["float32", questions, "U"],
+    candidatePositions: ["int32", questions * candidates],
+    candidateMask: perCandidate,
+    positives: perCandidate,
+    batchQuestions: ["float32"],
+    ...(isRead
+      ? readingInputs(questions, questions * candidates)
+      : { softTargets: perCandidate, scoredMask: perCandidate }),
+  };
+  return inputs as Record<ChunkInput, Signature>;
+}
+
+function readingInputs(questions: number, pairs: number): Record<ReadingInput, Signature> {
+  return {
     candidateRows: ["int32", pairs],
     pairMask: ["float32", pairs, "n+m"],
     pairBuckets: ["int32", "n+m", "n+m"],
@@ -77,16 +118,16 @@ export function chunkInputs(questions: number, candidates: number): Record<Chunk
     labels: ["int32", questions, "T"],
     labelMask: ["float32", questions, "T"],
     copyMask: ["float32", questions, "T", "K(n+m)"],
-    normaliserBias: ["float32", questions, "U"],
-    candidatePositions: ["int32", pairs],
-    candidateMask: ["float32", questions, candidates],
-    positives: ["float32", questions, candidates],
-    batchQuestions: ["float32"],
     batchLabels: ["float32"],
   };
 }
 
-export type NormaliserInput = keyof RetrievalVectors<unknown> | "normaliserBias" | "batchQuestions";
+export type NormaliserInput =
+  | keyof RetrievalVectors<unknown>
+  | "normaliserBias"
+  | "batchQuestions"
+  /** 1 for the questions that have a target, else 0: the derivative of the KL in log Z. */
+  | "targetMass";
 
 /** The inputs of the in-batch normaliser: query vectors and token keys of the whole batch. */
 export function normaliserInputs(
@@ -101,6 +142,7 @@ export function normaliserInputs(
     passageMask: ["float32", "U", "m"],
     normaliserBias: ["float32", "Q", "U"],
     batchQuestions: ["float32"],
+    targetMass: ["float32", "Q"],
   };
 }
 

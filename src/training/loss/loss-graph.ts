@@ -4,6 +4,7 @@
  * - `distillation`, `supervised`: `L = nll + w copyAttention + alpha KL(target || P_ret)`
  * - `qa`: `L = nll + w copyAttention`
  * - `marginal`: `L = -1/N sum over questions of log P(a | q)`
+ * - `retrieval`: `L = alpha KL(target || P_ret)` and the loss of given scores (retrieval-only.ts)
  *
  * `chunkLoss` is the whole loss of a batch of one chunk. `chunkVectors` and `batchNormaliser` serve
  * the gradient cache (../gradient-cache/gradient-cache.ts). Letters of shapes: graph-inputs.ts.
@@ -17,23 +18,35 @@ import {
   crossDocumentAdjustment,
   inBatchLogNormaliser,
 } from "./cross-document-adjustment.ts";
-import { type EncodedChunk, encodeChunk, readAlone, readTogether } from "./forward.ts";
-import type { CacheInput, ChunkInput, NormaliserInput } from "./graph-inputs.ts";
+import {
+  type EncodedChunk,
+  encodeChunk,
+  encodeForRetrieval,
+  type ReadingInputs,
+  readAlone,
+  readTogether,
+} from "./forward.ts";
+import type {
+  CacheInput,
+  ChunkInputs,
+  NormaliserInput,
+  RetrievalInput,
+  ScoreInput,
+} from "./graph-inputs.ts";
 import { marginalLogLikelihood } from "./marginal.ts";
 import { labelLogProbabilities, meanNegativeLog } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
-import { passageScores } from "./retrieval-score.ts";
-import { retrievalTarget } from "./supervised.ts";
+import { softTargetLoss } from "./retrieval-only.ts";
+import { passageScores, type RetrievalVectors } from "./retrieval-score.ts";
+import { positivesTarget, retrievalTarget } from "./supervised.ts";
 import type { TrainedParameters } from "./trained-parameters.ts";
-
-type ChunkInputs<T> = Readonly<Record<ChunkInput, T>>;
 
 /** The chunk's share of each loss of the batch, and what the losses were computed from. */
 export interface ChunkLoss<T> {
   /** []: what is minimised. With a cache only its gradient is correct, not its value. */
   readonly loss: T;
-  /** [] */
-  readonly nll: T;
+  /** []; absent for `retrieval` */
+  readonly nll?: T;
   /** []; absent without a weight */
   readonly copyAttention?: T;
   /** Absent for `qa`. */
@@ -50,6 +63,8 @@ export interface ChunkLoss<T> {
   readonly distillation?: {
     /** [] */
     readonly kl: T;
+    /** []: the loss of given scores; only for `retrieval` */
+    readonly softKl?: T;
     /** [Q, K]: the target attention, or the distribution over the positives */
     readonly target: T;
   };
@@ -66,31 +81,52 @@ export function chunkLoss<T>(
   options: LossGraphOptions,
   cache?: Readonly<Record<CacheInput, T>>,
 ): ChunkLoss<T> {
-  const encoded = encodeChunk(context, trained.model, input, options);
+  const { ops } = context;
+  if (options.objective === "retrieval")
+    return retrievalLoss(context, trained, input as RetrievalOnlyInputs<T>, options, cache);
+  const read = input as ReadingInputs<T>;
+  const encoded = encodeChunk(context, trained.model, read, options);
   if (options.objective === "marginal")
-    return marginalLoss(context, trained, input, encoded, options);
-  const { attention, ...reading } = readingLoss(context, trained, input, encoded, options);
+    return marginalLoss(context, trained, read, encoded, options);
+  const { attention, ...reading } = readingLoss(context, trained, read, encoded, options);
   if (options.objective === "qa") return reading;
-  const adjustment = adjustmentLoss(
-    context.ops,
-    trained,
-    input,
-    encoded,
-    attention,
-    options,
-    cache,
-  );
-  return { ...reading, ...adjustment, loss: context.ops.add(reading.loss, adjustment.loss) };
+  const scored = chunkScores(ops, trained, encoded, read, options);
+  const targets = { positives: read.positives, ownLogits: scored.ownLogits };
+  const target = retrievalTarget(ops, { ...targets, targetAttention: attention });
+  const adjustment = adjustmentLoss(ops, trained, read, encoded, scored, target, options, cache);
+  return { ...reading, ...adjustment, loss: ops.add(reading.loss, adjustment.loss) };
+}
+
+type RetrievalOnlyInputs<T> = Readonly<Record<RetrievalInput | ScoreInput, T>>;
+
+/** The loss of positives and of given scores (retrieval-only.ts). */
+function retrievalLoss<T>(
+  context: LayerContext<T>,
+  trained: TrainedParameters<T>,
+  input: RetrievalOnlyInputs<T>,
+  options: LossGraphOptions,
+  cache: Readonly<Record<CacheInput, T>> | undefined,
+): ChunkLoss<T> {
+  const { ops } = context;
+  const encoded = encodeForRetrieval(context, trained.model, input, options);
+  const scored = chunkScores(ops, trained, encoded, input, options);
+  const target = positivesTarget(ops, { positives: input.positives, ownLogits: scored.ownLogits });
+  const adjustment = adjustmentLoss(ops, trained, input, encoded, scored, target, options, cache);
+  const { softTargets, scoredMask } = input;
+  const ofQuestions = softTargetLoss(ops, { logits: scored.allLogits, softTargets, scoredMask });
+  const softKl = ops.divide(ops.sum(ofQuestions, [0]), input.batchQuestions);
+  const loss = ops.add(adjustment.loss, ops.multiply(softKl, ops.scalar(options.alpha)));
+  return { ...adjustment, distillation: { ...adjustment.distillation, softKl }, loss };
 }
 
 /** `nll + w copyAttention`, and the target attention [Q, K]. */
 function readingLoss<T>(
   context: LayerContext<T>,
   { model }: TrainedParameters<T>,
-  input: ChunkInputs<T>,
+  input: ReadingInputs<T>,
   encoded: EncodedChunk<T>,
   { copyAttention: weight }: LossGraphOptions,
-): Pick<ChunkLoss<T>, "loss" | "nll" | "copyAttention"> & { attention: T } {
+): Pick<ChunkLoss<T>, "loss" | "copyAttention"> & { nll: T; attention: T } {
   const { ops } = context;
   const { logits, crossScores, attention } = readTogether(context, model, input, encoded);
   const ofLabels = labelLogProbabilities(ops, { logits, ...input });
@@ -105,22 +141,19 @@ function readingLoss<T>(
 /** `alpha KL(target || P_ret)`, averaged over the questions of the batch. */
 function adjustmentLoss<T>(
   ops: Ops<T>,
-  trained: TrainedParameters<T>,
-  input: ChunkInputs<T>,
-  encoded: EncodedChunk<T>,
-  attention: T,
+  { logScale }: TrainedParameters<T>,
+  { normaliserBias, batchQuestions }: Readonly<Record<RetrievalInput, T>>,
+  encoded: RetrievalVectors<T>,
+  { scores, ownLogits }: Pick<ChunkScores<T>, "scores" | "ownLogits">,
+  target: T,
   options: LossGraphOptions,
   cache: Readonly<Record<CacheInput, T>> | undefined,
 ): Required<Pick<ChunkLoss<T>, "loss" | "retrieval" | "distillation">> {
-  const { logScale } = trained;
-  const { scores, ownLogits } = chunkScores(ops, trained, encoded, input, options);
-  const { positives, normaliserBias } = input;
-  const target = retrievalTarget(ops, { positives, ownLogits, targetAttention: attention });
   const logNormaliser =
     cache?.logNormaliser ?? inBatchLogNormaliser(ops, { scores, normaliserBias, logScale });
   const adjustment = { ownLogits, target, logNormaliser };
   const { kl: klOfQuestions, logProbabilities } = crossDocumentAdjustment(ops, adjustment);
-  const kl = ops.divide(ops.sum(klOfQuestions, [0]), input.batchQuestions);
+  const kl = ops.divide(ops.sum(klOfQuestions, [0]), batchQuestions);
   const differentiable = cache ? ops.add(kl, cachedGradientTerm(ops, encoded, cache)) : kl;
   return {
     loss: ops.multiply(differentiable, ops.scalar(options.alpha)),
@@ -135,7 +168,7 @@ function adjustmentLoss<T>(
  */
 function cachedGradientTerm<T>(
   ops: Ops<T>,
-  { queries, keys }: EncodedChunk<T>,
+  { queries, keys }: RetrievalVectors<T>,
   { queryGradient, keyGradient }: Readonly<Record<CacheInput, T>>,
 ): T {
   const inner = (a: T, b: T): T => ops.sum(ops.multiply(a, b), [0, 1, 2, 3]);
@@ -146,7 +179,7 @@ function cachedGradientTerm<T>(
 function marginalLoss<T>(
   context: LayerContext<T>,
   trained: TrainedParameters<T>,
-  input: ChunkInputs<T>,
+  input: ReadingInputs<T>,
   encoded: EncodedChunk<T>,
   options: LossGraphOptions,
 ): ChunkLoss<T> {
@@ -161,24 +194,38 @@ function marginalLoss<T>(
   return { loss: nll, nll, retrieval: { scores, logProbabilities } };
 }
 
-/** `scores` [Q, U] of all passages of the chunk, `ownLogits` [Q, K] of a question's candidates. */
+interface ChunkScores<T> {
+  /** [Q, U]: of all passages of the chunk */
+  readonly scores: T;
+  /** [Q, K]: see `candidateLogits` */
+  readonly ownLogits: T;
+  /** [Q, K]: e^s r(q, d), also of candidates that do not count */
+  readonly allLogits: T;
+}
+
 function chunkScores<T>(
   ops: Ops<T>,
   { headWeights, logScale }: TrainedParameters<T>,
-  encoded: EncodedChunk<T>,
-  { candidatePositions, candidateMask }: ChunkInputs<T>,
+  encoded: RetrievalVectors<T>,
+  { candidatePositions, candidateMask }: Readonly<Record<RetrievalInput, T>>,
   { tau }: LossGraphOptions,
-): { scores: T; ownLogits: T } {
+): ChunkScores<T> {
   const scores = passageScores(ops, encoded, headWeights, tau);
   const own = ops.gather(ops.reshape(scores, [-1]), candidatePositions); // [P]
   const ownScores = ops.reshape(own, ops.shape(candidateMask));
-  return { scores, ownLogits: candidateLogits(ops, { ownScores, candidateMask, logScale }) };
+  const allLogits = ops.multiply(ownScores, ops.exp(logScale));
+  return { scores, ownLogits: candidateLogits(ops, { allLogits, candidateMask }), allLogits };
 }
 
 /** The outputs of a chunk by name, without the loss that is differentiated. */
 export function namedLosses<T>(chunk: Omit<ChunkLoss<T>, "loss">): Record<string, T> {
   const { nll, copyAttention, retrieval, distillation } = chunk;
-  return { nll, ...(copyAttention && { copyAttention }), ...retrieval, ...distillation };
+  return {
+    ...(nll && { nll }),
+    ...(copyAttention && { copyAttention }),
+    ...retrieval,
+    ...distillation,
+  };
 }
 
 /** Pass 1 of the gradient cache: queries [Q, H, n, e] and keys [U, H, m, e] of a chunk. */
@@ -186,13 +233,19 @@ export function chunkVectors<T>(
   context: LayerContext<T>,
   { model }: TrainedParameters<T>,
   input: ChunkInputs<T>,
-  options: Pick<LossGraphOptions, "tau" | "querySide">,
+  options: Pick<LossGraphOptions, "objective" | "tau" | "querySide">,
 ): { queries: T; keys: T } {
-  const { queries, keys } = encodeChunk(context, model, input, options);
+  const { queries, keys } =
+    options.objective === "retrieval"
+      ? encodeForRetrieval(context, model, input, options)
+      : encodeChunk(context, model, input as ReadingInputs<T>, options);
   return { queries, keys };
 }
 
-/** Pass 2 of the gradient cache: the log normaliser of each question [Q], and their mean []. */
+/**
+ * Pass 2 of the gradient cache: the log normaliser of each question [Q], and its mean over the
+ * questions that have a target [].
+ */
 export function batchNormaliser<T>(
   ops: Ops<T>,
   { headWeights, logScale }: Omit<TrainedParameters<T>, "model">,
@@ -200,7 +253,8 @@ export function batchNormaliser<T>(
   { tau }: Pick<LossGraphOptions, "tau">,
 ): { logNormaliser: T; mean: T } {
   const scores = passageScores(ops, input, headWeights, tau);
-  const { normaliserBias, batchQuestions } = input;
+  const { normaliserBias, batchQuestions, targetMass } = input;
   const logNormaliser = inBatchLogNormaliser(ops, { scores, normaliserBias, logScale });
-  return { logNormaliser, mean: ops.divide(ops.sum(logNormaliser, [0]), batchQuestions) };
+  const sum = ops.sum(ops.multiply(logNormaliser, targetMass), [0]);
+  return { logNormaliser, mean: ops.divide(sum, batchQuestions) };
 }

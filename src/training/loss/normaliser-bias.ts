@@ -6,7 +6,8 @@
  * many questions of the batch have it as a candidate. It counts for a question if
  *
  * - the question has it as a target: a positive if its target is known, otherwise any candidate;
- * - or it is a negative: a candidate of any question that is not known to be relevant.
+ * - or it is a negative: a candidate of any question, or a passage of an earlier step
+ *   (../gradient-cache/pre-batch.ts), that is not known to be relevant.
  */
 
 import { MASKED } from "../../model/layers/attention.ts";
@@ -31,7 +32,7 @@ export interface QuestionPassages {
   readonly notNegatives: ReadonlySet<string>;
 }
 
-/** The passages of a chunk. */
+/** The passages of a chunk, or of an earlier step, which has no questions. */
 export interface ChunkPassages {
   /** The names of the different passages, in the order of their rows. [U] */
   readonly names: readonly string[];
@@ -69,7 +70,7 @@ export function normaliserBias(
     for (const question of ofChunk) {
       for (const name of inBatchNegatives ? columnOf.keys() : question.candidates) {
         if (!isCounted(question, name)) continue;
-        const count = inBatchNegatives && copies === "each" ? copyCounts.get(name)! : 1;
+        const count = inBatchNegatives && copies === "each" ? (copyCounts.get(name) ?? 1) : 1;
         data[row * columns.length + columnOf.get(name)!] = Math.log(count);
       }
       row++;

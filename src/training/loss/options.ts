@@ -9,8 +9,10 @@
  * - `marginal`: the likelihood of the answer, summed over passages that are read one by one. See
  *   marginal.ts.
  * - `qa`: `nll` alone. Retrieval is not trained.
+ * - `retrieval`: the retrieval loss of known positives and of given scores. The upper layers and
+ *   the decoder are not computed. See retrieval-only.ts.
  */
-export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa";
+export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa" | "retrieval";
 
 /**
  * The part of the query side that is trained where token keys have to stay as they are, so that an
@@ -28,7 +30,7 @@ export const LOSS_VERSION = 2;
 
 export interface LossGraphOptions {
   readonly objective: ObjectiveName;
-  /** Weight of the KL divergence in `distillation` and `supervised`. */
+  /** Weight of the retrieval loss in `distillation`, `supervised` and `retrieval`. */
   readonly alpha: number;
   /**
    * Temperature of the learned head weights, which mix the scores of all heads. Without it,

@@ -30,10 +30,20 @@ export function retrievalTarget<T>(
   ops: Ops<T>,
   input: { positives: T; ownLogits: T; targetAttention: T },
 ): T {
-  const { positives, ownLogits, targetAttention } = input;
+  const isUnknown = ops.subtract(ops.scalar(1), hasPositives(ops, input.positives));
+  const known = positivesTarget(ops, input);
+  return ops.add(known, ops.multiply(isUnknown, input.targetAttention));
+}
+
+/** The distribution over the positives, 0 for a question without any: -> [Q, K]. */
+export function positivesTarget<T>(
+  ops: Ops<T>,
+  { positives, ownLogits }: { positives: T; ownLogits: T },
+): T {
   const others = ops.multiply(ops.subtract(ops.scalar(1), positives), ops.scalar(MASKED));
   const known = ops.softmax(ops.add(ownLogits, others)); // [Q, K]
-  const isKnown = ops.max(positives, 1, { keep: true }); // [Q, 1]
-  const isUnknown = ops.subtract(ops.scalar(1), isKnown);
-  return ops.add(ops.multiply(isKnown, known), ops.multiply(isUnknown, targetAttention));
+  return ops.multiply(hasPositives(ops, positives), known);
 }
+
+/** -> [Q, 1] */
+const hasPositives = <T>(ops: Ops<T>, positives: T): T => ops.max(positives, 1, { keep: true });

@@ -23,7 +23,10 @@ export interface TrainedParameters<T> {
 export const HEAD_WEIGHTS = "head_weights";
 export const LOG_SCALE = "log_scale";
 
-export type TrainedOptions = Pick<LossGraphOptions, "tau" | "querySide">;
+export interface TrainedOptions extends Pick<LossGraphOptions, "tau" | "querySide"> {
+  /** Trains only the parameters of the objective `retrieval`. Default false. */
+  readonly retrievalOnly?: boolean | undefined;
+}
 
 /** The parameter tree of the loss graph. `leaf` makes each parameter from its name and shape. */
 export function buildTrainedParameters<T>(
@@ -45,14 +48,60 @@ export function buildTrainedParameters<T>(
 /** The entries of `parameters` that training changes. */
 export function selectTrained<State>(
   config: ModelConfig,
-  { querySide }: TrainedOptions,
+  { querySide, retrievalOnly }: TrainedOptions,
   parameters: ReadonlyMap<string, State>,
 ): Map<string, State> {
-  if (querySide === undefined) return new Map(parameters);
-  const query = queryProjection(config);
-  const isTrained = querySide === "layers" ? isOfQueryEncoder : (name: string) => name === query;
-  return new Map([...parameters].filter(([name]) => isTrained(name)));
+  const select = (isTrained: (name: string) => boolean): Map<string, State> =>
+    new Map([...parameters].filter(([name]) => isTrained(name)));
+  if (querySide === "layers") return select(isOfQueryEncoder);
+  if (querySide === "projection") return select((name) => name === queryProjection(config));
+  if (!retrievalOnly) return new Map(parameters);
+  const ofModel = retrievalParameters(config);
+  return select((name) => ofModel.has(name) || name === HEAD_WEIGHTS || name === LOG_SCALE);
 }
+
+/**
+ * Names of the matrices that are trained in the rows of the retrieval head only. Weight decay must
+ * not change their other rows.
+ */
+export function partlyTrained(
+  config: ModelConfig,
+  { tau, querySide, retrievalOnly }: TrainedOptions,
+): Set<string> {
+  if (querySide === "projection") return new Set([queryProjection(config)]);
+  if (!retrievalOnly || tau !== undefined) return new Set();
+  return new Set(retrievalProjections(config));
+}
+
+/** Names of the query and key projections of the retrieval layer. */
+function retrievalProjections(config: ModelConfig): string[] {
+  const { queryEncoder } = buildParameters(config, (name) => name);
+  // A query encoder has the key projection of the encoder.
+  const { query, key } = queryEncoder.blocks[config.retrievalLayer]!.attention;
+  return [query, key];
+}
+
+/** Names of the model's parameters that query vectors and token keys depend on. */
+function retrievalParameters(config: ModelConfig): Set<string> {
+  const { embedding, encoder, queryEncoder } = buildParameters(config, (name) => name);
+  const ofStack = ({ blocks, relativeBias }: typeof encoder): string[] => [
+    relativeBias,
+    ...blocks.slice(0, config.retrievalLayer).flatMap(namesIn),
+    blocks[config.retrievalLayer]!.attentionNorm,
+  ];
+  return new Set([
+    embedding,
+    ...ofStack(encoder),
+    ...ofStack(queryEncoder),
+    ...retrievalProjections(config),
+  ]);
+}
+
+/** The leaves of a tree of names. */
+const namesIn = (tree: object): string[] =>
+  Object.values(tree).flatMap((value: string | object | undefined) =>
+    typeof value === "object" ? namesIn(value) : (value ?? []),
+  );
 
 /** The entries of `parameters` that are learned scalars. */
 export const selectLearnedScalars = <State>(

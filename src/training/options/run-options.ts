@@ -118,12 +118,12 @@ export const RUN_SETTINGS = {
   }),
   /** What a step minimises. Default `distillation`. */
   objective: option(
-    choice("distillation", "supervised", "marginal", "qa").default(
+    choice("distillation", "supervised", "marginal", "qa", "retrieval").default(
       "distillation" satisfies ObjectiveName,
     ),
     { help: "what a step minimises", group: LOSS, plan: true },
   ),
-  /** Weight of the distillation loss. Default 8, as in the paper. */
+  /** Weight of the distillation loss. Not used by `retrieval`. Default 8, as in the paper. */
   alpha: option(number({ from: 0 }).default(8), {
     help: "weight of the distillation loss",
     group: LOSS,
@@ -138,6 +138,25 @@ export const RUN_SETTINGS = {
     group: LOSS,
     aliases: [{ flag: "candidates", values: { batch: true, own: false } }],
     plan: (inBatchNegatives) => ({ candidates: inBatchNegatives ? "batch" : "own" }),
+  }),
+  /**
+   * Steps whose passages are additional negatives of the next steps, with the keys that they had
+   * then (DensePhrases, section 4.3). Default 0.
+   */
+  preBatch: option(integer(0).default(0), {
+    help: "use the passages of the last N steps as negatives",
+    group: LOSS,
+    plan: (preBatch): Record<string, number> => (preBatch > 0 ? { preBatch } : {}),
+  }),
+  /**
+   * Temperature of the scores that the questions give for their passages (`ctxs`), for the
+   * objective `retrieval`: the target is softmax(score / temperature). Default 1.
+   */
+  scoreTemperature: option(number({ above: 0 }).default(1), {
+    help: "temperature of the scores that the data gives, for the objective retrieval",
+    group: LOSS,
+    plan: (temperature, { objective }): Record<string, number> =>
+      objective === "retrieval" ? { scoreTemperature: temperature } : {},
   }),
   /**
    * How often a passage counts in the softmax if several questions of a step have it: `once`, or
@@ -309,6 +328,29 @@ export function checkRun<Options extends Resolved<RunTable>>(
       expected: "0 with the objective marginal, which reads passages one by one",
       got: `${copyAttention}`,
       remedy: "leave it out or take another objective",
+    });
+  const unread =
+    (objective === "retrieval" && copyAttention > 0 && "copyAttention") ||
+    (objective === "retrieval" && qaSteps > 0 && "qaSteps");
+  if (unread)
+    throw new InputError({
+      where: unread,
+      expected: "0 with the objective retrieval, which does not read",
+      got: `${options[unread]}`,
+      remedy: "leave it out or take another objective",
+    });
+  const { preBatch, inBatchNegatives, refresh } = options;
+  const withoutQueue =
+    ((objective === "marginal" || objective === "qa") && `the objective ${objective}`) ||
+    (!inBatchNegatives && "no in-batch negatives") ||
+    (refresh === "background" && "refresh background, which replaces the examples of a step");
+  if (preBatch > 0 && withoutQueue)
+    throw new InputError({
+      where: "preBatch",
+      expected:
+        "an objective with in-batch negatives, and examples that are fixed for an iteration",
+      got: withoutQueue,
+      remedy: "leave one of the two out",
     });
   const conflict =
     (objective === "qa" && "the objective qa") ||

@@ -3,7 +3,8 @@
  *
  *     DIRECTORY/
  *       checkpoint.json              identifies the run, its step and the file of the state
- *       state-000500.safetensors     for each parameter NAME: value:NAME, mean:NAME, square:NAME
+ *       state-000500.safetensors     for each parameter NAME: value:NAME, mean:NAME, square:NAME;
+ *                                    the queue of pre-batch negatives, see pre-batch-tensors.ts
  *
  * `mean` and `square` are AdamW's first and second moment. The state is written first, under a new
  * name; then checkpoint.json is replaced in one step. There is one complete checkpoint whenever the
@@ -19,7 +20,9 @@ import { createDirectory, syncName } from "../../io/create-directory.ts";
 import { InputError, systemProblem, writeErrorFrom } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
+import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { LOSS_VERSION } from "../loss/options.ts";
+import { preBatchTensors, restorePreBatch } from "./pre-batch-tensors.ts";
 
 /** What must be equal for a run to continue: model, data, corpus and options, by name. */
 export type RunPlan = Readonly<Record<string, string | number>>;
@@ -63,6 +66,7 @@ export async function writeCheckpoint(
   directory: string,
   progress: Pick<RunCheckpoint, "plan" | "step" | "seconds">,
   parameters: ReadonlyMap<string, ParameterState>,
+  queue?: PreBatchQueue,
 ): Promise<void> {
   await createDirectory(directory).catch((error: unknown) => {
     throw writeErrorFrom(error, directory);
@@ -75,7 +79,8 @@ export async function writeCheckpoint(
       return [`${prefix}:${name}`, tensor] as const;
     }),
   );
-  await writeSafetensors(join(directory, state), new Map(tensors), { dtype: "F32" });
+  const all = new Map([...tensors, ...preBatchTensors(queue)]);
+  await writeSafetensors(join(directory, state), all, { dtype: "F32" });
   const checkpoint: RunCheckpoint = { format: "reatt-checkpoint", version: 1, ...progress, state };
   await replaceFile(fileOf(directory), (handle) =>
     handle.writeFile(`${JSON.stringify(checkpoint, undefined, 2)}\n`),
@@ -131,11 +136,16 @@ export async function findRun(out: string, resume: boolean): Promise<RunCheckpoi
   });
 }
 
-/** Copies a checkpoint's state into `parameters`. @throws {InputError} if it does not fit. */
+/**
+ * Copies a checkpoint's state into `parameters`, and its pre-batch negatives into `queue`.
+ *
+ * @throws {InputError} if it does not fit
+ */
 export async function restoreCheckpoint(
   directory: string,
   checkpoint: RunCheckpoint,
   parameters: ReadonlyMap<string, ParameterState>,
+  queue?: PreBatchQueue,
 ): Promise<void> {
   const file = join(directory, checkpoint.state);
   await using tensors = await openSafetensors(file);
@@ -153,6 +163,7 @@ export async function restoreCheckpoint(
       parameter[array].set(values);
     }
   }
+  if (queue) await restorePreBatch(tensors, queue);
 }
 
 /** Entries of a plan that are digests: their values mean nothing to a person. */

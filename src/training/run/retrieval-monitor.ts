@@ -14,15 +14,13 @@ import type { HybridWeights, ModelConfig } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
-import { byScore } from "../../retrieval/scoring/top-k.ts";
-import type { Passage } from "../../text/passage.ts";
 import type { Corpus } from "../data/corpus.ts";
 import type { MonitorSet } from "../data/training-data.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { Baseline } from "../report/report.ts";
 import { saveModel } from "./save-model.ts";
-import { reciprocalRank, tuneHybrid } from "./tune-hybrid.ts";
+import { lexicalIndexOver, reciprocalRank, tuneHybrid } from "./tune-hybrid.ts";
 
 /** Passages retrieved for each question. */
 const DEPTH = 100;
@@ -78,43 +76,18 @@ export interface RetrievalMonitor extends MonitorSet {
  */
 export async function openMonitor(
   set: MonitorSet,
-  corpus: Pick<Corpus, "passages">,
+  corpus: Pick<Corpus, "bm25">,
   signal?: AbortSignal,
 ): Promise<RetrievalMonitor> {
   const { questions, passages } = set;
-  const changed = new Map(passages.map((passage) => [passage.id, passage]));
-  async function* all(): AsyncGenerator<Passage, void> {
-    for await (const passage of corpus.passages()) yield changed.get(passage.id) ?? passage;
-  }
-  const bm25 = await buildBm25(all(), { signal });
+  const bm25 = await buildBm25(passages, { signal }, await corpus.bm25());
   const ids = passages.map(({ id }) => id);
-  const lexical = lexicalIndexOf(
-    ids,
-    new Map(questions.map(({ question }) => [question, bm25.score(question, ids)])),
-  );
+  const lexical = lexicalIndexOver(bm25, ids);
   const reciprocalRanks = questions.map(({ question, relevant }) =>
     reciprocalRank(lexical.search(question, { topK: DEPTH }), (id) => relevant.includes(id)),
   );
   const baseline = { name: "BM25", measures: measuresOf({ reciprocalRanks }) };
   return { ...set, lexical, baseline };
-}
-
-/** @param scores for each question, the scores of the passages with `ids` */
-function lexicalIndexOf(
-  ids: readonly string[],
-  scores: ReadonlyMap<string, readonly number[]>,
-): LexicalIndex {
-  const ordinals = new Map(ids.map((id, ordinal) => [id, ordinal]));
-  return {
-    search: (question, { topK }) =>
-      scores
-        .get(question)!
-        .map((score, ordinal) => ({ id: ids[ordinal]!, ordinal, score }))
-        .filter(({ score }) => score > 0)
-        .sort(byScore)
-        .slice(0, topK),
-    score: (question, some) => some.map((id) => scores.get(question)![ordinals.get(id)!]!),
-  };
 }
 
 /** Measures `parameters` as a model with an index of the monitor's passages. */

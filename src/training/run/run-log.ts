@@ -213,13 +213,14 @@ function lossRecord({
   distillation,
 }: StepLosses): Record<string, number> {
   return {
-    nll,
+    ...(nll === undefined ? {} : { nll }),
     // the copy-attention loss; the key of metrics.jsonl keeps its first name
     ...(copyAttention === undefined ? {} : { pointer: copyAttention }),
     loss,
     gradientNorm,
     ...(retrieval ? { ownProbability: mean(retrieval.logProbabilities.map(probability)) } : {}),
     ...(distillation ? { kl: distillation.kl } : {}),
+    ...(distillation?.softKl ? { softKl: distillation.softKl } : {}),
     ...(distillation && retrieval
       ? { ownKl: ownDivergence(distillation.target, retrieval.logProbabilities) }
       : {}),

@@ -9,6 +9,7 @@ import type { Corpus } from "../data/corpus.ts";
 import type { TrainingData } from "../data/training-data.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
+import { openPreBatchQueue, type PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import {
@@ -56,19 +57,22 @@ export async function* runTraining(
   const isNew = !(await hasWeights(given.model));
   if (isNew)
     yield { type: "stage", name: `${given.model} has no weights: beginning with random ones` };
-  const options = isNew ? given : { ...given, unsupervisedSteps: 0 };
+  // Span corruption trains the reader, which the objective retrieval leaves as it is.
+  const isCorrupted = isNew && given.objective !== "retrieval";
+  const options = isCorrupted ? given : { ...given, unsupervisedSteps: 0 };
   const parameters = await startingParameters(options, config);
   const plan = planOf(options, config, parameters, data.digest, corpus.digest);
-  const checkpoint = await resume(options, plan, parameters);
+  const queue = options.preBatch > 0 ? openPreBatchQueue(options.preBatch) : undefined;
+  const checkpoint = await resume(options, plan, parameters, queue);
   await mkdir(options.out, { recursive: true });
   const dev = await openDevSet(options, corpus);
   const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, options.signal));
-  await using engine = yield* openEngine(options, config, parameters);
+  await using engine = yield* openEngine(options, config, parameters, queue);
   await using log = await openRunLog(options, checkpoint, (dev ?? monitor)?.baseline);
   const step = checkpoint?.step ?? 0;
   const isMonitored = checkpoint !== undefined && monitor !== undefined;
   const run: TrainingRun = {
-    ...{ options, config, tokenizer, corpus, data, plan, engine, log, dev, monitor, step },
+    ...{ options, config, tokenizer, corpus, data, plan, engine, queue, log, dev, monitor, step },
     savedStep: checkpoint?.step,
     monitorRecords: isMonitored ? await readMonitorRecords(options.out, step) : [],
     examples: undefined,
@@ -83,17 +87,18 @@ export async function* runTraining(
   return await finalise(run);
 }
 
-/** Finds the checkpoint to resume from, and copies its state into `parameters`. */
+/** Finds the checkpoint to resume from, and copies its state into `parameters` and `queue`. */
 async function resume(
   options: ResolvedOptions,
   plan: RunPlan,
   parameters: ReadonlyMap<string, ParameterState>,
+  queue: PreBatchQueue | undefined,
 ): Promise<RunCheckpoint | undefined> {
   const directory = join(options.out, "checkpoint");
   const checkpoint = await findRun(options.out, options.resume);
   if (!checkpoint) return undefined;
   checkPlan(options.out, checkpoint, plan);
-  await restoreCheckpoint(directory, checkpoint, parameters);
+  await restoreCheckpoint(directory, checkpoint, parameters, queue);
   return checkpoint;
 }
 
@@ -181,6 +186,7 @@ async function* trainStep(run: TrainingRun, stage: Stage): AsyncGenerator<Traini
   const losses = await engine.step({
     ...{ examples: stage.examples(step), objective: stage.objective(step), learningRate },
     ...{ step: run.step + 1, key: stage.seed },
+    preBatch: Math.min(options.preBatch, step), // an earlier stage has other examples
   });
   run.diverged = divergedLoss(losses, run.step + 1);
   if (run.diverged !== undefined) return;
@@ -209,11 +215,11 @@ function scaleAndHeads(
 }
 
 async function save(run: TrainingRun): Promise<TrainingEvent> {
-  const { options, plan, step, log, engine } = run;
+  const { options, plan, step, log, engine, queue } = run;
   await log.sync();
   const directory = join(options.out, "checkpoint");
   const progress = { plan, step, seconds: log.seconds() };
-  await writeCheckpoint(directory, progress, await engine.parameters());
+  await writeCheckpoint(directory, progress, await engine.parameters(), queue);
   run.savedStep = step;
   return { type: "checkpoint", step, directory };
 }

@@ -5,6 +5,7 @@ import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../data/corpus.ts";
 import type { TrainingData } from "../data/training-data.ts";
 import type { TrainingEngine } from "../engine/engine.ts";
+import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { SnapshotExamples } from "./background-refresh.ts";
 import type { RunPlan } from "./checkpoint.ts";
@@ -20,6 +21,8 @@ export interface TrainingRun {
   readonly data: TrainingData;
   readonly plan: RunPlan;
   readonly engine: TrainingEngine;
+  /** The pre-batch negatives of the next step; undefined without the option. */
+  readonly queue: PreBatchQueue | undefined;
   readonly log: RunLog;
   readonly dev: DevSet | undefined;
   readonly monitor: RetrievalMonitor | undefined;

@@ -42,7 +42,7 @@ export async function tuneHybrid(
   const dense = await index.searchBatch(vectors, search);
   const questions: { union: HybridScores[]; relevant: ReadonlySet<string> }[] = [];
   for (const [i, text] of texts.entries()) {
-    const lists = { lexical: lexical.search(text, search), dense: dense[i]! };
+    const lists = { lexical: lexical.search(text, { topK: MIN_CANDIDATES }), dense: dense[i]! };
     const union = await hybridScores(index, lexical, { text, vectors: vectors[i]! }, lists);
     questions.push({ union, relevant: await relevantAmong(i, union) });
   }

@@ -53,6 +53,34 @@ test("with the objective marginal, one of its passages is the null passage", asy
   }
 });
 
+test("with the objective retrieval, questions with scores keep the scored candidates", async () => {
+  const out = join(folder.path, "scored");
+  mkdirSync(out);
+  const options = withDefaults({
+    ...{ model: "unused", data: "unused", corpus, out },
+    ...{ candidatesPerQuestion: 3, objective: "retrieval" },
+  });
+  await using opened = await openCorpus(corpus);
+  const [first, second, ...others] = await readTrainingFile(data);
+  const { passageId: _, ...unlabelled } = second!;
+  const questions: TrainingQuestion[] = [
+    { ...first!, contexts: ["p4", "p5", "p6", "p7"], scores: [1, undefined, 3, 4] },
+    { ...unlabelled, contexts: ["p8", "p9", "p10", "p11"], scores: [4, 3, 2, 1] },
+    ...others,
+  ];
+  const training = questionData(options, opened, questions);
+  const source = await finish(training.examples(1, async (asked) => asked.map(() => ["p1", "p2"])));
+  const idsOf = (place: number) => source.example(place, 0).passages.map(({ id }) => id);
+  assert.equal(idsOf(0), ["p4", "p6", "p0"]); // the labelled passage takes the last place
+  assert.equal(source.example(0, 0).scores, [1, 3, undefined]);
+  assert.equal(source.example(0, 0).relevant, ["p0"]);
+  assert.equal(idsOf(1), ["p8", "p9", "p10"]);
+  assert.equal(source.example(1, 0).scores, [4, 3, 2]);
+  assert.equal(source.example(1, 0).relevant, []);
+  assert.equal(idsOf(2).slice(0, 2), ["p1", "p2"]);
+  assert.equal(source.example(2, 0).scores, [undefined, undefined, undefined]);
+});
+
 test("candidates are found only for the questions of an iteration, other questions in each", async () => {
   const options = withDefaults({
     model: "unused",

@@ -43,7 +43,10 @@ test("our form; ids are numbers in the file where there are none", async () => {
   );
   assert.equal(read, [
     { id: "1", question: "who?", answers: ["he", "him"] },
-    { id: "q", question: "what?", answers: ["it"], passageId: "7", contexts: ["a", "8"] },
+    {
+      ...{ id: "q", question: "what?", answers: ["it"], passageId: "7" },
+      ...{ contexts: ["a", "8"], scores: [1, 1] },
+    },
     { id: "3", question: "when?", answers: ["now"] },
   ]);
 });
@@ -55,8 +58,8 @@ test("FiD's form, whose target is the answer where there are no others", async (
     { question: "b?", target: "B", ctxs },
   ];
   const expected = [
-    { id: "0", question: "a?", answers: ["A", "a"], contexts: ["10"] },
-    { id: "2", question: "b?", answers: ["B"], contexts: ["10"] },
+    { id: "0", question: "a?", answers: ["A", "a"], contexts: ["10"], scores: [81.2] },
+    { id: "2", question: "b?", answers: ["B"], contexts: ["10"], scores: [81.2] },
   ];
   assert.equal(await write(JSON.stringify(records, null, 2)), expected);
   assert.equal(await write(lines(...records)), expected);
@@ -88,6 +91,29 @@ test("DPR's form: one positive, the hard negatives, then the others", async () =
       contexts: ["18768923", "h1", "p2", "n1", "n2"],
     },
   ]);
+});
+
+test("scores of ctxs are read, also as text; those of DPR's lists are not", async () => {
+  const [ours, fid, dpr] = await write(
+    lines(
+      {
+        ...{ question: "one", answers: ["a"] },
+        ctxs: [{ id: "x", score: 2.5 }, { id: "y" }, { id: "x", score: 1 }, { id: "z", score: -1 }],
+      },
+      { question: "two", target: "b", ctxs: [{ id: "x", score: "83.5" }] },
+      { question: "three", answers: ["c"], positive_ctxs: [{ psg_id: "x", score: 1000 }] },
+    ),
+  );
+  assert.equal(ours!.contexts, ["x", "y", "z"]);
+  assert.equal(ours!.scores, [2.5, undefined, -1]);
+  assert.equal(fid!.scores, [83.5]);
+  assert.is(dpr!.scores, undefined);
+  const scored = { scores: true };
+  assert.is(digestQuestions([ours!]), digestQuestions([{ ...ours!, scores: [1, 2, 3] }]));
+  assert.is.not(
+    digestQuestions([ours!], scored),
+    digestQuestions([{ ...ours!, scores: [1, 2, 3] }], scored),
+  );
 });
 
 test("what is wrong is said in one line, with its place", async () => {

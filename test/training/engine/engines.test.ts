@@ -33,6 +33,9 @@ const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial
       inBatchNegatives: false,
     },
     "relevance into one head": { objective: "supervised" },
+    "retrieval alone": { objective: "retrieval", retrievalOnly: true },
+    "retrieval alone, all heads": { objective: "retrieval", retrievalOnly: true, tau: 0.5 },
+    "the query projection, retrieval alone": { objective: "retrieval", querySide: "projection" },
     "the query projection alone": {
       objective: "distillation",
       querySide: "projection",
@@ -58,7 +61,8 @@ async function trainOn(
   const examples = randomExamples(config, 3, 2).map((example, i) => ({
     ...example,
     answer: i % 2 ? [...example.passages[1]!.slice(1, 3), 1] : example.answer,
-    relevant: i % 2,
+    positives: i === 2 ? [] : [i % 2],
+    scores: i === 0 ? [] : [i, 1.5],
   }));
   for (let step = 1; step <= STEPS; step++)
     losses.push(
@@ -88,8 +92,8 @@ for (const [name, config, title] of CASES)
     for (const [i, { loss, nll, gradientNorm, distillation }] of onnx.losses.entries()) {
       const other = tensorflow.losses[i]!;
       const [expected, actual] = [
-        [loss, nll, distillation?.kl ?? 0],
-        [other.loss, other.nll, other.distillation?.kl ?? 0],
+        [loss, nll ?? 0, distillation?.kl ?? 0],
+        [other.loss, other.nll ?? 0, other.distillation?.kl ?? 0],
       ];
       assertNear(actual, expected, LOSS_TOLERANCE, `step ${i + 1}`);
       assertNear([other.gradientNorm], [gradientNorm], MOMENT_TOLERANCE, `step ${i + 1}`);

@@ -58,8 +58,8 @@ test("with a query encoder equal to the encoder, the gradients of both add up", 
   const whole = await compute(config, trainedStates(config));
   const apart = await compute(withCopy, copied());
   assertNear(
-    [apart.losses.loss, apart.losses.nll],
-    [whole.losses.loss, whole.losses.nll],
+    [apart.losses.loss, apart.losses.nll!],
+    [whole.losses.loss, whole.losses.nll!],
     TOLERANCE,
   );
   for (const [name, gradient] of whole.gradients) {

@@ -31,6 +31,8 @@ const examples = drawn.map((example, i): TokenExample => {
     answer: i === 1 ? [] : i % 2 ? [...passages[1]!.slice(1, 3), 1] : example.answer,
     passages: passages.slice(0, i === 2 ? EACH - 1 : EACH),
     positives: positivesOf(i).filter((positive) => i !== 2 || positive < EACH - 1),
+    // Question 4 has both a positive and scores, question 5 has scores only.
+    scores: i > 3 ? passages.map((_, k) => (k === 1 ? undefined : i - 2.5 * k)) : undefined,
     notNegatives: i === 3 ? [drawn[0]!.passages[1]!, shared] : [],
   };
 });
@@ -90,15 +92,18 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   "relevance, copies counted each": { objective: "supervised", copies: "each" },
   "marginal likelihood": { objective: "marginal" },
   "answers alone": { objective: "qa" },
+  "retrieval alone, in-batch negatives": { objective: "retrieval" },
+  "retrieval alone, all heads": { objective: "retrieval", tau: 0.5 },
+  "retrieval alone, own candidates": { objective: "retrieval", inBatchNegatives: false },
   "relevance and copy attention": { objective: "supervised", copyAttention: 0.5 },
 };
 
 function sameAs(whole: Computed, part: Computed, what: string): void {
-  const { nll, copyAttention = 0, loss, retrieval, distillation } = part.losses;
+  const { nll = 0, copyAttention = 0, loss, retrieval, distillation } = part.losses;
   const expected = whole.losses;
   assertNear(
     [nll, copyAttention, loss],
-    [expected.nll, expected.copyAttention ?? 0, expected.loss],
+    [expected.nll ?? 0, expected.copyAttention ?? 0, expected.loss],
     TOLERANCE,
     what,
   );
@@ -110,6 +115,12 @@ function sameAs(whole: Computed, part: Computed, what: string): void {
       TOLERANCE,
       what,
     );
+  assertNear(
+    [distillation?.softKl ?? 0],
+    [expected.distillation?.softKl ?? 0],
+    TOLERANCE,
+    `${what}: scores`,
+  );
   if (expected.distillation)
     assertNear(distillation!.target.flat(), expected.distillation.target.flat(), TOLERANCE, what);
   for (const [name, gradient] of whole.gradients)

@@ -28,7 +28,8 @@ for (const inBatchNegatives of [true, false])
     const normaliserBias = tabulate([Q, Q * K], ([q, p]) => (counts(q!, p!) ? 0 : MASKED));
     const logNormaliser = inBatchLogNormaliser(ops, { scores, normaliserBias, logScale });
     const candidateMask = tabulate([Q, K], () => 1);
-    const ownLogits = candidateLogits(ops, { ownScores, candidateMask, logScale });
+    const allLogits = ops.multiply(ownScores, ops.exp(logScale));
+    const ownLogits = candidateLogits(ops, { allLogits, candidateMask });
     const { kl, logProbabilities } = crossDocumentAdjustment(ops, {
       ownLogits,
       target,

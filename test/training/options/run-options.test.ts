@@ -56,6 +56,8 @@ test("a plan has these entries only where they matter", () => {
   assert.equal([plan.tau, plan.dropout, plan.qaSteps], [0.1, 0, 3]);
   assert.is(planWith({ refresh: "none" }).refresh, "none");
   assert.is(planWith({ copies: "each" }).copies, "each");
+  assert.is(planWith({ preBatch: 2 }).preBatch, 2);
+  assert.is(planWith({ objective: "retrieval", scoreTemperature: 4 }).scoreTemperature, 4);
   assert.is(planWith({ querySide: "layers" }).trained, "query encoder");
   assert.is(planWith({ querySide: "projection" }).trained, "query side");
   assert.equal(planWith({ resume: true, provider: "webgpu", dev: "dev.jsonl" }), planWith());
@@ -76,7 +78,7 @@ test("an unknown option, a missing one and a value out of range", () => {
     withDefaults({ ...FILES, dropout: 1 }),
   );
   rejects(/^tau: expected a number above 0, got 0;/, () => withDefaults({ ...FILES, tau: 0 }));
-  rejects(/^objective: expected distillation, supervised, marginal, qa, got 'rank';/, () =>
+  rejects(/^objective: expected distillation, .*, qa, retrieval, got 'rank';/, () =>
     withDefaults({ ...FILES, objective: "rank" } as never),
   );
   rejects(/^options: .* got "selectHead"/, () =>
@@ -101,6 +103,19 @@ test("options that contradict each other", () => {
     );
     for (const other of [{ objective: "qa" }, { tau: 0.1 }, { qaSteps: 1 }])
       rejects(/^query side: expected one head/, () => defaulted({ querySide: "layers", ...other }));
+    rejects(/^copyAttention: expected 0 with the objective retrieval/, () =>
+      defaulted({ objective: "retrieval", copyAttention: 1 }),
+    );
+    rejects(/^qaSteps: expected 0 with the objective retrieval.* got 3/, () =>
+      defaulted({ objective: "retrieval", qaSteps: 3 }),
+    );
+    for (const other of [
+      { objective: "qa" },
+      { inBatchNegatives: false },
+      { refresh: "background" },
+    ])
+      rejects(/^preBatch: expected an objective/, () => defaulted({ preBatch: 1, ...other }));
+    assert.is(defaulted({ objective: "retrieval", querySide: "layers" }).preBatch, 0);
     assert.is(defaulted({ objective: "marginal" }).nullPassage, true);
     assert.is(defaulted({}).nullPassage, false);
   }

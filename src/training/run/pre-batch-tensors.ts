@@ -1,0 +1,66 @@
+/**
+ * The queue of pre-batch negatives in the state of a checkpoint. Entry I, 0 for the newest, is
+ *
+ *     preBatch:I:step    []             the step that computed the keys
+ *     preBatch:I:ids     [U, m]         token ids of the passages, padded with 0
+ *     preBatch:I:mask    [U, m]         1 for a token
+ *     preBatch:I:keys    [U, H, m, e]
+ *
+ * All are float32, which holds every token id exactly.
+ */
+
+import type { TensorToWrite } from "../../checkpoints/write-safetensors.ts";
+import type { Tensor } from "../../tensor/ops.ts";
+import type { PreBatchQueue, StepKeys } from "../gradient-cache/pre-batch.ts";
+import { passageName } from "../loss/normaliser-bias.ts";
+
+/** What `openSafetensors` returns. */
+interface StoredTensors {
+  readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
+  read(name: string): Promise<Float32Array>;
+}
+
+const nameOf = (entry: number, part: "step" | "ids" | "mask" | "keys"): string =>
+  `preBatch:${entry}:${part}`;
+
+/** The tensors of the queue by name. */
+export function preBatchTensors(queue: PreBatchQueue | undefined): [string, TensorToWrite][] {
+  return (queue?.entries ?? []).flatMap(({ step, names, keys, passageMask }, i) => [
+    [nameOf(i, "step"), { shape: [], values: Float32Array.of(step) }],
+    [nameOf(i, "ids"), { shape: passageMask.shape, values: idsOf(names, passageMask) }],
+    [nameOf(i, "mask"), { shape: passageMask.shape, values: passageMask.data as Float32Array }],
+    [nameOf(i, "keys"), { shape: keys.shape, values: keys.data as Float32Array }],
+  ]);
+}
+
+function idsOf(names: readonly string[], { shape }: Tensor): Float32Array {
+  const [passages, length] = shape as [number, number];
+  const ids = new Float32Array(passages * length);
+  names.forEach((name, passage) => {
+    ids.set(name.split(",").map(Number), passage * length);
+  });
+  return ids;
+}
+
+/** Fills an empty queue from a checkpoint. */
+export async function restorePreBatch(stored: StoredTensors, queue: PreBatchQueue): Promise<void> {
+  const entries: StepKeys[] = [];
+  for (let i = 0; stored.tensors.has(nameOf(i, "step")); i++) {
+    const read = async (part: "step" | "ids" | "mask" | "keys"): Promise<Tensor> => ({
+      data: await stored.read(nameOf(i, part)),
+      shape: stored.tensors.get(nameOf(i, part))!.shape,
+    });
+    const [step, passageMask] = [await read("step"), await read("mask")];
+    const names = namesOf(await read("ids"), passageMask);
+    entries.push({ step: step.data[0]!, names, passageMask, keys: await read("keys") });
+  }
+  for (const entry of entries.reverse()) queue.add(entry);
+}
+
+function namesOf(ids: Tensor, mask: Tensor): string[] {
+  const [passages, length] = mask.shape as [number, number];
+  return Array.from({ length: passages }, (_, passage) => {
+    const row = [...ids.data.subarray(passage * length, (passage + 1) * length)];
+    return passageName(row.filter((_, i) => mask.data[passage * length + i] === 1));
+  });
+}
