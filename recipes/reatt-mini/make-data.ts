@@ -25,7 +25,7 @@ import {
 import {
   loadTagger,
   maskedSentences,
-  type Span,
+  type SalientSpan,
   type Tagger,
 } from "../../src/training/salient-spans/index.ts";
 import { sentences } from "../../src/training/salient-spans/sentences.ts";
@@ -63,7 +63,7 @@ const FINDABLE = 20;
 /** Names, dates, numbers and noun phrases: as in SQuAD, most answers are not names. */
 function answerTagger(names: Tagger): Tagger {
   return async (sentence) => {
-    const spans: Span[] = [...(await names(sentence))];
+    const spans: SalientSpan[] = [...(await names(sentence))];
     const add = (kind: string, start: number, text: string): void => {
       const end = start + text.length;
       if (spans.every((span) => span.end <= start || end <= span.start))

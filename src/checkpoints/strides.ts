@@ -6,7 +6,7 @@
 import { elementCount } from "./values.ts";
 
 /** Number of storage values from the first value of a view to its last. No size may be 0. */
-export function spanOf(shape: readonly number[], strides: readonly number[]): number {
+export function storageSpan(shape: readonly number[], strides: readonly number[]): number {
   return shape.reduce((span, size, axis) => span + (size - 1) * strides[axis]!, 1);
 }
 

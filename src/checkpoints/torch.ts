@@ -15,7 +15,7 @@ import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
 import { type PickleGlobal, type PickleRules, rejectedRequest, unpickle } from "./pickle.ts";
-import { gather, isContiguous, spanOf } from "./strides.ts";
+import { gather, isContiguous, storageSpan } from "./strides.ts";
 import { DTYPE_BYTES, elementCount, isCount, readValues } from "./values.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 import { readZipDirectory, type ZipEntry } from "./zip.ts";
@@ -150,7 +150,7 @@ function rebuildTensor(args: readonly unknown[], path: string): TensorView {
     throw bad("an integer offset, shape and strides");
   }
   const count = elementCount(shape);
-  const end = count === 0 ? 0 : offset + spanOf(shape, strides);
+  const end = count === 0 ? 0 : offset + storageSpan(shape, strides);
   // A view can repeat values (expand in torch). Weights do not, and a small file could request all
   // memory.
   if (!(count <= storage.length && end <= storage.length))
@@ -179,7 +179,7 @@ async function readTensor(file: InputFile, tensor: StoredTensor): Promise<Float3
   const { storage, offset, shape, strides } = tensor;
   if (elementCount(shape) === 0) return new Float32Array(0);
   const position = (await storage.entry.findData()) + offset * DTYPE_BYTES.get(storage.dtype)!;
-  const values = await readValues(file, tensor, position, spanOf(shape, strides));
+  const values = await readValues(file, tensor, position, storageSpan(shape, strides));
   return isContiguous(shape, strides) ? values : gather(values, shape, strides);
 }
 

@@ -6,7 +6,7 @@
 import type { Hit, Reply } from "../reatt.ts";
 import type { Span } from "../text/answer-span.ts";
 
-/** Characters of an excerpt: about three lines of a terminal. */
+/** Characters of a snippet: about three lines of a terminal. */
 const EXCERPT_LENGTH = 240;
 
 /** Marks text with bold or brackets. */
@@ -18,7 +18,7 @@ export function formatHits(question: string, hits: readonly Hit[]): string {
   const lines = hits.map(
     ({ id, title, text, score }, index) =>
       `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
-      `      ${excerpt(text, undefined, false)}`,
+      `      ${snippet(text, undefined, false)}`,
   );
   return [plain(question), ...lines, ""].join("\n");
 }
@@ -29,7 +29,7 @@ export function formatReply(question: string, reply: Reply<Hit>, bold: boolean):
     ({ id, title, text, score, attention, span }, index) =>
       `${rank(index)} ${heading(id, title)}: ` +
       `attention ${percent(attention)}, score ${score.toFixed(3)}\n` +
-      `      ${excerpt(text, span, bold)}`,
+      `      ${snippet(text, span, bold)}`,
   );
   const times = Object.entries(reply.times).map(
     ([stage, milliseconds]) => `${stage} ${milliseconds.toFixed(0)} ms`,
@@ -44,7 +44,7 @@ export function formatReply(question: string, reply: Reply<Hit>, bold: boolean):
 }
 
 /** The part of a text around a span, or its start, on one line with the span marked. */
-export function excerpt(text: string, span: Span | undefined, bold: boolean): string {
+export function snippet(text: string, span: Span | undefined, bold: boolean): string {
   const { start, end } = span ?? { start: 0, end: 0 };
   const around = Math.max(0, EXCERPT_LENGTH - (end - start));
   const from = Math.max(0, Math.min(start - around / 2, text.length - EXCERPT_LENGTH));

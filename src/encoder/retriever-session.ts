@@ -73,7 +73,7 @@ export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): 
 }
 
 /** What a caller can do between two runs. */
-export interface RunOptions<Output extends LowerOutput> extends EncodeOptions {
+export interface RetrieverRunOptions<Output extends LowerOutput> extends EncodeOptions {
   /** Runs in which all positions are known are left out, with their outputs. */
   readonly isKnown?: ((position: number) => boolean) | undefined;
   /** Receives all outputs after each run, and the positions of the sequences of this run. */
@@ -99,7 +99,7 @@ export async function encodeOutputs<Output extends LowerOutput>(
   config: ModelConfig,
   sequences: readonly (readonly number[])[],
   outputs: readonly Output[],
-  { onProgress, signal, isKnown = () => false, onRun }: RunOptions<Output> = {},
+  { onProgress, signal, isKnown = () => false, onRun }: RetrieverRunOptions<Output> = {},
 ): Promise<Record<Output, Float32Array[]>> {
   const encoded = Object.fromEntries(
     outputs.map((output) => [output, new Array<Float32Array>(sequences.length)]),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { gather, isContiguous, spanOf } from "../../src/checkpoints/strides.ts";
+import { gather, isContiguous, storageSpan } from "../../src/checkpoints/strides.ts";
 
 /** Every index of a shape, the last axis fastest. */
 function indices(shape: readonly number[]): number[][] {
@@ -21,7 +21,7 @@ test("gather equals a naive loop", () => {
     const positions = indices(shape).map((index) =>
       index.reduce((sum, i, axis) => sum + i * strides[axis]!, 0),
     );
-    const span = spanOf(shape, strides);
+    const span = storageSpan(shape, strides);
     assert.is(span, Math.max(...positions) + 1);
     const numbers = Float32Array.from({ length: span }, (_, i) => i);
     assert.equal([...gather(numbers, shape, strides)], positions);

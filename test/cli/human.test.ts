@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { excerpt, formatHits, formatReply } from "../../src/cli/human.ts";
+import { formatHits, formatReply, snippet } from "../../src/cli/human.ts";
 
 const passage = {
   id: "p1",
@@ -54,13 +54,13 @@ test("a text cannot steer the terminal", () => {
   assert.not.match(shown.replaceAll("\n", ""), /\p{Cc}/u);
 });
 
-test("an excerpt is short, and has the span where it stands", () => {
+test("an snippet is short, and has the span where it stands", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "bc ", " ", "word "), maxLength: 400 });
   fc.assert(
     fc.property(text, fc.nat(), fc.nat(300), (value, first, length) => {
       const start = first % (value.length + 1);
       const end = Math.min(value.length, start + length);
-      const shown = excerpt(value, { start, end }, false);
+      const shown = snippet(value, { start, end }, false);
       assert.ok(shown.length <= Math.max(240, end - start) + "[…]…".length);
       assert.ok(shown.includes(`[${value.slice(start, end).replace(/\s+/g, " ")}]`));
       const [before = "", after = ""] = [
@@ -72,7 +72,7 @@ test("an excerpt is short, and has the span where it stands", () => {
       assert.ok(flat(value.slice(end)).startsWith(after.replace("…", "")));
     }),
   );
-  assert.is(excerpt("x".repeat(500), undefined, false), `${"x".repeat(240)}…`);
+  assert.is(snippet("x".repeat(500), undefined, false), `${"x".repeat(240)}…`);
 });
 
 test.run();

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { readJsonLines } from "../../io/json-lines.ts";
 import { replaceFile } from "../../io/replace-file.ts";
-import { type MaskedSentence, maskSpan, spanOf } from "../salient-spans/index.ts";
+import { type MaskedSentence, maskSpan, salientSpanOf } from "../salient-spans/index.ts";
 import type { Corpus } from "./corpus.ts";
 
 /** What determines the sentences, apart from the tagger. */
@@ -34,7 +34,7 @@ export async function writeMaskedSentences(
   await replaceFile(file, async (handle) => {
     await handle.appendFile(`${JSON.stringify(headerOf(source))}\n`);
     for await (const masked of sentences) {
-      const { start, end, kind } = spanOf(masked);
+      const { start, end, kind } = salientSpanOf(masked);
       const sentence = [masked.sentence.start, masked.sentence.end];
       await handle.appendFile(
         `${JSON.stringify({ id: masked.passageId, sentence, span: [start, end], kind })}\n`,

@@ -9,7 +9,7 @@ import { positionBuckets } from "../../model/layers/relative-position.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { readingQuestionIds } from "../../text/prompts.ts";
 import type { Sequences } from "./dropout.ts";
-import type { ChunkInput, ChunkInputs, ReadingInput, ScoreInput } from "./graph-inputs.ts";
+import type { ChunkInput, ChunkInputs, ReaderGraphInput, ScoreInput } from "./graph-inputs.ts";
 import {
   type ChunkPassages,
   isCounted,
@@ -164,7 +164,7 @@ function readingTensors(
   passage: PaddedBatch,
   rows: readonly (number | undefined)[],
   candidates: number,
-): Omit<Record<ReadingInput, Tensor>, "batchLabels"> {
+): Omit<Record<ReaderGraphInput, Tensor>, "batchLabels"> {
   const answer = answerTensors(config, examples);
   const [n, m, T] = [question.ids, passage.ids, answer.answerIds].map(({ shape }) => shape[1]!) as [
     number,

@@ -18,12 +18,12 @@ import {
 import { upperStates } from "../../encoder/upper-layers.ts";
 import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
-import type { ReadingInput, RetrievalInput } from "./graph-inputs.ts";
+import type { ReaderGraphInput, RetrievalInput } from "./graph-inputs.ts";
 import type { LossGraphOptions } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
 
 type EncodingInputs<T> = Readonly<Record<RetrievalInput, T>>;
-export type ReadingInputs<T> = Readonly<Record<RetrievalInput | ReadingInput, T>>;
+export type ReadingInputs<T> = Readonly<Record<RetrievalInput | ReaderGraphInput, T>>;
 
 /** A chunk after the lower encoder layers. */
 export interface EncodedChunk<T> extends RetrievalVectors<T> {

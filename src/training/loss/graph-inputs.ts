@@ -44,7 +44,7 @@ export type RetrievalInput =
   | "batchQuestions";
 
 /** The inputs of the objectives that read. */
-export type ReadingInput =
+export type ReaderGraphInput =
   /** The row in `passageIds` of each candidate. Any row for a padding candidate. */
   | "candidateRows"
   /**
@@ -71,11 +71,11 @@ export type ScoreInput =
   /** 1 for the candidates that have a given score. */
   | "scoredMask";
 
-export type ChunkInput = RetrievalInput | ReadingInput | ScoreInput;
+export type ChunkInput = RetrievalInput | ReaderGraphInput | ScoreInput;
 
-/** The inputs of a chunk. Those of `ReadingInput` or those of `ScoreInput` are missing. */
+/** The inputs of a chunk. Those of `ReaderGraphInput` or those of `ScoreInput` are missing. */
 export type ChunkInputs<T> = Readonly<
-  Record<RetrievalInput, T> & Partial<Record<ReadingInput | ScoreInput, T>>
+  Record<RetrievalInput, T> & Partial<Record<ReaderGraphInput | ScoreInput, T>>
 >;
 
 /**
@@ -108,7 +108,7 @@ export function chunkInputs(
   return inputs as Record<ChunkInput, Signature>;
 }
 
-function readingInputs(questions: number, pairs: number): Record<ReadingInput, Signature> {
+function readingInputs(questions: number, pairs: number): Record<ReaderGraphInput, Signature> {
   return {
     candidateRows: ["int32", pairs],
     pairMask: ["float32", pairs, "n+m"],

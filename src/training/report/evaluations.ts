@@ -5,7 +5,7 @@ import { type Baseline, formatCount, formatNumber, measureLabel, withoutHybrid }
 import { type Html, html } from "./html.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
 
-export interface Evaluation {
+export interface ReportedEvaluation {
   readonly step: number;
   readonly measures: Measures;
 }
@@ -14,7 +14,7 @@ const isMeasure = (name: string): boolean =>
   name === "exactMatch" || name === "f1" || /^(hybrid\/)?recall@\d+$/.test(name);
 
 /** The evaluations among the records of a log. */
-export const evaluationsOf = (records: readonly MetricsRecord[]): Evaluation[] =>
+export const evaluationsOf = (records: readonly MetricsRecord[]): ReportedEvaluation[] =>
   records.flatMap(({ step, ...metrics }) => {
     const measures = Object.entries(metrics).filter(
       (entry): entry is [string, number] => isMeasure(entry[0]) && typeof entry[1] === "number",
@@ -24,7 +24,7 @@ export const evaluationsOf = (records: readonly MetricsRecord[]): Evaluation[] =
 
 /** One tile a measure: before training, and for the best checkpoint or else the last evaluation. */
 export function outcome(
-  evaluations: readonly Evaluation[],
+  evaluations: readonly ReportedEvaluation[],
   bestStep?: number,
   baseline?: Baseline,
 ): Html {
@@ -57,7 +57,7 @@ const versus = (name: string, baseline?: Baseline): Html | undefined => {
  * is bold.
  */
 export function evaluationTable(
-  evaluations: readonly Evaluation[],
+  evaluations: readonly ReportedEvaluation[],
   bestStep?: number,
   baseline?: Baseline,
 ): Html {

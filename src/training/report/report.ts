@@ -11,12 +11,12 @@ import { figure } from "./figure.ts";
 import type { Baseline } from "./format.ts";
 import { type Html, html, raw } from "./html.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
-import { type Sample, sampleCards } from "./samples.ts";
+import { type ReportSample, sampleCards } from "./samples.ts";
 import { STYLE } from "./style.ts";
 import { type PagePlotter, readUPlot } from "./uplot.ts";
 
 export type { Baseline } from "./format.ts";
-export type { Sample, SampleReply } from "./samples.ts";
+export type { ReportSample, SampleReply } from "./samples.ts";
 
 export interface ReportData {
   readonly title: string;
@@ -33,7 +33,7 @@ export interface ReportData {
   readonly baseline?: Baseline | undefined;
   /** Step and path of the best checkpoint. */
   readonly best?: { readonly step: number; readonly path: string } | undefined;
-  readonly samples: readonly Sample[];
+  readonly samples: readonly ReportSample[];
 }
 
 /**

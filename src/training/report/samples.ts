@@ -15,7 +15,7 @@ export interface SampleReply {
   }[];
 }
 
-export interface Sample {
+export interface ReportSample {
   readonly question: string;
   /** Accepted answers. */
   readonly gold: readonly string[];
@@ -41,7 +41,7 @@ const OUTCOMES = [
 ] as const;
 
 /** One card a sample. Samples whose answer training changed come first. */
-export function sampleCards(samples: readonly Sample[]): Html {
+export function sampleCards(samples: readonly ReportSample[]): Html {
   const sorted = OUTCOMES.flatMap((outcome) =>
     samples.filter((sample) => outcomeOf(sample) === outcome),
   );
@@ -52,7 +52,7 @@ export function sampleCards(samples: readonly Sample[]): Html {
   )}`;
 }
 
-function outcomeOf({ gold, before, after }: Sample): (typeof OUTCOMES)[number] {
+function outcomeOf({ gold, before, after }: ReportSample): (typeof OUTCOMES)[number] {
   const [was, is] = [before, after].map((reply) => reply && exactMatch(reply.answer, gold));
   if (was === undefined || is === undefined) return (was ?? is) ? "Right" : "Wrong";
   if (is) return was ? "Right before and after" : "Learned";

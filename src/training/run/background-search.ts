@@ -17,7 +17,7 @@ export interface SearchProcessOptions extends Omit<IndexingOptions, "signal"> {
 }
 
 /** A message to the process: the arguments of a `CandidateRetriever`. */
-export type SearchRequest = Readonly<Parameters<CandidateRetriever>>;
+export type BackgroundSearchRequest = Readonly<Parameters<CandidateRetriever>>;
 
 /** The reply to each request. */
 export type SearchReply =
@@ -57,7 +57,7 @@ export function startBackgroundSearch(
         if ("candidates" in reply) resolve(reply.candidates);
         else reject(failed(reply.error));
       });
-      child.send(request satisfies SearchRequest, (error) => {
+      child.send(request satisfies BackgroundSearchRequest, (error) => {
         if (error) reject(failed(error.message));
       });
     });

@@ -7,14 +7,18 @@ import { on } from "node:events";
 import { finished, reporting } from "../../io/progress.ts";
 import type { CandidateRetriever } from "../data/candidates.ts";
 import { corpusChanged, openCorpus } from "../data/corpus.ts";
-import type { SearchProcessOptions, SearchReply, SearchRequest } from "./background-search.ts";
+import type {
+  BackgroundSearchRequest,
+  SearchProcessOptions,
+  SearchReply,
+} from "./background-search.ts";
 import { modelCandidates, withIndexedModel } from "./current-model.ts";
 
 process.on("disconnect", () => process.exit());
 process.on("SIGINT", () => {}); // Ctrl-C reaches both: the parent saves, then ends this process
 
 // Listens from the start, so that no request is lost during the indexing.
-const requests = on(process, "message") as AsyncIterable<[SearchRequest]>;
+const requests = on(process, "message") as AsyncIterable<[BackgroundSearchRequest]>;
 const options: SearchProcessOptions = JSON.parse(process.argv[2]!);
 
 async function answerRequests(retriever: CandidateRetriever): Promise<void> {

@@ -10,7 +10,12 @@ import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
-import { type Baseline, type Sample, type SampleReply, writeReport } from "../report/report.ts";
+import {
+  type Baseline,
+  type ReportSample,
+  type SampleReply,
+  writeReport,
+} from "../report/report.ts";
 import { openTensorBoard } from "../report/tensorboard.ts";
 import type { RunCheckpoint } from "./checkpoint.ts";
 import type { DevResult, HybridMeasures } from "./evaluate.ts";
@@ -140,7 +145,7 @@ export async function openRunLog(
 }
 
 interface Samples {
-  current(): readonly Sample[];
+  current(): readonly ReportSample[];
   /** Takes the answers of an evaluation into the samples, and saves them. */
   update(
     step: number,
@@ -171,8 +176,8 @@ function samplesOf(
   questions: readonly TrainingQuestion[],
   replies: readonly SampleReply[],
   when: "before" | "after",
-  known: readonly Sample[],
-): Sample[] {
+  known: readonly ReportSample[],
+): ReportSample[] {
   const count = Math.min(SAMPLES, questions.length);
   return Array.from({ length: count }, (_, i) => {
     const place = Math.floor((i * questions.length) / count);
@@ -181,7 +186,7 @@ function samplesOf(
   });
 }
 
-async function readSamples(file: string): Promise<Sample[]> {
+async function readSamples(file: string): Promise<ReportSample[]> {
   const text = await readFile(file, "utf8").catch(() => "[]"); // a run without dev has no file
   return JSON.parse(text);
 }

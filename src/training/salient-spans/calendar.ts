@@ -3,7 +3,7 @@
  * ages and relative dates ("two years later") are not dates: they cannot be looked up.
  */
 
-import type { Span } from "./spans.ts";
+import type { SalientSpan } from "./spans.ts";
 
 const MONTH = String.raw`(?:(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?|May\b)`;
 const DAY = String.raw`\b(?:[0-2]?\d|3[01])(?:st|nd|rd|th)?\b`;
@@ -49,8 +49,8 @@ const NUMBERED =
   /(?:[#$£€¥]\s?|\b(?:No|Nos|number|of over|more than|over|nearly|almost|least|total of|population of|rank of|ranking of|score of|flight|room|route|highway|page|pp?)(?:\.\s?|\s))$/iu;
 
 /** Spans of kind "date" and "time", in order, without overlap. */
-export function calendarSpans(sentence: string): Span[] {
-  const found: Span[] = [];
+export function calendarSpans(sentence: string): SalientSpan[] {
+  const found: SalientSpan[] = [];
   const add = (start: number, text: string, kind: string) => {
     const end = start + text.length;
     if (!found.some((span) => span.start < end && start < span.end))

@@ -19,7 +19,7 @@ import { type Extent, sentences } from "./sentences.ts";
 import { keysOf, lettersOf, type Token, tokensOf } from "./tokens.ts";
 
 /** A question needs this number of words beside the entity; the release has the same filter. */
-export const MIN_WORDS = 5;
+export const MIN_SENTENCE_WORDS = 5;
 
 const NEAR_COPY_SHARE = 0.6;
 const TRIGRAM = 3;
@@ -36,7 +36,7 @@ export function removeCopies(masked: Masked, text: string): string {
   if (!lettersOf(text).includes(entity)) return text; // the usual case
   const keys = keysOf(tokensOf(masked.sentence));
   const trigrams = trigramsOf(keys);
-  const minPiece = tokensOf(masked.entity).length + MIN_WORDS;
+  const minPiece = tokensOf(masked.entity).length + MIN_SENTENCE_WORDS;
   let left = text;
   for (;;) {
     const extents = sentences(left);

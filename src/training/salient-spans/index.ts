@@ -8,9 +8,9 @@ export {
   type MaskingOptions,
   maskedSentences,
   maskSpan,
-  spanOf,
+  salientSpanOf,
 } from "./masked-sentences.ts";
 export { removeMaskedSentence, type SourcePassage } from "./remove-masked-sentence.ts";
 export { type Extent, sentences } from "./sentences.ts";
-export { ENTITY_KINDS, type EntityKind, type Span, type Tagger } from "./spans.ts";
+export { ENTITY_KINDS, type EntityKind, type SalientSpan, type Tagger } from "./spans.ts";
 export { loadTagger } from "./tagger.ts";

@@ -9,9 +9,9 @@
 import { InputError } from "../../io/errors.ts";
 import { createRandom, type Random } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
-import { MIN_WORDS } from "./copies.ts";
+import { MIN_SENTENCE_WORDS } from "./copies.ts";
 import { type Extent, sentences } from "./sentences.ts";
-import type { Span, Tagger } from "./spans.ts";
+import type { SalientSpan, Tagger } from "./spans.ts";
 import { loadTagger } from "./tagger.ts";
 import { keysOf, tokensOf } from "./tokens.ts";
 
@@ -117,7 +117,7 @@ async function* examplesOf(
 }
 
 /** Masks `span` of the sentence at `extent` of a passage. */
-export function maskSpan(passage: Passage, extent: Extent, span: Span): MaskedSentence {
+export function maskSpan(passage: Passage, extent: Extent, span: SalientSpan): MaskedSentence {
   const sentence = passage.text.slice(extent.start, extent.end);
   const entity = sentence.slice(span.start, span.end);
   return {
@@ -130,7 +130,7 @@ export function maskSpan(passage: Passage, extent: Extent, span: Span): MaskedSe
 }
 
 /** The masked span, within the original sentence. */
-export function spanOf({ question, entity, kind }: MaskedSentence): Span {
+export function salientSpanOf({ question, entity, kind }: MaskedSentence): SalientSpan {
   const start = question.indexOf(MASK);
   return { start, end: start + entity.length, kind };
 }
@@ -144,15 +144,15 @@ export function unmasked({ question, entity }: MaskedSentence): string {
  * Whether a span can be masked: it has more than one character, does not occur elsewhere in the
  * sentence, and leaves at least 5 words. The release has the same filters.
  */
-function isUsable(sentence: string, { start, end }: Span): boolean {
+function isUsable(sentence: string, { start, end }: SalientSpan): boolean {
   const entity = keysOf(tokensOf(sentence.slice(start, end)));
   const rest = keysOf([...tokensOf(sentence.slice(0, start)), ...tokensOf(sentence.slice(end))]);
   const isRepeated = ` ${rest.join(" ")} `.includes(` ${entity.join(" ")} `);
-  return entity.join("").length > 1 && !isRepeated && rest.length >= MIN_WORDS;
+  return entity.join("").length > 1 && !isRepeated && rest.length >= MIN_SENTENCE_WORDS;
 }
 
-function checked(spans: readonly Span[], sentence: string): readonly Span[] {
-  const isWithin = ({ start, end }: Span): boolean =>
+function checked(spans: readonly SalientSpan[], sentence: string): readonly SalientSpan[] {
+  const isWithin = ({ start, end }: SalientSpan): boolean =>
     [start, end].every(Number.isInteger) && 0 <= start && start < end && end <= sentence.length;
   const wrong = spans.find((span) => !isWithin(span));
   if (wrong === undefined) return spans;

@@ -5,13 +5,13 @@
 
 import { HEADS, PEOPLES } from "./name-words.ts";
 import type { EntityKind } from "./spans.ts";
-import type { Word } from "./words.ts";
+import type { SentenceWord } from "./words.ts";
 
 const REGIONS = namesOfCodes("region");
 const LANGUAGES = namesOfCodes("language");
 
 /** The kind of the name `words`. @param before the word before the name, in lower case */
-export function kindOf(words: readonly Word[], before: string | undefined): EntityKind {
+export function kindOf(words: readonly SentenceWord[], before: string | undefined): EntityKind {
   const text = textOf(words);
   if (isRegion(words)) return "place";
   const head = headKind(words);
@@ -36,21 +36,21 @@ export function kindOf(words: readonly Word[], before: string | undefined): Enti
 }
 
 /** Whether the words are the English name of a country or territory. */
-export function isRegion(words: readonly Word[]): boolean {
+export function isRegion(words: readonly SentenceWord[]): boolean {
   return REGIONS.has(textOf(words));
 }
 
 /** Whether the word names a nationality, a religion, a party or a people. */
-export function isPeople(word: Word): boolean {
+export function isPeople(word: SentenceWord): boolean {
   return word.demonym || PEOPLES.has(word.lower);
 }
 
-export function textOf(words: readonly Word[]): string {
+export function textOf(words: readonly SentenceWord[]): string {
   return words.map((word) => word.text).join(" ");
 }
 
 /** The head is the word before "of" or "for", else the last word, numbers aside: "World War II". */
-function headKind(words: readonly Word[]): EntityKind | undefined {
+function headKind(words: readonly SentenceWord[]): EntityKind | undefined {
   const of = words.findIndex((word) => word.text === "of" || word.text === "for");
   const last = words.findLast((word) => !/^(?:[IVX]+|\d+)$/.test(word.text));
   return HEADS.get(words[of - 1]?.lower ?? "") ?? HEADS.get(last?.lower ?? "");

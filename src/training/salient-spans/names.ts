@@ -7,13 +7,13 @@
 import { isPeople, isRegion, kindOf } from "./name-kinds.ts";
 import { BEFORE_OF, HEADS, NO_NAMES, PLACES_WITH_AND, ROLES } from "./name-words.ts";
 import { headingLength, isOpener, opensWithName } from "./sentence-openers.ts";
-import type { Span } from "./spans.ts";
-import type { Word } from "./words.ts";
+import type { SalientSpan } from "./spans.ts";
+import type { SentenceWord } from "./words.ts";
 
 /** Consecutive words, and the word before them. */
 interface Run {
-  readonly words: readonly Word[];
-  readonly before: Word | undefined;
+  readonly words: readonly SentenceWord[];
+  readonly before: SentenceWord | undefined;
 }
 
 const LARGE =
@@ -24,7 +24,7 @@ const ENGLISH_PARTICLE = /^(?:of|the|for|and)$/;
 const OWNERS = /^(?:women|men|boys|girls|children|ladies|people|world|king|queen)$/;
 
 /** Spans of names, in order, without overlap. */
-export function nameSpans(sentence: string, allWords: readonly Word[]): Span[] {
+export function nameSpans(sentence: string, allWords: readonly SentenceWord[]): SalientSpan[] {
   const heading = headingLength(sentence);
   const words = allWords.filter((word) => word.start >= heading);
   const stop = sentence.replace(/["'”’)\]\s]+$/u, "").length - 1;
@@ -32,19 +32,19 @@ export function nameSpans(sentence: string, allWords: readonly Word[]): Span[] {
     .flatMap((run) => cut(withoutOpener(run, words)))
     .filter((run) => isName(run.words))
     .map(({ words: run, before }) => {
-      const last = run.at(-1) as Word;
+      const last = run.at(-1) as SentenceWord;
       const endsSentence = last.end > stop && /^\p{Lu}\.$/u.test(last.text); // "Serie A."
       const end = endsSentence ? stop : last.end;
-      return { start: (run[0] as Word).start, end, kind: kindOf(run, before?.lower) };
+      return { start: (run[0] as SentenceWord).start, end, kind: kindOf(run, before?.lower) };
     });
 }
 
-function isLarge(word: Word | undefined): boolean {
+function isLarge(word: SentenceWord | undefined): boolean {
   return word !== undefined && LARGE.test(word.text);
 }
 
 /** The longest runs. Each begins and ends with a capitalised word or a number. */
-function runsOf(words: readonly Word[]): Run[] {
+function runsOf(words: readonly SentenceWord[]): Run[] {
   const runs: Run[] = [];
   for (let first = 0; first < words.length; first++) {
     if (!isLarge(words[first])) continue;
@@ -58,10 +58,10 @@ function runsOf(words: readonly Word[]): Run[] {
 }
 
 /** The index of the word up to which the run first..last goes on, or `last` where it ends. */
-function goesOn(words: readonly Word[], first: number, last: number): number {
+function goesOn(words: readonly SentenceWord[], first: number, last: number): number {
   const run = words.slice(first, last + 1);
   for (let next = last + 1; next < words.length && next <= last + 3; next++) {
-    const word = words[next] as Word;
+    const word = words[next] as SentenceWord;
     const gap = word.gapBefore;
     if (/^,? $/.test(gap) && /^(?:Jr|Sr|Inc|Ltd|LLC)\.?$/.test(word.text)) return next;
     if (gap === " & " || gap === " &amp; ") return isLarge(word) ? next : last;
@@ -79,16 +79,20 @@ function goesOn(words: readonly Word[], first: number, last: number): number {
 }
 
 /** "Apollo 11", but not "Jones 3 goals" and not "Chapter 3". */
-function numberJoins(words: readonly Word[], number: number): boolean {
-  const [name, counted] = [words[number - 1] as Word, words[number + 1]];
+function numberJoins(words: readonly SentenceWord[], number: number): boolean {
+  const [name, counted] = [words[number - 1] as SentenceWord, words[number + 1]];
   if (NO_NAMES.has(name.lower) || ROLES.has(name.lower) || counted?.tags.has("Plural"))
     return false;
-  return !/^(?:[:,]$|[-–%])/u.test((words[number] as Word).gapAfter);
+  return !/^(?:[:,]$|[-–%])/u.test((words[number] as SentenceWord).gapAfter);
 }
 
 /** "St John's College" and "Women's World Cup", but not "Obama's White House". */
-function possessiveJoins(run: readonly Word[], words: readonly Word[], next: number): boolean {
-  const owner = run.at(-1) as Word;
+function possessiveJoins(
+  run: readonly SentenceWord[],
+  words: readonly SentenceWord[],
+  next: number,
+): boolean {
+  const owner = run.at(-1) as SentenceWord;
   if (!isLarge(words[next])) return false;
   if (OWNERS.test(owner.lower)) return true;
   if (HEADS.has(owner.lower) || run.every((word) => word.tags.has("Place") || isPeople(word)))
@@ -100,9 +104,9 @@ function possessiveJoins(run: readonly Word[], words: readonly Word[], next: num
 
 /** Whether `small` words join the run to the large word at `next`. */
 function smallWordsJoin(
-  run: readonly Word[],
+  run: readonly SentenceWord[],
   small: readonly string[],
-  words: readonly Word[],
+  words: readonly SentenceWord[],
   next: number,
 ): boolean {
   const [joint, ...others] = small;
@@ -118,8 +122,8 @@ function smallWordsJoin(
 /**
  * "Battle of Hastings", "Gregory of Tours", "Catherine I of Russia", but not "Governor of Ohio".
  */
-function ofJoins(run: readonly Word[], joint: "of" | "for", withArticle: boolean): boolean {
-  const head = run.at(-1) as Word;
+function ofJoins(run: readonly SentenceWord[], joint: "of" | "for", withArticle: boolean): boolean {
+  const head = run.at(-1) as SentenceWord;
   if (ROLES.has(head.lower)) return false;
   if (BEFORE_OF.has(head.lower) || HEADS.has(head.lower)) return true;
   if (withArticle) return false;
@@ -128,8 +132,16 @@ function ofJoins(run: readonly Word[], joint: "of" | "for", withArticle: boolean
 }
 
 /** "Food and Drug Administration", "Department of Trade and Industry", "Bosnia and Herzegovina". */
-function andJoins(run: readonly Word[], words: readonly Word[], next: number): boolean {
-  const [left, right, head] = [run.at(-1) as Word, words[next] as Word, words[next + 1]];
+function andJoins(
+  run: readonly SentenceWord[],
+  words: readonly SentenceWord[],
+  next: number,
+): boolean {
+  const [left, right, head] = [
+    run.at(-1) as SentenceWord,
+    words[next] as SentenceWord,
+    words[next + 1],
+  ];
   if (PLACES_WITH_AND.has(`${left.text} and ${right.text}`)) return true;
   const of = run.findIndex((word) => word.text === "of");
   if (HEADS.get(run[of - 1]?.lower ?? "") === "organisation" && of >= run.length - 3)
@@ -140,13 +152,13 @@ function andJoins(run: readonly Word[], words: readonly Word[], next: number): b
   return isLarge(head) && HEADS.get(head?.lower ?? "") === "organisation";
 }
 
-function isGivenName(word: Word): boolean {
+function isGivenName(word: SentenceWord): boolean {
   return ["FirstName", "MaleName", "FemaleName"].some((tag) => word.tags.has(tag));
 }
 
 /** Removes a first word that is capitalised only because it begins a sentence. */
-function withoutOpener(run: Run, words: readonly Word[]): Run {
-  const first = run.words[0] as Word;
+function withoutOpener(run: Run, words: readonly SentenceWord[]): Run {
+  const first = run.words[0] as SentenceWord;
   const index = words.indexOf(first);
   if (!isOpener(first, index) || opensWithName(run.words, words[index + 1])) return run;
   return { words: run.words.slice(1), before: first };
@@ -159,7 +171,7 @@ function withoutOpener(run: Run, words: readonly Word[]): Run {
 function cut({ words, before }: Run): Run[] {
   const hasHead = words.length > 1 && HEADS.has(words.at(-1)?.lower ?? "");
   const pieces: Run[] = [];
-  let piece: Run & { words: Word[] } = { words: [], before };
+  let piece: Run & { words: SentenceWord[] } = { words: [], before };
   for (const word of words) {
     const isRole = ROLES.has(word.lower) && !(hasHead && piece.words.length > 0);
     const meetsPerson = word.tags.has("Person") && !isPeople(word) && isAdjunct(piece.words);
@@ -173,14 +185,14 @@ function cut({ words, before }: Run): Run[] {
 }
 
 /** Whether the words are a nationality or a country, which is a separate name before a person. */
-function isAdjunct(words: readonly Word[]): boolean {
+function isAdjunct(words: readonly SentenceWord[]): boolean {
   if (words.length === 0) return false;
-  return words.every(isPeople) || (isRegion(words) && !isGivenName(words[0] as Word));
+  return words.every(isPeople) || (isRegion(words) && !isGivenName(words[0] as SentenceWord));
 }
 
 /** Removes articles and particles at both ends. */
 function trimmed({ words, before }: Run): Run {
-  const isSmall = ({ text }: Word) => PARTICLE.test(text) || ENGLISH_PARTICLE.test(text);
+  const isSmall = ({ text }: SentenceWord) => PARTICLE.test(text) || ENGLISH_PARTICLE.test(text);
   const first = words.findIndex((word) => !isSmall(word) && !/^(?:The|A|An)$/.test(word.text));
   const last = words.findLastIndex((word) => !isSmall(word));
   return {
@@ -189,7 +201,7 @@ function trimmed({ words, before }: Run): Run {
   };
 }
 
-function isName(words: readonly Word[]): boolean {
+function isName(words: readonly SentenceWord[]): boolean {
   return words.some(
     ({ text, lower }) =>
       !NO_NAMES.has(lower) &&

@@ -7,7 +7,7 @@
  */
 
 import type { Passage } from "../../text/passage.ts";
-import { MIN_WORDS, removeCopies } from "./copies.ts";
+import { MIN_SENTENCE_WORDS, removeCopies } from "./copies.ts";
 import { type MaskedSentence, unmasked } from "./masked-sentences.ts";
 import { tokensOf } from "./tokens.ts";
 
@@ -29,5 +29,5 @@ export function removeMaskedSentence(
   const title = removeCopies(masked, passage.title);
   const text = removeCopies(masked, passage.text);
   if (title === passage.title && text === passage.text) return passage;
-  return tokensOf(text).length < MIN_WORDS ? undefined : { id: passage.id, title, text };
+  return tokensOf(text).length < MIN_SENTENCE_WORDS ? undefined : { id: passage.id, title, text };
 }

@@ -5,7 +5,7 @@
 
 import { isPeople } from "./name-kinds.ts";
 import { HEADS } from "./name-words.ts";
-import type { Word } from "./words.ts";
+import type { SentenceWord } from "./words.ts";
 
 const NO_NAME_TAGS = [
   "Pronoun Determiner Preposition Conjunction QuestionWord Modal Auxiliary Copula Adverb Value Negative Actor",
@@ -23,7 +23,7 @@ export function headingLength(sentence: string): number {
 }
 
 /** Whether `word` begins a sentence, or direct speech or a title inside one. */
-export function isOpener(word: Word, index: number): boolean {
+export function isOpener(word: SentenceWord, index: number): boolean {
   return index === 0 || /[.:!?]["'“‘]?\s*["'“‘]?$/u.test(word.gapBefore);
 }
 
@@ -32,8 +32,11 @@ export function isOpener(word: Word, index: number): boolean {
  *
  * @param run that word and the capitalised words after it
  */
-export function opensWithName(run: readonly Word[], next: Word | undefined): boolean {
-  const first = run[0] as Word;
+export function opensWithName(
+  run: readonly SentenceWord[],
+  next: SentenceWord | undefined,
+): boolean {
+  const first = run[0] as SentenceWord;
   const is = (...tags: readonly string[]) => tags.some((tag) => first.tags.has(tag));
   // McIntosh, HBO, U.S., Šerbečić
   if (/^.+[\p{Lu}\p{N}]|[^\p{ASCII}’]/u.test(first.text)) return true;
@@ -41,11 +44,15 @@ export function opensWithName(run: readonly Word[], next: Word | undefined): boo
   if (is(...NO_NAME_TAGS) || NEVER.test(first.lower)) return false;
   if (is("Person", "Place", "Organization") && !is("Verb", "Adjective")) return true;
   return run.length > 1
-    ? isPartOfName(first, run.at(-1) as Word, is)
+    ? isPartOfName(first, run.at(-1) as SentenceWord, is)
     : isNameAlone(first, next, is);
 }
 
-function isPartOfName(first: Word, last: Word, is: (...tags: string[]) => boolean): boolean {
+function isPartOfName(
+  first: SentenceWord,
+  last: SentenceWord,
+  is: (...tags: string[]) => boolean,
+): boolean {
   if (is("ProperNoun") || !first.known) return !is("Gerund", "PastTense");
   if (HEADS.has(first.lower) || HEADS.has(last.lower)) return true;
   return is("Noun", "Adjective") && !is("Plural", "Comparative", "Superlative");
@@ -53,8 +60,8 @@ function isPartOfName(first: Word, last: Word, is: (...tags: string[]) => boolea
 
 /** A singular noun without an article before a verb is a name: "Dean was elected". */
 function isNameAlone(
-  first: Word,
-  next: Word | undefined,
+  first: SentenceWord,
+  next: SentenceWord | undefined,
   is: (...tags: string[]) => boolean,
 ): boolean {
   if (is("Plural", "Uncountable", "Verb", "Adjective") || ABSTRACT.test(first.text)) return false;

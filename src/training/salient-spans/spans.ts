@@ -22,10 +22,10 @@ export const ENTITY_KINDS = [
 export type EntityKind = (typeof ENTITY_KINDS)[number];
 
 /** A salient span of a sentence, in UTF-16 code units of that sentence. */
-export interface Span extends Extent {
+export interface SalientSpan extends Extent {
   /** An `EntityKind` of the default tagger, or any text of another tagger. */
   readonly kind: string;
 }
 
 /** Finds the salient spans of one sentence, in order and without overlap. */
-export type Tagger = (sentence: string) => readonly Span[] | Promise<readonly Span[]>;
+export type Tagger = (sentence: string) => readonly SalientSpan[] | Promise<readonly SalientSpan[]>;

@@ -8,8 +8,8 @@
 
 import { calendarSpans } from "./calendar.ts";
 import { nameSpans } from "./names.ts";
-import type { Span } from "./spans.ts";
-import { type Term, type Word, wordsOf } from "./words.ts";
+import type { SalientSpan } from "./spans.ts";
+import { type SentenceWord, sentenceWords, type Term } from "./words.ts";
 
 /**
  * Compromise's lexicon and its first tagging pass. The second pass, by grammar, takes twice as long
@@ -18,7 +18,7 @@ import { type Term, type Word, wordsOf } from "./words.ts";
 const STEPS = ["machine", "lexicon", "preTagger", "offset"];
 
 /** Loads compromise, which takes about half a second, and returns the tagger. */
-export async function loadTagger(): Promise<(sentence: string) => Span[]> {
+export async function loadTagger(): Promise<(sentence: string) => SalientSpan[]> {
   const [{ default: compromise }, { default: dates }] = await Promise.all([
     import("compromise/two"),
     import("compromise-dates"),
@@ -29,11 +29,11 @@ export async function loadTagger(): Promise<(sentence: string) => Span[]> {
   const demonyms = new Set(Object.keys(lexicon).filter((word) => lexicon[word] === "Demonym"));
   return (sentence) => {
     const terms = compromise.tokenize(sentence).compute(STEPS).docs.flat() as readonly Term[];
-    return tag(sentence, wordsOf(sentence, terms, demonyms));
+    return tag(sentence, sentenceWords(sentence, terms, demonyms));
   };
 }
 
-function tag(sentence: string, words: readonly Word[]): Span[] {
+function tag(sentence: string, words: readonly SentenceWord[]): SalientSpan[] {
   const names = nameSpans(sentence, words).filter((name) => !isGenus(sentence, name));
   const dates = [...holidaySpans(words), ...calendarSpans(sentence)].filter(
     (date) => !isHouseNumber(date, names),
@@ -44,22 +44,22 @@ function tag(sentence: string, words: readonly Word[]): Span[] {
     ...titleSpans(sentence),
     ...names,
   ]);
-  return spans.reduce<Span[]>(joinYear, []);
+  return spans.reduce<SalientSpan[]>(joinYear, []);
 }
 
 /** The genus in "Nuphar lutea", which is only a part of the name of a species. */
-function isGenus(sentence: string, { start, end }: Span): boolean {
+function isGenus(sentence: string, { start, end }: SalientSpan): boolean {
   return /["“]$/.test(sentence.slice(0, start)) && /^ \p{Ll}+["”]/u.test(sentence.slice(end));
 }
 
 /** "1590 Carver Rd." */
-function isHouseNumber(date: Span, names: readonly Span[]): boolean {
+function isHouseNumber(date: SalientSpan, names: readonly SalientSpan[]): boolean {
   return names.some((name) => name.start === date.end + 1 && name.kind === "facility");
 }
 
 /** Holidays ("Easter Monday"), from the lexicon. */
-function holidaySpans(words: readonly Word[]): Span[] {
-  const spans: Span[] = [];
+function holidaySpans(words: readonly SentenceWord[]): SalientSpan[] {
+  const spans: SalientSpan[] = [];
   for (const word of words) {
     const last = spans.at(-1);
     const isHoliday = word.tags.has("Holiday") && /^\p{Lu}/u.test(word.text);
@@ -71,8 +71,8 @@ function holidaySpans(words: readonly Word[]): Span[] {
 }
 
 /** Titles in quotation marks. */
-function titleSpans(sentence: string): Span[] {
-  const spans: Span[] = [];
+function titleSpans(sentence: string): SalientSpan[] {
+  const spans: SalientSpan[] = [];
   for (const match of sentence.matchAll(/(?:"([^"]{2,80})"|“([^“”]{2,80})”)/gu)) {
     const title = (match[1] ?? match[2] ?? "").replace(/[,.]$/, "");
     const start = match.index + 1;
@@ -91,7 +91,7 @@ function isTitle(text: string): boolean {
 }
 
 /** Willis "Gator" Jackson: a nickname and the names around it are one person. */
-function nicknamedSpans(sentence: string, names: readonly Span[]): Span[] {
+function nicknamedSpans(sentence: string, names: readonly SalientSpan[]): SalientSpan[] {
   const people = names.filter((name) => name.kind === "person");
   return people.flatMap(({ start, end }) => {
     const rest = people.find((other) =>
@@ -102,8 +102,8 @@ function nicknamedSpans(sentence: string, names: readonly Span[]): Span[] {
 }
 
 /** Keeps the first of overlapping spans, and sorts by position. */
-function withoutOverlap(spans: readonly Span[]): Span[] {
-  const kept: Span[] = [];
+function withoutOverlap(spans: readonly SalientSpan[]): SalientSpan[] {
+  const kept: SalientSpan[] = [];
   for (const span of spans) {
     if (!kept.some((other) => other.start < span.end && span.start < other.end)) kept.push(span);
   }
@@ -111,7 +111,7 @@ function withoutOverlap(spans: readonly Span[]): Span[] {
 }
 
 /** The year of an event belongs to its name: "1964 Summer Olympics". */
-function joinYear(spans: Span[], span: Span): Span[] {
+function joinYear(spans: SalientSpan[], span: SalientSpan): SalientSpan[] {
   const last = spans.at(-1);
   const kinds = `${last?.kind} ${span.kind}`;
   const joins = last?.end === span.start - 1 && (kinds === "date event" || kinds === "event date");

@@ -2,7 +2,7 @@
 
 import type { Extent } from "./sentences.ts";
 
-export interface Word extends Extent {
+export interface SentenceWord extends Extent {
   readonly text: string;
   /** `text` in lower case without a final full stop, as in the word lists. */
   readonly lower: string;
@@ -39,11 +39,11 @@ const ABBREVIATION =
  * The words of `sentence` without possessive 's, prefixes such as "non-", suffixes such as
  * "-based".
  */
-export function wordsOf(
+export function sentenceWords(
   sentence: string,
   terms: Iterable<Term>,
   demonyms: ReadonlySet<string>,
-): Word[] {
+): SentenceWord[] {
   const termAt = new Map<number, Term>();
   for (const term of terms) if (term.offset) termAt.set(term.offset.start, term);
   const extents = Array.from(sentence.matchAll(WORD), ({ index, 0: match }) => {

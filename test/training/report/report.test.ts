@@ -82,7 +82,7 @@ test("a report shows the outcome, the run, the evaluations and the baseline", as
 test("a report of a run without measurements", async () => {
   const seen = text(await written({}));
   assert.match(seen, /Run Begun\. Not yet evaluated\. The run/);
-  assert.not.match(seen, /Sample questions/);
+  assert.not.match(seen, /ReportSample questions/);
   assert.match(text(await written({ records: records.slice(0, 1) })), /EM 12\.5 % before training/);
 });
 

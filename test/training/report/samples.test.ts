@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
-  type Sample,
+  type ReportSample,
   type SampleReply,
   sampleCards,
 } from "../../../src/training/report/samples.ts";
@@ -10,13 +10,13 @@ const reply = (answer: string, ...texts: string[]): SampleReply => ({
   answer,
   passages: texts.map((text, i) => ({ title: `Title ${i}`, text, score: 3 - i / 4 })),
 });
-const sample = (question: string, before?: string, after?: string): Sample => ({
+const sample = (question: string, before?: string, after?: string): ReportSample => ({
   question,
   gold: ["Paris", "City of Light"],
   before: before === undefined ? undefined : reply(before),
   after: after === undefined ? undefined : reply(after),
 });
-const headings = (samples: readonly Sample[]): string[] =>
+const headings = (samples: readonly ReportSample[]): string[] =>
   Array.from(
     sampleCards(samples).markup.matchAll(/<h3>(.*?)<\/h3>\s*<p class="quiet">(.*?)\. /g),
     ([, q, outcome]) => `${q}: ${outcome}`,

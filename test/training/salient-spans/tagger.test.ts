@@ -3,7 +3,7 @@ import compromise from "compromise";
 import dates from "compromise-dates";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { ENTITY_KINDS, type Span } from "../../../src/training/salient-spans/spans.ts";
+import { ENTITY_KINDS, type SalientSpan } from "../../../src/training/salient-spans/spans.ts";
 import { loadTagger } from "../../../src/training/salient-spans/tagger.ts";
 
 interface Labelled {
@@ -19,7 +19,7 @@ const labelled: Labelled[] = readFileSync(fixture, "utf8")
 const tag = await loadTagger();
 
 /** Shares in percent over all sentences. "Overlap" counts spans that touch an expected span. */
-function measure(tagger: (sentence: string) => readonly Span[]) {
+function measure(tagger: (sentence: string) => readonly SalientSpan[]) {
   const counts = { found: 0, labelled: 0, exact: 0, touching: 0, touched: 0, kind: 0 };
   for (const { text, spans } of labelled) {
     const found = tagger(text);
@@ -46,7 +46,7 @@ function measure(tagger: (sentence: string) => readonly Span[]) {
 }
 
 /** What the two packages find by themselves, trimmed of the words that lead up to a date. */
-function withoutRules(sentence: string): Span[] {
+function withoutRules(sentence: string): SalientSpan[] {
   const doc = compromise(sentence);
   doc.compute("dates");
   const views = {
@@ -56,7 +56,7 @@ function withoutRules(sentence: string): Span[] {
     organisation: doc.organizations(),
     nationality: doc.match("#Demonym+"),
   };
-  const spans: Span[] = [];
+  const spans: SalientSpan[] = [];
   for (const [kind, view] of Object.entries(views)) {
     for (const { offset } of view.json({ offset: true }) as {
       offset: { start: number; length: number };

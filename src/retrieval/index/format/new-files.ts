@@ -19,7 +19,7 @@ export async function writeParts(
   const file = await open(path, "w");
   try {
     for await (const part of parts) {
-      const bytes = bytesOf(part);
+      const bytes = viewBytes(part);
       await writeAt(file, bytes, checksum.bytes);
       checksum.add(bytes);
     }
@@ -52,5 +52,5 @@ export async function completeSegment(
 
 export const recordOf = ({ bytes, crc32 }: RunningChecksum): FileRecord => ({ bytes, crc32 });
 
-export const bytesOf = (data: ArrayBufferView): Uint8Array =>
+export const viewBytes = (data: ArrayBufferView): Uint8Array =>
   new Uint8Array(data.buffer, data.byteOffset, data.byteLength);

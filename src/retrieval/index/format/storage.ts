@@ -1,7 +1,7 @@
 /** Reads and writes files by position, and converts errors of the system to InputError. */
 
 import type { FileHandle } from "node:fs/promises";
-import { InputError, inputErrorFrom, systemProblem } from "../../../io/errors.ts";
+import { InputError, inputErrorFrom, isSystemError, systemProblem } from "../../../io/errors.ts";
 
 /** Writes all of `data` at `position`; a single system call can write less. */
 export async function writeAt(file: FileHandle, data: Uint8Array, position: number): Promise<void> {
@@ -94,13 +94,6 @@ export async function reading<Result>(
     throw readingErrorFrom(error, directory);
   }
 }
-
-/**
- * True for errors of the operating system. Those of files have a `code` such as `ENOENT` and a
- * `syscall`.
- */
-export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
-  error instanceof Error && "syscall" in error && "code" in error;
 
 export const isMissing = (error: unknown): boolean =>
   isSystemError(error) && error.code === "ENOENT";

@@ -3,7 +3,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { systemProblem } from "../../../io/errors.ts";
+import { isSystemError, systemProblem } from "../../../io/errors.ts";
 import { checkPath } from "../../../options/arguments.ts";
 import { SIGNAL } from "../../../options/option.ts";
 import { resolveOptions } from "../../../options/resolve.ts";
@@ -14,7 +14,7 @@ import {
   readManifest,
   segmentPath,
 } from "../format/manifest.ts";
-import { isSystemError, isTooManyFiles, readAt, readingErrorFrom } from "../format/storage.ts";
+import { isTooManyFiles, readAt, readingErrorFrom } from "../format/storage.ts";
 
 const READ_BYTES = 4_194_304;
 

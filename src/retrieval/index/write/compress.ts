@@ -19,7 +19,7 @@ import type { RunningChecksum } from "../format/blocks.ts";
 import type { StoredCodebook } from "../format/codebook-file.ts";
 import { type CentroidPiece, encodeLists } from "../format/lists.ts";
 import type { SegmentRecord } from "../format/manifest.ts";
-import { bytesOf, completeSegment, writeParts } from "../format/new-files.ts";
+import { completeSegment, viewBytes, writeParts } from "../format/new-files.ts";
 import type { Segment } from "../format/segment.ts";
 import { damagedFile, readAt } from "../format/storage.ts";
 import { openStore, PIECE_TOKENS } from "../format/store.ts";
@@ -138,7 +138,7 @@ async function encodePieces(
     await files.append(
       {
         "codes.bin": codes,
-        "codes.u64": bytesOf(BigUint64Array.from(before ? ends : [0n, ...ends])),
+        "codes.u64": viewBytes(BigUint64Array.from(before ? ends : [0n, ...ends])),
       },
       { passages, longestKey: Math.max(before?.longestKey ?? 0, longest) },
     );

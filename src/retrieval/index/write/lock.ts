@@ -17,8 +17,8 @@ import { open, readdir, rm, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { InputError } from "../../../io/errors.ts";
-import { isMissing, isSystemError } from "../format/storage.ts";
+import { InputError, isSystemError } from "../../../io/errors.ts";
+import { isMissing } from "../format/storage.ts";
 
 const BEAT_MS = 10_000;
 /**

@@ -10,7 +10,7 @@
 
 import { join } from "node:path";
 import { readJournal } from "../format/journal.ts";
-import { bytesOf } from "../format/new-files.ts";
+import { viewBytes } from "../format/new-files.ts";
 import { writing } from "../format/storage.ts";
 import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
 
@@ -64,7 +64,7 @@ export async function openPartialWindow(path: string, plan: object): Promise<Par
       const keys = groups.flatMap((group) => group.keys);
       const positions = groups.flatMap((group) => group.positions);
       const lengths = keys.map(({ length }) => length);
-      await files.append({ [FILE]: Buffer.concat(keys.map(bytesOf)) }, { positions, lengths });
+      await files.append({ [FILE]: Buffer.concat(keys.map(viewBytes)) }, { positions, lengths });
     });
   /** Writes in the background, so that the encoder does not wait for the disk. */
   const start = (): void => {

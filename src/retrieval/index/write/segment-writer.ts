@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import type { Passage } from "../../../text/passage.ts";
 import { longestRow } from "../../scoring/vectors.ts";
 import type { IndexHeader, SegmentRecord } from "../format/manifest.ts";
-import { bytesOf, completeSegment, writeParts } from "../format/new-files.ts";
+import { completeSegment, viewBytes, writeParts } from "../format/new-files.ts";
 import { packPassage, unpackPassage } from "../format/packed-passage.ts";
 import { openGrowingFiles, type ResumePoint } from "./growing-files.ts";
 
@@ -115,8 +115,8 @@ function packWindow(
   return {
     data: {
       "passages.deflate": Buffer.concat(packed),
-      "offsets.u64": bytesOf(BigUint64Array.from(offsets)),
-      "keys.f32": Buffer.concat(keys.map(bytesOf)),
+      "offsets.u64": viewBytes(BigUint64Array.from(offsets)),
+      "keys.f32": Buffer.concat(keys.map(viewBytes)),
     },
     state: { passages: before.passages + passages.length, tokens, longestKey, digest },
   };
