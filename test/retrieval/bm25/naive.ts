@@ -3,17 +3,23 @@
 import { analyse } from "../../../src/retrieval/bm25/analysis.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 
-/** The scores of the passages that share a term with the query, by loops. */
+/**
+ * The scores of the passages that share a term with the query, by loops. N, df and avgdl are those
+ * of `collection`.
+ */
 export function naiveScores(
   passages: readonly Passage[],
   query: string,
   k1: number,
   b: number,
+  collection: readonly Passage[] = passages,
 ): Map<string, number> {
-  const documents = passages.map(({ title, text }) => analyse(`${title} ${text}`));
+  const termsOf = ({ title, text }: Passage): string[] => analyse(`${title} ${text}`);
+  const documents = collection.map(termsOf);
   const averageLength = documents.reduce((sum, terms) => sum + terms.length, 0) / documents.length;
   const scores = new Map<string, number>();
-  documents.forEach((terms, i) => {
+  for (const passage of passages) {
+    const terms = termsOf(passage);
     let score = 0;
     for (const term of analyse(query)) {
       const tf = terms.filter((other) => other === term).length;
@@ -21,7 +27,7 @@ export function naiveScores(
       const idf = Math.log(1 + (documents.length - df + 0.5) / (df + 0.5));
       if (tf > 0) score += (idf * tf) / (tf + k1 * (1 - b + (b * terms.length) / averageLength));
     }
-    if (score > 0) scores.set(passages[i]!.id, score);
-  });
+    if (score > 0) scores.set(passage.id, score);
+  }
   return scores;
 }

@@ -1,6 +1,5 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { analyse } from "../../../src/retrieval/bm25/analysis.ts";
 import { type Bm25, buildBm25, DEFAULT_PARAMETERS } from "../../../src/retrieval/bm25/bm25.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import {
@@ -11,6 +10,7 @@ import {
   openMonitor,
   outcomeOf,
 } from "../../../src/training/run/retrieval-monitor.ts";
+import { naiveScores } from "../../retrieval/bm25/naive.ts";
 import { assertNear } from "../../support/arrays.ts";
 
 const record = (step: number, reciprocalRanks: readonly number[]): MonitorRecord => ({
@@ -70,21 +70,6 @@ test("the outcome has hybrid search before and after, with the weights of the ke
   assert.equal([hybrid!.before.mrr, hybrid!.after.mrr, hybrid!.weights.lambda], [0.5, 0.75, 2]);
 });
 
-/** BM25 of a passage by its formula, with N, df and avgdl of the corpus. */
-function naiveScore(query: string, passage: Passage, corpus: readonly Passage[]): number {
-  const { k1, b } = DEFAULT_PARAMETERS;
-  const termsOf = ({ text }: Passage): string[] => analyse(text);
-  const average = corpus.reduce((sum, one) => sum + termsOf(one).length, 0) / corpus.length;
-  const terms = termsOf(passage);
-  return analyse(query).reduce((score, term) => {
-    const frequency = terms.filter((one) => one === term).length;
-    const passages = corpus.filter((one) => termsOf(one).includes(term)).length;
-    const idf = Math.log(1 + (corpus.length - passages + 0.5) / (passages + 0.5));
-    const norm = k1 * (1 - b + (b * terms.length) / average);
-    return score + (idf * frequency) / (frequency + norm);
-  }, 0);
-}
-
 test("BM25 of the monitor scores its own texts with the statistics of the corpus", async () => {
   const corpus: Passage[] = [
     { id: "a", title: "", text: "the harbour of Oslo. Trains go to Bergen" },
@@ -100,8 +85,9 @@ test("BM25 of the monitor scores its own texts with the statistics of the corpus
   ];
   const bm25 = (): Promise<Bm25> => buildBm25(corpus);
   const { lexical, baseline } = await openMonitor({ questions, passages, every: 5 }, { bm25 });
-  const a = naiveScore("harbour trains", cut, corpus);
-  const b = naiveScore("harbour trains", corpus[1]!, corpus);
+  const { k1, b: normalisation } = DEFAULT_PARAMETERS;
+  const naive = naiveScores(passages, "harbour trains", k1, normalisation, corpus);
+  const [a, b] = [naive.get("a")!, naive.get("b")!];
   const found = lexical.search("harbour trains", { topK: 10 });
   assert.equal(
     found.map(({ id, ordinal }) => [id, ordinal]),
