@@ -6,13 +6,20 @@
 /** From the top down. A file may import from its own layer and from the layers below it. */
 const LAYERS = [
   { name: "cli", path: "^src/cli/" },
-  { name: "training", path: "^src/training/" },
+  { name: "server, training", path: "^src/(server|training)/" },
+  { name: "adapters", path: "^src/adapters/" },
   { name: "reatt", path: "^src/(reatt|index)\\.ts$" },
+  { name: "sync", path: "^src/sync/" },
   {
     name: "retrieval, decoder, encoder, evaluation",
     path: "^src/(retrieval|decoder|encoder|evaluation)/",
   },
+  { name: "documents", path: "^src/documents/" },
   { name: "model", path: "^src/model/" },
+  {
+    name: "hub",
+    path: "^src/hub/",
+  },
   {
     name: "tensor, checkpoints, text, options",
     path: "^src/(tensor|checkpoints|text|options)/",
@@ -75,6 +82,13 @@ module.exports = {
       severity: "error",
       from: {},
       to: { couldNotResolve: true },
+    },
+    {
+      name: "adapters-only",
+      comment: "The packages of an adapter are optional: nothing else may import them.",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/adapters/" },
+      to: { path: "node_modules/(@langchain|@ai-sdk|ai)/" },
     },
     ...upward,
   ],

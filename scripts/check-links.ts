@@ -17,7 +17,16 @@ interface Page {
 }
 
 /** Folders that are not part of the repository. The generated `docs/api` is a separate argument. */
-const SKIPPED = new Set(["node_modules", ".git", "dist", "coverage", ".index", "runs", "docs/api"]);
+const SKIPPED = new Set([
+  "node_modules",
+  ".git",
+  "dist",
+  "coverage",
+  ".index",
+  "runs",
+  "docs/api",
+  "src/server/page",
+]);
 
 const pages = new Map<string, Page>();
 const paths = process.argv.slice(2);

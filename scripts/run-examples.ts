@@ -12,14 +12,19 @@
  * missing one, counts once.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { findExamples } from "./examples/find.ts";
 import { typeErrors } from "./examples/type-check.ts";
 
-const ENTRIES = ["reatt=src/index.ts", "reatt/training=src/training/index.ts"];
+const ENTRIES = [
+  "reatt=src/index.ts",
+  "reatt/training=src/training/index.ts",
+  "reatt/langchain=src/adapters/langchain.ts",
+  "reatt/ai-sdk=src/adapters/ai-sdk.ts",
+];
 const TIME_LIMIT_S = 60;
 
 const modules = new Map(
@@ -31,6 +36,7 @@ const modules = new Map(
 const { examples, missing } = findExamples([...modules.values()]);
 const failures = new Map(typeErrors(examples, modules));
 const folder = mkdtempSync(join(tmpdir(), "reatt-examples-"));
+symlinkSync(resolve("node_modules"), join(folder, "node_modules")); // for packages of others
 let passed = 0;
 for (const [i, example] of examples.entries()) {
   const start = performance.now();

@@ -4,8 +4,46 @@
  * @module reatt
  */
 
+export {
+  type ReadDocumentsOptions,
+  readDocuments,
+  type SkippedFile,
+} from "./documents/read-documents.ts";
+export { exactMatch, f1 } from "./evaluation/answers.ts";
+export {
+  type AnswerOutcome,
+  crossValidatedConfidence,
+  fitCalibration,
+} from "./evaluation/calibration.ts";
+export {
+  type CalibrationReport,
+  type CoveragePoint,
+  calibrationReport,
+  type RatedAnswer,
+} from "./evaluation/calibration-report.ts";
+export type { Measures } from "./evaluation/measures.ts";
+export {
+  type AnswerEvaluation,
+  evaluateAnswers,
+  type Prediction,
+  readPredictions,
+} from "./evaluation/predictions.ts";
+export {
+  evaluateRun,
+  type Qrels,
+  type RankingEvaluation,
+  type RetrievalRun,
+} from "./evaluation/ranking.ts";
+export { readQrels, readRun } from "./evaluation/trec.ts";
+export type { DownloadProgress } from "./hub/download.ts";
 export { InputError, type Problem } from "./io/errors.ts";
+export {
+  type AnswerCalibration,
+  type AnswerSignals,
+  calibratedConfidence,
+} from "./model/answer-calibration.ts";
 export type { HybridWeights, ModelConfig } from "./model/config.ts";
+export { storeCalibration } from "./model/store-calibration.ts";
 export {
   type AddOptions,
   type AnswerOptions,
@@ -16,15 +54,22 @@ export {
   ReAtt,
   type ReadOptions,
   type Reply,
+  type RerankOptions,
   type RetrieveOptions,
+  type SyncOptions,
 } from "./reatt.ts";
-export type { Bm25Parameters } from "./retrieval/bm25/bm25.ts";
+export type { Bm25Parameters, GivenParameters, ScoredId } from "./retrieval/bm25/bm25.ts";
 export type { InvertedIndexOptions } from "./retrieval/bm25/inverted-index.ts";
-export { type LexicalIndex, openLexicalIndex } from "./retrieval/bm25/lexical-index.ts";
+export {
+  type LexicalIndex,
+  type LexicalSearchOptions,
+  openLexicalIndex,
+} from "./retrieval/bm25/lexical-index.ts";
 export type { Bits } from "./retrieval/codec/codec.ts";
+export type { ExplainedToken, Explanation, MatchedToken } from "./retrieval/explain.ts";
 export type { FaissFactory } from "./retrieval/faiss/faiss-factory.ts";
 export type { HybridOptions } from "./retrieval/hybrid.ts";
-export type { IndexHeader, ShardRecord } from "./retrieval/index/format/manifest.ts";
+export type { CutText, IndexHeader, ShardRecord } from "./retrieval/index/format/manifest.ts";
 export {
   compactIndex,
   type MergeOptions,
@@ -43,10 +88,19 @@ export {
 export type { LanceTable } from "./retrieval/lance/lance-search.ts";
 export type { Engine, OpenOptions, PresetName } from "./retrieval/open-index.ts";
 export type { Granularity } from "./retrieval/rank.ts";
-export type { SearchHit, SearchOptions, TokenIndex } from "./retrieval/search/token-index.ts";
+export type {
+  IndexGeneration,
+  SearchHit,
+  SearchOptions,
+  TokenIndex,
+  TokenMatch,
+} from "./retrieval/search/token-index.ts";
 export type { FillProgress } from "./retrieval/search/token-search.ts";
+export { parseWhere } from "./retrieval/where/parse-where.ts";
+export type { Comparison, Where, WhereValue } from "./retrieval/where/where.ts";
+export type { FileChange, SyncResult } from "./sync/sync.ts";
 export type { Provider } from "./tensor/session.ts";
 export type { Span } from "./text/answer-span.ts";
-export type { Passage } from "./text/passage.ts";
+export type { Metadata, MetadataValue, Passage, PassageInput } from "./text/passage.ts";
 export { type Question, readPassages, readQuestions } from "./text/read-passages.ts";
 export type { Tokenizer } from "./text/tokenizer.ts";

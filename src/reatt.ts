@@ -18,12 +18,16 @@ import {
   type TokenizedQuestion,
 } from "./decoder/answers.ts";
 import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
+import { resolveReadOptions } from "./documents/read-documents.ts";
 import { encodePassageKeys } from "./encoder/passage-keys.ts";
 import {
+  encodeOutputs,
   encodeSequences,
   openRetrieverSession,
   type RetrieverSession,
 } from "./encoder/retriever-session.ts";
+import type { DownloadProgress } from "./hub/download.ts";
+import { locateModel } from "./hub/locate-model.ts";
 import { InputError } from "./io/errors.ts";
 import { excerpt } from "./io/excerpt.ts";
 import { Lifetime } from "./io/lifetime.ts";
@@ -33,11 +37,13 @@ import { loadWeights } from "./model/load-weights.ts";
 import {
   checkedPassages,
   checkPassageList,
+  checkPassageLists,
   checkPath,
   checkQuestion,
   checkQuestionList,
   checkQuestions,
 } from "./options/arguments.ts";
+import { DOCUMENT_OPTIONS } from "./options/document-options.ts";
 import {
   ANSWER_OPTIONS,
   DIRECTORY,
@@ -47,9 +53,11 @@ import {
 } from "./options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL, withDefault } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
+import { type Explanation, explanationOf } from "./retrieval/explain.ts";
 import { chooseHybrid } from "./retrieval/hybrid.ts";
-import { type IndexHeader, readManifest } from "./retrieval/index/format/manifest.ts";
-import { addPassages } from "./retrieval/index/maintain/update.ts";
+import { findManifest, type IndexHeader, readManifest } from "./retrieval/index/format/manifest.ts";
+import { addPassages, deletePassages } from "./retrieval/index/maintain/update.ts";
+import { bitsOption } from "./retrieval/index/write/automatic-bits.ts";
 import {
   type BuildOptions,
   type BuildProgress,
@@ -61,17 +69,35 @@ import {
   openTokenPruner,
   type TokenPruner,
 } from "./retrieval/index/write/token-pruning.ts";
+import { checkReplaceable } from "./retrieval/index/write/transaction.ts";
 import { checkModel, type OpenOptions, openIndex } from "./retrieval/open-index.ts";
 import { type RankOptions, RETRIEVE_OPTIONS, rank, rankOptionsOf } from "./retrieval/rank.ts";
+import { exactScore } from "./retrieval/scoring/exact-score.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
+import { type SyncResult, synchronise } from "./sync/sync.ts";
 import type { CompileOptions } from "./tensor/session.ts";
-import type { Passage } from "./text/passage.ts";
-import { passageIds, passagePrompt, questionPrompt, retrievalQuestionIds } from "./text/prompts.ts";
+import type { Passage, PassageInput } from "./text/passage.ts";
+import {
+  passageIds,
+  passagePrompt,
+  questionPrompt,
+  retrievalQuestionIds,
+  tokensOver,
+} from "./text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
 export type { Evidence, ReadOptions, Reply };
 
-export interface LoadOptions extends Given<typeof LOAD_OPTIONS> {}
+/** Options of `load`. */
+const LOAD = {
+  ...LOAD_OPTIONS,
+  /** Reports the download of a model of the Hugging Face hub. */
+  onProgress: callback<(progress: DownloadProgress) => void>(),
+  /** Stops a download. The same call continues it later. */
+  ...SIGNAL,
+};
+
+export interface LoadOptions extends Given<typeof LOAD> {}
 
 /** Options of `add`. */
 const ADD = {
@@ -83,12 +109,32 @@ const ADD = {
 
 export interface AddOptions extends Given<typeof ADD> {}
 
+/** Options of `sync`. */
+const SYNC = {
+  ...ADD,
+  passageWords: DOCUMENT_OPTIONS.passageWords,
+  overlapWords: DOCUMENT_OPTIONS.overlapWords,
+};
+
+export interface SyncOptions extends Given<typeof SYNC> {}
+
 /** Options of `index` and `forecast`. */
 const INDEX = { ...ADD, ...INDEX_OPTIONS };
 
 export interface IndexOptions extends Given<typeof INDEX> {}
 
 export interface RetrieveOptions extends RankOptions {}
+
+/** Options of `rerank`. */
+const RERANK = {
+  /** Number of passages. Default: all. */
+  topK: RETRIEVE_OPTIONS.topK.unwrap().optional(),
+  /** Longer passages are truncated. Default 512, as in an index. */
+  maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
+  ...SIGNAL,
+};
+
+export interface RerankOptions extends Given<typeof RERANK> {}
 
 /** Options of `answer`. It truncates passages as the index does. */
 const ANSWER = {
@@ -154,22 +200,43 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Loads a model from a Hugging Face folder: `config.json`, `spiece.model`, and the weights as
-   * `model.safetensors` (one file or shards) or `pytorch_model.bin`.
+   * Loads a model. `model` is
    *
-   * @throws {InputError} if a file is missing or damaged, or if the files contradict each other.
+   * - nothing, for the model that is part of this package,
+   * - a folder in the format of Hugging Face: `config.json`, `spiece.model`, and the weights as
+   *   `model.safetensors` (one file or shards) or `pytorch_model.bin`,
+   * - the name of a T5 model on the Hugging Face hub, `ORG/NAME` or `ORG/NAME@REVISION`, unless
+   *   there is a folder of that name. It is downloaded once, into the cache that other programs
+   *   share. The environment variables of the hub's Python library apply: `HF_HOME`,
+   *   `HF_HUB_CACHE`, `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_OFFLINE`.
+   *
+   * @throws {InputError} if a file is missing or damaged, if the files contradict each other, or if
+   * the hub has no such model or cannot be reached.
    *
    * @example
    * ```ts
    * import { ReAtt } from "reatt";
    *
-   * await using model = await ReAtt.load("models/reatt-mini", { threads: 1 });
+   * await using model = await ReAtt.load();
    * console.log(model.config.retrievalLayer, model.config.retrievalHead); // 3 0
    * ```
+   *
+   * @example
+   * ```ts no-run
+   * import { ReAtt } from "reatt";
+   *
+   * await using model = await ReAtt.load("neulab/reatt-large-nq", {
+   *   onProgress: (progress) => {
+   *     if (progress.event === "downloading") console.log(progress.bytes, "of", progress.total);
+   *   },
+   * });
+   * console.log(model.config.encoderLayers);
+   * ```
    */
-  static async load(folder: string, given?: LoadOptions): Promise<ReAtt> {
-    checkPath(folder, "folder");
-    const { provider, threads } = resolveOptions(LOAD_OPTIONS, given);
+  static async load(model?: string, given?: LoadOptions): Promise<ReAtt> {
+    if (model !== undefined) checkPath(model, "model");
+    const { provider, threads, onProgress, signal } = resolveOptions(LOAD, given);
+    const folder = await locateModel(model, { onProgress, signal });
     const config = await readConfig(folder);
     const tokenizerFile = join(folder, "spiece.model");
     const tokenizer = await loadTokenizer(tokenizerFile, config.vocabularySize);
@@ -189,13 +256,13 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Builds an index: encodes passages with the lower encoder layers and stores one key of
    * `headSize` values for each token. Memory does not grow with the number of passages, except for
-   * 24 bytes for each. An index that exists in `directory` is replaced when the new one is
-   * complete. An interrupted build continues when the same call is made again with the same
-   * passages.
+   * 24 bytes for each. An index that exists in `directory` is replaced only with `replace`, when
+   * the new one is complete. An interrupted build continues when the same call is made again with
+   * the same passages.
    *
-   * @throws {InputError} if an id occurs twice, there are no passages, an option is out of range,
-   * the disk is full or another process writes the index. The index in `directory` then stays as it
-   * was.
+   * @throws {InputError} if there is an index and no `replace`, an id occurs twice, there are no
+   * passages, an option is out of range, the disk is full or another process writes the index. The
+   * index in `directory` then stays as it was.
    *
    * @example
    * ```ts
@@ -217,13 +284,15 @@ export class ReAtt implements AsyncDisposable {
    * ```
    */
   async index(
-    passages: AsyncIterable<Passage> | Iterable<Passage>,
+    passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
     given: IndexOptions,
   ): Promise<TokenIndex> {
     const options = resolveOptions(INDEX, given);
     const checked = checkedPassages(passages);
     return this.#lifetime.use(async () => {
-      await buildIndex(checked, { ...options, ...this.#keys(options, options.signal) });
+      await checkReplaceable(options.directory, options.replace);
+      const bits = bitsOption(options);
+      await buildIndex(checked, { ...options, bits, ...this.#keys(options, options.signal) });
       return openIndex(options.directory, {}, this.fingerprint);
     });
   }
@@ -232,7 +301,8 @@ export class ReAtt implements AsyncDisposable {
    * Estimates what `index` needs for these passages: tokens, bytes on disk and bytes during the
    * build. It reads all passages and tokenizes one in 16.
    *
-   * @throws {InputError} if the disk has too little space, or an option is out of range.
+   * @throws {InputError} if there is an index and no `replace`, the disk has too little space, or
+   * an option is out of range.
    *
    * @example
    * ```ts
@@ -249,7 +319,7 @@ export class ReAtt implements AsyncDisposable {
    * ```
    */
   async forecast(
-    passages: AsyncIterable<Passage> | Iterable<Passage>,
+    passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
     given: IndexOptions,
   ): Promise<BuildForecast> {
     const options = resolveOptions(INDEX, given);
@@ -260,7 +330,11 @@ export class ReAtt implements AsyncDisposable {
         passageIds(this.tokenizer, passage, header.maxPassageTokens).length,
         options.keepRatio,
       );
-    return forecastBuild(checkedPassages(passages), { ...options, header, countTokens });
+    const cutTokens = (passage: Passage): number =>
+      tokensOver(this.tokenizer, passage, header.maxPassageTokens);
+    await checkReplaceable(options.directory, options.replace);
+    const shared = { header, countTokens, cutTokens, bits: bitsOption(options) };
+    return forecastBuild(checkedPassages(passages), { ...options, ...shared });
   }
 
   /**
@@ -287,7 +361,7 @@ export class ReAtt implements AsyncDisposable {
    * ```
    */
   async add(
-    passages: AsyncIterable<Passage> | Iterable<Passage>,
+    passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
     given: AddOptions,
   ): Promise<TokenIndex> {
     const options = resolveOptions(ADD, given);
@@ -297,6 +371,60 @@ export class ReAtt implements AsyncDisposable {
       const keys = this.#keys({ maxPassageTokens, keepRatio: keepTokens ?? 1 }, options.signal);
       await addPassages(checked, { ...options, ...keys });
       return openIndex(options.directory, {}, this.fingerprint);
+    });
+  }
+
+  /**
+   * Brings an index in step with a folder of documents: adds the files that are new, replaces those
+   * whose contents changed, and deletes those that are gone. It builds the index if there is none,
+   * and leaves passages alone that did not come from the folder. After an interruption, the same
+   * call completes the work.
+   *
+   * @throws {InputError} as `readDocuments` and `add` do, and if the index is in step with another
+   * folder.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync, writeFileSync } from "node:fs";
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { ReAtt } from "reatt";
+   *
+   * const folder = mkdtempSync(join(tmpdir(), "reatt-"));
+   * writeFileSync(join(folder, "lion.txt"), "The lion lives in Africa and in India.");
+   * const directory = join(folder, ".index");
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * const { changes } = await model.sync(folder, { directory });
+   * console.log(changes); // [ { file: 'lion.txt', change: 'added', passages: 1 } ]
+   * ```
+   */
+  async sync(folder: string, given: SyncOptions): Promise<SyncResult> {
+    checkPath(folder, "folder");
+    const { directory, onProgress, ...reading } = resolveOptions(SYNC, given);
+    const { signal } = reading;
+    return this.#lifetime.use(async () => {
+      const header = (await findManifest(directory))?.header;
+      const maxPassageTokens =
+        header?.maxPassageTokens ?? INDEX_OPTIONS.maxPassageTokens.parse(undefined);
+      const keys = this.#keys({ maxPassageTokens, keepRatio: header?.keepTokens ?? 1 }, signal);
+      const work = { directory, ...keys, onProgress, signal };
+      const options = {
+        ...resolveReadOptions(reading),
+        maxPassageTokens,
+        tokenizer: this.tokenizer,
+      };
+      return synchronise(
+        folder,
+        {
+          directory,
+          create: (passages) => buildIndex(passages, { ...work, bits: "automatic" }),
+          async update(passages, deleted) {
+            if (passages) await addPassages(passages, { ...work, deleted });
+            else await deletePassages(deleted, { directory });
+          },
+        },
+        options,
+      );
     });
   }
 
@@ -404,6 +532,104 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
+   * Explains why a passage was found: for each token of the question, the token of the passage that
+   * matches best, its characters and the product of both vectors. The mean of the products is the
+   * retrieval score of the passage, which is the score of a hit unless the search was hybrid.
+   *
+   * @param hit a hit, or another passage of the index by its id
+   * @throws {InputError} if the index does not have the passage, or the question is empty or has
+   * more than 512 tokens.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from "node:fs";
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { ReAtt } from "reatt";
+   *
+   * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+   * const lion = { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." };
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * await using index = await model.index([lion], { directory });
+   * const question = "Where does the lion live?";
+   * const [hit] = await model.retrieve(question, index);
+   * const { tokens } = await model.explain(question, hit!, index);
+   * for (const { token, match } of tokens) console.log(token, "-", match.token, match.span);
+   * ```
+   */
+  async explain(
+    question: string,
+    hit: Pick<Passage, "id">,
+    index: TokenIndex,
+  ): Promise<Explanation> {
+    checkQuestion(question);
+    checkIndex(index, this.fingerprint);
+    const id = idOfHit(hit);
+    const { tokenizer } = this;
+    return this.#lifetime.use(async () => {
+      const asked = this.#tokenize([question]);
+      const [vectors] = await this.#encodeQuestions(asked);
+      return index.snapshot(async (generation) => {
+        const ordinal = await generation.find(id);
+        if (ordinal === undefined) throw notInIndex(id, generation.directory);
+        const passage = (await generation.passages([ordinal]))[0]!;
+        const { maxPassageTokens, keepTokens } = generation.header;
+        const ids = passageIds(tokenizer, passage, maxPassageTokens);
+        const kept = keepTokens === undefined ? undefined : await this.#keptRows(ids, keepTokens);
+        const matches = await generation.matches(vectors!, ordinal);
+        const parts = { question: asked[0]!, passage, passageIds: ids, kept, matches };
+        return explanationOf(tokenizer, parts);
+      });
+    });
+  }
+
+  /**
+   * Passages that you have, ranked by their retrieval scores for a question, best first. The scores
+   * are those that `retrieve` returns from an index with float32 keys. Passages with equal scores
+   * stay in their order. The result keeps all properties of the passages.
+   *
+   * @throws {InputError} if the question is empty or has more than 512 tokens.
+   *
+   * @example
+   * ```ts
+   * import { ReAtt } from "reatt";
+   *
+   * await using model = await ReAtt.load();
+   * const [best] = await model.rerank("Where does the Rhine flow?", [
+   *   { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
+   *   { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+   * ]);
+   * console.log(best!.id); // rhine
+   * ```
+   */
+  async rerank<P extends Passage>(
+    question: string,
+    passages: readonly P[],
+    given?: RerankOptions,
+  ): Promise<(P & { readonly score: number })[]> {
+    checkQuestion(question);
+    checkPassageList(passages, "passages");
+    const { topK = passages.length, maxPassageTokens, signal } = resolveOptions(RERANK, given);
+    return this.#lifetime.use(async () => {
+      const [vectors] = await this.#encodeQuestions(this.#tokenize([question]), signal);
+      const { encoder, pruner } = this.#sessions;
+      const model = {
+        config: this.config,
+        tokenizer: this.tokenizer,
+        encoder,
+        prune: pruner.prune,
+      };
+      const options = { maxPassageTokens, keepRatio: 1, signal };
+      const keys = await encodePassageKeys(model, passages, options);
+      const scored = passages.map((passage, i) => ({
+        ...passage,
+        score: exactScore(vectors!, keys[i]!, this.config.headSize),
+      }));
+      return scored.sort((a, b) => b.score - a.score).slice(0, topK);
+    });
+  }
+
+  /**
    * Reads the answer to a question from passages. For many questions with a list of passages each,
    * the replies come one after the other. The upper encoder layers encode the question with each
    * passage; the decoder attends to all of them (fusion-in-decoder, Izacard and Grave 2021).
@@ -423,24 +649,24 @@ export class ReAtt implements AsyncDisposable {
    * console.log(reply.answer, reply.passages[0]!.span); // James Watt { start: 0, end: 10 }
    * ```
    */
-  read<P extends Passage>(
+  read<P extends PassageInput>(
     question: string,
     passages: readonly P[],
     options?: ReadOptions,
   ): Promise<Reply<P>>;
-  read<P extends Passage>(
+  read<P extends PassageInput>(
     questions: readonly string[],
     passages: readonly (readonly P[])[],
     options?: ReadOptions,
   ): AsyncGenerator<Reply<P>, void>;
-  read<P extends Passage>(
+  read<P extends PassageInput>(
     question: string | readonly string[],
     passages: readonly P[] | readonly (readonly P[])[],
     given?: ReadOptions,
   ): Promise<Reply<P>> | AsyncGenerator<Reply<P>, void> {
     if (typeof question === "string") return this.#readOne(question, passages as P[], given);
     checkQuestionList(question);
-    checkOneListEach(question, passages);
+    checkPassageLists(passages, question.length);
     const lists = passages as readonly (readonly P[])[];
     const options = resolveOptions(READ_OPTIONS, given);
     this.#lifetime.check();
@@ -449,7 +675,7 @@ export class ReAtt implements AsyncDisposable {
     return this.#reply(question, find, options);
   }
 
-  async #readOne<P extends Passage>(
+  async #readOne<P extends PassageInput>(
     question: string,
     passages: readonly P[],
     given?: ReadOptions,
@@ -557,7 +783,7 @@ export class ReAtt implements AsyncDisposable {
   #keys(
     { maxPassageTokens, keepRatio }: Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio">,
     signal?: AbortSignal,
-  ): Pick<BuildOptions, "header" | "encode"> {
+  ): Pick<BuildOptions, "header" | "encode" | "cutTokens"> {
     const { config, tokenizer, fingerprint } = this;
     const { encoder, pruner } = this.#sessions;
     const header: IndexHeader = {
@@ -574,11 +800,21 @@ export class ReAtt implements AsyncDisposable {
     const shared = { maxPassageTokens, keepRatio, signal };
     const encode: BuildOptions["encode"] = (passages, onProgress, { known, add: onKeys }) =>
       encodePassageKeys(model, passages, { ...shared, onProgress, known, onKeys });
-    return { header, encode };
+    const fullLength = keptTokenCount(maxPassageTokens, keepRatio);
+    const cutTokens: BuildOptions["cutTokens"] = (passage, keys) =>
+      keys < fullLength ? 0 : tokensOver(tokenizer, passage, maxPassageTokens);
+    return { header, encode, cutTokens };
   }
 
   #tokenize(questions: readonly string[]): TokenizedQuestion[] {
     return questions.map((text) => ({ text, ids: retrievalQuestionIds(this.tokenizer, text) }));
+  }
+
+  /** The positions of the tokens of a passage that have a key in a pruned index. */
+  async #keptRows(ids: readonly number[], keepRatio: number): Promise<number[]> {
+    const { encoder, pruner } = this.#sessions;
+    const { queries, keys } = await encodeOutputs(encoder, this.config, [ids], ["queries", "keys"]);
+    return pruner.keptRows(queries[0]!, keys[0]!, keepRatio);
   }
 
   #encodeQuestions(
@@ -597,13 +833,15 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<Hit[][]> {
     const vectors = await this.#encodeQuestions(questions, options.signal);
     const asked = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
-    const found = await rank(index, asked, options);
-    return Promise.all(
-      found.map(async (hits) => {
-        const passages = await index.passages(hits.map(({ ordinal }) => ordinal));
-        return hits.map(({ score }, i) => ({ ...passages[i]!, score }));
-      }),
-    );
+    return index.snapshot(async (generation) => {
+      const found = await rank(generation, asked, options);
+      return Promise.all(
+        found.map(async (hits) => {
+          const passages = await generation.passages(hits.map(({ ordinal }) => ordinal));
+          return hits.map(({ score }, i) => ({ ...passages[i]!, score }));
+        }),
+      );
+    });
   }
 
   /**
@@ -611,7 +849,7 @@ export class ReAtt implements AsyncDisposable {
    * share the tokens but not the states: retrieval encodes the question with `</s>`, reading
    * without. It abstains if `nothingToRead`.
    */
-  async *#reply<P extends Passage>(
+  async *#reply<P extends PassageInput>(
     texts: readonly string[],
     find: (batch: readonly TokenizedQuestion[], first: number) => Promise<(readonly P[])[]>,
     options: ResolvedReadOptions,
@@ -647,18 +885,25 @@ async function onlyReply<R>(replies: AsyncGenerator<R, void>): Promise<R> {
   return (await replies.next()).value!;
 }
 
-/** @throws {InputError} unless each question has a list of passages */
-function checkOneListEach(questions: readonly string[], given: unknown): void {
-  const lists: readonly unknown[] = Array.isArray(given) ? given : [];
-  if (!Array.isArray(given) || lists.length !== questions.length)
-    throw new InputError({
-      where: "passages",
-      expected: `one list for each of ${questions.length} questions`,
-      got: Array.isArray(given) ? `${lists.length}` : excerpt(given),
-      remedy: "give every question its own passages",
-    });
-  for (const [i, list] of lists.entries()) checkPassageList(list, `passages[${i}]`);
+/** @throws {InputError} unless `given` is a passage with an id */
+function idOfHit(given: unknown): string {
+  const { id } = (given ?? {}) as { readonly id?: unknown };
+  if (typeof id === "string") return id;
+  throw new InputError({
+    where: "hit",
+    expected: "a hit of retrieve, or another object with the id of a passage",
+    got: given === undefined ? "nothing" : excerpt(given),
+    remedy: "give a hit",
+  });
 }
+
+const notInIndex = (id: string, directory: string): InputError =>
+  new InputError({
+    where: "hit",
+    expected: `a passage of ${directory}`,
+    got: `the id ${excerpt(id)}`,
+    remedy: "give a hit of a search in this index",
+  });
 
 /** @throws {InputError} unless `given` is an open index that this model can search */
 function checkIndex(given: unknown, fingerprint: string): asserts given is TokenIndex {

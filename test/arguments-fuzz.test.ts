@@ -17,6 +17,7 @@ import {
   indexInfo,
   mergeShards,
   openLexicalIndex,
+  parseWhere,
   ReAtt,
   readPassages,
   readQuestions,
@@ -66,7 +67,10 @@ const passage = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record(
-      { id: mostly(fc.string()), title: mostly(fc.string()), text: mostly(fc.string()) },
+      {
+        ...{ id: mostly(fc.string()), title: mostly(fc.string()), text: mostly(fc.string()) },
+        ...{ document: mostly(fc.string()), metadata: mostly(fc.dictionary(fc.string(), bad)) },
+      },
       { requiredKeys: [] },
     ),
   },
@@ -105,10 +109,23 @@ const options = (
     { weight: 1, arbitrary: bad },
   );
 
+const where = mostly(
+  fc.dictionary(
+    fc.oneof(fc.string(), fc.constantFrom("year", "and", "or", "not", "document")),
+    fc.oneof(
+      fc.constantFrom("x", 3, true),
+      mostly(fc.record({ gte: mostly(number), contains: mostly(fc.string()) })),
+      fc.array(mostly(fc.constant({ year: 3 }))),
+      bad,
+    ),
+  ),
+);
+
 const rankOptions = {
   topK: small,
   granularity: mostly(fc.constantFrom("passage", "document")),
   filter: mostly(fc.constant(new Set(["lion"]))),
+  where,
   hybrid: mostly(
     options({ lambda: fraction, k1: fraction, b: fraction, lexical: fc.constant(lexical) }, [
       "lambda",
@@ -128,7 +145,8 @@ const readOptions = {
 };
 const indexOptions = {
   directory: place.map((given) => (given === directory ? join(folder, "built") : given)),
-  bits: mostly(fc.constantFrom(1, 2, 4, 8)),
+  bits: mostly(fc.constantFrom(1, 2, 4, 8, 32)),
+  replace: mostly(fc.constant(true)),
   keepRatio: mostly(fc.constantFrom(0.25, 0.5, 1)),
   maxPassageTokens: mostly(fc.integer({ min: 1, max: 600 })),
   shard: fc.option(fc.record({ index: small, count: small }), { nil: undefined, freq: 1 }),
@@ -231,6 +249,19 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
   "index.passages": [
     (given) => index.passages(given),
     mostly(fc.array(fc.oneof(fc.integer({ min: 0, max: 1 }), number), { maxLength: 3 })),
+  ],
+  explain: [
+    (...all) => model.explain(all[0], all[1], all[2]),
+    mostly(text),
+    mostly(fc.constant(LION)),
+    opened,
+  ],
+  parseWhere: [parseWhere, fc.string()],
+  "index.matching": [(given) => index.matching(given), where],
+  "index.matches": [
+    (...all) => index.matches(all[0], all[1]),
+    mostly(fc.constant(vectors)),
+    fc.oneof(fc.integer({ min: 0, max: 1 }), bad),
   ],
   "index.find": [(given) => index.find(given), mostly(fc.string())],
   "lexical.search": [

@@ -69,9 +69,18 @@ test("a passage is wrong: the message names the passage, the field and the remed
         "got null; correct the field or leave the passage out",
     ],
     [
-      { id: "2", text: "x" },
-      `passage 2 (id '2'): expected "title" to be text, or "" for a passage without a title, ` +
-        "got the fields id, text; add the field",
+      { id: "2", text: "x", document: 5 },
+      `passage 2 (id '2'): expected "document" to be text, got 5; convert it with String(...)`,
+    ],
+    [
+      { id: "2", text: "x", metadata: { year: null } },
+      `passage 2 (id '2'): expected "metadata.year" to be text, a finite number, true, false or ` +
+        "a list of texts, got null; correct the field or leave the passage out",
+    ],
+    [
+      { id: "2", text: "x", metadata: ["a"] },
+      `passage 2 (id '2'): expected "metadata" to be an object of named values, got [ 'a' ]; ` +
+        "correct the field or leave the passage out",
     ],
     [
       { id: "", title: "", text: "x" },
@@ -203,11 +212,6 @@ test("unknown options: a similar name is suggested", async () => {
 });
 
 test("options that would have no effect", async () => {
-  const lexical = await openLexicalIndex(index);
-  assert.match(
-    await mistake(() => model.retrieve("Where?", index, { hybrid: { lambda: 1, k1: 2, lexical } })),
-    /^hybrid: expected k1 and b without lexical/,
-  );
   assert.match(
     await mistake(() => model.openIndex(at("index"), { preset: "fast", engine: "faiss" })),
     /^preset: expected no preset with another engine than onnxruntime, got 'fast'/,
@@ -215,7 +219,8 @@ test("options that would have no effect", async () => {
 });
 
 test("values out of range and of another type", async () => {
-  const filterError = "a Set of ids or a function of the ordinal";
+  const filterError =
+    "a Set of ids or a function of the ordinal (conditions on metadata go in where)";
   const cases: readonly [name: string, values: readonly unknown[], expected: string][] = [
     ["topK", [0, 1.5, "5", null, Number.NaN], "a whole number from 1 on"],
     ["beams", [0, 1.5, "5", 1e9], "a whole number from 1 to 1000"],
@@ -258,7 +263,10 @@ test("values out of range when an index is built and opened, and when a model is
       () => model.index([LION], { directory: "a\0b" }),
       /^directory: expected a path without a zero/,
     ],
-    [() => model.index([LION], any({ directory, bits: 3 })), /^bits: expected 1, 2, 4 or 8, got 3/],
+    [
+      () => model.index([LION], any({ directory, bits: 3 })),
+      /^bits: expected 1, 2, 4, 8 or 32, got 3/,
+    ],
     [() => model.index([LION], { directory, keepRatio: 0 }), /^keepRatio: expected a number from/],
     [
       () => model.index([LION], { directory, shard: { index: 2, count: 2 } }),
@@ -274,7 +282,7 @@ test("values out of range when an index is built and opened, and when a model is
     ],
     [() => model.openIndex(directory, { memoryLimit: -1 }), /^memoryLimit: expected a number of b/],
     [() => model.openIndex(directory, { threads: 0 }), /^threads: expected a whole number from 1/],
-    [() => ReAtt.load(any(undefined)), /^folder: expected a path as text, got nothing/],
+    [() => ReAtt.load(any(5)), /^model: expected a path as text, got 5/],
     [() => ReAtt.load("models/reatt-mini", any({ provider: "gpu" })), /^provider: expected cpu, /],
     [() => ReAtt.load("models/reatt-mini", any(null)), /^options: expected an object, got null/],
     [() => indexInfo(any({ directory })), /^directory: expected a path as text, got \{/],
@@ -339,6 +347,8 @@ test("an open index takes vectors, ordinals and ids", async () => {
     [() => index.find(any(0)), /^id: expected the id of a passage as text, got 0/],
     [() => lexical.search(any(0), { topK: 1 }), /^question: expected a question as text, got 0/],
     [() => lexical.search("lion", any({ topk: 1 })), /did you mean "topK"\?$/],
+    [() => lexical.search("lion", { topK: 1, b: 2 }), /^b: expected a number from 0 to 1, got 2/],
+    [() => lexical.score("lion", [], { k1: -1 }), /^k1: expected a number from 0 on, got -1/],
     [() => lexical.score("lion", any("lion")), /^ids: expected a list of ids, got 'lion'/],
   ] as const)
     assert.match(await mistake(call), message);

@@ -16,6 +16,7 @@ import {
   type ReadOptions,
   type Reply,
   type RetrieveOptions,
+  storeCalibration,
   verifyIndex,
 } from "../src/index.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
@@ -61,7 +62,7 @@ test("an index with token pruning records the ratio, and add prunes in the same 
   const directory = join(folder.path, "index");
   await using whole = await model.index(PASSAGES, { directory: join(folder.path, "whole") });
   for (const bits of [undefined, 2] as const) {
-    const options = { directory, bits, keepRatio: 0.5 };
+    const options = { directory, bits, keepRatio: 0.5, replace: true };
     const { tokens } = await model.forecast(PASSAGES, options);
     assert.ok(tokens < 0.6 * whole.tokenCount);
     await using index = await model.index(PASSAGES, options);
@@ -83,6 +84,90 @@ test("an index with token pruning records the ratio, and add prunes in the same 
   );
 });
 
+test("an index is replaced only on request", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  const directory = join(folder.path, "index");
+  await (await model.index(PASSAGES, { directory })).close();
+  const refusal = /index: expected a folder without an index, got an index; add to it/;
+  await rejects(model.index(PASSAGES.slice(1), { directory }), refusal);
+  await rejects(model.forecast(PASSAGES, { directory }), refusal);
+  assert.is((await indexInfo(directory)).passages, 3);
+  await using replaced = await model.index(PASSAGES.slice(1), { directory, replace: true });
+  assert.is(replaced.passageCount, 2);
+});
+
+test("passages need no title, and hits have document and metadata", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  const metadata = { year: 2020, tags: ["a", "b"], draft: false };
+  const passages = [
+    { id: "1", text: "Dogs bark at night.", document: "dogs", metadata },
+    { id: "2", title: "Dog", text: "Dogs bark loudly.", document: "dogs" },
+    { id: "3", text: "Cats purr.", metadata: { year: 2021 } },
+  ];
+  await using index = await model.index(passages, { directory: join(folder.path, "index") });
+  const question = "When do dogs bark?";
+  const all = await model.retrieve(question, index);
+  const byId = new Map(all.map(({ score: _, ...passage }) => [passage.id, passage]));
+  for (const passage of passages)
+    assert.equal(byId.get(passage.id), { title: "", ...passage } as Passage);
+  const documents = await model.retrieve(question, index, { granularity: "document" });
+  assert.equal(ids(documents).sort(), [ids(all)[0], "3"].sort());
+  for (const hybrid of [false, true]) {
+    const where = { year: { gte: 2020 }, not: { tags: "a" } };
+    assert.equal(ids(await model.retrieve(question, index, { where, hybrid })), ["3"]);
+    const reply = await model.answer(question, index, { where: { draft: false }, hybrid });
+    assert.equal(ids(reply.passages), ["1"]);
+    assert.equal(reply.passages[0]!.metadata, metadata);
+  }
+  assert.equal(await model.retrieve(question, index, { where: { year: 1 } }), []);
+  const titled = await model.read(question, [{ id: "1", title: "", text: "Dogs bark at night." }]);
+  const untitled = await model.read(question, [{ id: "1", text: "Dogs bark at night." }]);
+  assert.equal(untitled.tokenIds, titled.tokenIds);
+});
+
+test("the mean of an explanation is the score of the hit, and its tokens are in the texts", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  const question = "Where does the lion live?";
+  for (const options of [{ bits: 32 }, { bits: 2 }, { keepRatio: 0.5 }] as const) {
+    const directory = join(folder.path, JSON.stringify(options).replace(/\W/g, ""));
+    await using index = await model.index(PASSAGES, { directory, ...options });
+    for (const hit of await model.retrieve(question, index)) {
+      const { score, tokens } = await model.explain(question, hit, index);
+      assert.ok(Math.abs(score - hit.score) <= 1e-12 * Math.abs(score));
+      assert.is(score, tokens.reduce((sum, token) => sum + token.score, 0) / tokens.length);
+      for (const { token, span, match } of tokens) {
+        if (span) assert.is(question.slice(span.start, span.end), token);
+        if (match.field)
+          assert.is(hit[match.field].slice(match.span!.start, match.span!.end), match.token);
+      }
+      assert.is(
+        tokens.map(({ token }) => token).join(""),
+        "question:WheredoestheLionlive?</s>".replace("Lion", "lion"),
+      );
+    }
+    await rejects(
+      model.explain(question, { id: "none" }, index),
+      /^hit: expected a passage of .*'none'/,
+    );
+  }
+});
+
+test("a model answers from a refreshed index", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  const directory = join(folder.path, "index");
+  await using index = await model.index(PASSAGES.slice(1), { directory });
+  const question = "Where does the lion live?";
+  const found = async () => ids((await model.answer(question, index, { topK: 3 })).passages);
+  assert.not((await found()).includes("lion")); // hybrid search has its BM25 now
+  await (await model.add(PASSAGES.slice(0, 1), { directory })).close();
+  assert.is(await index.refresh(), true);
+  assert.is((await found())[0], "lion");
+});
+
 test("a compressed shard and 3 bits are errors", async () => {
   await using folder = await temporary();
   await using model = await ReAtt.load("models/reatt-mini");
@@ -91,7 +176,10 @@ test("a compressed shard and 3 bits are errors", async () => {
     model.index(PASSAGES, { directory, bits: 2, shard: { index: 0, count: 2 } }),
     /^shard: .*give the bits to the merge/,
   );
-  await rejects(model.index(PASSAGES, { directory, bits: 3 as 2 }), /^bits: expected 1, 2, 4 or 8/);
+  await rejects(
+    model.index(PASSAGES, { directory, bits: 3 as 2 }),
+    /^bits: expected 1, 2, 4, 8 or 32/,
+  );
 });
 
 /** A reply without the times, which differ from run to run. */
@@ -184,6 +272,47 @@ test("hybrid search takes the stored weights, in answer by default", async () =>
     /model: hybrid search: expected weights in config.json .*, got none; .*reatt adapt .*--tune/;
   await rejects(plain.retrieve(question, index, { hybrid: true }), message);
   await rejects(plain.answer(question, index, { hybrid: true }), message);
+});
+
+test("confidence is that of the stored calibration, and its threshold is the default", async () => {
+  await using folder = await temporary();
+  const copy = join(folder.path, "model");
+  const weights = { likelihood: 0.3, margin: 2, attention: 1, length: -0.7, quoted: 0.4 };
+  const calibration = { intercept: -0.5, weights, threshold: 0.999 };
+  await storeCalibration("models/reatt-mini", calibration, copy);
+  await using model = await ReAtt.load(copy);
+  await using plain = await ReAtt.load("models/reatt-mini");
+  assert.is(model.fingerprint, plain.fingerprint);
+  const [question] = QUESTIONS as [string];
+
+  const expected = await plain.read(question, ARTICLES);
+  const { signals } = expected;
+  assert.is(expected.confidence, Math.exp(signals!.likelihood));
+  assert.is(signals!.length, Math.log(expected.tokenIds.length));
+  const quoting = expected.passages.filter(({ span }) => span);
+  assert.is(signals!.quoted, quoting.length > 0 ? 1 : 0);
+  const attention = quoting.reduce((sum, passage) => sum + passage.attention, 0);
+  assert.ok(Math.abs(signals!.attention - attention) < 1e-12);
+  assert.ok(signals!.margin > -1 && signals!.margin < 1);
+
+  const reply = await model.read(question, ARTICLES, { minimumConfidence: 0 });
+  assert.equal([reply.answer, reply.abstained], [expected.answer, false]);
+  assert.equal(reply.signals, signals);
+  const { likelihood, margin, length, quoted } = signals!;
+  const sum = -0.5 + 0.3 * likelihood + 2 * margin + attention - 0.7 * length + 0.4 * quoted;
+  assert.ok(Math.abs(reply.confidence - 1 / (1 + Math.exp(-sum))) < 1e-9);
+
+  const silent = await model.read(question, ARTICLES);
+  assert.equal([silent.answer, silent.abstained], ["", true]);
+  assert.ok(silent.passages.every(({ span }) => span === undefined));
+  assert.is(silent.confidence, reply.confidence);
+  await rejects(
+    storeCalibration("models/reatt-mini", calibration, copy),
+    /model: expected a folder without a model, got config\.json/,
+  );
+  await storeCalibration(copy, { intercept: 0, weights }); // in place
+  await using changed = await ReAtt.load(copy);
+  assert.equal(changed.config.calibration, { intercept: 0, weights });
 });
 
 test("answer honours each option", async () => {

@@ -1,8 +1,8 @@
 /** Indexes that are kept for the next run of the benchmark, with the cost of their build. */
 
 import { readFile } from "node:fs/promises";
+import { isMissing } from "../../src/io/errors.ts";
 import { replaceFile } from "../../src/io/replace-file.ts";
-import { isMissing } from "../../src/retrieval/index/format/storage.ts";
 
 export interface BuildCost {
   readonly passages: number;

@@ -52,6 +52,8 @@ export const encode = (
     let before = 0; // passages that an interrupted run has encoded
     await using index = await model.index(passages, {
       directory,
+      bits: 32,
+      replace: true,
       keepRatio,
       onProgress: ({ event, passages }) => {
         if (event === "resumed") before = passages;

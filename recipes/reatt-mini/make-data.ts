@@ -10,14 +10,13 @@
  * questions and their articles are not used.
  */
 
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { replaceFile } from "../../src/io/replace-file.ts";
 import { createRandom } from "../../src/math/random.ts";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
+import { sentences } from "../../src/text/sentences.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
@@ -28,9 +27,9 @@ import {
   type SalientSpan,
   type Tagger,
 } from "../../src/training/salient-spans/index.ts";
-import { sentences } from "../../src/training/salient-spans/sentences.ts";
 import { excerpt } from "./data/excerpt.ts";
 import { ask, wordsOf } from "./data/make-question.ts";
+import { passageRecord, questionRecord, writeRecords } from "./data/write-records.ts";
 
 const { values } = parseArgs({
   options: {
@@ -137,16 +136,6 @@ async function madeUp(passages: readonly Passage[]): Promise<TrainingQuestion[]>
   return questions;
 }
 
-const lines = (records: readonly object[]): string =>
-  records.map((record) => `${JSON.stringify(record)}\n`).join("");
-const record = ({ id, title, text }: Passage): object => ({ _id: id, title, text });
-const asRecord = ({ id, question, answers, passageId }: TrainingQuestion): object => ({
-  id,
-  question,
-  answers,
-  passage_id: passageId,
-});
-
 async function main(): Promise<void> {
   const { data, out } = values;
   const squad = join(data, "squad");
@@ -170,18 +159,14 @@ async function main(): Promise<void> {
   );
   const { questions: real, excerpts } = withExcerpts(short, own);
   const files = {
-    "corpus.jsonl": [...excerpts, ...wiki].map(record),
-    "questions.jsonl": [...real, ...(await madeUp(wiki))].map(asRecord),
-    "squad/corpus.jsonl": paragraphs.map(record),
-    "squad/train-corpus.jsonl": own.map(record),
-    "squad/train.jsonl": asked.map(asRecord),
-    "squad/held-out.jsonl": train.filter(isHeldOut).map(asRecord),
+    "corpus.jsonl": [...excerpts, ...wiki].map(passageRecord),
+    "questions.jsonl": [...real, ...(await madeUp(wiki))].map(questionRecord),
+    "squad/corpus.jsonl": paragraphs.map(passageRecord),
+    "squad/train-corpus.jsonl": own.map(passageRecord),
+    "squad/train.jsonl": asked.map(questionRecord),
+    "squad/held-out.jsonl": train.filter(isHeldOut).map(questionRecord),
   };
-  await mkdir(join(out, "squad"), { recursive: true });
-  for (const [name, records] of Object.entries(files)) {
-    await replaceFile(join(out, name), (file) => file.writeFile(lines(records)));
-    process.stdout.write(`${join(out, name)}: ${records.length}\n`);
-  }
+  await writeRecords(out, files);
 }
 
 await main();

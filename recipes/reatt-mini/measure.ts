@@ -18,12 +18,12 @@ import { parseArgs } from "node:util";
 import { startProgress } from "../../src/cli/progress.ts";
 import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
+import { isMissing } from "../../src/io/errors.ts";
 import { replaceFile } from "../../src/io/replace-file.ts";
 import { mean } from "../../src/math/mean.ts";
 import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import type { HybridOptions } from "../../src/retrieval/hybrid.ts";
-import { isMissing } from "../../src/retrieval/index/format/storage.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import {
@@ -152,7 +152,9 @@ async function answerAll(
 
 async function measure(directory: string): Promise<void> {
   await using model = await ReAtt.load(values.model);
-  await using index = await model.index(readPassages(values.corpus), { directory });
+  await using index = await model.index(readPassages(values.corpus), {
+    ...{ directory, bits: 32 },
+  });
   const questions = await readTrainingFile(values.questions);
   const found = await model.retrieve(
     questions.map(({ question }) => question),

@@ -85,7 +85,9 @@ async function tune(
 const directory = await mkdtemp(join(tmpdir(), "reatt-tune-"));
 try {
   await using model = await ReAtt.load(values.model);
-  await using index = await model.index(readPassages(values.corpus), { directory });
+  await using index = await model.index(readPassages(values.corpus), {
+    ...{ directory, bits: 32 },
+  });
   await tune(model, index, await readTrainingFile(values.questions));
 } finally {
   await rm(directory, { recursive: true });

@@ -38,7 +38,11 @@ export function findExamples(entries: readonly string[]): {
     const isFunction = (symbol.flags & ts.SymbolFlags.Function) !== 0;
     visit(symbol, symbol.name, isFunction || (isInterface && !isClass && members.some(isMethod)));
     for (const member of members)
-      visit(member, `${symbol.name}.${member.name}`, isClass && isMethod(member));
+      visit(
+        member,
+        `${symbol.name}.${member.name}`,
+        isClass && isMethod(member) && !isOverride(member),
+      );
   }
   return { examples, missing };
 
@@ -95,6 +99,13 @@ function publicMembers(symbol: ts.Symbol): ts.Symbol[] {
 
 function isMethod(symbol: ts.Symbol): boolean {
   return (symbol.flags & ts.SymbolFlags.Method) !== 0;
+}
+
+/** A method that the base class documents. */
+function isOverride({ declarations = [] }: ts.Symbol): boolean {
+  return declarations.some(
+    (declaration) => ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Override,
+  );
 }
 
 function place({ declarations }: ts.Symbol): string {

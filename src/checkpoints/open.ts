@@ -23,6 +23,13 @@ const FORMATS: readonly (readonly [name: string, open: OpenFile])[] = [
 
 const MAX_INDEX_BYTES = 5_000_000; // an index of 1,000 tensors has 60 kB
 
+/** The file among `names` that `openWeights` opens: weights, or the index of their shards. */
+export const weightsAmong = (names: ReadonlySet<string>): string | undefined =>
+  FORMATS.find(([name]) => names.has(name))?.[0];
+
+/** Whether a file of weights is the index of shards. */
+export const isShardIndex = (name: string): boolean => name.endsWith(".index.json");
+
 /** File names of weights in any format, also in formats that reatt cannot read. */
 const WEIGHT_FILE = /\.(safetensors|bin|pth?|ckpt|h5|msgpack|index\.json)$/;
 
@@ -85,6 +92,11 @@ async function openShards(path: string, openShard: OpenFile): Promise<WeightFile
     throw error;
   }
 }
+
+/** The file names of the shards that an index lists. @throws {InputError} if it is damaged */
+export const shardsOf = async (index: string): Promise<string[]> => [
+  ...new Set(Object.values(await readShardIndex(index))),
+];
 
 async function readShardIndex(path: string): Promise<Record<string, string>> {
   try {

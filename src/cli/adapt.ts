@@ -3,13 +3,14 @@
 import type { HybridWeights } from "../model/config.ts";
 import { type AdaptationResult, adapt } from "../training/adapt.ts";
 import { ADAPT_OPTIONS } from "../training/options/adapt-options.ts";
+import { outcomeOf, type ReportSample, type SampleReply } from "../training/report/report.ts";
 import { defineCommand } from "./command.ts";
 import { JSON_LINES } from "./file-options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
 
 export const adaptCommand = defineCommand({
   options: { ...ADAPT_OPTIONS, json: JSON_LINES },
-  example: "reatt adapt --model models/reatt-mini --corpus corpus.jsonl --out adapted --dry-run",
+  example: "reatt adapt --corpus corpus.jsonl --out adapted --dry-run",
   async run({ json, ...options }, signal) {
     const events = adapt({ ...options, signal });
     const result = await (json ? printEvents(events) : showEvents(events));
@@ -19,18 +20,48 @@ export const adaptCommand = defineCommand({
   },
 });
 
-function summaryOf({ plan, training, index }: AdaptationResult): string {
+function summaryOf({ plan, training, index, verdict }: AdaptationResult): string {
   if (!training) return plan.samples.join("\n\n");
-  const { folder, report, step, finished, failure, monitor } = training;
+  const { folder, report, step, finished, failure, monitor, samples } = training;
   const reason = failure ? `: ${failure}; kept the model of step ${monitor?.step ?? 0}` : "";
   return [
+    ...(finished ? sampleLines(samples) : []),
     `${finished && !failure ? "Finished" : "Stopped"} after step ${step}${reason}: ${folder}`,
-    ...(finished ? [] : ["The same command with --resume continues"]),
+    ...(finished ? [] : [`To continue: reatt adapt --out ${folder} --resume`]),
     `Report: ${report}`,
     ...(index ? [`Index: ${index}`] : []),
     ...(finished && monitor?.hybrid ? [hybridLine(monitor.hybrid.weights)] : []),
+    ...(verdict ? [`Verdict: ${verdict}`] : []),
   ].join("\n");
 }
 
 const hybridLine = ({ lambda }: HybridWeights): string =>
   `Hybrid search: BM25 + ${lambda} x the model; reatt answer and reatt retrieve --hybrid rank so`;
+
+/** Questions shown on the command line. The report has more. */
+const SHOWN_SAMPLES = 3;
+const SHOWN_CHARACTERS = 100;
+
+/** Questions whose outcome training changed come first. */
+function sampleLines(samples: readonly ReportSample[]): string[] {
+  const changed = (sample: ReportSample): number =>
+    Number(/^(?:Learned|Lost)$/.test(outcomeOf(sample)));
+  const shown = samples
+    .filter(({ before, after }) => before && after)
+    .toSorted((a, b) => changed(b) - changed(a))
+    .slice(0, SHOWN_SAMPLES);
+  return shown.flatMap((sample) => [
+    short(sample.question),
+    replyLine("before", sample.before!),
+    replyLine("after ", sample.after!),
+    "",
+  ]);
+}
+
+const replyLine = (when: string, { answer, passages: [first] }: SampleReply): string =>
+  `  ${when}  ${answer || "no answer"}  from  ${first ? short(`${first.title}: ${first.text}`) : "nothing"}`;
+
+const short = (text: string): string => {
+  const line = text.replace(/\s+/gu, " ").trim();
+  return line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS)}…`;
+};

@@ -1,44 +1,34 @@
 /** `reatt answer`: answers with the passages that they come from. */
 
 import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
-import type { Hit, Reply } from "../reatt.ts";
+import { replyToJson } from "../server/results.ts";
 import { defineCommand } from "./command.ts";
 import { formatReply } from "./human.ts";
 import { withProgress } from "./progress.ts";
 import { searchOptions, withSearch } from "./search.ts";
+import { hasStyles } from "./styles.ts";
 
-const { beams, maxAnswerTokens, maxInputTokens } = ANSWER_OPTIONS;
+const { beams, maxAnswerTokens, maxInputTokens, minimumConfidence } = ANSWER_OPTIONS;
 
 export const answerCommand = defineCommand({
   options: {
     ...searchOptions(PASSAGES_READ, "true if the model stores weights"),
-    ...{ beams, maxAnswerTokens, maxInputTokens },
+    ...{ beams, maxAnswerTokens, maxInputTokens, minimumConfidence },
   },
-  example:
-    "reatt answer --model models/reatt-mini --index index " +
-    '--question "Where is Normandy?" --top-k 5',
+  example: 'reatt answer --index index --question "Where is Normandy?" --top-k 5',
   run: (values, signal) =>
     withSearch(values, true, signal, async ({ model, index, questions, options }) => {
-      const { json, beams, maxAnswerTokens, maxInputTokens } = values;
+      const { json, beams, maxAnswerTokens, maxInputTokens, minimumConfidence } = values;
       const texts = questions.map(({ question }) => question);
-      const reading = { beams, maxAnswerTokens, maxInputTokens };
+      const reading = { beams, maxAnswerTokens, maxInputTokens, minimumConfidence };
       const replies = model.answer(texts, index, { ...options, ...reading });
       let position = 0;
       for await (const reply of withProgress("questions", questions.length, replies, true)) {
         const { id, question } = questions[position++]!;
-        const shown = json ? toJson(id, reply) : formatReply(question, reply, hasBold());
+        const shown = json
+          ? JSON.stringify(replyToJson(id, reply))
+          : formatReply(question, reply, hasStyles(process.stdout));
         process.stdout.write(`${shown}\n`);
       }
     }),
 });
-
-function toJson(id: string, reply: Reply<Hit>): string {
-  const { answer, tokenIds, confidence, abstained } = reply;
-  const passages = reply.passages.map(({ id, score, attention, span, title, text }) => ({
-    ...{ id, score, attention, span, title, text },
-  }));
-  return JSON.stringify({ id, answer, tokenIds, confidence, abstained, passages });
-}
-
-/** Whether stdout is a terminal with styles and NO_COLOR is not set. */
-const hasBold = (): boolean => process.stdout.isTTY && process.stdout.hasColors();

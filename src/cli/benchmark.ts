@@ -11,14 +11,15 @@ import { type BeirDataset, openBeir } from "../evaluation/beir.ts";
 import type { Qrels } from "../evaluation/ranking.ts";
 import { InputError } from "../io/errors.ts";
 import { integer, option, type Resolved, text } from "../options/option.ts";
-import { ReAtt } from "../reatt.ts";
-import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
+import { openLexicalIndex, withParameters } from "../retrieval/bm25/lexical-index.ts";
 import { formatBenchmark } from "./benchmark-report.ts";
 import { measureSystems, searchAll, tuneOn } from "./benchmark-systems.ts";
-import { configure, defineCommand, emptyCommand } from "./command.ts";
+import { configure, defineCommand } from "./command.ts";
+import { emptyCommand } from "./empty-command.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { JSON_OBJECT, MODEL } from "./file-options.ts";
 import { indexCommand } from "./index-build.ts";
+import { loadModel } from "./load-model.ts";
 import { parse } from "./parse.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -49,10 +50,10 @@ const OPTIONS = {
 export const benchmarkCommand = defineCommand({
   options: OPTIONS,
   operands: { placeholder: "DIR", help: "folder of the dataset" },
-  example: "reatt benchmark scifact --model models/reatt-mini --tune train",
+  example: "reatt benchmark scifact --tune train",
   async run(values, signal, [folder, ...others]) {
     if (folder === undefined || others.length > 0)
-      throw new UsageError("benchmark which dataset? reatt benchmark DIR --model DIR");
+      throw new UsageError("benchmark which dataset? reatt benchmark DIR");
     if (values.index !== undefined && values.indexOptions !== undefined)
       throw new UsageError("--index-options with --index: that index exists already");
     const { split, tune, topK, json } = values;
@@ -61,12 +62,11 @@ export const benchmarkCommand = defineCommand({
     const tuning = tune === undefined ? undefined : await dataset.qrels(tune);
     if (tuning) checkDisjoint(qrels, split, tuning, tune!);
     await using directory = await indexOf(values, dataset, signal);
-    await using model = await ReAtt.load(values.model);
+    await using model = await loadModel(values.model, signal);
     await using index = await openToSearch(model, directory.path, values, signal);
     const lexical = await openLexicalIndex(index, { signal });
     const weights = model.config.hybrid;
-    const stored =
-      weights && (await openLexicalIndex(index, { k1: weights.k1, b: weights.b, signal }));
+    const stored = weights && withParameters(lexical, { k1: weights.k1, b: weights.b });
     const retrievers = { texts: dataset.queries, lexical, stored, model, index, topK };
     const searched = await searchAll(qrels, retrievers, signal);
     const development =

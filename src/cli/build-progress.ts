@@ -1,5 +1,6 @@
 /** What the commands that write an index share: the progress of a build. */
 
+import type { CutText } from "../retrieval/index/format/manifest.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import { type Progress, startProgress } from "./progress.ts";
 
@@ -7,11 +8,17 @@ import { type Progress, startProgress } from "./progress.ts";
 export function startBuildProgress(total: number): {
   readonly report: (progress: BuildProgress) => void;
   readonly stop: () => void;
+  /** The text that was cut. */
+  readonly cut: () => CutText | undefined;
 } {
   let encoding: Progress | undefined;
   let compressing: Progress | undefined;
+  let lastCut: CutText | undefined;
   return {
-    report({ event, passages }) {
+    cut: () => lastCut,
+    report({ event, passages, cut }) {
+      lastCut = cut ?? lastCut;
+      const note = lastCut ? `${lastCut.tokens} tokens cut` : undefined;
       if (event === "finished") return;
       if (event === "compressed") {
         if (compressing) return compressing.update(passages);
@@ -20,7 +27,7 @@ export function startBuildProgress(total: number): {
         return compressing.resume(passages);
       }
       encoding ??= startProgress("passages", total);
-      if (event === "encoded") encoding.update(passages);
+      if (event === "encoded") encoding.update(passages, note);
       else encoding.resume(passages);
     },
     stop() {
@@ -28,4 +35,15 @@ export function startBuildProgress(total: number): {
       compressing?.stop();
     },
   };
+}
+
+/** A line about the text that was cut, if any. */
+export function describeCut(cut: CutText | undefined, maxPassageTokens: number): string {
+  if (!cut || cut.passages === 0) return "";
+  const { passages, tokens } = cut;
+  const subject = passages === 1 ? "1 passage is" : `${passages} passages are`;
+  return (
+    `warning: ${subject} longer than ${maxPassageTokens} tokens; ${tokens} tokens ` +
+    "at their ends are cut and cannot be found (--split-records splits long passages)\n"
+  );
 }

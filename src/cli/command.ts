@@ -1,6 +1,6 @@
 /** Commands of `reatt`: an option table each, which commander parses and prints as help. */
 
-import { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import {
   defaultOf,
   infoOf,
@@ -8,6 +8,7 @@ import {
   type OptionTable,
   type Resolved,
 } from "../options/option.ts";
+import { helpTerms } from "./empty-command.ts";
 import { describeOption, flagOf, placeholderOf, readText, takesValue } from "./option-text.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -21,9 +22,22 @@ interface Operands {
 export interface CliCommand {
   readonly options: OptionTable;
   readonly operands?: Operands | undefined;
+  /** Whether the command runs until a signal: being stopped is then success. Default: false. */
+  readonly endsBySignal?: boolean;
   /** A command line that works, for help. */
   readonly example: string;
   run(values: never, signal: AbortSignal, operands: readonly string[]): Promise<void>;
+}
+
+/** A command in the list of all commands. */
+export interface CommandEntry {
+  /** One word, or two for a subcommand, which follows its parent. */
+  readonly name: string;
+  readonly summary: string;
+  /** Heading in help. */
+  readonly group?: string;
+  /** Undefined for a command that has only subcommands. */
+  readonly load?: () => Promise<CliCommand>;
 }
 
 /** Types the values that `run` receives by the option table. */
@@ -35,29 +49,6 @@ export function defineCommand<Table extends OptionTable>(
 ): CliCommand {
   return definition;
 }
-
-/** A command that throws errors of commander instead of printing them. */
-export const emptyCommand = (name: string): Command =>
-  new Command(name)
-    .exitOverride()
-    .enablePositionalOptions()
-    .helpCommand(false)
-    .helpOption("-h, --help", "show this help")
-    .configureHelp({
-      helpWidth: HELP_WIDTH,
-      optionTerm: (shown) => terms.get(shown) ?? shown.flags,
-      optionDescription: ({ description }) => description,
-    })
-    .configureOutput({
-      writeOut: (help) => void process.stdout.write(help),
-      writeErr: () => {},
-    });
-
-/** Columns of help. */
-const HELP_WIDTH = 100;
-
-/** Terms of options in help, where they differ from the flags that commander parses. */
-const terms = new WeakMap<Option, string>();
 
 /** Adds the options, the operands and the action of a definition. */
 export function configure(command: Command, definition: CliCommand, signal: AbortSignal): void {
@@ -102,7 +93,7 @@ function optionsOf(
   const hidden = aliases.map(({ flag, values }) => add(flag, values).hideHelp());
   const canBeFalse = !takesValue(schema) && defaultOf(schema) !== false;
   if (canBeFalse) hidden.push(add(`no-${flagOf(name)}`).hideHelp());
-  terms.set(main, canBeFalse ? `--[no-]${flagOf(name)}` : main.flags.replace(/[<>]/g, ""));
+  helpTerms.set(main, canBeFalse ? `--[no-]${flagOf(name)}` : main.flags.replace(/[<>]/g, ""));
   return [main, ...hidden];
 }
 

@@ -1,20 +1,13 @@
 /** The commands of `reatt`. Each is loaded when it is run or its help is shown. */
 
-import type { CliCommand } from "./command.ts";
-
-export interface CommandEntry {
-  /** One word, or two for a subcommand, which follows its parent. */
-  readonly name: string;
-  readonly summary: string;
-  /** Heading in help. */
-  readonly group?: string;
-  /** Undefined for a command that has only subcommands. */
-  readonly load?: () => Promise<CliCommand>;
-}
+import type { CommandEntry } from "./command.ts";
 
 const QUESTIONS = "Questions:";
+const SERVERS = "Servers:";
 const TRAINING = "Training:";
 const EVALUATION = "Evaluation:";
+const MODELS = "Models:";
+const SHELL = "Shell:";
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
@@ -59,6 +52,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./index-inspect.ts")).verifyCommand,
   },
   {
+    name: "sync",
+    summary: "Add, replace and delete the documents of a folder that changed since the last time.",
+    group: "Index:",
+    load: async () => (await import("./sync.ts")).syncCommand,
+  },
+  {
     name: "retrieve",
     summary: "Find the best passages for questions.",
     group: QUESTIONS,
@@ -69,6 +68,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Answer questions, and show the passages that the answers come from.",
     group: QUESTIONS,
     load: async () => (await import("./answer.ts")).answerCommand,
+  },
+  {
+    name: "ask",
+    summary: "Ask questions at a prompt; the model is loaded once.",
+    group: QUESTIONS,
+    load: async () => (await import("./ask.ts")).askCommand,
+  },
+  {
+    name: "serve",
+    summary: "Answer over HTTP, and on a page in the browser. Stopped, it completes requests.",
+    group: SERVERS,
+    load: async () => (await import("./serve.ts")).serveCommand,
+  },
+  {
+    name: "mcp",
+    summary: "Offer search, answer and read to assistants (Model Context Protocol).",
+    group: SERVERS,
+    load: async () => (await import("./mcp.ts")).mcpCommand,
   },
   {
     name: "train",
@@ -84,7 +101,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "evaluate",
-    summary: "Measure rankings (evaluate retrieval) or answers (evaluate answers).",
+    summary: "Measure rankings and answers, and calibrate the confidence of answers.",
     group: EVALUATION,
   },
   {
@@ -98,9 +115,32 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./evaluate.ts")).evaluateAnswersCommand,
   },
   {
+    name: "evaluate calibrate",
+    summary: "Fit the confidence of answers to the probability that they are right.",
+    load: async () => (await import("./calibrate.ts")).calibrateCommand,
+  },
+  {
     name: "benchmark",
     summary: "Measure retrieval on a BEIR dataset, beside BM25.",
     group: EVALUATION,
     load: async () => (await import("./benchmark.ts")).benchmarkCommand,
+  },
+  {
+    name: "models",
+    summary: "List the embedded model and the downloaded ones.",
+    group: MODELS,
+    load: async () => (await import("./models.ts")).modelsCommand,
+  },
+  {
+    name: "download",
+    summary: "Download models from the Hugging Face hub, and print their folders.",
+    group: MODELS,
+    load: async () => (await import("./download.ts")).downloadCommand,
+  },
+  {
+    name: "completion",
+    summary: "Print a script with which a shell completes commands and options.",
+    group: SHELL,
+    load: async () => (await import("./completion.ts")).completionCommand(COMMANDS),
   },
 ];

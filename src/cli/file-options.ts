@@ -1,17 +1,24 @@
 /** Options that many commands have, and files that they name. */
 
 import { readFile } from "node:fs/promises";
+import { EMBEDDED_MODEL } from "../hub/model-name.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { DIRECTORY } from "../options/library-options.ts";
 import { flag, option, path } from "../options/option.ts";
 
-export const MODEL = option(path(), { help: "folder of the model", placeholder: "DIR" });
+export const MODEL = option(path().default(EMBEDDED_MODEL), {
+  help: "folder of the model, or its name on the Hugging Face hub",
+  placeholder: "DIR|ORG/NAME[@REVISION]",
+  defaultText: "the model of this package",
+});
 
 export const INDEX = DIRECTORY.directory;
 
 export const CORPUS = option(path(), {
-  help: 'passages, one a line: {"_id" or "id","title","text"}',
-  placeholder: "FILE.jsonl[.gz]",
+  help:
+    'folder or file of documents, - for standard input, or passages, one a line: {"id","title",' +
+    '"text"}',
+  placeholder: "FOLDER|FILE|-",
 });
 
 /** For a command that prints one result. */

@@ -1,14 +1,16 @@
 /** `reatt index`: builds an index of a corpus. */
 
 import { formatBytes } from "../io/format-bytes.ts";
+import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
 import { DIRECTORY, INDEX_OPTIONS } from "../options/library-options.ts";
 import { option } from "../options/option.ts";
-import { ReAtt } from "../reatt.ts";
 import type { BuildForecast } from "../retrieval/index/write/forecast.ts";
 import { readPassages } from "../text/read-passages.ts";
-import { startBuildProgress } from "./build-progress.ts";
+import { describeCut, startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
+import { openCorpus } from "./corpus.ts";
 import { CORPUS, MODEL } from "./file-options.ts";
+import { loadModel } from "./load-model.ts";
 import { parseShard } from "./shard.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -18,6 +20,7 @@ export const indexCommand = defineCommand({
     corpus: CORPUS,
     out: DIRECTORY.directory,
     ...INDEX_OPTIONS,
+    ...DOCUMENT_OPTIONS,
     shard: option(INDEX_OPTIONS.shard, {
       help:
         "build only part I of N, from 1; auto: the number that a Slurm array gives the task or, " +
@@ -26,28 +29,38 @@ export const indexCommand = defineCommand({
       parse: (given) => parseShard(given, process.env),
     }),
   },
-  example: "reatt index --model models/reatt-mini --corpus corpus.jsonl --out index --bits 2",
-  async run({ model: folder, corpus, out: directory, ...values }, signal) {
-    if (values.bits !== undefined && values.shard !== undefined)
+  example: "reatt index --corpus docs --out index",
+  async run(given, signal) {
+    const { model: folder, corpus: source, out: directory, ...others } = given;
+    const { passageWords, overlapWords, splitRecords, ...values } = others;
+    if (values.bits !== undefined && values.bits !== 32 && values.shard !== undefined)
       throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
-    await using model = await ReAtt.load(folder);
+    await using model = await loadModel(folder, signal);
     const options = { directory, ...values, signal };
+    const { tokenizer } = model;
+    const { maxPassageTokens } = values;
+    const splitting = { passageWords, overlapWords, splitRecords, maxPassageTokens };
+    await using corpus = await openCorpus(source, { ...splitting, tokenizer, signal });
     // Reads the whole corpus first: a bad line at its end must not end the command after hours.
-    const forecast = await model.forecast(readPassages(corpus, signal), options);
+    const forecast = await model.forecast(readPassages(corpus.file, signal), options);
     process.stderr.write(describe(forecast));
     const started = performance.now();
     const progress = startBuildProgress(forecast.passages);
     await using index = await model
-      .index(readPassages(corpus, signal), { ...options, onProgress: progress.report })
+      .index(readPassages(corpus.file, signal), { ...options, onProgress: progress.report })
       .finally(progress.stop);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     const { passageCount, tokenCount } = index;
     process.stderr.write(
-      `Indexed ${passageCount} passages, ${tokenCount} tokens, in ${seconds} s: ${directory}\n`,
+      `Indexed ${passageCount} passages, ${tokenCount} tokens, in ${seconds} s: ${directory}\n` +
+        describeCut(progress.cut(), maxPassageTokens),
     );
   },
 });
 
-const describe = ({ passages, tokens, bytes, peakBytes }: BuildForecast): string =>
+const describe = ({ passages, tokens, cut, bytes, peakBytes }: BuildForecast): string =>
   `${passages} passages, about ${tokens} tokens: an index of about ${formatBytes(bytes)}` +
-  `${peakBytes > bytes ? `, ${formatBytes(peakBytes)} while it is built` : ""}\n`;
+  `${peakBytes > bytes ? `, ${formatBytes(peakBytes)} while it is built` : ""}\n` +
+  (cut.passages === 0
+    ? ""
+    : `about ${cut.tokens} tokens of ${cut.passages} long passages will be cut\n`);

@@ -36,7 +36,7 @@ export const verifyCommand = defineCommand({
 
 function formatInfo(info: IndexInfo): string {
   const { passages, tokens, bytes, bits, centroids, segments, deletedPassages } = info;
-  const { shard, generation, header } = info;
+  const { shard, generation, header, cut } = info;
   const clusters = centroids ? `, ${centroids} centroids` : "";
   const rows: [name: string, value: string | number][] = [
     ["passages", passages],
@@ -48,6 +48,10 @@ function formatInfo(info: IndexInfo): string {
     ["generation", generation],
     ["model", header.fingerprint],
   ];
+  if (cut.passages > 0) {
+    const limit = `over ${header.maxPassageTokens}`;
+    rows.splice(2, 0, ["cut", `${cut.tokens} tokens ${limit} in ${cut.passages} passages`]);
+  }
   if (header.keepTokens)
     rows.push(["kept", `${(100 * header.keepTokens).toFixed(0)} % of a passage's tokens`]);
   if (shard) rows.push(["shard", `${shard.index + 1} of ${shard.count}`]);

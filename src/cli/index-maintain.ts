@@ -1,29 +1,37 @@
 /** `reatt index add`, `delete` and `compact`: maintenance of an index that others may read. */
 
+import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
 import { option, text } from "../options/option.ts";
-import { ReAtt } from "../reatt.ts";
+import { readManifest } from "../retrieval/index/format/manifest.ts";
 import { compactIndex } from "../retrieval/index/maintain/compact.ts";
 import { deletePassages } from "../retrieval/index/maintain/update.ts";
 import { readPassages } from "../text/read-passages.ts";
-import { startBuildProgress } from "./build-progress.ts";
+import { describeCut, startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
+import { openCorpus } from "./corpus.ts";
 import { CORPUS, INDEX, JSON_OBJECT, MODEL, readIds } from "./file-options.ts";
+import { loadModel } from "./load-model.ts";
 import { UsageError } from "./usage-error.ts";
 
 export const addCommand = defineCommand({
-  options: { model: MODEL, index: INDEX, corpus: CORPUS },
-  example: "reatt index add --model models/reatt-mini --index index --corpus news.jsonl",
-  async run({ model: folder, index: directory, corpus }, signal) {
+  options: { model: MODEL, index: INDEX, corpus: CORPUS, ...DOCUMENT_OPTIONS },
+  example: "reatt index add --index index --corpus news.jsonl",
+  async run({ model: folder, index: directory, corpus: source, ...splitting }, signal) {
+    const { maxPassageTokens } = (await readManifest(directory)).header;
+    await using model = await loadModel(folder, signal);
+    const { tokenizer } = model;
+    const options = { ...splitting, tokenizer, maxPassageTokens, signal };
+    await using corpus = await openCorpus(source, options);
     let total = 0;
     // Reads the whole file first: a bad line must not end the command in the middle.
-    for await (const _ of readPassages(corpus, signal)) total++;
-    await using model = await ReAtt.load(folder);
+    for await (const _ of readPassages(corpus.file, signal)) total++;
     const progress = startBuildProgress(total);
     await using index = await model
-      .add(readPassages(corpus, signal), { directory, onProgress: progress.report, signal })
+      .add(readPassages(corpus.file, signal), { directory, onProgress: progress.report, signal })
       .finally(progress.stop);
     process.stderr.write(
-      `Added ${total} passages, there are ${index.passageCount} now: ${directory}\n`,
+      `Added ${total} passages, there are ${index.passageCount} now: ${directory}\n` +
+        describeCut(progress.cut(), maxPassageTokens),
     );
   },
 });

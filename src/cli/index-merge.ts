@@ -11,16 +11,18 @@ export const mergeCommand = defineCommand({
   options: {
     out: DIRECTORY.directory,
     bits: INDEX_OPTIONS.bits,
+    replace: INDEX_OPTIONS.replace,
   },
   operands: { placeholder: "SHARD...", help: "folders of all shards, in any order" },
   example: "reatt index merge --out index shard-1 shard-2",
-  async run({ out: directory, bits }, signal, shards) {
+  async run({ out: directory, bits, replace }, signal, shards) {
     if (shards.length === 0) throw new UsageError("which shards?");
     const infos = await Promise.all(shards.map(indexInfo));
     const progress = startBuildProgress(infos.reduce((sum, { passages }) => sum + passages, 0));
-    await mergeShards(shards, { directory, bits, onProgress: progress.report, signal }).finally(
-      progress.stop,
-    );
+    await mergeShards(shards, {
+      ...{ directory, bits, replace, signal },
+      onProgress: progress.report,
+    }).finally(progress.stop);
     const { passages, tokens } = await indexInfo(directory);
     process.stderr.write(
       `Merged ${shards.length} shards, ${passages} passages, ${tokens} tokens: ${directory}\n`,

@@ -28,9 +28,7 @@ export const retrieveCommand = defineCommand({
       placeholder: "FILE.trec",
     }),
   },
-  example:
-    "reatt retrieve --model models/reatt-mini --index index " +
-    '--question "Where is Normandy?" --top-k 5',
+  example: "reatt retrieve --index index " + '--question "Where is Normandy?" --top-k 5',
   run: (values, signal) =>
     withSearch(values, false, signal, async (search) => {
       const { json, run, granularity } = values;
@@ -68,9 +66,10 @@ const writeRun = (
 
 function toJson({ question, hits }: Result, granularity: Granularity): string {
   const results = hits.map((hit) => ({
-    ...(granularity === "document" && { document: documentOf(hit) }),
+    document: granularity === "document" ? documentOf(hit) : hit.document,
     id: hit.id,
     score: hit.score,
+    metadata: hit.metadata,
   }));
   return `${JSON.stringify({ id: question.id, results })}\n`;
 }

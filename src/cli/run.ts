@@ -1,12 +1,13 @@
 /** Runs a command line. Exit codes: 0, 1 bad input, 2 wrong usage, 130 interrupted. */
 
-import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { InputError } from "../io/errors.ts";
-import { configure, emptyCommand } from "./command.ts";
-import type { CommandEntry } from "./commands.ts";
+import { closestName } from "../options/closest-name.ts";
+import type { CliCommand, CommandEntry } from "./command.ts";
+import { emptyCommand } from "./empty-command.ts";
 import { parse } from "./parse.ts";
 import { UsageError } from "./usage-error.ts";
+import { version } from "./version.ts";
 
 export const EXIT = { done: 0, badInput: 1, wrongUsage: 2, interrupted: 130 } as const;
 
@@ -17,25 +18,67 @@ export async function run(
   signal: AbortSignal,
 ): Promise<number> {
   const args = line[0] === "help" ? [...line.slice(1), "--help"] : line;
+  let loaded: CliCommand | undefined;
+  const onLoad = (definition: CliCommand): void => {
+    loaded = definition;
+  };
   try {
-    await parse(programOf(commands, signal), args);
-    return signal.aborted ? EXIT.interrupted : EXIT.done; // training saves and returns
+    checkNames(commands, args);
+    await parse(programOf(commands, signal, onLoad), args);
+    const isInterrupted = signal.aborted && !loaded?.endsBySignal; // training saves and returns
+    return isInterrupted ? EXIT.interrupted : EXIT.done;
   } catch (error) {
     return report(error, signal);
   }
 }
 
-function programOf(commands: readonly CommandEntry[], signal: AbortSignal): Command {
+/** @throws {UsageError} if the first words are no command, also before `--help` */
+function checkNames(commands: readonly CommandEntry[], words: readonly string[]): void {
+  let parent = "";
+  for (const word of words.slice(0, 2)) {
+    const within = commands.filter(({ name }) => name.startsWith(parent));
+    const names = within.map(({ name }) => name.slice(parent.length));
+    if (word.startsWith("-") || names.length === 0) return;
+    if (!names.includes(word)) throw unknownCommand(word, names, parent);
+    parent = `${parent}${word} `;
+  }
+}
+
+function unknownCommand(word: string, names: readonly string[], parent: string): UsageError {
+  const meant = closestName(
+    word,
+    names.filter((name) => !name.includes(" ")),
+  );
+  const hint = meant === undefined ? "" : ` (Did you mean ${parent}${meant}?)`;
+  return new UsageError(`unknown command '${parent}${word}'${hint}`);
+}
+
+const EXAMPLES = `
+Examples:
+  reatt index --corpus corpus.jsonl --out index
+  reatt answer --index index --question "Where is Normandy?"
+
+reatt help COMMAND shows the options and an example of a command.`;
+
+/** @param onLoad receives the definition of the command that runs, or whose help is shown */
+function programOf(
+  commands: readonly CommandEntry[],
+  signal: AbortSignal,
+  onLoad: (definition: CliCommand) => void,
+): Command {
   const program = emptyCommand("reatt")
     .description("Retrieval as Attention: one model indexes, retrieves and answers.")
     .version(version(), "-v, --version", "show the version")
-    .addHelpText("after", "\nreatt help COMMAND shows the options of a command.");
+    .addHelpText("after", EXAMPLES);
   const loaders = new Map<Command, NonNullable<CommandEntry["load"]>>();
   const load = async (parent: Command, command: Command): Promise<void> => {
     const { 1: next } = parent.args;
     if (command.commands.some((subcommand) => subcommand.name() === next)) return;
     const definition = await loaders.get(command)?.();
-    if (definition) configure(command, definition, signal);
+    if (!definition) return;
+    onLoad(definition);
+    const { configure } = await import("./command.ts"); // zod, which --version does not need
+    configure(command, definition, signal);
   };
   program.hook("preSubcommand", load);
   for (const { name, summary, group, load: loader } of commands) {
@@ -50,9 +93,6 @@ function programOf(commands: readonly CommandEntry[], signal: AbortSignal): Comm
   }
   return program;
 }
-
-const version = (): string =>
-  JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
 
 /** Writes one line to stderr. @returns the exit code */
 export function report(error: unknown, signal: AbortSignal): number {

@@ -11,14 +11,16 @@ import {
   text,
   withDefault,
 } from "../options/option.ts";
-import { ReAtt, type RetrieveOptions } from "../reatt.ts";
+import type { ReAtt, RetrieveOptions } from "../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../retrieval/bm25/bm25.ts";
 import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
+import { WHERE_OPTION } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { type Question, readQuestions } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
+import { loadModel } from "./load-model.ts";
 import { type Progress, startProgress } from "./progress.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -39,6 +41,7 @@ export const searchOptions = (passages: number, hybridDefault: string) => ({
   }),
   ...RANK_OPTIONS,
   topK: withDefault(RANK_OPTIONS.topK, passages),
+  ...WHERE_OPTION,
   ids: option(path().optional(), {
     help: "search only the passages with these ids, one a line",
     placeholder: "FILE",
@@ -75,15 +78,15 @@ export async function withSearch(
   signal: AbortSignal,
   work: (search: OpenSearch) => Promise<void>,
 ): Promise<void> {
-  const { topK, granularity, ids } = values;
+  const { topK, granularity, where, ids } = values;
   checkHybrid(values);
   const questions = await questionsOf(values, signal);
-  await using model = await ReAtt.load(values.model);
+  await using model = await loadModel(values.model, signal);
   const weights = weightsOf(values, hybridIfStored, model);
   await using index = await openToSearch(model, values.index, values, signal);
   const filter = ids === undefined ? undefined : await readFilter(index, ids);
   const hybrid = weights === undefined ? false : await withLexical(weights, index, signal);
-  const options = { topK, granularity, filter, hybrid, signal };
+  const options = { topK, granularity, filter, where, hybrid, signal };
   await work({ model, index, questions, options });
 }
 

@@ -90,6 +90,8 @@ function lineOf(event: LineEvent): string | undefined {
       return headLines(event.heads);
     case "stage":
       return `${event.name} …`;
+    case "reduction":
+      return `step ${event.step}: retrieval fell; continuing from step ${event.restored} at half the learning rate`;
     case "refresh":
       return `step ${event.step}: the candidates are now from the model of step ${event.snapshot}`;
     case "evaluation": {
@@ -118,9 +120,13 @@ function planLines(plan: AdaptationPlan): string {
     ...(querySide
       ? [`  trains      only ${QUERY_SIDES[querySide]}; an index of the base remains valid`]
       : []),
+    `  objective   ${plan.objective}, learning rate ${Number(plan.learningRate.toPrecision(3))}, ` +
+      `passages of up to ${plan.maxPassageTokens} tokens`,
     `  for         ${iterations} x ${steps} steps of ${questions} questions ` +
-      `with ${candidatesPerQuestion} passages each`,
-    `  takes about ${duration(plan.seconds)} (from a matrix product measured now), ` +
+      `with ${candidatesPerQuestion} passages each` +
+      (plan.minutes === undefined ? "" : ", corrected while it runs"),
+    `  takes about ${duration(plan.seconds)} (from a matrix product measured now)` +
+      `${plan.minutes === undefined ? "" : ` of ${duration(60 * plan.minutes)}`}, ` +
       `${memory} of memory, ${disk} of disk`,
     ...(unknown > 0
       ? [`  warning:    the model does not know ${unknown} % of the tokens of passages`]

@@ -2,12 +2,14 @@
 
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
+import { type AnswerSignals, calibratedConfidence } from "../model/answer-calibration.ts";
 import { ANSWER_OPTIONS, INDEX_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { findAnswerSpan, type Span } from "../text/answer-span.ts";
-import type { Passage } from "../text/passage.ts";
+import type { PassageInput } from "../text/passage.ts";
 import { cutForReading, passageIds, readingQuestionIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
+import { answerSignals } from "./answer-signals.ts";
 import { type Reading, type ReadingInput, type ReadingModel, read } from "./reader.ts";
 
 /** Options of `ReAtt.read`. */
@@ -29,20 +31,26 @@ export interface ReadOptions extends Given<typeof READ_OPTIONS> {}
 export type ResolvedReadOptions = Resolved<typeof READ_OPTIONS>;
 
 /** A passage that the model has read, with all properties that it was given with. */
-export type Evidence<P extends Passage> = P & {
+export type Evidence<P extends PassageInput> = P & {
   /** The target attention on this passage (ReAtt, section 3.2); the shares of a reply sum to 1. */
   readonly attention: number;
   /** Where the answer occurs in `text`; undefined if it does not occur or the model abstained. */
   readonly span?: Span | undefined;
 };
 
-export interface Reply<P extends Passage> {
+export interface Reply<P extends PassageInput> {
   /** Empty when `abstained`. */
   readonly answer: string;
   /** Without the start token; with `</s>` if the model generated it. */
   readonly tokenIds: readonly number[];
-  /** Geometric mean of the probabilities of the tokens; 0 if the index has no passage. */
+  /**
+   * The probability that the answer is right (exact match), if the model stores a calibration.
+   * Otherwise the geometric mean of the probabilities of the tokens, which is no such probability.
+   * 0 if the index has no passage.
+   */
   readonly confidence: number;
+  /** What a calibration computes the confidence from; undefined if the index has no passage. */
+  readonly signals?: AnswerSignals | undefined;
   readonly abstained: boolean;
   /** The passages that were read, in the order in which they were given. */
   readonly passages: readonly Evidence<P>[];
@@ -61,7 +69,7 @@ export interface TokenizedQuestion {
  *
  * @throws {InputError} if a question has no passage.
  */
-export async function answerFromPassages<P extends Passage>(
+export async function answerFromPassages<P extends PassageInput>(
   model: ReadingModel & { readonly tokenizer: Tokenizer },
   questions: readonly TokenizedQuestion[],
   passages: readonly (readonly P[])[],
@@ -75,15 +83,13 @@ export async function answerFromPassages<P extends Passage>(
     ...{ beams, maxTokens: maxAnswerTokens, lengthPenalty, earlyStopping, signal },
     onToken: onText && streamText(model.tokenizer, onText),
   });
-  return readings.map((reading, i) =>
-    toReply(model.tokenizer, reading, passages[i]!, options.minimumConfidence),
-  );
+  return readings.map((reading, i) => toReply(model, reading, passages[i]!, options));
 }
 
 function readingInput(
   tokenizer: Tokenizer,
   question: TokenizedQuestion,
-  passages: readonly Passage[],
+  passages: readonly PassageInput[],
   { maxPassageTokens, maxInputTokens }: ResolvedReadOptions,
 ): ReadingInput {
   if (passages.length === 0)
@@ -101,25 +107,43 @@ function readingInput(
 }
 
 /** The reply to a question without any passage to read. */
-export const abstention = <P extends Passage>(): Omit<Reply<P>, "times"> => ({
+export const abstention = <P extends PassageInput>(): Omit<Reply<P>, "times"> => ({
   ...{ answer: "", tokenIds: [], confidence: 0, abstained: true, passages: [] },
 });
 
-function toReply<P extends Passage>(
-  tokenizer: Tokenizer,
-  { tokenIds, logProbabilities, attention }: Reading,
+function toReply<P extends PassageInput>(
+  { config: { calibration }, tokenizer }: ReadingModel & { readonly tokenizer: Tokenizer },
+  reading: Reading,
   passages: readonly P[],
-  minimumConfidence: number,
+  { minimumConfidence = calibration?.threshold ?? 0 }: ResolvedReadOptions,
 ): Omit<Reply<P>, "times"> {
-  const answer = tokenizer.decode(tokenIds);
-  const confidence = Math.exp(mean(logProbabilities));
-  const abstained = confidence < minimumConfidence;
+  const { tokenIds, logProbabilities, attention } = reading;
+  const written = tokenizer.decode(tokenIds);
+  const accents = !tokenizer.isUncased;
   const evidence = passages.map((passage, i) => ({
     ...passage,
     attention: attention[i]!,
-    span: abstained ? undefined : findAnswerSpan(answer, passage.text),
+    span: findAnswerSpan(written, passage.text, { accents }),
   }));
-  return { answer: abstained ? "" : answer, tokenIds, confidence, abstained, passages: evidence };
+  const signals = answerSignals(reading, evidence);
+  const confidence = calibration
+    ? calibratedConfidence(calibration, signals)
+    : Math.exp(mean(logProbabilities));
+  const shared = { tokenIds, confidence, signals };
+  if (confidence < minimumConfidence) {
+    const withoutSpans = evidence.map((passage) => ({ ...passage, span: undefined }));
+    return { ...shared, answer: "", abstained: true, passages: withoutSpans };
+  }
+  const answer = tokenizer.isUncased ? (asQuoted(evidence) ?? written) : written;
+  return { ...shared, answer, abstained: false, passages: evidence };
+}
+
+/** The characters of the answer in the passage of greatest attention that contains it. */
+function asQuoted(evidence: readonly Evidence<PassageInput>[]): string | undefined {
+  const quoted = evidence.filter(({ span }) => span);
+  if (quoted.length === 0) return undefined;
+  const { text, span } = quoted.reduce((a, b) => (b.attention > a.attention ? b : a));
+  return text.slice(span!.start, span!.end);
 }
 
 /** Decodes all tokens again for each new one, because a token can change the text before it. */

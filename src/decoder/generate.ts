@@ -38,6 +38,11 @@ export interface Generated {
   readonly tokenIds: number[];
   /** The log probability of each token after the tokens before it. */
   readonly logProbabilities: number[];
+  /**
+   * The log probability of each token minus that of the most probable other token at its place. It
+   * is below 0 where a beam, or `noRepeatSize`, chose another token than the most probable one.
+   */
+  readonly margins: number[];
 }
 
 export interface Vocabulary {
@@ -125,7 +130,7 @@ function resolve(options: GenerateOptions, endId: number): Rules {
 }
 
 const startSearch = (row: number): Search => ({
-  running: [{ tokenIds: [], logProbabilities: [], total: 0, row }],
+  running: [{ tokenIds: [], logProbabilities: [], margins: [], total: 0, row }],
   ended: [],
   done: false,
 });
@@ -141,6 +146,7 @@ function equalise(searches: readonly Search[], previous: number, padId: number):
       running.push({
         tokenIds: [padId],
         logProbabilities: [],
+        margins: [],
         total: Number.NEGATIVE_INFINITY,
         row: question * previous,
       });
@@ -196,8 +202,8 @@ const highestScore = (
 
 function bestAnswer({ running, ended }: Search, rules: Rules): Generated {
   const all = [...ended, ...running].sort((a, b) => score(b, rules) - score(a, rules));
-  const { tokenIds, logProbabilities } = all[0]!;
-  return { tokenIds, logProbabilities };
+  const { tokenIds, logProbabilities, margins } = all[0]!;
+  return { tokenIds, logProbabilities, margins };
 }
 
 /** The next tokens that would repeat a sequence of `size` tokens. */
@@ -221,20 +227,25 @@ function continuations(
 ): Hypothesis[] {
   if (hypothesis.total === Number.NEGATIVE_INFINITY) return [];
   const tokens = largest(logits, banned, count);
-  const highest = logits[tokens[0]!]!;
+  const [first, second] = largest(logits, NONE, 2);
+  const highest = logits[first!]!;
   let sum = 0;
   for (const logit of logits) sum += Math.exp(logit - highest);
   const normaliser = highest + Math.log(sum);
   return tokens.map((token) => {
     const logProbability = logits[token]! - normaliser;
+    const margin = logits[token]! - (token === first ? logits[second!]! : highest);
     return {
       tokenIds: [...hypothesis.tokenIds, token],
       logProbabilities: [...hypothesis.logProbabilities, logProbability],
+      margins: [...hypothesis.margins, margin],
       total: hypothesis.total + logProbability,
       row,
     };
   });
 }
+
+const NONE: ReadonlySet<number> = new Set();
 
 /** Positions of the `count` largest values that are not banned, largest first, ties by position. */
 function largest(values: Float32Array, banned: ReadonlySet<number>, count: number): number[] {

@@ -21,7 +21,17 @@ export function normalizeAnswer(answer: string): string {
     .replace(/\s+/g, " ");
 }
 
-/** Exact match (EM): whether the normalised answer equals a normalised accepted answer. */
+/**
+ * Exact match (EM): whether the normalised answer equals a normalised accepted answer. Normalised
+ * answers have lower case, no ASCII punctuation, no articles and single spaces, as in SQuAD.
+ *
+ * @example
+ * ```ts
+ * import { exactMatch } from "reatt";
+ *
+ * console.log(exactMatch("The Rhine.", ["rhine"])); // true
+ * ```
+ */
 export function exactMatch(answer: string, accepted: readonly string[]): boolean {
   const normalized = normalizeAnswer(answer);
   return accepted.some((other) => normalizeAnswer(other) === normalized);
@@ -34,6 +44,13 @@ export function exactMatch(answer: string, accepted: readonly string[]): boolean
  *     F1 = 2 |A ∩ B| / (|A| + |B|)
  *
  * which is the harmonic mean of precision and recall of the words. F1 of two empty answers is 1.
+ *
+ * @example
+ * ```ts
+ * import { f1 } from "reatt";
+ *
+ * console.log(f1("the river Rhine", ["Rhine"])); // 0.666...
+ * ```
  */
 export function f1(answer: string, accepted: readonly string[]): number {
   const words = normalizeAnswer(answer).split(" ");

@@ -38,6 +38,18 @@ const predictionLine = z.object({
  * --json`, one object a line: `{"id", "answer", "passages": [{"text"}]}`.
  *
  * @throws {InputError} with file and line: a field is missing, or a question has two predictions.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp, writeFile } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { readPredictions } from "reatt";
+ *
+ * const file = join(await mkdtemp(join(tmpdir(), "reatt-")), "answers.jsonl");
+ * await writeFile(file, '{"id":"q1","answer":"Goethe","passages":[{"text":"By Goethe."}]}\n');
+ * console.log((await readPredictions(file)).get("q1")?.answer); // Goethe
+ * ```
  */
 export async function readPredictions(file: string): Promise<Map<string, Prediction>> {
   const predictions = new Map<string, Prediction>();
@@ -65,7 +77,20 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
   return predictions;
 }
 
-/** Evaluates predictions by question id. A question without accepted answers counts 0. */
+/**
+ * Evaluates predictions by question id: exact match and F1 as SQuAD does, and the share of
+ * questions with an accepted answer in the best k passages as DPR does. A question without accepted
+ * answers counts 0.
+ *
+ * @example
+ * ```ts
+ * import { evaluateAnswers } from "reatt";
+ *
+ * const predictions = new Map([["q1", { answer: "Goethe", passages: ["Goethe wrote Faust."] }]]);
+ * const questions = [{ id: "q1", question: "Who wrote Faust?", answers: ["Goethe"] }];
+ * console.log(evaluateAnswers(predictions, questions, [1]).measures.exactMatch); // 1
+ * ```
+ */
 export function evaluateAnswers(
   predictions: ReadonlyMap<string, Prediction>,
   questions: readonly Question[],

@@ -30,7 +30,23 @@ export interface RankingEvaluation {
   readonly unjudged: number;
 }
 
-/** Evaluates a run against qrels. See {@link measureRanking} for the formulas. */
+/**
+ * Evaluates a run against qrels, as trec_eval does. With g_i the label of the passage at rank i (0
+ * if it has none), R the number of relevant passages and [x] 1 if x is true, else 0:
+ *
+ *     dcg@k  = sum_{i <= k} g_i / log2(i + 1)    ndcg@k   = dcg@k / dcg@k of the ideal ranking
+ *     p@k    = (1/k) sum_{i <= k} [g_i >= 1]      recall@k = (1/R) sum_{i <= k} [g_i >= 1]
+ *     map    = (1/R) sum_i [g_i >= 1] p@i         mrr      = 1 / rank of the first relevant passage
+ *
+ * @example
+ * ```ts
+ * import { evaluateRun } from "reatt";
+ *
+ * const qrels = new Map([["q1", new Map([["a", 1]])]]);
+ * const run = new Map([["q1", [{ id: "b", score: 2 }, { id: "a", score: 1 }]]]);
+ * console.log(evaluateRun(run, qrels, [1, 2]).measures.mrr); // 0.5
+ * ```
+ */
 export function evaluateRun(
   run: RetrievalRun,
   qrels: Qrels,

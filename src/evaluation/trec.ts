@@ -16,6 +16,18 @@ const RUN_COLUMNS = '"query Q0 passage rank score tag"';
  * header line). Labels are integers. A line may be repeated with the same label.
  *
  * @throws {InputError} with file and line.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp, writeFile } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { readQrels } from "reatt";
+ *
+ * const file = join(await mkdtemp(join(tmpdir(), "reatt-")), "qrels.tsv");
+ * await writeFile(file, "query-id\tcorpus-id\tscore\nq1\ta\t1\n");
+ * console.log((await readQrels(file)).get("q1")?.get("a")); // 1
+ * ```
  */
 export async function readQrels(file: string): Promise<Qrels> {
   const qrels = new Map<string, Map<string, number>>();
@@ -61,6 +73,18 @@ function addLabel(
  * and the ranks are ignored.
  *
  * @throws {InputError} with file and line; also if a query has a passage twice.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp, writeFile } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { readRun } from "reatt";
+ *
+ * const file = join(await mkdtemp(join(tmpdir(), "reatt-")), "run.trec");
+ * await writeFile(file, "q1 Q0 a 1 0.5 reatt\n");
+ * console.log((await readRun(file)).get("q1")); // [ { id: 'a', score: 0.5 } ]
+ * ```
  */
 export async function readRun(file: string): Promise<RetrievalRun> {
   const run = new Map<string, Map<string, number>>();

@@ -74,6 +74,10 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
+/** Whether the system reported that a file or folder does not exist. */
+export const isMissing = (error: unknown): boolean =>
+  isSystemError(error) && error.code === "ENOENT";
+
 /**
  * The `InputError` for an error of the operating system. Returns any other error unchanged, so that
  * callers can write `throw inputErrorFrom(error, ...)`.

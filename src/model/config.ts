@@ -10,6 +10,7 @@ import { excerpt } from "../io/excerpt.ts";
 import { parseJson } from "../io/parse-json.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
+import { type AnswerCalibration, AnswerCalibrationFile } from "./answer-calibration.ts";
 
 /** A T5 encoder-decoder with a retrieval head. The names in brackets are those of `config.json`. */
 export interface ModelConfig {
@@ -25,8 +26,11 @@ export interface ModelConfig {
   /** L of the paper (`num_layers`). */
   readonly encoderLayers: number;
   readonly decoderLayers: number;
-  /** `relu` in T5 v1.0, `gated-gelu` (tanh approximation) in T5 v1.1. */
-  readonly feedForward: "relu" | "gated-gelu";
+  /**
+   * `relu` in T5 v1.0, `gated-gelu` in T5 v1.1, `gelu_new` for GELU without a gate. Both have the
+   * tanh approximation of GELU.
+   */
+  readonly feedForward: "relu" | "gelu_new" | "gated-gelu";
   /**
    * Whether the embedding is also the output layer, as in T5 v1.0. The output of the decoder is
    * then multiplied by `modelSize ** -0.5`.
@@ -65,6 +69,8 @@ export interface ModelConfig {
   readonly noRepeatSize: number;
   /** The weights of hybrid search that were tuned for this model (`retrieval_hybrid`), if any. */
   readonly hybrid?: HybridWeights | undefined;
+  /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
+  readonly calibration?: AnswerCalibration | undefined;
 }
 
 /** Hybrid search ranks by `BM25(q, p) + lambda * r(q, p)`, with BM25's parameters k1 and b. */
@@ -77,7 +83,7 @@ export interface HybridWeights {
   readonly b: number;
 }
 
-const FILE = "config.json";
+export const CONFIG_FILE = "config.json";
 const MAX_BYTES = 1_000_000; // the largest of T5 has 3 kB
 
 /** Above every T5: the largest vocabulary has 250,112 rows; T5-11B has a `d_ff` of 65,536. */
@@ -101,7 +107,7 @@ const ConfigFile = z.strictObject({
   d_ff: width,
   num_layers: layers,
   num_decoder_layers: layers.optional(),
-  feed_forward_proj: z.enum(["relu", "gated-gelu"]).default("relu"),
+  feed_forward_proj: z.enum(["relu", "gelu_new", "gated-gelu"]).default("relu"),
   tie_word_embeddings: z.boolean().default(true),
   relative_attention_num_buckets: z.int().min(4).max(MAX_WIDTH).default(32),
   relative_attention_max_distance: z.int().min(1).max(MAX_WIDTH).default(128),
@@ -123,6 +129,7 @@ const ConfigFile = z.strictObject({
       b: z.number().min(0).max(1),
     })
     .optional(),
+  answer_calibration: AnswerCalibrationFile.optional(),
   // These follow from the keys above and must not contradict them.
   dense_act_fn: z.string().optional(),
   is_gated_act: z.boolean().optional(),
@@ -165,7 +172,7 @@ const IGNORED_KEYS: ReadonlySet<string> = new Set(
  * or it is unknown. An unknown key is an error because it can change what the model computes.
  */
 export async function readConfig(folder: string): Promise<ModelConfig> {
-  const file = join(folder, FILE);
+  const file = join(folder, CONFIG_FILE);
   const entries = Object.entries(await readObject(file));
   const relevant = entries.filter(([key, value]) => value !== null && !IGNORED_KEYS.has(key));
   const parsed = ConfigFile.safeParse(Object.fromEntries(relevant), { reportInput: true });
@@ -177,7 +184,7 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
 
 /** Whether `config.json` names the head that retrieves. Only models that were trained to do. */
 export async function hasRetrievalHead(folder: string): Promise<boolean> {
-  return "retrieval_head" in (await readObject(join(folder, FILE)));
+  return "retrieval_head" in (await readObject(join(folder, CONFIG_FILE)));
 }
 
 /**
@@ -194,10 +201,10 @@ export async function writeConfig(
 ): Promise<void> {
   // The data type is left out: the weight file has it.
   const { torch_dtype, dtype, ...kept } =
-    original === undefined ? {} : await readObject(join(original, FILE));
+    original === undefined ? {} : await readObject(join(original, CONFIG_FILE));
   const scaled = "scale_decoder_outputs" in kept ? { scale_decoder_outputs: config.tied } : {};
   const text = JSON.stringify({ ...kept, ...toFile(config), ...scaled }, null, 2);
-  await replaceFile(join(folder, FILE), (handle) => handle.writeFile(`${text}\n`));
+  await replaceFile(join(folder, CONFIG_FILE), (handle) => handle.writeFile(`${text}\n`));
 }
 
 function fromFile(file: ConfigFile): ModelConfig {
@@ -226,6 +233,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     queryEncoder: file.retrieval_query_encoder,
     noRepeatSize: file.no_repeat_ngram_size,
     ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
+    ...(file.answer_calibration && { calibration: file.answer_calibration }),
   };
 }
 
@@ -257,13 +265,14 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     retrieval_query_encoder: config.queryEncoder,
     no_repeat_ngram_size: config.noRepeatSize,
     retrieval_hybrid: config.hybrid, // without weights, the key is not written
+    answer_calibration: config.calibration, // likewise
   };
 }
 
 /** Checks that depend on several keys. */
 function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): void {
   const gated = config.feedForward === "gated-gelu";
-  const activation = gated ? "gelu_new" : "relu";
+  const activation = config.feedForward === "relu" ? "relu" : "gelu_new";
   const most = config.vocabularySize - 1;
   const agreements: [key: keyof ConfigFile, agrees: boolean, expected: string][] = [
     [

@@ -135,9 +135,9 @@ function feedForward<T>(
 ): FeedForwardParameters<T> {
   const widen = [config.feedForwardSize, config.modelSize];
   const narrow = [config.modelSize, config.feedForwardSize];
-  if (config.feedForward === "relu") {
+  if (config.feedForward !== "gated-gelu") {
     return {
-      kind: "relu",
+      kind: config.feedForward,
       inner: leaf(`${layer}.wi.weight`, widen),
       outer: leaf(`${layer}.wo.weight`, narrow),
     };

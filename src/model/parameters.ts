@@ -17,12 +17,13 @@ export interface AttentionParameters<T> {
 }
 
 /**
- * `relu`: outer · relu(inner · x). `gated-gelu`: outer · (gelu(gate · x) ⊙ inner · x).
+ * `relu`: outer · relu(inner · x). `gelu_new`: outer · gelu(inner · x). `gated-gelu`:
+ * outer · (gelu(gate · x) ⊙ inner · x).
  *
  * `gate` and `inner` are [feedForwardSize, modelSize], `outer` is [modelSize, feedForwardSize].
  */
 export type FeedForwardParameters<T> =
-  | { readonly kind: "relu"; readonly inner: T; readonly outer: T }
+  | { readonly kind: "relu" | "gelu_new"; readonly inner: T; readonly outer: T }
   | { readonly kind: "gated-gelu"; readonly gate: T; readonly inner: T; readonly outer: T };
 
 /** The norms are [modelSize]. Each is applied before the layer of its name. */

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import type { Passage } from "../text/passage.ts";
+import { isMetadataValue, type Passage, type PassageInput } from "../text/passage.ts";
 import { path } from "./option.ts";
 
 type Items<T> = AsyncIterable<T> | Iterable<T>;
@@ -51,7 +51,8 @@ async function* passagesOf(given: Items<unknown>): AsyncGenerator<Passage, void>
   for await (const passage of given) {
     number++;
     checkPassage(passage, () => `passage ${number}`);
-    yield passage;
+    const { id, title = "", text, document, metadata } = passage;
+    yield { id, title, text, ...(document && { document }), ...(metadata && { metadata }) };
   }
 }
 
@@ -60,6 +61,27 @@ export function checkPassageList(given: unknown, where: string): void {
   if (!Array.isArray(given))
     throw problem(where, "a list of passages", shown(given), "give an array");
   for (const [i, passage] of given.entries()) checkPassage(passage, () => `${where}[${i}]`);
+}
+
+/** @throws {InputError} unless `given` has a list of passages for each of `questions` questions */
+export function checkPassageLists(given: unknown, questions: number): void {
+  if (!Array.isArray(given) || given.length !== questions) {
+    const expected = `one list for each of ${questions} questions`;
+    const got = Array.isArray(given) ? `${given.length}` : shown(given);
+    throw problem("passages", expected, got, "give every question its own passages");
+  }
+  for (const [i, list] of given.entries()) checkPassageList(list, `passages[${i}]`);
+}
+
+/** @throws {InputError} unless `given` is a list of `count` texts, or of one or more */
+export function checkTexts(given: unknown, where: string, count?: number): void {
+  const expected = count === undefined ? "a list of one or more texts" : `a list of ${count} texts`;
+  if (!Array.isArray(given)) throw problem(where, expected, shown(given), "give an array");
+  if (count === undefined ? given.length === 0 : given.length !== count)
+    throw problem(where, expected, `${given.length}`, "give as many as expected");
+  for (const [i, text] of given.entries())
+    if (typeof text !== "string")
+      throw problem(`${where}[${i}]`, "text", shown(text), "write it as text");
 }
 
 /**
@@ -105,25 +127,36 @@ function checkIterable(given: unknown, where: string, expected: string, call: st
 }
 
 // Long corpora pass through here: zod is asked only for what these checks reject.
-function checkPassage(given: unknown, where: () => string): asserts given is Passage {
+function checkPassage(given: unknown, where: () => string): asserts given is PassageInput {
   if (typeof given === "object" && given !== null) {
-    const { id, title, text } = given as Partial<Record<keyof Passage, unknown>>;
+    const { id, title, text, document, metadata } = given as Partial<
+      Record<keyof Passage, unknown>
+    >;
     if (
       typeof id === "string" &&
       id !== "" &&
-      typeof title === "string" &&
-      typeof text === "string"
+      (title === undefined || typeof title === "string") &&
+      typeof text === "string" &&
+      document === undefined &&
+      metadata === undefined
     )
       return;
+    if (passage.safeParse(given).success) return;
   }
   throw passageProblem(given, where());
 }
 
+const VALUE = "text, a finite number, true, false or a list of texts";
+
 const passage = z.object(
   {
     id: z.string("text").min(1, "text that is not empty"),
-    title: z.string('text, or "" for a passage without a title'),
+    title: z.string('text, or "" for a passage without a title').optional(),
     text: z.string("text"),
+    document: z.string("text").min(1, "text that is not empty").optional(),
+    metadata: z
+      .record(z.string(), z.custom(isMetadataValue, VALUE), "an object of named values")
+      .optional(),
   },
   "an object with id, title and text",
 );
@@ -144,11 +177,11 @@ function passageProblem(given: unknown, where: string): InputError {
       shown(given),
       "write { id, title, text }, or readPassages(FILE)",
     );
-  const field = String(path[0]);
+  const field = path.map(String).join(".");
   const fields = given as Readonly<Record<string, unknown>>;
   const named = typeof fields.id === "string" && fields.id !== "" && ` (id ${excerpt(fields.id)})`;
   const other = SYNONYMS[field]?.find((name) => fields[name] !== undefined);
-  const value = fields[field];
+  const value = path.reduce<unknown>((inner, key) => (inner as typeof fields)[String(key)], fields);
   const got =
     value === undefined
       ? `the fields ${Object.keys(fields).join(", ") || "of nothing"}`
@@ -175,7 +208,7 @@ export const filterOption = z
       z.custom<ReadonlySet<string>>(isIdSet),
       z.custom<(ordinal: number) => boolean>((given) => typeof given === "function"),
     ],
-    "a Set of ids or a function of the ordinal",
+    "a Set of ids or a function of the ordinal (conditions on metadata go in where)",
   )
   .optional();
 

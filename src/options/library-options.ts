@@ -52,13 +52,19 @@ const shardRecord = z
 
 /** How an index is built. */
 export const INDEX_OPTIONS = {
-  /** Bits per dimension of a compressed key: 1, 2, 4 or 8. Default: float32 keys, exact search. */
-  bits: option(z.literal([1, 2, 4, 8], "1, 2, 4 or 8").optional(), {
-    help: "bits of each dimension in a compressed index",
-    placeholder: "1|2|4|8",
-    defaultText: "float32 keys, not compressed",
+  /**
+   * Bits for each dimension of a key: 1, 2, 4 or 8, or 32 for float32 keys. Default: 4, except that
+   * shards and indexes of fewer than 65,536 tokens have float32 keys. Such an index is compressed
+   * when an addition makes it larger.
+   */
+  bits: option(z.literal([1, 2, 4, 8, 32], "1, 2, 4, 8 or 32").optional(), {
+    help: "bits of each dimension of a key; 32 does not compress",
+    placeholder: "1|2|4|8|32",
+    defaultText: "4; 32 for shards and below 65,536 tokens",
     parse: Number,
   }),
+  /** Whether an index in the folder is replaced when the new one is complete. Default: false. */
+  replace: option(flag().default(false), { help: "replace an index in the folder" }),
   /** Builds one shard of an index, with float32 keys. `mergeShards` joins and compresses shards. */
   shard: shardRecord.optional(),
   /**
@@ -109,12 +115,13 @@ export const LANCE_OPTIONS = {
 /** How an index is opened. */
 export const OPEN_OPTIONS = {
   /**
-   * How onnxruntime searches a compressed index. Default `balanced`. The search of float32 keys is
-   * always exact.
+   * How onnxruntime searches a compressed index. Default: `exact` up to 524,288 tokens whose
+   * decoded keys fit in `memoryLimit`, otherwise `balanced`. The search of float32 keys is always
+   * exact.
    */
   preset: option(choice("fast", "balanced", "exact").optional(), {
     help: "how onnxruntime searches a compressed index; a float32 index is searched exactly",
-    defaultText: "balanced",
+    defaultText: "exact up to 524,288 tokens, otherwise balanced",
     group: ENGINE,
   }),
   /** Default `onnxruntime`. */
@@ -176,7 +183,7 @@ export const RANK_OPTIONS = {
   }),
   /** Default `passage`. */
   granularity: option(choice("passage", "document").default("passage"), {
-    help: "document: passages with the same title count once, with the score of the best",
+    help: "document: passages of one document (or title) count once, with the best score",
     aliases: [{ flag: "unit" }],
   }),
 };
@@ -209,6 +216,13 @@ export const ANSWER_OPTIONS = {
    * with one beam.
    */
   earlyStopping: flag().default(true),
-  /** The model abstains if its confidence is lower. Default 0: it never abstains. */
-  minimumConfidence: number({ from: 0, to: 1 }).default(0),
+  /**
+   * The model abstains if its confidence is lower; 0 means never. Default: the threshold of the
+   * calibration that the model stores, if any, else 0.
+   */
+  minimumConfidence: option(number({ from: 0, to: 1 }).optional(), {
+    help: "give no answer if the confidence is lower; 0 shows every answer",
+    defaultText: "the threshold that the model stores, if any, else 0",
+    group: READING,
+  }),
 };

@@ -19,15 +19,17 @@ function objectOf(table: OptionTable): z.ZodType {
 
 /**
  * @param table all options that are accepted
+ * @param where what the options are called in errors
  * @throws {InputError} for an unknown name, a missing option and a value out of range
  */
 export function resolveOptions<Table extends OptionTable>(
   table: Table,
   given: Given<Table> | undefined,
+  where = "options",
 ): Resolved<Table> {
   if (given !== undefined && !isObject(given))
     throw new InputError({
-      where: "options",
+      where,
       expected: "an object",
       got: excerpt(given),
       remedy: `write { ${Object.keys(table)[0]}: ... }`,
@@ -37,7 +39,7 @@ export function resolveOptions<Table extends OptionTable>(
   );
   const result = objectOf(table).safeParse(values);
   if (result.success) return result.data as Resolved<Table>;
-  throw problemOf(result.error.issues, table, values);
+  throw problemOf(result.error.issues, table, values, where);
 }
 
 const isObject = (given: unknown): boolean =>
@@ -61,10 +63,11 @@ function problemOf(
   issues: readonly z.core.$ZodIssue[],
   table: OptionTable,
   values: object,
+  where: string,
 ): InputError {
   const all = issues.map(innermost);
   const unknown = all.find((issue) => issue.code === "unrecognized_keys");
-  if (unknown) return unknownName(unknown.keys[0]!, unknown.path, table);
+  if (unknown) return unknownName(unknown.keys[0]!, unknown.path, table, where);
   const { path, message } = all[0]!;
   const value = path.reduce<unknown>(
     (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
@@ -78,11 +81,16 @@ function problemOf(
   });
 }
 
-function unknownName(given: string, path: readonly PropertyKey[], table: OptionTable): InputError {
+function unknownName(
+  given: string,
+  path: readonly PropertyKey[],
+  table: OptionTable,
+  where: string,
+): InputError {
   const names = namesAt(path, table);
   const meant = closestName(given, names);
   return new InputError({
-    where: path.length === 0 ? "options" : path.join("."),
+    where: path.length === 0 ? where : path.join("."),
     expected: `names among ${names.join(", ")}`,
     got: `"${given}"`,
     remedy: meant ? `did you mean "${meant}"?` : "correct the name or remove the option",

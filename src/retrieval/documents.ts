@@ -3,19 +3,26 @@
  *
  *     f(d, q) = max over the passages p of d:  f(p, q)
  *
- * Passages with the same title belong to one document, as the articles of DPR's Wikipedia do. A
- * passage without a title is a document; its name is its id.
- * Source: Lee et al. 2021, Phrase Retrieval Learns Passage Retrieval, Too, section 3.
+ * Passages with the same document id belong to one document. Passages without a document id belong
+ * to one document if they have the same title, as the articles of DPR's Wikipedia do. A passage
+ * with neither is a document; its name is its id. Source: Lee et al. 2021, Phrase Retrieval Learns
+ * Passage Retrieval, Too, section 3.
  */
 
 import type { Passage } from "../text/passage.ts";
-import type { SearchHit, TokenIndex } from "./search/token-index.ts";
+import type { IndexGeneration, SearchHit } from "./search/token-index.ts";
 
 /** Returns the `topK` best passages for each question, best first; fewer if there are fewer. */
 export type RankPassages<Q> = (questions: readonly Q[], topK: number) => Promise<SearchHit[][]>;
 
+type Named = Pick<Passage, "id" | "title" | "document">;
+
 /** The name of the document of a passage. */
-export const documentOf = ({ id, title }: Pick<Passage, "id" | "title">): string => title || id;
+export const documentOf = ({ id, title, document }: Named): string => document ?? (title || id);
+
+/** Differs between documents, also if the id of one is the title of another. */
+const keyOf = ({ id, title, document }: Named): string =>
+  document === undefined ? (title ? `title ${title}` : `id ${id}`) : `document ${document}`;
 
 /**
  * Returns the best passage of each of the `topK` best documents, best first.
@@ -24,7 +31,7 @@ export const documentOf = ({ id, title }: Pick<Passage, "id" | "title">): string
  * all passages are read (section 3, footnote 3).
  */
 export async function rankDocuments<Q>(
-  index: Pick<TokenIndex, "passageCount" | "passages">,
+  index: Pick<IndexGeneration, "passageCount" | "passages">,
   rank: RankPassages<Q>,
   questions: readonly Q[],
   topK: number,
@@ -33,7 +40,7 @@ export async function rankDocuments<Q>(
   const documentAt = async (ordinal: number): Promise<string> => {
     const known = names.get(ordinal);
     if (known !== undefined) return known;
-    const name = documentOf((await index.passages([ordinal]))[0]!);
+    const name = keyOf((await index.passages([ordinal]))[0]!);
     names.set(ordinal, name);
     return name;
   };

@@ -13,9 +13,9 @@ import { mean } from "../math/mean.ts";
 import type { HybridWeights } from "../model/config.ts";
 import type { HYBRID_OPTIONS } from "../options/library-options.ts";
 import type { Given } from "../options/option.ts";
-import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
+import { cachedLexicalIndex, type LexicalIndex, withParameters } from "./bm25/lexical-index.ts";
 import { byScore } from "./scoring/top-k.ts";
-import type { SearchHit, SearchOptions, TokenIndex } from "./search/token-index.ts";
+import type { IndexGeneration, SearchHit, SearchOptions } from "./search/token-index.ts";
 
 /** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
 export const MIN_CANDIDATES = 100;
@@ -29,7 +29,7 @@ export interface EncodedQuestion {
 
 /**
  * Ranks by `BM25 + lambda * retrieval score`. Without `lexical`, the BM25 index of the open token
- * index is built on first use and cached for it. `k1` and `b` cannot be given with `lexical`.
+ * index is built on first use and cached for it. Default of `k1` and `b`: those of `lexical`.
  */
 export interface HybridOptions extends Given<typeof HYBRID_OPTIONS> {
   /** A BM25 index of the same generation of the index, from `openLexicalIndex`. */
@@ -73,12 +73,13 @@ export interface HybridScores {
  * contributes its 100 best passages, or its `topK` best if that is more.
  */
 export async function hybridSearch(
-  index: TokenIndex,
+  index: IndexGeneration,
   { lambda, lexical: given, k1, b }: HybridOptions,
   questions: readonly EncodedQuestion[],
   options: SearchOptions,
 ): Promise<SearchHit[][]> {
-  const lexicalIndex = given ?? (await cachedLexicalIndex(index, { k1, b }, options.signal));
+  const opened = given ?? (await cachedLexicalIndex(index, options.signal));
+  const lexicalIndex = withParameters(opened, { k1, b });
   const search = { ...options, topK: Math.max(MIN_CANDIDATES, options.topK) };
   const dense = await index.searchBatch(
     questions.map(({ vectors }) => vectors),
@@ -101,7 +102,7 @@ export async function hybridSearch(
  * that a search did not return is computed.
  */
 export async function hybridScores(
-  index: Pick<TokenIndex, "score">,
+  index: Pick<IndexGeneration, "score">,
   lexicalIndex: LexicalIndex,
   { text, vectors }: EncodedQuestion,
   {

@@ -1,8 +1,8 @@
 /** Opens a token index for search. */
 
+import { isDeepStrictEqual } from "node:util";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { Lifetime } from "../io/lifetime.ts";
 import {
   checkId,
   checkOrdinals,
@@ -18,22 +18,31 @@ import { rotate } from "./codec/opq-rotation.ts";
 import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
 import { openFaissSearch } from "./faiss/faiss-search.ts";
 import { BlockCache } from "./index/format/blocks.ts";
-import type { IndexHeader, SegmentRecord } from "./index/format/manifest.ts";
+import {
+  type IndexHeader,
+  type Manifest,
+  readManifest,
+  type SegmentRecord,
+} from "./index/format/manifest.ts";
 import { openSnapshot, type Snapshot } from "./index/format/snapshot.ts";
 import { openStore, type PassageStore } from "./index/format/store.ts";
 import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
+import { type OpenGeneration, refreshingIndex } from "./refreshing-index.ts";
 import type { ScoredPassage } from "./scoring/top-k.ts";
 import { type CentroidSearchOptions, openCentroidSearch } from "./search/centroid-search.ts";
 import { rotatingEngine, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
-import { openPassageScorer } from "./search/passage-scorer.ts";
+import { matchTokens, openPassageScorer } from "./search/passage-scorer.ts";
 import {
+  type IndexGeneration,
   SEARCH_OPTIONS,
   type SearchHit,
   type SearchOptions,
   type TokenIndex,
 } from "./search/token-index.ts";
 import type { FillOptions, FillProgress } from "./search/token-search.ts";
+import { createMatcher } from "./where/matcher.ts";
+import { whereSchema } from "./where/where.ts";
 
 const OPTIONS = {
   ...OPEN_OPTIONS,
@@ -62,6 +71,12 @@ export type Engine =
   | ({ readonly name: "faiss" } & FaissFactory)
   | ({ readonly name: "lancedb" } & LanceTable);
 
+/**
+ * A compressed index with at most this number of keys is searched exactly by default: with all keys
+ * decoded in memory, that takes no longer than the presets (docs/experiments/search.md).
+ */
+const SMALL_KEYS = 524_288; // 200 MB of decoded keys with 96 dimensions
+
 /** `exact` scores all passages. The others score candidates; `balanced` scores more than `fast`. */
 export type PresetName = "fast" | "balanced" | "exact";
 
@@ -85,6 +100,22 @@ export async function openIndex(
   checkPath(directory, "directory");
   const options = resolveOptions(OPTIONS, given);
   checkPreset(options);
+  const open = (than?: Manifest) => openGeneration(directory, options, fingerprint, than);
+  return refreshingIndex((await open())!, open);
+}
+
+/**
+ * Opens the newest generation.
+ *
+ * @param than the generation that is open; undefined is returned if there is no other
+ */
+async function openGeneration(
+  directory: string,
+  options: ResolvedOpenOptions,
+  fingerprint: string | undefined,
+  than: Manifest | undefined,
+): Promise<OpenGeneration | undefined> {
+  if (than && isDeepStrictEqual(than, await readManifest(directory))) return undefined;
   const { engine, memoryLimit } = options;
   // An exact search of float32 keys keeps them in memory in its own form (aligned-keys.ts).
   const snapshot = await openSnapshot(directory, ({ codebook }) =>
@@ -94,7 +125,7 @@ export async function openIndex(
   try {
     if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
     const store = openStore(segments, manifest.header.dimension);
-    return await openTokenIndex(directory, snapshot, store, options);
+    return await openForSearch(directory, snapshot, store, options);
   } catch (error) {
     await snapshot[Symbol.asyncDispose]();
     throw error;
@@ -118,50 +149,52 @@ function openEngine(
   codebook: Codebook | undefined,
   options: ResolvedOpenOptions,
 ): Promise<SearchEngine> {
-  const { engine, preset = "balanced", memoryLimit, threads } = options;
+  const { engine, memoryLimit, threads } = options;
+  const isSmall =
+    store.keyCount <= SMALL_KEYS && store.keyCount * 4 * store.dimension <= memoryLimit;
+  const preset = options.preset ?? (isSmall ? "exact" : "balanced");
   const empty = store.keyCount === 0; // faiss aborts the process if there are no keys
   if (engine === "faiss" && !empty) return openFaissSearch(store, threads);
   if (typeof engine === "object" && !empty)
     return engine.name === "faiss"
       ? openFaissFactorySearch(store, engine, options)
       : openLanceSearch(store, records, engine, threads);
-  // Decoded keys are not kept in memory: the block cache keeps their codes.
+  // Decoded keys of a large index are not kept in memory: the block cache keeps their codes.
   if (!codebook || preset === "exact")
-    return openFlatSearch(store, codebook ? 0 : memoryLimit, threads);
+    return openFlatSearch(store, codebook && !isSmall ? 0 : memoryLimit, threads);
   return openCentroidSearch(store, codebook, PRESETS[preset], threads);
 }
 
-async function openTokenIndex(
+async function openForSearch(
   directory: string,
   snapshot: Snapshot,
   store: PassageStore,
   options: ResolvedOpenOptions,
-): Promise<TokenIndex> {
-  const { header, generation, segments: records } = snapshot.manifest;
+): Promise<OpenGeneration> {
+  const { manifest } = snapshot;
+  const { header, generation, segments: records } = manifest;
   const { codebook } = snapshot.codec;
   const keyEngine = await openEngine(store, records, codebook, options);
   const scorer = openPassageScorer(store, options.threads);
   const engine = codebook ? rotatingEngine(keyEngine, codebook.rotation) : keyEngine;
-  const lifetime = new Lifetime(directory, "open the index again");
+  const rotated = (question: Float32Array) =>
+    codebook ? rotate(question, codebook.rotation, header.dimension) : question;
   const withId = async (hit: ScoredPassage): Promise<SearchHit> => ({
     id: (await store.passage(hit.ordinal)).id,
     ...hit,
   });
-  const searchBatch: TokenIndex["searchBatch"] = (questions, given) =>
-    lifetime.use(async () => {
-      const { topK, filter, signal } = resolveOptions(SEARCH, given);
-      checkVectorList(questions, header.dimension);
-      const accept = await acceptor(store, filter);
-      const found = await engine.search(questions, { topK, accept, signal });
-      return Promise.all(found.map((hits) => Promise.all(hits.map(withId))));
-    });
-  const close = (): Promise<void> =>
-    lifetime.close(async () => {
-      await engine[Symbol.asyncDispose]();
-      await scorer[Symbol.asyncDispose]();
-      await snapshot[Symbol.asyncDispose]();
-    });
-  return {
+  const matcher = createMatcher(store);
+  const searchBatch: IndexGeneration["searchBatch"] = async (questions, given) => {
+    const { topK, filter, signal } = resolveOptions(SEARCH, given);
+    checkVectorList(questions, header.dimension);
+    const accept = await acceptor(store, filter);
+    const few = filter && fewAccepted(store, accept, topK);
+    const found = few
+      ? await scorer.best(questions.map(rotated), few, topK, signal)
+      : await engine.search(questions, { topK, accept, signal });
+    return Promise.all(found.map((hits) => Promise.all(hits.map(withId))));
+  };
+  const opened: IndexGeneration = {
     directory,
     header,
     generation,
@@ -169,31 +202,59 @@ async function openTokenIndex(
     tokenCount: store.tokenCount,
     searchBatch,
     search: async (question, options) => (await searchBatch([question], options))[0]!,
-    score: (question, ordinals) =>
-      lifetime.use(async () => {
-        checkVectors(question, header.dimension);
-        checkOrdinals(ordinals, store.ordinalCount);
-        const query = codebook ? rotate(question, codebook.rotation, header.dimension) : question;
-        return scorer.score(query, ordinals);
-      }),
-    passages: (ordinals) =>
-      lifetime.use(async () => {
-        checkOrdinals(ordinals, store.ordinalCount);
-        return Promise.all(ordinals.map((ordinal) => store.passage(ordinal)));
-      }),
+    async score(question, ordinals) {
+      checkVectors(question, header.dimension);
+      checkOrdinals(ordinals, store.ordinalCount);
+      return scorer.score(rotated(question), ordinals);
+    },
+    async matches(question, ordinal) {
+      checkVectors(question, header.dimension);
+      checkOrdinals([ordinal], store.ordinalCount);
+      return matchTokens(store, rotated(question), ordinal);
+    },
+    async passages(ordinals) {
+      checkOrdinals(ordinals, store.ordinalCount);
+      return Promise.all(ordinals.map((ordinal) => store.passage(ordinal)));
+    },
     async *entries() {
       for (let ordinal = 0; ordinal < store.ordinalCount; ordinal++)
-        if (store.isAlive(ordinal))
-          yield [ordinal, await lifetime.use(() => store.passage(ordinal))];
+        if (store.isAlive(ordinal)) yield [ordinal, await store.passage(ordinal)];
     },
-    find: (id) =>
-      lifetime.use(async () => {
-        checkId(id);
-        return store.find(id);
-      }),
-    close,
-    [Symbol.asyncDispose]: close,
+    async matching(given) {
+      return matcher(resolveOptions(WHERE, { where: given }).where);
+    },
+    async find(id) {
+      checkId(id);
+      return store.find(id);
+    },
   };
+  const release = async () => {
+    await engine[Symbol.asyncDispose]();
+    await scorer[Symbol.asyncDispose]();
+    await snapshot[Symbol.asyncDispose]();
+  };
+  return { generation: opened, manifest, release };
+}
+
+const WHERE = { where: whereSchema };
+
+/** Passages that are scored without an engine, which would look at more of them. */
+const FEW_PASSAGES = 512;
+
+/**
+ * The accepted passages if they are so few that scoring all of them is exact and cheap with every
+ * engine; undefined if there are more.
+ */
+function fewAccepted(
+  { ordinalCount }: Pick<PassageStore, "ordinalCount">,
+  accept: (ordinal: number) => boolean,
+  topK: number,
+): Uint32Array | undefined {
+  const most = Math.max(FEW_PASSAGES, topK);
+  const accepted: number[] = [];
+  for (let ordinal = 0; ordinal < ordinalCount && accepted.length <= most; ordinal++)
+    if (accept(ordinal)) accepted.push(ordinal);
+  return accepted.length <= most ? Uint32Array.from(accepted) : undefined;
 }
 
 /** The passages that a search may return: those that are not deleted and pass the filter. */

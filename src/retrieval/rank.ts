@@ -3,12 +3,14 @@
 import { z } from "zod";
 import { filterOption } from "../options/arguments.ts";
 import { HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
-import { type Given, type Resolved, SIGNAL } from "../options/option.ts";
+import { type Given, option, type Resolved, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import type { LexicalIndex } from "./bm25/lexical-index.ts";
 import { type RankPassages, rankDocuments } from "./documents.ts";
 import { type EncodedQuestion, hybridSearch } from "./hybrid.ts";
-import type { SearchHit, TokenIndex } from "./search/token-index.ts";
+import type { IndexGeneration, SearchHit, SearchOptions } from "./search/token-index.ts";
+import { parseWhere } from "./where/parse-where.ts";
+import { type Where, whereSchema } from "./where/where.ts";
 
 /**
  * What a search counts and returns: passages, or documents, each with its best passage
@@ -21,15 +23,22 @@ const lexicalIndex = z.custom<LexicalIndex>((given) => {
   return typeof index?.search === "function" && typeof index.score === "function";
 }, "an index from openLexicalIndex");
 
-const hybridWeights = z
-  .strictObject({ ...HYBRID_OPTIONS, lexical: lexicalIndex.optional() })
-  .refine(({ lexical, k1, b }) => !lexical || (k1 === undefined && b === undefined), {
-    error: "k1 and b without lexical: openLexicalIndex has them",
-  });
+const hybridWeights = z.strictObject({ ...HYBRID_OPTIONS, lexical: lexicalIndex.optional() });
+
+/** The option `where`: `retrieve` and `answer` have it in the library and as a flag. */
+export const WHERE_OPTION = {
+  /** A condition on the metadata of the passages that the search may return. */
+  where: option(whereSchema.optional(), {
+    help: "search only passages with such metadata: 'year >= 2020 and lang = \"en\"'",
+    placeholder: "CONDITION",
+    parse: parseWhere,
+  }),
+};
 
 /** Options of `ReAtt.retrieve`. */
 export const RETRIEVE_OPTIONS = {
   ...RANK_OPTIONS,
+  ...WHERE_OPTION,
   /** The ids, or the ordinals, that the search may return. */
   filter: filterOption,
   /**
@@ -49,10 +58,11 @@ export const rankOptionsOf = ({
   topK,
   granularity,
   filter,
+  where,
   hybrid,
   signal,
 }: Resolved<typeof RETRIEVE_OPTIONS>): Resolved<typeof RETRIEVE_OPTIONS> => ({
-  ...{ topK, granularity, filter, hybrid, signal },
+  ...{ topK, granularity, filter, where, hybrid, signal },
 });
 
 /**
@@ -62,11 +72,13 @@ export const rankOptionsOf = ({
  * @throws {InputError} if an option cannot be used
  */
 export async function rank(
-  index: TokenIndex,
+  index: IndexGeneration,
   questions: readonly EncodedQuestion[],
   given: RankOptions,
 ): Promise<SearchHit[][]> {
-  const { topK, granularity, hybrid, ...search } = resolveOptions(RETRIEVE_OPTIONS, given);
+  const { topK, granularity, hybrid, where, ...others } = resolveOptions(RETRIEVE_OPTIONS, given);
+  const filter = where ? await narrowed(index, others.filter, where) : others.filter;
+  const search = { ...others, filter };
   const rankPassages: RankPassages<EncodedQuestion> = (asked, count) => {
     const options = { ...search, topK: count };
     if (typeof hybrid === "object") return hybridSearch(index, hybrid, asked, options);
@@ -78,4 +90,17 @@ export async function rank(
   return granularity === "document"
     ? rankDocuments(index, rankPassages, questions, topK)
     : rankPassages(questions, topK);
+}
+
+/** The passages of `filter` that pass `where`. */
+async function narrowed(
+  index: Pick<IndexGeneration, "matching" | "find">,
+  filter: SearchOptions["filter"],
+  where: Where,
+): Promise<(ordinal: number) => boolean> {
+  const matches = await index.matching(where);
+  if (!filter) return matches;
+  if (typeof filter === "function") return (ordinal) => matches(ordinal) && filter(ordinal);
+  const ordinals = new Set(await Promise.all(Array.from(filter, index.find)));
+  return (ordinal) => ordinals.has(ordinal) && matches(ordinal);
 }

@@ -27,11 +27,17 @@ interface Token extends Span {
  *
  * Texts are compared in NFKD. (Recall is measured in NFD.) The tokenizer rewrites ﬁ and ² in the
  * same way before the model reads them.
+ *
+ * @param options.accents whether they must match. Default true
  */
-export function findAnswerSpan(answer: string, text: string): Span | undefined {
-  const wanted = tokenize(answer).map((token) => token.normalized);
+export function findAnswerSpan(
+  answer: string,
+  text: string,
+  { accents = true }: { readonly accents?: boolean } = {},
+): Span | undefined {
+  const wanted = tokenize(answer, accents).map((token) => token.normalized);
   if (wanted.length === 0) return undefined;
-  const tokens = tokenize(text);
+  const tokens = tokenize(text, accents);
   const normalized = tokens.map((token) => token.normalized);
   let found: Span | undefined;
   for (const first of findSequence(normalized, wanted)) {
@@ -42,10 +48,10 @@ export function findAnswerSpan(answer: string, text: string): Span | undefined {
   return found;
 }
 
-function tokenize(text: string): Token[] {
+function tokenize(text: string, accents: boolean): Token[] {
   const { normalized, clusters } = decompose(text);
   return Array.from(normalized.matchAll(TOKEN_PATTERN), ({ 0: token, index }) => ({
-    normalized: token.toLowerCase(),
+    normalized: accents ? token.toLowerCase() : token.toLowerCase().replace(/\p{M}/gu, ""),
     start: clusters[index]!.start,
     end: clusters[index + token.length - 1]!.end,
   }));

@@ -4,4 +4,24 @@ export interface Passage {
   /** May be empty. */
   readonly title: string;
   readonly text: string;
+  /** The id of the document that the passage is a part of. */
+  readonly document?: string | undefined;
+  /** Further fields by name. An index stores and returns them, and a search can filter by them. */
+  readonly metadata?: Metadata | undefined;
 }
+
+/** A passage as a caller gives it: without a title, the title is empty. */
+export interface PassageInput extends Omit<Passage, "title"> {
+  readonly title?: string | undefined;
+}
+
+export type Metadata = Readonly<Record<string, MetadataValue>>;
+
+/** Numbers are finite. */
+export type MetadataValue = string | number | boolean | readonly string[];
+
+export const isMetadataValue = (value: unknown): value is MetadataValue =>
+  typeof value === "string" ||
+  typeof value === "boolean" ||
+  Number.isFinite(value) ||
+  (Array.isArray(value) && value.every((item) => typeof item === "string"));

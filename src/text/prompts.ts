@@ -6,7 +6,7 @@
  */
 
 import { InputError } from "../io/errors.ts";
-import type { Passage } from "./passage.ts";
+import type { PassageInput } from "./passage.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
@@ -21,8 +21,8 @@ export function questionPrompt(question: string): string {
   return `question: ${question}`;
 }
 
-export function passagePrompt(passage: Pick<Passage, "title" | "text">): string {
-  return `title: ${passage.title} context: ${passage.text}`;
+export function passagePrompt(passage: Pick<PassageInput, "title" | "text">): string {
+  return `title: ${passage.title ?? ""} context: ${passage.text}`;
 }
 
 /**
@@ -64,12 +64,19 @@ export function readingQuestionIds(retrievalIds: readonly number[]): number[] {
  */
 export function passageIds(
   tokenizer: Tokenizer,
-  passage: Pick<Passage, "title" | "text">,
+  passage: Pick<PassageInput, "title" | "text">,
   maxTokens: number,
 ): number[] {
   const ids = tokenizer.encode(passagePrompt(passage), maxTokens);
   return truncatePassage([...ids, tokenizer.eosId], maxTokens);
 }
+
+/** The number of a passage's tokens that `passageIds` cuts off. */
+export const tokensOver = (
+  tokenizer: Tokenizer,
+  passage: Pick<PassageInput, "title" | "text">,
+  maxTokens: number,
+): number => Math.max(0, tokenizer.encode(passagePrompt(passage)).length + 1 - maxTokens);
 
 /**
  * Cuts question and passage to `maxInputTokens` together, as the authors' release does: the

@@ -7,7 +7,7 @@ import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { readJsonLines } from "../io/json-lines.ts";
 import { createIdTable } from "./id-table.ts";
-import type { Passage } from "./passage.ts";
+import { isMetadataValue, type Metadata, type Passage } from "./passage.ts";
 
 /** A question of a training or evaluation file. */
 export interface Question {
@@ -22,8 +22,10 @@ export interface Question {
 /**
  * Reads the passages of a JSON Lines file, plain or gzip, one at a time.
  *
- * Each line has `_id` or `id`, `text` and optionally `title`; other fields are ignored. An id may
- * be a number. `text` may be empty: BEIR's corpora contain such passages.
+ * Each line has `_id` or `id`, `text`, and optionally `title`, `document` (the id of the document)
+ * and `metadata` (an object). Ids may be numbers. `text` may be empty: BEIR's corpora contain such
+ * passages. Other fields are metadata too; of two with one name, that in `metadata` counts.
+ * Metadata that is not text, a number, true, false or a list of texts is left out.
  *
  * @throws {InputError} with file and line: a field is missing or not text, an id is repeated, or
  * the file has no passage.
@@ -66,11 +68,26 @@ export function parsePassage(value: unknown, where: string): Passage {
   return passageOf(record, idOf(record, "passage", where), where);
 }
 
-const passageOf = (record: JsonObject, id: string, where: string): Passage => ({
-  id,
-  title: optional(record, "title", where) ?? "",
-  text: required(record, ["text"], where),
-});
+function passageOf(record: JsonObject, id: string, where: string): Passage {
+  const document = optionalId(record, "document", where);
+  const metadata = metadataOf(record);
+  return {
+    id,
+    title: optional(record, "title", where) ?? "",
+    text: required(record, ["text"], where),
+    ...(document !== undefined && { document }),
+    ...(metadata && { metadata }),
+  };
+}
+
+const OWN_FIELDS = new Set(["_id", "id", "title", "text", "document", "metadata"]);
+
+function metadataOf(record: JsonObject): Metadata | undefined {
+  const others = Object.entries(record).filter(([name]) => !OWN_FIELDS.has(name));
+  const named = isObject(record.metadata) ? Object.entries(record.metadata) : [];
+  const fields = [...others, ...named].filter(([, value]) => isMetadataValue(value));
+  return fields.length > 0 ? (Object.fromEntries(fields) as Metadata) : undefined;
+}
 
 /**
  * Reads the questions of a JSON Lines file, plain or gzip.
@@ -160,10 +177,12 @@ function idOf(record: JsonObject, noun: string, where: string): string {
 }
 
 function asObject(value: unknown, where: string): JsonObject {
-  if (typeof value === "object" && value !== null && !Array.isArray(value))
-    return value as JsonObject;
+  if (isObject(value)) return value;
   throw problem(where, "a JSON object", shortJson(value), "write one JSON object a line");
 }
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function identifier(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
@@ -182,6 +201,13 @@ function optional(record: JsonObject, name: string, where: string): string | und
   const value = record[name] ?? undefined;
   if (value === undefined || typeof value === "string") return value;
   throw problem(where, `text as "${name}"`, shortJson(value), "write it in quotes or remove it");
+}
+
+function optionalId(record: JsonObject, name: string, where: string): string | undefined {
+  const value = record[name] ?? undefined;
+  const id = identifier(value);
+  if (id !== undefined || value === undefined) return id;
+  throw problem(where, `"${name}" with text or a number`, shortJson(value), "correct or remove it");
 }
 
 function optionalAnswers(record: JsonObject, where: string): readonly string[] | undefined {

@@ -44,6 +44,8 @@ export interface Tokenizer {
   readonly vocabularySize: number;
   /** The id of `</s>`. */
   readonly eosId: number;
+  /** Whether the model reads and writes lower case without accents, whatever the text has. */
+  readonly isUncased: boolean;
   /** The id for characters that no piece represents, for example of another script. */
   readonly unknownId: number;
   /**
@@ -131,6 +133,7 @@ export async function loadTokenizer(
   return {
     vocabularySize,
     eosId: pieces.indexOf("</s>"),
+    isUncased: decode(encodeWhole("É")) === "e",
     unknownId: pieces.indexOf("<unk>"),
     encode,
     decode,

@@ -12,38 +12,41 @@ import { writeModelCard } from "./adaptation/card.ts";
 import { availableExamples } from "./adaptation/example-counts.ts";
 import { openLabelFreeInputs, readInputs } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
-import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
+import { INDEX_PASSAGE_TOKENS, meanLengths } from "./adaptation/lengths.ts";
+import { passagesOf } from "./adaptation/passages.ts";
+import { type AdaptationPlan, measureRate, planAdaptation } from "./adaptation/plan.ts";
+import { recordedOptions, writeRecord } from "./adaptation/record.ts";
+import type { AdaptationResult } from "./adaptation/result.ts";
 import { retrievalHeadOf } from "./adaptation/retrieval-head.ts";
+import { adaptationSamples } from "./adaptation/samples.ts";
+import { stepsInTime } from "./adaptation/steps-in-time.ts";
+import { verdictOf } from "./adaptation/verdict.ts";
 import { type Corpus, openCorpus } from "./data/corpus.ts";
 import {
   type AdaptOptions,
+  checkFiles,
+  type RequestedSources,
   type ResolvedAdaptOptions,
   requestedSources,
+  type StartOptions,
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
+import { withModelFolder } from "./options/model-folder.ts";
 import { withModelTau } from "./options/model-tau.ts";
-import { TRAIN_OPTIONS } from "./options/train-options.ts";
-import { checkChosen, findRun } from "./run/checkpoint.ts";
-import type { TrainingEvent, TrainingResult } from "./run/events.ts";
+import { type ResolvedOptions, TRAIN_OPTIONS } from "./options/train-options.ts";
+import { checkChosen, findRun, removeCheckpoint } from "./run/checkpoint.ts";
+import type { TrainingEvent } from "./run/events.ts";
 import { runTraining } from "./run/run-training.ts";
 import { saveModel } from "./run/save-model.ts";
 import { readTrainedConfig, startingParameters } from "./run/starting-parameters.ts";
+import type { TimeBudget } from "./run/time-budget.ts";
+
+export type { AdaptationResult } from "./adaptation/result.ts";
 
 /** What `adapt` yields: its plan first, then the events of the training. */
 export type AdaptationEvent =
   | TrainingEvent
   | { readonly type: "plan"; readonly plan: AdaptationPlan };
-
-export interface AdaptationResult {
-  readonly plan: AdaptationPlan;
-  /** Undefined after a dry run. */
-  readonly training?: TrainingResult | undefined;
-  /**
-   * Folder of the index of the adapted model. Undefined with `querySide`, after a dry run, and if
-   * training was stopped before its end.
-   */
-  readonly index?: string | undefined;
-}
 
 /**
  * Adapts a model to a corpus with examples that are made of its documents, with questions and
@@ -51,13 +54,18 @@ export interface AdaptationResult {
  *
  * It first yields a plan with estimates of time, memory and disk space. With `dryRun` it returns
  * then, and writes nothing. Otherwise it trains (see `train`: log, report, checkpoints, `resume`)
- * and measures retrieval on held-out examples. Training ends early if retrieval collapses or a loss
- * is not finite. The model that retrieves best is saved, which may be the original model. At the
- * end it writes a model card, and an index of the corpus to `out/index`.
+ * and measures retrieval on held-out examples. When retrieval falls, it halves the learning rate
+ * and continues from the best step. Training ends early if a loss is not finite, or if retrieval
+ * falls after three reductions. The model that retrieves best is saved, which may be the original
+ * model. At the end it writes a model card, and an index of the corpus to `out/index`, and deletes
+ * the checkpoint unless `keepCheckpoint` is set.
+ *
+ * With `minutes`, it ends after that time: it measures how long steps and measurements take, and
+ * corrects the number of steps while it runs. `{ out, resume: true }` continues a run.
  *
  * Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6.
  *
- * @returns the plan, the result of the training, and the folder of the index
+ * @returns the plan, the result of the training, the folder of the index, and a verdict
  * @throws {InputError} if a file or an option cannot be used, if no example can be made of the
  *   documents, and if the labels are of another set.
  *
@@ -73,7 +81,7 @@ export interface AdaptationResult {
  * });
  * for (let next = await run.next(); ; next = await run.next()) {
  *   if (next.done) {
- *     console.log(next.value.training?.monitor?.after);
+ *     console.log(next.value.verdict);
  *     break;
  *   }
  *   if (next.value.type === "plan") console.log(`about ${next.value.plan.seconds} s`);
@@ -81,47 +89,104 @@ export interface AdaptationResult {
  * ```
  */
 export async function* adapt(
-  given: AdaptOptions,
+  asked: AdaptOptions,
 ): AsyncGenerator<AdaptationEvent, AdaptationResult> {
-  const requested = requestedSources(given);
+  const started = performance.now();
+  const { given: named, result } = await recordedOptions(asked);
+  if (result) return result; // it was complete
+  const requested = requestedSources(named);
+  const located = yield* withModelFolder(named);
+  checkFiles(located);
+  await using passages = await passagesOf(located);
+  const given = { ...located, corpus: passages.file };
   yield { type: "stage", name: "reading the corpus" };
   await using corpus = await openCorpus(given.corpus, {
     signal: given.signal,
     bm25: !given.resume && !given.dryRun, // a new run searches its first candidates with it
   });
-  const labelFree = await openLabelFreeInputs(given, corpus);
-  const sources = await chooseSources(requested, labelFree, given);
-  const inputs = await readInputs(given, sources, labelFree, corpus);
-  const options = withAdaptDefaults(
-    await withModelTau(given),
-    availableExamples(inputs),
-    corpus.size,
-  );
-  const found = await findRun(options.out, options.resume); // before any of its files is touched
-  if (found) checkChosen(options.out, found, planEntries(TRAIN_OPTIONS, { ...options }));
-  const config = await readTrainedConfig(options);
-  const tokenizer = await loadTokenizer(join(options.model, "spiece.model"), config.vocabularySize);
-  const plan = await planAdaptation(options, config, corpus, inputs, tokenizer);
+  const { options, config, inputs, plan, lengths, found } = await prepare(given, requested, corpus);
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
   await mkdir(options.out, { recursive: true });
+  if (!found) await writeRecord(options);
   const data = yield* adaptationData(options, corpus, inputs);
-  const { dev: _, tagger: __, weights: ___, ...run } = options; // `data` contains all three
   const retrievalHead = yield* retrievalHeadOf(options, config, corpus, inputs);
-  const training = yield* runTraining(run, { ...config, retrievalHead }, data, corpus);
+  const budget = timeBudget(options, started - 1000 * (found?.seconds ?? 0), {
+    indexed: corpus.size * lengths.indexed,
+    measured: (data.monitorSet?.passages.length ?? 0) * lengths.passage,
+  });
+  const run = trainingOptions(options);
+  const training = yield* runTraining(run, { ...config, retrievalHead }, data, corpus, budget);
   if (!training.finished) return { plan, training };
   if (training.failure && !training.monitor)
     await saveModel(run.out, config, await startingParameters(run, config), run.model);
   options.signal?.throwIfAborted(); // the run can be stopped in its last step
   await writeModelCard(options, { plan, training, corpus, data: data.digest });
-  if (options.querySide) return { plan, training }; // an index of the original model stays valid
-  return { plan, training, index: yield* indexAdapted(options, corpus) };
+  // With the query side, an index of the original model stays valid.
+  const index = options.querySide ? undefined : yield* indexAdapted(options, corpus);
+  const complete = { plan, training, index, verdict: verdictOf(training) };
+  await writeRecord(options, complete);
+  if (!options.keepCheckpoint) await removeCheckpoint(options.out);
+  return complete;
 }
 
-/** Indexes the corpus. A resumed run completes a partial index and keeps a complete one. */
+/** What is known before anything is written. */
+async function prepare(given: StartOptions, requested: RequestedSources, corpus: Corpus) {
+  const labelFree = await openLabelFreeInputs(given, corpus);
+  const sources = await chooseSources(requested, labelFree, given);
+  const inputs = await readInputs(given, sources, labelFree, corpus);
+  const config = await readTrainedConfig(given);
+  const chosen = withAdaptDefaults(
+    await withModelTau(given),
+    availableExamples(inputs),
+    corpus.size,
+    config,
+  );
+  const found = await findRun(chosen.out, chosen.resume); // before any of its files is touched
+  if (found) checkChosen(chosen.out, found, planEntries(TRAIN_OPTIONS, { ...chosen }));
+  const tokenizer = await loadTokenizer(join(chosen.model, "spiece.model"), config.vocabularySize);
+  const samples = await adaptationSamples(chosen, corpus, inputs);
+  const lengths = await meanLengths(chosen, corpus, tokenizer, samples);
+  const rate = await measureRate(config, chosen);
+  const { minutes } = chosen;
+  const options =
+    given.steps === undefined && minutes !== undefined
+      ? { ...chosen, steps: stepsInTime(minutes, chosen, config, corpus.size, lengths, rate) }
+      : chosen;
+  const plan = planAdaptation(options, config, corpus, { inputs, samples, lengths, rate });
+  return { options, config, inputs, plan, lengths, found };
+}
+
+/** The options of the training loop: `data` contains the others. */
+function trainingOptions({
+  dev: _,
+  tagger: __,
+  weights: ___,
+  ...run
+}: ResolvedAdaptOptions): ResolvedOptions {
+  return run;
+}
+
+/** @param started when the run began, in milliseconds */
+function timeBudget(
+  { minutes, querySide }: ResolvedAdaptOptions,
+  started: number,
+  tokens: { readonly indexed: number; readonly measured: number },
+): TimeBudget | undefined {
+  if (minutes === undefined || tokens.measured === 0) return undefined;
+  return {
+    secondsLeft: () => 60 * minutes - (performance.now() - started) / 1000,
+    indexedAfter: querySide ? 0 : tokens.indexed / tokens.measured,
+  };
+}
+
+/**
+ * Indexes the corpus, with the passage limit of `reatt index`. A resumed run completes a partial
+ * index and keeps a complete one.
+ */
 async function* indexAdapted(
-  { out, provider, maxPassageTokens, resume, signal }: ResolvedAdaptOptions,
+  { out, provider, resume, signal }: ResolvedAdaptOptions,
   corpus: Corpus,
 ): AsyncGenerator<ProgressEvent, string> {
   const directory = join(out, "index");
@@ -131,7 +196,8 @@ async function* indexAdapted(
   const index = yield* reporting<ProgressEvent, AsyncDisposable>((report) =>
     model.index(corpus.passages(), {
       directory,
-      maxPassageTokens,
+      replace: true,
+      maxPassageTokens: INDEX_PASSAGE_TOKENS,
       signal,
       onProgress: ({ passages }) => report({ type: "progress", done: passages }),
     }),

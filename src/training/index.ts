@@ -16,9 +16,10 @@ export {
   type TextBatch,
 } from "./engine/loss-and-gradients.ts";
 export type { EngineEvent } from "./engine/open-engine.ts";
-export type { QuerySide } from "./loss/options.ts";
+export type { ObjectiveName, QuerySide } from "./loss/options.ts";
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
+export type { ReportSample, SampleReply } from "./report/samples.ts";
 export type { HybridMeasures } from "./run/evaluate.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";
 export { type HeadAgreement, type HeadSelectionQuestion, rankHeads } from "./run/rank-heads.ts";

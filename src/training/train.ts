@@ -5,6 +5,7 @@ import { InputError } from "../io/errors.ts";
 import { openCorpus } from "./data/corpus.ts";
 import { questionData } from "./data/question-data.ts";
 import { readQuestionsAbout } from "./data/training-questions.ts";
+import { withModelFolder } from "./options/model-folder.ts";
 import { withModelTau } from "./options/model-tau.ts";
 import { type TrainOptions, withDefaults } from "./options/train-options.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
@@ -49,7 +50,8 @@ import { readTrainedConfig } from "./run/starting-parameters.ts";
  * ```
  */
 export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainingResult> {
-  const options = withDefaults(await withModelTau(given));
+  const located = yield* withModelFolder(given);
+  const options = withDefaults(await withModelTau(located));
   const config = await readTrainedConfig(options);
   const isHeadMissing = await needsHead(options);
   yield { type: "stage", name: "reading the corpus" };

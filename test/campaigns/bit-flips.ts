@@ -1,14 +1,13 @@
 /**
  * Flipped bits and cut files: every file of a float32 index and of a compressed one.
  *
- *     npx tsx test/campaigns/bit-flips.ts --count 10000
+ *     npx tsx test/campaigns/bit-flips.ts --count 10000 --seed 1
  *
  * A damaged index gives the answers of the whole one or an InputError that names the file. The
  * verification names the file in any case.
  */
 
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { InputError } from "../../src/io/errors.ts";
@@ -17,31 +16,43 @@ import { manifestPath } from "../../src/retrieval/index/format/manifest.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import { verifyIndex } from "../../src/retrieval/index/maintain/verify.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
-import { build, encodeText, encodeVaried, makePassages } from "../retrieval/support.ts";
-import { collectFailures, countOption, finish } from "./campaign.ts";
+import {
+  build,
+  encodeText,
+  encodeVaried,
+  makePassages,
+  withMetadata,
+} from "../retrieval/support.ts";
+import {
+  campaignFolder,
+  campaignOptions,
+  collectFailures,
+  finish,
+  startProgress,
+} from "./campaign.ts";
 import { filesBelow } from "./files-below.ts";
 
 const PASSAGES = 120;
 
-const count = countOption(100);
-const folder = await mkdtemp(join(tmpdir(), "reatt-flips-"));
+const { count, from, seed } = campaignOptions(100);
+const folder = campaignFolder("flips");
 const failures = collectFailures();
 const counts = { "damaged files": 0, "bit flips": 0, cuts: 0, errors: 0, "same answers": 0 };
-const random = createRandom("bit flips");
-try {
-  const subjects = await Promise.all(
-    ([undefined, 2] as const).map(async (bits) => {
-      const directory = join(folder, `${bits}`);
-      await build(directory, makePassages(PASSAGES), { bits, encode: encodeVaried });
-      await deletePassages(["p3", "p77"], { directory });
-      const answer = await answers(directory);
-      return filesBelow(directory).map((path) => ({ directory, path, answer }));
-    }),
-  );
-  const files = subjects.flat();
-  for (let i = 0; i < count; i++) await damageFile(files[i % files.length]!);
-} finally {
-  await rm(folder, { recursive: true });
+
+const subjects = await Promise.all(
+  ([undefined, 2] as const).map(async (bits) => {
+    const directory = join(folder, `${bits}`);
+    await build(directory, withMetadata(makePassages(PASSAGES)), { bits, encode: encodeVaried });
+    await deletePassages(["p3", "p77"], { directory });
+    const answer = await answers(directory);
+    return filesBelow(directory).map((path) => ({ directory, path, answer }));
+  }),
+);
+const files = subjects.flat();
+const progress = startProgress("damaged files", count);
+for (let i = from; i < from + count; i++) {
+  await damageFile(files[i % files.length]!, i);
+  progress(i - from + 1);
 }
 finish(counts, failures);
 
@@ -51,7 +62,8 @@ interface Subject {
   readonly answer: unknown;
 }
 
-async function damageFile({ directory, path, answer }: Subject): Promise<void> {
+async function damageFile({ directory, path, answer }: Subject, number: number): Promise<void> {
+  const random = createRandom(seed, "bit flips", number);
   const whole = await readFile(path);
   const cut = random.integer(10) === 0;
   const position = random.integer(whole.length);
@@ -64,7 +76,7 @@ async function damageFile({ directory, path, answer }: Subject): Promise<void> {
   const outcome = await answers(directory).catch((error: unknown) => error);
   const found = await verifyIndex(directory).catch((error: unknown) => error as Error);
   await writeFile(path, whole);
-  const what = `${path}, ${cut ? "cut at" : `bit ${bit} of`} byte ${position}`;
+  const what = `number ${number}: ${path}, ${cut ? "cut at" : `bit ${bit} of`} byte ${position}`;
   if (outcome instanceof Error) {
     counts.errors++;
     if (!(outcome instanceof InputError) || !outcome.message.startsWith(path))
@@ -83,5 +95,7 @@ async function answers(directory: string): Promise<unknown> {
   const hits = await index.search(encodeText("w1 w2 w3"), { topK: 10 });
   const passages = [];
   for await (const [, passage] of index.entries()) passages.push(passage);
-  return [hits, passages, await index.find("p99"), await index.find("none")];
+  const matches = await index.matching({ lang: "en" });
+  const english = passages.map((_, ordinal) => matches(ordinal));
+  return [hits, passages, english, await index.find("p99"), await index.find("none")];
 }

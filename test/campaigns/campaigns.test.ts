@@ -10,6 +10,7 @@ const COUNTS: Readonly<Record<string, number>> = {
   "power-cuts": 300,
   "bit-flips": 200,
   "writer-kills": 12,
+  "training-kills": 4,
 };
 
 for (const [name, count] of Object.entries(COUNTS))

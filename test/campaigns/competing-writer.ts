@@ -9,6 +9,7 @@ import { findManifest } from "../../src/retrieval/index/format/manifest.ts";
 import { compactIndex } from "../../src/retrieval/index/maintain/compact.ts";
 import { addPassages, deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import { build, encodeVaried, header, makePassages } from "../retrieval/support.ts";
+import { endWithParent } from "./end-with-parent.ts";
 
 const directory = process.argv[2]!;
 const seed = Number(process.argv[3]);
@@ -20,6 +21,7 @@ const options = {
   },
 };
 
+endWithParent();
 process.stdout.write("started\n");
 for (let turn = seed; ; turn++) {
   const generation = (await findManifest(directory))?.generation ?? 0;

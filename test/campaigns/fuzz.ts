@@ -7,27 +7,20 @@
  * input depends only on the seed and its number: `--from N --count 1` repeats number N.
  */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { InputError } from "../../src/io/errors.ts";
 import { createRandom } from "../../src/math/random.ts";
+import { campaignFolder, campaignOptions, startProgress } from "./campaign.ts";
 import { fuzzedReaders } from "./fuzzed-readers.ts";
 
 const MAX_MESSAGE = 5_000; // characters
 const MAX_SECONDS = 10; // wall clock, on a busy machine
 const MAX_BYTES = 3e9; // resident memory of the process
 
-const { values } = parseArgs({
-  options: {
-    count: { type: "string", default: "20000" },
-    seed: { type: "string", default: "1" },
-    from: { type: "string", default: "0" },
-  },
-});
-const [count, from] = [Number(values.count), Number(values.from)];
-const folder = mkdtempSync(join(tmpdir(), "reatt-fuzz-"));
+const { count, from, seed } = campaignOptions(20_000);
+const progress = startProgress("inputs", count);
+const folder = campaignFolder("fuzz");
 const readers = await fuzzedReaders(folder);
 for (const { name } of readers) mkdirSync(join(folder, name));
 const shares = readers.flatMap(({ share }, index) => Array<number>(share).fill(index));
@@ -41,7 +34,7 @@ const counts = readers.map(({ name }) => ({
 }));
 
 for (let number = from; number < from + count; number++) {
-  const random = createRandom(values.seed, "fuzz", number);
+  const random = createRandom(seed, "fuzz", number);
   const index = shares[random.integer(shares.length)]!;
   const [reader, counter] = [readers[index]!, counts[index]!];
   counter.inputs++;
@@ -62,9 +55,9 @@ for (let number = from; number < from + count; number++) {
   if (process.memoryUsage.rss() > MAX_BYTES) problem = "too much memory";
   if (problem !== undefined && counter.failures++ < 5)
     console.log(`FAILED ${reader.name}, number ${number}: ${problem}`);
+  progress(number - from + 1);
 }
 
-rmSync(folder, { recursive: true });
 for (const { name, inputs, read, failures, slowest, slowestNumber } of counts)
   console.log(
     `${name}: inputs ${inputs}, read ${read}, rejected ${inputs - read - failures}, ` +

@@ -1,6 +1,7 @@
 /** The readers of the fuzz campaign, each with inputs that it accepts and how to change them. */
 
 import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { openWeights } from "../../src/checkpoints/open.ts";
@@ -15,6 +16,7 @@ import { openInputFile } from "../../src/io/input-file.ts";
 import type { Random } from "../../src/math/random.ts";
 import { readConfig } from "../../src/model/config.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { parseWhere } from "../../src/retrieval/where/parse-where.ts";
 import { passageIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
 import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
@@ -40,7 +42,14 @@ const tokenizer = await loadTokenizer(SPIECE_MODEL);
 
 const PASSAGES = [
   { _id: "a", title: "Dogs", text: "They bark at night." },
-  { id: 7, text: "", metadata: { url: "x" } },
+  {
+    id: 7,
+    text: "",
+    document: 3,
+    metadata: { url: "x", tags: ["a", "b"] },
+    year: 2020,
+    nested: {},
+  },
   { id: "ü", title: null, text: "中文 <extra_id_3> é" },
 ];
 const QUESTIONS = [
@@ -78,6 +87,9 @@ export async function fuzzedReaders(folder: string): Promise<FuzzedReader[]> {
     jsonLines("corpus", PASSAGES, async () => {
       for await (const passage of readPassages(at("corpus")))
         passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS);
+    }),
+    reader("condition", 12, makeCondition, async () => {
+      parseWhere(await readFile(at("condition"), "utf8"));
     }),
     jsonLines("questions", QUESTIONS, async () => {
       for (const { question } of await readQuestions(at("questions")))
@@ -201,6 +213,14 @@ async function entriesOf(path: string): Promise<Files> {
   await file[Symbol.asyncDispose]();
   return entries;
 }
+
+const CONDITION = Buffer.from(
+  'year >= 2020 and (lang = "en" or not tags contains \'x\') or n in (1, true) and "a b" exists',
+);
+
+const makeCondition = (random: Random): Files => ({
+  condition: mutateBytes(random, CONDITION, [CONDITION]),
+});
 
 function makeConfig(random: Random): Files {
   const config = JSON.parse(readFileSync("models/reatt-mini/config.json", "utf8"));

@@ -18,7 +18,15 @@ import {
   writeCheckpoint,
 } from "../../src/training/run/checkpoint.ts";
 import { saveModel } from "../../src/training/run/save-model.ts";
-import { build, encode, encodeVaried, header, makePassages, noise } from "../retrieval/support.ts";
+import {
+  build,
+  encode,
+  encodeVaried,
+  header,
+  makePassages,
+  noise,
+  withMetadata,
+} from "../retrieval/support.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 import { trainedStates } from "../support/training.ts";
 
@@ -53,10 +61,13 @@ export const histories = (seed: number, shards: Shards): History[] => [
 /** Builds, adds, replaces, deletes, compacts and builds again. */
 function changes(seed: number, bits: Bits | undefined): Step[] {
   const options = { header, encode: bits ? encodeVaried : encode };
-  const first = makePassages(30 + (seed % 40), seed);
+  const first = withMetadata(makePassages(30 + (seed % 40), seed));
   const added = makePassages(6, seed + 1).map((passage, i) => ({ ...passage, id: `p${i * 17}` }));
   const gone = Array.from({ length: 9 }, (_, i) => `p${(i * 7 + seed) % 30}`);
-  const more = makePassages(3, seed + 2).map((passage, i) => ({ ...passage, id: `more${i}` }));
+  const more = withMetadata(makePassages(3, seed + 2)).map((passage, i) => ({
+    ...passage,
+    id: `more${i}`,
+  }));
   const without = (passages: readonly Passage[], ids: readonly string[]) =>
     passages.filter(({ id }) => !ids.includes(id));
   const afterAdd = [
@@ -81,7 +92,7 @@ function changes(seed: number, bits: Bits | undefined): Step[] {
 
 /** Builds that stop and resume, the second with a shorter corpus than its resume points cover. */
 function interruptedBuilds(seed: number): Step[] {
-  const corpus = makePassages(1040, seed);
+  const corpus = withMetadata(makePassages(1040, seed));
   const short = corpus.slice(0, 512);
   return [
     { run: (directory) => stopped(directory, corpus, "encoded", 2) },
@@ -125,7 +136,7 @@ export interface Shards {
 }
 
 export async function makeShards(folder: string): Promise<Shards> {
-  const passages = makePassages(530);
+  const passages = withMetadata(makePassages(530));
   const folders = [0, 1].map((index) => join(folder, `shard-${index}`));
   for (const [index, directory] of folders.entries())
     await build(directory, passages, { encode: encodeVaried, shard: { index, count: 2 } });
@@ -133,8 +144,8 @@ export async function makeShards(folder: string): Promise<Shards> {
 }
 
 const merges = ({ folders, passages: contents }: Shards): Step[] => [
-  { run: (directory) => mergeShards(folders, { directory }), contents },
-  { run: (directory) => mergeShards(folders, { directory, bits: 2 }), contents },
+  { run: (directory) => mergeShards(folders, { directory, bits: 32 }), contents },
+  { run: (directory) => mergeShards(folders, { directory, bits: 2, replace: true }), contents },
 ];
 
 function indexHistory(name: string, steps: readonly Step[]): History {

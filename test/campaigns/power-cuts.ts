@@ -2,18 +2,25 @@
  * Power cuts: records what writers of indexes, models and checkpoints do to the disk, and checks
  * what survives a cut after each change (recorded-disk.ts has the three modes).
  *
- *     npx tsx test/campaigns/power-cuts.ts --count 5000
+ *     npx tsx test/campaigns/power-cuts.ts --count 5000 --seed 1
  *
  * After every cut the index must open as one whole state, no older than the last change that was
  * reported as complete. One cut of 25 also repeats the interrupted change.
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRandom } from "../../src/math/random.ts";
-import { collectFailures, countOption, type Failures, finish } from "./campaign.ts";
+import {
+  campaignFolder,
+  campaignOptions,
+  collectFailures,
+  type Failures,
+  finish,
+  startProgress,
+} from "./campaign.ts";
 import { type History, histories, makeShards } from "./power-cut-histories.ts";
 import { Disk, MODES, type Mode, type Recording, recordDisk, type Tree } from "./recorded-disk.ts";
 
@@ -27,29 +34,26 @@ interface Cut {
   readonly mode: Mode;
 }
 
-const count = countOption(300);
+const { count, seed: firstSeed } = campaignOptions(300);
 // in memory if possible: the disk is simulated
-const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "reatt-cuts-"));
+const folder = campaignFolder("cuts", existsSync("/dev/shm") ? "/dev/shm" : tmpdir());
+const progress = startProgress("power cuts", count);
 const failures = collectFailures();
 /** The state that was found in each different tree: an equal tree is not checked again. */
 const states = new Map<string, number>();
 const counts = { "power cuts": 0, ordered: 0, strict: 0, mixed: 0, resumed: 0 };
-try {
-  const shards = await makeShards(join(folder, "shards"));
-  for (let seed = 1; counts["power cuts"] < count; seed++) {
-    const cuts: Cut[] = [];
-    for (const history of histories(seed, shards)) {
-      const root = join(folder, "recorded");
-      mkdirSync(root);
-      const recording = await recordDisk(root, (done) => history.run(root, done));
-      rmSync(root, { recursive: true });
-      for (let at = 0; at <= recording.changes.length; at++)
-        for (const mode of MODES) cuts.push({ history, recording, at, mode });
-    }
-    await checkCuts(spread(cuts, count - counts["power cuts"]), seed, failures);
+const shards = await makeShards(join(folder, "shards"));
+for (let seed = firstSeed; counts["power cuts"] < count; seed++) {
+  const cuts: Cut[] = [];
+  for (const history of histories(seed, shards)) {
+    const root = join(folder, "recorded");
+    mkdirSync(root);
+    const recording = await recordDisk(root, (done) => history.run(root, done));
+    rmSync(root, { recursive: true });
+    for (let at = 0; at <= recording.changes.length; at++)
+      for (const mode of MODES) cuts.push({ history, recording, at, mode });
   }
-} finally {
-  rmSync(folder, { recursive: true });
+  await checkCuts(spread(cuts, count - counts["power cuts"]), seed, failures);
 }
 finish({ ...counts, "different states": states.size }, failures);
 
@@ -74,6 +78,7 @@ async function checkCuts(cuts: readonly Cut[], seed: number, failures: Failures)
       if (change.kind === "done") done++;
     }
     const resume = counts["power cuts"]++ % RESUME_EVERY === 0;
+    progress(counts["power cuts"]);
     counts[mode]++;
     if (resume) counts.resumed++;
     const tree = replay.disk.survivors(mode, createRandom(seed, history.name, at));

@@ -1,20 +1,17 @@
 /**
  * Kills of index writers at random moments (SIGKILL), and searches beside them.
  *
- *     npx tsx test/campaigns/writer-kills.ts --count 10000
+ *     npx tsx test/campaigns/writer-kills.ts --count 10000 --seed 1
  *
  * Half of the kills stop one writer of known generations, whose contents are compared. The others
  * stop one of two writers that compete for a compressed index, while this process verifies and
  * searches it: a search must equal a comparison with the decoded keys of the same generation.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { createRandom } from "../../src/math/random.ts";
 import { findManifest } from "../../src/retrieval/index/format/manifest.ts";
 import { verifyIndex } from "../../src/retrieval/index/maintain/verify.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
@@ -22,20 +19,26 @@ import type { Passage } from "../../src/text/passage.ts";
 import { contentsOf } from "../retrieval/index/maintain/generations.ts";
 import { compileScript } from "../retrieval/index/write/compile-script.ts";
 import { encodeText } from "../retrieval/support.ts";
-import { collectFailures, countOption, finish } from "./campaign.ts";
+import {
+  campaignFolder,
+  campaignOptions,
+  collectFailures,
+  finish,
+  killProcess,
+  startProgress,
+  startScript,
+} from "./campaign.ts";
 
 const LONGEST_LIFE_MS = 600;
 
-const count = countOption(20);
-const folder = await mkdtemp(join(tmpdir(), "reatt-kills-"));
+const { count, seed } = campaignOptions(20);
+const random = createRandom(seed, "writer kills");
+const folder = campaignFolder("kills");
+const progress = startProgress("writer kills", count);
 const failures = collectFailures();
 const counts = { "writer kills": 0, "searches beside writers": 0, generations: 0 };
-try {
-  await killOneWriter(join(folder, "one"), Math.ceil(count / 2));
-  await killCompetingWriters(join(folder, "two"), Math.floor(count / 2));
-} finally {
-  await rm(folder, { recursive: true });
-}
+await killOneWriter(join(folder, "one"), Math.ceil(count / 2));
+await killCompetingWriters(join(folder, "two"), Math.floor(count / 2));
 finish(counts, failures);
 
 async function killOneWriter(directory: string, kills: number): Promise<void> {
@@ -43,10 +46,10 @@ async function killOneWriter(directory: string, kills: number): Promise<void> {
   const script = await compileScript(source, join(folder, "one-compiled"));
   let generation = 0;
   for (let kill = 0; kill < kills; kill++) {
-    const writer = await start(script, [directory]);
-    await sleep(Math.random() * LONGEST_LIFE_MS);
-    await end(writer);
-    counts["writer kills"]++;
+    const writer = await startScript(script, [directory]);
+    await sleep(random.next() * LONGEST_LIFE_MS);
+    await killProcess(writer);
+    progress(++counts["writer kills"]);
     try {
       const found = (await findManifest(directory))?.generation ?? 0;
       if (found < generation) throw new Error(`generation ${found} after ${generation}`);
@@ -77,10 +80,10 @@ async function killCompetingWriters(directory: string, kills: number): Promise<v
     "test/campaigns/competing-writer.ts",
     join(folder, "two-compiled"),
   );
-  const begin = (kill: number) => start(script, [directory, `${kill * 97 + 10}`]);
+  const begin = (kill: number) => startScript(script, [directory, `${kill * 97 + 10}`]);
   const writers = await Promise.all([begin(0), begin(1)]);
   for (let kill = 0; kill < kills; kill++) {
-    const deadline = performance.now() + Math.random() * LONGEST_LIFE_MS;
+    const deadline = performance.now() + random.next() * LONGEST_LIFE_MS;
     do
       try {
         await searchBeside(directory);
@@ -90,11 +93,11 @@ async function killCompetingWriters(directory: string, kills: number): Promise<v
     while (performance.now() < deadline);
     const victim = kill % 2;
     if (writers[victim]!.exitCode !== null) failures.add(`writer ${victim}`, "it has ended");
-    await end(writers[victim]!);
-    counts["writer kills"]++;
+    await killProcess(writers[victim]!);
+    progress(++counts["writer kills"]);
     writers[victim] = await begin(kill + 2);
   }
-  await Promise.all(writers.map(end));
+  await Promise.all(writers.map(killProcess));
   if (kills > 0) counts.generations += (await findManifest(directory))?.generation ?? 0;
 }
 
@@ -115,19 +118,4 @@ async function searchBeside(directory: string): Promise<void> {
     if ((await index.find(id)) !== ordinal) throw new Error(`${id} is not at ${ordinal}`);
   }
   if (hits.length < Math.min(5, index.passageCount)) throw new Error(`${hits.length} hits`);
-}
-
-async function start(script: string, given: readonly string[]): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [script, ...given], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  await once(child.stdout!, "data");
-  return child;
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = once(child, "exit");
-  child.kill("SIGKILL");
-  await exit;
 }

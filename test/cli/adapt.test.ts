@@ -79,6 +79,23 @@ for (const [job, args] of Object.entries(JOBS)) {
   });
 }
 
+test("the end is a verdict, and --out with --resume is a whole command", async () => {
+  const { stdout } = await adapt("said", "--data", data, "--dev", data);
+  assert.match(
+    stdout,
+    /\nVerdict: (?:R@1 \d+ → \d+|no gain, model unchanged: R@1 \d+) of 12 held-out examples/,
+  );
+  assert.not.ok(existsSync(at("said", "checkpoint")));
+  const again = await runCaptured(["adapt", "--out", at("said"), "--resume"]);
+  assert.equal([again.code, again.stdout], [0, stdout]);
+  const missing = await runCaptured(["adapt", "--out", at("nothing"), "--resume"]);
+  assert.is(missing.code, 1);
+  assert.match(
+    missing.stderr,
+    /^reatt: corpus: expected a path as text, got nothing; add it: out has/,
+  );
+});
+
 test("--dry-run shows the plan and samples, and writes nothing", async () => {
   const { code, stdout, stderr } = await adapt("dry", "--dry-run");
   assert.is(code, 0, stderr);

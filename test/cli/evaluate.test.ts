@@ -85,7 +85,7 @@ test("answers against data", async ({ file }) => {
 
 test("wrong usage and files that do not belong together", async ({ file }) => {
   await fails(2, /which command\?/);
-  await fails(2, /unknown command 'everything'/, "everything");
+  await fails(2, /unknown command 'evaluate everything'/, "everything");
   await fails(2, /--qrels FILE is missing/, "retrieval", "--run", "x");
   for (const k of ["0", "1,,2", "a", "1.5"])
     await fails(2, /--k: expected/, "retrieval", "--run", "x", "--qrels", "y", "--k", k);

@@ -68,6 +68,52 @@ test("a compressed index is built after a forecast that is near, and searched by
     assert.is(new Set(await found("small", question, "--preset", preset)).size, 5);
 });
 
+test("an existing index is replaced with --replace only", async () => {
+  const small = await corpus("three.jsonl", passage(1), passage(2), passage(3));
+  const options = ["index", ...MODEL, "--corpus", small, "--out", at("again")];
+  await prints(...options);
+  await fails(
+    1,
+    /again: expected a folder without an index, got an index; .*--replace/,
+    ...options,
+  );
+  await prints(...options, "--replace");
+  assert.equal([(await info("again")).generation, (await info("again")).bits], [2, 32]);
+});
+
+test("--where filters by metadata, and --granularity document goes by document id", async () => {
+  const of = (i: number, more: object) => ({ ...passage(i), ...more });
+  const file = await corpus(
+    "metadata.jsonl",
+    of(1, { year: 2019, document: "a", metadata: { lang: "en" } }),
+    of(2, { year: 2020, document: "a", tags: ["x", "y"], ignored: { a: 1 } }),
+    of(3, { year: 2021, document: 7, title: "T" }),
+    of(4, { title: "T" }),
+  );
+  await prints("index", ...MODEL, "--corpus", file, "--out", at("fields"));
+  const question = "Which city has bridges?";
+  for (const engine of [[], ["--lambda", "0.1"], ["--preset", "exact"]])
+    for (const [where, expected] of [
+      ["year >= 2020", ["p2", "p3"]],
+      ["tags contains 'x' or lang = 'en'", ["p1", "p2"]],
+      ["not year exists", ["p4"]],
+      ["document in ('a', '7') and not (year < 2020 or year > 2020)", ["p2"]],
+    ] as const)
+      assert.equal((await found("fields", question, "--where", where, ...engine)).sort(), expected);
+  await writeFile(at("two ids"), "p1\np2\n");
+  const both = ["--ids", at("two ids"), "--where", "year > 2019"];
+  assert.equal(await found("fields", question, ...both), ["p2"]);
+  const ask = ["--index", at("fields"), "--question", question, "--json"];
+  const documents = await prints("retrieve", ...MODEL, ...ask, "--granularity", "document");
+  const names = JSON.parse(documents).results.map((hit: { document: string }) => hit.document);
+  assert.equal(names.sort(), ["7", "T", "a"]);
+  const answered = await prints("answer", ...MODEL, ...ask, "--where", "year = 2020");
+  const { document, metadata } = JSON.parse(answered).passages[0];
+  assert.equal([document, metadata], ["a", { year: 2020, tags: ["x", "y"] }]);
+  const bad = ["retrieve", ...MODEL, ...ask, "--where", "lang = en"];
+  await fails(1, /condition "lang = en", character 8: expected a value.*in quotes\?/, ...bad);
+});
+
 test("an index of some of the tokens says how many", async () => {
   await build("half", "--keep-ratio", "0.5");
   assert.is((await info("half")).header.keepTokens, 0.5);
@@ -156,11 +202,11 @@ test("verify names what is damaged and ends with 1", async () => {
 
 test("wrong usage and bad input end in one line", async () => {
   const out = ["index", ...MODEL, "--corpus", CORPUS, "--out", at("none")];
-  await fails(2, /--bits: expected 1, 2, 4 or 8, got "3"/, ...out, "--bits", "3");
+  await fails(2, /--bits: expected 1, 2, 4, 8 or 32, got "3"/, ...out, "--bits", "3");
   await fails(2, /compressed when they are merged/, ...out, "--bits", "2", "--shard", "1/2");
   await fails(2, /--shard: expected I\/N/, ...out, "--shard", "half");
   await fails(1, /SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX/, ...out, "--shard", "auto");
-  await fails(2, /too many arguments for 'index'/, "index", "tend");
+  await fails(2, /unknown command 'index tend'/, "index", "tend");
   await fails(
     2,
     /--preset/,

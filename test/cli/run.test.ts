@@ -54,7 +54,7 @@ const QUESTIONS = [
 ];
 writeFileSync(at("corpus.jsonl"), jsonLines(PASSAGES));
 writeFileSync(at("questions.jsonl"), jsonLines(QUESTIONS));
-const ask = ["--model", MODEL, "--index", at("index")];
+const ask = ["--index", at("index")]; // the default model
 const lion = ["--question", "Where does the lion live?"];
 
 test("a command that saves and returns when it is interrupted ends as interrupted", async () => {
@@ -78,12 +78,21 @@ test("help and version go to stdout", async () => {
     assert.match((await reatt(name, "--help")).stdout, `Usage: reatt ${name} [options]`);
   }
   assert.equal([general.stderr, general.code], ["", 0]);
+  assert.match(general.stdout, /\nExamples:\n {2}reatt index .*\n {2}reatt answer /);
+  assert.equal(await reatt("help"), general);
+  assert.equal(await reatt("help", "index", "add"), await reatt("index", "add", "--help"));
+  assert.equal(await reatt("-v"), await reatt("--version"));
   assert.equal(await reatt("--version"), { stdout: `${version}\n`, stderr: "", code: 0 });
 });
 
 test("wrong usage ends with 2", async () => {
   await fails(2, /which command/);
   await fails(2, /unknown command 'fly'/, "fly");
+  await fails(2, /unknown command 'answr' \(Did you mean answer\?\)/, "answr");
+  await fails(2, /unknown command 'answr' \(Did you mean answer\?\)/, "help", "answr");
+  await fails(2, /unknown command 'index ad' \(Did you mean index add\?\)/, "index", "ad");
+  await fails(2, /unknown command 'evaluate it'/, "evaluate", "it", "--help");
+  await fails(2, /unknown option '--quesion' \(Did you mean --question\?\)/, "answer", "--quesion");
   await fails(2, /--corpus .* is missing/, "index", "--model", MODEL, "--out", at("x"));
   await fails(2, /one of --question TEXT and --queries/, "answer", ...ask);
   await fails(
@@ -285,6 +294,19 @@ test("without --json the output is for people", async () => {
   const retrieve = await reatt("retrieve", ...ask, ...lion);
   assert.match(retrieve.stdout, /^Where does the lion live\?\n {3}1\. \d/);
   assert.equal([answer.stderr, retrieve.stderr], ["", ""]);
+});
+
+test("FORCE_COLOR marks the answer in bold", async () => {
+  const before = process.env.FORCE_COLOR;
+  process.env.FORCE_COLOR = "1";
+  try {
+    const { stdout } = await reatt("answer", ...ask, ...lion);
+    assert.ok(stdout.startsWith("Where does the lion live?\n\x1b[1m"), stdout);
+    assert.match(stdout, "\x1b[22m (confidence");
+  } finally {
+    if (before === undefined) delete process.env.FORCE_COLOR;
+    else process.env.FORCE_COLOR = before;
+  }
 });
 
 test("bad input ends with 1 and one line", async () => {

@@ -72,14 +72,19 @@ const sum = (values: readonly number[]): number => values.reduce((total, x) => t
 /** All possible answers: finished, or cut at `maxTokens`. */
 function everyAnswer(toy: Toy, maxTokens: number, before: Generated = NOTHING): Generated[] {
   if (before.tokenIds.length === maxTokens || before.tokenIds.at(-1) === END) return [before];
-  return softmax(toy(0, before.tokenIds)).flatMap((probability, token) =>
+  return softmax(toy(0, before.tokenIds)).flatMap((probability, token, all) =>
     everyAnswer(toy, maxTokens, {
       tokenIds: [...before.tokenIds, token],
       logProbabilities: [...before.logProbabilities, Math.log(probability)],
+      margins: [...before.margins, naiveMargin(all, token)],
     }),
   );
 }
-const NOTHING: Generated = { tokenIds: [], logProbabilities: [] };
+const NOTHING: Generated = { tokenIds: [], logProbabilities: [], margins: [] };
+
+/** log p(token) - log p(most probable other token) */
+const naiveMargin = (probabilities: readonly number[], token: number): number =>
+  Math.log(probabilities[token]! / Math.max(...probabilities.filter((_, i) => i !== token)));
 
 const scored = ({ logProbabilities }: Generated, lengthPenalty: number): number =>
   sum(logProbabilities) / logProbabilities.length ** lengthPenalty;
@@ -93,13 +98,16 @@ function naiveGreedy(
   maxTokens: number,
   allows: (tokenIds: readonly number[]) => boolean = () => true,
 ): Generated {
-  const greedy: Generated = { tokenIds: [], logProbabilities: [] };
+  const greedy: Generated = { tokenIds: [], logProbabilities: [], margins: [] };
   while (greedy.tokenIds.length < maxTokens && greedy.tokenIds.at(-1) !== END) {
-    const probabilities = softmax(toy(0, greedy.tokenIds)).map((probability, token) =>
+    const all = softmax(toy(0, greedy.tokenIds));
+    const probabilities = all.map((probability, token) =>
       allows([...greedy.tokenIds, token]) ? probability : 0,
     );
     const most = Math.max(...probabilities);
-    greedy.tokenIds.push(probabilities.indexOf(most));
+    const token = probabilities.indexOf(most);
+    greedy.margins.push(naiveMargin(all, token));
+    greedy.tokenIds.push(token);
     greedy.logProbabilities.push(Math.log(most));
   }
   return greedy;
@@ -110,6 +118,9 @@ function assertSame(actual: Generated, expected: Generated): void {
   assert.is(actual.logProbabilities.length, expected.logProbabilities.length);
   for (const [i, logProbability] of expected.logProbabilities.entries())
     assert.ok(Math.abs(actual.logProbabilities[i]! - logProbability) < 1e-9);
+  assert.is(actual.margins.length, expected.margins.length);
+  for (const [i, margin] of expected.margins.entries())
+    assert.ok(actual.margins[i] === margin || Math.abs(actual.margins[i]! - margin) < 1e-9);
 }
 
 test("the search is exhaustive with a beam for each possible answer", () =>

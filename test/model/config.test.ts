@@ -156,6 +156,28 @@ test("weights of hybrid search are read, checked, written and copied", async () 
   await check(2.62, /: retrieval_hybrid: expected object, got 2\.62/);
 });
 
+test("a calibration of answers is read, checked and written", async () => {
+  const weights = { likelihood: 1, margin: 2, attention: -0.5, length: -1, quoted: 0 };
+  const calibration = { intercept: -2, weights, threshold: 0.1 };
+  const config = await read({ ...SIZES, answer_calibration: calibration });
+  assert.equal(config.calibration, calibration);
+  assert.not.ok("calibration" in (await read(SIZES)));
+  const written = async (saved: ModelConfig) => {
+    await writeConfig(folder, saved);
+    return JSON.parse(readFileSync(file, "utf8")).answer_calibration;
+  };
+  assert.equal(await written(config), calibration);
+  assert.is(await written({ ...config, calibration: undefined }), undefined);
+
+  const check = (given: object, message: RegExp) =>
+    refused(read({ ...SIZES, answer_calibration: { ...calibration, ...given } }), message);
+  await check({ threshold: 2 }, /: answer_calibration\.threshold: expected .*<=1, got 2/);
+  await check({ intercept: undefined }, /: answer_calibration\.intercept: expected number, got no/);
+  const { margin: _, ...others } = weights;
+  await check({ weights: others }, /: answer_calibration\.weights\.margin: expected number/);
+  await check({ bias: 1 }, /: answer_calibration\.bias: expected no key beyond/);
+});
+
 test("keys without influence are ignored, and null means absent", async () => {
   const harmless = {
     _name_or_path: "t5-small",

@@ -42,7 +42,8 @@ test.before(() => {
   const source = join(folder, "source");
   const built = ["package.json", "tsconfig.json", "tsconfig.build.json", "src", ...manifest.files];
   for (const name of built)
-    if (name !== "dist") cpSync(name, join(source, name), { recursive: true });
+    if (name !== "dist" && !name.startsWith("!"))
+      cpSync(name, join(source, name), { recursive: true });
   symlinkSync(resolve("node_modules"), join(source, "node_modules"));
   run(source, "npm", "pack", "--loglevel=error");
 
@@ -50,12 +51,19 @@ test.before(() => {
   const tarball = join(source, `reatt-${manifest.version}.tgz`);
   run(consumer, "tar", "-xf", tarball, "--strip-components=1", "-C", installed);
   // Only what the package declares: importing a development dependency fails.
-  for (const name of Object.keys(manifest.dependencies)) {
-    const link = join(consumer, "node_modules", name);
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(resolve("node_modules", name), link);
-  }
+  link(Object.keys(manifest.dependencies));
 });
+
+function link(names: readonly string[]): void {
+  for (const name of names) {
+    const path = join(consumer, "node_modules", name);
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(resolve("node_modules", name), path);
+  }
+}
+
+const CHECK_LINKS = resolve("scripts/check-links.ts");
+
 test.after(() => rmSync(folder, { recursive: true }));
 
 test("exports are files of the package", () => {
@@ -79,7 +87,19 @@ test("the package contains the model and the licence, but no sources or tests", 
     assert.not.ok(existsSync(join(installed, path)), path);
 });
 
+test("links in the README lead to files of the package", () => {
+  const loader = resolve("node_modules/tsx/dist/esm/index.mjs");
+  const checked = run(installed, process.execPath, "--import", loader, CHECK_LINKS, "README.md");
+  assert.match(checked, /^1 passed, 0 failed$/m);
+});
+
+test("the main entry points need no optional package", () => {
+  for (const entry of ["reatt", "reatt/training"])
+    run(consumer, process.execPath, "--input-type=module", "--eval", `import "${entry}";`);
+});
+
 test("every entry point can be imported", () => {
+  link(["@langchain/core", "ai"]);
   for (const [entry, target] of Object.entries(manifest.exports)) {
     if (typeof target === "string") continue; // package.json
     const program = `import * as entry from "${join("reatt", entry)}"; console.log(Object.keys(entry).length > 0);`;
@@ -91,17 +111,8 @@ test("every entry point can be imported", () => {
   }
 });
 
-test("the types are found and checked", () => {
-  const program = `
-    import { type Passage, ReAtt } from "reatt";
-    export async function ask(passages: AsyncIterable<Passage>): Promise<string> {
-      await using model = await ReAtt.load("models/reatt-mini");
-      await using index = await model.index(passages, { directory: "my-index" });
-      const reply = await model.answer("who?", index, { topK: 10 });
-      // @ts-expect-error: passages are counted
-      await model.answer("who?", index, { topK: "ten" });
-      return reply.answer;
-    }`;
+/** Compiles a program of the consumer. */
+function compile(program: string, options: object = {}): void {
   const compilerOptions = {
     strict: true,
     target: "es2022",
@@ -110,6 +121,7 @@ test("the types are found and checked", () => {
     noEmit: true,
     types: ["node"],
     typeRoots: [resolve("node_modules/@types")],
+    ...options,
   };
   writeFileSync(join(consumer, "package.json"), `{ "type": "module" }`);
   writeFileSync(
@@ -118,6 +130,39 @@ test("the types are found and checked", () => {
   );
   writeFileSync(join(consumer, "use.ts"), program);
   run(consumer, resolve("node_modules/.bin/tsc"), "-p", ".");
+}
+
+test("the types are found and checked", () => {
+  compile(`
+    import { type Passage, ReAtt } from "reatt";
+    export async function ask(passages: AsyncIterable<Passage>): Promise<string> {
+      await using model = await ReAtt.load();
+      await using index = await model.index(passages, { directory: "my-index" });
+      const reply = await model.answer("who?", index, { topK: 10 });
+      // @ts-expect-error: passages are counted
+      await model.answer("who?", index, { topK: "ten" });
+      return reply.answer;
+    }`);
+});
+
+test("the adapters have the types that LangChain.js and the AI SDK expect", () => {
+  const program = `
+    import type { BaseRetrieverInterface } from "@langchain/core/retrievers";
+    import { generateText, type LanguageModel, rerank } from "ai";
+    import type { ReAtt, TokenIndex } from "reatt";
+    import { rerankingModel, searchTool } from "reatt/ai-sdk";
+    import { ReattRetriever } from "reatt/langchain";
+    export async function ask(model: ReAtt, index: TokenIndex, language: LanguageModel) {
+      const retriever: BaseRetrieverInterface = new ReattRetriever({ model, index });
+      await rerank({ model: rerankingModel(model), query: "who?", documents: ["a", "b"] });
+      const tools = { search: searchTool(model, index) };
+      const { text } = await generateText({ model: language, tools, prompt: "who?" });
+      // @ts-expect-error: the model of reatt is no model of the AI SDK
+      await rerank({ model, query: "who?", documents: ["a", "b"] });
+      return [retriever, text];
+    }`;
+  // The types of the AI SDK need those of a browser, and of packages that it does not install.
+  compile(program, { skipLibCheck: true, lib: ["es2022", "esnext.disposable", "dom"] });
 });
 
 test.run();

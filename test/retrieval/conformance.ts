@@ -13,9 +13,11 @@ import { openSegment } from "../../src/retrieval/index/format/segment.ts";
 import { addPassages, deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import { buildIndex } from "../../src/retrieval/index/write/build.ts";
 import { type OpenOptions, openIndex } from "../../src/retrieval/open-index.ts";
-import { rank } from "../../src/retrieval/rank.ts";
+import { type RankOptions, rank } from "../../src/retrieval/rank.ts";
 import { byScore } from "../../src/retrieval/scoring/top-k.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
+import type { Where } from "../../src/retrieval/where/where.ts";
+import type { Passage } from "../../src/text/passage.ts";
 import {
   build,
   encode,
@@ -27,6 +29,7 @@ import {
   naiveSearch,
   rejects,
   temporary,
+  withMetadata,
 } from "./support.ts";
 
 const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11 w12 w13", "unknown words here"].map(
@@ -112,6 +115,17 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
           conforms(await index.search(question, { topK }), naive(question), topK);
     },
   );
+
+  suite(name("the mean of the matches of a passage is its score"), async () => {
+    await using directory = await temporary();
+    await build(directory.path, makePassages(100), options);
+    await using index = await open(directory.path);
+    for (const { ordinal, score } of await index.search(QUESTIONS[2]!, { topK: 20 })) {
+      const matches = await index.matches(QUESTIONS[2]!, ordinal);
+      assert.is(matches.length, 7);
+      closeTo(mean(matches.map((match) => match.score)), score);
+    }
+  });
 
   if (!exact)
     suite(name(`finds ${recall} of the best passages`), async () => {
@@ -200,6 +214,43 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
       assert.equal(await index.search(question, { topK: 6, filter: () => false }), []);
     }
   });
+
+  suite(
+    name("finds the topK best passages that pass a condition, if one of 1,000 does"),
+    async () => {
+      await using directory = await temporary();
+      const passages = withMetadata(makePassages(2000));
+      await build(directory.path, passages, options);
+      await deletePassages(["p4", "p1000"], { directory: directory.path });
+      await using index = await open(directory.path);
+      const naive = await openNaive(directory.path);
+      const ask = async (given: RankOptions) => {
+        const questions = QUESTIONS.map((vectors) => ({ text: "", vectors }));
+        return rank(index, questions, given);
+      };
+      const conditions: [where: Where, passes: (passage: Passage) => boolean][] = [
+        [{ number: { in: [3, 997] } }, ({ id }) => id === "p3" || id === "p997"],
+        [{ number: { gte: 500, lt: 1003 } }, ({ metadata }) => isBetween(metadata, 500, 1003)],
+        [{ lang: "en", tags: { contains: "t1" } }, ({ metadata }) => isEnglish(metadata, "t1")],
+        [{ not: { document: { exists: true } } }, ({ document }) => document === undefined],
+      ];
+      for (const [where, passes] of conditions)
+        for (const topK of [1, 6, 600]) {
+          const found = await ask({ topK, where });
+          for (const [i, hits] of found.entries()) {
+            const all = naive(QUESTIONS[i]!).filter(
+              ({ ordinal }) => ordinal !== 4 && ordinal !== 1000 && passes(passages[ordinal]!),
+            );
+            if (all.length <= 512) same(hits, all.slice(0, topK));
+            else conforms(hits, all, topK);
+          }
+        }
+      const filter = new Set(["p3", "p4", "p5", "p700"]);
+      const both = await ask({ topK: 9, where: { number: { lt: 600 } }, filter });
+      for (const hits of both)
+        assert.equal(new Set(hits.map(({ id }) => id)), new Set(["p3", "p5"]));
+    },
+  );
 
   suite(name("finds the topK best documents by their best passages"), async () => {
     await using directory = await temporary();
@@ -320,6 +371,12 @@ async function openNaive(directory: string): Promise<(question: Float32Array) =>
     return naiveSearch(query, keys, keys.length, dimension);
   };
 }
+
+const isBetween = (metadata: Passage["metadata"], from: number, to: number): boolean =>
+  Number(metadata?.number) >= from && Number(metadata?.number) < to;
+
+const isEnglish = (metadata: Passage["metadata"], tag: string): boolean =>
+  metadata?.lang === "en" && (metadata.tags as readonly string[]).includes(tag);
 
 const searchAll = (index: TokenIndex) => index.searchBatch(QUESTIONS, { topK: 20 });
 

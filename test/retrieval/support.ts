@@ -67,6 +67,18 @@ export function makePassages(count: number, seed = 1, vocabulary = 50): Passage[
   });
 }
 
+/** The passages with metadata and document ids; some have neither. */
+export const withMetadata = (passages: readonly Passage[]): Passage[] =>
+  passages.map((passage, i) =>
+    i % 7 === 6
+      ? passage
+      : {
+          ...passage,
+          ...(i % 5 !== 4 && { document: `d${i % 11}` }),
+          metadata: { number: i, lang: i % 3 ? "en" : "größe", tags: [`t${i % 4}`, "all"] },
+        },
+  );
+
 /** Pseudo-random numbers from -1 to 1, determined by `seed`. */
 export function noise(count: number, seed = 1): Float32Array {
   let state = seed;

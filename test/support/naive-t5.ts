@@ -91,11 +91,15 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
     row.slice(head * headSize, (head + 1) * headSize);
 
   function feedForward(layer: string, x: Matrix): Matrix {
-    if (config.feedForward === "relu")
+    if (config.feedForward !== "gated-gelu") {
+      const activation =
+        config.feedForward === "relu" ? (value: number) => Math.max(value, 0) : gelu;
+      const inner = linear(`${layer}.wi`, x);
       return linear(
         `${layer}.wo`,
-        linear(`${layer}.wi`, x).map((row) => row.map((value) => Math.max(value, 0))),
+        inner.map((row) => row.map(activation)),
       );
+    }
     const inner = linear(`${layer}.wi_1`, x);
     const gated = linear(`${layer}.wi_0`, x).map((row, i) =>
       row.map((value, j) => gelu(value) * inner[i]![j]!),

@@ -36,10 +36,11 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   };
 }
 
-/** Both versions of T5: v1.1 (gated layers, untied embeddings) and v1.0. */
+/** T5 v1.1 (gated layers, untied embeddings), v1.0, and GELU without a gate. */
 export const TINY_MODELS: Readonly<Record<string, ModelConfig>> = {
   "v1.1": tinyConfig(),
   "v1.0 tied": tinyConfig({ feedForward: "relu", tied: true, encoderLayers: 3, retrievalLayer: 2 }),
+  "without a gate": tinyConfig({ feedForward: "gelu_new", tied: true }),
 };
 
 /**

@@ -94,7 +94,9 @@ export function writeLines(file: string, records: readonly unknown[]): string {
  * Writes a model, a corpus, questions and dev data to `folder`. Returns the options of a run of
  * two iterations with two steps each.
  */
-export async function writeSmallRun(folder: string): Promise<TrainOptions> {
+export async function writeSmallRun(
+  folder: string,
+): Promise<TrainOptions & { readonly model: string }> {
   const model = join(folder, "model");
   mkdirSync(model);
   await writeTinyModel(model);

@@ -23,6 +23,15 @@ test("an answer is found regardless of case, spacing and Unicode form", () => {
   assert.is(found("Σ", "ΟΔΟΣ 😀 Σ"), "Σ");
 });
 
+test("accents can be ignored", () => {
+  assert.is(findAnswerSpan("cafe", "the Café"), undefined);
+  assert.equal(findAnswerSpan("cafe", "the Café", { accents: false }), { start: 4, end: 8 });
+  assert.equal(findAnswerSpan("cafe no", "CAFE\u0301 No", { accents: false }), {
+    start: 0,
+    end: 8,
+  });
+});
+
 test("an answer is not found inside a word or in a text without it", () => {
   assert.is(found("on", "London"), undefined);
   assert.is(found("19", "in 1998"), undefined);

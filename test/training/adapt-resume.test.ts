@@ -41,8 +41,12 @@ test("killed and resumed, it ends with the same parameters, bit for bit", async 
   const code = await killAtStep(5, [...args, "--out", at("killed")]);
   assert.is(code, "SIGKILL");
   assert.not.ok(existsSync(at("killed", "README.md")));
-  const mixed = { ...files, spans: true, weights: { spans: 2, labels: 0.5 }, model, ...SMALL };
-  const resumed = await finish(adapt({ ...mixed, out: at("killed"), resume: true }));
+  const weights = { spans: 2, labels: 0.5 };
+  const keepCheckpoint = true;
+  const mixed = { ...files, spans: true, weights, model, ...SMALL, keepCheckpoint };
+  const defaults = { iterations: 1, seed: 0, alpha: 1 }; // the command line gives them too
+  const again = { out: at("killed"), resume: true, keepCheckpoint, ...defaults };
+  const resumed = await finish(adapt(again));
   const whole = await finish(adapt({ ...mixed, out: at("whole") }));
   assert.equal([resumed.training!.step, whole.training!.step], [6, 6]);
   assert.equal(resumed.training!.monitor, whole.training!.monitor);
@@ -67,7 +71,7 @@ function killAtStep(step: number, args: readonly string[]): Promise<string | num
   return new Promise((resolve) => child.on("close", (code, signal) => resolve(signal ?? code)));
 }
 
-test("resumed without the options that it began with: the error names those that differ", async () => {
+test("resumed with other options than it began with: the error names those that differ", async () => {
   const began = { model, ...files, ...SMALL, seed: 3, out: at("forgotten") };
   const abort = new AbortController();
   await finish(adapt({ ...began, signal: abort.signal }), (event) => {
@@ -75,7 +79,7 @@ test("resumed without the options that it began with: the error names those that
   });
   const events: string[] = [];
   const resumed = finish(
-    adapt({ model, ...files, out: began.out, steps: 3, resume: true }),
+    adapt({ out: began.out, steps: 4, seed: 5, resume: true }),
     ({ type }) => void events.push(type),
   );
   const error = await resumed.then(
@@ -84,7 +88,7 @@ test("resumed without the options that it began with: the error names those that
   );
   assert.match(
     String(error?.message),
-    /forgotten: expected .*questions 2, candidatesPerQuestion 2, .*seed 3, as the run began with, got/,
+    /forgotten: expected steps 3, seed 3, as the run began with, got steps 4, seed 5/,
   );
   assert.not.ok(events.includes("plan")); // it fails before the long work
 });

@@ -98,7 +98,7 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
   assert.match(card, `stores lambda ${hybrid!.weights.lambda}, `);
   const report = readFileSync(at("hybrid", "report.html"), "utf8");
   assert.match(report, "hybrid R@1");
-  assert.match(report, "Hybrid search on dev");
+  assert.match(report, "Hybrid search: held-out examples");
 
   await using adapted = await ReAtt.load(at("hybrid"));
   await using opened = await adapted.openIndex(index!);
@@ -111,21 +111,85 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
   assert.is.not(found!.score, (await adapted.retrieve(question, opened))[0]!.score);
 });
 
-test("a collapse of retrieval stops the run, and the original model is kept", async () => {
-  const options = { model, corpus, out: at("collapsed"), data: files.data, dev: files.data };
-  const result = await finish(adapt({ ...options, ...SMALL, steps: 20, learningRate: 3 }));
+test("a run whose retrieval falls at every rate ends, and the original model is kept", async () => {
+  const options = { model, corpus, out: at("fallen"), data: files.data, dev: files.data };
+  const events: AdaptationEvent[] = [];
+  const result = await finish(
+    adapt({ ...options, ...SMALL, steps: 20, learningRate: 3 }),
+    (event) => events.push(event),
+  );
   const { training } = result as AdaptationResult;
   const { monitor, step, finished } = training!;
   assert.ok(monitor!.before.mrr! > 0.5);
-  assert.ok(monitor!.collapsed && finished && step < 20);
-  assert.is(monitor!.step, 0);
-  assert.equal(monitor!.after, monitor!.before);
-  assert.ok(modelBytes(at("collapsed")).equals(modelBytes(model)), "bit for bit");
-  assert.match(
-    readFileSync(at("collapsed", "README.md"), "utf8"),
-    /after step \d+: retrieval collapsed; this is the model of step 0/,
+  assert.ok(finished && step < 20);
+  assert.equal([monitor!.step, monitor!.questions], [0, 12]);
+  assert.equal(monitor!.reductions, [2, 4, 6]);
+  assert.equal(
+    events.filter(({ type }) => type === "reduction"),
+    [2, 4, 6].map((step) => ({ type: "reduction", step, restored: 0 })),
   );
-  assert.ok(existsSync(at("collapsed", "index")));
+  assert.equal(monitor!.after, monitor!.before);
+  assert.ok(modelBytes(at("fallen")).equals(modelBytes(model)), "bit for bit");
+  assert.match(
+    readFileSync(at("fallen", "README.md"), "utf8"),
+    /after step \d+: retrieval fell again after 3 reductions of the learning rate; this is the model/,
+  );
+  const metrics = readFileSync(at("fallen", "metrics.jsonl"), "utf8");
+  assert.match(metrics, /"step":2,"restored":0/);
+  assert.ok(existsSync(at("fallen", "index")));
+  assert.not.ok(existsSync(at("fallen", "checkpoint")));
+});
+
+test("with reductions, an interrupted and resumed run has the bits of an uninterrupted one", async () => {
+  const options = { model, corpus, data: files.data, dev: files.data, ...SMALL, learningRate: 3 };
+  const kept = { ...options, steps: 7, keepCheckpoint: true };
+  for (const stop of [3, 4, 6]) {
+    const out = at(`stopped-${stop}`);
+    const abort = new AbortController();
+    await finish(adapt({ ...kept, out, signal: abort.signal }), (event) => {
+      if (event.type === "step" && event.step === stop) abort.abort();
+    });
+    const resumed = await finish(adapt({ out, resume: true }));
+    const whole = await finish(adapt({ ...kept, out: at(`whole-${stop}`) }));
+    assert.equal(resumed.training!.monitor, whole.training!.monitor);
+    const stateOf = (folder: string) =>
+      readFileSync(join(folder, "checkpoint", "state-000007.safetensors"));
+    assert.ok(stateOf(out).equals(stateOf(at(`whole-${stop}`))), `stopped after ${stop}`);
+  }
+});
+
+test("a time limit ends the run, also one that no step fits into", async () => {
+  for (const [minutes, isTrained] of [
+    [0.5, true],
+    [0.001, false],
+  ] as const) {
+    const out = at(`timed-${minutes}`);
+    const { training, plan, index, verdict } = await finish(
+      adapt({ model, corpus, data: files.data, dev: files.data, out, minutes, questions: 2 }),
+    );
+    assert.is(plan.minutes, minutes);
+    assert.ok(training!.finished);
+    assert.is(training!.step > 0, isTrained);
+    assert.is(/^no time was left/.test(verdict!), !isTrained);
+    assert.ok(existsSync(index!));
+  }
+});
+
+test("a corpus that cannot be indexed in time is refused before anything is written", async () => {
+  assert.match(
+    await refusal({ minutes: 1e-9, steps: undefined }),
+    /^minutes: expected 1 or more: the index of 12 passages takes about 1, got 1e-9; give more/,
+  );
+});
+
+test("a finished run is not begun again", async () => {
+  const options = { model, corpus, data: files.data, out: at("complete"), ...SMALL };
+  const done = await finish(adapt(options));
+  const events: AdaptationEvent[] = [];
+  const again = await finish(adapt({ out: options.out, resume: true }), (e) => events.push(e));
+  assert.equal(JSON.parse(JSON.stringify(again)), JSON.parse(JSON.stringify(done)));
+  assert.equal(events, []);
+  assert.match(await refusal(options), /a folder without a run, got an adapted model/);
 });
 
 test("a loss that is not finite ends the run with the best model, its card and its index", async () => {
@@ -173,10 +237,7 @@ test("what can't be used is one clear line", async () => {
   assert.match(await refusal({ weights: { spans: 0 } }), /a number above 0/);
   assert.match(await refusal({ out: model }), /another folder than the model's/);
   await finish(adapt({ model, corpus, out: at("run"), ...SMALL, steps: 1 }));
-  assert.match(
-    await refusal({ out: at("run") }),
-    /a folder without a run, got one that stopped after step 1/,
-  );
+  assert.match(await refusal({ out: at("run") }), /a folder without a run, got an adapted model/);
   const empty = lines(["a", "b", "c"].map((_id) => ({ _id, text: "" })));
   assert.match(
     await refusal({ corpus: empty }),

@@ -51,7 +51,8 @@ const whole = await finish(options);
 const expected = await outcome(options);
 
 test("a run leaves a trained model, a log of every step, and a report", async () => {
-  const { before, after, ...rest } = whole;
+  const { before, after, samples, ...rest } = whole;
+  assert.ok(samples!.length > 0);
   assert.equal(rest, {
     folder: options.out,
     report: join(options.out, "report.html"),

@@ -5,7 +5,7 @@
 
 import type { Random } from "../../../src/math/random.ts";
 import type { Passage } from "../../../src/text/passage.ts";
-import { sentences } from "../../../src/training/salient-spans/sentences.ts";
+import { sentences } from "../../../src/text/sentences.ts";
 import { wordsOf } from "./make-question.ts";
 
 /**

@@ -68,9 +68,10 @@ export function feedForward<T>(
   x: T,
 ): T {
   const inner = linear(ops, layer.inner, x);
-  const activated =
-    layer.kind === "relu"
-      ? ops.relu(inner)
-      : ops.multiply(ops.geluTanh(linear(ops, layer.gate, x)), inner);
+  if (layer.kind === "gated-gelu") {
+    const gated = ops.multiply(ops.geluTanh(linear(ops, layer.gate, x)), inner);
+    return linear(ops, layer.outer, dropout(gated));
+  }
+  const activated = layer.kind === "relu" ? ops.relu(inner) : ops.geluTanh(inner);
   return linear(ops, layer.outer, dropout(activated));
 }

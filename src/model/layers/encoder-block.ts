@@ -16,13 +16,34 @@ export function encoderBlock<T>(
   x: T,
   bias: T,
 ): T {
-  const { ops, config, dropout } = context;
+  const { ops, dropout } = context;
+  const attended = ops.add(x, dropout(attentionPart(context, block, x, bias)));
+  return ops.add(attended, dropout(feedForwardPart(context, block, attended)));
+}
+
+/** What the self-attention of a block adds to `x`. */
+export function attentionPart<T>(
+  context: LayerContext<T>,
+  block: EncoderBlockParameters<T>,
+  x: T,
+  bias: T,
+): T {
+  const { ops, config } = context;
   const normed = ops.rmsNorm(x, block.attentionNorm, config.layerNormEpsilon);
   const query = projectToHeads(context, block.attention.query, normed);
   const key = projectToHeads(context, block.attention.key, normed);
   const value = projectToHeads(context, block.attention.value, normed);
   const scores = ops.add(attentionScores(ops, query, key), bias);
-  const attended = ops.add(x, dropout(attend(context, block.attention, scores, value)));
-  const inner = ops.rmsNorm(attended, block.feedForwardNorm, config.layerNormEpsilon);
-  return ops.add(attended, dropout(feedForward(context, block.feedForward, inner)));
+  return attend(context, block.attention, scores, value);
+}
+
+/** What the feed-forward layer of a block adds to `x`. */
+export function feedForwardPart<T>(
+  context: LayerContext<T>,
+  block: EncoderBlockParameters<T>,
+  x: T,
+): T {
+  const { ops, config } = context;
+  const normed = ops.rmsNorm(x, block.feedForwardNorm, config.layerNormEpsilon);
+  return feedForward(context, block.feedForward, normed);
 }

@@ -27,7 +27,12 @@ export interface Bm25Parameters {
 /** The values of Pyserini. Lucene and the baseline of BEIR use k1 1.2 and b 0.75. */
 export const DEFAULT_PARAMETERS: Readonly<Bm25Parameters> = { k1: 0.9, b: 0.4 };
 
-export interface Bm25SearchOptions extends Partial<Bm25Parameters> {
+/** Parameters that a caller may leave out. */
+export type GivenParameters = {
+  readonly [Name in keyof Bm25Parameters]?: Bm25Parameters[Name] | undefined;
+};
+
+export interface Bm25SearchOptions extends GivenParameters {
   /** Whether the search may return the passage with this id. Default: every passage. */
   readonly accept?: ((id: string) => boolean) | undefined;
 }
@@ -56,7 +61,7 @@ export interface Bm25 extends CollectionStatistics {
    */
   search(query: string, topK: number, options?: Bm25SearchOptions): ScoredId[];
   /** The score of each passage in `ids`; 0 for a passage that is not in the index. */
-  score(query: string, ids: readonly string[], parameters?: Partial<Bm25Parameters>): number[];
+  score(query: string, ids: readonly string[], parameters?: GivenParameters): number[];
 }
 
 /**
@@ -189,7 +194,7 @@ function addTerm(
 }
 
 function checkedParameters(
-  { k1, b }: Partial<Bm25Parameters>,
+  { k1, b }: GivenParameters,
   defaults: Readonly<Bm25Parameters>,
 ): Bm25Parameters {
   const parameters = { k1: k1 ?? defaults.k1, b: b ?? defaults.b };

@@ -8,16 +8,19 @@ import { callback, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import type { Passage } from "../../text/passage.ts";
 import {
+  type IndexGeneration,
   SEARCH_OPTIONS,
   type SearchHit,
   type SearchOptions,
-  type TokenIndex,
 } from "../search/token-index.ts";
-import { type Bm25Parameters, buildBm25, DEFAULT_PARAMETERS } from "./bm25.ts";
+import { type Bm25Parameters, buildBm25, type GivenParameters } from "./bm25.ts";
 import type { InvertedIndexOptions } from "./inverted-index.ts";
 
+export type LexicalSearchOptions = Pick<SearchOptions, "topK" | "filter"> & GivenParameters;
+
 /**
- * BM25 for one generation of a token index: the one that `openLexicalIndex` read.
+ * BM25 for one generation of a token index: the one that `openLexicalIndex` read. Build it again
+ * after a `refresh` of the index.
  *
  * @example
  * ```ts
@@ -37,11 +40,11 @@ import type { InvertedIndexOptions } from "./inverted-index.ts";
 export interface LexicalIndex {
   /**
    * The `topK` best passages that share a term with the question, best first. Passages with equal
-   * scores come in the order of the index.
+   * scores come in the order of the index. Default of `k1` and `b`: those of `openLexicalIndex`.
    */
-  search(question: string, options: Pick<SearchOptions, "topK" | "filter">): SearchHit[];
+  search(question: string, options: LexicalSearchOptions): SearchHit[];
   /** The BM25 score of each passage in `ids`; 0 for a passage without a term of the question. */
-  score(question: string, ids: readonly string[]): number[];
+  score(question: string, ids: readonly string[], parameters?: GivenParameters): number[];
 }
 
 /**
@@ -53,8 +56,8 @@ export interface LexicalIndex {
  * Hybrid search builds this index on first use; build it yourself to use BM25 alone.
  * Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009.
  *
- * @param options `k1` (default 0.9), `b` (default 0.4), `signal`, and `onProgress` with the number
- *   of passages read
+ * @param options defaults of a search, `k1` (0.9) and `b` (0.4); `signal`; and `onProgress` with
+ *   the number of passages read
  * @throws {InputError} if `k1` or `b` is out of range
  * @example
  * ```ts
@@ -75,7 +78,7 @@ export interface LexicalIndex {
  * ```
  */
 export async function openLexicalIndex(
-  index: Pick<TokenIndex, "entries">,
+  index: Pick<IndexGeneration, "entries">,
   options?: InvertedIndexOptions & Partial<Bm25Parameters>,
 ): Promise<LexicalIndex> {
   checkEntries(index);
@@ -91,27 +94,34 @@ export async function openLexicalIndex(
   return {
     search(question, given) {
       checkQuestion(question);
-      const { topK, filter } = resolveOptions(SEARCH_OPTIONS, given);
+      const { topK, filter, ...parameters } = resolveOptions(SEARCH, given);
       const accept =
         typeof filter === "function"
           ? (id: string) => filter(ordinals.get(id)!)
           : filter?.has.bind(filter);
       return bm25
-        .search(question, topK, { accept })
+        .search(question, topK, { accept, ...parameters })
         .map(({ id, score }) => ({ id, ordinal: ordinals.get(id)!, score }));
     },
-    score(question, ids) {
+    score(question, ids, given) {
       checkQuestion(question);
       checkIdList(ids);
-      return bm25.score(question, ids);
+      return bm25.score(question, ids, resolveOptions(BM25_OPTIONS, given));
     },
   };
 }
 
+/** `index` with these parameters as defaults of its searches. */
+export const withParameters = (index: LexicalIndex, parameters: GivenParameters): LexicalIndex => ({
+  search: (question, given) => index.search(question, { ...parameters, ...given }),
+  score: (question, ids, given) => index.score(question, ids, { ...parameters, ...given }),
+});
+
+const SEARCH = { ...SEARCH_OPTIONS, ...BM25_OPTIONS };
 const OPTIONS = { ...BM25_OPTIONS, ...SIGNAL, onProgress: callback<(passages: number) => void>() };
 
 function checkEntries(given: unknown): void {
-  if (typeof (given as Partial<TokenIndex> | null | undefined)?.entries === "function") return;
+  if (typeof (given as Partial<IndexGeneration> | null | undefined)?.entries === "function") return;
   throw new InputError({
     where: "index",
     expected: "an open index",
@@ -120,8 +130,8 @@ function checkEntries(given: unknown): void {
   });
 }
 
-/** For each open token index: "k1 b" to its lexical index. */
-const cache = new WeakMap<object, Map<string, Promise<LexicalIndex>>>();
+/** For each open token index: its lexical index. */
+const cache = new WeakMap<object, Promise<LexicalIndex>>();
 
 /**
  * The lexical index of an open token index, built on first use and kept as long as `index`.
@@ -129,18 +139,13 @@ const cache = new WeakMap<object, Map<string, Promise<LexicalIndex>>>();
  * `signal` stops the build that this call starts. A build that fails is not cached.
  */
 export function cachedLexicalIndex(
-  index: Pick<TokenIndex, "entries">,
-  parameters: { readonly k1?: number | undefined; readonly b?: number | undefined },
+  index: Pick<IndexGeneration, "entries">,
   signal?: AbortSignal,
 ): Promise<LexicalIndex> {
-  const { k1 = DEFAULT_PARAMETERS.k1, b = DEFAULT_PARAMETERS.b } = parameters;
-  const byParameters = cache.get(index) ?? new Map<string, Promise<LexicalIndex>>();
-  cache.set(index, byParameters);
-  const key = `${k1} ${b}`;
-  const known = byParameters.get(key);
+  const known = cache.get(index);
   if (known) return known;
-  const opening = openLexicalIndex(index, { k1, b, signal });
-  byParameters.set(key, opening);
-  opening.catch(() => byParameters.delete(key));
+  const opening = openLexicalIndex(index, { signal });
+  cache.set(index, opening);
+  opening.catch(() => cache.delete(index));
   return opening;
 }

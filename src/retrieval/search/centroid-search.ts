@@ -32,6 +32,12 @@ export interface CentroidSearchOptions {
 /** The least number of hits for which candidates are chosen. */
 const MIN_HITS = 20;
 
+/**
+ * The least number of candidates for each hit. If a filter leaves fewer in the lists that were
+ * read, more lists are read.
+ */
+const MIN_CANDIDATES_PER_HIT = 8;
+
 /** Passages that reach step 3, for each hit. Few, because code scores are close to exact ones. */
 const RESCORED_PER_HIT = 1.25;
 
@@ -50,7 +56,8 @@ export async function openCentroidSearch(
     const centroidProducts = await matmul.multiply(question, codebook.centroids);
     const hits = Math.max(MIN_HITS, search.topK);
     const scores = { data: centroidProducts, questionTokens: question.length / store.dimension };
-    const candidates = await findCandidates(store, scores, nprobe, candidatesPerHit * hits, search);
+    const counts = { most: candidatesPerHit * hits, least: MIN_CANDIDATES_PER_HIT * hits };
+    const candidates = await findCandidates(store, scores, nprobe, counts, search.accept);
     const scorer = idle.pop() ?? new CodeScorer(codebook);
     scorer.setQuestion(question, centroidProducts);
     const best = await bestOf(store, candidates, Math.ceil(RESCORED_PER_HIT * hits), scorer);
@@ -99,29 +106,29 @@ interface CentroidScores {
 }
 
 /**
- * The `count` most promising accepted passages or a few more, ascending by ordinal. At least
- * `topK`, if there are as many.
+ * The `most` most promising accepted passages or a few more, ascending by ordinal. At least
+ * `least`, if there are as many.
  */
 async function findCandidates(
   store: PassageStore,
   scores: CentroidScores,
   nprobe: number,
-  count: number,
-  search: SearchRequest,
+  counts: { readonly most: number; readonly least: number },
+  accept: SearchRequest["accept"],
 ): Promise<Uint32Array> {
   const centroids = scores.data.length / scores.questionTokens;
   const { gains, metBy } = await probeLists(store, scores, nprobe);
   const met: number[] = [];
   for (let ordinal = 0; ordinal < metBy.length; ordinal++)
-    if (metBy[ordinal]! > 0 && search.accept(ordinal)) met.push(ordinal);
+    if (metBy[ordinal]! > 0 && accept(ordinal)) met.push(ordinal);
   const least = thresholdOf(
     Float32Array.from(met, (ordinal) => gains[ordinal]!),
-    count,
+    counts.most,
   );
-  const candidates = Uint32Array.from(met.filter((ordinal) => gains[ordinal]! >= least));
-  if (candidates.length < search.topK && nprobe < centroids)
-    return findCandidates(store, scores, 4 * nprobe, count, search);
-  return candidates;
+  const candidates = met.filter((ordinal) => gains[ordinal]! >= least);
+  if (candidates.length < counts.least && nprobe < centroids)
+    return findCandidates(store, scores, 4 * nprobe, counts, accept);
+  return Uint32Array.from(candidates);
 }
 
 /**

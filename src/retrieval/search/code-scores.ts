@@ -25,7 +25,7 @@ const LANES = 16;
 const ROW_BYTES = 2 * LANES;
 const WASM_PAGE = 65_536;
 
-const kernel = new WebAssembly.Module(Buffer.from(CODE_SCORES, "base64"));
+let kernel: WebAssembly.Module | undefined;
 
 /** The exported function of assembly/code-scores.ts. */
 type SumOfMaxima = (
@@ -78,9 +78,9 @@ export class CodeScorer {
     this.#rows = aligned(4 * (dimension + 1));
     this.#codewords = this.#rows + subquantisers.length * ROW_BYTES;
     this.#groupBytes = this.#codewords + allSubquantisers * CODEWORDS * ROW_BYTES;
-    this.#memory = allocateMemory(Math.ceil(this.#groups / WASM_PAGE));
-    const { exports } = new WebAssembly.Instance(kernel, { env: { memory: this.#memory } });
-    this.#sumOfMaxima = exports.sumOfMaxima as SumOfMaxima;
+    const { memory, sumOfMaxima } = openKernel(Math.ceil(this.#groups / WASM_PAGE));
+    this.#memory = memory;
+    this.#sumOfMaxima = sumOfMaxima;
     const greatest = Math.max(...ratios);
     new Int16Array(this.#memory.buffer).set(
       ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)),
@@ -162,9 +162,13 @@ export class CodeScorer {
   }
 }
 
-function allocateMemory(pages: number): WebAssembly.Memory {
+/** Compiles the kernel once, and instantiates it with its own memory. */
+function openKernel(pages: number): { memory: WebAssembly.Memory; sumOfMaxima: SumOfMaxima } {
   try {
-    return new WebAssembly.Memory({ initial: pages });
+    kernel ??= new WebAssembly.Module(Buffer.from(CODE_SCORES, "base64"));
+    const memory = new WebAssembly.Memory({ initial: pages });
+    const { exports } = new WebAssembly.Instance(kernel, { env: { memory } });
+    return { memory, sumOfMaxima: exports.sumOfMaxima as SumOfMaxima };
   } catch (error) {
     throw addressSpaceErrorFrom(error, "compressed search");
   }

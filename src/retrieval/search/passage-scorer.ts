@@ -2,7 +2,10 @@
 
 import type { KeyStore } from "../index/format/store.ts";
 import { type MatMul, openMatMul } from "../scoring/matmul.ts";
+import type { ScoredPassage } from "../scoring/top-k.ts";
+import { dotProduct } from "../scoring/vectors.ts";
 import { rescore } from "./rescore.ts";
+import type { TokenMatch } from "./token-index.ts";
 
 export interface PassageScorer extends AsyncDisposable {
   /**
@@ -10,15 +13,64 @@ export interface PassageScorer extends AsyncDisposable {
    * [tokens, dimension], rotated if the keys of the store are.
    */
   score(question: Float32Array, ordinals: readonly number[]): Promise<number[]>;
+  /** For each question, the `topK` best of the passages `ordinals`. Their keys are read once. */
+  best(
+    questions: readonly Float32Array[],
+    ordinals: Uint32Array,
+    topK: number,
+    signal: AbortSignal | undefined,
+  ): Promise<ScoredPassage[][]>;
+}
+
+/**
+ * The best key of a passage for each token of `question`, with the products that rescore.ts sums:
+ * their mean is the score of the passage.
+ */
+export async function matchTokens(
+  store: Pick<KeyStore, "dimension" | "keys">,
+  question: Float32Array,
+  ordinal: number,
+): Promise<TokenMatch[]> {
+  const { dimension } = store;
+  const keys = await store.keys(ordinal);
+  return Array.from({ length: question.length / dimension }, (_, i) => {
+    let best: TokenMatch = { key: 0, score: -Infinity };
+    for (let key = 0; key * dimension < keys.length; key++) {
+      const score = dotProduct(question, i * dimension, keys, key * dimension, dimension);
+      if (score > best.score) best = { key, score };
+    }
+    return best;
+  });
 }
 
 /** Opens onnxruntime on the first call of `score`. */
 export function openPassageScorer(store: KeyStore, threads: number | undefined): PassageScorer {
   let opened: Promise<MatMul> | undefined;
+  const open = (): Promise<MatMul> => {
+    opened ??= openMatMul(store.dimension, threads);
+    return opened;
+  };
   return {
+    async best(questions, ordinals, topK, signal) {
+      const matmul = await open();
+      const read = new Map<number, Promise<Float32Array>>();
+      const keys = (ordinal: number): Promise<Float32Array> => {
+        const known = read.get(ordinal) ?? store.keys(ordinal);
+        read.set(ordinal, known);
+        return known;
+      };
+      const { dimension, longestKey } = store;
+      const found: ScoredPassage[][] = [];
+      for (const question of questions) {
+        signal?.throwIfAborted();
+        found.push(
+          await rescore({ dimension, longestKey, keys }, matmul, question, ordinals, topK),
+        );
+      }
+      return found;
+    },
     async score(question, ordinals) {
-      opened ??= openMatMul(store.dimension, threads);
-      const matmul = await opened;
+      const matmul = await open();
       const wanted = Uint32Array.from(ordinals);
       const scored = await rescore(store, matmul, question, wanted, wanted.length);
       const scores = new Map(scored.map(({ ordinal, score }) => [ordinal, score]));

@@ -67,7 +67,10 @@ export async function openTokenSearch(
   };
 }
 
-/** Promising passages that are accepted; at least `topK`, if there are as many. */
+/**
+ * Promising passages that are accepted; at least `topK`, if there are as many. With a filter that
+ * few passages pass, more tokens are requested for as many candidates.
+ */
 async function findCandidates(
   store: KeyStore,
   finder: TokenFinder,
@@ -76,15 +79,17 @@ async function findCandidates(
 ): Promise<Uint32Array> {
   const limit = Math.max(MIN_CANDIDATES, CANDIDATES_PER_HIT * topK);
   const most = Math.min(store.keyCount, MAX_TOKENS);
+  let found: ScoredPassage[] = [];
   for (let count = FIRST_TOKENS; count < 4 * most; count *= 4) {
     signal?.throwIfAborted();
     const { seen } = scoreByHits(await finder.find(question, Math.min(count, most)));
-    const promising = seen.filter(({ ordinal }) => accept(ordinal)).slice(0, limit);
-    if (promising.length >= topK) return Uint32Array.from(promising, ({ ordinal }) => ordinal);
+    found = seen.filter(({ ordinal }) => accept(ordinal)).slice(0, limit);
+    if (found.length === limit) break;
     const all = acceptedOrdinals(store, accept);
     if (all.length <= limit) return all;
   }
-  return acceptedOrdinals(store, accept);
+  if (found.length < topK) return acceptedOrdinals(store, accept);
+  return Uint32Array.from(found, ({ ordinal }) => ordinal);
 }
 
 function acceptedOrdinals(

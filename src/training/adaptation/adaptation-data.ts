@@ -1,6 +1,7 @@
 /** The training data of an adaptation: its sources, mixed, and the retrieval monitor's set. */
 
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { Corpus } from "../data/corpus.ts";
 import { labelFreeData } from "../data/label-free-data.ts";
@@ -17,6 +18,7 @@ import {
   type ResolvedAdaptOptions,
   type SourceName,
 } from "../options/adapt-options.ts";
+import { QUERY_SIDES } from "../options/run-options.ts";
 import type { MaskedSentence } from "../salient-spans/index.ts";
 import { wantedExamples } from "./example-counts.ts";
 import { type AdaptationInputs, holdOut, MAX_HELD_OUT } from "./inputs.ts";
@@ -59,9 +61,24 @@ export async function* adaptationData(
   const identity = [data.digest, monitorSet.questions, monitorSet.every];
   return {
     ...data,
+    kind: kindOf(options, corpus, names),
     digest: createHash("sha256").update(JSON.stringify(identity)).digest("hex"),
     monitorSet: monitorSet.questions.length > 0 ? monitorSet : undefined,
   };
+}
+
+function kindOf(
+  { model, querySide }: ResolvedAdaptOptions,
+  corpus: Corpus,
+  names: readonly SourceName[],
+): string {
+  const part = querySide ? `${QUERY_SIDES[querySide]} of ` : "";
+  const given = names.every(isLabelFree) ? "documents alone" : "labels or questions";
+  return (
+    `Adaptation of ${part}${model} to ${basename(corpus.file)} ` +
+    `(${corpus.size.toLocaleString("en-US")} passages) ` +
+    `with ${given}: ${names.join(", ")}`
+  );
 }
 
 /** Makes the examples of all label-free sources, and holds out some of each. */

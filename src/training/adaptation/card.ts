@@ -6,6 +6,7 @@
 
 import { basename, join, resolve } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
+import { modelTitle } from "../../hub/model-title.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import { cardEntries } from "../../options/records.ts";
@@ -13,6 +14,7 @@ import type { Corpus } from "../data/corpus.ts";
 import { ADAPT_OPTIONS, type ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
 import type { AdaptationPlan } from "./plan.ts";
+import { verdictOf } from "./verdict.ts";
 
 export interface CardContent {
   readonly plan: AdaptationPlan;
@@ -45,13 +47,14 @@ The report of the training is \`report.html\`.
 ${table(
   ["", ""],
   [
-    ["base", options.model],
+    ["base", modelTitle(options.model)],
     ["corpus", `${options.corpus}, ${plan.passages} passages, SHA-256 ${corpus.digest}`],
     [
       "trained on",
       plan.sources.map(({ name, examples }) => `${name} (up to ${examples} examples)`).join(", "),
     ],
     ["training data", `SHA-256 ${data}`],
+    ["verdict", verdictOf(training)],
     ["ended", ending(training)],
   ],
 )}
@@ -72,7 +75,12 @@ const INDEX = "Its index of that corpus is in `index`.";
 
 const ending = ({ step, failure, monitor }: TrainingResult): string =>
   `after step ${step}${failure ? `: ${failure}` : ""}; ` +
-  `this is the model of step ${monitor?.step ?? (failure ? 0 : step)}`;
+  `this is the model of step ${monitor?.step ?? (failure ? 0 : step)}${reduced(monitor)}`;
+
+const reduced = (monitor: TrainingResult["monitor"]): string =>
+  monitor && monitor.reductions.length > 0
+    ? `; the learning rate was halved after step ${monitor.reductions.join(", ")}`
+    : "";
 
 function figures({ monitor }: TrainingResult): string {
   if (!monitor) return "There were too few examples to hold some out for measurements.";
@@ -89,7 +97,8 @@ function figures({ monitor }: TrainingResult): string {
         ] satisfies [string, Measures][])
       : []),
   ];
-  return `Retrieval of the relevant passage from a sample of the corpus, for held-out examples.
+  return `Retrieval of the relevant passage from a sample of the corpus, for ${monitor.questions} held-out
+examples. The mean reciprocal rank (mrr) of the model chose the step.
 The best of several measurements was kept, so "after" is slightly too high.
 ${hybrid ? hybridText(hybrid.weights) : ""}
 ${table(

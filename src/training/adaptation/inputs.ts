@@ -8,7 +8,7 @@ import { type LabelledQuery, labelledQueries } from "../data/labelled-queries.ts
 import { readable } from "../data/sources/readable.ts";
 import { openSentences } from "../data/sources/sentence-file.ts";
 import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
-import type { AdaptOptions } from "../options/adapt-options.ts";
+import { type AdaptOptions, trainingPassageTokens } from "../options/adapt-options.ts";
 import type { ChosenSources, LabelFreeInputs } from "./label-free.ts";
 
 /** Examples to train on, and examples for the retrieval monitor. */
@@ -29,20 +29,17 @@ export const MAX_HELD_OUT = 200;
 /** The share of the examples to hold out, if that is fewer. */
 const HELD_OUT_SHARE = 0.1;
 
-/** Default of `maxPassageTokens`. */
-const MAX_PASSAGE_TOKENS = 512;
-
 /**
  * Opens what label-free examples are made of.
  *
  * @throws {InputError} if the file of sentences cannot be read
  */
 export async function openLabelFreeInputs(
-  { sentences, maxPassageTokens = MAX_PASSAGE_TOKENS, signal }: AdaptOptions,
+  { sentences, signal, ...limits }: AdaptOptions,
   corpus: Corpus,
 ): Promise<LabelFreeInputs> {
   return {
-    corpus: readable(corpus, maxPassageTokens),
+    corpus: readable(corpus, trainingPassageTokens(limits)),
     sentences: sentences === undefined ? undefined : await openSentences(sentences, signal),
   };
 }

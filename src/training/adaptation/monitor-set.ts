@@ -53,7 +53,10 @@ export async function createMonitorSet(
   );
   for (const passage of readable) passages.set(passage.id, passage);
   const sources = readable.length > 0 ? readable.map(({ id }) => id) : [...bySource.keys()];
-  const masked = sources.map((id) => ({ question: bySource.get(id)!.question, relevant: [id] }));
+  const masked = sources.map((id) => {
+    const { question, entity } = bySource.get(id)!;
+    return { question, relevant: [id], answers: [entity] };
+  });
   const taken = new Set([...known.flatMap((question) => question.relevant), ...sources]);
   const made = labelFreeQuestions(labelFree, passages, taken);
   return {
@@ -82,7 +85,7 @@ function labelFreeQuestions(
   taken: Set<string>,
 ): MonitorQuestion[] {
   return examples.flatMap((example) => {
-    const { question, relevant, removal } = example;
+    const { question, relevant, removal, answer } = example;
     const ids = [...new Set([...relevant, ...(removal.cut ? [removal.cut.passageId] : [])])];
     const changed = ids.flatMap((id) => {
       const passage = passages.get(id);
@@ -97,7 +100,7 @@ function labelFreeQuestions(
       if (read) passages.set(id, read);
       else passages.delete(id);
     }
-    return [{ question, relevant: left }];
+    return [{ question, relevant: left, ...(answer !== undefined && { answers: [answer] }) }];
   });
 }
 
@@ -118,8 +121,8 @@ async function withRelevant(
   corpus: Corpus,
   questions: readonly TrainingQuestion[],
 ): Promise<MonitorQuestion[]> {
-  const known = questions.flatMap(({ question, passageId }) =>
-    passageId === undefined ? [] : { question, relevant: [passageId] },
+  const known = questions.flatMap(({ question, passageId, answers }) =>
+    passageId === undefined ? [] : { question, relevant: [passageId], answers },
   );
   const others = questions.filter(({ passageId }) => passageId === undefined);
   if (others.length === 0) return known;
@@ -129,7 +132,7 @@ async function withRelevant(
   );
   const passages = await corpus.pick(retrieved.flat());
   const answered = others.map(({ question, answers }, i) => ({
-    question,
+    ...{ question, answers },
     relevant: retrieved[i]!.filter((id) => containsAnswer(passages.get(id)!.text, answers)),
   }));
   return [...known, ...answered.filter(({ relevant }) => relevant.length > 0)];

@@ -1,21 +1,18 @@
 /** The plan of an adaptation: what it does, and estimates of time, memory and disk space. */
 
-import { mean } from "../../math/mean.ts";
-import { createRandom } from "../../math/random.ts";
+import { modelTitle } from "../../hub/model-title.ts";
 import type { ModelConfig } from "../../model/config.ts";
-import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
-import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../data/corpus.ts";
 import { CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
-import type { QuerySide } from "../loss/options.ts";
+import type { ObjectiveName, QuerySide } from "../loss/options.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
 import { wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import type { AdaptationSample } from "./label-free.ts";
+import type { MeanLengths } from "./lengths.ts";
 import { MONITOR_PASSAGES } from "./monitor-set.ts";
-import { adaptationSamples } from "./samples.ts";
-import { type TokenLengths, type Work, workOf } from "./work.ts";
+import { type Work, workOf } from "./work.ts";
 
 /** What an adaptation is going to do. All numbers of time and size are estimates. */
 export interface AdaptationPlan {
@@ -38,6 +35,13 @@ export interface AdaptationPlan {
   readonly steps: number;
   readonly questions: number;
   readonly candidatesPerQuestion: number;
+  readonly objective: ObjectiveName;
+  /** The highest one. */
+  readonly learningRate: number;
+  /** Longer passages are cut in training. */
+  readonly maxPassageTokens: number;
+  /** The time limit, if there is one: then the run corrects the number of steps. */
+  readonly minutes?: number | undefined;
   /** Of training and indexing, from a matrix product measured now. */
   readonly seconds: number;
   /** Maximum memory. */
@@ -48,8 +52,6 @@ export interface AdaptationPlan {
   readonly samples: readonly string[];
 }
 
-/** Number of passages from which mean lengths are estimated. */
-const SAMPLED_PASSAGES = 200;
 /**
  * Rate of a training step relative to a large matrix product: 60 to 72 of 122 GFLOP/s on two cores
  * (docs/experiments/speed.md).
@@ -63,16 +65,27 @@ const FLOAT_BYTES = 4;
 /** Made per second: two sentences are tagged for each usable one, and near copies are removed. */
 const EXAMPLES_PER_SECOND = 150;
 
+/** Floating-point operations per second of training and indexing, measured now. */
+export const measureRate = async (
+  { modelSize }: ModelConfig,
+  options: ResolvedAdaptOptions,
+): Promise<number> => EFFICIENCY * (await measureMatMulRate(modelSize, options));
+
+export interface PlanInputs {
+  readonly inputs: AdaptationInputs;
+  readonly samples: readonly AdaptationSample[];
+  readonly lengths: MeanLengths;
+  /** Operations per second. */
+  readonly rate: number;
+}
+
 /** @param config configuration of the adapted model */
-export async function planAdaptation(
+export function planAdaptation(
   options: ResolvedAdaptOptions,
   config: ModelConfig,
-  corpus: Corpus,
-  inputs: AdaptationInputs,
-  tokenizer: Tokenizer,
-): Promise<AdaptationPlan> {
-  const samples = await adaptationSamples(options, corpus, inputs);
-  const lengths = await meanLengths(options, corpus, tokenizer, samples);
+  corpus: Pick<Corpus, "size">,
+  { inputs, samples, lengths, rate }: PlanInputs,
+): AdaptationPlan {
   const work = workOf(config, options, lengths);
   const { iterations, steps, questions, candidatesPerQuestion, monitorSteps } = options;
   const passages = corpus.size;
@@ -86,12 +99,11 @@ export async function planAdaptation(
       Math.min(available, wantedExamples(options, inputs.sources, name)),
     ]),
   );
-  const rate = EFFICIENCY * (await measureMatMulRate(config.modelSize, options));
   const examples = new Map(made)
     .set("questions", inputs.questions.training.length)
     .set("labels", inputs.labelled.training.length);
   return {
-    model: options.model,
+    model: modelTitle(options.model),
     parameters: work.parameters,
     passages,
     unknownTokens: lengths.unknown,
@@ -99,6 +111,10 @@ export async function planAdaptation(
     sources: names.map((name) => ({ name, examples: examples.get(name)! })),
     reason,
     ...{ iterations, steps, questions, candidatesPerQuestion },
+    objective: options.objective,
+    learningRate: options.learningRate,
+    maxPassageTokens: options.maxPassageTokens,
+    ...(options.minutes !== undefined && { minutes: options.minutes }),
     seconds:
       (iterations * steps * work.step + indexed * work.passage) / rate +
       [...made.values()].reduce((sum, count) => sum + count, 0) / EXAMPLES_PER_SECOND,
@@ -121,41 +137,6 @@ function indexesOf(options: ResolvedAdaptOptions): number {
   return options.querySide ? Math.min(1, refreshes) : refreshes + 1;
 }
 
-interface MeanLengths extends TokenLengths {
-  /** UTF-16 code units of a passage. */
-  readonly characters: number;
-  /** Share of a passage's tokens that are unknown. */
-  readonly unknown: number;
-}
-
-async function meanLengths(
-  { maxPassageTokens, maxAnswerTokens, seed }: ResolvedAdaptOptions,
-  corpus: Corpus,
-  tokenizer: Tokenizer,
-  samples: readonly AdaptationSample[],
-): Promise<MeanLengths> {
-  const tokens: number[] = [];
-  const unknown: number[] = [];
-  const characters: number[] = [];
-  const isSampled = (id: string): boolean =>
-    createRandom(seed, "length", id).next() * corpus.size < SAMPLED_PASSAGES;
-  for await (const passage of corpus.passages(isSampled)) {
-    const ids = passageIds(tokenizer, passage, maxPassageTokens);
-    tokens.push(ids.length);
-    unknown.push(ids.filter((id) => id === tokenizer.unknownId).length);
-    characters.push(passage.title.length + passage.text.length);
-  }
-  return {
-    passage: mean(tokens),
-    characters: mean(characters),
-    unknown: mean(unknown) / mean(tokens),
-    question: mean(samples.map(({ question }) => retrievalQuestionIds(tokenizer, question).length)),
-    answer: mean(
-      samples.map(({ answer }) => Math.min(maxAnswerTokens, tokenizer.encode(answer).length + 1)),
-    ),
-  };
-}
-
 function sizesOf(
   config: ModelConfig,
   options: ResolvedAdaptOptions,
@@ -168,15 +149,15 @@ function sizesOf(
   const layers = config.encoderLayers + config.decoderLayers;
   const held = Math.min(passages, steps * questions * candidatesPerQuestion) * lengths.characters;
   const states = CHUNK_TOKENS * layers * VALUES_PER_TOKEN * config.modelSize * FLOAT_BYTES;
-  const index = passages * (lengths.passage * config.headSize * FLOAT_BYTES + lengths.characters);
+  const index = passages * (lengths.indexed * config.headSize * FLOAT_BYTES + lengths.characters);
   const searched = Math.min(1, refreshesOf(options));
   const process = refresh === "background" ? BASE_BYTES + model : 0;
   return {
     // 7 models: value, gradient, two moments, gradients of a chunk, and the measured model's
     // encoder and reader
     memoryBytes: BASE_BYTES + 7 * model + states + 2 * held + process,
-    // 6 of a checkpoint that replaces another, the saved model, the measured model, and the model
-    // that finds candidates
-    diskBytes: (6 + 2 + searched) * model + (searched + (options.querySide ? 0 : 1)) * index,
+    // 6 of a checkpoint that replaces another, the best weights, the saved model, the measured
+    // model, and the model that finds candidates
+    diskBytes: (6 + 3 + searched) * model + (searched + (options.querySide ? 0 : 1)) * index,
   };
 }

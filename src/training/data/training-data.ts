@@ -6,6 +6,8 @@ import type { CandidateRetriever } from "./candidates.ts";
 import type { ExampleSource } from "./example-source.ts";
 
 export interface TrainingData {
+  /** What kind of run it makes, in a sentence for the report. */
+  readonly kind?: string | undefined;
   /** Identifies the data. A run is resumed only with data of the same digest. */
   readonly digest: string;
   /**
@@ -39,4 +41,6 @@ export interface MonitorQuestion {
   readonly question: string;
   /** Ids of the relevant passages. */
   readonly relevant: readonly string[];
+  /** Accepted answers, if any are known. */
+  readonly answers?: readonly string[] | undefined;
 }

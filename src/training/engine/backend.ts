@@ -12,4 +12,6 @@ export interface Backend extends AsyncDisposable {
   clearGradients(): void;
   /** Updates the states that the backend was opened with, for the parameters of these names. */
   read(names: Iterable<string>): Promise<void>;
+  /** Takes the states that the backend was opened with, which the caller has changed. */
+  write(): Promise<void>;
 }

@@ -21,6 +21,8 @@ export interface TrainingStep {
   readonly objective: ObjectiveName;
   /** Counts from 1. */
   readonly step: number;
+  /** Updates since the moments were 0, with this one. Default: `step`. */
+  readonly updates?: number | undefined;
   readonly learningRate: number;
   /** Determines the dropout, together with `step`. */
   readonly key: string;
@@ -38,6 +40,8 @@ export interface TrainingEngine extends AsyncDisposable {
    * loss or the gradient is not finite.
    */
   step(step: TrainingStep): Promise<StepLosses>;
+  /** Sets the parameters to `values`, by name, and the moments of the optimiser to 0. */
+  restart(values: ReadonlyMap<string, Float32Array>): Promise<void>;
 }
 
 /**
@@ -76,7 +80,7 @@ export function trainingEngine(
       await backend.read(scalars.keys());
       return scalars;
     },
-    async step({ examples, objective, step, learningRate, key, preBatch = 0 }) {
+    async step({ examples, objective, step, updates = step, learningRate, key, preBatch = 0 }) {
       backend.clearGradients();
       const earlier = queue?.entries.filter((entry) => entry.step >= step - preBatch);
       const onKeys = queue && ((keys: Omit<StepKeys, "step">) => queue.add({ step, ...keys }));
@@ -88,8 +92,16 @@ export function trainingEngine(
       });
       const gradientNorm = await optimizer.gradientNorm();
       if (Number.isFinite(losses.loss) && Number.isFinite(gradientNorm))
-        await optimizer.update({ step, learningRate, gradientNorm });
+        await optimizer.update({ step: updates, learningRate, gradientNorm });
       return { ...losses, gradientNorm };
+    },
+    async restart(values) {
+      for (const [name, { value, firstMoment, secondMoment }] of parameters) {
+        value.set(values.get(name)!);
+        firstMoment.fill(0);
+        secondMoment.fill(0);
+      }
+      await backend.write();
     },
     [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
   };

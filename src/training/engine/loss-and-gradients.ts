@@ -1,9 +1,20 @@
 /** The loss of one batch of texts and its gradients, for checks and for custom training loops. */
 
 import { join } from "node:path";
+import { z } from "zod";
+import { InputError } from "../../io/errors.ts";
+import { excerpt } from "../../io/excerpt.ts";
 import { type ModelConfig, readConfig } from "../../model/config.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
+import {
+  checkPassageLists,
+  checkPath,
+  checkQuestionList,
+  checkTexts,
+} from "../../options/arguments.ts";
+import { choice, type Given, integer, number, type Resolved } from "../../options/option.ts";
+import { resolveOptions } from "../../options/resolve.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
@@ -20,30 +31,36 @@ export interface TextBatch {
   readonly passages: readonly (readonly Passage[])[];
 }
 
-export interface LossOptions {
+/** The options of `lossAndGradients`. */
+const LOSS_OPTIONS = {
   /** Weight of the cross-document adjustment loss. Default 8, as in the paper. */
-  readonly alpha?: number | undefined;
-  /** Temperature of the head weights. Default: `distillation_tau` of the configuration. */
-  readonly tau?: number | undefined;
+  alpha: number({ from: 0 }).default(8),
+  /** Temperature of `headWeights`. Default: `distillation_tau` of the configuration. */
+  tau: number({ above: 0 }).optional(),
   /** One for each head of the retrieval layer. Default: the configured head alone retrieves. */
-  readonly headWeights?: readonly number[] | undefined;
+  headWeights: z.array(z.number("a number"), "a list of numbers").readonly().optional(),
   /** Natural logarithm of the factor of retrieval scores. Default 0. */
-  readonly logScale?: number | undefined;
+  logScale: z.number("a number").default(0),
   /** Longer passages are cut. Default 512. */
-  readonly maxPassageTokens?: number | undefined;
+  maxPassageTokens: integer(2).default(512),
   /**
    * How often a passage counts in the retrieval distribution: `once`, or `each` time that a
    * question of the batch has it. Default `once`.
    */
-  readonly copies?: "once" | "each" | undefined;
+  copies: choice("once", "each").default("once"),
   /** Dropout rate. Repeated calls draw the same random values. Default 0. */
-  readonly dropout?: number | undefined;
+  dropout: number({ from: 0, below: 1 }).default(0),
   /**
    * Questions that are computed together by the gradient cache. The result does not depend on it,
    * apart from rounding. Default: all.
    */
-  readonly chunkQuestions?: number | undefined;
-}
+  chunkQuestions: integer(1).optional(),
+};
+
+export interface LossOptions extends Given<typeof LOSS_OPTIONS> {}
+
+/** The properties of a `TextBatch`; `checkBatch` checks their values. */
+const BATCH = { questions: z.unknown(), answers: z.unknown(), passages: z.unknown() };
 
 export interface LossAndGradients {
   /** Negative log likelihood, averaged over answer tokens, in nats. */
@@ -79,7 +96,9 @@ export interface LossAndGradients {
  * of this project.
  *
  * @param model - a model folder, or an object loaded from one, such as a `ReAtt`.
- * @throws {InputError} if the folder has no complete model, or a question is empty or too long.
+ * @throws {InputError} if the folder has no complete model, a question is empty or too long, the
+ *   batch has another number of answers or of lists of passages than questions, or an option is
+ *   out of range.
  *
  * @example
  * ```ts
@@ -98,14 +117,17 @@ export interface LossAndGradients {
 export async function lossAndGradients(
   model: string | { readonly folder: string },
   batch: TextBatch,
-  options: LossOptions = {},
+  given?: LossOptions,
 ): Promise<LossAndGradients> {
-  const { alpha = 8, headWeights, maxPassageTokens = 512, copies, dropout = 0 } = options;
-  const folder = typeof model === "string" ? model : model.folder;
+  const options = resolveOptions(LOSS_OPTIONS, given);
+  const { alpha, headWeights, maxPassageTokens, copies, dropout } = options;
+  const folder = folderOf(model);
+  checkBatch(batch);
   const config = await readConfig(folder);
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
   const parameters = await parameterStates(folder, config, options);
   const examples = tokenExamples(tokenizer, batch, maxPassageTokens);
+  checkHeadWeights(options, config.heads);
   const tau = headWeights && (options.tau ?? config.distillationTau);
   const gradientOptions = { alpha, tau, dropout, copies, inBatchNegatives: true };
   await using passes = openOnnxPasses(config, parameters, gradientOptions, {});
@@ -126,10 +148,46 @@ export async function lossAndGradients(
   };
 }
 
+/** @throws {InputError} unless `model` is a folder or was loaded from one */
+function folderOf(model: unknown): string {
+  const folder = (model as { readonly folder?: unknown } | null | undefined)?.folder ?? model;
+  checkPath(folder, "model");
+  return folder;
+}
+
+/** @throws {InputError} unless each question has an answer and one or more passages */
+function checkBatch(batch: unknown): void {
+  const { questions, answers, passages } = resolveOptions(BATCH, batch as TextBatch, "batch");
+  checkQuestionList(questions);
+  if (questions.length === 0)
+    throw problem("questions", "one or more", "none", "give a question with its passages");
+  checkTexts(answers, "answers", questions.length);
+  checkPassageLists(passages, questions.length);
+  const empty = (passages as readonly unknown[][]).findIndex(({ length }) => length === 0);
+  if (empty >= 0)
+    throw problem(`passages[${empty}]`, "one or more", "none", "give candidates of the question");
+}
+
+/** @throws {InputError} if the weights are not those of `heads` heads, or `tau` has no effect */
+function checkHeadWeights({ headWeights, tau }: LossOptions, heads: number): void {
+  if (!headWeights && tau !== undefined)
+    throw problem("tau", "headWeights", "none", "leave tau out, or give a weight for each head");
+  if (headWeights && headWeights.length !== heads)
+    throw problem(
+      "headWeights",
+      `${heads} numbers`,
+      excerpt(headWeights),
+      "give one for each head",
+    );
+}
+
+const problem = (where: string, expected: string, got: string, remedy: string): InputError =>
+  new InputError({ where, expected, got, remedy });
+
 async function parameterStates(
   folder: string,
   config: ModelConfig,
-  { headWeights, logScale = 0 }: LossOptions,
+  { headWeights, logScale }: Resolved<typeof LOSS_OPTIONS>,
 ): Promise<Map<string, ParameterState>> {
   const weights = await loadWeights(folder, config);
   const states = new Map<string, ParameterState>();

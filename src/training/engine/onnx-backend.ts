@@ -25,6 +25,7 @@ export async function openOnnxBackend(
       for (const { gradient } of parameters.values()) gradient.fill(0);
     },
     async read() {},
+    async write() {},
     async [Symbol.asyncDispose]() {
       await Promise.all([passes[Symbol.asyncDispose](), optimizer[Symbol.asyncDispose]()]);
     },

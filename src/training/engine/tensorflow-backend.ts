@@ -22,7 +22,7 @@ import { openTensorFlowPasses } from "./tensorflow-passes.ts";
 /** The arrays of a `ParameterState` as variables. */
 type StateVariables = Readonly<Record<StateArray, Variable>>;
 
-/** Copies the values of `parameters` once. `read` copies the current values back. */
+/** Copies the values of `parameters` once. `read` and `write` copy them back and again. */
 export function openTensorFlowBackend(
   tf: TensorFlow,
   config: ModelConfig,
@@ -44,6 +44,14 @@ export function openTensorFlowBackend(
       for (const name of names)
         for (const array of STATE_ARRAYS)
           parameters.get(name)![array].set(await variables.get(name)![array].data());
+    },
+    async write() {
+      for (const [name, state] of parameters)
+        for (const array of STATE_ARRAYS)
+          tf.tidy(() => {
+            const values = tf.tensor(state[array].slice(), [...state.shape]);
+            variables.get(name)![array].assign(values);
+          });
     },
     async [Symbol.asyncDispose]() {
       tf.dispose(all);

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
+import type { ModelConfig } from "../../model/config.ts";
 import {
   choice,
   flag,
@@ -10,6 +11,7 @@ import {
   integer,
   number,
   option,
+  optionally,
   path,
   SIGNAL,
   withDefault,
@@ -18,6 +20,7 @@ import {
 import { resolveOptions } from "../../options/resolve.ts";
 import type { SourcePassage, Tagger } from "../salient-spans/index.ts";
 import {
+  checkEffects,
   checkRun,
   DEV_FILES,
   type ResolvedOptions,
@@ -45,10 +48,30 @@ const WEIGHTS = `NAME=NUMBER,NAME=NUMBER with the names ${SOURCES.join(", ")}`;
 
 /** Training time grows with it. The passages of the other questions are negatives as well. */
 const CANDIDATES = 4;
+/**
+ * With a time limit: more questions per step, each with its relevant passage and one hard negative,
+ * and passages of this length. A step of these costs as much as one of 16 questions with 4.
+ */
+const TIMED = { questions: 32, candidates: 2, passageTokens: 192 };
+const QUESTIONS = 16;
+const PASSAGE_TOKENS = 512;
 /** One night on two cores for a corpus of abstracts. The paper used 4,000 steps, on GPUs. */
 const MAX_STEPS = 1_000;
 /** A tenth of the steps is warm-up: fewer have no effect. */
 const MIN_STEPS = 50;
+/** Learning rate and width of the paper's model, T5-large. */
+const PAPER = { learningRate: 5e-5, modelSize: 1024 };
+const MAX_LEARNING_RATE = 4e-4;
+
+/** A resumed run has recorded its model and its corpus. */
+const RECORDED = "with --resume, as the run began";
+const ADAPT_FILES = {
+  ...RUN_FILES,
+  /** Folder of the model to start from. Not needed to resume a run. */
+  model: optionally(RUN_FILES.model, RECORDED),
+  /** Passages: JSON Lines, plain or gzip. Not needed to resume a run. */
+  corpus: optionally(RUN_FILES.corpus, RECORDED),
+};
 
 /** What to train on, and how retrieval is measured meanwhile. */
 const ADAPT_SOURCES = {
@@ -128,18 +151,53 @@ const ADAPT_SOURCES = {
 
 /** Settings of `adapt` that `train` does not have, or has with other defaults. */
 const ADAPT_SETTINGS = {
-  /** Steps of each iteration. Default: one pass over the examples, 50 to 1,000. */
+  /**
+   * Minutes that everything may take: reading the corpus, training, measurements and the index.
+   * The number of steps follows from the speed of the machine, and is corrected during the run.
+   * Default: no limit.
+   */
+  minutes: option(number({ above: 0 }).optional(), {
+    help: "end after about N minutes, with the index of the corpus",
+    placeholder: "N",
+    defaultText: "no limit",
+    group: "Schedule",
+  }),
+  /** Steps of each iteration. Default: as `minutes` allow, or one pass over the examples. */
   steps: withDerivedDefault(
     RUN_SETTINGS.steps,
-    `one pass over the examples, ${MIN_STEPS} to ${MAX_STEPS}`,
+    `as --minutes allow, or one pass over the examples, ${MIN_STEPS} to ${MAX_STEPS}`,
   ),
-  /** Candidate passages that the model reads for each question. Default 4, or the whole corpus. */
+  /** Questions of each step. Default 16; 32 with `minutes`. */
+  questions: withDerivedDefault(
+    RUN_SETTINGS.questions,
+    `${QUESTIONS}; ${TIMED.questions} with --minutes`,
+  ),
+  /**
+   * Candidate passages that the model reads for each question. Default 4, or 2 with `minutes`, or
+   * the whole corpus.
+   */
   candidatesPerQuestion: withDerivedDefault(
     RUN_SETTINGS.candidatesPerQuestion,
-    `${CANDIDATES}, or the whole corpus`,
+    `${CANDIDATES}, ${TIMED.candidates} with --minutes, or the whole corpus`,
   ),
-  /** What a step minimises. Default `supervised`: the relevant passage of each example is known. */
-  objective: withDefault(RUN_SETTINGS.objective, "supervised"),
+  /** Longer passages are cut in training. Default 512 tokens; 192 with `minutes`. */
+  maxPassageTokens: withDerivedDefault(
+    RUN_SETTINGS.maxPassageTokens,
+    `${PASSAGE_TOKENS}; ${TIMED.passageTokens} with --minutes`,
+  ),
+  /**
+   * What a step minimises. Default `supervised`, because the relevant passage of each example is
+   * known; with `minutes` and without `data`, `retrieval`, which does more steps in the same time.
+   */
+  objective: withDerivedDefault(
+    RUN_SETTINGS.objective,
+    "supervised; with --minutes and without --data, retrieval",
+  ),
+  /** Peak learning rate. Default: 5e-5 x 1024 / width of the model, at most 4e-4. */
+  learningRate: withDerivedDefault(
+    RUN_SETTINGS.learningRate,
+    `${PAPER.learningRate} x ${PAPER.modelSize} / width of the model`,
+  ),
   /** Weight of the distillation loss. Default 1. */
   alpha: withDefault(RUN_SETTINGS.alpha, 1),
   /** Steps between two measurements of retrieval. Default: a tenth of all steps, 10 to 200. */
@@ -149,16 +207,22 @@ const ADAPT_SETTINGS = {
     group: "Schedule",
     aliases: [{ flag: "probe-steps" }],
   }),
+  /** Keep the folder `checkpoint` of a finished run. Default false. */
+  keepCheckpoint: option(flag().default(false), {
+    help: "keep the folder checkpoint when the run is finished",
+    group: "Computation",
+    card: false,
+  }),
 };
 
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
-type AdaptTable = typeof RUN_FILES &
+type AdaptTable = typeof ADAPT_FILES &
   typeof ADAPT_SOURCES &
   Omit<typeof RUN_SETTINGS, keyof typeof ADAPT_SETTINGS> &
   typeof ADAPT_SETTINGS;
 
 export const ADAPT_OPTIONS: AdaptTable = {
-  ...RUN_FILES,
+  ...ADAPT_FILES,
   ...ADAPT_SOURCES,
   ...RUN_SETTINGS,
   ...ADAPT_SETTINGS,
@@ -166,7 +230,10 @@ export const ADAPT_OPTIONS: AdaptTable = {
 
 const ACCEPTED = { ...ADAPT_OPTIONS, ...SIGNAL, tagger: z.custom<Tagger>().optional() };
 
-/** Options of `adapt`. All except `model`, `corpus` and `out` have a default. */
+/**
+ * Options of `adapt`. All except `model`, `corpus` and `out` have a default. `out` and `resume`
+ * are enough to continue a run.
+ */
 export interface AdaptOptions extends Given<AdaptTable> {
   /** Finds the spans to mask. Default: names and dates in English. */
   readonly tagger?: Tagger | undefined;
@@ -191,8 +258,8 @@ export interface RequestedSources {
 /**
  * The sources that the options name.
  *
- * @throws {InputError} for an unknown option, a value out of range, and if files or weights do not
- *   belong together
+ * @throws {InputError} for an unknown option, a value out of range, an option without effect, and
+ *   if files or weights do not belong together
  */
 export function requestedSources(given: AdaptOptions): RequestedSources {
   const options = resolveOptions(ACCEPTED, given);
@@ -220,6 +287,28 @@ export function requestedSources(given: AdaptOptions): RequestedSources {
   if (!automatic) checkSources(named, { weights, sentences });
   return { named, automatic };
 }
+
+/** The options of a run that is begun, or of one whose record has been read. */
+export type StartOptions = AdaptOptions & { readonly model: string; readonly corpus: string };
+
+/** @throws {InputError} without a model or a corpus */
+export function checkFiles(given: AdaptOptions): asserts given is StartOptions {
+  for (const name of ["model", "corpus"] as const)
+    if (given[name] === undefined)
+      throw new InputError({
+        where: name,
+        expected: "a path as text",
+        got: "nothing",
+        remedy: given.resume ? "add it: out has no run to resume" : "add it",
+      });
+}
+
+/** The passage limit of training. */
+export const trainingPassageTokens = ({
+  maxPassageTokens,
+  minutes,
+}: Pick<AdaptOptions, "maxPassageTokens" | "minutes">): number =>
+  maxPassageTokens ?? (minutes === undefined ? PASSAGE_TOKENS : TIMED.passageTokens);
 
 const missingFile = (name: string): InputError =>
   new InputError({
@@ -264,33 +353,54 @@ export function checkSources(
  *
  * @param examples number of examples to train on
  * @param passages number of passages of the corpus
+ * @param config configuration of the model
  * @throws {InputError} for an unknown option, a value out of range, options that contradict each
  *   other, and if `out` is the folder of the model
  */
 export function withAdaptDefaults(
-  given: AdaptOptions,
+  given: StartOptions,
   examples: number,
   passages: number,
+  { modelSize }: Pick<ModelConfig, "modelSize">,
 ): ResolvedAdaptOptions {
-  if (resolve(given.out) === resolve(given.model))
+  const options = { ...resolveOptions(ACCEPTED, given), model: given.model, corpus: given.corpus };
+  if (resolve(options.out) === resolve(options.model))
     throw new InputError({
-      where: given.out,
+      where: options.out,
       expected: "another folder than the model's",
       got: "the same",
       remedy: "adapt into a new folder",
     });
-  const options = resolveOptions(ACCEPTED, given);
-  const onePass = Math.ceil(examples / options.questions);
+  const { data, minutes, iterations } = options;
+  const isTimed = minutes !== undefined;
+  if (isTimed && iterations > 1) throw severalIterations(iterations);
+  const questions = options.questions ?? (isTimed ? TIMED.questions : QUESTIONS);
+  const onePass = Math.ceil(examples / questions);
   const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, onePass));
-  const tenth = Math.round((steps * options.iterations) / 10);
-  return checkRun({
+  const tenth = Math.round((steps * iterations) / 10);
+  const candidates = isTimed ? TIMED.candidates : CANDIDATES;
+  const byWidth = (PAPER.learningRate * PAPER.modelSize) / modelSize;
+  const complete = checkRun({
     ...options,
     unsupervisedSteps: 0,
-    steps,
-    candidatesPerQuestion: options.candidatesPerQuestion ?? Math.min(CANDIDATES, passages),
+    ...{ steps, questions },
+    objective: options.objective ?? (isTimed && data === undefined ? "retrieval" : "supervised"),
+    maxPassageTokens: trainingPassageTokens(options),
+    learningRate: options.learningRate ?? Math.min(MAX_LEARNING_RATE, byWidth),
+    candidatesPerQuestion: options.candidatesPerQuestion ?? Math.min(candidates, passages),
     monitorSteps: options.monitorSteps ?? Math.max(10, Math.min(200, tenth)),
   });
+  checkEffects(complete, ADAPT_OPTIONS);
+  return complete;
 }
+
+const severalIterations = (iterations: number): InputError =>
+  new InputError({
+    where: "minutes",
+    expected: "one iteration",
+    got: `${iterations}`,
+    remedy: "leave iterations or minutes out",
+  });
 
 /** `spans=1,questions=2`. `sourcesOf` checks the names and the numbers. */
 function parseWeights(given: string): unknown {

@@ -1,13 +1,16 @@
 /** The options that `train` and `adapt` share. Defaults are those of `train`. */
 
 import { z } from "zod";
+import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
 import { InputError } from "../../io/errors.ts";
 import {
   choice,
+  defaultOf,
   flag,
   type Given,
   integer,
   number,
+  type OptionTable,
   option,
   path,
   type Resolved,
@@ -35,18 +38,20 @@ const TRAINED: Readonly<Record<QuerySide, string>> = {
 /** Files that every run reads and writes. */
 export const RUN_FILES = {
   /**
-   * Folder of the model to start from. A folder with only `config.json` and `spiece.model` starts
+   * The model to start from, as for `ReAtt.load`: a folder, or a name on the Hugging Face hub.
+   * Default: the model of this package. A folder with only `config.json` and `spiece.model` starts
    * from random weights.
    */
-  model: option(path(), {
-    help: "folder of the model to start from",
-    placeholder: "DIR",
+  model: option(path().default(EMBEDDED_MODEL), {
+    help: "the model to start from: a folder, or a name on the Hugging Face hub",
+    placeholder: "DIR|ORG/NAME[@REVISION]",
+    defaultText: "the model of this package",
     card: false,
   }),
-  /** Passages: JSON Lines, plain or gzip. */
+  /** Passages: JSON Lines, plain or gzip. `adapt` also reads documents: see `readDocuments`. */
   corpus: option(path(), {
-    help: 'passages, one a line: {"_id" or "id","title","text"}',
-    placeholder: "FILE.jsonl[.gz]",
+    help: 'passages, one a line: {"_id" or "id","title","text"}; adapt: also a folder of documents',
+    placeholder: "FOLDER|FILE|-",
     card: false,
   }),
   /** Folder of the trained model, the log, the report and the checkpoints. */
@@ -123,7 +128,9 @@ export const RUN_SETTINGS = {
     ),
     { help: "what a step minimises", group: LOSS, plan: true },
   ),
-  /** Weight of the distillation loss. Not used by `retrieval`. Default 8, as in the paper. */
+  /**
+   * Weight of the retrieval loss of `distillation` and `supervised`. Default 8, as in the paper.
+   */
   alpha: option(number({ from: 0 }).default(8), {
     help: "weight of the distillation loss",
     group: LOSS,
@@ -157,6 +164,17 @@ export const RUN_SETTINGS = {
     group: LOSS,
     plan: (temperature, { objective }): Record<string, number> =>
       objective === "retrieval" ? { scoreTemperature: temperature } : {},
+  }),
+  /**
+   * The model's own decoder scores the candidates of each question at the beginning of an
+   * iteration, for the objective `retrieval`: by log P(answer | question, passage), or by
+   * log P(question | passage). Default: no teacher.
+   */
+  teacher: option(choice("answer", "question").optional(), {
+    help: "let the decoder score the candidates, for the objective retrieval: by the likelihood of",
+    defaultText: "no teacher",
+    group: LOSS,
+    plan: (teacher): Record<string, string> => (teacher ? { teacher } : {}),
   }),
   /**
    * How often a passage counts in the softmax if several questions of a step have it: `once`, or
@@ -305,6 +323,62 @@ export interface ResolvedOptions extends Omit<Resolved<RunTable>, "tau">, RunSig
   readonly unsupervisedSteps: number;
 }
 
+type RunChoices = Pick<
+  Resolved<RunTable>,
+  "refresh" | "refreshSteps" | "scoreTemperature" | "objective" | "alpha" | "copies"
+> &
+  Pick<RunOptions, "dev" | "devQuestions">;
+
+/** Options that have an effect only beside others. */
+const CONDITIONS: readonly {
+  readonly name: keyof RunChoices;
+  readonly expected: string;
+  readonly isMet: (options: RunChoices) => boolean;
+}[] = [
+  {
+    name: "refreshSteps",
+    expected: "refresh background",
+    isMet: ({ refresh }) => refresh === "background",
+  },
+  {
+    name: "scoreTemperature",
+    expected: "the objective retrieval",
+    isMet: ({ objective }) => objective === "retrieval",
+  },
+  {
+    name: "alpha",
+    expected: "the objective distillation or supervised",
+    isMet: ({ objective }) => objective === "distillation" || objective === "supervised",
+  },
+  {
+    name: "copies",
+    expected: "an objective with in-batch negatives",
+    isMet: ({ objective }) => objective !== "qa" && objective !== "marginal",
+  },
+  {
+    name: "devQuestions",
+    expected: "dev, whose first questions are used",
+    isMet: ({ dev }) => dev !== undefined,
+  },
+];
+
+/**
+ * @param table the options with their defaults
+ * @throws {InputError} for an option that differs from its default and has no effect
+ */
+export function checkEffects(options: RunChoices, table: OptionTable): void {
+  const unused = CONDITIONS.find(
+    ({ name, isMet }) => options[name] !== defaultOf(table[name]!) && !isMet(options),
+  );
+  if (!unused) return;
+  throw new InputError({
+    where: unused.name,
+    expected: unused.expected,
+    got: `${unused.name} ${options[unused.name]} without it`,
+    remedy: "leave the option out, or add what it needs",
+  });
+}
+
 /**
  * Fills in `nullPassage`.
  *
@@ -351,6 +425,17 @@ export function checkRun<Options extends Resolved<RunTable>>(
         "an objective with in-batch negatives, and examples that are fixed for an iteration",
       got: withoutQueue,
       remedy: "leave one of the two out",
+    });
+  const { teacher } = options;
+  const withoutScores =
+    (objective !== "retrieval" && `the objective ${objective}`) ||
+    (refresh === "background" && "refresh background, which replaces the candidates at any step");
+  if (teacher !== undefined && withoutScores)
+    throw new InputError({
+      where: "teacher",
+      expected: "the objective retrieval, with candidates that are fixed for an iteration",
+      got: withoutScores,
+      remedy: "leave the teacher out, or give the objective retrieval",
     });
   const conflict =
     (objective === "qa" && "the objective qa") ||

@@ -4,6 +4,7 @@ import { InputError } from "../../io/errors.ts";
 import { flag, type Given, integer, option, path, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import {
+  checkEffects,
   checkRun,
   DEV_FILES,
   type ResolvedOptions,
@@ -64,11 +65,13 @@ export type ResolvedTrainOptions = ResolvedOptions &
 /**
  * Checks the options and fills in the defaults.
  *
- * @throws {InputError} for an unknown option, a value out of range and options that contradict each
- *   other
+ * @throws {InputError} for an unknown option, a value out of range, and options that contradict
+ *   each other or have no effect
  */
 export function withDefaults(given: TrainOptions): ResolvedTrainOptions {
-  const options = checkRun(resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given));
+  const resolved = resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given);
+  checkEffects(resolved, TRAIN_OPTIONS);
+  const options = checkRun(resolved);
   if (options.selectHead && options.querySide)
     throw new InputError({
       where: "query side",

@@ -21,7 +21,12 @@ export interface Chart {
   readonly curves: readonly Curve[];
 }
 
-interface Definition extends Omit<Chart, "curves"> {
+/** A text about the questions of the evaluations. */
+type OfQuestions = (questions: string) => string;
+
+interface Definition extends Omit<Chart, "curves" | "title" | "meaning"> {
+  readonly title: string | OfQuestions;
+  readonly meaning: string | OfQuestions;
   /** Whether the chart shows a metric of this name (a key of metrics.jsonl). */
   readonly has: (metric: string) => boolean;
 }
@@ -33,21 +38,28 @@ const oneOf =
 
 const DEFINITIONS: readonly Definition[] = [
   {
-    title: "Retrieval on dev",
-    meaning: "Share of dev questions with an accepted answer in the best k passages.",
+    title: "Mean reciprocal rank",
+    meaning: (questions) =>
+      `Mean of 1 / rank of the first relevant passage over the ${questions}, by the model and by hybrid search. The model's chooses the step that is kept.`,
+    unit: "share",
+    has: oneOf("mrr", "hybrid/mrr"),
+  },
+  {
+    title: (questions) => `Retrieval: ${questions}`,
+    meaning: (questions) => `Share of the ${questions} with a relevant passage among the best k.`,
     unit: "share",
     has: (metric) => /^recall@\d+$/.test(metric),
   },
   {
-    title: "Hybrid search on dev",
+    title: (questions) => `Hybrid search: ${questions}`,
     meaning: "The same by BM25 and the model together, with the weight that fits the model.",
     unit: "share",
     has: (metric) => /^hybrid\/recall@\d+$/.test(metric),
   },
   {
-    title: "Answers on dev",
-    meaning:
-      "Share of dev questions with an exact answer (EM), and mean F1 of the words of answer and accepted answer.",
+    title: (questions) => `Answers: ${questions}`,
+    meaning: (questions) =>
+      `Share of the ${questions} with an exact answer (EM), and mean F1 of the words of answer and accepted answer.`,
     unit: "share",
     has: oneOf("exactMatch", "f1"),
   },
@@ -100,7 +112,8 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     title: "Learning rate",
-    meaning: "Linear warm-up, then linear decay to 0.",
+    meaning:
+      "Linear warm-up, then linear decay to 0. It is halved when retrieval of the monitored examples falls.",
     unit: "number",
     has: oneOf("learningRate"),
   },
@@ -112,13 +125,25 @@ const DEFINITIONS: readonly Definition[] = [
   },
 ];
 
+interface ChartOptions {
+  readonly baseline?: Baseline | undefined;
+  /** What the evaluations ask, in the plural. Default: dev questions. */
+  readonly questions?: string | undefined;
+}
+
 /** The charts with at least one value in the log. */
-export function chartsOf(records: readonly MetricsRecord[], baseline?: Baseline): Chart[] {
+export function chartsOf(
+  records: readonly MetricsRecord[],
+  { baseline, questions = "dev questions" }: ChartOptions = {},
+): Chart[] {
   const series = seriesOf(records);
-  return DEFINITIONS.flatMap(({ has, ...chart }) => {
+  const worded = (text: string | OfQuestions): string =>
+    typeof text === "string" ? text : text(questions);
+  return DEFINITIONS.flatMap(({ has, title, meaning, unit }) => {
     const drawn = Array.from(series).filter(([metric]) => has(metric));
     const curves = drawn.flatMap(([metric, values]) => curvesOf(metric, values, baseline));
-    return curves.length > 0 ? [{ ...chart, curves }] : [];
+    const texts = { title: worded(title), meaning: worded(meaning) };
+    return curves.length > 0 ? [{ ...texts, unit, curves }] : [];
   });
 }
 

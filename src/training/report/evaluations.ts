@@ -1,4 +1,4 @@
-/** The evaluations on dev: a summary and a table. */
+/** The evaluations of a run: a summary and a table. */
 
 import type { Measures } from "../../evaluation/measures.ts";
 import { type Baseline, formatCount, formatNumber, measureLabel, withoutHybrid } from "./format.ts";
@@ -11,7 +11,7 @@ export interface ReportedEvaluation {
 }
 
 const isMeasure = (name: string): boolean =>
-  name === "exactMatch" || name === "f1" || /^(hybrid\/)?recall@\d+$/.test(name);
+  name === "exactMatch" || name === "f1" || /^(hybrid\/)?(recall@\d+|mrr)$/.test(name);
 
 /** The evaluations among the records of a log. */
 export const evaluationsOf = (records: readonly MetricsRecord[]): ReportedEvaluation[] =>

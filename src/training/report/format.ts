@@ -29,6 +29,8 @@ export const formatCount = (value: number): string => value.toLocaleString("en-U
 const LABELS: Readonly<Record<string, string>> = {
   exactMatch: "EM",
   f1: "F1",
+  mrr: "MRR",
+  "hybrid/mrr": "hybrid MRR",
   pointer: "copy-attention loss",
   kl: "batch",
   ownKl: "own passages",

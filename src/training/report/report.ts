@@ -16,10 +16,23 @@ import { STYLE } from "./style.ts";
 import { type PagePlotter, readUPlot } from "./uplot.ts";
 
 export type { Baseline } from "./format.ts";
-export type { ReportSample, SampleReply } from "./samples.ts";
+export { outcomeOf, type ReportSample, type SampleReply } from "./samples.ts";
+
+/** The questions that chose the kept model. */
+export interface Selection {
+  /** Number of questions. */
+  readonly questions: number;
+  /** What they are, in the plural. */
+  readonly what: string;
+  /** The measure, in words. */
+  readonly measure: string;
+}
 
 export interface ReportData {
+  /** What kind of run it is. */
   readonly title: string;
+  /** Default: the last model is kept. */
+  readonly selection?: Selection | undefined;
   /** The progress of the run, in a sentence. */
   readonly status: string;
   /** Model, data, seed, machine, times and the options of the run, in the order to show them. */
@@ -49,7 +62,7 @@ export async function writeReport(file: string, report: ReportData): Promise<voi
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 function page(
-  { title, status, options, records, baseline, best, samples }: ReportData,
+  { title, status, selection, options, records, baseline, best, samples }: ReportData,
   plotter: PagePlotter,
 ): Html {
   const evaluations = evaluationsOf(records);
@@ -66,6 +79,7 @@ function page(
 <h1>${title}</h1>
 <p>${status}</p>
 ${outcome(evaluations, best?.step, baseline)}
+${selection && html`<p>The kept model has the highest ${selection.measure} on ${String(selection.questions)} ${selection.what}.</p>`}
 ${best && html`<p>Best checkpoint: <code>${best.path}</code></p>`}
 <h2>The run</h2>
 <dl class="card">${Object.entries(options).map(
@@ -74,8 +88,8 @@ ${best && html`<p>Best checkpoint: <code>${best.path}</code></p>`}
 <h2>Curves</h2>
 <p class="quiet">By training step. A pale band is the range of the steps that a point averages. Drag to zoom in, double-click to zoom out.</p>
 <noscript><p>The curves need JavaScript.</p></noscript>
-<div class="charts">${chartsOf(records, baseline).map(figure)}</div>
-${section("Evaluations on dev", evaluations, (all) => html`<div class="card scroll">${evaluationTable(all, best?.step, baseline)}</div>`)}
+<div class="charts">${chartsOf(records, { baseline, questions: selection?.what }).map(figure)}</div>
+${section(`Evaluations on ${selection ? `${selection.questions} ${selection.what}` : "dev questions"}`, evaluations, (all) => html`<div class="card scroll">${evaluationTable(all, best?.step, baseline)}</div>`)}
 ${section("Sample questions", samples, sampleCards)}
 </main>
 <script>${raw(plotter.script)}</script>

@@ -9,6 +9,7 @@ export interface SampleReply {
   readonly answer: string;
   /** Best first. */
   readonly passages: readonly {
+    readonly id?: string | undefined;
     readonly title: string;
     readonly text: string;
     readonly score: number;
@@ -17,8 +18,10 @@ export interface SampleReply {
 
 export interface ReportSample {
   readonly question: string;
-  /** Accepted answers. */
+  /** Accepted answers. Empty if none are known: then the first passage counts. */
   readonly gold: readonly string[];
+  /** Ids of relevant passages. Default: those that contain an accepted answer. */
+  readonly relevant?: readonly string[] | undefined;
   readonly before?: SampleReply | undefined;
   readonly after?: SampleReply | undefined;
 }
@@ -47,27 +50,37 @@ export function sampleCards(samples: readonly ReportSample[]): Html {
   );
   return html`${sorted.map(
     (sample) => html`<article><h3>${sample.question}</h3>
-<p class="quiet">${outcomeOf(sample)}. Accepted: ${sample.gold.join(" | ")}</p>
-<div class="sides">${side("Before", sample.before, sample.gold)}${side("After", sample.after, sample.gold)}</div></article>`,
+<p class="quiet">${outcomeOf(sample)}. ${sample.gold.length > 0 ? `Accepted: ${sample.gold.join(" | ")}` : "No answer is known: the first passage counts."}</p>
+<div class="sides">${side("Before", sample.before, sample)}${side("After", sample.after, sample)}</div></article>`,
   )}`;
 }
 
-function outcomeOf({ gold, before, after }: ReportSample): (typeof OUTCOMES)[number] {
-  const [was, is] = [before, after].map((reply) => reply && exactMatch(reply.answer, gold));
+export function outcomeOf(sample: ReportSample): (typeof OUTCOMES)[number] {
+  const [was, is] = [sample.before, sample.after].map((reply) => reply && isRight(reply, sample));
   if (was === undefined || is === undefined) return (was ?? is) ? "Right" : "Wrong";
   if (is) return was ? "Right before and after" : "Learned";
   return was ? "Lost" : "Still wrong";
 }
 
+function isRight({ answer, passages }: SampleReply, sample: ReportSample): boolean {
+  if (sample.gold.length > 0) return exactMatch(answer, sample.gold);
+  return passages[0] !== undefined && isRelevant(passages[0], sample);
+}
+
+type ReplyPassage = SampleReply["passages"][number];
+
+const isRelevant = ({ id, text }: ReplyPassage, { gold, relevant }: ReportSample): boolean =>
+  relevant && id !== undefined ? relevant.includes(id) : containsAnswer(text, gold);
+
 function side(
   title: string,
   reply: SampleReply | undefined,
-  gold: readonly string[],
+  sample: ReportSample,
 ): Html | undefined {
   if (!reply) return undefined;
-  const items = reply.passages.map((passage) => passageItem(passage, gold));
+  const items = reply.passages.map((passage) => passageItem(passage, sample));
   const hidden = items.length - SHOWN_PASSAGES;
-  const right = exactMatch(reply.answer, gold);
+  const right = isRight(reply, sample);
   return html`<section><p><span class="quiet">${title}:</span>
 <b class="${right ? "right" : "wrong"}">${reply.answer || "no answer"} ${right ? "✓" : "✗"}</b></p>
 <ol>${items.slice(0, SHOWN_PASSAGES)}</ol>
@@ -78,11 +91,10 @@ ${
 }</section>`;
 }
 
-function passageItem(
-  { title, text, score }: SampleReply["passages"][number],
-  gold: readonly string[],
-): Html {
-  const found = containsAnswer(text, gold) ? html` <b class="right">✓</b>` : undefined;
+function passageItem(passage: ReplyPassage, sample: ReportSample): Html {
+  const { title, text, score } = passage;
+  const { gold } = sample;
+  const found = isRelevant(passage, sample) ? html` <b class="right">✓</b>` : undefined;
   return html`<li><span class="title">${title || "untitled"}</span>${found}
 <span class="quiet">${score.toFixed(2)}</span><br>${excerpt(text, gold)}</li>`;
 }

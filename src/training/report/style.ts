@@ -18,7 +18,7 @@ export const STYLE = `
 * { box-sizing: border-box; margin: 0; }
 body { background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; padding: 32px 20px; }
 main { max-width: 1120px; margin: auto; }
-h1 { font-size: 25px; line-height: 1.25; }
+h1 { font-size: 25px; line-height: 1.25; overflow-wrap: anywhere; }
 h2 { font-size: 18px; margin: 36px 0 10px; }
 h3 { font-size: 15px; }
 .quiet, small { color: var(--quiet); }
@@ -49,7 +49,7 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { padding: 4px 10px; text-align: right; white-space: nowrap; }
 th { font-weight: normal; color: var(--quiet); }
 thead th, tr + tr > * { border-bottom: 1px solid var(--line); }
-article { margin-bottom: 12px; }
+article { margin-bottom: 12px; overflow-wrap: anywhere; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 360px), 1fr)); gap: 8px 28px; margin-top: 8px; }
 .sides ol { font-size: 13px; padding-left: 20px; list-style: decimal; }
 .sides li { margin-top: 6px; overflow-wrap: anywhere; }
@@ -57,5 +57,13 @@ article { margin-bottom: 12px; }
 .right { color: var(--right); } .wrong { color: var(--wrong); }
 mark { background: var(--mark); color: inherit; border-radius: 2px; }
 summary { cursor: pointer; font-size: 13px; color: var(--quiet); margin-top: 6px; }
+@media (max-width: 480px) {
+  body { padding: 20px 12px; }
+  h1 { font-size: 20px; }
+  figure, article, .tiles li, .card { padding: 10px 12px; }
+  .tiles { gap: 8px; }
+  .tiles b { font-size: 20px; }
+  th, td { padding: 4px 6px; }
+}
 @media print { body { padding: 0; } figure, article { break-inside: avoid; } }
 `;

@@ -23,6 +23,7 @@ import type { ParameterState } from "../engine/optimizer.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { LOSS_VERSION } from "../loss/options.ts";
 import { preBatchTensors, restorePreBatch } from "./pre-batch-tensors.ts";
+import type { ScheduleChange } from "./schedule.ts";
 
 /** What must be equal for a run to continue: model, data, corpus and options, by name. */
 export type RunPlan = Readonly<Record<string, string | number>>;
@@ -35,6 +36,8 @@ export interface RunCheckpoint {
   readonly step: number;
   /** Seconds of training so far. */
   readonly seconds: number;
+  /** Changes of the schedule so far. Default: none. */
+  readonly schedule?: readonly ScheduleChange[] | undefined;
   /** Name of the file of the state. */
   readonly state: string;
 }
@@ -45,6 +48,16 @@ const description: z.ZodType<RunCheckpoint> = z.strictObject({
   plan: z.record(z.string(), z.union([z.string(), z.number()])),
   step: z.int().nonnegative(),
   seconds: z.number().nonnegative(),
+  schedule: z
+    .array(
+      z.strictObject({
+        step: z.int().nonnegative(),
+        last: z.int().nonnegative().optional(),
+        monitorSteps: z.int().positive().optional(),
+        restored: z.int().nonnegative().optional(),
+      }),
+    )
+    .optional(),
   state: z.string().regex(/^state-\d+\.safetensors$/),
 });
 
@@ -64,7 +77,7 @@ const fileOf = (directory: string): string => join(directory, "checkpoint.json")
  */
 export async function writeCheckpoint(
   directory: string,
-  progress: Pick<RunCheckpoint, "plan" | "step" | "seconds">,
+  progress: Pick<RunCheckpoint, "plan" | "step" | "seconds" | "schedule">,
   parameters: ReadonlyMap<string, ParameterState>,
   queue?: PreBatchQueue,
 ): Promise<void> {
@@ -164,6 +177,11 @@ export async function restoreCheckpoint(
     }
   }
   if (queue) await restorePreBatch(tensors, queue);
+}
+
+/** Removes the checkpoint of a finished run. */
+export async function removeCheckpoint(out: string): Promise<void> {
+  await rm(join(out, "checkpoint"), { recursive: true, force: true });
 }
 
 /** Entries of a plan that are digests: their values mean nothing to a person. */

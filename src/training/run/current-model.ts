@@ -65,6 +65,7 @@ async function* indexCorpus(
   return yield* reporting<ProgressEvent, TokenIndex>((report) =>
     model.index(corpus.passages(), {
       directory,
+      bits: 32, // training needs the exact ranking
       maxPassageTokens,
       signal,
       onProgress: ({ passages }) => report({ type: "progress", done: passages }),

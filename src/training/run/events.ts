@@ -4,6 +4,7 @@ import type { Measures } from "../../evaluation/measures.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import type { EngineEvent } from "../engine/open-engine.ts";
+import type { ReportSample } from "../report/report.ts";
 import type { HybridMeasures } from "./evaluate.ts";
 import type { HeadAgreement } from "./rank-heads.ts";
 import type { MonitorOutcome } from "./retrieval-monitor.ts";
@@ -33,6 +34,8 @@ export type TrainingEvent =
       /** Whether the model is the best so far. It is then saved. */
       readonly best: boolean;
     }
+  /** Retrieval fell: training continues with the weights of step `restored` at half the rate. */
+  | { readonly type: "reduction"; readonly step: number; readonly restored: number }
   /** From step `step` on, the candidates are those of the model after `snapshot` steps. */
   | { readonly type: "refresh"; readonly step: number; readonly snapshot: number }
   | { readonly type: "checkpoint"; readonly step: number; readonly directory: string };
@@ -55,6 +58,8 @@ export interface TrainingResult {
   readonly before?: Measures | undefined;
   /** Measures on dev of the model in `folder`, if there is a dev file. */
   readonly after?: Measures | undefined;
+  /** Some questions with what was retrieved and answered before and after. */
+  readonly samples: readonly ReportSample[];
   /** Measures of the retrieval monitor, if the run has one. */
   readonly monitor?: MonitorOutcome | undefined;
 }

@@ -2,12 +2,19 @@
 
 import { reporting } from "../../io/progress.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
+import { writeBestWeights } from "./best-weights.ts";
 import { withCurrentModel } from "./current-model.ts";
 import type { DevSet } from "./dev.ts";
 import { divergedParameter } from "./divergence.ts";
 import { type DevResult, evaluateOnDev } from "./evaluate.ts";
 import type { TrainingEvent } from "./events.ts";
-import { bestOf, measureRetrieval, measuresOf, writeMonitorRecords } from "./retrieval-monitor.ts";
+import {
+  bestOf,
+  measureRetrieval,
+  measuresOf,
+  sampleQuestions,
+  writeMonitorRecords,
+} from "./retrieval-monitor.ts";
 import { atLeastAsGood, bestEvaluation } from "./run-log.ts";
 import { saveModel } from "./save-model.ts";
 import type { TrainingRun } from "./training-run.ts";
@@ -21,17 +28,29 @@ export async function* monitorRetrieval(run: TrainingRun): AsyncGenerator<Traini
   if (!monitor || monitorRecords.at(-1)?.step === step) return;
   const parameters = await usableParameters(run);
   if (!parameters) return;
-  const measurement = yield* measureRetrieval(options, config, parameters, monitor);
+  const start = performance.now();
+  const { indexSeconds, replies, ...measurement } = yield* measureRetrieval(
+    options,
+    config,
+    parameters,
+    monitor,
+  );
   const record = { step, ...measurement };
   monitorRecords.push(record);
   const best = bestOf(monitorRecords) === record;
   const { weights } = measurement.hybrid;
-  if (best) await saveModel(options.out, { ...config, hybrid: weights }, parameters, options.model);
+  if (best) {
+    await saveModel(options.out, { ...config, hybrid: weights }, parameters, options.model);
+    await writeBestWeights(options.out, parameters);
+  }
   await writeMonitorRecords(options.out, monitorRecords);
   const measures = measuresOf(record);
   const hybrid = { weights, measures: measuresOf(measurement.hybrid) };
-  await log.evaluation(step, { measures, hybrid, replies: [] }, [], bestOf(monitorRecords).step);
+  const shown = best ? sampleQuestions(monitor) : [];
+  const result = { measures, hybrid, replies };
+  await log.evaluation(step, result, shown, bestOf(monitorRecords).step);
   yield { type: "evaluation", step, measures, hybrid, best };
+  run.durations = { measurement: (performance.now() - start) / 1000, index: indexSeconds };
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 
 import { join } from "node:path";
+import { z } from "zod";
 import { padBatch } from "../../encoder/batching.ts";
 import {
   type EncoderInput,
@@ -15,12 +16,16 @@ import {
   querySide,
 } from "../../encoder/lower-layers.ts";
 import { containsAnswer } from "../../evaluation/answers.ts";
+import { InputError } from "../../io/errors.ts";
+import { excerpt } from "../../io/excerpt.ts";
 import { mean } from "../../math/mean.ts";
 import { type ModelConfig, readConfig } from "../../model/config.ts";
 import { inferenceContext } from "../../model/layers/context.ts";
 import { positionBuckets } from "../../model/layers/relative-position.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { buildParameters } from "../../model/parameter-names.ts";
+import { checkPassageList, checkPath, checkQuestion, checkTexts } from "../../options/arguments.ts";
+import { resolveOptions } from "../../options/resolve.ts";
 import { compile, type Session } from "../../tensor/session.ts";
 import { type Graph, trace, type Value } from "../../tensor/trace.ts";
 import type { Passage } from "../../text/passage.ts";
@@ -55,7 +60,8 @@ const MAX_PASSAGE_TOKENS = 512;
  * Source: ReAtt (Jiang et al. 2022), section 2.3.
  *
  * @param folder a model folder with weights
- * @throws {InputError} if the folder has no usable model.
+ * @throws {InputError} if the folder has no usable model, or a question has no text, no answer, or
+ *   passages of another form.
  *
  * @example
  * ```ts
@@ -78,6 +84,8 @@ export async function rankHeads(
   folder: string,
   questions: readonly HeadSelectionQuestion[],
 ): Promise<HeadAgreement[]> {
+  checkPath(folder, "folder");
+  checkQuestions(questions);
   const config = await readConfig(folder);
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
   await using session = await compile(traceHeads(config), {
@@ -95,6 +103,27 @@ export async function rankHeads(
     head,
     correlation: mean(correlations.map((ofQuestion) => ofQuestion[head]!)),
   })).sort((a, b) => b.correlation - a.correlation);
+}
+
+/** The properties of a `HeadSelectionQuestion`; `checkQuestions` checks their values. */
+const QUESTION = { question: z.unknown(), answers: z.unknown(), passages: z.unknown() };
+
+/** @throws {InputError} unless `given` is a list of questions with answers and passages */
+function checkQuestions(given: unknown): void {
+  if (!Array.isArray(given))
+    throw new InputError({
+      where: "questions",
+      expected: "a list of { question, answers, passages }",
+      got: given === undefined ? "nothing" : excerpt(given),
+      remedy: "give an array",
+    });
+  for (const [i, value] of given.entries()) {
+    const where = `questions[${i}]`;
+    const { question, answers, passages } = resolveOptions(QUESTION, value ?? null, where);
+    checkQuestion(question, where);
+    checkTexts(answers, `${where}.answers`);
+    checkPassageList(passages, `${where}.passages`);
+  }
 }
 
 /** The score of each passage by each head. [heads][passages] */

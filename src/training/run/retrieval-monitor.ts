@@ -1,6 +1,7 @@
 /**
- * The retrieval monitor measures retrieval during a run and detects a collapse. In the paper, a RAG
- * model trained end to end fell to an nDCG@10 of 0 on BioASQ (ReAtt, section 6).
+ * The retrieval monitor measures retrieval during a run: the best model is kept, and fall.ts
+ * decides what follows when retrieval falls. In the paper, a RAG model trained end to end fell to
+ * an nDCG@10 of 0 on BioASQ (ReAtt, section 6).
  */
 
 import { readFile } from "node:fs/promises";
@@ -14,22 +15,22 @@ import type { HybridWeights, ModelConfig } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
 import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
+import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Corpus } from "../data/corpus.ts";
-import type { MonitorSet } from "../data/training-data.ts";
+import type { MonitorQuestion, MonitorSet } from "../data/training-data.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import type { Baseline } from "../report/report.ts";
+import type { Baseline, SampleReply } from "../report/report.ts";
 import { saveModel } from "./save-model.ts";
+import type { ScheduleChange } from "./schedule.ts";
 import { lexicalIndexOver, reciprocalRank, tuneHybrid } from "./tune-hybrid.ts";
 
 /** Passages retrieved for each question. */
 const DEPTH = 100;
 const CUTOFFS: readonly number[] = [1, 5, 20];
-
-/** The share of the first mean reciprocal rank that a run may lose. */
-const TOLERATED_LOSS = 0.1;
-/** A smaller loss, in standard errors of the mean difference between questions, may be chance. */
-const SIGNIFICANT_ERRORS = 2;
+/** Questions that the report shows with what was retrieved and answered. */
+const SAMPLES = 6;
+const SAMPLE_PASSAGES = 3;
 
 /** For each question, 1 / rank of the first relevant passage; 0 if none was retrieved. */
 interface ReciprocalRanks {
@@ -38,6 +39,8 @@ interface ReciprocalRanks {
 
 /** The results of the measured model, alone and in hybrid search. */
 export interface Measurement extends ReciprocalRanks {
+  /** What the index took. */
+  readonly indexSeconds: number;
   /** With the weights that fit this model. */
   readonly hybrid: ReciprocalRanks & { readonly weights: HybridWeights };
 }
@@ -59,8 +62,10 @@ export interface MonitorOutcome {
     | { readonly before: Measures; readonly after: Measures; readonly weights: HybridWeights }
     | undefined;
   readonly step: number;
-  /** Whether the run stopped because retrieval collapsed. */
-  readonly collapsed: boolean;
+  /** Number of monitored questions. */
+  readonly questions: number;
+  /** Steps after which retrieval had fallen and the learning rate was halved. */
+  readonly reductions: readonly number[];
 }
 
 /** The monitor set, with BM25 over its passages. */
@@ -90,20 +95,51 @@ export async function openMonitor(
   return { ...set, lexical, baseline };
 }
 
+/** Some monitored questions, from all parts of the set. */
+export function sampleQuestions({ questions }: Pick<MonitorSet, "questions">): MonitorQuestion[] {
+  const count = Math.min(SAMPLES, questions.length);
+  return Array.from(
+    { length: count },
+    (_, i) => questions[Math.floor((i * questions.length) / count)]!,
+  );
+}
+
+/** What the model alone retrieves for the samples, and its answers. */
+async function sampleReplies(
+  model: ReAtt,
+  index: TokenIndex,
+  samples: readonly MonitorQuestion[],
+): Promise<SampleReply[]> {
+  const texts = samples.map(({ question }) => question);
+  const topK = Math.min(SAMPLE_PASSAGES, index.passageCount);
+  const replies: SampleReply[] = [];
+  for await (const { answer, passages } of model.answer(texts, index, { topK, hybrid: false }))
+    replies.push({
+      answer,
+      passages: passages.map(({ id, title, text, score }) => ({ id, title, text, score })),
+    });
+  return replies;
+}
+
 /** Measures `parameters` as a model with an index of the monitor's passages. */
 export async function* measureRetrieval(
   options: ResolvedOptions,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   { questions, passages, lexical }: RetrievalMonitor,
-): AsyncGenerator<ProgressEvent, Measurement> {
+): AsyncGenerator<ProgressEvent, Measurement & { readonly replies: readonly SampleReply[] }> {
   yield { type: "stage", name: "measuring retrieval" };
   const folder = join(options.out, "checkpoint", "probe");
   await saveModel(folder, config, parameters, options.model);
   await using model = await ReAtt.load(folder, { provider: options.provider });
   const { maxPassageTokens } = options;
   const directory = join(folder, "index");
-  await using index = await model.index(passages, { directory, maxPassageTokens });
+  const start = performance.now();
+  await using index = await model.index(passages, {
+    ...{ directory, maxPassageTokens },
+    ...{ bits: 32, replace: true }, // a measurement needs the exact ranking
+  });
+  const indexSeconds = (performance.now() - start) / 1000;
   const texts = questions.map(({ question }) => question);
   const retrieved = await model.retrieve(texts, index, { topK: Math.min(DEPTH, passages.length) });
   const relevant = questions.map((question) => new Set(question.relevant));
@@ -115,6 +151,8 @@ export async function* measureRetrieval(
   // No signal: an interrupted run completes its measurement, and then saves a checkpoint.
   const tuned = await tuneHybrid(model, index, lexical, { texts, relevantAmong });
   return {
+    indexSeconds,
+    replies: await sampleReplies(model, index, sampleQuestions({ questions })),
     reciprocalRanks: ranksOf(retrieved),
     hybrid: { weights: tuned.weights, reciprocalRanks: ranksOf(tuned.rankings) },
   };
@@ -134,25 +172,12 @@ export function bestOf(records: readonly MonitorRecord[]): MonitorRecord {
   return records.reduce((best, record) => (mrr(record) >= mrr(best) ? record : best));
 }
 
-/**
- * Whether retrieval has collapsed: the last record is clearly below the first. With d_i the loss of
- * question i,
- *
- *     mean(d) > 0.1 mrr(first)   and   mean(d) > 2 sd(d) / sqrt(n)
- */
-export function hasCollapsed(records: readonly MonitorRecord[]): boolean {
-  const [first, last] = [records[0], records.at(-1)];
-  if (!first || !last) return false;
-  const losses = first.reciprocalRanks.map((value, i) => value - last.reciprocalRanks[i]!);
-  const loss = mean(losses);
-  const variance =
-    losses.reduce((sum, value) => sum + (value - loss) ** 2, 0) / (losses.length - 1);
-  const standardError = Math.sqrt(variance / losses.length);
-  return loss > TOLERATED_LOSS * mrr(first) && loss > SIGNIFICANT_ERRORS * standardError;
-}
-
 /** @param bm25 the measures of BM25 */
-export function outcomeOf(records: readonly MonitorRecord[], bm25: Measures): MonitorOutcome {
+export function outcomeOf(
+  records: readonly MonitorRecord[],
+  bm25: Measures,
+  changes: readonly ScheduleChange[] = [],
+): MonitorOutcome {
   const first = records[0]!;
   const best = bestOf(records);
   return {
@@ -168,7 +193,8 @@ export function outcomeOf(records: readonly MonitorRecord[], bm25: Measures): Mo
         },
       }),
     step: best.step,
-    collapsed: hasCollapsed(records),
+    questions: first.reciprocalRanks.length,
+    reductions: changes.flatMap(({ step, restored }) => (restored === undefined ? [] : [step])),
   };
 }
 

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { mean } from "../../math/mean.ts";
-import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
@@ -14,11 +13,14 @@ import {
   type Baseline,
   type ReportSample,
   type SampleReply,
+  type Selection,
   writeReport,
 } from "../report/report.ts";
 import { openTensorBoard } from "../report/tensorboard.ts";
+import { MASK } from "../salient-spans/index.ts";
 import type { RunCheckpoint } from "./checkpoint.ts";
 import type { DevResult, HybridMeasures } from "./evaluate.ts";
+import type { ScheduleChange } from "./schedule.ts";
 
 /** Questions shown in the report. */
 const SAMPLES = 20;
@@ -66,6 +68,24 @@ export function bestEvaluation(
     );
 }
 
+/** A question that the report can show. */
+export interface AskedQuestion {
+  readonly question: string;
+  /** Accepted answers. Default: none are known. */
+  readonly answers?: readonly string[] | undefined;
+  /** Ids of relevant passages. Default: none are known. */
+  readonly relevant?: readonly string[] | undefined;
+}
+
+/** What the report says about the run. */
+export interface RunDescription {
+  /** The kind of the run, in a sentence. */
+  readonly kind: string;
+  /** How the kept model is chosen; undefined if it is the last one. */
+  readonly selection?: Selection | undefined;
+  readonly baseline?: Baseline | undefined;
+}
+
 export interface RunLog extends AsyncDisposable {
   /** Seconds of training, with those before the run was resumed. */
   seconds(): number;
@@ -73,9 +93,13 @@ export interface RunLog extends AsyncDisposable {
   evaluation(
     step: number,
     result: DevResult,
-    questions: readonly TrainingQuestion[],
+    questions: readonly AskedQuestion[],
     bestStep?: number,
   ): Promise<void>;
+  /** The learning rate is reduced after a fall of retrieval. */
+  reduction(change: ScheduleChange): Promise<void>;
+  /** The questions that the report shows. */
+  samples(): readonly ReportSample[];
   /** Evaluations on dev in the order of steps, with those before the run was resumed. */
   evaluations(): readonly Evaluation[];
   /** Flushes the log to the disk. */
@@ -87,7 +111,7 @@ export interface RunLog extends AsyncDisposable {
 export async function openRunLog(
   options: ResolvedOptions,
   checkpoint: RunCheckpoint | undefined,
-  baseline: Baseline | undefined,
+  { kind, selection, baseline }: RunDescription,
 ): Promise<RunLog> {
   const start = performance.now();
   const started = new Date().toISOString();
@@ -110,8 +134,9 @@ export async function openRunLog(
   const report = async (status: string): Promise<string> => {
     const file = join(options.out, "report.html");
     await writeReport(file, {
-      title: `Training ${options.model}`,
+      title: kind,
       status,
+      selection,
       options: { ...shown(options), machine: machine(), started, seconds: Math.round(seconds()) },
       records: metrics.records,
       baseline,
@@ -130,10 +155,12 @@ export async function openRunLog(
       }),
     async evaluation(step, { measures, hybrid, replies }, questions, bestStep) {
       best = bestStep;
-      await samples.update(step, questions, replies);
+      if (questions.length > 0) await samples.update(step, questions, replies);
       await append({ step, ...measures, ...hybridRecord(hybrid) });
       await report(`Evaluated after step ${step}.`);
     },
+    samples: () => samples.current(),
+    reduction: ({ step, restored }) => append({ step, restored: restored! }),
     evaluations,
     sync: () => metrics.sync(),
     report,
@@ -149,7 +176,7 @@ interface Samples {
   /** Takes the answers of an evaluation into the samples, and saves them. */
   update(
     step: number,
-    questions: readonly TrainingQuestion[],
+    questions: readonly AskedQuestion[],
     replies: readonly SampleReply[],
   ): Promise<void>;
 }
@@ -173,7 +200,7 @@ async function openSamples(
 
 /** Questions from all parts of the set, with the model's answers now and, if known, before. */
 function samplesOf(
-  questions: readonly TrainingQuestion[],
+  questions: readonly AskedQuestion[],
   replies: readonly SampleReply[],
   when: "before" | "after",
   known: readonly ReportSample[],
@@ -181,8 +208,10 @@ function samplesOf(
   const count = Math.min(SAMPLES, questions.length);
   return Array.from({ length: count }, (_, i) => {
     const place = Math.floor((i * questions.length) / count);
-    const { question, answers } = questions[place]!;
-    return { question, gold: answers, before: known[i]?.before, [when]: replies[place]! };
+    const { question, answers = [], relevant } = questions[place]!;
+    const before = known[i]?.before;
+    const shown = question.replace(MASK, "____");
+    return { question: shown, gold: answers, relevant, before, [when]: replies[place]! };
   });
 }
 
@@ -195,7 +224,10 @@ async function readSamples(file: string): Promise<ReportSample[]> {
 function shown({ signal, resume, ...options }: ResolvedOptions): Record<string, string | number> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, typeof value === "number" ? value : String(value)]),
+    entries.map(([name, value]) => [
+      name,
+      typeof value === "number" ? Number(value.toPrecision(6)) : String(value),
+    ]),
   );
 }
 

@@ -3,9 +3,11 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { hasWeights } from "../../checkpoints/open.ts";
+import { modelTitle } from "../../hub/model-title.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../data/corpus.ts";
+import type { ExampleSource } from "../data/example-source.ts";
 import type { TrainingData } from "../data/training-data.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
@@ -17,6 +19,7 @@ import {
   openBackgroundRefresh,
   type SnapshotExamples,
 } from "./background-refresh.ts";
+import { fitToTime, reduceAfterFall, timeStep } from "./change-schedule.ts";
 import {
   checkPlan,
   findRun,
@@ -26,32 +29,49 @@ import {
   writeCheckpoint,
 } from "./checkpoint.ts";
 import { modelCandidates, withCurrentModel } from "./current-model.ts";
-import { openDevSet } from "./dev.ts";
+import { withDecoderScores } from "./decoder-teacher.ts";
+import { type DevSet, openDevSet } from "./dev.ts";
 import { divergedLoss } from "./divergence.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
 import { evaluate, monitorRetrieval } from "./measure.ts";
-import { openMonitor, outcomeOf, readMonitorRecords } from "./retrieval-monitor.ts";
-import { bestEvaluation, openRunLog } from "./run-log.ts";
+import {
+  openMonitor,
+  outcomeOf,
+  type RetrievalMonitor,
+  readMonitorRecords,
+} from "./retrieval-monitor.ts";
+import { bestEvaluation, openRunLog, type RunDescription } from "./run-log.ts";
 import { planOf } from "./run-plan.ts";
 import { saveModel } from "./save-model.ts";
-import { learningRateAt } from "./schedule.ts";
+import { lastRestart, learningRateAt } from "./schedule.ts";
 import { iterationStage, type Stage, unsupervisedStage } from "./stages.ts";
 import { startingParameters } from "./starting-parameters.ts";
-import { failureOf, isStopped, stalenessOf, stepsOf, type TrainingRun } from "./training-run.ts";
+import type { TimeBudget } from "./time-budget.ts";
+import {
+  failureOf,
+  isStopped,
+  lastStep,
+  monitorSteps,
+  stalenessOf,
+  type TrainingRun,
+} from "./training-run.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */
 const CHECKPOINT_SECONDS = 300;
 
 /**
  * Trains a model on `data`, iteration by iteration. A model without weights first trains on the
- * texts of the corpus. If retrieval collapses or a loss is not finite, the run ends early with the
- * best measured model.
+ * texts of the corpus. If retrieval falls again and again, or a loss is not finite, the run ends
+ * early with the best measured model.
+ *
+ * @param budget ends the run in time. It needs a monitor and one iteration.
  */
 export async function* runTraining(
   given: ResolvedOptions,
   config: ModelConfig,
   data: TrainingData,
   corpus: Corpus,
+  budget?: TimeBudget,
 ): AsyncGenerator<TrainingEvent, TrainingResult> {
   const tokenizer = await loadTokenizer(join(given.model, "spiece.model"), config.vocabularySize);
   const isNew = !(await hasWeights(given.model));
@@ -68,13 +88,16 @@ export async function* runTraining(
   const dev = await openDevSet(options, corpus);
   const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, options.signal));
   await using engine = yield* openEngine(options, config, parameters, queue);
-  await using log = await openRunLog(options, checkpoint, (dev ?? monitor)?.baseline);
+  const description = describeRun(options, data, dev, monitor);
+  await using log = await openRunLog(options, checkpoint, description);
   const step = checkpoint?.step ?? 0;
   const isMonitored = checkpoint !== undefined && monitor !== undefined;
   const run: TrainingRun = {
     ...{ options, config, tokenizer, corpus, data, plan, engine, queue, log, dev, monitor, step },
     savedStep: checkpoint?.step,
     monitorRecords: isMonitored ? await readMonitorRecords(options.out, step) : [],
+    changes: [...(checkpoint?.schedule ?? [])],
+    ...{ budget, durations: undefined, stepSeconds: [], resumedAt: step },
     examples: undefined,
     diverged: undefined,
   };
@@ -82,9 +105,28 @@ export async function* runTraining(
 
   yield* evaluate(run);
   if (!checkpoint) yield* monitorRetrieval(run);
+  fitToTime(run, false); // perhaps no time is left to train
   yield* trainStages(run, refresh);
-  if (run.step === stepsOf(options) && !isStopped(run)) yield* monitorRetrieval(run);
+  if (run.step === lastStep(run) && !isStopped(run)) yield* monitorRetrieval(run);
   return await finalise(run);
+}
+
+/** How the report names the run, and the questions that choose its model. */
+function describeRun(
+  { model, data: file }: ResolvedOptions & { readonly data?: string | undefined },
+  data: TrainingData,
+  dev: DevSet | undefined,
+  monitor: RetrievalMonitor | undefined,
+): RunDescription {
+  const kind =
+    data.kind ?? `Training of ${modelTitle(model)}${file === undefined ? "" : ` on ${file}`}`;
+  const { baseline } = dev ?? monitor ?? {};
+  const questions = (dev ?? monitor)?.questions.length;
+  if (questions === undefined) return { kind };
+  const selection = dev
+    ? { questions, what: "dev questions", measure: "exact match; ties by R@1, then F1" }
+    : { questions, what: "held-out examples", measure: "mean reciprocal rank (MRR)" };
+  return { kind, baseline, selection };
 }
 
 /** Finds the checkpoint to resume from, and copies its state into `parameters` and `queue`. */
@@ -119,7 +161,7 @@ async function* trainStages(
   run: TrainingRun,
   refresh: BackgroundRefresh | undefined,
 ): AsyncGenerator<TrainingEvent> {
-  while (run.step < stepsOf(run.options) && !isStopped(run) && !failureOf(run)) {
+  while (run.step < lastStep(run) && !isStopped(run) && !failureOf(run)) {
     yield* trainStage(run, yield* nextStage(run), refresh);
     if (run.diverged !== undefined) return; // the last checkpoint is of a model that worked
     yield await save(run);
@@ -131,7 +173,10 @@ async function* trainStages(
 async function* nextStage(run: TrainingRun): AsyncGenerator<TrainingEvent, Stage> {
   const { options, tokenizer, corpus, step } = run;
   if (step < options.unsupervisedSteps) return yield* unsupervisedStage(options, corpus, tokenizer);
-  const iteration = Math.floor((step - options.unsupervisedSteps) / options.steps);
+  const iteration = Math.min(
+    options.iterations - 1, // with a time budget, the last one can have more steps
+    Math.floor((step - options.unsupervisedSteps) / options.steps),
+  );
   if (options.refresh !== "background") run.examples = yield* findExamples(run, iteration);
   return iterationStage(options, iteration, () => run.examples!.source, tokenizer);
 }
@@ -140,11 +185,18 @@ async function* nextStage(run: TrainingRun): AsyncGenerator<TrainingEvent, Stage
  * After the first iteration, the current model finds the candidates, unless `refresh` is "none".
  */
 async function* findExamples(
-  { options, config, engine, corpus, data }: TrainingRun,
+  { options, config, tokenizer, engine, corpus, data }: TrainingRun,
   iteration: number,
 ): AsyncGenerator<TrainingEvent, SnapshotExamples> {
-  if (iteration === 0 || options.refresh === "none")
-    return { source: yield* data.examples(iteration, undefined), snapshot: undefined };
+  async function* taught(source: ExampleSource): AsyncGenerator<TrainingEvent, ExampleSource> {
+    if (options.teacher === undefined) return source;
+    const model = { config, tokenizer, parameters: await engine.parameters() };
+    return yield* withDecoderScores(source, iteration, options, model);
+  }
+  if (iteration === 0 || options.refresh === "none") {
+    const source = yield* taught(yield* data.examples(iteration, undefined));
+    return { source, snapshot: undefined };
+  }
   const source = yield* withCurrentModel(
     options,
     config,
@@ -152,7 +204,8 @@ async function* findExamples(
     corpus,
     (model, index) => data.examples(iteration, modelCandidates(model, index)),
   );
-  return { source, snapshot: options.unsupervisedSteps + iteration * options.steps };
+  const snapshot = options.unsupervisedSteps + iteration * options.steps;
+  return { source: yield* taught(source), snapshot };
 }
 
 /** Trains to the end of the stage, or until the run is stopped or fails. */
@@ -161,16 +214,19 @@ async function* trainStage(
   stage: Stage,
   refresh: BackgroundRefresh | undefined,
 ): AsyncGenerator<TrainingEvent> {
-  const { options, monitor } = run;
+  const { options, budget } = run;
   let saved = performance.now();
-  while (run.step < stage.first + stage.steps && !isStopped(run)) {
+  const last = (): number => (budget ? lastStep(run) : stage.first + stage.steps);
+  while (run.step < last() && !isStopped(run)) {
     if (refresh && run.step >= options.unsupervisedSteps)
       run.examples = yield* refresh.examples(run.step);
     yield* trainStep(run, stage);
     if (run.diverged !== undefined) return;
-    const isMeasured = run.step % (monitor?.every ?? Infinity) === 0;
+    const isMeasured = run.step % monitorSteps(run) === 0;
     if (isMeasured) yield* monitorRetrieval(run);
     if (run.diverged !== undefined) return;
+    if (isMeasured) yield* reduceAfterFall(run);
+    fitToTime(run, isMeasured);
     if (!isMeasured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
     yield await save(run);
     saved = performance.now();
@@ -179,15 +235,19 @@ async function* trainStage(
 }
 
 async function* trainStep(run: TrainingRun, stage: Stage): AsyncGenerator<TrainingEvent> {
-  const { options, engine, log } = run;
+  const { options, engine, log, changes } = run;
   const start = performance.now();
   const step = run.step - stage.first;
-  const learningRate = learningRateAt(step + 1, stage.steps, options.learningRate);
+  const cycle = { first: stage.first, steps: stage.steps, peak: options.learningRate };
+  const learningRate = learningRateAt(run.step + 1, cycle, changes);
+  const restart = lastRestart(changes);
   const losses = await engine.step({
     ...{ examples: stage.examples(step), objective: stage.objective(step), learningRate },
-    ...{ step: run.step + 1, key: stage.seed },
-    preBatch: Math.min(options.preBatch, step), // an earlier stage has other examples
+    ...{ step: run.step + 1, updates: run.step + 1 - restart, key: stage.seed },
+    // An earlier stage has other examples, and a restart has other weights.
+    preBatch: Math.min(options.preBatch, step, run.step - restart),
   });
+  timeStep(run, (performance.now() - start) / 1000);
   run.diverged = divergedLoss(losses, run.step + 1);
   if (run.diverged !== undefined) return;
   run.step++;
@@ -196,7 +256,7 @@ async function* trainStep(run: TrainingRun, stage: Stage): AsyncGenerator<Traini
     ...{ step: run.step, losses, learningRate, questionsPerSecond, staleness: stalenessOf(run) },
     ...scaleAndHeads(await engine.learnedScalars(), options),
   });
-  const progress = { step: run.step, steps: stepsOf(options), questionsPerSecond };
+  const progress = { step: run.step, steps: lastStep(run), questionsPerSecond };
   yield { type: "step", ...progress, losses, learningRate };
 }
 
@@ -215,10 +275,11 @@ function scaleAndHeads(
 }
 
 async function save(run: TrainingRun): Promise<TrainingEvent> {
-  const { options, plan, step, log, engine, queue } = run;
+  const { options, plan, step, log, engine, queue, changes } = run;
   await log.sync();
   const directory = join(options.out, "checkpoint");
-  const progress = { plan, step, seconds: log.seconds() };
+  const schedule = changes.length > 0 ? changes : undefined;
+  const progress = { plan, step, seconds: log.seconds(), schedule };
   await writeCheckpoint(directory, progress, await engine.parameters(), queue);
   run.savedStep = step;
   return { type: "checkpoint", step, directory };
@@ -228,7 +289,7 @@ async function save(run: TrainingRun): Promise<TrainingEvent> {
 async function finalise(run: TrainingRun): Promise<TrainingResult> {
   const { options, config, engine, dev, monitor, step, monitorRecords, log } = run;
   const failure = failureOf(run);
-  const complete = !failure && step === stepsOf(options);
+  const complete = !failure && step === lastStep(run);
   if (complete && !dev && !monitor)
     await saveModel(options.out, config, await engine.parameters(), options.model);
   const reason = failure ? `: ${failure}` : "";
@@ -241,9 +302,10 @@ async function finalise(run: TrainingRun): Promise<TrainingResult> {
     checkpoint: run.savedStep,
     before: evaluations.find((evaluation) => evaluation.step === start)?.measures,
     after: bestEvaluation(evaluations, start)?.measures,
+    samples: log.samples(),
     monitor:
       monitor && monitorRecords.length > 0
-        ? outcomeOf(monitorRecords, monitor.baseline.measures)
+        ? outcomeOf(monitorRecords, monitor.baseline.measures, run.changes)
         : undefined,
   };
 }

@@ -32,7 +32,8 @@ export async function saveModel(
 }
 
 /**
- * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step, in this order.
+ * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step, in this order. A
+ * calibration of answers is left out: it was fitted for other weights.
  *
  * @param values returns a weight by its name in the checkpoint
  * @param options.original folder with the tokenizer and the other fields of the configuration
@@ -52,7 +53,7 @@ export async function writeModel(
   );
   await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype });
   await copyInOneStep(join(original, "spiece.model"), join(folder, "spiece.model"));
-  await writeConfig(folder, config, original);
+  await writeConfig(folder, { ...config, calibration: undefined }, original);
 }
 
 /** The configuration with the learned head and scale. */

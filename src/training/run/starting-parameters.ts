@@ -7,13 +7,13 @@ import { loadWeights } from "../../model/load-weights.ts";
 import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
+import type { ResolvedOptions, TrainOptions } from "../options/train-options.ts";
 
 /** The configuration of the trained model: with a query encoder if the run trains one. */
 export async function readTrainedConfig({
   model,
   querySide,
-}: Pick<ResolvedOptions, "model" | "querySide">): Promise<ModelConfig> {
+}: Pick<TrainOptions, "querySide"> & { readonly model: string }): Promise<ModelConfig> {
   const config = await readConfig(model);
   return querySide === "layers" ? { ...config, queryEncoder: true } : config;
 }

@@ -10,8 +10,11 @@ import type { ResolvedOptions } from "../options/train-options.ts";
 import type { SnapshotExamples } from "./background-refresh.ts";
 import type { RunPlan } from "./checkpoint.ts";
 import type { DevSet } from "./dev.ts";
-import { hasCollapsed, type MonitorRecord, type RetrievalMonitor } from "./retrieval-monitor.ts";
+import { isExhausted, MAX_REDUCTIONS } from "./fall.ts";
+import type { MonitorRecord, RetrievalMonitor } from "./retrieval-monitor.ts";
 import type { RunLog } from "./run-log.ts";
+import { currentOf, type ScheduleChange } from "./schedule.ts";
+import type { MeasurementSeconds, TimeBudget } from "./time-budget.ts";
 
 export interface TrainingRun {
   readonly options: ResolvedOptions;
@@ -32,21 +35,38 @@ export interface TrainingRun {
   savedStep: number | undefined;
   /** Measurements of the retrieval monitor so far. */
   readonly monitorRecords: MonitorRecord[];
+  /** Changes of the schedule so far, in the order of steps. */
+  readonly changes: ScheduleChange[];
+  /** Undefined if the run takes the time that its steps take. */
+  readonly budget: TimeBudget | undefined;
+  /** The last measurement of this process. */
+  durations: MeasurementSeconds | undefined;
+  /** Seconds of each of the last steps. */
+  readonly stepSeconds: number[];
+  /** Steps that earlier processes did. */
+  readonly resumedAt: number;
   /** The current examples; undefined before the first iteration. */
   examples: SnapshotExamples | undefined;
   /** Describes the loss or weight that ended the run, if one did. */
   diverged: string | undefined;
 }
 
-/** Steps of all stages. */
-export const stepsOf = ({ unsupervisedSteps, iterations, steps }: ResolvedOptions): number =>
-  unsupervisedSteps + iterations * steps;
+/** The last step of the run, counted over all stages. */
+export const lastStep = ({ options, changes }: Pick<TrainingRun, "options" | "changes">): number =>
+  currentOf(changes, "last") ?? options.unsupervisedSteps + options.iterations * options.steps;
+
+/** Steps between two measurements of retrieval. */
+export const monitorSteps = ({ monitor, changes }: TrainingRun): number =>
+  currentOf(changes, "monitorSteps") ?? monitor?.every ?? Infinity;
 
 export const isStopped = ({ options }: TrainingRun): boolean => options.signal?.aborted === true;
 
 /** Why the run must end before its last step; otherwise undefined. */
-export const failureOf = ({ diverged, monitorRecords }: TrainingRun): string | undefined =>
-  diverged ?? (hasCollapsed(monitorRecords) ? "retrieval collapsed" : undefined);
+export const failureOf = ({ diverged, monitorRecords, changes }: TrainingRun): string | undefined =>
+  diverged ??
+  (isExhausted(monitorRecords, changes)
+    ? `retrieval fell again after ${MAX_REDUCTIONS} reductions of the learning rate`
+    : undefined);
 
 /** Steps since the snapshot whose model found the candidates of the last step, if a model did. */
 export const stalenessOf = ({ examples, step }: TrainingRun): number | undefined =>

@@ -73,10 +73,10 @@ export function reciprocalRank(
 export function lexicalIndexOver(bm25: Bm25, ids: readonly string[]): LexicalIndex {
   const ordinals = new Map(ids.map((id, ordinal) => [id, ordinal]));
   return {
-    search: (question, { topK }) =>
+    search: (question, { topK, k1, b }) =>
       bm25
-        .search(question, topK)
+        .search(question, topK, { k1, b })
         .map(({ id, score }) => ({ id, ordinal: ordinals.get(id)!, score })),
-    score: (question, some) => bm25.score(question, some),
+    score: (question, some, given) => bm25.score(question, some, given),
   };
 }

@@ -15,7 +15,7 @@
  * changed or added shares 0.75 or more.
  */
 
-import { type Extent, sentences } from "./sentences.ts";
+import { type Extent, sentences } from "../../text/sentences.ts";
 import { keysOf, lettersOf, type Token, tokensOf } from "./tokens.ts";
 
 /** A question needs this number of words beside the entity; the release has the same filter. */

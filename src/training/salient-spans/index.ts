@@ -1,5 +1,6 @@
 /** Salient span masking: training examples from documents alone (REALM, section 3.4). */
 
+export { type Extent, sentences } from "../../text/sentences.ts";
 export { formatMaskedSentence } from "./format-masked-sentence.ts";
 export {
   MASK,
@@ -11,6 +12,5 @@ export {
   salientSpanOf,
 } from "./masked-sentences.ts";
 export { removeMaskedSentence, type SourcePassage } from "./remove-masked-sentence.ts";
-export { type Extent, sentences } from "./sentences.ts";
 export { ENTITY_KINDS, type EntityKind, type SalientSpan, type Tagger } from "./spans.ts";
 export { loadTagger } from "./tagger.ts";

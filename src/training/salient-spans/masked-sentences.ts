@@ -9,8 +9,8 @@
 import { InputError } from "../../io/errors.ts";
 import { createRandom, type Random } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
+import { type Extent, sentences } from "../../text/sentences.ts";
 import { MIN_SENTENCE_WORDS } from "./copies.ts";
-import { type Extent, sentences } from "./sentences.ts";
 import type { SalientSpan, Tagger } from "./spans.ts";
 import { loadTagger } from "./tagger.ts";
 import { keysOf, tokensOf } from "./tokens.ts";

@@ -1,6 +1,6 @@
 /** Salient spans and taggers. */
 
-import type { Extent } from "./sentences.ts";
+import type { Extent } from "../../text/sentences.ts";
 
 /** The kinds of the default tagger: the types of names and dates of OntoNotes 5, in plain words. */
 export const ENTITY_KINDS = [

@@ -1,7 +1,7 @@
 /** Words of a text as keys for comparison, without case, punctuation and character width. */
 
 import { normalizeText } from "../../text/normalize.ts";
-import type { Extent } from "./sentences.ts";
+import type { Extent } from "../../text/sentences.ts";
 
 export interface Token extends Extent {
   readonly key: string;

@@ -1,6 +1,6 @@
 /** Words of a sentence with offsets and the tags of compromise. */
 
-import type { Extent } from "./sentences.ts";
+import type { Extent } from "../../text/sentences.ts";
 
 export interface SentenceWord extends Extent {
   readonly text: string;

@@ -24,25 +24,26 @@ const centroidProducts = (question: Float32Array, { centroids }: Codebook): Floa
 const scoreOf = (question: Float32Array, keys: Float32Array) =>
   naiveSearch(question, [keys], 1)[0]!.score;
 
-test("without address space for WebAssembly, one line names the limit", async () => {
-  const codebook = await trainCodebook(noise(300 * DIMENSION), DIMENSION, 4, 1);
-  const { Memory } = WebAssembly;
-  Object.assign(WebAssembly, {
-    Memory: class {
-      constructor() {
-        throw new RangeError("WebAssembly.Memory(): could not allocate memory");
-      }
-    },
+for (const name of ["Module", "Memory", "Instance"] as const) // Module first: it is compiled once
+  test(`without address space for WebAssembly.${name}, one line names the limit`, async () => {
+    const codebook = await trainCodebook(noise(300 * DIMENSION), DIMENSION, 4, 1);
+    const original = WebAssembly[name];
+    Object.assign(WebAssembly, {
+      [name]: class {
+        constructor() {
+          throw new RangeError(`WebAssembly.${name}(): Out of memory: could not allocate memory`);
+        }
+      },
+    });
+    try {
+      assert.throws(
+        () => new CodeScorer(codebook),
+        (error: unknown) => error instanceof InputError && /ulimit -v/.test(error.message),
+      );
+    } finally {
+      Object.assign(WebAssembly, { [name]: original });
+    }
   });
-  try {
-    assert.throws(
-      () => new CodeScorer(codebook),
-      (error: unknown) => error instanceof InputError && /ulimit -v/.test(error.message),
-    );
-  } finally {
-    Object.assign(WebAssembly, { Memory });
-  }
-});
 
 for (const bits of [1, 2, 8] as const)
   test(`scores of codes are close to those of decoded keys: ${bits} bits`, async () => {

@@ -2,27 +2,63 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { withAdaptDefaults } from "../../../src/training/options/adapt-options.ts";
 
+const CONFIG = { modelSize: 512 };
 const FILES = { model: "model", corpus: "corpus.jsonl", out: "out" };
 
 test("what is not said follows from the corpus and the examples", () => {
-  const { steps, candidatesPerQuestion, monitorSteps } = withAdaptDefaults(FILES, 3_200, 500);
+  const { steps, candidatesPerQuestion, monitorSteps } = withAdaptDefaults(
+    FILES,
+    3_200,
+    500,
+    CONFIG,
+  );
   assert.equal([steps, candidatesPerQuestion, monitorSteps], [200, 4, 20]);
-  assert.is(withAdaptDefaults(FILES, 10, 3).candidatesPerQuestion, 3);
-  assert.is(withAdaptDefaults(FILES, 10, 3).steps, 50);
-  assert.is(withAdaptDefaults(FILES, 1e6, 2e5).steps, 1_000);
+  assert.is(withAdaptDefaults(FILES, 10, 3, CONFIG).candidatesPerQuestion, 3);
+  assert.is(withAdaptDefaults(FILES, 10, 3, CONFIG).steps, 50);
+  assert.is(withAdaptDefaults(FILES, 1e6, 2e5, CONFIG).steps, 1_000);
 });
 
 test("the target is what is known to be relevant, unless another objective is asked for", () => {
-  assert.is(withAdaptDefaults(FILES, 10, 10).objective, "supervised");
+  assert.is(withAdaptDefaults(FILES, 10, 10, CONFIG).objective, "supervised");
   assert.is(
-    withAdaptDefaults({ ...FILES, objective: "distillation" }, 10, 10).objective,
+    withAdaptDefaults({ ...FILES, objective: "distillation" }, 10, 10, CONFIG).objective,
     "distillation",
+  );
+});
+
+test("the learning rate falls with the width of the model", () => {
+  const rateOf = (modelSize: number) =>
+    withAdaptDefaults(FILES, 10, 10, { modelSize }).learningRate;
+  assert.equal([1024, 512, 256, 16].map(rateOf), [5e-5, 1e-4, 2e-4, 4e-4]);
+  assert.is(withAdaptDefaults({ ...FILES, learningRate: 3e-3 }, 10, 10, CONFIG).learningRate, 3e-3);
+});
+
+test("with a time limit, steps are short and train retrieval, unless answers are given", () => {
+  const timed = { ...FILES, minutes: 8 };
+  const { objective, questions, candidatesPerQuestion, maxPassageTokens } = withAdaptDefaults(
+    timed,
+    10,
+    10,
+    CONFIG,
+  );
+  assert.equal(
+    [objective, questions, candidatesPerQuestion, maxPassageTokens],
+    ["retrieval", 32, 2, 192],
+  );
+  const withAnswers = withAdaptDefaults({ ...timed, data: "qa.jsonl" }, 10, 10, CONFIG);
+  assert.is(withAnswers.objective, "supervised");
+  const given = { ...timed, objective: "qa", questions: 3, maxPassageTokens: 50 } as const;
+  const kept = withAdaptDefaults(given, 10, 10, CONFIG);
+  assert.equal([kept.objective, kept.questions, kept.maxPassageTokens], ["qa", 3, 50]);
+  assert.throws(
+    () => withAdaptDefaults({ ...timed, iterations: 2 }, 10, 10, CONFIG),
+    /^minutes: expected one iteration, got 2/,
   );
 });
 
 test("a model is not written over itself", () => {
   assert.throws(
-    () => withAdaptDefaults({ ...FILES, out: "./model" }, 10, 10),
+    () => withAdaptDefaults({ ...FILES, out: "./model" }, 10, 10, CONFIG),
     /another folder than the model's/,
   );
 });

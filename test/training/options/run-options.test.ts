@@ -93,7 +93,7 @@ test("an unknown option, a missing one and a value out of range", () => {
 test("options that contradict each other", () => {
   for (const defaulted of [
     (options: object) => withDefaults({ ...FILES, ...options }),
-    (options: object) => withAdaptDefaults({ ...FILES, ...options }, 100, 100),
+    (options: object) => withAdaptDefaults({ ...FILES, ...options }, 100, 100, { modelSize: 512 }),
   ]) {
     rejects(/^candidatesPerQuestion: expected 2 or more/, () =>
       defaulted({ objective: "marginal", candidatesPerQuestion: 1 }),
@@ -131,8 +131,8 @@ test("train and adapt have the same options, except those of their data", () => 
       .sort();
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), ["selectHead", "unsupervisedSteps"]);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
-    ...["dryRun", "monitorSteps", "qrels", "queries", "sentences", "sourcePassage", "sources"],
-    ...["spans", "weights"],
+    ...["dryRun", "keepCheckpoint", "minutes", "monitorSteps", "qrels", "queries", "sentences"],
+    ...["sourcePassage", "sources", "spans", "weights"],
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])
     for (const [name, schema] of Object.entries(table)) {
@@ -142,12 +142,40 @@ test("train and adapt have the same options, except those of their data", () => 
 });
 
 test("a model card shows what describes the model", () => {
-  const options = withAdaptDefaults({ ...FILES, weights: { questions: 2 }, seed: 3 }, 100, 100);
+  const options = withAdaptDefaults({ ...FILES, weights: { questions: 2 }, seed: 3 }, 100, 100, {
+    modelSize: 512,
+  });
   const entries = new Map(cardEntries(ADAPT_OPTIONS, { ...options }));
   assert.equal([entries.get("seed"), entries.get("alpha")], ["3", "1"]);
   assert.is(entries.get("weights"), '{"questions":2}');
   for (const name of ["model", "corpus", "out", "resume", "dryRun", "tau", "signal", "tagger"])
     assert.not.ok(entries.has(name), name);
+});
+
+/** The options of an adaptation of 100 examples and 100 passages. */
+const adapted = (given: AdaptOptions) =>
+  withAdaptDefaults({ ...given, ...FILES }, 100, 100, { modelSize: 288 });
+
+test("an option that has no effect beside the others is an error, unless it has its default", () => {
+  const cases: readonly [TrainOptions & AdaptOptions, RegExp][] = [
+    [
+      { ...FILES, refreshSteps: 5 },
+      /^refreshSteps: expected refresh background, got refreshSteps 5/,
+    ],
+    [{ ...FILES, scoreTemperature: 2 }, /^scoreTemperature: expected the objective retrieval/],
+    [{ ...FILES, alpha: 2, objective: "qa" }, /^alpha: expected the objective distillation or s/],
+    [{ ...FILES, alpha: 2, objective: "marginal" }, /^alpha: expected the objective/],
+    [{ ...FILES, alpha: 2, objective: "retrieval" }, /^alpha: expected the objective/],
+    [{ ...FILES, copies: "each", objective: "qa" }, /^copies: expected an objective with in-batch/],
+    [{ ...FILES, devQuestions: 5 }, /^devQuestions: expected dev, .* leave the option out, or add/],
+  ];
+  for (const [options, message] of cases) {
+    rejects(message, () => withDefaults(options));
+    rejects(message, () => adapted(options));
+  }
+  withDefaults({ ...FILES, refreshSteps: 200, alpha: 8, objective: "qa", devQuestions: 200 });
+  adapted({ ...FILES, alpha: 1, objective: "qa" });
+  withDefaults({ ...FILES, refreshSteps: 5, refresh: "background", dev: "d", devQuestions: 5 });
 });
 
 test.run();

@@ -11,7 +11,7 @@ test("metrics are grouped into charts in a fixed order; unknown metrics are omit
       { step: 2, seconds: 4, nll: null, kl: 0.9, ownKl: 0.4 },
       { step: 2, "recall@20": 0.92, "recall@5": 0.75, exactMatch: 0.2 },
     ],
-    { name: "BM25", measures: { "recall@5": 0.8 } },
+    { baseline: { name: "BM25", measures: { "recall@5": 0.8 } } },
   );
   assert.equal(
     charts.map(({ title, unit, curves }) => [
@@ -21,7 +21,7 @@ test("metrics are grouped into charts in a fixed order; unknown metrics are omit
     ]),
     [
       [
-        "Retrieval on dev",
+        "Retrieval: dev questions",
         "share",
         [
           [
@@ -41,7 +41,7 @@ test("metrics are grouped into charts in a fixed order; unknown metrics are omit
         ],
       ],
       [
-        "Answers on dev",
+        "Answers: dev questions",
         "share",
         [
           [

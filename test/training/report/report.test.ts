@@ -188,7 +188,7 @@ test("hybrid search is shown beside the model and BM25", async () => {
     "1075.0 %87.5 %",
   ])
     assert.match(seen, words);
-  const { data } = drawn(page, "Hybrid search on dev");
+  const { data } = drawn(page, "Hybrid search: dev questions");
   assert.equal(
     [data[1], data.at(-1)],
     [
@@ -200,7 +200,7 @@ test("hybrid search is shown beside the model and BM25", async () => {
 
 test("curves, ranges and levels are drawn over their steps", async () => {
   const baseline = { name: "BM25", measures: { "recall@1": 0.7 } };
-  const { options, data } = drawn(await written({ records, baseline }), "Retrieval on dev");
+  const { options, data } = drawn(await written({ records, baseline }), "Retrieval: dev questions");
   assert.equal(data, [
     [0, 10, 20],
     [0.5, 0.75, 0.625],

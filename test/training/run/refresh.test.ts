@@ -20,7 +20,7 @@ import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
 const { dev: _, ...given } = await writeSmallRun(folder.path);
-const small: TrainOptions = { ...given, questions: 4 }; // so that an iteration reads all eight
+const small: typeof given = { ...given, questions: 4 }; // so that an iteration reads all eight
 const at = (name: string): string => join(folder.path, name);
 
 /** Runs to the end, or until `onEvent` says true; it may take its time. */
@@ -83,7 +83,7 @@ test("iterations: those of the second are of the model after the first", async (
 });
 
 /** The first snapshot is after step 30. */
-const background: TrainOptions = { ...small, steps: 30, refresh: "background", refreshSteps: 30 };
+const background: typeof given = { ...small, steps: 30, refresh: "background", refreshSteps: 30 };
 const SNAPSHOT = 30;
 
 /** Waits after the snapshot for its candidates, and stops the run `after` steps after the swap. */

@@ -4,7 +4,6 @@ import { type Bm25, buildBm25, DEFAULT_PARAMETERS } from "../../../src/retrieval
 import type { Passage } from "../../../src/text/passage.ts";
 import {
   bestOf,
-  hasCollapsed,
   type MonitorRecord,
   measuresOf,
   openMonitor,
@@ -36,27 +35,16 @@ test("the best is the highest, and of equal ones the last", () => {
   );
 });
 
-test("a clear loss is a collapse", () => {
-  assert.ok(hasCollapsed([record(0, all(1)), record(5, [...all(0, 10), ...all(1, 10)])]));
-  assert.ok(hasCollapsed([record(0, all(0.5)), record(5, all(0.5)), record(10, all(0.2))]));
-});
-
-test("no loss, a small loss, and one that chance explains are none", () => {
-  assert.not.ok(hasCollapsed([]));
-  assert.not.ok(hasCollapsed([record(0, all(1))]));
-  assert.not.ok(hasCollapsed([record(0, all(0.5)), record(5, all(1))]));
-  assert.not.ok(hasCollapsed([record(0, all(1)), record(5, all(0.95))]), "5 % for each question");
-  const chance = [...all(0, 6), ...all(1, 4), ...all(1, 10)];
-  assert.not.ok(
-    hasCollapsed([record(0, [...all(1, 6), ...all(0, 4), ...all(1, 10)]), record(5, chance)]),
-  );
-  assert.not.ok(hasCollapsed([record(0, [1]), record(5, [0])]), "one question proves nothing");
-});
-
 test("the outcome is that of the model that was kept", () => {
   const records = [record(0, all(0.5)), record(5, all(1)), record(10, all(0.2))];
-  const { before, after, bm25, hybrid, step, collapsed } = outcomeOf(records, { mrr: 0.6 });
-  assert.equal([before.mrr, after.mrr, bm25.mrr, step, collapsed], [0.5, 1, 0.6, 5, true]);
+  const changes = [
+    { step: 3, last: 12 },
+    { step: 10, restored: 5 },
+  ];
+  const outcome = outcomeOf(records, { mrr: 0.6 }, changes);
+  const { before, after, bm25, hybrid, step, questions, reductions } = outcome;
+  assert.equal([before.mrr, after.mrr, bm25.mrr, step], [0.5, 1, 0.6, 5]);
+  assert.equal([questions, reductions], [20, [10]]);
   assert.is(hybrid, undefined, "records of an older version");
 });
 

@@ -42,7 +42,7 @@ test("a run that is stopped after any step ends with the bits of one that is not
       return i % 2 ? { ...question, ctxs } : { ...question, passage_id };
     }),
   );
-  const options: TrainOptions = {
+  const options: TrainOptions & { readonly model: string } = {
     ...small,
     ...{ data, objective: "retrieval", preBatch: 2, steps: 3, dropout: 0.1 },
   };

@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { createDirectory } from "../../../io/create-directory.ts";
-import { InputError } from "../../../io/errors.ts";
+import { InputError, isMissing } from "../../../io/errors.ts";
 import {
   type Bits,
   type Codebook,
@@ -25,7 +25,7 @@ import {
   type QuantisedCodec,
 } from "./manifest.ts";
 import { recordOf, writeParts } from "./new-files.ts";
-import { damagedFile, isMissing } from "./storage.ts";
+import { damagedFile } from "./storage.ts";
 
 /** A codebook and its record in the manifest. */
 export interface StoredCodebook {

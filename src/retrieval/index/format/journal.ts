@@ -9,8 +9,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { isMissing } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
-import { isMissing } from "./storage.ts";
 
 export const journalPath = (folder: string): string => join(folder, "journal");
 

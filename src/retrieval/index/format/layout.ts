@@ -9,16 +9,25 @@ export interface SegmentCounts {
   readonly dimension: number;
   /** The centroids of the codebook; undefined for float32 keys. */
   readonly centroids: number | undefined;
+  /** Whether a passage has a document id or metadata. */
+  readonly hasMetadata: boolean;
 }
 
 type Sizes = Readonly<Record<string, number | undefined>>;
 
 /** Bytes of each file of a segment; undefined for a file of any size. */
-export const segmentSizes = ({ passages, tokens, dimension, centroids }: SegmentCounts): Sizes => ({
+export const segmentSizes = ({
+  passages,
+  tokens,
+  dimension,
+  centroids,
+  hasMetadata,
+}: SegmentCounts): Sizes => ({
   "passages.deflate": undefined,
   "offsets.u64": 16 * (passages + 1),
   "ids.u64": 16 * passages,
   "blocks.u32": undefined, // blockChecksumBytes
+  ...(hasMetadata && { "metadata.json": undefined, "metadata.u64": 8 * (passages + 1) }),
   ...(centroids === undefined
     ? { "keys.f32": 4 * tokens * dimension }
     : {

@@ -10,6 +10,10 @@
  *                                 byte in passages.deflate
  *         ids.u64                 [passages, 2]: hash of the id and ordinal in the segment, sorted
  *                                 (id-hashes.ts)
+ *         metadata.json           {"document","metadata"} of each passage that has one of them, one
+ *                                 after the other (packed-passage.ts)
+ *         metadata.u64            [passages + 1]: first byte of each passage in metadata.json. Both
+ *                                 files are absent if no passage of the segment has either
  *         keys.f32                [tokens, dimension]: token keys in order (codec float32)
  *         codes.bin               compressed token keys in order (codec quantised, codec.ts)
  *         codes.u64               [passages + 1]: first byte of the codes of each passage
@@ -31,7 +35,7 @@
  *                                 residuals
  *         ratios.f32              [256]
  *         journal                 the input of the codebook; until the index is complete
- *       writer.*.lock             during a change only (lock.ts)
+ *       writer.*.lock             during a change only (io/lock.ts)
  *
  * Numbers are little-endian. The ordinal of a passage is its position in the concatenation of the
  * segments.
@@ -42,6 +46,7 @@
  * files. Files that the manifest does not name belong to an interrupted change: the next writer
  * resumes that change or removes them.
  *
+ * Indexes of the first versions of reatt have no metadata files; those versions reject such files.
  * New codecs need no new version: a codec is a name with parameters and its own files in the
  * segments. A reader rejects an unknown codec or version.
  */
@@ -50,11 +55,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
-import { InputError } from "../../../io/errors.ts";
+import { InputError, isMissing } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
 import type { Bits } from "../../codec/codec.ts";
 import { blockChecksumBytes, codebookSizes, deletedBytes, segmentSizes } from "./layout.ts";
-import { isMissing, readingErrorFrom } from "./storage.ts";
+import { readingErrorFrom } from "./storage.ts";
 
 /** Describes the model whose keys an index holds, and how it encoded them. */
 export interface IndexHeader {
@@ -78,12 +83,20 @@ export interface FileRecord {
   readonly crc32: number;
 }
 
+/** Passages with more tokens than `maxPassageTokens`, and their tokens that have no keys. */
+export interface CutText {
+  readonly passages: number;
+  readonly tokens: number;
+}
+
 export interface SegmentRecord {
   readonly name: string;
   readonly passages: number;
   readonly tokens: number;
   /** The greatest Euclidean length of a key. It bounds the rounding error of float32 products. */
   readonly longestKey: number;
+  /** Absent if no text is cut. */
+  readonly cut?: CutText | undefined;
   readonly files: Readonly<Record<string, FileRecord>>;
   /** The deleted passages. The counts above include them. */
   readonly deleted?: DeletedRecord | undefined;
@@ -94,6 +107,7 @@ export interface DeletedRecord extends FileRecord {
   readonly file: string;
   readonly passages: number;
   readonly tokens: number;
+  readonly cut?: CutText | undefined;
 }
 
 export interface QuantisedCodec {
@@ -104,7 +118,13 @@ export interface QuantisedCodec {
   readonly files: Readonly<Record<string, FileRecord>>;
 }
 
-export type CodecRecord = { readonly name: "float32" } | QuantisedCodec;
+export interface Float32Codec {
+  readonly name: "float32";
+  /** `automatic`: keys are compressed when the index is large enough (automatic-bits.ts). */
+  readonly bits?: "automatic" | undefined;
+}
+
+export type CodecRecord = Float32Codec | QuantisedCodec;
 
 export interface ShardRecord {
   readonly index: number;
@@ -134,6 +154,7 @@ const files = z.record(
   z.string().regex(/^\w+\.\w+$/),
   z.strictObject({ bytes: count, crc32: count }),
 );
+const cut = z.strictObject({ passages: count, tokens: count }).optional();
 /** Digits only, so that a name cannot lead out of the index. */
 const directoryName = z.string().regex(/^\d{6,}$/);
 
@@ -149,7 +170,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
     prompts: z.record(z.string(), z.string()),
   }),
   codec: z.discriminatedUnion("name", [
-    z.strictObject({ name: z.literal("float32") }),
+    z.strictObject({ name: z.literal("float32"), bits: z.literal("automatic").optional() }),
     z.strictObject({
       name: z.literal("quantised"),
       bits: z.literal([1, 2, 4, 8]),
@@ -164,6 +185,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
       passages: count,
       tokens: count,
       longestKey: z.number().nonnegative(),
+      cut,
       files,
       deleted: z
         .strictObject({
@@ -172,6 +194,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
           crc32: count,
           passages: count,
           tokens: count,
+          cut,
         })
         .optional(),
     }),
@@ -252,7 +275,9 @@ function checkLayout(path: string, { header, codec, shard, segments }: Manifest)
     throw unusable(path, "segments with different names", "the same name twice");
   for (const { name, passages, tokens, files, deleted } of segments) {
     const where = `segment ${name}`;
-    checkSizes(path, where, files, segmentSizes({ passages, tokens, dimension, centroids }));
+    const hasMetadata = "metadata.json" in files || "metadata.u64" in files;
+    const counts = { passages, tokens, dimension, centroids, hasMetadata };
+    checkSizes(path, where, files, segmentSizes(counts));
     const others = Object.entries(files).filter(([file]) => file !== "blocks.u32");
     const blocks = blockChecksumBytes(others.map(([, { bytes }]) => bytes));
     checkSizes(path, where, { "blocks.u32": files["blocks.u32"]! }, { "blocks.u32": blocks });

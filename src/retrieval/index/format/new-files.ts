@@ -30,6 +30,19 @@ export async function writeParts(
   return checksum;
 }
 
+/** The files of document ids and metadata. */
+export const METADATA_FILES = ["metadata.json", "metadata.u64"] as const;
+
+/** The files without those of metadata if these hold none. The transaction removes them. */
+export const withoutEmptyMetadata = (
+  checksums: Readonly<Record<string, RunningChecksum>>,
+): Record<string, RunningChecksum> =>
+  checksums["metadata.json"]?.bytes !== 0
+    ? checksums
+    : Object.fromEntries(
+        Object.entries(checksums).filter(([name]) => !METADATA_FILES.some((own) => own === name)),
+      );
+
 /**
  * Writes the file of block checksums. Returns the records of all files, in the order of
  * `checksums`. The transaction makes their names durable.

@@ -10,7 +10,7 @@ import { BLOCK_BYTES, type BlockCache, type CheckedFile, checkedFile } from "./b
 import { findOrdinals } from "./id-hashes.ts";
 import type { SegmentRecord } from "./manifest.ts";
 import { BLOCK_CHECKSUMS } from "./new-files.ts";
-import { unpackPassage } from "./packed-passage.ts";
+import { unpackFields, unpackPassage } from "./packed-passage.ts";
 import { damagedFile, readAt } from "./storage.ts";
 
 const ROW_BYTES = 16; // two uint64
@@ -29,6 +29,8 @@ export interface Segment extends AsyncDisposable {
   keys(first: number, count: number): Promise<Float32Array>;
   /** The stored form of a passage (packed-passage.ts). */
   packedPassage(ordinal: number): Promise<Uint8Array>;
+  /** The stored document id and metadata of each of `count` passages from `first`. */
+  packedFields(first: number, count: number): Promise<Uint8Array[]>;
   passage(ordinal: number): Promise<Passage>;
   /** The ordinal of the passage with this id; undefined if the segment has none. */
   find(id: string): Promise<number | undefined>;
@@ -71,18 +73,29 @@ export async function openSegment(
     };
     const deleted = await readDeleted(path, record);
     const isAlive = (ordinal: number) => !((deleted[ordinal >>> 3] ?? 0) & (1 << (ordinal & 7)));
-    return { ...readers(files, decoder), record, isAlive, [Symbol.asyncDispose]: dispose };
+    const hasMetadata = "metadata.json" in record.files;
+    return {
+      ...readers(files, decoder, hasMetadata),
+      record,
+      isAlive,
+      [Symbol.asyncDispose]: dispose,
+    };
   } catch (error) {
     await dispose();
     throw error;
   }
 }
 
+/** The path of a file of a segment in its index, for errors. */
+export const fileOf = ({ record }: Pick<Segment, "record">, name: string): string =>
+  `segments/${record.name}/${name}`;
+
 type Files = (name: string) => CheckedFile;
 
 function readers(
   files: Files,
   decoder: KeyDecoder,
+  hasMetadata: boolean,
 ): Omit<Segment, "record" | "isAlive" | typeof Symbol.asyncDispose> {
   const passages = files("passages.deflate");
   const offsets = files("offsets.u64");
@@ -101,13 +114,31 @@ function readers(
     const bounds = integers(await offsets.read(ordinal * ROW_BYTES, 2 * ROW_BYTES));
     return passages.read(bounds[1]!, bounds[3]! - bounds[1]!);
   };
-  const passage = async (ordinal: number): Promise<Passage> =>
-    unpackPassage(await packedPassage(ordinal));
+  const packedFields = async (first: number, count: number): Promise<Uint8Array[]> => {
+    if (!hasMetadata) return Array.from({ length: count }, () => new Uint8Array());
+    const starts = integers(await files("metadata.u64").read(8 * first, 8 * (count + 1)));
+    const start = starts[0]!;
+    const bytes = await files("metadata.json").read(start, starts[count]! - start);
+    return Array.from({ length: count }, (_, i) =>
+      bytes.subarray(starts[i]! - start, starts[i + 1]! - start),
+    );
+  };
+  const passage = async (ordinal: number): Promise<Passage> => {
+    const [packed, [fields]] = await Promise.all([
+      packedPassage(ordinal),
+      packedFields(ordinal, 1),
+    ]);
+    return {
+      ...unpackPassage(packed, passages.path),
+      ...(hasMetadata && unpackFields(fields!, files("metadata.json").path)),
+    };
+  };
   return {
     tokenStarts,
     codes,
     keys: async (first, count) => decoder.decode(await codes(first, count)),
     packedPassage,
+    packedFields,
     passage,
     async find(id) {
       const idRows = async (first: number, count: number) =>

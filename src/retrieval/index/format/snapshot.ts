@@ -1,11 +1,12 @@
 /** One generation of an index, opened for reading: its manifest, its codebook and its segments. */
 
+import { isMissing } from "../../../io/errors.ts";
 import type { Codec } from "../../codec/codec.ts";
 import type { BlockCache } from "./blocks.ts";
 import { readCodec } from "./codebook-file.ts";
 import { type Manifest, readManifest, type SegmentRecord, segmentPath } from "./manifest.ts";
 import { openSegment, type Segment, type SegmentOptions } from "./segment.ts";
-import { isMissing, readingErrorFrom } from "./storage.ts";
+import { readingErrorFrom } from "./storage.ts";
 
 export interface Snapshot extends AsyncDisposable {
   readonly manifest: Manifest;

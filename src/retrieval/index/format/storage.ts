@@ -1,7 +1,13 @@
 /** Reads and writes files by position, and converts errors of the system to InputError. */
 
 import type { FileHandle } from "node:fs/promises";
-import { InputError, inputErrorFrom, isSystemError, systemProblem } from "../../../io/errors.ts";
+import {
+  InputError,
+  inputErrorFrom,
+  isMissing,
+  isSystemError,
+  systemProblem,
+} from "../../../io/errors.ts";
 
 /** Writes all of `data` at `position`; a single system call can write less. */
 export async function writeAt(file: FileHandle, data: Uint8Array, position: number): Promise<void> {
@@ -94,9 +100,6 @@ export async function reading<Result>(
     throw readingErrorFrom(error, directory);
   }
 }
-
-export const isMissing = (error: unknown): boolean =>
-  isSystemError(error) && error.code === "ENOENT";
 
 /** True if this process, or the system, has as many open files as it may have. */
 export const isTooManyFiles = (error: unknown): boolean =>

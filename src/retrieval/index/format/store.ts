@@ -3,7 +3,8 @@
 import type { Passage } from "../../../text/passage.ts";
 import { type Awaitable, chain, together } from "./awaitable.ts";
 import { decodeLists } from "./lists.ts";
-import type { Segment } from "./segment.ts";
+import { type PassageFields, unpackFields } from "./packed-passage.ts";
+import { fileOf, type Segment } from "./segment.ts";
 
 /** Tokens in a piece. Keys and scores of a piece fit in the cache of a processor. */
 export const PIECE_TOKENS = 16_384;
@@ -45,6 +46,8 @@ export interface PassageStore extends KeyStore {
   /** False for deleted passages. */
   isAlive(ordinal: number): boolean;
   passage(ordinal: number): Promise<Passage>;
+  /** The document id and metadata of each passage that has one of them, with its ordinal. */
+  fields(): AsyncGenerator<[ordinal: number, fields: PassageFields]>;
   find(id: string): Promise<number | undefined>;
   /** The encoded keys of each passage. */
   codes(ordinals: Uint32Array): Awaitable<Uint8Array[]>;
@@ -95,6 +98,18 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
     async passage(ordinal) {
       const [segment, local] = locate(ordinal);
       return segment.passage(local);
+    },
+    async *fields() {
+      for (const [i, segment] of segments.entries())
+        for (let first = 0; first < segment.record.passages; first += FIELDS_PER_READ) {
+          const count = Math.min(FIELDS_PER_READ, segment.record.passages - first);
+          for (const [at, packed] of (await segment.packedFields(first, count)).entries())
+            if (packed.length > 0)
+              yield [
+                bases[i]! + first + at,
+                unpackFields(packed, fileOf(segment, "metadata.json")),
+              ];
+        }
     },
     async find(id) {
       for (const [i, segment] of segments.entries()) {
@@ -171,6 +186,7 @@ function lastAtMost(count: number, value: (i: number) => number, limit: number):
   return low - 1;
 }
 
+const FIELDS_PER_READ = 1_024; // passages, usually some 100 kB
 const PLAN_PASSAGES = 65_536; // 1 MB of offsets
 
 /**

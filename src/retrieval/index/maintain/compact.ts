@@ -11,9 +11,10 @@ import { readCodec } from "../format/codebook-file.ts";
 import { type Manifest, readManifest, segmentPath } from "../format/manifest.ts";
 import { openSegments } from "../format/snapshot.ts";
 import { reading, writing } from "../format/storage.ts";
-import { type BuildProgress, compressWhole } from "../write/build.ts";
+import { bitsOption, float32Record } from "../write/automatic-bits.ts";
+import { type BuildProgress, finishStage } from "../write/build.ts";
 import { copySegments, passageRanges } from "../write/copy.ts";
-import { replaceIndex, stageName, updateIndex } from "../write/transaction.ts";
+import { checkReplaceable, replaceIndex, stageName, updateIndex } from "../write/transaction.ts";
 import { checkHeader } from "./update.ts";
 
 /**
@@ -68,8 +69,9 @@ const COMPACT = { ...DIRECTORY, ...SIGNAL };
 
 const MERGE = {
   ...COMPACT,
-  /** Bits for each dimension of the merged index. Default: no compression. */
+  /** Bits for each dimension of the merged index, as `ReAtt.index` has them. */
   bits: INDEX_OPTIONS.bits,
+  replace: INDEX_OPTIONS.replace,
   onProgress: callback<(progress: BuildProgress) => void>(),
 };
 
@@ -82,7 +84,7 @@ export interface MergeOptions extends Given<typeof MERGE> {}
  * `shards` are the folders of the shards, in any order. They are not changed.
  *
  * @throws {InputError} if a shard is missing or given twice, if the shards belong to different
- * models, or if `bits` does not fit the dimension
+ * models, if `bits` does not fit the dimension, or if there is an index already
  * @example
  * ```ts
  * import { mkdtemp } from "node:fs/promises";
@@ -109,10 +111,12 @@ export interface MergeOptions extends Given<typeof MERGE> {}
 export async function mergeShards(shards: readonly string[], given: MergeOptions): Promise<void> {
   checkShards(shards);
   const options = resolveOptions(MERGE, given);
-  const { directory, bits, signal } = options;
+  const { directory, replace, signal } = options;
+  const bits = bitsOption(options);
+  await checkReplaceable(directory, replace);
   const sources = await readShards(shards);
   const { header } = sources[0]!.manifest;
-  if (bits !== undefined) checkBits(bits, header.dimension);
+  if (typeof bits === "number") checkBits(bits, header.dimension);
   const float32 = { decoder: float32Decoder(header.dimension), codebook: undefined };
   await using opened = await reading(directory, () =>
     openSegments(
@@ -124,8 +128,8 @@ export async function mergeShards(shards: readonly string[], given: MergeOptions
   await replaceIndex(directory, async (name) => {
     const to = segmentPath(directory, bits === undefined ? name : stageName(name));
     const segment = await writing(directory, () => copySegments(ranges, to, float32, signal));
-    if (bits === undefined) return { header, codec: { name: "float32" }, segments: [segment] };
-    return compressWhole(segment, name, bits, { ...options, header });
+    if (bits === undefined) return { header, codec: float32Record(bits), segments: [segment] };
+    return finishStage(segment, name, bits, { ...options, header });
   });
 }
 

@@ -4,9 +4,11 @@ import { stat } from "node:fs/promises";
 import { checkPath } from "../../../options/arguments.ts";
 import type { Bits } from "../../codec/codec.ts";
 import {
+  type CutText,
   type IndexHeader,
   manifestPath,
   readManifest,
+  type SegmentRecord,
   type ShardRecord,
 } from "../format/manifest.ts";
 
@@ -22,6 +24,8 @@ export interface IndexInfo {
   /** Passages that are not deleted. */
   readonly passages: number;
   readonly tokens: number;
+  /** Passages that are longer than `header.maxPassageTokens`, and their tokens without keys. */
+  readonly cut: CutText;
   /** Deleted passages that still take space; compaction removes them. */
   readonly deletedPassages: number;
   /** Size of all files. */
@@ -68,7 +72,17 @@ export async function indexInfo(directory: string): Promise<IndexInfo> {
     segments: segments.length,
     passages: sum(segments.map(({ passages }) => passages)) - deletedPassages,
     tokens: sum(segments.map(({ tokens, deleted }) => tokens - (deleted?.tokens ?? 0))),
+    cut: {
+      passages: sum(segments.map((one) => cutOf(one).passages)),
+      tokens: sum(segments.map((one) => cutOf(one).tokens)),
+    },
     deletedPassages,
     bytes: sum(all.map(({ bytes }) => bytes)) + (await stat(manifestPath(directory))).size,
   };
 }
+
+/** The cut text of the passages of a segment that are not deleted. */
+const cutOf = ({ cut, deleted }: SegmentRecord): CutText => ({
+  passages: (cut?.passages ?? 0) - (deleted?.cut?.passages ?? 0),
+  tokens: (cut?.tokens ?? 0) - (deleted?.cut?.tokens ?? 0),
+});

@@ -6,7 +6,7 @@ import { checkedIds } from "../../../options/arguments.ts";
 import { DIRECTORY } from "../../../options/library-options.ts";
 import { resolveOptions } from "../../../options/resolve.ts";
 import type { Passage } from "../../../text/passage.ts";
-import type { Codec, KeyDecoder } from "../../codec/codec.ts";
+import { type Codec, float32Decoder, type KeyDecoder } from "../../codec/codec.ts";
 import { BlockCache } from "../format/blocks.ts";
 import { readCodec, type StoredCodebook } from "../format/codebook-file.ts";
 import {
@@ -16,15 +16,29 @@ import {
   segmentPath,
 } from "../format/manifest.ts";
 import { recordOf, writeParts } from "../format/new-files.ts";
-import { openSegment, readDeleted, type Segment } from "../format/segment.ts";
+import { unpackCut } from "../format/packed-passage.ts";
+import { fileOf, openSegment, readDeleted, type Segment } from "../format/segment.ts";
 import { openSegments } from "../format/snapshot.ts";
 import { reading, writing } from "../format/storage.ts";
-import { type BuildOptions, compressStage, openStage, writeSegment } from "../write/build.ts";
+import { bitsFor } from "../write/automatic-bits.ts";
+import {
+  type BuildOptions,
+  compressStage,
+  finishStage,
+  openStage,
+  writeSegment,
+} from "../write/build.ts";
 import { copySegments, passageRanges } from "../write/copy.ts";
+import { recordedCut } from "../write/segment-writer.ts";
 import { addedName, type IndexState, stageName, updateIndex } from "../write/transaction.ts";
 
 /** Bytes of id tables that stay in memory during look-ups. */
 const CACHE_BYTES = 67_108_864;
+
+export interface UpdateOptions extends Omit<BuildOptions, "bits" | "shard"> {
+  /** Ids of passages to delete in the same transaction. */
+  readonly deleted?: readonly string[] | undefined;
+}
 
 /**
  * Adds passages to the index in `directory`, at the end of its order. A passage replaces an
@@ -34,19 +48,20 @@ const CACHE_BYTES = 67_108_864;
  */
 export async function addPassages(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
-  options: Omit<BuildOptions, "bits" | "shard">,
+  options: UpdateOptions,
 ): Promise<void> {
-  const { directory, header, signal } = options;
+  const { directory, header, signal, deleted = [] } = options;
   await updateIndex(directory, async (manifest, name) => {
     checkHeader(directory, manifest.header, header);
     const codec = await reading(directory, () => readCodec(directory, manifest));
     const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
+    if (outgrows(manifest, stage)) return compressGrown(manifest, name, stage, options);
     return writing(directory, async () => {
       const { codebook } = codec;
       const added = codebook
         ? await compressAdded(stage, name, { codec: manifest.codec, codebook }, options)
         : stage;
-      return appendSegment(directory, manifest, name, added, codec, signal);
+      return appendSegment(directory, manifest, name, added, codec, deleted, signal);
     });
   });
 }
@@ -61,15 +76,51 @@ async function appendSegment(
   name: string,
   added: SegmentRecord,
   codec: Codec,
+  deleted: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<IndexState> {
   await using segment = await openSegment(segmentPath(directory, added.name), added, codec);
-  const { segments } = await deleteIds(directory, manifest, name, codec.decoder, idsOf(segment));
+  const ids = idsOf(segment, deleted);
+  const { segments } = await deleteIds(directory, manifest, name, codec.decoder, ids);
   const joined = tailToMerge(segments, added.passages);
   await using tail = await openSegments([{ directory, segments: joined }], codec);
   const ranges = [...tail.segments, segment].flatMap(passageRanges);
   const last = await copySegments(ranges, segmentPath(directory, name), codec, signal);
   return { ...manifest, segments: [...segments.slice(0, segments.length - joined.length), last] };
+}
+
+/** Whether an index with automatic bits has enough keys to compress when `added` is part of it. */
+const outgrows = ({ codec, segments }: Manifest, added: SegmentRecord): boolean =>
+  codec.name === "float32" &&
+  bitsFor(
+    codec.bits,
+    segments.reduce((sum, { tokens, deleted }) => sum + tokens - (deleted?.tokens ?? 0), 0) +
+      added.tokens,
+  ) !== undefined;
+
+/** Compresses all passages of an index, without those that `added` replaces, to one segment. */
+async function compressGrown(
+  manifest: Manifest,
+  name: string,
+  added: SegmentRecord,
+  options: UpdateOptions,
+): Promise<IndexState> {
+  const { directory, header, signal } = options;
+  const codec: Codec = { decoder: float32Decoder(header.dimension), codebook: undefined };
+  const joined = await writing(directory, async () => {
+    await using stage = await openStage(directory, added, header.dimension);
+    const { segments } = await deleteIds(
+      directory,
+      manifest,
+      name,
+      codec.decoder,
+      idsOf(stage, options.deleted ?? []),
+    );
+    await using old = await openSegments([{ directory, segments }], codec);
+    const ranges = [...old.segments, stage].flatMap(passageRanges);
+    return await copySegments(ranges, segmentPath(directory, addedName(name)), codec, signal);
+  });
+  return finishStage(joined, name, "automatic", { ...options, header: manifest.header });
 }
 
 async function compressAdded(
@@ -185,18 +236,28 @@ async function markDeleted(
   const bits = new Uint8Array(Math.ceil(record.passages / 8));
   bits.set(await readDeleted(path, record));
   let tokens = record.deleted?.tokens ?? 0;
+  const cut = { passages: 0, tokens: 0, ...record.deleted?.cut };
   for (const ordinal of ordinals) {
     bits[ordinal >>> 3]! |= 1 << (ordinal & 7);
     const [start, end] = (await segment.tokenStarts(ordinal, 1)) as [number, number];
     tokens += end - start;
+    if (!record.cut) continue;
+    const { cutTokens } = unpackCut(
+      await segment.packedPassage(ordinal),
+      fileOf(segment, "passages.deflate"),
+    );
+    if (cutTokens > 0) cut.passages++;
+    cut.tokens += cutTokens;
   }
   const file = `deleted-${name}.bits`;
   const written = recordOf(await writeParts(join(path, file), [bits]));
   const passages = (record.deleted?.passages ?? 0) + ordinals.size;
-  return { ...record, deleted: { file, ...written, passages, tokens } };
+  return { ...record, deleted: { file, ...written, passages, tokens, ...recordedCut(cut) } };
 }
 
-async function* idsOf(segment: Segment): AsyncGenerator<string> {
+/** The ids of a segment, and others. */
+async function* idsOf(segment: Segment, others: readonly string[]): AsyncGenerator<string> {
+  yield* others;
   for (let ordinal = 0; ordinal < segment.record.passages; ordinal++)
     yield (await segment.passage(ordinal)).id;
 }

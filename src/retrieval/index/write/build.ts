@@ -6,10 +6,11 @@
 import { createHash } from "node:crypto";
 import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
-import { type Bits, checkBits, float32Decoder } from "../../codec/codec.ts";
+import { type Bits, type Codec, checkBits, float32Decoder } from "../../codec/codec.ts";
 import { findCodebook, type StoredCodebook, writeCodebook } from "../format/codebook-file.ts";
 import { IdHashTable } from "../format/id-hashes.ts";
 import {
+  type CutText,
   type IndexHeader,
   type SegmentRecord,
   type ShardRecord,
@@ -17,16 +18,17 @@ import {
 } from "../format/manifest.ts";
 import { openSegment, type Segment } from "../format/segment.ts";
 import { writing } from "../format/storage.ts";
+import { type BitsOption, bitsFor, float32Record } from "./automatic-bits.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
+import { copySegments, passageRanges, WINDOW } from "./copy.ts";
 import { type EncodedKeys, openPartialWindow } from "./partial-window.ts";
-import { type BuildPlan, openSegmentWriter, type SegmentWriter } from "./segment-writer.ts";
+import {
+  type BuildPlan,
+  openSegmentWriter,
+  recordedCut,
+  type SegmentWriter,
+} from "./segment-writer.ts";
 import { type IndexState, replaceIndex, stageName } from "./transaction.ts";
-
-/**
- * Passages that are encoded together: about 20 MB of keys. partial-window.ts keeps the keys of a
- * window that takes longer than a second.
- */
-export const WINDOW = 512;
 
 export interface BuildOptions {
   /** The folder of the index. An existing index is replaced when the new one is complete. */
@@ -43,10 +45,15 @@ export interface BuildOptions {
     encoded: EncodedKeys,
   ) => Promise<readonly Float32Array[]>;
   /**
+   * Counts the tokens of a passage that have no keys, because it is longer than the limit. `keys`
+   * is the number of its keys. Default: none.
+   */
+  readonly cutTokens?: ((passage: Passage, keys: number) => number) | undefined;
+  /**
    * Bits for each dimension of a compressed key. Default: no compression. During the build, keys
    * take 4 bytes a dimension.
    */
-  readonly bits?: Bits | undefined;
+  readonly bits?: BitsOption;
   /**
    * Builds a shard: every `count`-th window of 512 passages, from window `index` (from 0).
    * `mergeShards` joins the shards.
@@ -69,6 +76,8 @@ export interface BuildProgress {
   readonly event: "resumed" | "diverged" | "reused" | "encoded" | "compressed" | "finished";
   readonly passages: number;
   readonly tokens: number;
+  /** The text that is cut in the whole windows so far. Absent if there is none. */
+  readonly cut?: CutText | undefined;
 }
 
 /**
@@ -87,17 +96,39 @@ export async function buildIndex(
   options: BuildOptions,
 ): Promise<void> {
   const { directory, header, bits, shard } = options;
-  if (bits !== undefined) checkBits(bits, header.dimension);
+  if (typeof bits === "number") checkBits(bits, header.dimension);
   if (bits !== undefined && shard) throw compressedShard();
   const { segments } = await replaceIndex(directory, async (name) => {
     const written = bits === undefined ? name : stageName(name);
     const segment = await writeSegment(segmentPath(directory, written), passages, options);
     if (bits === undefined)
-      return { header, codec: { name: "float32" }, shard, segments: [segment] };
-    return { shard, ...(await compressWhole(segment, name, bits, options)) };
+      return { header, codec: float32Record(bits), shard, segments: [segment] };
+    return finishStage(segment, name, bits, options);
   });
-  const { passages: count, tokens } = segments[0]!;
-  options.onProgress?.({ event: "finished", passages: count, tokens });
+  const { passages: count, tokens, cut } = segments[0]!;
+  options.onProgress?.({ event: "finished", passages: count, tokens, ...(cut && { cut }) });
+}
+
+/**
+ * The state of an index whose only segment is `staged`: compressed, or as it is if the index is too
+ * small for automatic bits.
+ */
+export async function finishStage(
+  staged: SegmentRecord,
+  name: string,
+  bits: BitsOption,
+  options: CompressOptions,
+): Promise<IndexState> {
+  const { directory, header, signal } = options;
+  const chosen = bitsFor(bits, staged.tokens);
+  if (chosen !== undefined) return compressWhole(staged, name, chosen, options);
+  return writing(directory, async () => {
+    await using stage = await openStage(directory, staged, header.dimension);
+    const codec: Codec = { decoder: float32Decoder(header.dimension), codebook: undefined };
+    const to = segmentPath(directory, name);
+    const segment = await copySegments(passageRanges(stage), to, codec, signal);
+    return { header, codec: float32Record(bits), segments: [segment] };
+  });
 }
 
 type CompressOptions = Pick<BuildOptions, "directory" | "header" | "onProgress" | "signal">;
@@ -106,7 +137,7 @@ type CompressOptions = Pick<BuildOptions, "directory" | "header" | "onProgress" 
  * The state of an index whose only segment is `staged`, compressed with its own codebook. Resumes
  * an interrupted call with the same keys and bits.
  */
-export function compressWhole(
+function compressWhole(
   staged: SegmentRecord,
   name: string,
   bits: Bits,
@@ -195,10 +226,12 @@ type EncodeWindow = (
   report: Report,
 ) => Promise<readonly Float32Array[]>;
 
+const NOTHING = { passages: 0, tokens: 0, cut: { passages: 0, tokens: 0 } };
+
 async function writeWindows(
   writer: SegmentWriter,
   passages: AsyncIterable<Passage> | Iterable<Passage>,
-  { directory, header, shard, onProgress, signal }: BuildOptions,
+  { directory, header, shard, onProgress, signal, cutTokens = () => 0 }: BuildOptions,
   encodeWindow: EncodeWindow,
 ): Promise<SegmentRecord> {
   const report = (
@@ -206,8 +239,9 @@ async function writeWindows(
     windows: number,
     more = { passages: 0, tokens: 0 },
   ) => {
-    const { passages, tokens } = writer.resumePoints[windows - 1] ?? { passages: 0, tokens: 0 };
-    onProgress?.({ event, passages: passages + more.passages, tokens: tokens + more.tokens });
+    const { passages, tokens, cut } = writer.resumePoints[windows - 1] ?? NOTHING;
+    const done = { passages: passages + more.passages, tokens: tokens + more.tokens };
+    onProgress?.({ event, ...done, ...recordedCut(cut) });
   };
   const divergeAfter = async (windows: number) => {
     await writing(directory, () => writer.rewind(windows));
@@ -219,7 +253,8 @@ async function writeWindows(
   if (writer.resumePoints.length > 0) report("resumed", writer.resumePoints.length);
   for await (const window of readWindows(passages, shard, signal)) {
     await checkIds(ids, window, windows * WINDOW, writer);
-    for (const { id, title, text } of window) digest.update(JSON.stringify([id, title, text]));
+    for (const { id, title, text, document, metadata } of window)
+      digest.update(JSON.stringify([id, title, text, document, metadata]));
     const soFar = digest.copy().digest("hex");
     const known = writer.resumePoints[windows];
     if (known && known.digest !== soFar) await divergeAfter(windows);
@@ -232,7 +267,8 @@ async function writeWindows(
     );
     checkKeys(keys, window.length, header.dimension);
     signal?.throwIfAborted();
-    await writing(directory, () => writer.append(window, keys, soFar));
+    const cut = window.map((passage, i) => cutTokens(passage, keys[i]!.length / header.dimension));
+    await writing(directory, () => writer.append(window, keys, soFar, cut));
     report("encoded", ++windows);
   }
   if (writer.resumePoints.length > windows) await divergeAfter(windows);
@@ -253,8 +289,8 @@ async function checkIds(
 ): Promise<void> {
   for (const [i, { id }] of window.entries())
     for (const ordinal of ids.add(id)) {
-      const earlier = window[ordinal - first] ?? (await writer.passage(ordinal));
-      if (earlier.id === id) throw duplicate(id, first + i, ordinal);
+      const earlier = window[ordinal - first]?.id ?? (await writer.idOf(ordinal));
+      if (earlier === id) throw duplicate(id, first + i, ordinal);
     }
 }
 

@@ -10,11 +10,17 @@ import type { Codec } from "../../codec/codec.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
 import { IdHashTable } from "../format/id-hashes.ts";
 import type { SegmentRecord } from "../format/manifest.ts";
-import { completeSegment, writeParts } from "../format/new-files.ts";
-import { unpackPassage } from "../format/packed-passage.ts";
-import type { Segment } from "../format/segment.ts";
-import { WINDOW } from "./build.ts";
+import { completeSegment, withoutEmptyMetadata, writeParts } from "../format/new-files.ts";
+import { unpackCut } from "../format/packed-passage.ts";
+import { fileOf, type Segment } from "../format/segment.ts";
 import { writeLists } from "./compress.ts";
+import { recordedCut } from "./segment-writer.ts";
+
+/**
+ * Passages that are encoded together: about 20 MB of keys. partial-window.ts keeps the keys of a
+ * window that takes longer than a second.
+ */
+export const WINDOW = 512;
 
 /** Consecutive passages of a segment. */
 export interface PassageRange {
@@ -51,11 +57,20 @@ export async function copySegments(
   await createDirectory(path);
   const ids = new IdHashTable();
   const offsets: Offsets = [0n, 0n];
+  const cut = { passages: 0, tokens: 0 };
   const checksums: Record<string, RunningChecksum> = {};
-  const texts = copyTexts(ranges, ids, offsets, signal);
+  const texts = copyTexts(ranges, ids, offsets, cut, signal);
   checksums["passages.deflate"] = await writeParts(join(path, "passages.deflate"), texts);
   checksums["offsets.u64"] = await writeParts(join(path, "offsets.u64"), [
     BigUint64Array.from(offsets),
+  ]);
+  const fieldStarts = [0n];
+  checksums["metadata.json"] = await writeParts(
+    join(path, "metadata.json"),
+    copyFields(ranges, fieldStarts, signal),
+  );
+  checksums["metadata.u64"] = await writeParts(join(path, "metadata.u64"), [
+    BigUint64Array.from(fieldStarts),
   ]);
   checksums["ids.u64"] = await writeParts(join(path, "ids.u64"), [ids.sorted()]);
   const starts = [0];
@@ -78,7 +93,8 @@ export async function copySegments(
       (longest, { segment }) => Math.max(longest, segment.record.longestKey),
       0,
     ),
-    files: await completeSegment(path, checksums),
+    ...recordedCut(cut),
+    files: await completeSegment(path, withoutEmptyMetadata(checksums)),
   };
 }
 
@@ -86,6 +102,7 @@ async function* copyTexts(
   ranges: readonly PassageRange[],
   ids: IdHashTable,
   offsets: Offsets,
+  cut: { passages: number; tokens: number },
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
   for (const { segment, first, count } of ranges) {
@@ -94,10 +111,28 @@ async function* copyTexts(
     for (let i = 0; i < count; i++) {
       if (!segment.isAlive(first + i)) continue;
       const packed = await segment.packedPassage(first + i);
-      const { id } = unpackPassage(packed);
+      const { id, cutTokens } = unpackCut(packed, fileOf(segment, "passages.deflate"));
       if (ids.add(id).length > 0) throw duplicate(id);
       const tokens = BigInt(starts[i + 1]! - starts[i]!);
       offsets.push(offsets.at(-2)! + tokens, offsets.at(-1)! + BigInt(packed.length));
+      if (cutTokens > 0) cut.passages++;
+      cut.tokens += cutTokens;
+      yield packed;
+    }
+  }
+}
+
+/** Appends the end of the document id and metadata of each passage to `starts`. */
+async function* copyFields(
+  ranges: readonly PassageRange[],
+  starts: bigint[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  for (const { segment, first, count } of ranges) {
+    signal?.throwIfAborted();
+    for (const [i, packed] of (await segment.packedFields(first, count)).entries()) {
+      if (!segment.isAlive(first + i)) continue;
+      starts.push(starts.at(-1)! + BigInt(packed.length));
       yield packed;
     }
   }

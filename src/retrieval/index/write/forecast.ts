@@ -4,19 +4,20 @@
 
 import { readdir, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { InputError } from "../../../io/errors.ts";
+import { InputError, isMissing } from "../../../io/errors.ts";
 import { formatBytes } from "../../../io/format-bytes.ts";
 import type { Passage } from "../../../text/passage.ts";
+import type { Bits } from "../../codec/codec.ts";
 import { centroidCount } from "../../codec/train-codebook.ts";
-import { findManifest } from "../format/manifest.ts";
-import { packPassage } from "../format/packed-passage.ts";
-import { isMissing } from "../format/storage.ts";
+import { type CutText, findManifest } from "../format/manifest.ts";
+import { packFields, packPassage } from "../format/packed-passage.ts";
+import { bitsFor } from "./automatic-bits.ts";
 import { type BuildOptions, isInShard } from "./build.ts";
 
 /** One of this number of passages is tokenised and compressed as a sample. */
 const SAMPLE_STRIDE = 16;
-/** Bytes of a passage for offsets, id and start of its codes. */
-const PASSAGE_BYTES = 40;
+/** Bytes of a passage for offsets, id, and the starts of its metadata and codes. */
+const PASSAGE_BYTES = 48;
 /** Bytes of a token in the inverted lists. Usually less: tokens of a passage share a centroid. */
 const LIST_BYTES = 2;
 /** Bytes of manifest and checksums, rounded up. */
@@ -27,6 +28,10 @@ export interface BuildForecast {
   readonly passages: number;
   /** Estimated from a sample, as are the bytes. */
   readonly tokens: number;
+  /** Passages that are longer than `maxPassageTokens`, and their tokens that are cut; estimated. */
+  readonly cut: CutText;
+  /** Bits for each dimension of a key; 32 if keys are not compressed. */
+  readonly bits: Bits | 32;
   /** Size of the index on disk. */
   readonly bytes: number;
   /** The greatest size during the build, when float32 keys and codes are both on disk. */
@@ -37,6 +42,8 @@ export interface ForecastOptions
   extends Pick<BuildOptions, "directory" | "bits" | "shard" | "signal" | "header"> {
   /** Counts the tokens of a passage that the index will hold. */
   readonly countTokens: (passage: Passage) => number;
+  /** Counts the tokens of a passage that are cut. */
+  readonly cutTokens: (passage: Passage) => number;
 }
 
 /**
@@ -64,43 +71,51 @@ export async function forecastBuild(
 interface Survey {
   readonly passages: number;
   readonly tokens: number;
+  readonly cut: CutText;
   readonly textBytes: number;
 }
 
 async function survey(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
-  { shard, countTokens, signal }: ForecastOptions,
+  { shard, countTokens, cutTokens, signal }: ForecastOptions,
 ): Promise<Survey> {
   let seen = 0;
   const own = { passages: 0, sampled: 0, tokens: 0, textBytes: 0 };
+  const cut = { passages: 0, tokens: 0 };
   for await (const passage of passages) {
     signal?.throwIfAborted();
     if (!isInShard(seen++, shard)) continue;
     if (own.passages++ % SAMPLE_STRIDE !== 0) continue;
     own.sampled++;
     own.tokens += countTokens(passage);
-    own.textBytes += packPassage(passage).length;
+    const over = cutTokens(passage);
+    if (over > 0) cut.passages++;
+    cut.tokens += over;
+    own.textBytes += packPassage(passage).length + packFields(passage).length;
   }
   const scale = own.passages / Math.max(1, own.sampled);
   return {
     passages: own.passages,
     tokens: Math.round(own.tokens * scale),
     textBytes: Math.round(own.textBytes * scale),
+    cut: { passages: Math.round(cut.passages * scale), tokens: Math.round(cut.tokens * scale) },
   };
 }
 
 function sizes(
-  { passages, tokens, textBytes }: Survey,
-  { header: { dimension }, bits }: ForecastOptions,
+  { passages, tokens, textBytes, cut }: Survey,
+  { header: { dimension }, bits: given }: ForecastOptions,
 ): BuildForecast {
+  const bits = bitsFor(given, tokens);
   const common = textBytes + passages * PASSAGE_BYTES + FIXED_BYTES;
   const plain = common + tokens * 4 * dimension;
-  if (bits === undefined) return { passages, tokens, bytes: plain, peakBytes: plain };
+  if (bits === undefined)
+    return { passages, tokens, cut, bits: 32, bytes: plain, peakBytes: plain };
   const centroids = centroidCount(tokens);
   const code = (centroids <= 65_536 ? 2 : 4) + 1 + (dimension * bits) / 8;
   const codebook = 4 * dimension * (centroids + dimension + 512) + 9 * centroids;
   const bytes = common + tokens * (code + LIST_BYTES) + codebook;
-  return { passages, tokens, bytes, peakBytes: plain + bytes };
+  return { passages, tokens, cut, bits, bytes, peakBytes: plain + bytes };
 }
 
 async function freeBytes(path: string): Promise<number> {

@@ -24,6 +24,8 @@ export interface TokenPruner extends AsyncDisposable {
    * the tokens of one passage.
    */
   prune(queries: Float32Array, keys: Float32Array, keepRatio: number): Promise<Float32Array>;
+  /** The numbers of these rows, ascending. */
+  keptRows(queries: Float32Array, keys: Float32Array, keepRatio: number): Promise<number[]>;
 }
 
 export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
@@ -34,18 +36,19 @@ export async function openTokenPruner(dimension: number): Promise<TokenPruner> {
     }),
   );
   const session = await compile(graph);
+  const keptRows: TokenPruner["keptRows"] = async (queries, keys, keepRatio) => {
+    const shape = [keys.length / dimension, dimension];
+    const { received } = await session.run<"received">({
+      queries: { data: queries, shape },
+      keys: { data: keys, shape },
+    });
+    const count = keptTokenCount(shape[0]!, keepRatio);
+    return topPositions(received.data as Float32Array, count).sort((a, b) => a - b);
+  };
   return {
+    keptRows,
     async prune(queries, keys, keepRatio) {
-      const shape = [keys.length / dimension, dimension];
-      const { received } = await session.run<"received">({
-        queries: { data: queries, shape },
-        keys: { data: keys, shape },
-      });
-      const rows = topPositions(
-        received.data as Float32Array,
-        keptTokenCount(shape[0]!, keepRatio),
-      );
-      rows.sort((a, b) => a - b);
+      const rows = await keptRows(queries, keys, keepRatio);
       const kept = new Float32Array(rows.length * dimension);
       for (const [i, row] of rows.entries())
         kept.set(keys.subarray(row * dimension, (row + 1) * dimension), i * dimension);

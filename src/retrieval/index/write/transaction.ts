@@ -7,6 +7,7 @@ import { access, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createDirectory, syncName } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
+import { lockDirectory } from "../../../io/lock.ts";
 import { syncDirectory } from "../../../io/replace-file.ts";
 import { journalPath } from "../format/journal.ts";
 import {
@@ -14,13 +15,14 @@ import {
   type FileRecord,
   findManifest,
   type Manifest,
+  manifestPath,
   readManifest,
   segmentName,
   segmentPath,
   writeManifest,
 } from "../format/manifest.ts";
+import { BLOCK_CHECKSUMS } from "../format/new-files.ts";
 import { isInUse, writing } from "../format/storage.ts";
-import { lockDirectory } from "./lock.ts";
 
 /** The result of a transaction: the content of the next manifest. */
 export type IndexState = Pick<Manifest, "header" | "codec" | "shard" | "segments">;
@@ -33,6 +35,21 @@ export const stageName = (segment: string): string => `${segment}${STAGE}`;
 
 /** The folder of the compressed keys of added passages until they are in a segment. */
 export const addedName = (segment: string): string => `${segment}.added`;
+
+/** @throws {InputError} if there is an index in `directory`, unless it may be replaced */
+export async function checkReplaceable(directory: string, replace: boolean): Promise<void> {
+  const exists = await access(manifestPath(directory)).then(
+    () => true,
+    () => false,
+  );
+  if (!exists || replace) return;
+  throw new InputError({
+    where: directory,
+    expected: "a folder without an index",
+    got: "an index",
+    remedy: "add to it (reatt index add), or replace it (--replace; in code, replace: true)",
+  });
+}
 
 /** Replaces the index in `directory`, or creates one. A damaged manifest counts as none. */
 export const replaceIndex = (
@@ -101,19 +118,22 @@ async function syncFolders(directory: string, { segments, codec }: IndexState): 
 
 /**
  * The number of the first generation if there is no manifest: that of an interrupted build, or one
- * above all segments.
+ * above all complete segments, which belong to a manifest that was lost.
  */
 async function firstGeneration(directory: string): Promise<number> {
   const last = (await readdir(join(directory, "segments"))).sort().at(-1);
   if (last === undefined) return 1;
-  const interrupted =
-    last.endsWith(STAGE) ||
-    (await access(journalPath(segmentPath(directory, last))).then(
-      () => true,
-      () => false,
-    ));
-  return Number.parseInt(last, 10) + (interrupted ? 0 : 1);
+  const folder = segmentPath(directory, last);
+  const isComplete =
+    (await exists(join(folder, BLOCK_CHECKSUMS))) && !(await exists(journalPath(folder)));
+  return Number.parseInt(last, 10) + (isComplete && !last.endsWith(STAGE) ? 1 : 0);
 }
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Removes what belongs neither to `manifest` nor to the transaction that writes `pending`. */
 async function clean(

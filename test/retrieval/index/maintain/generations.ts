@@ -6,12 +6,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { compactIndex } from "../../../../src/retrieval/index/maintain/compact.ts";
 import { addPassages, deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
-import { build, encode, header, makePassages } from "../../support.ts";
+import { build, encode, header, makePassages, withMetadata } from "../../support.ts";
 
 /** Of every four generations one is built, then passages are replaced, deleted, and compacted. */
 const STEPS = 4;
 
-const replacements = (generation: number): Passage[] => makePassages(30, generation);
+const replacements = (generation: number): Passage[] => withMetadata(makePassages(30, generation));
 
 const deletedIds = (generation: number): string[] =>
   Array.from({ length: 40 }, (_, i) => `p${(i * 31 + generation) % 1600}`);

@@ -208,7 +208,7 @@ for (const bits of [undefined, 2] as const)
     await mergeShards(shards, { directory: joined, bits });
     await sameBytes(joined, whole.path);
     await rejects(
-      mergeShards(shards.slice(1), { directory: joined }),
+      mergeShards(shards.slice(1), { directory: joined, replace: true }),
       /expected shard 1 of 2, got shard 1 of 3; name every shard/,
     );
     assert.is((await readManifest(joined)).generation, 1);

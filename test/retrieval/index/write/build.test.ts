@@ -126,6 +126,16 @@ test("starts again for another model", async () => {
   assert.is(encoded, 2000);
 });
 
+test("a build that was killed before its first file is generation 1 when it is repeated", async () => {
+  await using directory = await temporary();
+  await mkdir(segmentPath(directory.path, "000001"), { recursive: true });
+  await build(directory.path, makePassages(10));
+  assert.is((await readManifest(directory.path)).generation, 1);
+  await rm(join(directory.path, "index.json")); // a lost manifest: its segment stays as it is
+  await build(directory.path, makePassages(20));
+  assert.is((await readManifest(directory.path)).generation, 2);
+});
+
 test("replaces an index only by a complete one, and lets its readers finish", async () => {
   await using directory = await temporary();
   const old = makePassages(300, 7);

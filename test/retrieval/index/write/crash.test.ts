@@ -48,7 +48,7 @@ async function timeOfRound(directory: string): Promise<number> {
 }
 
 async function startBuilder(script: string, index: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [script, index], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [script, index], { stdio: ["pipe", "pipe", "inherit"] });
   await once(child.stdout, "data");
   return child;
 }

@@ -17,7 +17,13 @@ const PASSAGES = makePassages(3000);
 for (const bits of [undefined, 2, 8] as const)
   test(`a forecast is close to the built index: ${bits ?? 32} bits`, async () => {
     await using directory = await temporary();
-    const options: ForecastOptions = { directory: directory.path, header, bits, countTokens };
+    const options: ForecastOptions = {
+      directory: directory.path,
+      header,
+      bits,
+      countTokens,
+      cutTokens: () => 0,
+    };
     const forecast = await forecastBuild(PASSAGES, options);
     await build(directory.path, PASSAGES, { bits });
     const { passages, tokens, bytes } = await indexInfo(directory.path);
@@ -39,6 +45,7 @@ test("shards cover all passages", async () => {
       directory: directory.path,
       header,
       shard,
+      cutTokens: () => 0,
       countTokens,
     });
     counts.push(forecast.passages);
@@ -53,6 +60,7 @@ test("rejects a build that does not fit on the disk, before it writes", async ()
     forecastBuild(PASSAGES, {
       directory: join(directory.path, "disk", "not", "there yet"),
       header: { ...header, dimension: 1e9 },
+      cutTokens: () => 0,
       countTokens,
     }),
     /there yet: expected about [\d.]+ TB of disk for 3000 passages, got [\d.]+ [kMGT]B; free some space/,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { sentences } from "../../../src/training/salient-spans/sentences.ts";
+import { sentences } from "../../src/text/sentences.ts";
 
 /** Checks the split of a text in which "¦" marks every boundary. */
 function checkSplit(marked: string): void {

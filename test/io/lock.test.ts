@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { lockDirectory } from "../../../../src/retrieval/index/write/lock.ts";
-import { rejects, temporary } from "../../support.ts";
+import { lockDirectory } from "../../src/io/lock.ts";
+import { rejects, temporary } from "../retrieval/support.ts";
 
 const TAKEN = /expected no other writer/;
 

@@ -17,8 +17,7 @@ import { open, readdir, rm, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { InputError, isSystemError } from "../../../io/errors.ts";
-import { isMissing } from "../format/storage.ts";
+import { InputError, isMissing, isSystemError } from "./errors.ts";
 
 const BEAT_MS = 10_000;
 /**
@@ -28,6 +27,8 @@ const BEAT_MS = 10_000;
 const DEAD_MS = 120_000;
 /** If two processes start at the same moment, both give up; they try again after a random delay. */
 const ATTEMPTS = 5;
+/** Between two attempts of a process that waits for another. */
+const WAIT_MS = 500;
 
 export interface Lock extends AsyncDisposable {
   /** @throws {InputError} if the lock is lost because this process slept until another took over */
@@ -40,15 +41,45 @@ export interface Lock extends AsyncDisposable {
  * @throws {InputError} if another writer is alive
  */
 export async function lockDirectory(directory: string): Promise<Lock> {
+  const { lock, other } = await tryToLock(directory);
+  if (lock) return lock;
+  throw taken(directory, other);
+}
+
+/**
+ * Locks `directory` as soon as no other writer is alive.
+ *
+ * @param onWait is called once, if there is another writer
+ * @throws the reason of `signal` if it aborts
+ */
+export async function waitForLock(
+  directory: string,
+  { onWait, signal }: { readonly onWait: () => void; readonly signal?: AbortSignal | undefined },
+): Promise<Lock> {
+  for (let attempt = 1; ; attempt++) {
+    const { lock } = await tryToLock(directory);
+    if (lock) return lock;
+    if (attempt === 1) onWait();
+    await sleep(WAIT_MS, undefined, signal && { signal });
+  }
+}
+
+/** The lock, or the name of the lock file of another writer. */
+async function tryToLock(
+  directory: string,
+): Promise<{ lock: Lock; other?: never } | { lock?: never; other: string }> {
   const path = join(directory, ownName());
   for (let attempt = 1; ; attempt++) {
     const created = await create(path);
     const other = created ? await findLiveWriter(directory) : ownName();
-    if (!other) break;
+    if (!other) return { lock: heldLock(directory, path) };
     if (created) await rm(path, { force: true });
-    if (attempt === ATTEMPTS) throw taken(directory, other);
+    if (attempt === ATTEMPTS) return { other };
     await sleep(randomInt(20, 200));
   }
+}
+
+function heldLock(directory: string, path: string): Lock {
   const beat = setInterval(() => {
     const now = new Date();
     utimes(path, now, now).catch(() => {}); // assertHeld reports a lost lock

@@ -1,0 +1,131 @@
+/**
+ * A reranking model and a tool for the AI SDK (the package `ai`), versions 6 and 7. It has the
+ * types that the SDK expects by their structure and does not import it.
+ *
+ * @module reatt/ai-sdk
+ */
+
+import { basename } from "node:path";
+import { z } from "zod";
+import type { Hit, ReAtt, RetrieveOptions } from "../reatt.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
+
+/** Source: `RerankingModelV3CallOptions` of `@ai-sdk/provider`. */
+export interface RerankingCall {
+  readonly documents:
+    | { readonly type: "text"; readonly values: readonly string[] }
+    | { readonly type: "object"; readonly values: readonly object[] };
+  readonly query: string;
+  readonly topN?: number | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Source: `RerankingModelV3` of `@ai-sdk/provider`. */
+export interface RerankingModel {
+  readonly specificationVersion: "v3";
+  readonly provider: string;
+  readonly modelId: string;
+  readonly doRerank: (call: RerankingCall) => Promise<{
+    /** Best first, with the positions in the list of documents. */
+    ranking: { index: number; relevanceScore: number }[];
+  }>;
+}
+
+/**
+ * A reranking model for `rerank` of the AI SDK. Documents are texts, or objects with the fields
+ * `title` and `text`; other objects are scored by their JSON. The relevance score is the retrieval
+ * score of `ReAtt.rerank`.
+ *
+ * @example
+ * ```ts
+ * import { rerank } from "ai";
+ * import { ReAtt } from "reatt";
+ * import { rerankingModel } from "reatt/ai-sdk";
+ *
+ * await using model = await ReAtt.load();
+ * const { rerankedDocuments } = await rerank({
+ *   model: rerankingModel(model),
+ *   query: "Where does the Rhine flow?",
+ *   documents: ["The lion lives in Africa.", "The Rhine flows to the North Sea."],
+ * });
+ * console.log(rerankedDocuments[0]); // The Rhine flows to the North Sea.
+ * ```
+ */
+export function rerankingModel(model: Pick<ReAtt, "rerank" | "folder">): RerankingModel {
+  return {
+    specificationVersion: "v3",
+    provider: "reatt",
+    modelId: basename(model.folder),
+    async doRerank({ documents, query, topN, abortSignal }) {
+      const passages = documents.values.map((value, index) => ({
+        id: String(index),
+        index,
+        ...contentOf(value),
+      }));
+      const options = { topK: topN, signal: abortSignal };
+      const ranked = await model.rerank(query, passages, options);
+      return { ranking: ranked.map(({ index, score }) => ({ index, relevanceScore: score })) };
+    },
+  };
+}
+
+function contentOf(document: string | object): { title: string; text: string } {
+  if (typeof document === "string") return { title: "", text: document };
+  const { title, text } = document as { title?: unknown; text?: unknown };
+  return {
+    title: typeof title === "string" ? title : "",
+    text: typeof text === "string" ? text : JSON.stringify(document),
+  };
+}
+
+/** Source: `Tool` of `@ai-sdk/provider-utils`. */
+export interface SearchTool {
+  readonly description: string;
+  readonly inputSchema: z.ZodType<{ question: string }, { question: string }>;
+  readonly execute: (
+    input: { question: string },
+    call: { readonly abortSignal?: AbortSignal | undefined },
+  ) => Promise<Hit[]>;
+}
+
+/** Default of `topK`: a language model pays for each token. */
+const TOOL_PASSAGES = 5;
+
+const DESCRIPTION = "Finds passages of the user's documents that answer a question, best first.";
+
+/**
+ * A tool with which a language model searches an index. Its result is a list of passages with
+ * scores. `description` tells the language model when to use it: say what your documents are about.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from "node:fs";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { ReAtt } from "reatt";
+ * import { searchTool } from "reatt/ai-sdk";
+ *
+ * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+ * const passages = [
+ *   { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
+ *   { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+ * ];
+ * await using model = await ReAtt.load();
+ * await using index = await model.index(passages, { directory });
+ * const tools = { search: searchTool(model, index, { topK: 1 }) }; // for generateText({ tools })
+ * const found = await tools.search.execute({ question: "Where does the Rhine flow?" }, {});
+ * console.log(found[0]!.title); // Rhine
+ * ```
+ */
+export function searchTool(
+  model: Pick<ReAtt, "retrieve">,
+  index: TokenIndex,
+  { description = DESCRIPTION, ...options }: RetrieveOptions & { description?: string } = {},
+): SearchTool {
+  return {
+    description,
+    inputSchema: z.object({ question: z.string().describe("a question or key words") }),
+    execute: ({ question }, { abortSignal: signal }) =>
+      model.retrieve(question, index, { topK: TOOL_PASSAGES, ...options, signal }),
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * A retriever for LangChain.js. It needs the package `@langchain/core`.
+ *
+ * @module reatt/langchain
+ */
+
+import { Document } from "@langchain/core/documents";
+import { BaseRetriever, type BaseRetrieverInput } from "@langchain/core/retrievers";
+import type { ReAtt, RetrieveOptions } from "../reatt.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
+
+export interface ReattRetrieverInput extends BaseRetrieverInput {
+  readonly model: Pick<ReAtt, "retrieve">;
+  readonly index: TokenIndex;
+  /** Options of `ReAtt.retrieve`. Its default for `topK`, 100, is for lists that are ranked on. */
+  readonly retrieve?: RetrieveOptions;
+}
+
+/**
+ * Retrieves passages of an index as documents. `id` and `pageContent` are those of the passage;
+ * `metadata` has its title, its retrieval score and its other fields. The model and the index stay
+ * open.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from "node:fs";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { ReAtt } from "reatt";
+ * import { ReattRetriever } from "reatt/langchain";
+ *
+ * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+ * const passages = [
+ *   { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
+ *   { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+ * ];
+ * await using model = await ReAtt.load();
+ * await using index = await model.index(passages, { directory });
+ * const retriever = new ReattRetriever({ model, index, retrieve: { topK: 1 } });
+ * const [document] = await retriever.invoke("Where does the Rhine flow?");
+ * console.log(document!.metadata.title); // Rhine
+ * ```
+ */
+export class ReattRetriever extends BaseRetriever {
+  static override lc_name(): string {
+    return "ReattRetriever";
+  }
+
+  lc_namespace: string[] = ["reatt", "langchain"];
+  readonly #model: ReattRetrieverInput["model"];
+  readonly #index: TokenIndex;
+  readonly #options: RetrieveOptions | undefined;
+
+  constructor({ model, index, retrieve, ...fields }: ReattRetrieverInput) {
+    super(fields);
+    this.#model = model;
+    this.#index = index;
+    this.#options = retrieve;
+  }
+
+  /** The method that `invoke` calls. */
+  override async _getRelevantDocuments(question: string): Promise<Document[]> {
+    const hits = await this.#model.retrieve(question, this.#index, this.#options);
+    return hits.map(
+      ({ id, text, ...metadata }) => new Document({ id, pageContent: text, metadata }),
+    );
+  }
+}

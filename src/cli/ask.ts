@@ -1,0 +1,89 @@
+/** `reatt ask`: questions at a prompt. The model is loaded once. */
+
+import { createInterface } from "node:readline/promises";
+import { InputError } from "../io/errors.ts";
+import { ANSWER_OPTIONS, PASSAGES_READ, RANK_OPTIONS } from "../options/library-options.ts";
+import { withDefault } from "../options/option.ts";
+import type { AnswerOptions, ReAtt } from "../reatt.ts";
+import { WHERE_OPTION } from "../retrieval/rank.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import { defineCommand } from "./command.ts";
+import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
+import { INDEX, MODEL } from "./file-options.ts";
+import { formatReply } from "./human.ts";
+import { loadModel } from "./load-model.ts";
+import { hasStyles } from "./styles.ts";
+
+const { beams, maxAnswerTokens } = ANSWER_OPTIONS;
+const PROMPT = "> ";
+
+export const askCommand = defineCommand({
+  options: {
+    ...{ model: MODEL, index: INDEX, ...WHERE_OPTION, beams, maxAnswerTokens },
+    topK: withDefault(RANK_OPTIONS.topK, PASSAGES_READ),
+    ...ENGINE_OPTIONS,
+  },
+  example: "reatt ask --index index",
+  endsBySignal: true,
+  async run(values, signal) {
+    const { topK, where, beams, maxAnswerTokens } = values;
+    await using model = await loadModel(values.model, signal);
+    await using index = await openToSearch(model, values.index, values, signal);
+    const terminal = process.stdin.isTTY === true;
+    if (terminal)
+      process.stderr.write(
+        `${index.passageCount} passages. Ctrl+C stops an answer, Ctrl+D ends the command.\n`,
+      );
+    const options = { topK, where, beams, maxAnswerTokens };
+    const ask = (question: string, signal: AbortSignal) =>
+      printAnswer(model, index, question, { ...options, signal });
+    await askLines(ask, terminal, signal);
+  },
+});
+
+/** Answers line by line. Ctrl+C stops the answer that is written, or ends at an empty prompt. */
+async function askLines(
+  ask: (question: string, signal: AbortSignal) => Promise<void>,
+  terminal: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const lines = createInterface({
+    ...{ input: process.stdin, output: process.stderr, terminal, prompt: PROMPT },
+    signal,
+  });
+  let running: AbortController | undefined;
+  lines.on("SIGINT", () => {
+    if (running) running.abort();
+    else lines.close();
+  });
+  const prompt = (): void => {
+    if (terminal) lines.prompt();
+  };
+  prompt();
+  for await (const line of lines) {
+    if (line.trim() !== "") {
+      running = new AbortController();
+      await ask(line, AbortSignal.any([running.signal, signal])).catch(reportProblem);
+      running = undefined;
+    }
+    if (signal.aborted) return;
+    prompt();
+  }
+}
+
+async function printAnswer(
+  model: ReAtt,
+  index: TokenIndex,
+  question: string,
+  options: AnswerOptions,
+): Promise<void> {
+  const reply = await model.answer(question, index, options);
+  process.stdout.write(`${formatReply(question, reply, hasStyles(process.stdout))}\n`);
+}
+
+/** A bad question does not end the command. @throws any other error */
+function reportProblem(error: unknown): void {
+  if (error instanceof InputError) process.stderr.write(`${error.message}\n`);
+  else if ((error as Error).name === "AbortError") process.stderr.write("stopped\n");
+  else throw error;
+}

@@ -1,0 +1,113 @@
+/** `reatt evaluate calibrate`: fits and measures the probability that an answer is right. */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { exactMatch } from "../evaluation/answers.ts";
+import {
+  type AnswerOutcome,
+  crossValidatedConfidence,
+  fitCalibration,
+} from "../evaluation/calibration.ts";
+import { type CalibrationReport, calibrationReport } from "../evaluation/calibration-report.ts";
+import { createDirectory } from "../io/create-directory.ts";
+import { InputError, writeErrorFrom } from "../io/errors.ts";
+import { checkModelFolder, storeCalibration } from "../model/store-calibration.ts";
+import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
+import { number, option, path, type Resolved, text } from "../options/option.ts";
+import type { Question } from "../text/read-passages.ts";
+import { type Calibrated, formatCalibration } from "./calibration-text.ts";
+import { defineCommand } from "./command.ts";
+import { JSON_OBJECT } from "./file-options.ts";
+import { answerAll } from "./recorded-answers.ts";
+import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
+
+const { question, queries, ids, json, ...SEARCH } = searchOptions(
+  PASSAGES_READ,
+  "true if the model stores weights",
+);
+const { beams, maxAnswerTokens, maxInputTokens } = ANSWER_OPTIONS;
+
+const OPTIONS = {
+  ...SEARCH,
+  data: option(text(), {
+    help: 'questions that the model was not trained on: {"id","question","answers"}',
+    placeholder: "FILE.jsonl",
+  }),
+  out: option(path().optional(), {
+    help: "folder for the calibrated model; the folder of the model itself is changed in place",
+    placeholder: "DIR",
+    defaultText: "print only",
+  }),
+  threshold: option(number({ from: 0, to: 1 }).optional(), {
+    help: "store this confidence too: the model then gives no answer below it",
+    defaultText: "the model gives every answer",
+  }),
+  json: JSON_OBJECT,
+  ...{ beams, maxAnswerTokens, maxInputTokens },
+};
+
+/** The answers so far, in the folder `--out`. It is removed at the end. */
+const RECORD = "calibration-answers.jsonl";
+
+type Values = Resolved<typeof OPTIONS>;
+
+export const calibrateCommand = defineCommand({
+  options: OPTIONS,
+  example:
+    "reatt evaluate calibrate --model models/reatt-mini --index index --data held-out.jsonl " +
+    "--out calibrated",
+  run(values, signal) {
+    const search = { question: undefined, queries: values.data, ids: undefined, json: false };
+    return withSearch({ ...values, ...search }, true, signal, async (open) => {
+      const { model, data, out } = values;
+      checkAnswers(open.questions, data);
+      if (out !== undefined) await prepareFolder(model, out);
+      const record = out === undefined ? undefined : join(out, RECORD);
+      const result = await calibrate(open, values, record);
+      if (out !== undefined) await storeCalibration(model, result.calibration, out);
+      if (record !== undefined) await rm(record, { force: true });
+      const shown = values.json ? JSON.stringify(result) : formatCalibration(result);
+      process.stdout.write(`${shown}\n`);
+    });
+  },
+});
+
+async function prepareFolder(model: string, out: string): Promise<void> {
+  await checkModelFolder(model, out);
+  await createDirectory(out).catch((error: unknown) => {
+    throw writeErrorFrom(error, out);
+  });
+}
+
+async function calibrate(
+  open: OpenSearch,
+  { beams, maxAnswerTokens, maxInputTokens, threshold }: Values,
+  record: string | undefined,
+): Promise<Calibrated> {
+  const reading = { beams, maxAnswerTokens, maxInputTokens, minimumConfidence: 0 };
+  const replies = await answerAll(open, reading, record);
+  const outcomes = replies.flatMap(({ answer, signals }, i): AnswerOutcome[] =>
+    signals ? [{ signals, correct: exactMatch(answer, open.questions[i]!.answers!) }] : [],
+  );
+  const fitted = fitCalibration(outcomes); // there is no reply without signals, unless all are
+  const groups = open.questions.map(({ id, passageId }) => passageId ?? id);
+  const report = (confidences: readonly number[]): CalibrationReport =>
+    calibrationReport(outcomes.map(({ correct }, i) => ({ confidence: confidences[i]!, correct })));
+  return {
+    calibration: threshold === undefined ? fitted : { ...fitted, threshold },
+    now: report(replies.map(({ confidence }) => confidence)),
+    crossValidated: report(crossValidatedConfidence(outcomes, groups)),
+  };
+}
+
+/** @throws {InputError} unless every question has accepted answers */
+function checkAnswers(questions: readonly Question[], data: string): void {
+  const without = questions.find(({ answers = [] }) => answers.length === 0);
+  if (!without) return;
+  throw new InputError({
+    where: data,
+    expected: '"answers" of every question',
+    got: `none of question "${without.id}"`,
+    remedy: "add its accepted answers or remove the question",
+  });
+}

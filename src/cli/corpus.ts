@@ -1,0 +1,41 @@
+/** The corpus of a command: JSON Lines as they are, or documents that are split into passages. */
+
+import { type PassageSpool, spoolPassages } from "../documents/passage-spool.ts";
+import type { ReadDocumentsOptions, SkippedFile } from "../documents/read-documents.ts";
+import { type Progress, startProgress } from "./progress.ts";
+
+/** Files that a message names. */
+const NAMED = 20;
+
+/** Opens the corpus of an option `--corpus`. Shows the progress, and the files that are skipped. */
+export async function openCorpus(
+  source: string,
+  options: Omit<ReadDocumentsOptions, "onSkip" | "onProgress">,
+): Promise<PassageSpool> {
+  const skipped: SkippedFile[] = [];
+  let progress: Progress | undefined;
+  const spool = await spoolPassages(source, {
+    ...options,
+    onSkip: (file) => skipped.push(file),
+    onProgress: ({ done, total }) => {
+      progress ??= startProgress("files", total);
+      progress.update(done);
+    },
+  }).finally(() => progress?.stop());
+  process.stderr.write(describeSkipped(skipped));
+  return spool;
+}
+
+/** A line for each file with a problem, and one for all files that no reader knows. */
+export function describeSkipped(skipped: readonly SkippedFile[]): string {
+  const unknown = skipped.filter(({ isUnknownFormat }) => isUnknownFormat).map(({ file }) => file);
+  const lines = skipped
+    .filter(({ isUnknownFormat }) => !isUnknownFormat)
+    .map(({ problem }) => `skipped ${problem.message}`);
+  if (unknown.length > 0) {
+    const more = unknown.length > NAMED ? ` and ${unknown.length - NAMED} more` : "";
+    const names = unknown.slice(0, NAMED).join(", ");
+    lines.push(`skipped ${unknown.length} of unknown format: ${names}${more}`);
+  }
+  return lines.map((line) => `${line.replace(/[\s\p{Cc}]+/gu, " ")}\n`).join("");
+}

@@ -1,0 +1,38 @@
+/** `reatt mcp`: tools for assistants over standard input and output, or over HTTP. */
+
+import { once } from "node:events";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { withDerivedDefault } from "../options/option.ts";
+import { logToStderr } from "../server/log.ts";
+import { createMcpServer } from "../server/mcp.ts";
+import { SERVER_OPTIONS } from "../server/options.ts";
+import { Service } from "../server/service.ts";
+import { defineCommand } from "./command.ts";
+import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
+import { INDEX, MODEL } from "./file-options.ts";
+import { loadModel } from "./load-model.ts";
+import { runServer } from "./run-server.ts";
+import { version } from "./version.ts";
+
+const { host, port, apiKeyFile, timeout, queue } = SERVER_OPTIONS;
+
+export const mcpCommand = defineCommand({
+  options: {
+    ...{ model: MODEL, index: INDEX, host, apiKeyFile, timeout, queue, ...ENGINE_OPTIONS },
+    port: withDerivedDefault(port, "standard input and output, without HTTP"),
+  },
+  example: "reatt mcp --index index",
+  endsBySignal: true,
+  async run({ port, ...values }, signal) {
+    if (port !== undefined) return runServer({ ...values, port, writable: false }, signal, "/mcp");
+    await using model = await loadModel(values.model, signal);
+    await using index = await openToSearch(model, values.index, values, signal);
+    await using service = await Service.start({ model, index, queue: values.queue });
+    const log = logToStderr;
+    const options = { service, log, version: version(), timeout: values.timeout * 1000 };
+    const connection = serveStdio(() => createMcpServer(options));
+    const ended = once(process.stdin, "close");
+    if (!signal.aborted) await Promise.race([ended, once(signal, "abort")]);
+    await connection.close();
+  },
+});

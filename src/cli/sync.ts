@@ -1,0 +1,90 @@
+/** `reatt sync`: keeps an index in step with a folder of documents. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { InputError } from "../io/errors.ts";
+import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
+import { flag, option } from "../options/option.ts";
+import { ReAtt } from "../reatt.ts";
+import type { SyncResult } from "../sync/sync.ts";
+import { defineCommand } from "./command.ts";
+import { describeSkipped } from "./corpus.ts";
+import { INDEX, JSON_LINES, MODEL } from "./file-options.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Changes that follow each other so quickly are handled together. */
+const QUIET_MS = 500;
+
+export const syncCommand = defineCommand({
+  options: {
+    model: MODEL,
+    index: INDEX,
+    watch: option(flag().default(false), { help: "wait for changes, until it is interrupted" }),
+    passageWords: DOCUMENT_OPTIONS.passageWords,
+    overlapWords: DOCUMENT_OPTIONS.overlapWords,
+    json: JSON_LINES,
+  },
+  operands: { placeholder: "FOLDER", help: "folder of documents" },
+  example: "reatt sync docs --model models/reatt-mini --index index --watch",
+  async run({ model: name, index: directory, watch, json, ...splitting }, signal, operands) {
+    const [folder, ...others] = operands;
+    if (folder === undefined || others.length > 0) throw new UsageError("one folder is needed");
+    await using model = await ReAtt.load(name);
+    const synchronise = async (): Promise<void> => {
+      const result = await model.sync(folder, { directory, ...splitting, signal });
+      process.stderr.write(describeSkipped(result.skipped));
+      process.stdout.write(json ? jsonLine(result) : describe(result));
+    };
+    await using changes = watch ? await watchFolder(folder) : undefined;
+    await synchronise();
+    while (changes && !signal.aborted) {
+      await changes.next(signal);
+      if (!signal.aborted) await synchronise().catch(reportAndContinue);
+    }
+  },
+});
+
+interface Changes extends AsyncDisposable {
+  /** Waits for a change, and until there is no other for half a second. */
+  next(signal: AbortSignal): Promise<void>;
+}
+
+/** Notices changes from now on. */
+async function watchFolder(folder: string): Promise<Changes> {
+  const { watch } = await import("chokidar");
+  const watcher = watch(folder, { ignoreInitial: true, followSymlinks: false });
+  let [count, handled] = [0, 0];
+  watcher.on("all", () => count++);
+  watcher.on("error", reportAndContinue);
+  await new Promise<void>((resolve) => watcher.once("ready", resolve));
+  const pause = (signal: AbortSignal) => sleep(QUIET_MS, undefined, { signal }).catch(() => {});
+  return {
+    async next(signal) {
+      while (count === handled && !signal.aborted) await pause(signal);
+      while (count > handled && !signal.aborted) {
+        handled = count;
+        await pause(signal);
+      }
+    },
+    [Symbol.asyncDispose]: () => watcher.close(),
+  };
+}
+
+/** A file may be half written: the next change tries again. */
+function reportAndContinue(error: unknown): void {
+  if (!(error instanceof InputError)) throw error;
+  process.stderr.write(`reatt: ${error.message}\n`);
+}
+
+function describe({ changes, unchanged }: SyncResult): string {
+  const lines = changes.map(
+    ({ change, file, passages }) => `${change} ${file}, passages: ${passages}`,
+  );
+  const count = (kind: string) => changes.filter(({ change }) => change === kind).length;
+  const counts = ["added", "replaced", "deleted"].map((kind) => `${count(kind)} ${kind}`);
+  return `${[...lines, `${counts.join(", ")}, ${unchanged} unchanged`].join("\n")}\n`;
+}
+
+const jsonLine = ({ changes, unchanged, skipped }: SyncResult): string => {
+  const named = skipped.map(({ file, problem }) => ({ file, problem: problem.message }));
+  return `${JSON.stringify({ changes, unchanged, skipped: named })}\n`;
+};

@@ -1,0 +1,103 @@
+/**
+ * The files of a folder, in the order of their names. Left out are hidden files, and those that a
+ * `.gitignore` or `.reattignore` of the folder names. Symbolic links are not followed: one inside
+ * the folder would read a file twice, one out of it a file that does not belong to it.
+ */
+
+import type { Dirent } from "node:fs";
+import { readdir, readFile, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import ignore, { type Ignore } from "ignore";
+import { InputError, inputErrorFrom } from "../io/errors.ts";
+
+const IGNORE_FILES = [".gitignore", ".reattignore"];
+
+export interface FolderEntry {
+  readonly path: string;
+  /** The path relative to the folder, with `/`. */
+  readonly name: string;
+  /** Why the entry cannot be read, if so. */
+  readonly problem?: InputError | undefined;
+}
+
+/** The rules of a folder; they count for everything below it. */
+interface Rules {
+  readonly folder: string;
+  readonly rules: Ignore;
+}
+
+/** @throws {InputError} if the folder cannot be read */
+export async function* filesOf(root: string): AsyncGenerator<FolderEntry, void> {
+  const top = await realpath(root).catch((error: unknown) => {
+    throw unreadable(root, error);
+  });
+  yield* below(top, "", []);
+}
+
+async function* below(
+  root: string,
+  folder: string,
+  outer: readonly Rules[],
+): AsyncGenerator<FolderEntry, void> {
+  const entries = await readdir(join(root, folder), { withFileTypes: true });
+  if (isIndex(entries)) return;
+  const rules = [...outer, ...(await rulesOf(root, folder))];
+  // not in the order of a language: it must be the same on every machine
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const name = folder + entry.name;
+    const isIgnored = isIgnoredBy(rules, entry.isDirectory() ? `${name}/` : name);
+    if (entry.name.startsWith(".") || isIgnored) continue;
+    const path = join(root, name);
+    if (!entry.isDirectory()) yield { path, name, problem: problemOf(entry, path) };
+    else
+      try {
+        yield* below(root, `${name}/`, rules);
+      } catch (error) {
+        yield { path, name, problem: asInputError(unreadable(path, error)) };
+      }
+  }
+}
+
+/** An index of reatt holds the passages of documents, and is none itself. */
+const isIndex = (entries: readonly Dirent[]): boolean =>
+  ["index.json", "segments"].every((name) => entries.some((entry) => entry.name === name));
+
+async function rulesOf(root: string, folder: string): Promise<Rules[]> {
+  const texts = await Promise.all(
+    IGNORE_FILES.map((name) => readFile(join(root, folder, name), "utf8").catch(() => "")),
+  );
+  const text = texts.join("\n");
+  return text.trim() === "" ? [] : [{ folder, rules: ignore().add(text) }];
+}
+
+/** The rules of the innermost folder that decide count, as in git. */
+function isIgnoredBy(rules: readonly Rules[], name: string): boolean {
+  let isIgnored = false;
+  for (const { folder, rules: own } of rules) {
+    const { ignored, unignored } = own.test(name.slice(folder.length));
+    if (ignored || unignored) isIgnored = ignored;
+  }
+  return isIgnored;
+}
+
+function problemOf(entry: Dirent, where: string): InputError | undefined {
+  if (entry.isFile()) return undefined;
+  return new InputError({
+    where,
+    expected: "a file",
+    got: entry.isSymbolicLink() ? "a symbolic link" : "a device, a pipe or a socket",
+    remedy: "copy the file into the folder",
+  });
+}
+
+const unreadable = (where: string, error: unknown): unknown =>
+  inputErrorFrom(error, {
+    where,
+    expected: "a folder of documents",
+    remedy: "check the path and its permissions",
+  });
+
+function asInputError(error: unknown): InputError {
+  if (error instanceof InputError) return error;
+  throw error;
+}

@@ -1,0 +1,54 @@
+/** Tells a file of passages, as JSON Lines, from a document. */
+
+import { open } from "node:fs/promises";
+import { gunzipSync, constants as zlib } from "node:zlib";
+import { inputErrorFrom } from "../io/errors.ts";
+import { isGzip } from "../io/text-file.ts";
+import { isJsonLinesName, readerOf } from "./formats.ts";
+
+const HEAD_BYTES = 65_536;
+
+/**
+ * Whether `file` holds passages as JSON Lines: by its name, unless the ending is that of a
+ * document. Then the first line decides, because a corpus may have any name.
+ */
+export async function holdsPassages(file: string): Promise<boolean> {
+  if (!readerOf(file) || isJsonLinesName(file)) return true;
+  const head = await readHead(file).catch((error: unknown) => {
+    throw inputErrorFrom(error, { where: file, expected: "a file", remedy: "check the path" });
+  });
+  return isPassageLine(head);
+}
+
+/** Whether a text begins with a JSON object that has an id and a text. */
+export function isPassageLine(head: Buffer): boolean {
+  const line = head
+    .toString("utf8")
+    .replace(/^\ufeff/, "")
+    .trimStart()
+    .split("\n", 1)[0]!;
+  if (!line.startsWith("{")) return false;
+  try {
+    const { _id, id = _id, text } = JSON.parse(line);
+    return id !== undefined && typeof text === "string";
+  } catch {
+    return false;
+  }
+}
+
+/** The beginning of a file, decompressed. */
+export async function readHead(file: string): Promise<Buffer> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    const head = buffer.subarray(0, bytesRead);
+    if (!isGzip(head)) return head;
+    const options = { finishFlush: zlib.Z_SYNC_FLUSH, maxOutputLength: 1_100 * HEAD_BYTES };
+    return gunzipSync(head, options).subarray(0, HEAD_BYTES);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code?.startsWith("Z_")) return Buffer.alloc(0);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}

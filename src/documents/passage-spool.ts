@@ -1,0 +1,66 @@
+/** Documents as a file of passages (JSON Lines), which can be read more than once. */
+
+import type { FileHandle } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { replaceFile } from "../io/replace-file.ts";
+import type { Passage } from "../text/passage.ts";
+import { holdsPassages } from "./passage-file.ts";
+import { type ReadDocumentsOptions, readDocuments } from "./read-documents.ts";
+
+/** Passages that are written together. */
+const PASSAGES_PER_WRITE = 1_000;
+
+export interface PassageSpool extends AsyncDisposable {
+  readonly file: string;
+  /** Whether the file was made of documents. */
+  readonly isConverted: boolean;
+}
+
+/**
+ * The file of passages of `source`: itself, or a temporary one that the documents are written to.
+ * Documents are read once, so their passages do not change between two passes over them.
+ */
+export async function spoolPassages(
+  source: string,
+  options: ReadDocumentsOptions,
+): Promise<PassageSpool> {
+  if (!options.splitRecords && (await isPassageFile(source)))
+    return { file: source, isConverted: false, [Symbol.asyncDispose]: async () => {} };
+  const folder = await mkdtemp(join(tmpdir(), "reatt-passages-"));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  const file = join(folder, "passages.jsonl");
+  try {
+    await writePassages(file, readDocuments(source, options));
+    return { file, isConverted: true, [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** Whether `source` is a file of passages. Readers report a file that does not exist. */
+export async function isPassageFile(source: string): Promise<boolean> {
+  if (source === "-") return false;
+  const isFolder = await stat(source).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return !isFolder && (await holdsPassages(source));
+}
+
+/** Writes passages as JSON Lines. The file is whole or absent. */
+export const writePassages = (file: string, passages: AsyncIterable<Passage>): Promise<void> =>
+  replaceFile(file, (handle) => writeLines(handle, passages));
+
+async function writeLines(handle: FileHandle, passages: AsyncIterable<Passage>): Promise<void> {
+  let lines: string[] = [];
+  for await (const { id: _id, ...passage } of passages) {
+    lines.push(`${JSON.stringify({ _id, ...passage })}\n`);
+    if (lines.length < PASSAGES_PER_WRITE) continue;
+    await handle.writeFile(lines.join(""));
+    lines = [];
+  }
+  await handle.writeFile(lines.join(""));
+}

@@ -1,0 +1,266 @@
+/**
+ * Splits a document into passages. A passage has blocks of one section, as many as fit. A longer
+ * block is split between sentences, a longer sentence between words. Nothing is cut: the texts of
+ * all passages without their overlap are the text of the document.
+ *
+ * A passage ends at the first of two limits: a number of words, and the number of tokens that the
+ * model reads. DPR splits Wikipedia into passages of 100 words, and ReAtt uses them. English text
+ * has about 1.4 tokens of T5 per word.
+ *
+ * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 4.1.
+ */
+
+import { passagePrompt } from "../text/prompts.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Block, Document } from "./document.ts";
+import { countWords, halvesOf, sentenceUnits, type Unit, wordUnits } from "./units.ts";
+
+export interface SplitOptions {
+  /** Counts tokens. Default: an estimate of one token for two characters. */
+  readonly tokenizer?: Pick<Tokenizer, "encode"> | undefined;
+  /** Tokens of a passage with its title and the prompt. */
+  readonly maxPassageTokens: number;
+  /** Words of a passage without its title. */
+  readonly passageWords: number;
+  /** Words that a passage repeats from the end of the passage before, of these words. */
+  readonly overlapWords: number;
+}
+
+export interface SplitPassage {
+  /** The title of the document and the headings: `Guide > Installation > Linux`. */
+  readonly title: string;
+  /** The overlap and the passage's own text. */
+  readonly text: string;
+  readonly own: string;
+  readonly headings: readonly string[];
+  /** Of its own text. */
+  readonly lines?: readonly [first: number, last: number] | undefined;
+  readonly page?: number | undefined;
+}
+
+/** A unit of a block. */
+interface Part extends Unit {
+  readonly block: Block;
+  /** The line that it begins on. Undefined if only the lines of the block are known. */
+  readonly line: number | undefined;
+}
+
+/** A longer title becomes a block. */
+const MAX_TITLE_LENGTH = 200; // characters
+/** The share of a passage that title and headings may take. */
+const TITLE_SHARE = 0.25;
+const CHARACTERS_PER_TOKEN = 2;
+/** Passages that have too many tokens are split into parts that are this much smaller. */
+const MARGIN = 1.1;
+
+export function* splitDocument(
+  { title: given, blocks }: Pick<Document, "title" | "blocks">,
+  options: SplitOptions,
+): Generator<SplitPassage, void> {
+  const isTitle = given.length <= MAX_TITLE_LENGTH;
+  const all = isTitle ? blocks : [{ text: given, headings: [] }, ...blocks];
+  for (const { headings, group } of sections(all)) {
+    const path = [isTitle ? given : "", ...headings].filter((part) => part !== "");
+    const section = new Section(path.join(" > "), headings, options);
+    for (const parts of packed(group, options.passageWords - options.overlapWords))
+      yield* section.passages(parts);
+  }
+}
+
+/** Consecutive blocks under the same headings. `group` must be read before the next section. */
+function* sections(
+  blocks: Iterable<Block>,
+): Generator<{ headings: readonly string[]; group: Iterable<Block> }> {
+  const iterator = blocks[Symbol.iterator]();
+  let next = iterator.next();
+  while (!next.done) {
+    const { headings } = next.value;
+    const isSame = (block: Block): boolean =>
+      block.headings.length === headings.length &&
+      block.headings.every((heading, i) => heading === headings[i]);
+    const group = (function* (): Generator<Block> {
+      for (; !next.done && isSame(next.value); next = iterator.next()) yield next.value;
+    })();
+    yield { headings, group };
+  }
+}
+
+/** Groups of parts with at most `limit` words each, in order. */
+function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void> {
+  let group: Part[] = [];
+  let words = 0;
+  for (const block of blocks) {
+    const total = countWords(block.text);
+    if (total === 0) continue;
+    const isLong = total > limit;
+    const target = total / Math.ceil(total / limit); // parts of equal size, not a last short one
+    let isInside = false;
+    for (const part of isLong ? partsOf(block, limit) : [wholePart(block, total)]) {
+      const isFull = words + part.words > limit || (isInside && words >= target);
+      if (group.length > 0 && (isFull || (isLong && !isInside))) {
+        yield group;
+        [group, words] = [[], 0];
+      }
+      group.push(part);
+      words += part.words;
+      isInside = true;
+    }
+  }
+  if (group.length > 0) yield group;
+}
+
+const wholePart = (block: Block, words: number): Part => ({
+  ...{ block, words, start: 0, end: block.text.length, line: firstLine(block) },
+});
+
+/** The first line of a block that has the lines of the file; undefined for one of HTML. */
+const firstLine = ({ text, lines }: Block): number | undefined =>
+  lines && countLineBreaks(text) === lines[1] - lines[0] ? lines[0] : undefined;
+
+/** The sentences of a block, and the words of those with more than `limit`. */
+function* partsOf(block: Block, limit: number): Generator<Part, void> {
+  const lineAt = lineFinder(block.text, firstLine(block));
+  for (const sentence of sentenceUnits(block.text)) {
+    const isShort = sentence.words <= limit;
+    for (const unit of isShort ? [sentence] : wordUnits(block.text, sentence))
+      yield { ...unit, block, line: lineAt(unit.start) };
+  }
+}
+
+/** The line of a position in a text that begins on line `first`. Positions ascend. */
+function lineFinder(text: string, first: number | undefined): (at: number) => number | undefined {
+  let line = first;
+  let next = text.indexOf("\n");
+  return (at) => {
+    if (line !== undefined)
+      for (; next !== -1 && next < at; next = text.indexOf("\n", next + 1)) line++;
+    return line;
+  };
+}
+
+/** One section of a document: its title, and the end of its last passage. */
+class Section {
+  readonly #title: string;
+  readonly #headings: readonly string[];
+  readonly #options: SplitOptions;
+  #overlap = "";
+
+  constructor(title: string, headings: readonly string[], options: SplitOptions) {
+    this.#options = options;
+    this.#headings = headings;
+    this.#title = shortened(title, options);
+  }
+
+  /** One passage of the parts, or several if they have too many tokens. */
+  *passages(parts: readonly Part[]): Generator<SplitPassage, void> {
+    const own = textOf(parts);
+    const overlapping = this.#overlap === "" ? own : `${this.#overlap}\n${own}`;
+    const text = this.#excess(overlapping) > 1 ? own : overlapping;
+    const excess = this.#excess(text);
+    const smaller = excess > 1 ? dividedInto(parts, Math.ceil(excess * MARGIN)) : [];
+    if (smaller.length > 1) {
+      for (const group of smaller) yield* this.passages(group);
+      return;
+    }
+    this.#overlap = lastWords(own, this.#options.overlapWords);
+    yield { title: this.#title, text, own, headings: this.#headings, ...placeOf(parts) };
+  }
+
+  /** Tokens, as a multiple of the limit. */
+  #excess(text: string): number {
+    return countTokens(this.#title, text, this.#options) / this.#options.maxPassageTokens;
+  }
+}
+
+/** Includes the prompt and `</s>`. */
+function countTokens(title: string, text: string, { tokenizer }: SplitOptions): number {
+  const prompt = passagePrompt({ title, text });
+  return 1 + (tokenizer?.encode(prompt).length ?? Math.ceil(prompt.length / CHARACTERS_PER_TOKEN));
+}
+
+/** Keeps the end of a long title: the innermost headings say most. */
+function shortened(title: string, options: SplitOptions): string {
+  const limit = TITLE_SHARE * options.maxPassageTokens;
+  let short = title;
+  for (let tokens = countTokens(short, "", options); tokens > limit && short.length > 1; ) {
+    const length = Math.min(short.length - 1, Math.floor((short.length * limit) / tokens));
+    short = short.slice(short.length - Math.max(1, length)).replace(/^[\udc00-\udfff]/, "");
+    if (length < 1) return "";
+    tokens = countTokens(short, "", options);
+  }
+  return short;
+}
+
+/** Divides parts into `count` groups of about the same number of words, or a single part. */
+function dividedInto(parts: readonly Part[], count: number): Part[][] {
+  if (parts.length === 1) return dividedPart(parts[0]!, count);
+  const total = parts.reduce((sum, { words }) => sum + words, 0);
+  const groups = Array.from({ length: count }, (): Part[] => []);
+  let before = 0;
+  for (const part of parts) {
+    groups[Math.min(count - 1, Math.floor((before / total) * count))]!.push(part);
+    before += part.words;
+  }
+  const filled = groups.filter((group) => group.length > 0);
+  return filled.length > 1 ? filled : [parts.slice(0, 1), parts.slice(1)];
+}
+
+/** The sentences of a part, else its words, else the halves of a word; none for a character. */
+function dividedPart({ block, start, end, words, line }: Part, count: number): Part[][] {
+  const text = block.text.slice(start, end);
+  const whole: Unit = { start: 0, end: text.length, words };
+  const sentences = [...sentenceUnits(text)];
+  const smaller = words > 1 ? [...wordUnits(text, whole)] : (halvesOf(text, whole) ?? []);
+  const lineAt = lineFinder(text, line);
+  const parts = (sentences.length > 1 ? sentences : smaller).map((unit) => ({
+    ...{ block, words: unit.words, line: lineAt(unit.start) },
+    ...{ start: start + unit.start, end: start + unit.end },
+  }));
+  return parts.length > 1 ? dividedInto(parts, count) : [];
+}
+
+/** The text of consecutive parts, with the line breaks between them. */
+function textOf(parts: readonly Part[]): string {
+  const texts: string[] = [];
+  for (let first = 0; first < parts.length; ) {
+    const { block, start } = parts[first]!;
+    let last = first;
+    while (parts[last + 1]?.block === block) last++;
+    texts.push(block.text.slice(start, parts[last]!.end));
+    first = last + 1;
+  }
+  return texts.join("\n\n");
+}
+
+function placeOf(parts: readonly Part[]): Pick<SplitPassage, "lines" | "page"> {
+  const [first, last] = [parts[0]!, parts.at(-1)!];
+  const { page, lines } = first.block;
+  const from = first.line ?? lines?.[0];
+  const text = last.block.text.slice(last.start, last.end);
+  const to = last.line === undefined ? last.block.lines?.[1] : last.line + countLineBreaks(text);
+  return {
+    ...(page !== undefined && { page }),
+    ...(from !== undefined && to !== undefined && { lines: [from, to] }),
+  };
+}
+
+/** The last sentences of a text with at most `limit` words, or the last words of a long one. */
+function lastWords(text: string, limit: number): string {
+  if (limit === 0) return "";
+  let words = 0;
+  let start = text.length;
+  for (const unit of [...sentenceUnits(text)].reverse()) {
+    words += unit.words;
+    if (words > limit) break;
+    start = unit.start;
+  }
+  if (start < text.length) return text.slice(start);
+  const all = [...wordUnits(text, { start: 0, end: text.length, words: 0 })];
+  return text.slice(all.at(-limit)?.start ?? 0);
+}
+
+function countLineBreaks(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}

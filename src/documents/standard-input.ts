@@ -1,0 +1,45 @@
+/** Standard input as a file: it is read more than once, and its first bytes tell its format. */
+
+import { createWriteStream } from "node:fs";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { writeErrorFrom } from "../io/errors.ts";
+import { isPassageLine, readHead } from "./passage-file.ts";
+
+export interface SpooledInput extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Copies standard input to a temporary file `stdin.ENDING`. */
+export async function spoolStandardInput(
+  signal?: AbortSignal,
+  input: NodeJS.ReadableStream = process.stdin,
+): Promise<SpooledInput> {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-stdin-"));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const copy = join(folder, "stdin");
+    await pipeline(input, createWriteStream(copy), { signal });
+    const path = `${copy}.${formatOf(await readHead(copy))}`;
+    await rename(copy, path);
+    return { path, [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw writeErrorFrom(error, folder);
+  }
+}
+
+function formatOf(head: Buffer): string {
+  const text = head
+    .toString("latin1")
+    .replace(/^\u00ef\u00bb\u00bf/, "")
+    .trimStart();
+  if (isPassageLine(head)) return "jsonl";
+  if (text.startsWith("%PDF-")) return "pdf";
+  if (text.startsWith("PK\x03\x04")) return "docx";
+  if (/^<(!doctype html|html|head|body)\b/i.test(text)) return "html";
+  if (/^[[{]/.test(text)) return "json";
+  return "txt";
+}

@@ -1,0 +1,139 @@
+/**
+ * Calibration of answers: fits the probability that an answer is right, from what the model knows
+ * when it gives the answer.
+ *
+ * Sources: Guo et al. 2017, "On Calibration of Modern Neural Networks", for Platt's logistic model;
+ * Jiang et al. 2021, "How Can We Know When Language Models Know? On the Calibration of Language
+ * Models for Question Answering", section 4.2, for features beyond the probability of the answer.
+ */
+
+import { InputError } from "../io/errors.ts";
+import { mean } from "../math/mean.ts";
+import { createRandom } from "../math/random.ts";
+import {
+  type AnswerCalibration,
+  type AnswerSignals,
+  calibratedConfidence,
+  SIGNAL_NAMES,
+} from "../model/answer-calibration.ts";
+import { fitLogistic } from "./logistic-regression.ts";
+
+/** An answer whose rightness is known. */
+export interface AnswerOutcome {
+  /** `signals` of the reply. */
+  readonly signals: AnswerSignals;
+  /** Whether the answer is right, by exact match. */
+  readonly correct: boolean;
+}
+
+/** L2 penalty of each weight, for signals with variance 1: the scale of one observation. */
+const PENALTY = 1;
+/** Fewer answers of a kind say nothing about how probable that kind is. */
+const MIN_OF_EACH_KIND = 10;
+const FOLDS = 10;
+
+/**
+ * Fits a logistic model of the probability that an answer is right. With signals x that are scaled
+ * to mean 0 and variance 1, it minimises
+ *
+ *     - sum_i log P(correct_i | x_i) + sum_j w_j^2 / 2
+ *
+ * over the weights w and an intercept, by Newton's method. Equal outcomes give equal weights. Fit
+ * on questions whose documents the model was not trained on: on others its answers are better.
+ *
+ * @returns weights of the signals as a reply has them, without a threshold
+ * @throws {InputError} with less than 10 right or less than 10 wrong answers.
+ *
+ * Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines and Comparisons to
+ * Regularized Likelihood Methods"; Jiang et al. 2021, section 4.2.
+ *
+ * @example
+ * ```ts
+ * import { type AnswerOutcome, fitCalibration } from "reatt";
+ *
+ * // From replies: { signals: reply.signals, correct: whether reply.answer is right }
+ * const outcomes = Array.from({ length: 100 }, (_, i): AnswerOutcome => {
+ *   const likelihood = -(i % 50) / 25;
+ *   const signals = { likelihood, margin: 0.5, attention: 0.3, length: 1, quoted: 1 };
+ *   return { signals, correct: i % 5 < 2 === likelihood > -1 };
+ * });
+ * const { weights } = fitCalibration(outcomes);
+ * console.log(weights.likelihood.toFixed(2), weights.margin);
+ * ```
+ */
+export function fitCalibration(outcomes: readonly AnswerOutcome[]): AnswerCalibration {
+  checkOutcomes(outcomes);
+  return fit(outcomes);
+}
+
+/**
+ * Confidence by cross-validation in ten folds: for each outcome, that of a calibration fitted
+ * without its fold. It is an honest estimate of what `fitCalibration` of all outcomes gives for new
+ * questions.
+ *
+ * @param groups a name for each outcome, such as the passage that the question was asked about.
+ * Outcomes of one group are in one fold
+ * @throws {InputError} with less than 10 right or less than 10 wrong answers.
+ *
+ * @example
+ * ```ts
+ * import { type AnswerOutcome, crossValidatedConfidence } from "reatt";
+ *
+ * const outcomes = Array.from({ length: 100 }, (_, i): AnswerOutcome => {
+ *   const likelihood = -(i % 50) / 25;
+ *   const signals = { likelihood, margin: 0.5, attention: 0.3, length: 1, quoted: 1 };
+ *   return { signals, correct: i % 3 === 0 };
+ * });
+ * const groups = outcomes.map((_, i) => `passage ${i % 40}`);
+ * console.log(crossValidatedConfidence(outcomes, groups).length); // 100
+ * ```
+ */
+export function crossValidatedConfidence(
+  outcomes: readonly AnswerOutcome[],
+  groups: readonly string[],
+): number[] {
+  checkOutcomes(outcomes);
+  const names = createRandom("calibration folds").shuffle([...new Set(groups)].sort());
+  const foldOfGroup = new Map(names.map((name, i) => [name, i % FOLDS]));
+  const folds = groups.map((name) => foldOfGroup.get(name)!);
+  const calibrations = Array.from({ length: FOLDS }, (_, fold) =>
+    folds.includes(fold) ? fit(outcomes.filter((_, i) => folds[i] !== fold)) : undefined,
+  );
+  return outcomes.map(({ signals }, i) => calibratedConfidence(calibrations[folds[i]!]!, signals));
+}
+
+function fit(outcomes: readonly AnswerOutcome[]): AnswerCalibration {
+  const scales = SIGNAL_NAMES.map((name) => {
+    const values = outcomes.map(({ signals }) => signals[name]);
+    const centre = mean(values);
+    const deviation = Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
+    return { name, centre, deviation: deviation > 0 ? deviation : 1 }; // a constant keeps weight 0
+  });
+  const rows = outcomes.map(({ signals }) => [
+    1,
+    ...scales.map(({ name, centre, deviation }) => (signals[name] - centre) / deviation),
+  ]);
+  const labels = outcomes.map(({ correct }) => correct);
+  const [constant, ...scaled] = fitLogistic(rows, labels, [0, ...scales.map(() => PENALTY)]);
+  const weights = Object.fromEntries(
+    scales.map(({ name, deviation }, j) => [name, scaled[j]! / deviation]),
+  ) as unknown as AnswerSignals;
+  const intercept = scales.reduce(
+    (sum, { name, centre }) => sum - weights[name] * centre,
+    constant!,
+  );
+  return { intercept, weights };
+}
+
+/** @throws {InputError} unless there are enough right and wrong answers */
+function checkOutcomes(outcomes: readonly AnswerOutcome[]): void {
+  const right = outcomes.filter(({ correct }) => correct).length;
+  const wrong = outcomes.length - right;
+  if (Math.min(right, wrong) >= MIN_OF_EACH_KIND) return;
+  throw new InputError({
+    where: "answers to fit a calibration on",
+    expected: `at least ${MIN_OF_EACH_KIND} right and ${MIN_OF_EACH_KIND} wrong ones`,
+    got: `${right} right, ${wrong} wrong`,
+    remedy: "give more questions: several hundred make a good calibration",
+  });
+}

@@ -1,0 +1,300 @@
+/** Downloads models from the Hugging Face hub into its cache. */
+
+import { stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ListFileEntry } from "@huggingface/hub";
+import { isShardIndex, shardsOf } from "../checkpoints/open.ts";
+import { createDirectory } from "../io/create-directory.ts";
+import { InputError, writeErrorFrom } from "../io/errors.ts";
+import { waitForLock } from "../io/lock.ts";
+import {
+  cachedSnapshot,
+  linkBlob,
+  type RepositoryCache,
+  repositoryCache,
+  writeRef,
+} from "./cache.ts";
+import { chooseFiles, isComplete } from "./model-files.ts";
+import { type HubModel, hubName, isCommit } from "./model-name.ts";
+import { type ExpectedFile, PartialFile } from "./partial-file.ts";
+import { hubFetch, UnreachableHubError, unreachable } from "./requests.ts";
+import { type HubSettings, readHubSettings } from "./settings.ts";
+
+/** The progress of `ReAtt.load` for a model of the hub that is not in the cache. */
+export type DownloadProgress =
+  /** Another process downloads the model. */
+  | { readonly event: "waiting"; readonly model: string }
+  /** `bytes` of `total` bytes of all files are there. */
+  | {
+      readonly event: "downloading";
+      readonly model: string;
+      readonly bytes: number;
+      readonly total: number;
+    };
+
+export interface DownloadOptions {
+  readonly onProgress?: ((progress: DownloadProgress) => void) | undefined;
+  /** Stops the download. The next one continues it. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** For the reply to a request about a model, and between two pieces of a file. */
+const TIMEOUT_MS = 30_000;
+/** Attempts without a byte, after which a download ends. */
+const ATTEMPTS = 5;
+const FIRST_PAUSE_MS = 500;
+
+/** A model, the cache that it goes to, and what requests need. */
+interface Source {
+  readonly model: HubModel;
+  readonly settings: HubSettings;
+  readonly cache: RepositoryCache;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The folder of a model of the hub. Downloads what is missing in the cache. Without a connection,
+ * the cached model is used.
+ *
+ * @throws {InputError} if there is no such model, this user may not read it, it has no files that
+ * reatt reads, or the hub cannot be reached and the model is not in the cache
+ */
+export async function downloadModel(
+  model: HubModel,
+  { onProgress = () => {}, signal = new AbortController().signal }: DownloadOptions,
+): Promise<string> {
+  const settings = await readHubSettings();
+  const cache = repositoryCache(settings.cache, model.repository);
+  const cached = await cachedSnapshot(cache, model);
+  if (cached !== undefined && (settings.offline || isCommit(model.revision))) return cached;
+  if (settings.offline) throw notCached(model, settings);
+  const source = { model, settings, cache, signal };
+  try {
+    const commit = await commitOf(source);
+    if (!(await isComplete(cache.snapshot(commit))))
+      await downloadSnapshot(source, commit, onProgress);
+    await writeRef(cache, model.revision, commit);
+    return cache.snapshot(commit);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof UnreachableHubError && cached !== undefined) return cached;
+    throw writeErrorFrom(error, settings.cache);
+  }
+}
+
+const notCached = (model: HubModel, { cache }: HubSettings): InputError =>
+  new InputError({
+    where: hubName(model),
+    expected: `a folder, or a model in the cache ${cache}`,
+    got: "neither, and HF_HUB_OFFLINE is set",
+    remedy: "download it first, without HF_HUB_OFFLINE",
+  });
+
+/** Arguments of the functions of the hub's library. */
+const access = ({ model, settings }: Source, revision: string, signal: AbortSignal) => ({
+  repo: model.repository,
+  revision,
+  hubUrl: settings.endpoint,
+  fetch: hubFetch(model, settings, signal),
+  ...(settings.token !== undefined && { accessToken: settings.token }),
+});
+
+const withTimeout = (signal: AbortSignal): AbortSignal =>
+  AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+
+/** The commit of the model's branch or tag. */
+async function commitOf(source: Source): Promise<string> {
+  const { modelInfo } = await import("@huggingface/hub");
+  const { model, settings, signal } = source;
+  const { sha } = await modelInfo({
+    ...access(source, model.revision, withTimeout(signal)),
+    name: model.repository,
+    additionalFields: ["sha"],
+  });
+  if (typeof sha === "string" && isCommit(sha)) return sha;
+  throw unreachable(model, settings.endpoint, "a reply without a commit");
+}
+
+/** Downloads the files of a commit. One process does; others wait for it. */
+async function downloadSnapshot(
+  source: Source,
+  commit: string,
+  onProgress: (progress: DownloadProgress) => void,
+): Promise<void> {
+  const { model, cache, signal } = source;
+  const name = hubName(model);
+  await createDirectory(cache.locks);
+  await using _ = await waitForLock(cache.locks, {
+    onWait: () => onProgress({ event: "waiting", model: name }),
+    signal,
+  });
+  const entries = await listFiles(source, commit);
+  const { files, weights } = chooseFiles(name, new Set(entries.keys()));
+  const fetchFile = (file: string, onBytes: (bytes: number) => void) =>
+    downloadFile(source, commit, entryOf(name, entries, file), onBytes);
+  if (isShardIndex(weights)) await fetchFile(weights, () => {});
+  const shards = isShardIndex(weights) ? await shardsOf(join(cache.snapshot(commit), weights)) : [];
+  const all = [...files, ...shards];
+  const total = all.reduce((sum, file) => sum + entryOf(name, entries, file).size, 0);
+  let done = 0;
+  for (const file of all) {
+    await fetchFile(file, (bytes) =>
+      onProgress({ event: "downloading", model: name, bytes: done + bytes, total }),
+    );
+    done += entryOf(name, entries, file).size;
+  }
+}
+
+type Entries = ReadonlyMap<string, ListFileEntry>;
+
+async function listFiles(source: Source, commit: string): Promise<Entries> {
+  const { listFiles } = await import("@huggingface/hub");
+  const entries = new Map<string, ListFileEntry>();
+  for await (const entry of listFiles(access(source, commit, withTimeout(source.signal))))
+    if (entry.type === "file") entries.set(entry.path, entry);
+  return entries;
+}
+
+function entryOf(where: string, entries: Entries, file: string): ListFileEntry {
+  const entry = entries.get(file);
+  if (entry) return entry;
+  const remedy = "name a model whose files are complete";
+  throw new InputError({ where, expected: `a file ${file}`, got: "none", remedy });
+}
+
+/** Downloads a file into the blobs, unless it is there, and links it into the snapshot. */
+async function downloadFile(
+  source: Source,
+  commit: string,
+  entry: ListFileEntry,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const expected = expectedOf(source, entry);
+  const blob = source.cache.blob(expected.hash);
+  if (!(await hasSize(blob, expected.bytes))) {
+    await createDirectory(dirname(blob));
+    await downloadBlob(source, commit, entry.path, { ...expected, blob }, onBytes);
+  }
+  onBytes(expected.bytes);
+  const path = join(source.cache.snapshot(commit), entry.path);
+  if (!(await hasSize(path, expected.bytes))) await linkBlob(blob, path);
+}
+
+function expectedOf({ model, settings }: Source, { lfs, oid, size }: ListFileEntry): ExpectedFile {
+  const hash = lfs?.oid ?? oid ?? "";
+  // The hash becomes a file name.
+  if (/^([\da-f]{40}|[\da-f]{64})$/.test(hash)) return { hash, bytes: size };
+  throw unreachable(model, settings.endpoint, "a list of files without hashes");
+}
+
+const hasSize = (path: string, bytes: number): Promise<boolean> =>
+  stat(path).then(
+    ({ size }) => size === bytes,
+    () => false,
+  );
+
+/** Downloads a blob. Continues after a lost connection, and what an earlier process left. */
+async function downloadBlob(
+  source: Source,
+  commit: string,
+  path: string,
+  { blob, ...expected }: ExpectedFile & { readonly blob: string },
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  // Not the name that the Python library has for it: that library may write there meanwhile.
+  await using partial = await PartialFile.open(`${blob}.reatt.incomplete`, expected);
+  for (let attempt = 1; partial.size < expected.bytes; ) {
+    const { size } = partial;
+    try {
+      await appendRest(source, commit, path, partial, onBytes);
+      break;
+    } catch (error) {
+      source.signal.throwIfAborted();
+      const isFinal = error instanceof InputError && !(error instanceof UnreachableHubError);
+      attempt = partial.size > size ? 1 : attempt + 1;
+      if (isFinal) throw error;
+      if (attempt > ATTEMPTS) throw lostConnection(source, error);
+      await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 2), undefined, { signal: source.signal });
+    }
+  }
+  if (await partial.finish(blob)) return;
+  throw new InputError({
+    where: `${hubName(source.model)}: ${path}`,
+    expected: `${expected.bytes} bytes with the hash ${expected.hash}`,
+    got: "another file",
+    remedy: "download it again",
+  });
+}
+
+/** Requests the bytes that are missing, and appends them as they come. */
+async function appendRest(
+  source: Source,
+  commit: string,
+  path: string,
+  partial: PartialFile,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const { downloadFile } = await import("@huggingface/hub");
+  const stalled = new AbortController();
+  const timer = setTimeout(() => stalled.abort(new Error("no data in time")), TIMEOUT_MS);
+  const { fetch, ...repository } = access(
+    source,
+    commit,
+    AbortSignal.any([source.signal, stalled.signal]),
+  );
+  const last = watched(fetch);
+  try {
+    const blob = await downloadFile({
+      ...repository,
+      path,
+      fetch: last.fetch,
+      xet: false, // the hub serves all files over plain HTTP as well, from any position on
+    });
+    if (!blob) throw unreachable(source.model, source.settings.endpoint, `no ${path}`);
+    let isFirst = true;
+    for await (const chunk of chunksOf(blob.slice(partial.size))) {
+      if (isFirst && last.isWhole) await partial.restart();
+      isFirst = false;
+      await partial.append(chunk);
+      timer.refresh();
+      onBytes(partial.size);
+    }
+  } catch (error) {
+    throw last.failure ?? error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const chunksOf = (blob: Blob): AsyncIterable<Uint8Array> =>
+  blob.stream() as unknown as AsyncIterable<Uint8Array>;
+
+/** A `fetch` that remembers its last outcome. The stream of the library does not pass it on. */
+function watched(original: typeof fetch): {
+  readonly fetch: typeof fetch;
+  /** Whether the last response was a whole file: a server may ignore the range of a request. */
+  isWhole: boolean;
+  failure: unknown;
+} {
+  const last = {
+    isWhole: false,
+    failure: undefined as unknown,
+    fetch: async (...request: Parameters<typeof fetch>) => {
+      try {
+        const response = await original(...request);
+        last.isWhole = response.status !== 206;
+        return response;
+      } catch (error) {
+        last.failure = error;
+        throw error;
+      }
+    },
+  };
+  return last;
+}
+
+const lostConnection = ({ model, settings }: Source, cause: unknown): InputError =>
+  cause instanceof UnreachableHubError
+    ? cause
+    : unreachable(model, settings.endpoint, `a lost connection (${cause})`, { cause });

@@ -1,0 +1,73 @@
+/** Stores a calibration of answers in the folder of a model, or in a copy of it. */
+
+import { createReadStream } from "node:fs";
+import { access, readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { createDirectory } from "../io/create-directory.ts";
+import { InputError, writeErrorFrom } from "../io/errors.ts";
+import { replaceFile } from "../io/replace-file.ts";
+import type { AnswerCalibration } from "./answer-calibration.ts";
+import { CONFIG_FILE, readConfig, writeConfig } from "./config.ts";
+
+/**
+ * Writes the calibration as `answer_calibration` to `config.json`, in one step. Training and
+ * adaptation write models without it, because it belongs to the weights it was fitted for.
+ *
+ * @param folder the folder of the model
+ * @param out a folder for a copy of the model: all files are copied, `config.json` last, so that a
+ * half-written copy cannot be loaded. Default: `folder` itself, where only `config.json` changes
+ * @throws {InputError} if `folder` has no model, `out` has one already, or the disk refuses.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from "node:fs";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { storeCalibration } from "reatt";
+ *
+ * const out = join(mkdtempSync(join(tmpdir(), "reatt-")), "calibrated");
+ * const weights = { likelihood: 1, margin: 2, attention: 1, length: -0.5, quoted: 0.5 };
+ * await storeCalibration("models/reatt-mini", { intercept: -2, weights, threshold: 0.1 }, out);
+ * ```
+ */
+export async function storeCalibration(
+  folder: string,
+  calibration: AnswerCalibration,
+  out: string = folder,
+): Promise<void> {
+  const config = await readConfig(folder);
+  if (resolve(out) !== resolve(folder)) await copyFiles(folder, out);
+  await writeConfig(out, { ...config, calibration }, folder);
+}
+
+/** @throws {InputError} if `out` has a model, unless it is `folder` */
+export async function checkModelFolder(folder: string, out: string): Promise<void> {
+  const isFree = await access(join(out, CONFIG_FILE)).then(
+    () => resolve(out) === resolve(folder),
+    () => true,
+  );
+  if (isFree) return;
+  throw new InputError({
+    where: out,
+    expected: "a folder without a model",
+    got: CONFIG_FILE,
+    remedy: `name another folder, or ${folder} to change its ${CONFIG_FILE} only`,
+  });
+}
+
+async function copyFiles(folder: string, out: string): Promise<void> {
+  await checkModelFolder(folder, out);
+  await createDirectory(out).catch((error: unknown) => {
+    throw writeErrorFrom(error, out);
+  });
+  for (const { name } of await filesOf(folder))
+    if (name !== CONFIG_FILE)
+      await replaceFile(join(out, name), async (file) => {
+        for await (const chunk of createReadStream(join(folder, name)))
+          await file.appendFile(chunk as Buffer);
+      });
+}
+
+/** The files of a folder, links to files included, as a downloaded model has them. */
+const filesOf = async (folder: string): Promise<{ readonly name: string }[]> =>
+  (await readdir(folder, { withFileTypes: true })).filter((entry) => !entry.isDirectory());

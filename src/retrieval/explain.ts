@@ -1,0 +1,92 @@
+/**
+ * Why a passage was found: for each token of the question, the token of the passage that matches
+ * best. The retrieval score is the mean of their products (ReAtt, Eq. 1).
+ */
+
+import { mean } from "../math/mean.ts";
+import type { Span } from "../text/answer-span.ts";
+import type { Passage } from "../text/passage.ts";
+import { passagePrompt, questionPrompt } from "../text/prompts.ts";
+import { tokenSpans } from "../text/token-spans.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import type { TokenMatch } from "./search/token-index.ts";
+
+/** A token of a passage. */
+export interface MatchedToken {
+  readonly token: string;
+  /** Where the token is; absent for a token of the prompt, such as `context:` or `</s>`. */
+  readonly field?: "title" | "text" | undefined;
+  /** The characters of the field; absent if there is no field. */
+  readonly span?: Span | undefined;
+}
+
+/** A token of the question with its best token of the passage. */
+export interface ExplainedToken {
+  readonly token: string;
+  /** The characters of the question; absent for a token of the prompt. */
+  readonly span?: Span | undefined;
+  /** The product of the vectors of both tokens. */
+  readonly score: number;
+  readonly match: MatchedToken;
+}
+
+export interface Explanation {
+  /** The retrieval score of the passage: the mean of the scores of the tokens. */
+  readonly score: number;
+  readonly tokens: readonly ExplainedToken[];
+}
+
+interface Explained {
+  readonly question: { readonly text: string; readonly ids: readonly number[] };
+  readonly passage: Passage;
+  /** The token ids of the passage as it was indexed. */
+  readonly passageIds: readonly number[];
+  /** The position among `passageIds` of each token key; undefined if all tokens have one. */
+  readonly kept: readonly number[] | undefined;
+  /** For each token of the question. */
+  readonly matches: readonly TokenMatch[];
+}
+
+export function explanationOf(
+  tokenizer: Tokenizer,
+  { question, passage, passageIds, kept, matches }: Explained,
+): Explanation {
+  const questionStart = questionPrompt("").length;
+  const asked = tokenSpans(tokenizer, questionPrompt(question.text), question.ids);
+  const found = tokenSpans(tokenizer, passagePrompt(passage), passageIds);
+  const tokens = matches.map(({ key, score }, i) => {
+    const position = kept?.[key] ?? key;
+    return {
+      token: nameOf(tokenizer, question.ids[i]!),
+      span: inside(asked[i], questionStart, question.text.length),
+      score,
+      match: {
+        token: nameOf(tokenizer, passageIds[position]!),
+        ...placeOf(passage, found[position]),
+      },
+    };
+  });
+  return { score: mean(matches.map(({ score }) => score)), tokens };
+}
+
+/** `</s>` decodes to no text. */
+const nameOf = (tokenizer: Tokenizer, id: number): string =>
+  id === tokenizer.eosId ? "</s>" : tokenizer.decode([id]);
+
+const TITLE_START = "title: ".length;
+
+function placeOf({ title, text }: Passage, span: Span | undefined): Omit<MatchedToken, "token"> {
+  const prompt = passagePrompt({ title, text });
+  const textSpan = inside(span, prompt.length - text.length, text.length);
+  if (textSpan) return { field: "text", span: textSpan };
+  const titleSpan = inside(span, TITLE_START, title.length);
+  return titleSpan ? { field: "title", span: titleSpan } : {};
+}
+
+/** The part of a span of the prompt that is in a field, as a span of the field. */
+function inside(span: Span | undefined, fieldStart: number, length: number): Span | undefined {
+  if (!span) return undefined;
+  const start = Math.max(0, span.start - fieldStart);
+  const end = Math.min(length, span.end - fieldStart);
+  return start < end ? { start, end } : undefined;
+}

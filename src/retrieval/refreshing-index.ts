@@ -1,0 +1,99 @@
+/** An open index that can move to a newer generation while it is searched. */
+
+import { Lifetime } from "../io/lifetime.ts";
+import type { Manifest } from "./index/format/manifest.ts";
+import type { IndexGeneration, TokenIndex } from "./search/token-index.ts";
+
+/** A generation with its memory and files. */
+export interface OpenGeneration {
+  readonly generation: IndexGeneration;
+  readonly manifest: Manifest;
+  release(): Promise<void>;
+}
+
+/** A generation and the calls that use it, which end before it is released. */
+interface Held extends OpenGeneration {
+  readonly calls: Lifetime;
+}
+
+/**
+ * @param first the generation to begin with
+ * @param openNewer opens another generation than the given one; undefined if there is none
+ */
+export function refreshingIndex(
+  first: OpenGeneration,
+  openNewer: (than: Manifest) => Promise<OpenGeneration | undefined>,
+): TokenIndex {
+  const { directory } = first.generation;
+  const hold = (opened: OpenGeneration): Held => ({
+    ...opened,
+    calls: new Lifetime(directory, "start again: the index was refreshed meanwhile"),
+  });
+  const retire = ({ calls, release }: Held): Promise<void> => calls.close(release);
+  const lifetime = new Lifetime(directory, "open the index again");
+  const retired = new Set<Promise<void>>();
+  let current = hold(first);
+  let refreshing: Promise<boolean> | undefined;
+
+  const useOf = <Result>(held: Held, work: () => Promise<Result>): Promise<Result> =>
+    lifetime.use(() => held.calls.use(work));
+  const use = <Result>(work: (generation: IndexGeneration) => Promise<Result>): Promise<Result> =>
+    useOf(current, () => work(current.generation));
+  const refreshOnce = async (): Promise<boolean> => {
+    const newer = await openNewer(current.manifest);
+    if (!newer) return false;
+    const releasing = retire(current);
+    retired.add(releasing);
+    releasing.then(
+      () => retired.delete(releasing),
+      () => {}, // close() reports it
+    );
+    current = hold(newer);
+    return true;
+  };
+  const close = (): Promise<void> =>
+    lifetime.close(async () => {
+      await Promise.all([...retired, retire(current)]);
+    });
+  return {
+    directory,
+    get header() {
+      return current.generation.header;
+    },
+    get generation() {
+      return current.generation.generation;
+    },
+    get passageCount() {
+      return current.generation.passageCount;
+    },
+    get tokenCount() {
+      return current.generation.tokenCount;
+    },
+    search: (...given) => use((generation) => generation.search(...given)),
+    searchBatch: (...given) => use((generation) => generation.searchBatch(...given)),
+    score: (...given) => use((generation) => generation.score(...given)),
+    matches: (...given) => use((generation) => generation.matches(...given)),
+    passages: (...given) => use((generation) => generation.passages(...given)),
+    matching: (where) => use((generation) => generation.matching(where)),
+    find: (id) => use((generation) => generation.find(id)),
+    async *entries() {
+      const held = current;
+      const entries = held.generation.entries();
+      for (;;) {
+        const { done, value } = await useOf(held, () => entries.next());
+        if (done) return;
+        yield value;
+      }
+    },
+    refresh: () =>
+      lifetime.use(() => {
+        refreshing ??= refreshOnce().finally(() => {
+          refreshing = undefined;
+        });
+        return refreshing;
+      }),
+    snapshot: (work) => use(work),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * Conditions on the metadata of passages: their form, and whether a passage passes one.
+ *
+ *     { year: { gte: 2020 }, lang: "en" }                     both
+ *     { or: [{ tags: { contains: "x" } }, { not: { lang: "en" } }] }
+ *
+ * A condition passes or does not; there is no third value. A comparison passes only if the passage
+ * has the field and both values are of the same type. So a passage without the field passes `ne`
+ * and `not`, which are the opposite of `eq` and of the condition inside.
+ */
+
+import { z } from "zod";
+import type { MetadataValue } from "../../text/passage.ts";
+import type { PassageFields } from "../index/format/packed-passage.ts";
+
+/** A value to compare with. */
+export type WhereValue = string | number | boolean;
+
+/** Comparisons with a field; all of them must pass. */
+export interface Comparison {
+  /** The value is equal, or a list has it. */
+  readonly eq?: WhereValue | undefined;
+  /** The opposite of `eq`. */
+  readonly ne?: WhereValue | undefined;
+  /** The value is equal to one of these, or a list has one of them. */
+  readonly in?: readonly WhereValue[] | undefined;
+  /** A text has this part, or a list has this text. */
+  readonly contains?: string | undefined;
+  /** Numbers are compared by value, texts by their UTF-16 code units, as dates in ISO 8601 are. */
+  readonly gt?: string | number | undefined;
+  readonly gte?: string | number | undefined;
+  readonly lt?: string | number | undefined;
+  readonly lte?: string | number | undefined;
+  /** Whether the passage has the field. */
+  readonly exists?: boolean | undefined;
+}
+
+/**
+ * A condition on the metadata of a passage. Each name is a field, with a value that it must be
+ * equal to or with comparisons. `document` is the document id of the passage. `and`, `or` and `not`
+ * combine conditions; fields of these names cannot be compared. All entries must pass.
+ *
+ * @example
+ * ```ts
+ * import type { Where } from "reatt";
+ *
+ * const where: Where = { year: { gte: 2020 }, or: [{ lang: "en" }, { tags: { contains: "x" } }] };
+ * console.log(Object.keys(where)); // [ 'year', 'or' ]
+ * ```
+ */
+export type Where = {
+  readonly and?: readonly Where[];
+  readonly or?: readonly Where[];
+  readonly not?: Where;
+} & { readonly [field: string]: WhereValue | Comparison | Where | readonly Where[] | undefined };
+
+/** Conditions inside conditions. */
+export const MAX_WHERE_DEPTH = 32;
+
+const value = z.union([z.string(), z.number(), z.boolean()], "text, a number, true or false");
+const ordered = z.union([z.string(), z.number()], "text or a number");
+const comparison = z.strictObject({
+  eq: value.optional(),
+  ne: value.optional(),
+  in: z.array(value, "a list of values").optional(),
+  contains: z.string("text").optional(),
+  gt: ordered.optional(),
+  gte: ordered.optional(),
+  lt: ordered.optional(),
+  lte: ordered.optional(),
+  exists: z.boolean("true or false").optional(),
+});
+
+const EXPECTED = "an object of conditions, such as { year: { gte: 2020 } }";
+
+/** The schema of a condition. It reports one line for what is wrong first. */
+export const whereSchema: z.ZodType<Where, Where> = z
+  .custom<Where>()
+  .superRefine((given, context) => {
+    const problem = problemOf(given, MAX_WHERE_DEPTH);
+    if (problem) context.addIssue({ code: "custom", message: problem });
+  });
+
+/** What is wrong with a condition; undefined if nothing is. */
+function problemOf(given: unknown, depth: number): string | undefined {
+  if (!isPlainObject(given)) return EXPECTED;
+  if (depth === 0) return `at most ${MAX_WHERE_DEPTH} conditions inside each other`;
+  for (const [name, inner] of Object.entries(given)) {
+    const problem = entryProblem(name, inner, depth);
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+function entryProblem(name: string, given: unknown, depth: number): string | undefined {
+  if (name === "not") return problemOf(given, depth - 1);
+  if (name === "and" || name === "or") {
+    if (!Array.isArray(given)) return `a list of conditions as "${name}"`;
+    return given.map((inner) => problemOf(inner, depth - 1)).find(Boolean);
+  }
+  if (value.safeParse(given).success) return undefined;
+  if (!isPlainObject(given)) return `a value or comparisons for the field "${name}"`;
+  const issue = comparison.safeParse(given).error?.issues[0];
+  if (!issue) return undefined;
+  const names = Object.keys(comparison.shape).join(", ");
+  return issue.code === "unrecognized_keys"
+    ? `comparisons among ${names} for the field "${name}"`
+    : `${issue.message} as "${name}.${issue.path.join(".")}"`;
+}
+
+function isPlainObject(given: unknown): given is Readonly<Record<string, unknown>> {
+  if (typeof given !== "object" || given === null) return false;
+  const prototype = Object.getPrototypeOf(given);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** Whether a passage with these fields passes `where`. */
+export function passes(where: Where, fields: PassageFields): boolean {
+  return Object.entries(where).every(([name, inner]) => {
+    if (inner === undefined) return true;
+    if (name === "and") return (inner as readonly Where[]).every((each) => passes(each, fields));
+    if (name === "or") return (inner as readonly Where[]).some((each) => passes(each, fields));
+    if (name === "not") return !passes(inner as Where, fields);
+    const comparisons = typeof inner === "object" ? (inner as Comparison) : { eq: inner };
+    const found = fieldOf(name, fields);
+    return Object.entries(comparisons).every(
+      ([operator, operand]) =>
+        operand === undefined || COMPARE[operator as keyof Comparison](found, operand as never),
+    );
+  });
+}
+
+function fieldOf(name: string, { document, metadata }: PassageFields): MetadataValue | undefined {
+  if (name === "document") return document;
+  return metadata && Object.hasOwn(metadata, name) ? metadata[name] : undefined;
+}
+
+type Found = MetadataValue | undefined;
+
+const isEqual = (found: Found, operand: WhereValue): boolean =>
+  typeof found === "object" ? found.some((item) => item === operand) : found === operand;
+
+const isOrdered = (found: Found, operand: string | number): found is string | number =>
+  typeof found === typeof operand;
+
+const COMPARE: {
+  readonly [Name in keyof Comparison]-?: (
+    found: Found,
+    operand: NonNullable<Comparison[Name]>,
+  ) => boolean;
+} = {
+  eq: isEqual,
+  ne: (found, operand) => !isEqual(found, operand),
+  in: (found, operands) => operands.some((operand) => isEqual(found, operand)),
+  contains: (found, operand) =>
+    (typeof found === "string" || typeof found === "object") && found.includes(operand),
+  gt: (found, operand) => isOrdered(found, operand) && found > operand,
+  gte: (found, operand) => isOrdered(found, operand) && found >= operand,
+  lt: (found, operand) => isOrdered(found, operand) && found < operand,
+  lte: (found, operand) => isOrdered(found, operand) && found <= operand,
+  exists: (found, operand) => (found !== undefined) === operand,
+};

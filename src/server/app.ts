@@ -1,0 +1,176 @@
+/** The routes of the server. */
+
+import type { HttpBindings } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { methodNotAllowed } from "hono/method-not-allowed";
+import { type RequestIdVariables, requestId } from "hono/request-id";
+import { secureHeaders } from "hono/secure-headers";
+import { ApiError, apiErrorFrom } from "./api-error.ts";
+import type { KeyCheck } from "./api-keys.ts";
+import { bodyOf } from "./body.ts";
+import { checkHost, checkKey, checkOrigin } from "./checks.ts";
+import { streamEvents } from "./events.ts";
+import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
+import { describeApi } from "./openapi.ts";
+import { loadPage } from "./page.ts";
+import { record } from "./record.ts";
+import {
+  ANSWER_REQUEST,
+  EXPLAIN_REQUEST,
+  PUT_REQUEST,
+  READ_REQUEST,
+  RETRIEVE_REQUEST,
+} from "./requests.ts";
+import { explanationsToJson, replyToJson, retrievalToJson } from "./results.ts";
+import { ROUTES } from "./routes.ts";
+import type { Call, Service } from "./service.ts";
+
+/** No inline scripts, no other hosts, no frames. */
+const CONTENT_SECURITY_POLICY = {
+  defaultSrc: ["'none'"],
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'"],
+  imgSrc: ["'self'"],
+  connectSrc: ["'self'"],
+  baseUri: ["'none'"],
+  formAction: ["'none'"],
+  frameAncestors: ["'none'"],
+};
+
+export interface AppOptions {
+  readonly service: Service;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly version: string;
+  /** Undefined: requests need no key. */
+  readonly isKey: KeyCheck | undefined;
+  readonly writable: boolean;
+  /** Milliseconds after which a request fails. */
+  readonly timeout: number;
+  /** The names that requests may call the server by. Undefined: any. */
+  readonly hostNames: readonly string[] | undefined;
+  /** Handles the Model Context Protocol at `/mcp`. */
+  readonly mcp: (request: Request) => Promise<Response>;
+}
+
+export interface Env {
+  readonly Bindings: HttpBindings;
+  readonly Variables: RequestIdVariables;
+}
+
+export function createApp(options: AppOptions): Hono<Env> {
+  const { hostNames, isKey, log, metrics, mcp } = options;
+  const app = new Hono<Env>();
+  app.use(requestId(), record(log, metrics));
+  app.use(methodNotAllowed({ app, onMethodNotAllowed: (c, methods) => notAllowed(c, methods) }));
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: CONTENT_SECURITY_POLICY,
+      strictTransportSecurity: false, // the proxy that adds TLS decides
+    }),
+  );
+  app.use(checkHost(hostNames), checkOrigin);
+  for (const path of ["/v1/*", "/mcp", "/metrics", "/openapi.json"]) app.use(path, checkKey(isKey));
+  addPages(app);
+  addOperations(app, options);
+  addQuestions(app, options);
+  if (options.writable) addChanges(app, options);
+  app.all("/mcp", (c) => mcp(c.req.raw));
+  app.notFound((c) => respond(c, new ApiError("not_found", "there is no such path")));
+  app.onError((error, c) => {
+    const shown = apiErrorFrom(error);
+    if (shown.code === "internal")
+      log("error", "defect", { id: c.get("requestId"), stack: error.stack });
+    if (shown.code === "overloaded") c.header("Retry-After", "1");
+    return respond(c, shown);
+  });
+  return app;
+}
+
+/** The page and its files. */
+function addPages(app: Hono<Env>): void {
+  for (const { path, type, contents } of loadPage())
+    app.get(path, (c) =>
+      c.body(contents, 200, { "Content-Type": type, "Cache-Control": "no-cache" }),
+    );
+}
+
+/** What those who run the server ask. */
+function addOperations(app: Hono<Env>, options: AppOptions): void {
+  const { service, metrics, version, isKey, writable } = options;
+  const shown = ROUTES.filter(({ writes }) => writable || !writes);
+  const description = describeApi(shown, version, isKey !== undefined);
+  app.get("/healthz", (c) =>
+    c.json({ status: "ok", passages: service.passageCount, generation: service.generation }),
+  );
+  app.get("/metrics", async (c) =>
+    c.body(await metrics.render(), 200, { "Content-Type": metrics.contentType }),
+  );
+  app.get("/openapi.json", (c) => c.json(description));
+}
+
+function addQuestions(app: Hono<Env>, { service, timeout }: AppOptions): void {
+  app.post("/v1/retrieve", async (c) => {
+    const request = await bodyOf(c.req.raw, RETRIEVE_REQUEST);
+    return c.json(retrievalToJson(request.id, await service.retrieve(request, callOf(c, timeout))));
+  });
+  app.post("/v1/answer", async (c) => {
+    const request = await bodyOf(c.req.raw, ANSWER_REQUEST);
+    return reply(c, async (onText) => {
+      const call = { ...callOf(c, timeout), onText };
+      return replyToJson(request.id, await service.answer(request, call));
+    });
+  });
+  app.post("/v1/read", async (c) => {
+    const request = await bodyOf(c.req.raw, READ_REQUEST);
+    return reply(c, async (onText) => {
+      const call = { ...callOf(c, timeout), onText };
+      return replyToJson(request.id, await service.read(request, call));
+    });
+  });
+  app.post("/v1/explain", async (c) => {
+    const request = await bodyOf(c.req.raw, EXPLAIN_REQUEST);
+    const explanations = await service.explain(request, callOf(c, timeout));
+    return c.json(explanationsToJson(request.id, request.passages, explanations));
+  });
+}
+
+function addChanges(app: Hono<Env>, { service, timeout }: AppOptions): void {
+  app.put("/v1/passages", async (c) => {
+    const { passages } = await bodyOf(c.req.raw, PUT_REQUEST);
+    return c.json(await service.put(passages, callOf(c, timeout)));
+  });
+  // An id can contain slashes.
+  app.delete("/v1/passages/:id{.+}", async (c) => c.json(await service.delete(c.req.param("id"))));
+}
+
+/** Sends a reply as JSON, or as events if the client asks for them. */
+async function reply(
+  c: Context<Env>,
+  work: (onText: ((text: string) => void) | undefined) => Promise<object>,
+): Promise<Response> {
+  const wantsEvents = c.req.header("Accept")?.includes("text/event-stream");
+  return wantsEvents ? streamEvents(work) : c.json(await work(undefined));
+}
+
+/** Ends a request whose client has gone or that takes too long. */
+function callOf(c: Context<Env>, timeout: number): Call {
+  const abort = new AbortController();
+  const { outgoing } = c.env;
+  const timer = setTimeout(() => {
+    abort.abort(new ApiError("timeout", `the request took more than ${timeout / 1000} s`));
+  }, timeout);
+  outgoing.once("close", () => {
+    clearTimeout(timer);
+    abort.abort(new ApiError("cancelled", "the client has gone"));
+  });
+  return { signal: abort.signal };
+}
+
+const respond = (c: Context, error: ApiError): Response => c.json(error, error.status as 400);
+
+function notAllowed(c: Context, methods: readonly string[]): Response {
+  c.header("Allow", methods.join(", "));
+  return respond(c, new ApiError("method_not_allowed", `use ${methods.join(" or ")}`));
+}

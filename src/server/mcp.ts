@@ -1,0 +1,94 @@
+/**
+ * Search, answer and read as tools of the Model Context Protocol (https://modelcontextprotocol.io).
+ */
+
+import { McpServer } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { apiErrorFrom } from "./api-error.ts";
+import type { Log } from "./log.ts";
+import { ANSWER_REQUEST, READ_REQUEST, RETRIEVE_REQUEST } from "./requests.ts";
+import { REPLY, RETRIEVAL, replyToJson, retrievalToJson } from "./results.ts";
+import type { Call, Service } from "./service.ts";
+
+/** Passages for an assistant: as many as `answer` reads. */
+const SEARCH_TOP_K = 10;
+
+export interface McpOptions {
+  readonly service: Service;
+  readonly log: Log;
+  readonly version: string;
+  /** Milliseconds after which a call fails. */
+  readonly timeout: number;
+}
+
+/** A server for one connection, or for one request over HTTP. */
+export function createMcpServer({ service, log, version, timeout }: McpOptions): McpServer {
+  const server = new McpServer({ name: "reatt", version });
+  const annotations = { readOnlyHint: true, openWorldHint: false };
+  const callTool = async (
+    signal: AbortSignal,
+    work: (call: Call) => Promise<Record<string, unknown>>,
+  ): Promise<ToolResult> => {
+    try {
+      const result = await work({
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+      });
+      return { structuredContent: result, content: [textOf(JSON.stringify(result))] };
+    } catch (error) {
+      const shown = apiErrorFrom(error);
+      if (shown.code === "internal") log("error", "defect", { stack: (error as Error).stack });
+      return { isError: true, content: [textOf(shown.message)] };
+    }
+  };
+  server.registerTool(
+    "search",
+    {
+      ...{ title: "Search", annotations, outputSchema: RETRIEVAL },
+      description: "Finds the best passages of the user's documents for a question.",
+      inputSchema: z.strictObject({
+        ...RETRIEVE_REQUEST,
+        topK: RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K),
+      }),
+    },
+    (request, { mcpReq }) =>
+      callTool(mcpReq.signal, async (call) =>
+        retrievalToJson(request.id, await service.retrieve(request, call)),
+      ),
+  );
+  server.registerTool(
+    "answer",
+    {
+      ...{ title: "Answer", annotations, outputSchema: REPLY },
+      description:
+        "Answers a question from the user's documents: a short answer with its confidence and the " +
+        "passages that it comes from.",
+      inputSchema: z.strictObject(ANSWER_REQUEST),
+    },
+    (request, { mcpReq }) =>
+      callTool(mcpReq.signal, async (call) =>
+        replyToJson(request.id, await service.answer(request, call)),
+      ),
+  );
+  server.registerTool(
+    "read",
+    {
+      ...{ title: "Read", annotations, outputSchema: REPLY },
+      description: "Answers a question from the passages of the request.",
+      inputSchema: z.strictObject(READ_REQUEST),
+    },
+    (request, { mcpReq }) =>
+      callTool(mcpReq.signal, async (call) =>
+        replyToJson(request.id, await service.read(request, call)),
+      ),
+  );
+  return server;
+}
+
+interface ToolResult {
+  [key: string]: unknown;
+  isError?: boolean;
+  structuredContent?: Record<string, unknown>;
+  content: { type: "text"; text: string }[];
+}
+
+const textOf = (text: string): { type: "text"; text: string } => ({ type: "text", text });

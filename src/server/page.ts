@@ -1,0 +1,23 @@
+/** The files of the page at `/`. They are read once. */
+
+import { readFileSync } from "node:fs";
+
+export interface PageFile {
+  /** The path of the request. */
+  readonly path: string;
+  readonly type: string;
+  readonly contents: string;
+}
+
+const load = (path: string, name: string, type: string): PageFile => ({
+  path,
+  type: `${type}; charset=utf-8`,
+  contents: readFileSync(new URL(`./page/${name}`, import.meta.url), "utf8"),
+});
+
+export const loadPage = (): PageFile[] => [
+  load("/", "index.html", "text/html"),
+  load("/page.css", "page.css", "text/css"),
+  load("/page.js", "page.js", "text/javascript"),
+  load("/icon.svg", "icon.svg", "image/svg+xml"),
+];

@@ -1,0 +1,162 @@
+/**
+ * The bodies of requests: option tables, as those of the library, with the limits of a server. The
+ * description in `/openapi.json` is made from the same tables.
+ */
+
+import { z } from "zod";
+import {
+  ANSWER_OPTIONS,
+  PASSAGES_READ,
+  PASSAGES_RETRIEVED,
+  RANK_OPTIONS,
+} from "../options/library-options.ts";
+import { integer, type Resolved } from "../options/option.ts";
+import { parseWhere } from "../retrieval/where/parse-where.ts";
+import { whereSchema } from "../retrieval/where/where.ts";
+
+/** A question has at most 512 tokens; tokenizing a longer text would hold up other requests. */
+const MAX_QUESTION_CHARACTERS = 10_000;
+/** Characters of a passage. The model reads the first 512 tokens. */
+const MAX_TEXT_CHARACTERS = 100_000;
+/** Passages that one request reads. Reading 100 takes seconds on two cores. */
+const MAX_PASSAGES_READ = 100;
+const MAX_PASSAGES_RETRIEVED = 1_000;
+/** Passages of one `PUT`. */
+const MAX_PASSAGES_WRITTEN = 1_000;
+const MAX_WHERE_CHARACTERS = 10_000;
+const MAX_BEAMS = 16;
+const MAX_ANSWER_TOKENS = 200;
+
+const question = z
+  .string("a question as text")
+  .max(MAX_QUESTION_CHARACTERS, `at most ${MAX_QUESTION_CHARACTERS} characters`)
+  .refine((given) => given.trim() !== "", "a question")
+  .describe("The question, of at most 512 tokens.");
+
+const id = z
+  .string("text")
+  .max(200, "at most 200 characters")
+  .default("1")
+  .describe("Returned as the id of the result.");
+
+const topK = (maximum: number, value: number) =>
+  integer(1, maximum).default(value).describe("The number of passages or documents.");
+
+const granularity = RANK_OPTIONS.granularity.describe(
+  "document: passages with the same title count once, with the score of the best.",
+);
+
+const hybrid = (byDefault: string) =>
+  z
+    .boolean("true or false")
+    .optional()
+    .describe(`Rank by BM25 and the model together. Default: ${byDefault}.`);
+
+/** A condition as an object, or as text as on the command line. */
+const where = z
+  .union(
+    [
+      z.string().max(MAX_WHERE_CHARACTERS, `at most ${MAX_WHERE_CHARACTERS} characters`),
+      z.record(z.string(), z.unknown()),
+    ],
+    "a condition as an object or as text",
+  )
+  .transform((given) => (typeof given === "string" ? parseWhere(given) : given))
+  .refine(
+    (given) => JSON.stringify(given).length <= MAX_WHERE_CHARACTERS,
+    `at most ${MAX_WHERE_CHARACTERS} characters`,
+  )
+  .pipe(whereSchema)
+  .optional()
+  .describe('Only passages with such metadata: {"year": {"gte": 2020}}, or "year >= 2020".');
+
+const READING = {
+  beams: integer(1, MAX_BEAMS).default(1).describe("Beams of the search for an answer."),
+  maxAnswerTokens: integer(1, MAX_ANSWER_TOKENS).default(50).describe("Length limit in tokens."),
+  minimumConfidence: ANSWER_OPTIONS.minimumConfidence.describe(
+    "The model abstains if its confidence is lower.",
+  ),
+};
+
+export const METADATA = z.record(
+  z.string(),
+  z.union(
+    [z.string(), z.number(), z.boolean(), z.array(z.string())],
+    "text, a number, true or false, or a list of texts",
+  ),
+);
+
+const passageText = z.string("text").max(MAX_TEXT_CHARACTERS, "at most 100,000 characters");
+
+/** Unknown fields are ignored, so that the results of a retrieval can be read as they are. */
+const passage = z.object(
+  {
+    id: z.string("text").min(1, "text that is not empty").max(1_000, "at most 1,000 characters"),
+    title: passageText.default(""),
+    text: passageText,
+    document: z.string("text").optional(),
+    metadata: METADATA.optional(),
+  },
+  "an object with id, title and text",
+);
+
+const passages = (maximum: number) =>
+  z
+    .array(passage, "a list of passages")
+    .min(1, "at least one passage")
+    .max(maximum, `at most ${maximum} passages`);
+
+/** `POST /v1/retrieve` */
+export const RETRIEVE_REQUEST = {
+  question,
+  id,
+  topK: topK(MAX_PASSAGES_RETRIEVED, PASSAGES_RETRIEVED),
+  granularity,
+  where,
+  hybrid: hybrid("false"),
+};
+
+/** `POST /v1/answer` */
+export const ANSWER_REQUEST = {
+  question,
+  id,
+  topK: topK(MAX_PASSAGES_READ, PASSAGES_READ),
+  granularity,
+  where,
+  hybrid: hybrid("true if the model stores weights"),
+  ...READING,
+};
+
+/** `POST /v1/read` */
+export const READ_REQUEST = { question, id, passages: passages(MAX_PASSAGES_READ), ...READING };
+
+/** `POST /v1/explain` */
+export const EXPLAIN_REQUEST = {
+  question,
+  id,
+  passages: z
+    .array(
+      z.union(
+        [z.string(), z.object({ id: z.string() }).transform(({ id }) => id)],
+        "ids of passages",
+      ),
+      "a list of ids",
+    )
+    .min(1, "at least one id")
+    .max(MAX_PASSAGES_READ, `at most ${MAX_PASSAGES_READ} ids`)
+    .describe("Ids of passages, or passages with their ids."),
+};
+
+/** `PUT /v1/passages` */
+export const PUT_REQUEST = {
+  passages: passages(MAX_PASSAGES_WRITTEN).refine(
+    (given) => new Set(given.map(({ id }) => id)).size === given.length,
+    "passages with different ids",
+  ),
+};
+
+export type RetrieveRequest = Resolved<typeof RETRIEVE_REQUEST>;
+export type AnswerRequest = Resolved<typeof ANSWER_REQUEST>;
+export type ReadRequest = Resolved<typeof READ_REQUEST>;
+export type ExplainRequest = Resolved<typeof EXPLAIN_REQUEST>;
+export type PutRequest = Resolved<typeof PUT_REQUEST>;

@@ -1,0 +1,110 @@
+/** Results as JSON objects: the same from the command line, over HTTP and as a tool. */
+
+import { z } from "zod";
+import type { Hit, Reply } from "../reatt.ts";
+import type { Explanation } from "../retrieval/explain.ts";
+import type { Passage } from "../text/passage.ts";
+import { METADATA } from "./requests.ts";
+
+const id = z.string().describe("The id of the request.");
+
+const passage = {
+  id: z.string(),
+  title: z.string(),
+  text: z.string(),
+  document: z.string().optional().describe("The id of the document."),
+  metadata: METADATA.optional().describe("Further fields of the passage."),
+};
+
+const passageToJson = ({ title, text, document, metadata }: Passage) => ({
+  ...{ title, text },
+  ...(document !== undefined && { document }),
+  ...(metadata !== undefined && { metadata: metadata as z.output<typeof METADATA> }),
+});
+
+const score = z
+  .number()
+  .describe("The retrieval score; with hybrid search, the BM25 score plus lambda times it.");
+
+/** The schema of {@link retrievalToJson}. */
+export const RETRIEVAL = z.object({
+  id,
+  results: z.array(z.object({ ...passage, score })),
+});
+
+/** The schema of {@link replyToJson}. */
+export const REPLY = z.object({
+  id,
+  answer: z.string().describe("Empty if the model abstained."),
+  tokenIds: z.array(z.int()),
+  confidence: z.number().describe("Geometric mean of the probabilities of the tokens."),
+  abstained: z.boolean(),
+  passages: z.array(
+    z.object({
+      ...passage,
+      score: score.optional(),
+      attention: z.number().describe("The share of the attention; the shares sum to 1."),
+      span: z
+        .object({ start: z.int(), end: z.int() })
+        .optional()
+        .describe("Where the answer occurs in text, in UTF-16 code units."),
+    }),
+  ),
+});
+
+const span = z.object({ start: z.int(), end: z.int() }).optional();
+
+/** The schema of {@link explanationsToJson}. */
+export const EXPLANATIONS = z.object({
+  id,
+  results: z.array(
+    z.object({
+      id: passage.id,
+      score: z.number().describe("The retrieval score: the mean of the scores of the tokens."),
+      tokens: z.array(
+        z.object({
+          token: z.string(),
+          span: span.describe("The characters of the question."),
+          score: z.number().describe("The product of the vectors of both tokens."),
+          match: z
+            .object({ token: z.string(), field: z.enum(["title", "text"]).optional(), span })
+            .describe("The token of the passage that matches best, and its characters."),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** A reply as `reatt answer --json` prints it. */
+export function replyToJson(
+  id: string,
+  { answer, tokenIds, confidence, abstained, passages }: Reply<Passage & Partial<Hit>>,
+): z.output<typeof REPLY> {
+  return {
+    ...{ id, answer, tokenIds: [...tokenIds], confidence, abstained },
+    passages: passages.map((passage) => ({
+      id: passage.id,
+      ...(passage.score !== undefined && { score: passage.score }),
+      attention: passage.attention,
+      ...(passage.span && { span: passage.span }),
+      ...passageToJson(passage),
+    })),
+  };
+}
+
+/** Why passages were found. */
+export function explanationsToJson(
+  id: string,
+  passages: readonly string[],
+  explanations: readonly Explanation[],
+): object {
+  return { id, results: explanations.map((found, i) => ({ id: passages[i]!, ...found })) };
+}
+
+/** The hits of a question with their texts. */
+export function retrievalToJson(id: string, hits: readonly Hit[]): z.output<typeof RETRIEVAL> {
+  return {
+    id,
+    results: hits.map((hit) => ({ id: hit.id, score: hit.score, ...passageToJson(hit) })),
+  };
+}

@@ -1,0 +1,76 @@
+/** Runs a server until it is stopped: the service, the routes and the listening socket. */
+
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import type { ReAtt } from "../reatt.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import { readApiKeys } from "./api-keys.ts";
+import { createApp } from "./app.ts";
+import { type ClientLimits, startServer } from "./http-server.ts";
+import type { Log } from "./log.ts";
+import { createMcpServer } from "./mcp.ts";
+import { createMetrics } from "./metrics.ts";
+import type { ServerOptions } from "./options.ts";
+import { Service } from "./service.ts";
+
+/** The names of this computer that no other computer can use. */
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
+/** How often the server looks for a newer generation of the index, such as `reatt sync` makes. */
+const REFRESH_MS = 2_000;
+
+export interface ServeOptions extends ServerOptions {
+  readonly model: ReAtt;
+  /** The caller closes it after the server has stopped. */
+  readonly index: TokenIndex;
+  readonly log: Log;
+  readonly version: string;
+  /** Limits for slow clients. The defaults suit the internet. */
+  readonly clientLimits?: ClientLimits;
+}
+
+export interface Serving {
+  readonly url: string;
+  /** Completes the requests that are running. */
+  stop(): Promise<void>;
+}
+
+/** @throws {InputError} if the address or the file of keys cannot be used */
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const { model, index, log, version, host, port, queue, writable } = options;
+  const isKey =
+    options.apiKeyFile === undefined ? undefined : await readApiKeys(options.apiKeyFile);
+  const metrics = createMetrics(() => service);
+  const service = await Service.start({ model, index, queue, onBatch: metrics.countBatch });
+  const timeout = options.timeout * 1000;
+  const mcp = createMcpHandler(() => createMcpServer({ service, log, version, timeout }));
+  const isLoopback = LOOPBACK.includes(host) || host === "::1";
+  const app = createApp({
+    ...{ service, metrics, log, version, isKey, writable, timeout },
+    hostNames: isLoopback ? LOOPBACK : undefined,
+    mcp: mcp.fetch,
+  });
+  const server = await startServer(app, { host, port }, options.clientLimits);
+  if (!isLoopback && !isKey)
+    log("warn", "open", { message: "anyone who reaches this address can ask; see --api-key-file" });
+  const stopRefreshing = refreshRegularly(index, log);
+  return {
+    url: server.url,
+    async stop() {
+      stopRefreshing();
+      await server.stop();
+      await mcp.close();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Moves to newer generations of the index, which other processes make. */
+function refreshRegularly(index: TokenIndex, log: Log): () => void {
+  const timer = setInterval(async () => {
+    try {
+      if (await index.refresh()) log("info", "refreshed", { passages: index.passageCount });
+    } catch (error) {
+      log("error", "refresh", { message: (error as Error).message });
+    }
+  }, REFRESH_MS);
+  return () => clearInterval(timer);
+}

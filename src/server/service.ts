@@ -1,0 +1,192 @@
+/** What a server does with a model and an index, whichever protocol asks for it. */
+
+import { InputError } from "../io/errors.ts";
+import type { Hit, ReAtt, Reply } from "../reatt.ts";
+import type { Explanation } from "../retrieval/explain.ts";
+import { deletePassages } from "../retrieval/index/maintain/update.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import type { Passage } from "../text/passage.ts";
+import { retrievalQuestionIds } from "../text/prompts.ts";
+import { ApiError } from "./api-error.ts";
+import { type BatchContext, BatchQueue } from "./batch-queue.ts";
+import type { AnswerRequest, ExplainRequest, ReadRequest, RetrieveRequest } from "./requests.ts";
+
+/** Questions of one batch. More would make the first of them wait long for its answer. */
+const QUESTIONS_PER_BATCH = 16;
+
+export interface ServiceOptions {
+  readonly model: ReAtt;
+  /** An open index of the model. The caller closes it after the service. */
+  readonly index: TokenIndex;
+  /** Requests that may wait. */
+  readonly queue: number;
+  /** Receives the size of each batch. */
+  readonly onBatch?: ((size: number) => void) | undefined;
+}
+
+export interface Call {
+  readonly signal: AbortSignal;
+  /** Receives the answer piece by piece. */
+  readonly onText?: ((text: string) => void) | undefined;
+}
+
+export class Service implements AsyncDisposable {
+  readonly #model: ReAtt;
+  readonly #index: TokenIndex;
+  readonly #queue: BatchQueue;
+  /** The last change of the index: one runs at a time. */
+  #change: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: ServiceOptions) {
+    this.#model = options.model;
+    this.#index = options.index;
+    const limits = { waiting: options.queue, batch: QUESTIONS_PER_BATCH };
+    this.#queue = new BatchQueue(limits, options.onBatch);
+  }
+
+  /** Answers a question first, so that the first client does not wait for BM25. */
+  static async start(options: ServiceOptions): Promise<Service> {
+    await options.model.answer("Which passages are there?", options.index, { topK: 1 });
+    return new Service(options);
+  }
+
+  get waiting(): number {
+    return this.#queue.waiting;
+  }
+
+  get passageCount(): number {
+    return this.#index.passageCount;
+  }
+
+  get generation(): number {
+    return this.#index.generation;
+  }
+
+  async retrieve(request: RetrieveRequest, { signal }: Call): Promise<Hit[]> {
+    const { question, id: _, ...options } = request;
+    this.#checkQuestion(question);
+    return this.#queue.submit({
+      group: `retrieve ${JSON.stringify(options)}`,
+      input: question,
+      signal,
+      work: (questions: readonly string[], { signal }) =>
+        this.#model.retrieve(questions, this.#index, { ...options, signal }),
+    });
+  }
+
+  async answer(request: AnswerRequest, call: Call): Promise<Reply<Hit>> {
+    const { question, id: _, ...options } = request;
+    this.#checkQuestion(question);
+    return this.#queue.submit({
+      ...call,
+      group: `answer ${JSON.stringify(options)}`,
+      input: question,
+      work: (questions: readonly string[], context) =>
+        collect(this.#model.answer(questions, this.#index, { ...options, ...context })),
+    });
+  }
+
+  async read(request: ReadRequest, call: Call): Promise<Reply<Passage>> {
+    const { question, passages, id: _, ...options } = request;
+    this.#checkQuestion(question);
+    return this.#queue.submit({
+      ...call,
+      group: `read ${JSON.stringify(options)}`,
+      input: { question, passages },
+      work: (
+        inputs: readonly Pick<ReadRequest, "question" | "passages">[],
+        context: BatchContext,
+      ) =>
+        collect(
+          this.#model.read(
+            inputs.map(({ question }) => question),
+            inputs.map(({ passages }) => passages),
+            { ...options, ...context },
+          ),
+        ),
+    });
+  }
+
+  /** Says which tokens of passages match. @throws {ApiError} `not_found` for an unknown id */
+  async explain({ question, passages }: ExplainRequest, { signal }: Call): Promise<Explanation[]> {
+    this.#checkQuestion(question);
+    return this.#queue.submit({
+      group: "explain",
+      input: { question, passages },
+      signal,
+      work: async (
+        inputs: readonly Pick<ExplainRequest, "question" | "passages">[],
+        { signal },
+      ) => {
+        const all = [];
+        for (const input of inputs) all.push(await this.#explainEach(input, signal));
+        return all;
+      },
+    });
+  }
+
+  async #explainEach(
+    { question, passages }: Pick<ExplainRequest, "question" | "passages">,
+    signal: AbortSignal,
+  ): Promise<Explanation[]> {
+    const explanations = [];
+    for (const id of passages) {
+      signal.throwIfAborted();
+      if ((await this.#index.find(id)) === undefined) throw notFound();
+      explanations.push(await this.#model.explain(question, { id }, this.#index));
+    }
+    return explanations;
+  }
+
+  /** Adds passages, or replaces those with the same ids. Later requests see them. */
+  put(passages: readonly Passage[], { signal }: Call): Promise<{ passages: number }> {
+    return this.#changeIndex(async (directory) => {
+      await (await this.#model.add(passages, { directory, signal })).close();
+    });
+  }
+
+  /** Deletes a passage. @throws {ApiError} `not_found` if there is none with this id */
+  delete(id: string): Promise<{ passages: number }> {
+    return this.#changeIndex(async (directory) => {
+      if ((await deletePassages([id], { directory })) === 0) throw notFound();
+    });
+  }
+
+  /** Waits for all requests. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#queue.idle();
+    await this.#change.catch(() => {});
+  }
+
+  /** One question that is too long would fail a batch. */
+  #checkQuestion(question: string): void {
+    retrievalQuestionIds(this.#model.tokenizer, question);
+  }
+
+  /** @throws {ApiError} `conflict` if another process changes the index */
+  #changeIndex(change: (directory: string) => Promise<void>): Promise<{ passages: number }> {
+    const { directory } = this.#index;
+    const done = this.#change
+      .catch(() => {})
+      .then(async () => {
+        await change(directory);
+        await this.#index.refresh();
+        return { passages: this.passageCount };
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof InputError)) throw error;
+        const message = error.message.replaceAll(directory, "the index");
+        throw new ApiError("conflict", message, { cause: error });
+      });
+    this.#change = done;
+    return done;
+  }
+}
+
+const notFound = (): ApiError => new ApiError("not_found", "there is no passage with this id");
+
+async function collect<T>(results: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const result of results) all.push(result);
+  return all;
+}

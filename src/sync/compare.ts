@@ -1,0 +1,91 @@
+/** Compares the files of a folder with the record of the last synchronisation. */
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { filesOf } from "../documents/folder.ts";
+import { readerOf } from "../documents/formats.ts";
+import type { SkippedFile } from "../documents/read-documents.ts";
+import { unknownFormat } from "../documents/read-documents.ts";
+import { InputError, inputErrorFrom } from "../io/errors.ts";
+import type { FileRecord } from "./record.ts";
+
+/**
+ * A file that was modified so shortly before it is read can change again without another time of
+ * modification: ext4 has 10 ms, FAT 2 s.
+ */
+const SETTLED_MS = 2_000;
+
+/** A file of the folder. */
+export interface FoundFile {
+  readonly path: string;
+  readonly name: string;
+  readonly version: string | undefined;
+  readonly hash: string;
+}
+
+export interface Comparison {
+  /** Files that are new, or whose contents changed. */
+  readonly changed: readonly FoundFile[];
+  /** Files whose contents are as the record has them, with their present version. */
+  readonly unchanged: ReadonlyMap<string, FileRecord>;
+  /** Files of the record that the folder does not have any more. */
+  readonly removed: readonly string[];
+  readonly skipped: readonly SkippedFile[];
+}
+
+/** Reads the contents of the files only whose size or time of modification differ. */
+export async function compareFolder(
+  folder: string,
+  known: ReadonlyMap<string, FileRecord>,
+  signal: AbortSignal | undefined,
+): Promise<Comparison> {
+  const changed: FoundFile[] = [];
+  const unchanged = new Map<string, FileRecord>();
+  const skipped: SkippedFile[] = [];
+  const seen = new Set<string>();
+  for await (const { path, name, problem } of filesOf(folder)) {
+    signal?.throwIfAborted();
+    const isUnknownFormat = !problem && !readerOf(name);
+    const found =
+      problem ?? (isUnknownFormat ? unknownFormat(path) : await look(path, name, known));
+    if (!isUnknownFormat) seen.add(name);
+    if (found instanceof InputError) skipped.push({ file: name, isUnknownFormat, problem: found });
+    else if (found.hash === known.get(name)?.hash)
+      unchanged.set(name, { ...known.get(name)!, version: found.version });
+    else changed.push(found);
+  }
+  // a folder that cannot be read may still have its files
+  const unreadable = skipped.filter(({ isUnknownFormat }) => !isUnknownFormat);
+  const isBelow = (name: string) => unreadable.some(({ file }) => name.startsWith(`${file}/`));
+  const removed = [...known.keys()].filter((name) => !seen.has(name) && !isBelow(name));
+  return { changed, unchanged, removed, skipped };
+}
+
+async function look(
+  path: string,
+  name: string,
+  known: ReadonlyMap<string, FileRecord>,
+): Promise<FoundFile | InputError> {
+  try {
+    const { size, mtimeNs, mtimeMs } = await stat(path, { bigint: true });
+    const current = `${size} ${mtimeNs}`;
+    const version = Date.now() - Number(mtimeMs) > SETTLED_MS ? current : undefined;
+    const last = known.get(name);
+    if (last?.hash !== undefined && last.version === current)
+      return { path, name, version, hash: last.hash };
+    return { path, name, version, hash: await hashOf(path) };
+  } catch (error) {
+    const remedy = "check its permissions";
+    const problem = inputErrorFrom(error, { where: path, expected: "a file", remedy });
+    if (problem instanceof InputError) return problem;
+    throw problem;
+  }
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}

@@ -1,0 +1,245 @@
+/**
+ * Keeps an index in step with a folder of documents: adds, replaces and deletes the passages of the
+ * files that changed, in one transaction of the index. record.ts explains what happens after a
+ * crash.
+ */
+
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writePassages } from "../documents/passage-spool.ts";
+import {
+  type ResolvedReadOptions,
+  readFile,
+  type SkippedFile,
+} from "../documents/read-documents.ts";
+import { sourceFile } from "../documents/source-file.ts";
+import { createDirectory } from "../io/create-directory.ts";
+import { InputError, inputErrorFrom } from "../io/errors.ts";
+import { lockDirectory } from "../io/lock.ts";
+import { findManifest, type Manifest } from "../retrieval/index/format/manifest.ts";
+import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
+import type { Passage } from "../text/passage.ts";
+import { readPassages } from "../text/read-passages.ts";
+import { type Comparison, compareFolder, type FoundFile } from "./compare.ts";
+import { type FileRecord, readRecord, syncFolder, writeRecord } from "./record.ts";
+
+/** What became of a file. */
+export interface FileChange {
+  /** The path relative to the folder. */
+  readonly file: string;
+  readonly change: "added" | "replaced" | "deleted";
+  /** The passages that the file has now; of a deleted file, those that it had. */
+  readonly passages: number;
+}
+
+export interface SyncResult {
+  readonly changes: readonly FileChange[];
+  /** Number of files whose contents did not change. */
+  readonly unchanged: number;
+  /** Files that could not be read. The index keeps the passages that it had of them. */
+  readonly skipped: readonly SkippedFile[];
+}
+
+/** How the index is changed. */
+export interface SyncTarget {
+  readonly directory: string;
+  /** Builds the index. */
+  create(passages: AsyncIterable<Passage>): Promise<void>;
+  /** Deletes passages and adds others in one transaction. `passages` may be undefined: none. */
+  update(passages: AsyncIterable<Passage> | undefined, deleted: readonly string[]): Promise<void>;
+}
+
+/** The passages of the changed files. */
+interface Reading {
+  /** The ids of each file. */
+  readonly ids: ReadonlyMap<string, readonly string[]>;
+  readonly count: number;
+  readonly skipped: readonly SkippedFile[];
+}
+
+/** @throws {InputError} if the folder cannot be read, or the index belongs to another folder */
+export async function synchronise(
+  folder: string,
+  target: SyncTarget,
+  options: ResolvedReadOptions,
+): Promise<SyncResult> {
+  const { directory } = target;
+  const root = await realpath(folder).catch((error: unknown) => {
+    const expected = "a folder of documents";
+    throw inputErrorFrom(error, { where: folder, expected, remedy: "check the path" });
+  });
+  await createDirectory(syncFolder(directory));
+  await using _ = await lockDirectory(syncFolder(directory));
+  const manifest = await findManifest(directory);
+  const known = await knownFiles(directory, root, options, manifest);
+  const comparison = await compareFolder(root, known, options.signal);
+  const spool = await mkdtemp(join(tmpdir(), "reatt-sync-"));
+  try {
+    const file = join(spool, "passages.jsonl");
+    const reading = await readChanged(comparison.changed, file, options);
+    return await apply({ root, known, comparison, reading, file, manifest }, target, options);
+  } finally {
+    await rm(spool, { recursive: true, force: true });
+  }
+}
+
+interface Work {
+  readonly root: string;
+  readonly known: ReadonlyMap<string, FileRecord>;
+  readonly comparison: Comparison;
+  readonly reading: Reading;
+  /** The passages of the changed files, as JSON Lines. */
+  readonly file: string;
+  readonly manifest: Manifest | undefined;
+}
+
+async function apply(
+  { root, known, comparison, reading, file, manifest }: Work,
+  target: SyncTarget,
+  options: ResolvedReadOptions,
+): Promise<SyncResult> {
+  const { directory } = target;
+  const { changed, unchanged, removed } = comparison;
+  const idsOf = (name: string): readonly string[] => known.get(name)?.ids ?? [];
+  const read = changed.filter(({ name }) => reading.ids.has(name));
+  const newIds = new Set([...reading.ids.values()].flat());
+  const stale = [...read.map(({ name }) => name), ...removed].flatMap(idsOf);
+  const deleted = stale.filter((id) => !newIds.has(id));
+
+  const next = new Map<string, FileRecord>([...known, ...unchanged]);
+  const record = (generation: number) =>
+    writeRecord(directory, {
+      ...{ format: "reatt-sync", version: 1, folder: root, generation },
+      splitting: splittingOf(options),
+      files: Object.fromEntries(next),
+    });
+  for (const { name } of read)
+    next.set(name, { ids: [...new Set([...idsOf(name), ...reading.ids.get(name)!])] });
+  for (const name of removed) next.set(name, { ids: idsOf(name) });
+  if (read.length > 0 || removed.length > 0) await record(manifest?.generation ?? 0);
+
+  const passages = reading.count > 0 ? readPassages(file, options.signal) : undefined;
+  if (manifest && (passages || deleted.length > 0)) await target.update(passages, deleted);
+  if (!manifest && passages) await target.create(passages);
+  if (!manifest && !passages) throw nothingToIndex(root);
+
+  for (const { name, version, hash } of read)
+    next.set(name, { version, hash, ids: reading.ids.get(name)! });
+  for (const name of removed) next.delete(name);
+  await record((await findManifest(directory))!.generation);
+  return {
+    changes: [...changesOf(read, removed, known, reading)],
+    unchanged: unchanged.size,
+    skipped: [...comparison.skipped, ...reading.skipped],
+  };
+}
+
+function* changesOf(
+  read: readonly FoundFile[],
+  removed: readonly string[],
+  known: ReadonlyMap<string, FileRecord>,
+  { ids }: Reading,
+): Generator<FileChange> {
+  for (const { name } of read)
+    yield {
+      file: name,
+      change: (known.get(name)?.ids.length ?? 0) > 0 ? "replaced" : "added",
+      passages: ids.get(name)!.length,
+    };
+  for (const name of removed)
+    yield { file: name, change: "deleted", passages: known.get(name)!.ids.length };
+}
+
+/** What the index has of each file. Without a hash, the file must be read again. */
+async function knownFiles(
+  directory: string,
+  root: string,
+  options: ResolvedReadOptions,
+  manifest: Manifest | undefined,
+): Promise<Map<string, FileRecord>> {
+  const record = await readRecord(directory);
+  if (!record || !manifest) return new Map();
+  if (record.folder !== root) throw anotherFolder(directory, record.folder, root);
+  const files = Object.entries(record.files);
+  const forget = ([name, { ids }]: [string, FileRecord]): [string, FileRecord] => [name, { ids }];
+  if (JSON.stringify(record.splitting) !== JSON.stringify(splittingOf(options)))
+    return new Map(files.map(forget));
+  if (record.generation === manifest.generation) return new Map(files);
+  const has = await whichAreIndexed(directory, files);
+  return new Map(files.map((entry) => (has.has(entry[0]) ? entry : forget(entry))));
+}
+
+/** The files all of whose passages the index has. Another program may have changed the index. */
+async function whichAreIndexed(
+  directory: string,
+  files: readonly (readonly [name: string, record: FileRecord])[],
+): Promise<Set<string>> {
+  await using snapshot = await openSnapshot(directory);
+  const isIndexed = async (id: string): Promise<boolean> => {
+    for (const segment of snapshot.segments) {
+      const ordinal = await segment.find(id);
+      if (ordinal !== undefined && segment.isAlive(ordinal)) return true;
+    }
+    return false;
+  };
+  const whole = new Set<string>();
+  for (const [name, { ids }] of files) {
+    let isWhole = true;
+    for (const id of ids) isWhole &&= await isIndexed(id);
+    if (isWhole) whole.add(name);
+  }
+  return whole;
+}
+
+/** Writes the passages of the changed files to `file`. */
+async function readChanged(
+  changed: readonly FoundFile[],
+  file: string,
+  options: ResolvedReadOptions,
+): Promise<Reading> {
+  const ids = new Map<string, readonly string[]>();
+  const skipped: SkippedFile[] = [];
+  let count = 0;
+  async function* passages(): AsyncGenerator<Passage, void> {
+    for (const [done, { path, name }] of changed.entries()) {
+      options.onProgress?.({ done, total: changed.length });
+      const own: string[] = [];
+      try {
+        for await (const passage of readFile(sourceFile(path, name), options)) {
+          own.push(passage.id);
+          yield passage;
+        }
+        ids.set(name, own);
+      } catch (error) {
+        if (!(error instanceof InputError)) throw error;
+        skipped.push({ file: name, isUnknownFormat: false, problem: error });
+        if (own.length > 0) ids.set(name, own); // the part before the damage
+      }
+      count += own.length;
+    }
+  }
+  await writePassages(file, passages());
+  return { ids, count, skipped };
+}
+
+const splittingOf = ({
+  passageWords,
+  overlapWords,
+  maxPassageTokens,
+}: ResolvedReadOptions): Record<string, number> => ({
+  passageWords,
+  overlapWords,
+  maxPassageTokens,
+});
+
+const anotherFolder = (where: string, expected: string, got: string): InputError =>
+  new InputError({ where, expected: `the folder ${expected}`, got, remedy: "use another index" });
+
+const nothingToIndex = (where: string): InputError =>
+  new InputError({
+    where,
+    expected: "documents with text",
+    got: "none",
+    remedy: "check the path, and .gitignore and .reattignore",
+  });

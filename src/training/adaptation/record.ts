@@ -1,0 +1,110 @@
+/**
+ * `adaptation.json` in the folder of an adapted model: the options of the run, so that it can be
+ * resumed by its folder alone, and its result when it is complete.
+ */
+
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { InputError } from "../../io/errors.ts";
+import { replaceFile } from "../../io/replace-file.ts";
+import { defaultOf } from "../../options/option.ts";
+import {
+  ADAPT_OPTIONS,
+  type AdaptOptions,
+  type ResolvedAdaptOptions,
+} from "../options/adapt-options.ts";
+import type { AdaptationResult } from "./result.ts";
+
+export interface AdaptationRecord {
+  readonly options: Readonly<Record<string, unknown>>;
+  /** Undefined while the run is not complete. */
+  readonly result?: AdaptationResult | undefined;
+}
+
+/** Options that say how to go on, and not what the run is. */
+const UNRECORDED: ReadonlySet<string> = new Set(["out", "resume", "dryRun"]);
+/** Recorded as absolute paths: a run can be resumed from another folder. */
+const FILES: ReadonlySet<string> = new Set([
+  "model",
+  "corpus",
+  "data",
+  "queries",
+  "qrels",
+  "dev",
+  "sentences",
+]);
+
+const fileOf = (out: string): string => join(out, "adaptation.json");
+
+const description = z.object({
+  format: z.literal("reatt-adaptation"),
+  version: z.literal(1),
+  options: z.record(z.string(), z.unknown()),
+  result: z.custom<AdaptationResult>().optional(),
+});
+
+/** @throws {InputError} if the disk refuses */
+export async function writeRecord(
+  options: ResolvedAdaptOptions,
+  result?: AdaptationResult,
+): Promise<void> {
+  const values = Object.entries({ ...options }).filter(
+    ([name, value]) => name in ADAPT_OPTIONS && !UNRECORDED.has(name) && value !== undefined,
+  );
+  const recorded = values.map(([name, value]) => [
+    name,
+    FILES.has(name) ? resolve(String(value)) : value,
+  ]);
+  const record = {
+    ...{ format: "reatt-adaptation", version: 1 },
+    ...{ options: Object.fromEntries(recorded), result },
+  };
+  await replaceFile(fileOf(options.out), (handle) =>
+    handle.writeFile(`${JSON.stringify(record, undefined, 2)}\n`),
+  );
+}
+
+/** @throws {InputError} if the record is damaged */
+export async function readRecord(out: string): Promise<AdaptationRecord | undefined> {
+  const file = fileOf(out);
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    return description.parse(JSON.parse(text));
+  } catch (cause) {
+    const problem = { where: file, expected: "the record of an adaptation", got: "another text" };
+    throw new InputError({ ...problem, remedy: "adapt into another folder" }, { cause });
+  }
+}
+
+/** Whether an option says nothing. The command line gives every option its default. */
+const isDefault = (name: string, value: unknown): boolean =>
+  value === undefined || (isOption(name) && value === defaultOf(ADAPT_OPTIONS[name]));
+
+const isOption = (name: string): name is keyof typeof ADAPT_OPTIONS => name in ADAPT_OPTIONS;
+
+/**
+ * The options of a run: those that were given, and those of its record if it is resumed. A given
+ * value that is the default of its option does not replace a recorded one.
+ *
+ * @throws {InputError} if the folder has a complete run that is not resumed
+ */
+export async function recordedOptions(
+  given: AdaptOptions,
+): Promise<{ given: AdaptOptions; result?: AdaptationResult | undefined }> {
+  const record = typeof given?.out === "string" ? await readRecord(given.out) : undefined;
+  if (!record || given.dryRun) return { given };
+  if (given.resume) {
+    const named = Object.entries(given).filter(([name, value]) => !isDefault(name, value));
+    const merged = { ...record.options, ...Object.fromEntries(named) } as AdaptOptions;
+    return { given: merged, result: record.result };
+  }
+  if (!record.result) return { given }; // findRun refuses it if there is a checkpoint
+  throw new InputError({
+    where: given.out,
+    expected: "a folder without a run",
+    got: "an adapted model",
+    remedy: "choose another folder",
+  });
+}

@@ -1,0 +1,17 @@
+/** The result of an adaptation. */
+
+import type { TrainingResult } from "../run/events.ts";
+import type { AdaptationPlan } from "./plan.ts";
+
+export interface AdaptationResult {
+  readonly plan: AdaptationPlan;
+  /** Undefined after a dry run. */
+  readonly training?: TrainingResult | undefined;
+  /**
+   * Folder of the index of the adapted model. Undefined with `querySide`, after a dry run, and if
+   * training was stopped before its end.
+   */
+  readonly index?: string | undefined;
+  /** What the adaptation brought, in a line. Undefined while the run is not complete. */
+  readonly verdict?: string | undefined;
+}

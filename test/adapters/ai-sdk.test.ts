@@ -1,0 +1,115 @@
+/** The reranking model and the tool with the real AI SDK. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { generateText, rerank, stepCountIs } from "ai";
+import { MockLanguageModelV3 } from "ai/test";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { rerankingModel, searchTool } from "../../src/adapters/ai-sdk.ts";
+import { ReAtt } from "../../src/reatt.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "reatt-ai-sdk-"));
+const model = await ReAtt.load();
+const passages = [
+  { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
+  { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+  { id: "empty", title: "", text: "" },
+];
+const index = await model.index(passages, { directory });
+test.after(async () => {
+  await index[Symbol.asyncDispose]();
+  await model.close();
+  rmSync(directory, { recursive: true });
+});
+
+const query = "Where does the Rhine flow?";
+
+test("rerank gives the scores of retrieve", async () => {
+  const hits = await model.retrieve(query, index);
+  assert.equal(await model.rerank(query, passages), hits);
+  const texts = { model: rerankingModel(model), query, documents: passages };
+  const { ranking, rerankedDocuments } = await rerank(texts);
+  assert.equal(
+    ranking.map(({ score }) => score),
+    hits.map(({ score }) => score),
+  );
+  assert.equal(
+    rerankedDocuments.map(({ id }) => id),
+    hits.map(({ id }) => id),
+  );
+});
+
+test("documents are texts, objects, or objects of another form", async () => {
+  const texts = passages.map(({ text }) => text);
+  const few = await rerank({ model: rerankingModel(model), query, documents: texts, topN: 1 });
+  assert.equal(
+    few.ranking.map(({ originalIndex }) => originalIndex),
+    [1],
+  );
+  const others = [{ body: "The lion lives in Africa." }, { body: "The Rhine flows to the sea." }];
+  const { rerankedDocuments } = await rerank({
+    model: rerankingModel(model),
+    query,
+    documents: others,
+  });
+  assert.is(rerankedDocuments[0], others[1]);
+});
+
+test("a stopped call ends with the reason", async () => {
+  const abortSignal = AbortSignal.abort(new Error("enough"));
+  const call = { model: rerankingModel(model), query, documents: ["a", "b"], maxRetries: 0 };
+  try {
+    await rerank({ ...call, abortSignal });
+    assert.unreachable();
+  } catch (error) {
+    assert.match((error as Error).message, /enough/);
+  }
+});
+
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 },
+};
+
+test("a language model calls the tool and receives passages", async () => {
+  let turn = 0;
+  const language = new MockLanguageModelV3({
+    doGenerate: async () =>
+      turn++ === 0
+        ? {
+            content: [
+              {
+                type: "tool-call",
+                toolCallId: "1",
+                toolName: "search",
+                input: JSON.stringify({ question: query }),
+              },
+            ],
+            finishReason: { unified: "tool-calls", raw: undefined },
+            usage,
+            warnings: [],
+          }
+        : {
+            content: [{ type: "text", text: "To the North Sea." }],
+            finishReason: { unified: "stop", raw: undefined },
+            usage,
+            warnings: [],
+          },
+  });
+  const { steps, text } = await generateText({
+    model: language,
+    tools: { search: searchTool(model, index, { topK: 1, description: "Knows rivers." }) },
+    prompt: query,
+    stopWhen: stepCountIs(3),
+  });
+  assert.is(text, "To the North Sea.");
+  assert.equal(steps[0]!.toolResults[0]!.output, await model.retrieve(query, index, { topK: 1 }));
+  const [given] = language.doGenerateCalls[0]!.tools!;
+  assert.is(given!.type === "function" && given!.description, "Knows rivers.");
+  const schema = given!.type === "function" ? given!.inputSchema : {};
+  assert.equal(schema.required, ["question"]);
+});
+
+test.run();

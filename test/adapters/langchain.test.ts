@@ -1,0 +1,71 @@
+/** The retriever with the real LangChain.js. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RunnableLambda, RunnableSequence } from "@langchain/core/runnables";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { ReattRetriever } from "../../src/adapters/langchain.ts";
+import { ReAtt } from "../../src/reatt.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "reatt-langchain-"));
+const model = await ReAtt.load();
+const passages = [
+  { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
+  { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+];
+const index = await model.index(passages, { directory });
+test.after(async () => {
+  await index[Symbol.asyncDispose]();
+  await model.close();
+  rmSync(directory, { recursive: true });
+});
+
+const QUESTION = "Where does the Rhine flow?";
+
+test("documents are the passages that retrieve finds", async () => {
+  const retriever = new ReattRetriever({ model, index, retrieve: { topK: 2, hybrid: true } });
+  const hits = await model.retrieve(QUESTION, index, { topK: 2, hybrid: true });
+  const documents = await retriever.invoke(QUESTION);
+  assert.equal(
+    documents.map(({ id, pageContent, metadata }) => ({ id, text: pageContent, ...metadata })),
+    hits,
+  );
+  assert.equal(Object.keys(documents[0]!.metadata).sort(), ["score", "title"]);
+});
+
+test("it is a Runnable: in a chain, in a batch, with callbacks", async () => {
+  const ended: number[] = [];
+  const retriever = new ReattRetriever({
+    model,
+    index,
+    retrieve: { topK: 1 },
+    tags: ["mine"],
+    callbacks: [{ handleRetrieverEnd: (documents) => void ended.push(documents.length) }],
+  });
+  const chain = RunnableSequence.from([
+    retriever,
+    RunnableLambda.from((documents: { id?: string }[]) => documents.map(({ id }) => id)),
+  ]);
+  assert.equal(await chain.invoke(QUESTION), ["rhine"]);
+  const batch = await retriever.batch([QUESTION, "Where does the lion live?"]);
+  assert.equal(
+    batch.map(([document]) => document!.id),
+    ["rhine", "lion"],
+  );
+  assert.equal(ended, [1, 1, 1]);
+  assert.equal(retriever.tags, ["mine"]);
+});
+
+test("an error of reatt is the error of the chain", async () => {
+  const retriever = new ReattRetriever({ model, index });
+  try {
+    await retriever.invoke(" ");
+    assert.unreachable();
+  } catch (error) {
+    assert.match((error as Error).message, /question: expected a question, got no text/);
+  }
+});
+
+test.run();

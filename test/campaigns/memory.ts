@@ -1,0 +1,106 @@
+/**
+ * Memory over many operations. It prints the resident memory and its slope, and fails if memory
+ * grows.
+ *
+ *     npx tsx test/campaigns/memory.ts --kind searches --count 100000
+ *     npx tsx test/campaigns/memory.ts --kind answers --count 10000
+ *     npx tsx test/campaigns/memory.ts --kind steps --count 1000
+ *     npx tsx test/campaigns/memory.ts --kind loads --count 500
+ */
+
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { mean } from "../../src/math/mean.ts";
+import { ReAtt } from "../../src/reatt.ts";
+import { train } from "../../src/training/train.ts";
+import { makePassages } from "../retrieval/support.ts";
+import { writeSmallRun } from "../support/training.ts";
+import { campaignFolder, collectFailures, finish, startProgress } from "./campaign.ts";
+
+const SAMPLES = 100;
+/** Caches and compiled graphs fill in the first part of a run. It does not count. */
+const WARM_UP = 0.3;
+const MAX_GROWTH = 0.1; // of the resident memory, from the end of the warm-up to the end
+const MODEL = "models/reatt-mini";
+
+const { values } = parseArgs({
+  options: {
+    kind: { type: "string", default: "searches" },
+    count: { type: "string", default: "200" },
+  },
+});
+const count = Number(values.count);
+const folder = campaignFolder("memory");
+const directory = join(folder, "index");
+const progress = startProgress(values.kind, count);
+const every = Math.max(1, Math.floor(count / SAMPLES));
+const samples: { readonly done: number; readonly bytes: number }[] = [];
+
+const kinds: Readonly<Record<string, () => Promise<void>>> = { searches, answers, steps, loads };
+const run = kinds[values.kind];
+if (!run || !(count >= 10)) throw new Error(`--kind ${values.kind} --count ${values.count}`);
+await run();
+report();
+
+/** Counts an operation. */
+function done(number: number): void {
+  progress(number);
+  if (number % every === 0) samples.push({ done: number, bytes: process.memoryUsage.rss() });
+}
+
+async function searches(): Promise<void> {
+  await using model = await ReAtt.load(MODEL, { threads: 1 });
+  await using index = await model.index(makePassages(200), { directory, bits: 2 });
+  for (let i = 1; i <= count; i++) {
+    await model.retrieve(`w${i % 50} w${i % 47}?`, index, { topK: 5, hybrid: i % 2 === 0 });
+    done(i);
+  }
+}
+
+async function answers(): Promise<void> {
+  await using model = await ReAtt.load(MODEL, { threads: 1 });
+  await using index = await model.index(makePassages(50), { directory });
+  for (let i = 1; i <= count; i++) {
+    await model.answer(`w${i % 50} w${i % 47}?`, index, { topK: 2, maxAnswerTokens: 8 });
+    done(i);
+  }
+}
+
+async function steps(): Promise<void> {
+  const options = await writeSmallRun(folder);
+  for await (const event of train({ ...options, iterations: 1, steps: count }))
+    if (event.type === "step") done(event.step);
+}
+
+async function loads(): Promise<void> {
+  const first = await ReAtt.load(MODEL, { threads: 1 });
+  await (await first.index(makePassages(50), { directory, bits: 2 })).close();
+  await first.close();
+  for (let i = 1; i <= count; i++) {
+    await using model = await ReAtt.load(MODEL, { threads: 1 });
+    await using index = await model.openIndex(directory);
+    await model.retrieve("w1?", index, { topK: 1 });
+    done(i);
+  }
+}
+
+/** The slope of the least squares line through the samples after the warm-up. */
+function report(): void {
+  const later = samples.filter((sample) => sample.done > WARM_UP * count);
+  const [x, y] = [mean(later.map((sample) => sample.done)), mean(later.map(({ bytes }) => bytes))];
+  const products = later.map((sample) => (sample.done - x) * (sample.bytes - y));
+  const slope = mean(products) / mean(later.map((sample) => (sample.done - x) ** 2));
+  const growth = slope * (1 - WARM_UP) * count;
+  const failures = collectFailures();
+  if (growth > MAX_GROWTH * y) failures.add(values.kind, `memory grows by ${growth} bytes`);
+  console.log(
+    `${values.kind}: first ${megabytes(samples[0]!.bytes)} MB, ` +
+      `mean after the warm-up ${megabytes(y)} MB, last ${megabytes(samples.at(-1)!.bytes)} MB, ` +
+      `slope ${Math.round(slope)} bytes for each`,
+  );
+  finish({ [values.kind]: count }, failures);
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(0);
+}

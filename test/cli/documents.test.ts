@@ -1,0 +1,121 @@
+/** From a folder of documents to an answer on the command line, with the embedded model. */
+
+import { spawn } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { docx, pdf, wordParagraph } from "../documents/support.ts";
+import { temporary } from "../retrieval/support.ts";
+import { runCaptured } from "./support.ts";
+
+const MODEL = ["--model", "models/reatt-mini"];
+const folder = await temporary();
+test.after(async () => {
+  await folder[Symbol.asyncDispose]();
+});
+const docs = join(folder.path, "docs");
+const index = join(folder.path, "index");
+await mkdir(docs);
+const FILES = {
+  "steam.md": "# Steam engine\n\n## History\n\nIn 1781 James Watt patented a steam engine.\n",
+  "rivers.html": "<title>Rhine</title><p>The Rhine flows from the Alps to the North Sea.</p>",
+  "animals.csv": "id,title,text\n1,Lion,The lion lives in Africa and in India.\n",
+  "cats.docx": docx(wordParagraph("Cats purr and sleep up to twenty hours a day.")),
+  "oxygen.pdf": pdf("Oxygen is a chemical element with the symbol O."),
+  "logo.png": Buffer.from("\x89PNG\0"),
+  "broken.json": "{",
+};
+for (const [name, contents] of Object.entries(FILES)) await writeFile(join(docs, name), contents);
+
+const json = async (...args: string[]) => {
+  const { code, stdout, stderr } = await runCaptured(args);
+  assert.is(code, 0, stderr);
+  return JSON.parse(stdout);
+};
+
+test("a folder of mixed documents is indexed and answers", async () => {
+  const args = ["index", ...MODEL, "--corpus", docs, "--out", index];
+  const { code, stderr } = await runCaptured(args);
+  assert.is(code, 0, stderr);
+  assert.match(stderr, /skipped 1 of unknown format: logo\.png/);
+  assert.match(stderr, /skipped .*broken\.json: expected JSON/);
+  assert.match(stderr, /Indexed 5 passages/);
+  for (const [question, answer, source] of [
+    ["Who patented a steam engine in 1781?", "James Watt", "steam.md"],
+    ["Where does the lion live?", /Africa/, "animals.csv"],
+  ] as const) {
+    const reply = await json(
+      "answer",
+      ...MODEL,
+      "--index",
+      index,
+      "--question",
+      question,
+      "--json",
+    );
+    assert.match(reply.answer, answer);
+    assert.is(reply.passages[0].metadata.source, source);
+  }
+});
+
+test("the text that is cut is reported; --split-records keeps it", async () => {
+  const corpus = join(folder.path, "long.jsonl");
+  const text = "The committee met on a rainy day. ".repeat(150);
+  await writeFile(corpus, `${JSON.stringify({ id: "x", text })}\n`);
+  const out = join(folder.path, "long");
+  const build = ["index", ...MODEL, "--corpus", corpus, "--out", out];
+  const { stderr } = await runCaptured(build);
+  const [, cut] = /warning: 1 passage is longer than 512 tokens; (\d+) tokens/.exec(stderr)!;
+  const { cut: recorded, tokens } = await json("index", "info", "--index", out, "--json");
+  assert.equal([recorded, tokens], [{ passages: 1, tokens: Number(cut) }, 512]);
+  const whole = await runCaptured([...build, "--split-records", "--replace"]);
+  assert.not.match(whole.stderr, /warning/);
+  assert.equal((await json("index", "info", "--index", out, "--json")).cut, {
+    passages: 0,
+    tokens: 0,
+  });
+});
+
+test("sync prints what it did", async () => {
+  const out = join(folder.path, "synced");
+  const sync = async () => (await runCaptured(["sync", docs, ...MODEL, "--index", out])).stdout;
+  assert.match(
+    await sync(),
+    /added steam\.md, passages: 1\n5 added, 0 replaced, 0 deleted, 0 unchanged\n$/,
+  );
+  await writeFile(join(docs, "new.txt"), "Something new.");
+  assert.match(
+    await sync(),
+    /^added new\.txt, passages: 1\n1 added, 0 replaced, 0 deleted, 5 unchanged\n$/,
+  );
+});
+
+test("standard input, and sync --watch until it is interrupted", async () => {
+  const out = join(folder.path, "stdin");
+  const reatt = (...args: string[]) =>
+    spawn(process.execPath, ["--import", "tsx", "src/cli/main.ts", ...args]);
+  const build = reatt("index", ...MODEL, "--corpus", "-", "--out", out);
+  build.stdin.end("The lion lives in Africa.");
+  assert.is(await new Promise((resolve) => build.once("exit", resolve)), 0);
+  assert.is((await json("index", "info", "--index", out, "--json")).passages, 1);
+
+  const watch = reatt("sync", docs, ...MODEL, "--index", join(folder.path, "synced"), "--watch");
+  let printed = "";
+  const prints = (pattern: RegExp) =>
+    new Promise<void>((resolve) => {
+      const look = () => pattern.test(printed) && resolve();
+      watch.stdout.on("data", (text) => {
+        printed += text;
+        look();
+      });
+      look();
+    });
+  await prints(/unchanged/);
+  await writeFile(join(docs, "watched.txt"), "Written while it watches.");
+  await prints(/added watched\.txt/);
+  watch.kill("SIGINT");
+  assert.is(await new Promise((resolve) => watch.once("exit", resolve)), 130);
+});
+
+test.run();

@@ -1,0 +1,246 @@
+/** Readers of documents on valid, empty, damaged and hostile files. */
+
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { InputError } from "../../src/io/errors.ts";
+import { temporary } from "../retrieval/support.ts";
+import { docx, pdf, readAll, wordParagraph } from "./support.ts";
+
+const folder = await temporary();
+test.after(async () => {
+  await folder[Symbol.asyncDispose]();
+});
+
+/** The passages of one file. */
+async function read(name: string, contents: string | Buffer) {
+  const path = join(folder.path, name);
+  await writeFile(path, contents);
+  return (await readAll(path)).passages;
+}
+
+/** The file is rejected in one line. */
+async function rejects(name: string, contents: string | Buffer, message: RegExp): Promise<void> {
+  const error = await read(name, contents).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  assert.instance(error, InputError, `${name}: ${error}`);
+  assert.match((error as Error).message, message);
+  assert.not.match((error as Error).message, /\n/);
+}
+
+const heading = (level: number) => `Heading${level}`;
+
+const VALID: Readonly<Record<string, [contents: string | Buffer, title: string, text: RegExp]>> = {
+  "a.txt": ["The lion lives in Africa.\n", "a", /^The lion/],
+  "a.md": [
+    "---\ntitle: Cats\n---\n# Big\n## Africa\nThe [lion](x.md) lives.\n",
+    "Cats > Big > Africa",
+    /^The lion lives\.$/,
+  ],
+  "a.html": [
+    "<title>Cats</title><nav>Home</nav><h2>Africa</h2><p>The <b>lion</b> lives &amp; roars<script>alert(1)</script>.",
+    "Cats > Africa",
+    /^The lion lives & roars ?\.$/,
+  ],
+  "a.csv": ["id;title;text;year\n7;Cats;The lion;1999\n", "Cats", /^The lion$/],
+  "a.tsv": ["name\tplace\nLion\tAfrica\n", "", /^name: Lion\nplace: Africa$/],
+  "a.json": ['[{"id":1,"title":"Cats","text":"The lion"}]', "Cats", /^The lion$/],
+  "a.docx": [
+    docx(
+      wordParagraph("Cats", heading(1)) +
+        wordParagraph("Africa", heading(2)) +
+        wordParagraph("The lion lives."),
+    ),
+    "Cats > Africa",
+    /^The lion lives\.$/,
+  ],
+  "a.pdf": [pdf("The lion lives."), "a", /^The lion lives\.$/],
+};
+
+for (const [name, [contents, title, text]] of Object.entries(VALID))
+  for (const gz of [false, true])
+    test(`${name}${gz ? ".gz" : ""}: title, text and place`, async () => {
+      const file = gz ? `${name}.gz` : name;
+      const [passage, ...others] = await read(file, gz ? gzipSync(contents) : contents);
+      assert.is(others.length, 0);
+      assert.is(passage!.title, title);
+      assert.match(passage!.text, text);
+      assert.is(passage!.metadata!.source, file);
+      assert.ok(passage!.id.startsWith(`${file}#`));
+    });
+
+test("metadata: lines, page, headings, columns as numbers", async () => {
+  const [, second] = await read("m.md", "# T\nintro\n\n## A\n\n```\ncode\n\nmore\n```\n");
+  assert.equal(second!.metadata, { source: "m.md", lines: "7-9", headings: ["A"] });
+  const pages = await read("p.pdf", pdf("One.", "Two."));
+  assert.equal(
+    pages.map(({ metadata }) => metadata!.page),
+    [1],
+  );
+  const [row] = await read("n.csv", 'id,text,year,code\n7,"two\nlines",1999,007\n');
+  assert.equal(row!.metadata, { year: 1999, code: "007", source: "n.csv", lines: "2-3" });
+  assert.equal([row!.id, row!.document], ["n.csv#7", "n.csv#7"]);
+});
+
+test("encodings: byte order marks, a guess, and the charset of HTML", async () => {
+  const text = "Der Löwe lebt in Afrika, die Füchse überall. Größe zählt für Bären nicht.";
+  const utf16 = Buffer.from(`\ufeff${text}`, "utf16le");
+  assert.is((await read("e.txt", utf16))[0]!.text, text);
+  assert.is((await read("e.txt", Buffer.from(utf16).swap16()))[0]!.text, text);
+  assert.is((await read("e.txt", `\ufeff${text}`))[0]!.text, text);
+  assert.is((await read("e.txt", Buffer.from(text, "latin1")))[0]!.text, text);
+  const greek = Buffer.concat([
+    Buffer.from('<meta charset="iso-8859-7"><p>'),
+    Buffer.from([0xe1, 0xe2]),
+  ]);
+  assert.is((await read("e.html", greek))[0]!.text, "αβ");
+});
+
+test("empty files have no text", async () => {
+  const empty = {
+    txt: "",
+    md: "---\ntitle: x\n---\n",
+    html: "<p> </p>",
+    csv: "a,b\n",
+    tsv: "",
+    json: "[]",
+  };
+  for (const [ending, contents] of Object.entries({ ...empty, docx: docx(""), pdf: pdf("") }))
+    await rejects(`empty.${ending}`, contents, /expected a document with text, got none/);
+});
+
+test("damaged files: one line that names the file", async () => {
+  await rejects("bad.json", '{"a": ', /bad\.json: expected JSON, got/);
+  await rejects(
+    "bad.csv",
+    'a,b\n1,2\n"x',
+    /bad\.csv: expected a row of a table, got Quote Not Closed/,
+  );
+  await rejects("bad.docx", docx("x").subarray(0, 300), /bad\.docx: expected a Word document/);
+  await rejects("no.docx", "text", /no\.docx: expected a Word document/);
+  await rejects("bad.pdf", "%PDF-1.4 nothing", /bad\.pdf: expected a PDF document/);
+  await rejects(
+    "bad.txt.gz",
+    gzipSync("x".repeat(100)).subarray(0, 20),
+    /bad\.txt\.gz: expected a whole gzip file/,
+  );
+  await rejects("binary.txt", Buffer.alloc(100), /binary\.txt: expected text, got a binary file/);
+  await rejects("utf32.txt", Buffer.from([0xff, 0xfe, 0, 0, 65, 0, 0, 0]), /the encoding utf-32le/);
+});
+
+test("hostile files: one line, little memory", async () => {
+  const before = process.memoryUsage().rss;
+  const bomb = docx(wordParagraph(" ".repeat(40 * 2 ** 20)));
+  await rejects("bomb.docx", bomb, /at most 33\.6 MB of text and 10000 parts, got more/);
+  const entities = '<!DOCTYPE d [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>';
+  await rejects(
+    "entities.docx",
+    docx(wordParagraph("&b;"), entities),
+    /got one that defines entities/,
+  );
+  await rejects(
+    "deep.docx",
+    docx("<w:tbl><w:tr><w:tc>".repeat(20_000)),
+    /deep\.docx: expected a Word document/,
+  );
+  await rejects(
+    "bomb.txt.gz",
+    gzipSync(Buffer.alloc(300e6, "a")),
+    /at most 67\.1 MB, got more, decompressed/,
+  );
+  await rejects("deep.html", "<div>".repeat(100_000), /at most 1000 levels of elements/);
+  await rejects("deep.json", "[".repeat(100_000), /at most 100 levels of nesting/);
+  await rejects("line.jsonl", Buffer.alloc(70e6, "a"), /a line of at most 64 MiB/);
+  await rejects("line.csv", Buffer.alloc(2e6, "a"), /Max Record Size/);
+  await rejects("script.html", `<script>${"a".repeat(1e6)}`, /got none/);
+  const large = join(folder.path, "large.txt");
+  await writeFile(large, "");
+  await (await import("node:fs/promises")).truncate(large, 2 ** 30);
+  assert.match(String(await readAll(large).catch(String)), /at most 67\.1 MB, got 1\.07 GB/);
+  assert.ok(process.memoryUsage().rss - before < 1e9);
+});
+
+test("inputs that make other parsers slow are read", async () => {
+  for (const [name, contents] of [
+    ["stars.md", "*a_ ".repeat(2_000)],
+    ["brackets.md", "[".repeat(20_000)],
+    ["quotes.md", ">".repeat(20_000)],
+    ["table.html", `<table>${"<tr><td>a<td>b".repeat(3_000)}`],
+    ["unclosed.html", "<p>x".repeat(2_000)],
+  ] as const)
+    assert.ok((await read(name, contents)).length > 0, name);
+});
+
+test("a folder: ignored, hidden and linked files, and files that no reader knows", async () => {
+  const root = join(folder.path, "root");
+  await mkdir(join(root, "sub", "deep"), { recursive: true });
+  const files = {
+    ".hidden.txt": "x",
+    ".gitignore": "secret.txt\n*.log.txt\n/drafts\n",
+    "secret.txt": "x",
+    "b.txt": "bee",
+    "a.txt": "ant",
+    "c.png": Buffer.from("\x89PNG\0"),
+    "zero.txt": Buffer.alloc(10),
+    "sub/.reattignore": "!secret.txt\nno.txt\n",
+    "sub/secret.txt": "kept",
+    "sub/no.txt": "x",
+    "sub/x.log.txt": "x",
+    "sub/deep/bad.json": "{",
+    "sub/deep/50% #1.txt": "odd name",
+  };
+  for (const [name, contents] of Object.entries(files)) await writeFile(join(root, name), contents);
+  await symlink("/etc/hostname", join(root, "link.txt"));
+  await symlink("/etc", join(root, "etc"));
+  const { passages, skipped } = await readAll(root);
+  assert.equal(
+    passages.map(({ id }) => id),
+    ["a.txt#1", "b.txt#1", "sub/deep/50%25 %231.txt#1", "sub/secret.txt#1"],
+  );
+  assert.equal(Object.keys(skipped).sort(), [
+    "c.png",
+    "etc",
+    "link.txt",
+    "sub/deep/bad.json",
+    "zero.txt",
+  ]);
+  assert.match(skipped["link.txt"]!, /got a symbolic link/);
+  assert.match(skipped["c.png"]!, /got \.png/);
+});
+
+test("a folder without documents, and one that does not exist", async () => {
+  await mkdir(join(folder.path, "none"));
+  assert.match(String(await readAll(join(folder.path, "none")).catch(String)), /got no file/);
+  assert.match(String(await readAll(join(folder.path, "nowhere")).catch(String)), /ENOENT/);
+});
+
+test("a file of passages keeps its ids; long ones are split on request", async () => {
+  const lines = [
+    { _id: "x", text: "short" },
+    { _id: "y", title: "T", text: "One two three. ".repeat(100) },
+  ];
+  const path = join(folder.path, "corpus.json");
+  await writeFile(path, lines.map((line) => JSON.stringify(line)).join("\n"));
+  assert.equal(
+    (await readAll(path)).passages.map(({ id }) => id),
+    ["x", "y"],
+  );
+  const { passages } = await readAll(path, { splitRecords: true });
+  assert.equal(passages.map(({ id, document }) => [id, document]).slice(0, 2), [
+    ["x", "x"],
+    ["y#1", "y"],
+  ]);
+  assert.is(
+    passages
+      .slice(1)
+      .map(({ text }) => text)
+      .join(" "),
+    lines[1]!.text.trim(),
+  );
+});
+
+test.run();

@@ -1,0 +1,95 @@
+/** Files of documents for tests. */
+
+import { crc32, deflateRawSync } from "node:zlib";
+import { type ReadDocumentsOptions, readDocuments } from "../../src/documents/read-documents.ts";
+import type { Passage } from "../../src/text/passage.ts";
+import { loadTokenizer, type Tokenizer } from "../../src/text/tokenizer.ts";
+
+export const tokenizer: Tokenizer = await loadTokenizer("models/reatt-mini/spiece.model");
+
+/** All passages, and the messages about what was skipped, by file. */
+export async function readAll(
+  source: string,
+  options: ReadDocumentsOptions = {},
+): Promise<{ passages: Passage[]; skipped: Record<string, string> }> {
+  const passages: Passage[] = [];
+  const skipped: Record<string, string> = {};
+  const onSkip: ReadDocumentsOptions["onSkip"] = ({ file, problem }) => {
+    skipped[file] = problem.message;
+  };
+  for await (const passage of readDocuments(source, { tokenizer, onSkip, ...options }))
+    passages.push(passage);
+  return { passages, skipped };
+}
+
+/** A Word document with this XML as its body. */
+export const docx = (body: string, prolog = ""): Buffer =>
+  zip({
+    "[Content_Types].xml":
+      '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ' +
+      'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ' +
+      'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+    "_rels/.rels":
+      '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" ' +
+      'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" ' +
+      'Target="word/document.xml"/></Relationships>',
+    "word/document.xml":
+      `${prolog}<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">` +
+      `<w:body>${body}</w:body></w:document>`,
+  });
+
+export const wordParagraph = (text: string, style = ""): string =>
+  `<w:p>${style && `<w:pPr><w:pStyle w:val="${style}"/></w:pPr>`}<w:r><w:t>${text}</w:t></w:r></w:p>`;
+
+/** A zip file with deflated entries. Source: APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16. */
+export function zip(entries: Readonly<Record<string, string | Buffer>>): Buffer {
+  const files: Buffer[] = [];
+  const directory: Buffer[] = [];
+  for (const [name, content] of Object.entries(entries)) {
+    const data = Buffer.from(content);
+    const packed = deflateRawSync(data);
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0);
+    common.writeUInt16LE(8, 4); // deflate
+    common.writeUInt32LE(crc32(data), 10);
+    common.writeUInt32LE(packed.length, 14);
+    common.writeUInt32LE(data.length, 18);
+    common.writeUInt16LE(name.length, 22);
+    const rest = Buffer.alloc(14);
+    rest.writeUInt32LE(
+      files.reduce((sum, { length }) => sum + length, 0),
+      10,
+    );
+    directory.push(Buffer.from("PK\x01\x02\x14\0"), common, rest, Buffer.from(name));
+    files.push(Buffer.concat([Buffer.from("PK\x03\x04"), common, Buffer.from(name), packed]));
+  }
+  const list = Buffer.concat(directory);
+  const end = Buffer.alloc(22);
+  end.write("PK\x05\x06", "latin1");
+  for (const at of [8, 10]) end.writeUInt16LE(files.length, at);
+  end.writeUInt32LE(list.length, 12);
+  end.writeUInt32LE(
+    files.reduce((sum, { length }) => sum + length, 0),
+    16,
+  );
+  return Buffer.concat([...files, list, end]);
+}
+
+/** A PDF document with a page for each text. */
+export function pdf(...pages: readonly string[]): Buffer {
+  const kids = pages.map((_, i) => `${4 + 2 * i} 0 R`).join(" ");
+  const objects = [
+    "1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj",
+    `2 0 obj<</Type/Pages/Kids[${kids}]/Count ${pages.length}>>endobj`,
+    "3 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj",
+    ...pages.flatMap((text, i) => {
+      const stream = `BT /F1 12 Tf 72 700 Td (${text}) Tj ET`;
+      return [
+        `${4 + 2 * i} 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents ${5 + 2 * i} 0 R` +
+          "/Resources<</Font<</F1 3 0 R>>>>>>endobj",
+        `${5 + 2 * i} 0 obj<</Length ${stream.length}>>stream\n${stream}\nendstream endobj`,
+      ];
+    }),
+  ];
+  return Buffer.from(`%PDF-1.4\n${objects.join("\n")}\ntrailer<</Root 1 0 R>>`);
+}

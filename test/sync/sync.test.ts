@@ -1,0 +1,145 @@
+/** `ReAtt.sync`: an index that follows a folder, and survives being killed. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, rm, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { readDocuments } from "../../src/documents/read-documents.ts";
+import { ReAtt } from "../../src/reatt.ts";
+import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import type { Passage } from "../../src/text/passage.ts";
+import { temporary } from "../retrieval/support.ts";
+
+const model = await ReAtt.load("models/reatt-mini", { threads: 1 });
+test.after(() => model.close());
+
+interface Workplace extends AsyncDisposable {
+  readonly docs: string;
+  readonly directory: string;
+  write(name: string, text: string): Promise<void>;
+}
+
+async function workplace(): Promise<Workplace> {
+  const folder = await temporary();
+  const docs = join(folder.path, "docs");
+  await mkdir(docs);
+  return {
+    docs,
+    directory: join(folder.path, "index"),
+    write: (name, text) => writeFile(join(docs, name), text),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+const sync = async ({ docs, directory }: Workplace) => {
+  const { changes, unchanged } = await model.sync(docs, { directory });
+  return [...changes.map(({ file, change }) => `${change} ${file}`).sort(), unchanged];
+};
+
+const byId = (a: Passage, b: Passage) => (a.id < b.id ? -1 : 1);
+
+/** The index holds the passages of the folder and no others. */
+async function checkEqual({ docs, directory }: Workplace, others: readonly Passage[] = []) {
+  const expected: Passage[] = [...others];
+  const options = { tokenizer: model.tokenizer, onSkip: () => {} };
+  for await (const passage of readDocuments(docs, options)) expected.push(passage);
+  await using index = await model.openIndex(directory);
+  const found: Passage[] = [];
+  for await (const [, passage] of index.entries()) found.push(passage);
+  assert.equal(found.sort(byId), expected.sort(byId));
+}
+
+const long = (sentences: number, word: string) =>
+  `It is about ${word} here today. `.repeat(sentences);
+
+test("added, changed, touched and removed files", async () => {
+  await using place = await workplace();
+  await place.write("a.txt", long(60, "ants"));
+  await place.write("b.md", "# Bees\n\nThey fly.");
+  await place.write("c.txt", "cats");
+  assert.equal(await sync(place), ["added a.txt", "added b.md", "added c.txt", 0]);
+  await checkEqual(place);
+  assert.equal(await sync(place), [3]);
+  await place.write("a.txt", long(20, "ants"));
+  await rm(join(place.docs, "c.txt"));
+  await place.write("d.txt", "dogs");
+  await utimes(join(place.docs, "b.md"), 1, 1);
+  assert.equal(await sync(place), ["added d.txt", "deleted c.txt", "replaced a.txt", 1]);
+  await checkEqual(place);
+  await place.write("d.txt", "");
+  assert.equal(await sync(place), ["replaced d.txt", 2]);
+  await checkEqual(place);
+});
+
+test("passages of other origin stay; those that another program deleted come back", async () => {
+  await using place = await workplace();
+  await place.write("a.txt", "ants");
+  await place.write("b.txt", "bees");
+  await sync(place);
+  const other = { id: "other", title: "", text: "not of the folder" };
+  await using _ = await model.add([other], { directory: place.directory });
+  await deletePassages(["a.txt#1"], { directory: place.directory });
+  assert.equal(await sync(place), ["replaced a.txt", 1]);
+  await checkEqual(place, [other]);
+});
+
+test("other lengths split all files again; another folder is rejected", async () => {
+  await using place = await workplace();
+  await place.write("a.txt", long(60, "ants"));
+  await sync(place);
+  const { docs, directory } = place;
+  const { changes } = await model.sync(docs, { directory, passageWords: 40 });
+  assert.equal(changes, [{ file: "a.txt", change: "replaced", passages: 10 }]);
+  await mkdir(join(docs, "sub"));
+  await writeFile(join(docs, "sub", "x.txt"), "x");
+  const error = await model.sync(join(docs, "sub"), { directory }).catch(String);
+  assert.match(String(error), /expected the folder .*docs, got .*sub; use another index/);
+});
+
+test("a file that is damaged keeps its passages until it can be read again", async () => {
+  await using place = await workplace();
+  await place.write("a.json", '{"text": "ants"}');
+  await place.write("b.txt", "bees");
+  await sync(place);
+  await place.write("a.json", '{"text": ');
+  const { changes, skipped } = await model.sync(place.docs, { directory: place.directory });
+  assert.equal([changes.length, skipped.map(({ file }) => file)], [0, ["a.json"]]);
+  await using index = await model.openIndex(place.directory);
+  assert.is(index.passageCount, 2);
+  await place.write("a.json", '{"text": "antelopes"}');
+  assert.equal(await sync(place), ["replaced a.json", 1]);
+  await checkEqual(place);
+});
+
+test("a synchronisation that is killed at any moment converges when it runs again", async () => {
+  await using place = await workplace();
+  for (const name of ["a", "b", "c"]) await place.write(`${name}.txt`, long(30, name));
+  await sync(place);
+  let kills = 0;
+  for (let round = 0; round < 4; round++) {
+    for (const name of ["a", "b", "c", "d"])
+      await place.write(
+        `${name}.txt`,
+        long(5 + ((round * 37 + name.charCodeAt(0)) % 90), `${name}${round}`),
+      );
+    if (round % 2 === 1) await rm(join(place.docs, "d.txt"));
+    const args = ["--import", "tsx", "test/sync/synchronise.ts", place.docs, place.directory];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const [ready] = (await once(child.stdout, "data")) as [Buffer];
+    assert.match(String(ready), /ready/);
+    const exited = once(child, "exit");
+    await Promise.race([sleep(40 + 300 * round), exited]);
+    if (child.exitCode === null) kills += Number(child.kill("SIGKILL"));
+    await exited;
+    // another change before the next run: the killed one may have written any of its passages
+    await place.write("a.txt", long(3 + round, `again${round}`));
+    await sync(place);
+    await checkEqual(place);
+  }
+  assert.ok(kills > 0, "no process was killed");
+});
+
+test.run();
