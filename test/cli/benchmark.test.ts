@@ -188,7 +188,13 @@ test("wrong usage and missing files", async ({ folder }) => {
   await fails(2, /which dataset/);
   await fails(2, /which dataset/, "--model", MODEL);
   await fails(2, /'--bit'/, ...given, "--index-options", "bit=2");
-  await fails(2, /--bits: expected 1, 2, 4, 8 or 32, got "3"/, ...given, "--index-options", "bits=3");
+  await fails(
+    2,
+    /--bits: expected 1, 2, 4, 8 or 32, got "3"/,
+    ...given,
+    "--index-options",
+    "bits=3",
+  );
   await fails(2, /exists already/, ...given, "--index", "x", "--index-options", "bits=2");
   await fails(1, /expected dev or test, got train/, ...given, "--split", "train");
   await fails(1, /corpus\.jsonl/, join(folder, "qrels"), "--model", MODEL);
