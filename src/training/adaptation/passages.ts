@@ -1,6 +1,6 @@
 /** The passages of an adaptation: the corpus itself, or those that its documents are split into. */
 
-import { access, mkdir } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import {
   isPassageFile,
@@ -9,6 +9,7 @@ import {
   writePassages,
 } from "../../documents/passage-spool.ts";
 import { readDocuments } from "../../documents/read-documents.ts";
+import { createOutputDirectory } from "../../io/create-directory.ts";
 import { readConfig } from "../../model/config.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { StartOptions } from "../options/adapt-options.ts";
@@ -35,7 +36,7 @@ export async function passagesOf(options: StartOptions): Promise<PassageSpool> {
     () => false,
   );
   if (!resume || !exists) {
-    await mkdir(out, { recursive: true });
+    await createOutputDirectory(out);
     await writePassages(file, readDocuments(corpus, reading));
   }
   return { file, isConverted: true, [Symbol.asyncDispose]: keep };
