@@ -3,6 +3,7 @@
 import { batchesByLength } from "../encoder/batching.ts";
 import { encodeSequences, type RetrieverSession } from "../encoder/retriever-session.ts";
 import type { ModelConfig } from "../model/config.ts";
+import { mixCopies } from "./copying.ts";
 import type { FusedPassages } from "./fusion.ts";
 import { type DecoderStep, type Generated, type GenerateOptions, generate } from "./generate.ts";
 import type { ReaderSession } from "./reader-session.ts";
@@ -69,7 +70,7 @@ async function readBatch(
 ): Promise<Reading[]> {
   const { config, reader } = model;
   const fused = await fuseInputs(model, inputs, options.signal);
-  const { step, targetAttention } = decoderSteps(reader, fused, inputs.length);
+  const { step, targetAttention } = decoderSteps(reader, fused, inputs);
   const vocabulary = { startId: config.decoderStartId, endId: config.eosId, padId: config.padId };
   const answers = await generate(step, inputs.length, vocabulary, {
     noRepeatSize: config.noRepeatSize,
@@ -104,9 +105,12 @@ async function fuseInputs(
 function decoderSteps(
   reader: ReaderSession,
   fused: FusedPassages,
-  questions: number,
+  inputs: readonly ReadingInput[],
 ): { step: DecoderStep; targetAttention: () => Float32Array } {
-  let past = reader.start(questions);
+  const fusedIds = inputs.map(({ question, passages }) =>
+    passages.flatMap((passage) => [...question, ...passage]),
+  );
+  let past = reader.start(inputs.length);
   let attention: Float32Array | undefined;
   const step: DecoderStep = async (tokens, parents) => {
     const next = await reader.step(fused, {
@@ -116,7 +120,14 @@ function decoderSteps(
     });
     past = next.past;
     attention ??= next.attention.data as Float32Array;
-    return next.logits.data as Float32Array;
+    const logits = next.logits.data as Float32Array;
+    if (!next.copy) return logits;
+    const gate = next.copy.gate.data as Float32Array;
+    return mixCopies(logits, {
+      gate,
+      attention: next.copy.attention.data as Float32Array,
+      fusedIds,
+    });
   };
   return { step, targetAttention: () => attention! };
 }
