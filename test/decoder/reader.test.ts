@@ -106,6 +106,19 @@ test("passages of very different lengths in several runs give the same answers a
   }
 });
 
+test("an extractive answer is a span of a passage, greedy and with beams", async () => {
+  for (const beams of [1, 3]) {
+    const readings = await readAll(config, weights, inputs, {
+      ...{ beams, maxTokens: 5, extractive: true },
+    });
+    for (const [i, { tokenIds, logProbabilities }] of readings.entries()) {
+      const span = tokenIds.filter((token) => token !== config.eosId).join();
+      assert.ok(inputs[i]!.passages.some((ids) => `,${ids.join()},`.includes(`,${span},`)));
+      assert.is(logProbabilities.length, tokenIds.length);
+    }
+  }
+});
+
 test("the order of passages changes only the order of their attention", async () => {
   const [input] = inputs;
   const [there] = await readAll(config, weights, [input!], { maxTokens: 8 });
