@@ -48,7 +48,7 @@ export async function readValues(
   const widen = WIDEN.get(tensor.dtype);
   if (widen === undefined && tensor.dtype !== "F32")
     throw unreadable(tensor, "F32, F16 or BF16", tensor.dtype);
-  if (count > MAX_COUNT) throw unreadable(tensor, `at most ${MAX_COUNT} values`, `${count}`);
+  checkCount(tensor, count);
   const values = new Float32Array(count);
   if (widen === undefined) {
     await file.readInto(bytesOf(values), position);
@@ -63,6 +63,11 @@ export async function readValues(
   return values;
 }
 
+/** @throws {InputError} if a float32 array cannot hold `count` values */
+export function checkCount(tensor: TensorInfo, count: number): void {
+  if (count > MAX_COUNT) throw unreadable(tensor, `at most ${MAX_COUNT} values`, `${count}`);
+}
+
 /** Number of values of a tensor of this shape. */
 export function elementCount(shape: readonly number[]): number {
   return shape.reduce((count, size) => count * size, 1);
@@ -74,7 +79,7 @@ export function isCount(value: unknown): value is number {
 }
 
 /** A view of the memory of a typed array, not a copy. */
-export function bytesOf(values: Float32Array | Uint16Array): Buffer {
+export function bytesOf(values: Float32Array | Uint16Array | Int8Array): Buffer {
   return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 }
 
