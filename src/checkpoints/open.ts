@@ -88,6 +88,7 @@ async function openShards(path: string, openShard: OpenFile): Promise<WeightFile
       path,
       tensors,
       read: async (name) => shards.get(findTensor(shardOf, name, path))!.read(name),
+      locate: async (name) => shards.get(findTensor(shardOf, name, path))!.locate(name),
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {

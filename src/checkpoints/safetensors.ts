@@ -10,9 +10,17 @@ import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
 import { parseJson } from "../io/parse-json.ts";
-import { dequantiseRows, INT8_VERSION, INT8_VERSION_KEY, scaleName } from "./int8.ts";
-import { bytesOf, checkCount, DTYPE_BYTES, elementCount, isCount, readValues } from "./values.ts";
-import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
+import { columnScaleName, dequantise, INT8_VERSION, INT8_VERSION_KEY, scaleName } from "./int8.ts";
+import {
+  bytesOf,
+  checkCount,
+  DTYPE_BYTES,
+  elementCount,
+  isCount,
+  locateValues,
+  readValues,
+} from "./values.ts";
+import { findTensor, type StoredValues, type TensorInfo, type WeightFile } from "./weight-file.ts";
 
 const MAX_HEADER_BYTES = 5_000_000; // a 3 GB checkpoint has 60 kB
 const LENGTH_BYTES = 8;
@@ -23,9 +31,10 @@ interface StoredTensor extends TensorInfo {
   readonly end: number;
 }
 
-/** An I8 matrix [rows, columns] with its scales, F32 [rows]. */
+/** An I8 matrix [rows, columns] with its scales, F32 [rows] and F32 [columns]. */
 interface ScaledTensor extends StoredTensor {
   readonly scales: StoredTensor;
+  readonly columnScales: StoredTensor | undefined;
 }
 
 /** The content of the header. */
@@ -56,6 +65,11 @@ export async function openSafetensors(path: string): Promise<WeightFile> {
         const tensor = findTensor(tensors, name, path);
         if ("scales" in tensor) return readScaled(file, tensor, dataStart);
         return readValues(file, tensor, dataStart + tensor.begin, elementCount(tensor.shape));
+      },
+      async locate(name) {
+        const tensor = findTensor(tensors, name, path);
+        if ("scales" in tensor) return locateScaled(file, tensor, dataStart);
+        return locateValues(tensor, dataStart + tensor.begin);
       },
       [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
     };
@@ -164,19 +178,24 @@ function joinScales(
   for (const [name, tensor] of stored) {
     const scales = stored.get(scaleName(name));
     if (tensor.dtype !== "I8" || !scales) continue;
-    checkScales(tensor, scales);
-    tensors.set(name, { ...tensor, scales }).delete(scales.name);
+    const columnScales = stored.get(columnScaleName(name));
+    const { file, shape } = tensor;
+    if (shape.length !== 2)
+      throw damaged(`${file}: ${name}`, "a matrix, because it has scales", `shape [${shape}]`);
+    checkScales(scales, shape[0]!);
+    if (columnScales) checkScales(columnScales, shape[1]!);
+    tensors.set(name, { ...tensor, scales, columnScales });
+    tensors.delete(scales.name);
+    tensors.delete(columnScaleName(name));
   }
   return tensors;
 }
 
-/** @throws {InputError} unless there is one F32 scale for each row of a matrix */
-function checkScales({ file, name, shape }: StoredTensor, scales: StoredTensor): void {
-  if (shape.length !== 2)
-    throw damaged(`${file}: ${name}`, "a matrix, because it has scales", `shape [${shape}]`);
-  if (scales.dtype === "F32" && scales.shape.join() === `${shape[0]}`) return;
-  const got = `${scales.dtype} of shape [${scales.shape}]`;
-  throw damaged(`${file}: ${scales.name}`, `F32 of shape [${shape[0]}]`, got);
+/** @throws {InputError} unless there are `count` F32 scales */
+function checkScales({ file, name, dtype, shape }: StoredTensor, count: number): void {
+  if (dtype === "F32" && shape.join() === `${count}`) return;
+  const got = `${dtype} of shape [${shape}]`;
+  throw damaged(`${file}: ${name}`, `F32 of shape [${count}]`, got);
 }
 
 async function readScaled(
@@ -184,16 +203,46 @@ async function readScaled(
   tensor: ScaledTensor,
   dataStart: number,
 ): Promise<Float32Array> {
-  const { begin, shape, scales: stored } = tensor;
-  const count = elementCount(shape);
+  const count = elementCount(tensor.shape);
   checkCount(tensor, count);
-  const scales = await readValues(file, stored, dataStart + stored.begin, shape[0]!);
-  const unusable = scales.find((scale) => !(scale >= 0 && scale < Number.POSITIVE_INFINITY));
-  if (unusable !== undefined)
-    throw damaged(`${file.path}: ${stored.name}`, "scales from 0 on", `${unusable}`);
+  const scales = await readScales(file, tensor.scales, dataStart);
+  const columnScales =
+    tensor.columnScales && (await readScales(file, tensor.columnScales, dataStart));
   const values = new Int8Array(count);
-  await file.readInto(bytesOf(values), dataStart + begin);
-  return dequantiseRows({ values, scales });
+  await file.readInto(bytesOf(values), dataStart + tensor.begin);
+  return dequantise({ values, scales, columnScales });
+}
+
+/** Reads the scales as well: damaged ones must be an error before a session uses them. */
+async function locateScaled(
+  file: InputFile,
+  { dtype, shape, begin, scales, columnScales }: ScaledTensor,
+  dataStart: number,
+): Promise<StoredValues> {
+  const locate = async (tensor: StoredTensor): Promise<StoredValues> => {
+    await readScales(file, tensor, dataStart);
+    return { ...tensor, position: dataStart + tensor.begin };
+  };
+  return {
+    file: file.path,
+    position: dataStart + begin,
+    dtype,
+    shape,
+    scales: await locate(scales),
+    columnScales: columnScales && (await locate(columnScales)),
+  };
+}
+
+/** @throws {InputError} if a scale is negative or not finite */
+async function readScales(
+  file: InputFile,
+  tensor: StoredTensor,
+  dataStart: number,
+): Promise<Float32Array> {
+  const scales = await readValues(file, tensor, dataStart + tensor.begin, tensor.shape[0]!);
+  const unusable = scales.find((scale) => !(scale >= 0 && scale < Number.POSITIVE_INFINITY));
+  if (unusable === undefined) return scales;
+  throw damaged(`${file.path}: ${tensor.name}`, "scales from 0 on", `${unusable}`);
 }
 
 function damaged(where: string, expected: string, got: string, cause?: unknown): InputError {

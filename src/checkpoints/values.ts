@@ -3,7 +3,7 @@
 import { InputError } from "../io/errors.ts";
 import type { InputFile } from "../io/input-file.ts";
 import { VALUES_PER_BATCH, widenBfloat16, widenFloat16 } from "./half.ts";
-import type { TensorInfo } from "./weight-file.ts";
+import type { StoredValues, TensorInfo } from "./weight-file.ts";
 
 /** Bytes of one value, by dtype (names of safetensors). */
 export const DTYPE_BYTES: ReadonlyMap<string, number> = new Map([
@@ -45,10 +45,9 @@ export async function readValues(
   position: number,
   count: number,
 ): Promise<Float32Array> {
-  const widen = WIDEN.get(tensor.dtype);
-  if (widen === undefined && tensor.dtype !== "F32")
-    throw unreadable(tensor, "F32, F16 or BF16", tensor.dtype);
+  checkFloats(tensor);
   checkCount(tensor, count);
+  const widen = WIDEN.get(tensor.dtype);
   const values = new Float32Array(count);
   if (widen === undefined) {
     await file.readInto(bytesOf(values), position);
@@ -61,6 +60,22 @@ export async function readValues(
     widen(halves, values.subarray(start, start + halves.length));
   }
   return values;
+}
+
+/**
+ * The place of values that are row-major and without gaps, if they are aligned.
+ *
+ * @throws {InputError} if they are not floating point
+ */
+export function locateValues(tensor: TensorInfo, position: number): StoredValues | undefined {
+  checkFloats(tensor);
+  const { file, dtype, shape } = tensor;
+  return position % DTYPE_BYTES.get(dtype)! === 0 ? { file, position, dtype, shape } : undefined;
+}
+
+function checkFloats(tensor: TensorInfo): void {
+  if (tensor.dtype === "F32" || WIDEN.has(tensor.dtype)) return;
+  throw unreadable(tensor, "F32, F16 or BF16", tensor.dtype);
 }
 
 /** @throws {InputError} if a float32 array cannot hold `count` values */

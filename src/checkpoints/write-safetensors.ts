@@ -4,7 +4,14 @@ import type { FileHandle } from "node:fs/promises";
 import { InputError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { narrowFloat16, VALUES_PER_BATCH } from "./half.ts";
-import { INT8_VERSION, INT8_VERSION_KEY, quantiseRows, scaleName } from "./int8.ts";
+import {
+  columnScaleName,
+  INT8_VERSION,
+  INT8_VERSION_KEY,
+  quantiseRows,
+  quantiseRowsAndColumns,
+  scaleName,
+} from "./int8.ts";
 import { bytesOf, DTYPE_BYTES, elementCount } from "./values.ts";
 
 /** The dtype of a written file. */
@@ -16,6 +23,8 @@ export interface TensorToWrite {
   readonly values: Float32Array | (() => Promise<Float32Array>);
   /** Default: that of the file. An I8 tensor is a matrix. */
   readonly dtype?: FloatType | "I8";
+  /** Whether an I8 matrix has scales of columns, too. Default: false. */
+  readonly columnScales?: boolean;
 }
 
 /** A file that is being written. */
@@ -66,9 +75,8 @@ export async function writeSafetensors(
 
 /** Bytes of a tensor in a file of `dtype`, with its scales. */
 export function storedBytes(tensor: TensorToWrite, dtype: FloatType): number {
-  const { shape } = tensor;
-  const own = tensor.dtype ?? dtype;
-  return elementCount(shape) * DTYPE_BYTES.get(own)! + (own === "I8" ? shape[0]! * 4 : 0);
+  const own = layOut(new Map([["", tensor]]), dtype).values();
+  return Math.max(...[...own].map(({ data_offsets: [, end] }) => end));
 }
 
 /** The entries of the header in the order of their data. */
@@ -80,11 +88,12 @@ function layOut(
   const int8 = all.filter((tensor) => tensor.dtype === "I8");
   const ordered = [
     ...all.filter((tensor) => tensor.dtype !== "I8"),
-    ...int8.map(({ name, shape: [rows] }) => ({
-      name: scaleName(name),
-      dtype: "F32" as const,
-      shape: [rows!],
-    })),
+    ...int8.flatMap(({ name, shape: [rows, columns], columnScales }) => [
+      { name: scaleName(name), dtype: "F32" as const, shape: [rows!] },
+      ...(columnScales
+        ? [{ name: columnScaleName(name), dtype: "F32" as const, shape: [columns!] }]
+        : []),
+    ]),
     ...int8,
   ];
   let end = 0;
@@ -119,9 +128,11 @@ async function writeTensor(output: Output, name: string, values: Float32Array): 
   if (dtype === "F16") return writeFloat16(file, where, values, positionOf(name));
   if (!values.every(Number.isFinite))
     throw unwritable(where, "finite values", "infinity or NaN", "repair the model");
-  const { values: steps, scales } = quantiseRows(values, shape[0]!);
+  const quantise = entries.has(columnScaleName(name)) ? quantiseRowsAndColumns : quantiseRows;
+  const { values: steps, scales, columnScales } = quantise(values, shape[0]!);
   await writeAt(file, bytesOf(steps), positionOf(name));
   await writeAt(file, bytesOf(scales), positionOf(scaleName(name)));
+  if (columnScales) await writeAt(file, bytesOf(columnScales), positionOf(columnScaleName(name)));
 }
 
 async function writeFloat16(

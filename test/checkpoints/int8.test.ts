@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { dequantiseRows, quantiseRows } from "../../src/checkpoints/int8.ts";
+import { dequantise, quantiseRows, quantiseRowsAndColumns } from "../../src/checkpoints/int8.ts";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { refused, safetensorsBytes, temporaryFolder } from "./support.ts";
@@ -48,7 +48,7 @@ test("the error is at most half a step, and the largest value of a row is exact 
   fc.assert(
     fc.property(matrices, ({ rows, matrix }) => {
       const stored = quantiseRows(matrix, rows);
-      const again = dequantiseRows(stored);
+      const again = dequantise(stored);
       const columns = matrix.length / rows;
       matrix.forEach((value, i) => {
         const scale = stored.scales[Math.floor(i / columns)]!;
@@ -74,7 +74,7 @@ test("quantising equals a naive loop, and dequantised rows are quantised to the 
         const steps = own.map((value) => (scale === 0 ? 0 : Math.round(value / scale) + 0));
         assert.equal([...values.slice(row * columns, (row + 1) * columns)], steps);
       }
-      const again = dequantiseRows({ values, scales });
+      const again = dequantise({ values, scales });
       const naive = again.map((_, i) => Math.fround(values[i]! * scales[Math.floor(i / columns)]!));
       assert.equal(again, naive);
       assert.equal(quantiseRows(again, rows).values, values);
@@ -83,11 +83,36 @@ test("quantising equals a naive loop, and dequantised rows are quantised to the 
   );
 });
 
+test("scales of columns keep small columns: their error is at most half a step, too", () => {
+  // A column of thousandths beside one of hundreds, which rows alone would round to 0
+  const matrix = Float32Array.of(100, 0.001, -300, 0.003, 50, -0.002);
+  assert.is(dequantise(quantiseRows(matrix, 3))[1], 0);
+  const stored = quantiseRowsAndColumns(matrix, 3);
+  assert.equal([...stored.columnScales!], [300, Math.fround(0.003)]);
+  assert.equal([...stored.values], [127, 127, -127, 127, 32, -127]);
+  const again = dequantise(stored);
+  matrix.forEach((value, i) => {
+    const step = stored.scales[i >> 1]! * stored.columnScales![i % 2]!;
+    assert.ok(Math.abs(again[i]! - value) <= step * (0.5 + 2 ** -15), `${value}: ${again[i]}`);
+    const rows = Math.fround(stored.scales[i >> 1]! * stored.values[i]!);
+    assert.is(again[i], Math.fround(rows * stored.columnScales![i % 2]!));
+  });
+  assert.equal(dequantise(quantiseRowsAndColumns(new Float32Array(4), 2)), new Float32Array(4));
+});
+
 test("a file contains the steps, the scales and the version, and is read as float32", async () => {
   const tensors = new Map<string, TensorToWrite>([
     ["a", { shape: [3, 3], values: MATRIX, dtype: "I8" }],
     ["b", { shape: [2], values: Float32Array.of(1, 2) }],
-    ["c", { shape: [1, 1], values: async () => Float32Array.of(-5), dtype: "I8" }],
+    [
+      "c",
+      {
+        shape: [1, 1],
+        values: async () => Float32Array.of(-5),
+        dtype: "I8",
+        columnScales: true,
+      },
+    ],
   ]);
   await writeSafetensors(file, tensors, { dtype: "F32" });
   const bytes = readFileSync(file);
@@ -97,12 +122,13 @@ test("a file contains the steps, the scales and the version, and is read as floa
     b: { dtype: "F32", shape: [2], data_offsets: [0, 8] },
     a_scale: { dtype: "F32", shape: [3], data_offsets: [8, 20] },
     c_scale: { dtype: "F32", shape: [1], data_offsets: [20, 24] },
-    a: { dtype: "I8", shape: [3, 3], data_offsets: [24, 33] },
-    c: { dtype: "I8", shape: [1, 1], data_offsets: [33, 34] },
+    c_column_scale: { dtype: "F32", shape: [1], data_offsets: [24, 28] },
+    a: { dtype: "I8", shape: [3, 3], data_offsets: [28, 37] },
+    c: { dtype: "I8", shape: [1, 1], data_offsets: [37, 38] },
   });
   const values = await readAll();
   assert.equal([...values.keys()].sort(), ["a", "b", "c"]);
-  assert.equal(values.get("a"), dequantiseRows(quantiseRows(MATRIX, 3)));
+  assert.equal(values.get("a"), dequantise(quantiseRows(MATRIX, 3)));
   assert.equal([...values.get("b")!, ...values.get("c")!], [1, 2, -5]);
 });
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { dequantiseRows, quantiseRows } from "../../src/checkpoints/int8.ts";
+import { dequantise, quantiseRows, quantiseRowsAndColumns } from "../../src/checkpoints/int8.ts";
 import { readConfig } from "../../src/model/config.ts";
 import { type ConvertOptions, convertModel } from "../../src/model/convert.ts";
 import { fingerprint } from "../../src/model/fingerprint.ts";
@@ -44,7 +44,8 @@ test("int8 rounds the rows of every matrix and keeps norms and relative biases",
   for (const [name, shape] of parameterShapes(config)) {
     const values = original.get(name)!;
     const isExact = shape.length === 1 || name.includes("relative_attention_bias");
-    const expected = isExact ? values : dequantiseRows(quantiseRows(values, shape[0]!));
+    const quantise = name === "shared.weight" ? quantiseRowsAndColumns : quantiseRows;
+    const expected = isExact ? values : dequantise(quantise(values, shape[0]!));
     assert.equal(weights.get(name), expected, name);
   }
   assert.is.not(identity, fingerprint(config, original, new Uint8Array()));
@@ -61,10 +62,10 @@ test("shards have the weights of one file, and none is larger than asked", async
   const { weight_map: shards, metadata } = JSON.parse(readFileSync(index, "utf8"));
   assert.equal(Object.keys(shards).sort(), [...original.keys()].sort());
   const sizes = [...new Set<string>(Object.values(shards))].map((shard) => dataBytes(shard));
-  // The embedding has 32,128 rows of 16 bytes and a scale: one tensor can be larger than a shard.
+  // The embedding has 32,128 rows of 16 bytes and scales: one tensor can be larger than a shard.
   assert.equal(
     sizes.filter((bytes) => bytes > shardBytes),
-    [32_128 * (16 + 4)],
+    [32_128 * (16 + 4) + 16 * 4],
   );
   assert.is(
     metadata.total_size,
