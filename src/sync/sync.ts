@@ -12,6 +12,7 @@ import {
   type ResolvedReadOptions,
   readFile,
   type SkippedFile,
+  withoutText,
 } from "../documents/read-documents.ts";
 import { sourceFile } from "../documents/source-file.ts";
 import { createDirectory } from "../io/create-directory.ts";
@@ -38,7 +39,7 @@ export interface SyncResult {
   readonly changes: readonly FileChange[];
   /** Number of files whose contents did not change. */
   readonly unchanged: number;
-  /** Files that could not be read. The index keeps the passages that it had of them. */
+  /** Files without text, and damaged files. The index keeps what it had of the damaged ones. */
   readonly skipped: readonly SkippedFile[];
 }
 
@@ -157,12 +158,11 @@ function* changesOf(
   known: ReadonlyMap<string, FileRecord>,
   { ids }: Reading,
 ): Generator<FileChange> {
-  for (const { name } of read)
-    yield {
-      file: name,
-      change: (known.get(name)?.ids.length ?? 0) > 0 ? "replaced" : "added",
-      passages: ids.get(name)!.length,
-    };
+  for (const { name } of read) {
+    const [before, now] = [known.get(name)?.ids.length ?? 0, ids.get(name)!.length];
+    if (before + now > 0)
+      yield { file: name, change: before > 0 ? "replaced" : "added", passages: now };
+  }
   for (const name of removed)
     yield { file: name, change: "deleted", passages: known.get(name)!.ids.length };
 }
@@ -217,22 +217,24 @@ async function readChanged(
   const ids = new Map<string, readonly string[]>();
   const skipped: SkippedFile[] = [];
   let count = 0;
+  const skip = (file: string, problem: InputError): void => {
+    skipped.push({ file, isUnknownFormat: false, problem });
+  };
   async function* passages(): AsyncGenerator<Passage, void> {
     for (const [done, { path, name }] of changed.entries()) {
       options.onProgress?.({ event: "reading", files: done, total: changed.length });
       const own: string[] = [];
       try {
-        for await (const passage of readFile(sourceFile(path, name), {
-          ...options,
-          onProgress: undefined,
-        })) {
+        const source = sourceFile(path, name);
+        for await (const passage of readFile(source, options)) {
           own.push(passage.id);
           yield passage;
         }
         ids.set(name, own);
+        if (own.length === 0) skip(name, withoutText(source));
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
-        skipped.push({ file: name, isUnknownFormat: false, problem: error });
+        skip(name, error);
         if (own.length > 0) ids.set(name, own); // the part before the damage
       }
       count += own.length;

@@ -1,7 +1,7 @@
 /** From a folder of documents to an answer on the command line, with the embedded model. */
 
 import { spawn } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -66,6 +66,24 @@ test("the text that is cut is reported; --split-records keeps it", async () => {
     passages: 0,
     tokens: 0,
   });
+});
+
+test("the first sync after index reads and splits nothing again", async () => {
+  const out = join(folder.path, "recorded");
+  const build = ["index", ...MODEL, "--corpus", docs, "--out", out, "--passage-words", "50"];
+  assert.is((await runCaptured(build)).code, 0);
+  const sync = async (...args: string[]) =>
+    (await runCaptured(["sync", docs, ...MODEL, "--index", out, ...args])).stdout;
+  assert.is(await sync(), "0 added, 0 replaced, 0 deleted, 7 unchanged\n");
+  assert.match(
+    await sync("--passage-words", "60"),
+    /0 added, 7 replaced, 0 deleted, 0 unchanged\n$/,
+  );
+  assert.is((await runCaptured([...build, "--replace"])).code, 0);
+  await writeFile(join(docs, "late.txt"), "It was late.");
+  assert.match(await sync(), /1 added, 0 replaced, 0 deleted, 7 unchanged\n$/);
+  await rm(join(docs, "late.txt"));
+  assert.match(await sync(), /0 added, 0 replaced, 1 deleted, 7 unchanged\n$/);
 });
 
 test("sync prints what it did", async () => {
