@@ -172,10 +172,16 @@ test("a calibration of answers is read, checked and written", async () => {
 
   const check = (given: object, message: RegExp) =>
     refused(read({ ...SIZES, answer_calibration: { ...calibration, ...given } }), message);
-  await check({ threshold: 2 }, /: answer_calibration\.threshold: expected .*<=1, got 2/);
-  await check({ intercept: undefined }, /: answer_calibration\.intercept: expected number, got no/);
+  await check(
+    { threshold: 2 },
+    /: answer_calibration\.threshold: expected a number from 0 to 1, got 2/,
+  );
+  await check(
+    { intercept: undefined },
+    /: answer_calibration\.intercept: expected a number, got no/,
+  );
   const { margin: _, ...others } = weights;
-  await check({ weights: others }, /: answer_calibration\.weights\.margin: expected number/);
+  await check({ weights: others }, /: answer_calibration\.weights\.margin: expected a number/);
   await check({ bias: 1 }, /: answer_calibration\.bias: expected no key beyond/);
 });
 
