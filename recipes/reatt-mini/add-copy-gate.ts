@@ -16,4 +16,7 @@ const config = await readConfig(from);
 const weights = await loadWeights(from, config);
 const gate = new Float32Array(config.modelSize);
 const copying = { ...config, copying: true };
-await writeModel(to, copying, (name) => weights.get(name) ?? gate, { original: from, dtype: "F32" });
+await writeModel(to, copying, (name) => weights.get(name) ?? gate, {
+  original: from,
+  dtype: "F32",
+});
