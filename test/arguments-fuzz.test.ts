@@ -155,6 +155,7 @@ const readOptions = {
   maxAnswerTokens: small,
   lengthPenalty: mostly(fc.double({ min: -3, max: 3, noNaN: true })),
   earlyStopping: mostly(fc.boolean()),
+  extractive: mostly(fc.boolean()),
   minimumConfidence: mostly(fc.double({ min: 0, max: 1 })),
   onText: mostly(fc.constant(() => {})),
   signal,

@@ -231,6 +231,7 @@ test("values out of range and of another type", async () => {
     ["minimumConfidence", [80, -1, "0.5"], "a number from 0 to 1"],
     ["lengthPenalty", ["1", Number.NaN], "a number"],
     ["earlyStopping", ["yes", 1], "true or false"],
+    ["extractive", ["yes", 1], "true or false"],
     ["granularity", ["token", 1], "passage, document"],
     ["filter", [["lion"], "lion", new Set([1]), new Map([["a", 1]])], filterError],
     ["hybrid", [1, "yes"], "true, false or an object with lambda"],

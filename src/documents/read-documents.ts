@@ -182,7 +182,7 @@ async function* readFolder(
 /** The passages of one file. @throws {InputError} if it is damaged, also after some passages */
 export async function* readFile(
   file: SourceFile,
-  options: ResolvedReadOptions,
+  options: Omit<ResolvedReadOptions, "onProgress">,
 ): AsyncGenerator<Passage, void> {
   const load = readerOf(file.name);
   if (!load) throw unknownFormat(file.path);
@@ -221,7 +221,7 @@ export const unknownFormat = (where: string): InputError =>
     remedy: "convert it, or rename it if it is text",
   });
 
-const withoutText = ({ path }: SourceFile): InputError =>
+export const withoutText = ({ path }: SourceFile): InputError =>
   new InputError({
     where: path,
     expected: "a document with text",

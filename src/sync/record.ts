@@ -23,18 +23,25 @@ const fileRecord = z.strictObject({
   ids: z.array(z.string()).readonly(),
 });
 
+const splitting = z.strictObject({
+  passageWords: z.number(),
+  overlapWords: z.number(),
+  maxPassageTokens: z.number(),
+});
+
 const folderRecord = z.strictObject({
   format: z.literal("reatt-sync"),
   version: z.literal(1),
   /** The folder, as an absolute path. */
   folder: z.string(),
   /** The options that the files were split with. */
-  splitting: z.record(z.string(), z.union([z.number(), z.boolean()])),
+  splitting,
   /** Of the index after the last synchronisation. Another one may have changed it since. */
   generation: z.number(),
   files: z.record(z.string(), fileRecord),
 });
 
+export type Splitting = z.infer<typeof splitting>;
 export type FileRecord = z.infer<typeof fileRecord>;
 export type FolderRecord = z.infer<typeof folderRecord>;
 
@@ -59,3 +66,9 @@ export async function writeRecord(directory: string, record: FolderRecord): Prom
   await createOutputDirectory(syncFolder(directory));
   await replaceFile(recordPath(directory), (file) => file.writeFile(JSON.stringify(record)));
 }
+
+export const splittingOf = ({
+  passageWords,
+  overlapWords,
+  maxPassageTokens,
+}: Splitting): Splitting => ({ passageWords, overlapWords, maxPassageTokens });

@@ -42,6 +42,7 @@ test("absent keys get Hugging Face's defaults, and head 0 of the middle block re
     retrievalScale: 1,
     queryEncoder: false,
     noRepeatSize: 0,
+    copying: false,
   });
   assert.is((await read({ ...SIZES, num_layers: 1 })).retrievalLayer, 0);
   assert.is((await read({ ...SIZES, pad_token_id: 7 })).decoderStartId, 7);
@@ -266,6 +267,7 @@ testWithShared("a written file is read back", async () => {
     distillationTau: 0.01,
     padId: 5,
     noRepeatSize: 3,
+    copying: true,
   };
   await writeConfig(folder, changed);
   assert.equal(await readConfig(folder), changed);

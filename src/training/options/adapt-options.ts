@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import type { ModelConfig } from "../../model/config.ts";
+import { DOCUMENT_OPTIONS } from "../../options/document-options.ts";
 import {
   choice,
   flag,
@@ -69,7 +70,7 @@ const ADAPT_FILES = {
   ...RUN_FILES,
   /** Folder of the model to start from. Not needed to resume a run. */
   model: optionally(RUN_FILES.model, RECORDED),
-  /** Passages: JSON Lines, plain or gzip. Not needed to resume a run. */
+  /** Documents or passages: see `readDocuments`. Not needed to resume a run. */
   corpus: optionally(RUN_FILES.corpus, RECORDED),
 };
 
@@ -217,12 +218,14 @@ const ADAPT_SETTINGS = {
 
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
 type AdaptTable = typeof ADAPT_FILES &
+  typeof DOCUMENT_OPTIONS &
   typeof ADAPT_SOURCES &
   Omit<typeof RUN_SETTINGS, keyof typeof ADAPT_SETTINGS> &
   typeof ADAPT_SETTINGS;
 
 export const ADAPT_OPTIONS: AdaptTable = {
   ...ADAPT_FILES,
+  ...DOCUMENT_OPTIONS,
   ...ADAPT_SOURCES,
   ...RUN_SETTINGS,
   ...ADAPT_SETTINGS,

@@ -151,8 +151,9 @@ test("train and adapt have the same options, except those of their data", () => 
       .sort();
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), ["selectHead", "unsupervisedSteps"]);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
-    ...["dryRun", "keepCheckpoint", "minutes", "monitorSteps", "qrels", "queries", "sentences"],
-    ...["sourcePassage", "sources", "spans", "weights"],
+    ...["dryRun", "keepCheckpoint", "minutes", "monitorSteps", "overlapWords", "passageWords"],
+    ...["qrels", "queries", "sentences", "sourcePassage", "sources", "spans", "splitRecords"],
+    "weights",
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])
     for (const [name, schema] of Object.entries(table)) {
