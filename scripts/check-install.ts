@@ -94,7 +94,14 @@ function install(): void {
 
 /** Starts the server, asks on its page, and stops it. */
 async function askInBrowser(): Promise<void> {
-  const args = ["node_modules/reatt/dist/cli/main.js", "serve", "--index", "indexed", "--port", "0"];
+  const args = [
+    "node_modules/reatt/dist/cli/main.js",
+    "serve",
+    "--index",
+    "indexed",
+    "--port",
+    "0",
+  ];
   const server = spawn(process.execPath, args, {
     ...inProject(),
     stdio: ["ignore", "pipe", "pipe"],

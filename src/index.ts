@@ -43,6 +43,7 @@ export {
   calibratedConfidence,
 } from "./model/answer-calibration.ts";
 export type { HybridWeights, ModelConfig } from "./model/config.ts";
+export { type ConvertOptions, convertModel } from "./model/convert.ts";
 export { storeCalibration } from "./model/store-calibration.ts";
 export {
   type AddOptions,

@@ -608,7 +608,7 @@ export class ReAtt implements AsyncDisposable {
    * console.log(best!.id); // rhine
    * ```
    */
-  async rerank<P extends Passage>(
+  async rerank<P extends PassageInput>(
     question: string,
     passages: readonly P[],
     given?: RerankOptions,

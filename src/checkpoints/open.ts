@@ -33,12 +33,15 @@ export const isShardIndex = (name: string): boolean => name.endsWith(".index.jso
 /** File names of weights in any format, also in formats that reatt cannot read. */
 const WEIGHT_FILE = /\.(safetensors|bin|pth?|ckpt|h5|msgpack|index\.json)$/;
 
+/** Whether a file has weights, or lists their shards, in any format. */
+export const isWeightFile = (name: string): boolean => WEIGHT_FILE.test(name);
+
 /**
  * Whether `folder` contains weights in any format. Without weights, a model is trained from
  * scratch.
  */
 export async function hasWeights(folder: string): Promise<boolean> {
-  return (await readdir(folder)).some((name) => WEIGHT_FILE.test(name));
+  return (await readdir(folder)).some(isWeightFile);
 }
 
 /** The shard index: tensor name -> file name of the shard in the same folder. */
@@ -85,6 +88,7 @@ async function openShards(path: string, openShard: OpenFile): Promise<WeightFile
       path,
       tensors,
       read: async (name) => shards.get(findTensor(shardOf, name, path))!.read(name),
+      locate: async (name) => shards.get(findTensor(shardOf, name, path))!.locate(name),
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {

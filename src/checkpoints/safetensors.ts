@@ -1,7 +1,7 @@
 /**
  * Reads safetensors files: 8 bytes header length N (little-endian), N bytes of JSON, the data. The
  * JSON maps each name to dtype, shape and `data_offsets: [begin, end]`, counted from the start of
- * the data, without holes or overlaps.
+ * the data, without holes or overlaps. Matrices of 8-bit integers have scales (see int8.ts).
  *
  * Format: https://huggingface.co/docs/safetensors/index#format
  */
@@ -10,8 +10,17 @@ import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
 import { parseJson } from "../io/parse-json.ts";
-import { DTYPE_BYTES, elementCount, isCount, readValues } from "./values.ts";
-import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
+import { columnScaleName, dequantise, INT8_VERSION, INT8_VERSION_KEY, scaleName } from "./int8.ts";
+import {
+  bytesOf,
+  checkCount,
+  DTYPE_BYTES,
+  elementCount,
+  isCount,
+  locateValues,
+  readValues,
+} from "./values.ts";
+import { findTensor, type StoredValues, type TensorInfo, type WeightFile } from "./weight-file.ts";
 
 const MAX_HEADER_BYTES = 5_000_000; // a 3 GB checkpoint has 60 kB
 const LENGTH_BYTES = 8;
@@ -22,6 +31,19 @@ interface StoredTensor extends TensorInfo {
   readonly end: number;
 }
 
+/** An I8 matrix [rows, columns] with its scales, F32 [rows] and F32 [columns]. */
+interface ScaledTensor extends StoredTensor {
+  readonly scales: StoredTensor;
+  readonly columnScales: StoredTensor | undefined;
+}
+
+/** The content of the header. */
+interface Header {
+  readonly metadata: unknown;
+  /** All other entries. */
+  readonly entries: readonly (readonly [name: string, entry: unknown])[];
+}
+
 /**
  * @throws {InputError} if the file is truncated or oversized, or if its header is inconsistent.
  * Names file and tensor.
@@ -30,16 +52,24 @@ export async function openSafetensors(path: string): Promise<WeightFile> {
   const file = await openInputFile(path);
   try {
     const headerBytes = await readHeaderLength(file);
-    const header = parseHeader(path, await file.read(LENGTH_BYTES, headerBytes));
+    const { metadata, entries } = parseHeader(path, await file.read(LENGTH_BYTES, headerBytes));
+    checkVersion(path, metadata);
     const dataStart = LENGTH_BYTES + headerBytes;
-    const tensors = new Map(header.map(([name, entry]) => [name, checkTensor(path, name, entry)]));
-    checkLayout(path, [...tensors.values()], file.size - dataStart);
+    const stored = new Map(entries.map(([name, entry]) => [name, checkTensor(path, name, entry)]));
+    checkLayout(path, [...stored.values()], file.size - dataStart);
+    const tensors = joinScales(stored);
     return {
       path,
       tensors,
       async read(name) {
         const tensor = findTensor(tensors, name, path);
+        if ("scales" in tensor) return readScaled(file, tensor, dataStart);
         return readValues(file, tensor, dataStart + tensor.begin, elementCount(tensor.shape));
+      },
+      async locate(name) {
+        const tensor = findTensor(tensors, name, path);
+        if ("scales" in tensor) return locateScaled(file, tensor, dataStart);
+        return locateValues(tensor, dataStart + tensor.begin);
       },
       [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
     };
@@ -57,8 +87,7 @@ async function readHeaderLength(file: InputFile): Promise<number> {
   return length;
 }
 
-/** The entries of the header except `__metadata__`, which is not a tensor. */
-function parseHeader(path: string, bytes: Buffer): [name: string, entry: unknown][] {
+function parseHeader(path: string, bytes: Buffer): Header {
   let text: string;
   let header: unknown;
   try {
@@ -73,7 +102,20 @@ function parseHeader(path: string, bytes: Buffer): [name: string, entry: unknown
   }
   const repeated = firstRepeated(topLevelKeys(text));
   if (repeated !== undefined) throw damaged(path, "one entry a tensor", `two for ${repeated}`);
-  return Object.entries(header).filter(([name]) => name !== "__metadata__");
+  const { __metadata__: metadata, ...tensors } = header as Record<string, unknown>;
+  return { metadata, entries: Object.entries(tensors) };
+}
+
+/** @throws {InputError} if a later version of reatt wrote the 8-bit tensors */
+function checkVersion(path: string, metadata: unknown): void {
+  const version = Object(metadata)[INT8_VERSION_KEY];
+  if (version === undefined || version === `${INT8_VERSION}`) return;
+  throw new InputError({
+    where: path,
+    expected: `int8 weights of version ${INT8_VERSION}`,
+    got: `version ${excerpt(version)}`,
+    remedy: "install a newer reatt, or convert the original model again",
+  });
 }
 
 /** All keys of a JSON object, repeated keys included: `JSON.parse` keeps only the last of them. */
@@ -126,6 +168,81 @@ function checkLayout(path: string, tensors: readonly StoredTensor[], dataBytes: 
     end = tensor.end;
   }
   if (end !== dataBytes) throw damaged(path, `${end} bytes of data`, `${dataBytes}`);
+}
+
+/** The tensors without the scales of others; a scaled tensor has its scales. */
+function joinScales(
+  stored: ReadonlyMap<string, StoredTensor>,
+): Map<string, StoredTensor | ScaledTensor> {
+  const tensors = new Map<string, StoredTensor | ScaledTensor>(stored);
+  for (const [name, tensor] of stored) {
+    const scales = stored.get(scaleName(name));
+    if (tensor.dtype !== "I8" || !scales) continue;
+    const columnScales = stored.get(columnScaleName(name));
+    const { file, shape } = tensor;
+    if (shape.length !== 2)
+      throw damaged(`${file}: ${name}`, "a matrix, because it has scales", `shape [${shape}]`);
+    checkScales(scales, shape[0]!);
+    if (columnScales) checkScales(columnScales, shape[1]!);
+    tensors.set(name, { ...tensor, scales, columnScales });
+    tensors.delete(scales.name);
+    tensors.delete(columnScaleName(name));
+  }
+  return tensors;
+}
+
+/** @throws {InputError} unless there are `count` F32 scales */
+function checkScales({ file, name, dtype, shape }: StoredTensor, count: number): void {
+  if (dtype === "F32" && shape.join() === `${count}`) return;
+  const got = `${dtype} of shape [${shape}]`;
+  throw damaged(`${file}: ${name}`, `F32 of shape [${count}]`, got);
+}
+
+async function readScaled(
+  file: InputFile,
+  tensor: ScaledTensor,
+  dataStart: number,
+): Promise<Float32Array> {
+  const count = elementCount(tensor.shape);
+  checkCount(tensor, count);
+  const scales = await readScales(file, tensor.scales, dataStart);
+  const columnScales =
+    tensor.columnScales && (await readScales(file, tensor.columnScales, dataStart));
+  const values = new Int8Array(count);
+  await file.readInto(bytesOf(values), dataStart + tensor.begin);
+  return dequantise({ values, scales, columnScales });
+}
+
+/** Reads the scales as well: damaged ones must be an error before a session uses them. */
+async function locateScaled(
+  file: InputFile,
+  { dtype, shape, begin, scales, columnScales }: ScaledTensor,
+  dataStart: number,
+): Promise<StoredValues> {
+  const locate = async (tensor: StoredTensor): Promise<StoredValues> => {
+    await readScales(file, tensor, dataStart);
+    return { ...tensor, position: dataStart + tensor.begin };
+  };
+  return {
+    file: file.path,
+    position: dataStart + begin,
+    dtype,
+    shape,
+    scales: await locate(scales),
+    columnScales: columnScales && (await locate(columnScales)),
+  };
+}
+
+/** @throws {InputError} if a scale is negative or not finite */
+async function readScales(
+  file: InputFile,
+  tensor: StoredTensor,
+  dataStart: number,
+): Promise<Float32Array> {
+  const scales = await readValues(file, tensor, dataStart + tensor.begin, tensor.shape[0]!);
+  const unusable = scales.find((scale) => !(scale >= 0 && scale < Number.POSITIVE_INFINITY));
+  if (unusable === undefined) return scales;
+  throw damaged(`${file.path}: ${tensor.name}`, "scales from 0 on", `${unusable}`);
 }
 
 function damaged(where: string, expected: string, got: string, cause?: unknown): InputError {

@@ -16,8 +16,8 @@ import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
 import { type PickleGlobal, type PickleRules, rejectedRequest, unpickle } from "./pickle.ts";
 import { gather, isContiguous, storageSpan } from "./strides.ts";
-import { DTYPE_BYTES, elementCount, isCount, readValues } from "./values.ts";
-import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
+import { DTYPE_BYTES, elementCount, isCount, locateValues, readValues } from "./values.ts";
+import { findTensor, type StoredValues, type TensorInfo, type WeightFile } from "./weight-file.ts";
 import { readZipDirectory, type ZipEntry } from "./zip.ts";
 
 const MAX_PICKLE_BYTES = 5_000_000; // a checkpoint of 1,000 tensors has 200 kB
@@ -84,6 +84,7 @@ export async function openTorch(path: string): Promise<WeightFile> {
       path,
       tensors,
       read: async (name) => readTensor(file, findTensor(tensors, name, path)),
+      locate: async (name) => locateTensor(findTensor(tensors, name, path)),
       [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
     };
   } catch (error) {
@@ -175,10 +176,19 @@ function namedTensor(path: string, name: unknown, value: unknown): StoredTensor 
   });
 }
 
+async function locateTensor(tensor: StoredTensor): Promise<StoredValues | undefined> {
+  const { shape, strides } = tensor;
+  return isContiguous(shape, strides) ? locateValues(tensor, await positionOf(tensor)) : undefined;
+}
+
+/** The position of the first value in the file. */
+const positionOf = async ({ storage, offset }: StoredTensor): Promise<number> =>
+  (await storage.entry.findData()) + offset * DTYPE_BYTES.get(storage.dtype)!;
+
 async function readTensor(file: InputFile, tensor: StoredTensor): Promise<Float32Array> {
-  const { storage, offset, shape, strides } = tensor;
+  const { shape, strides } = tensor;
   if (elementCount(shape) === 0) return new Float32Array(0);
-  const position = (await storage.entry.findData()) + offset * DTYPE_BYTES.get(storage.dtype)!;
+  const position = await positionOf(tensor);
   const values = await readValues(file, tensor, position, storageSpan(shape, strides));
   return isContiguous(shape, strides) ? values : gather(values, shape, strides);
 }

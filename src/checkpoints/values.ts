@@ -3,7 +3,7 @@
 import { InputError } from "../io/errors.ts";
 import type { InputFile } from "../io/input-file.ts";
 import { VALUES_PER_BATCH, widenBfloat16, widenFloat16 } from "./half.ts";
-import type { TensorInfo } from "./weight-file.ts";
+import type { StoredValues, TensorInfo } from "./weight-file.ts";
 
 /** Bytes of one value, by dtype (names of safetensors). */
 export const DTYPE_BYTES: ReadonlyMap<string, number> = new Map([
@@ -45,10 +45,9 @@ export async function readValues(
   position: number,
   count: number,
 ): Promise<Float32Array> {
+  checkFloats(tensor);
+  checkCount(tensor, count);
   const widen = WIDEN.get(tensor.dtype);
-  if (widen === undefined && tensor.dtype !== "F32")
-    throw unreadable(tensor, "F32, F16 or BF16", tensor.dtype);
-  if (count > MAX_COUNT) throw unreadable(tensor, `at most ${MAX_COUNT} values`, `${count}`);
   const values = new Float32Array(count);
   if (widen === undefined) {
     await file.readInto(bytesOf(values), position);
@@ -63,6 +62,27 @@ export async function readValues(
   return values;
 }
 
+/**
+ * The place of values that are row-major and without gaps, if they are aligned.
+ *
+ * @throws {InputError} if they are not floating point
+ */
+export function locateValues(tensor: TensorInfo, position: number): StoredValues | undefined {
+  checkFloats(tensor);
+  const { file, dtype, shape } = tensor;
+  return position % DTYPE_BYTES.get(dtype)! === 0 ? { file, position, dtype, shape } : undefined;
+}
+
+function checkFloats(tensor: TensorInfo): void {
+  if (tensor.dtype === "F32" || WIDEN.has(tensor.dtype)) return;
+  throw unreadable(tensor, "F32, F16 or BF16", tensor.dtype);
+}
+
+/** @throws {InputError} if a float32 array cannot hold `count` values */
+export function checkCount(tensor: TensorInfo, count: number): void {
+  if (count > MAX_COUNT) throw unreadable(tensor, `at most ${MAX_COUNT} values`, `${count}`);
+}
+
 /** Number of values of a tensor of this shape. */
 export function elementCount(shape: readonly number[]): number {
   return shape.reduce((count, size) => count * size, 1);
@@ -74,7 +94,7 @@ export function isCount(value: unknown): value is number {
 }
 
 /** A view of the memory of a typed array, not a copy. */
-export function bytesOf(values: Float32Array | Uint16Array): Buffer {
+export function bytesOf(values: Float32Array | Uint16Array | Int8Array): Buffer {
   return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 }
 

@@ -12,6 +12,21 @@ export interface TensorInfo {
   readonly file: string;
 }
 
+/** Where a file has the values of a tensor, row-major and without gaps. */
+export interface StoredValues {
+  /** Path of the file. */
+  readonly file: string;
+  /** Bytes from the start of the file: a multiple of the size of a value. */
+  readonly position: number;
+  /** `F32`, `F16`, `BF16`, or `I8` with `scales`. */
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** F32 [rows] of an I8 matrix (see int8.ts). */
+  readonly scales?: StoredValues | undefined;
+  /** F32 [columns] of an I8 matrix, if it has them. */
+  readonly columnScales?: StoredValues | undefined;
+}
+
 /** An open checkpoint: one file or all its shards. It may be closed twice. */
 export interface WeightFile extends AsyncDisposable {
   /** Path of the file, or of the shard index. */
@@ -25,6 +40,13 @@ export interface WeightFile extends AsyncDisposable {
    * cannot be read.
    */
   read(name: string): Promise<Float32Array>;
+  /**
+   * Where the values of a tensor are. Undefined if they cannot be used as they are: a view with
+   * gaps, or values that are not aligned.
+   *
+   * @throws {InputError} as `read` does.
+   */
+  locate(name: string): Promise<StoredValues | undefined>;
 }
 
 /** Looks up a tensor by name. @throws {InputError} if `file` does not contain it. */

@@ -1,56 +1,116 @@
-/** Writes safetensors files. See safetensors.ts for the format. */
+/** Writes safetensors files. See safetensors.ts for the format, int8.ts for 8-bit tensors. */
 
 import type { FileHandle } from "node:fs/promises";
 import { InputError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { narrowFloat16, VALUES_PER_BATCH } from "./half.ts";
-import { bytesOf, elementCount } from "./values.ts";
+import {
+  columnScaleName,
+  INT8_VERSION,
+  INT8_VERSION_KEY,
+  quantiseRows,
+  quantiseRowsAndColumns,
+  scaleName,
+} from "./int8.ts";
+import { bytesOf, DTYPE_BYTES, elementCount } from "./values.ts";
 
 /** The dtype of a written file. */
 export type FloatType = "F32" | "F16";
 
 export interface TensorToWrite {
   readonly shape: readonly number[];
-  /** Row-major. */
-  readonly values: Float32Array;
+  /** Row-major. A function is called when the tensor is written. */
+  readonly values: Float32Array | (() => Promise<Float32Array>);
+  /** Default: that of the file. An I8 tensor is a matrix. */
+  readonly dtype?: FloatType | "I8";
+  /** Whether an I8 matrix has scales of columns, too. Default: false. */
+  readonly columnScales?: boolean;
+}
+
+/** A file that is being written. */
+interface Output {
+  readonly file: FileHandle;
+  readonly path: string;
+  readonly entries: ReadonlyMap<string, Entry>;
+  /** Position of the first data. */
+  readonly dataStart: number;
+}
+
+interface Entry {
+  readonly dtype: FloatType | "I8";
+  readonly shape: readonly number[];
+  readonly data_offsets: readonly [begin: number, end: number];
 }
 
 const FLOAT16_LIMIT = 65_520; // the smallest value that rounds to infinity
+const WRITE_BYTES = 2 ** 28; // for one system call, which writes at most 2 GiB
 const HEADER_ALIGNMENT = 8; // bytes; aligned data can be memory-mapped
 
 /**
- * Writes tensors by name, in the order of the map, and replaces `path` atomically.
+ * Writes tensors by name, in the order of the map, and replaces `path` atomically. I8 tensors come
+ * last, after the scales of all of them: float32 values stay aligned.
  *
  * F16 rounds to the nearest value, ties to even.
  *
- * @throws {InputError} if a finite value would become infinite in F16, or if the file cannot be
- * written.
+ * @throws {InputError} if a finite value would become infinite in F16, if a value for I8 is not
+ * finite, or if the file cannot be written.
  */
 export async function writeSafetensors(
   path: string,
   tensors: ReadonlyMap<string, TensorToWrite>,
   { dtype }: { dtype: FloatType },
 ): Promise<void> {
+  const entries = layOut(tensors, dtype);
+  const header = encodeHeader(entries);
   await replaceFile(path, async (file) => {
-    await file.writeFile(makeHeader(tensors, dtype));
-    for (const [name, { values }] of tensors) {
-      if (dtype === "F32") await file.writeFile(bytesOf(values));
-      else await writeFloat16(file, `${path}: ${name}`, values);
+    await writeAt(file, header, 0);
+    for (const [name, { shape, values }] of tensors) {
+      const loaded = values instanceof Float32Array ? values : await values();
+      if (elementCount(shape) !== loaded.length)
+        throw new RangeError(`${name}: shape [${shape}] with ${loaded.length} values`);
+      await writeTensor({ file, path, entries, dataStart: header.length }, name, loaded);
     }
   });
 }
 
-function makeHeader(tensors: ReadonlyMap<string, TensorToWrite>, dtype: FloatType): Buffer {
-  // Transformers rejects a file without it
-  const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
+/** Bytes of a tensor in a file of `dtype`, with its scales. */
+export function storedBytes(tensor: TensorToWrite, dtype: FloatType): number {
+  const own = layOut(new Map([["", tensor]]), dtype).values();
+  return Math.max(...[...own].map(({ data_offsets: [, end] }) => end));
+}
+
+/** The entries of the header in the order of their data. */
+function layOut(
+  tensors: ReadonlyMap<string, TensorToWrite>,
+  dtype: FloatType,
+): ReadonlyMap<string, Entry> {
+  const all = [...tensors].map(([name, tensor]) => ({ name, dtype, ...tensor }));
+  const int8 = all.filter((tensor) => tensor.dtype === "I8");
+  const ordered = [
+    ...all.filter((tensor) => tensor.dtype !== "I8"),
+    ...int8.flatMap(({ name, shape: [rows, columns], columnScales }) => [
+      { name: scaleName(name), dtype: "F32" as const, shape: [rows!] },
+      ...(columnScales
+        ? [{ name: columnScaleName(name), dtype: "F32" as const, shape: [columns!] }]
+        : []),
+    ]),
+    ...int8,
+  ];
   let end = 0;
-  for (const [name, { shape, values }] of tensors) {
-    if (elementCount(shape) !== values.length)
-      throw new RangeError(`${name}: shape [${shape}] with ${values.length} values`);
-    const begin = end;
-    end += values.length * (dtype === "F32" ? 4 : 2);
-    header[name] = { dtype, shape, data_offsets: [begin, end] };
-  }
+  return new Map(
+    ordered.map(({ name, dtype, shape }) => {
+      const begin = end;
+      end += elementCount(shape) * DTYPE_BYTES.get(dtype)!;
+      return [name, { dtype, shape, data_offsets: [begin, end] }];
+    }),
+  );
+}
+
+function encodeHeader(entries: ReadonlyMap<string, Entry>): Buffer {
+  const hasInt8 = [...entries.values()].some(({ dtype }) => dtype === "I8");
+  // Transformers rejects a file without `format`
+  const metadata = { format: "pt", ...(hasInt8 && { [INT8_VERSION_KEY]: `${INT8_VERSION}` }) };
+  const header = { __metadata__: metadata, ...Object.fromEntries(entries) };
   const json = Buffer.from(JSON.stringify(header));
   const bytes = Buffer.alloc(Math.ceil(json.length / HEADER_ALIGNMENT) * HEADER_ALIGNMENT, " ");
   json.copy(bytes);
@@ -59,18 +119,52 @@ function makeHeader(tensors: ReadonlyMap<string, TensorToWrite>, dtype: FloatTyp
   return Buffer.concat([length, bytes]);
 }
 
-async function writeFloat16(file: FileHandle, where: string, values: Float32Array): Promise<void> {
+async function writeTensor(output: Output, name: string, values: Float32Array): Promise<void> {
+  const { file, path, entries, dataStart } = output;
+  const positionOf = (entry: string): number => dataStart + entries.get(entry)!.data_offsets[0];
+  const { dtype, shape } = entries.get(name)!;
+  const where = `${path}: ${name}`;
+  if (dtype === "F32") return writeAt(file, bytesOf(values), positionOf(name));
+  if (dtype === "F16") return writeFloat16(file, where, values, positionOf(name));
+  if (!values.every(Number.isFinite))
+    throw unwritable(where, "finite values", "infinity or NaN", "repair the model");
+  const quantise = entries.has(columnScaleName(name)) ? quantiseRowsAndColumns : quantiseRows;
+  const { values: steps, scales, columnScales } = quantise(values, shape[0]!);
+  await writeAt(file, bytesOf(steps), positionOf(name));
+  await writeAt(file, bytesOf(scales), positionOf(scaleName(name)));
+  if (columnScales) await writeAt(file, bytesOf(columnScales), positionOf(columnScaleName(name)));
+}
+
+async function writeFloat16(
+  file: FileHandle,
+  where: string,
+  values: Float32Array,
+  position: number,
+): Promise<void> {
   const tooLarge = values.find(
     (value) => Math.abs(value) >= FLOAT16_LIMIT && Number.isFinite(value),
   );
-  if (tooLarge !== undefined) {
-    const expected = `values below ${FLOAT16_LIMIT}, the range of F16`;
-    throw new InputError({ where, expected, got: `${tooLarge}`, remedy: "save as F32" });
-  }
+  if (tooLarge !== undefined)
+    throw unwritable(
+      where,
+      `values below ${FLOAT16_LIMIT}, the range of F16`,
+      `${tooLarge}`,
+      "save as F32",
+    );
   for (let start = 0; start < values.length; start += VALUES_PER_BATCH) {
     const batch = values.subarray(start, start + VALUES_PER_BATCH);
     const halves = new Uint16Array(batch.length);
     narrowFloat16(batch, halves);
-    await file.writeFile(bytesOf(halves));
+    await writeAt(file, bytesOf(halves), position + 2 * start);
   }
 }
+
+async function writeAt(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const length = Math.min(WRITE_BYTES, bytes.length - done);
+    done += (await file.write(bytes, done, length, position + done)).bytesWritten;
+  }
+}
+
+const unwritable = (where: string, expected: string, got: string, remedy: string): InputError =>
+  new InputError({ where, expected, got, remedy });

@@ -138,6 +138,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./download.ts")).downloadCommand,
   },
   {
+    name: "convert",
+    summary: "Copy a model with its weights in another precision.",
+    load: async () => (await import("./convert.ts")).convertCommand,
+  },
+  {
     name: "completion",
     summary: "Print a script with which a shell completes commands and options.",
     group: SHELL,

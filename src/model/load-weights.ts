@@ -21,8 +21,25 @@ const TIED_EMBEDDING_COPIES: readonly string[] = [...EMBEDDING_COPIES, "lm_head.
 const UNUSED_BIAS =
   /^(encoder|decoder)\.block\.\d+\.layer\.\d\.\w+\.relative_attention_bias\.weight$/;
 
+/** The weights of a model in its folder. */
+export interface StoredWeights extends AsyncDisposable {
+  /** A weight as float32, by its name in the checkpoint (see `parameterShapes`). */
+  read(name: string): Promise<Float32Array>;
+}
+
+/** Every weight of the model as float32, by its name in the checkpoint. See {@link openStored}. */
+export async function loadWeights(
+  folder: string,
+  config: ModelConfig,
+): Promise<Map<string, Float32Array>> {
+  await using stored = await openStored(folder, config);
+  const weights = new Map<string, Float32Array>();
+  for (const name of parameterShapes(config).keys()) weights.set(name, await stored.read(name));
+  return weights;
+}
+
 /**
- * Every weight of the model as float32, by its name in the checkpoint (see `parameterShapes`).
+ * Opens the weights of a model and checks that they fit `config.json`.
  *
  * A tensor without a place in the model is an error if it would change the result: a block beyond
  * the layers of config.json, a further tensor of a layer (a bias, an adapter, a scale), a copy of
@@ -30,24 +47,25 @@ const UNUSED_BIAS =
  * are ignored: unused relative biases, heads for other tasks.
  *
  * @throws {InputError} that names file and tensor: it is missing, its shape differs from
- * config.json, or it is one of the errors above.
+ * config.json, or it is one of the errors above. Copies of the embedding are compared when it is
+ * read.
  */
-export async function loadWeights(
-  folder: string,
-  config: ModelConfig,
-): Promise<Map<string, Float32Array>> {
+export async function openStored(folder: string, config: ModelConfig): Promise<StoredWeights> {
   const checkpoint = await openWeights(folder);
   try {
     const shapes = parameterShapes(config);
     checkMissing(checkpoint, config, shapes);
     checkExtras(checkpoint, config, shapes);
-    const weights = new Map<string, Float32Array>();
-    for (const [name, shape] of shapes) {
-      weights.set(name, await readCopies(checkpoint, storedNames(checkpoint, config, name), shape));
-    }
-    return weights;
-  } finally {
+    for (const [name, shape] of shapes)
+      for (const stored of storedNames(checkpoint, config, name))
+        checkShape(checkpoint, stored, shape);
+    return {
+      read: (name) => readCopies(checkpoint, storedNames(checkpoint, config, name)),
+      [Symbol.asyncDispose]: () => checkpoint[Symbol.asyncDispose](),
+    };
+  } catch (error) {
     await checkpoint[Symbol.asyncDispose]();
+    throw error;
   }
 }
 
@@ -98,12 +116,7 @@ function checkExtras(
 }
 
 /** Reads a tensor that can be stored several times and checks that the copies are equal. */
-async function readCopies(
-  checkpoint: WeightFile,
-  names: readonly string[],
-  shape: readonly number[],
-): Promise<Float32Array> {
-  for (const name of names) checkShape(checkpoint, name, shape);
+async function readCopies(checkpoint: WeightFile, names: readonly string[]): Promise<Float32Array> {
   const [first, ...copies] = names as [string, ...string[]];
   const values = await checkpoint.read(first);
   for (const copy of copies) {

@@ -236,7 +236,8 @@ export const ADAPT_OPTIONS: AdaptTable = {
   ...ADAPT_SETTINGS,
 };
 
-const ACCEPTED = { ...ADAPT_OPTIONS, ...SIGNAL, tagger: z.custom<Tagger>().optional() };
+const tagger = z.custom<Tagger>((given) => typeof given === "function", "a function").optional();
+const ACCEPTED = { ...ADAPT_OPTIONS, ...SIGNAL, tagger };
 
 /**
  * Options of `adapt`. All except `model`, `corpus` and `out` have a default. `out` and `resume`
@@ -271,7 +272,7 @@ export interface RequestedSources {
  */
 export function requestedSources(given: AdaptOptions): RequestedSources {
   const options = resolveOptions(ACCEPTED, given);
-  const { data, queries, qrels, spans, sources = [], sentences, weights } = options;
+  const { data, queries, qrels, spans, sources = [] } = options;
   if ((queries === undefined) !== (qrels === undefined))
     throw new InputError({
       where: "relevance labels",
@@ -292,7 +293,7 @@ export function requestedSources(given: AdaptOptions): RequestedSources {
   const named = SOURCES.filter((name) => isNamed[name]);
   const automatic = sources.includes("auto") || (named.length === 0 && spans !== false);
   if (named.length === 0 && !automatic) throw nothingToTrainOn();
-  if (!automatic) checkSources(named, { weights, sentences });
+  if (!automatic) checkSources(named, options);
   return { named, automatic };
 }
 
@@ -334,10 +335,16 @@ const nothingToTrainOn = (): InputError =>
     remedy: "name sources, or give data or labels",
   });
 
+/** Options that belong to sources. */
+export type SourceSettings = Pick<
+  AdaptOptions,
+  "weights" | "sentences" | "tagger" | "sourcePassage"
+>;
+
 /** @throws {InputError} if an option belongs to a source that is not trained on */
 export function checkSources(
   names: readonly SourceName[],
-  { weights = {}, sentences }: Pick<AdaptOptions, "weights" | "sentences">,
+  { weights = {}, sentences, tagger, sourcePassage }: SourceSettings,
 ): void {
   if (sentences !== undefined && !names.includes("spans") && !names.includes("phrases"))
     throw new InputError({
@@ -345,6 +352,22 @@ export function checkSources(
       expected: "the source spans or phrases",
       got: names.join(", "),
       remedy: "add one of them to the sources, or leave the sentences out",
+    });
+  const withoutSpans =
+    (tagger !== undefined && "tagger") || (sourcePassage === "excluded" && "sourcePassage");
+  if (withoutSpans && !names.includes("spans"))
+    throw new InputError({
+      where: withoutSpans,
+      expected: "the source spans",
+      got: names.join(", "),
+      remedy: "add spans to the sources, or leave the option out",
+    });
+  if (sourcePassage === "excluded" && sentences !== undefined)
+    throw new InputError({
+      where: "sourcePassage",
+      expected: "masked sentences of the corpus",
+      got: "sentences of another file, which have no source passage",
+      remedy: "leave one of the two options out",
     });
   const unused = Object.keys(weights).find((name) => !names.includes(name as SourceName));
   if (unused === undefined) return;

@@ -1,0 +1,137 @@
+/** Copies a model with its weights in another precision. */
+
+import { createReadStream } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { isWeightFile } from "../checkpoints/open.ts";
+import type { TensorToWrite } from "../checkpoints/write-safetensors.ts";
+import { writeWeights } from "../checkpoints/write-weights.ts";
+import type { DownloadProgress } from "../hub/download.ts";
+import { locateModel } from "../hub/locate-model.ts";
+import { createDirectory } from "../io/create-directory.ts";
+import { InputError, writeErrorFrom } from "../io/errors.ts";
+import { replaceFile } from "../io/replace-file.ts";
+import { callback, choice, type Given, integer, option, path, SIGNAL } from "../options/option.ts";
+import { resolveOptions } from "../options/resolve.ts";
+import { CONFIG_FILE, readConfig, writeConfig } from "./config.ts";
+import { openStored, type StoredWeights } from "./load-weights.ts";
+import { parameterShapes } from "./parameter-names.ts";
+
+/** Options of `convertModel` that have a flag. */
+export const CONVERT_OPTIONS = {
+  /** The folder to write: a new one, or an empty one. */
+  out: option(path(), { help: "new folder for the converted model", placeholder: "DIR" }),
+  /**
+   * `fp32`, `fp16`, or `int8`: matrices as 8-bit integers with one float32 scale a row, about a
+   * quarter of the bytes of fp32.
+   */
+  precision: option(choice("fp32", "fp16", "int8"), { help: "precision of the weights" }),
+};
+
+const CONVERT = {
+  ...CONVERT_OPTIONS,
+  /** Writes files with at most this many bytes of tensors. Default: one file. */
+  shardBytes: integer(1).optional(),
+  /** Reports the download of a model of the Hugging Face hub. */
+  onProgress: callback<(progress: DownloadProgress) => void>(),
+  ...SIGNAL,
+};
+
+export interface ConvertOptions extends Given<typeof CONVERT> {}
+
+export type Precision = ConvertOptions["precision"];
+
+/**
+ * Copies a model with its weights in another precision. All files but the weights are copied,
+ * `config.json` last, so that an incomplete copy cannot be loaded. Memory does not grow with the
+ * model: one tensor is converted after the other.
+ *
+ * `fp16` and `int8` round: indexes of the original model must be built again with the converted
+ * one, because its keys differ.
+ *
+ * @param model a folder, a name on the hub, or nothing for the model of this package
+ * @returns the bytes of the weights
+ * @throws {InputError} if the model cannot be loaded, `out` is not empty, a weight is beyond the
+ * range of fp16, or the disk refuses.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from "node:fs";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { convertModel, ReAtt } from "reatt";
+ *
+ * const out = join(mkdtempSync(join(tmpdir(), "reatt-")), "int8");
+ * await convertModel("models/reatt-mini", { out, precision: "int8" });
+ * await using model = await ReAtt.load(out);
+ * console.log(model.config.encoderLayers); // 6
+ * ```
+ */
+export async function convertModel(
+  model: string | undefined,
+  given: ConvertOptions,
+): Promise<number> {
+  const { out, precision, shardBytes, onProgress, signal } = resolveOptions(CONVERT, given);
+  const folder = await locateModel(model, { onProgress, signal });
+  const config = await readConfig(folder);
+  await checkEmpty(out);
+  await using stored = await openStored(folder, config);
+  await createDirectory(out).catch((error: unknown) => {
+    throw writeErrorFrom(error, out);
+  });
+  const tensors = new Map(
+    [...parameterShapes(config)].map(([name, shape]) => [
+      name,
+      tensorOf(stored, name, shape, precision, signal),
+    ]),
+  );
+  const dtype = precision === "fp16" ? "F16" : "F32";
+  const bytes = await writeWeights(out, tensors, { dtype, shardBytes });
+  for (const name of await otherFiles(folder)) await copyFile(join(folder, name), join(out, name));
+  await writeConfig(out, config, folder);
+  return bytes;
+}
+
+/**
+ * Norms and relative biases are small and stay in float32 in an int8 model. The embedding has
+ * scales of columns, too: without them the keys of reatt-mini have 6 times the error.
+ */
+function tensorOf(
+  stored: StoredWeights,
+  name: string,
+  shape: readonly number[],
+  precision: Precision,
+  signal: AbortSignal | undefined,
+): TensorToWrite {
+  const values = (): Promise<Float32Array> => {
+    signal?.throwIfAborted();
+    return stored.read(name);
+  };
+  const isLinear = shape.length === 2 && !name.includes("relative_attention_bias");
+  if (precision !== "int8" || !isLinear) return { shape, values };
+  return { shape, values, dtype: "I8", columnScales: name === "shared.weight" };
+}
+
+/** @throws {InputError} if there are files that could be mistaken for those of the new model */
+async function checkEmpty(out: string): Promise<void> {
+  const [first] = await readdir(out).catch(() => []);
+  if (first === undefined) return;
+  throw new InputError({
+    where: out,
+    expected: "a new or empty folder",
+    got: `one with ${first}`,
+    remedy: "name another folder",
+  });
+}
+
+/** Links to files are included, because a downloaded model consists of links. */
+const otherFiles = async (folder: string): Promise<string[]> =>
+  (await readdir(folder, { withFileTypes: true }))
+    .filter((entry) => !entry.isDirectory())
+    .map(({ name }) => name)
+    .filter((name) => name !== CONFIG_FILE && !isWeightFile(name));
+
+const copyFile = (from: string, to: string): Promise<void> =>
+  replaceFile(to, async (file) => {
+    for await (const chunk of createReadStream(from)) await file.appendFile(chunk as Buffer);
+  });

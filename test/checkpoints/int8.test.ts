@@ -1,0 +1,178 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { dequantise, quantiseRows, quantiseRowsAndColumns } from "../../src/checkpoints/int8.ts";
+import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
+import { refused, safetensorsBytes, temporaryFolder } from "./support.ts";
+
+const file = join(temporaryFolder(), "model.safetensors");
+
+/** 3 rows of very different size; the last is 0. */
+const MATRIX = Float32Array.of(100, -50, 25.3, 0.1, -0.01, 0.02, 0, 0, 0);
+
+/** Below the range of float32, so that 127 rounded scales stay inside it. */
+const LARGEST = 2 ** 127;
+
+const matrices = fc
+  .tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 9 }))
+  .chain(([rows, columns]) =>
+    fc.record({
+      rows: fc.constant(rows),
+      matrix: fc
+        .array(fc.float({ noNaN: true, min: -LARGEST, max: LARGEST }), {
+          minLength: rows * columns,
+          maxLength: rows * columns,
+        })
+        .map((values) => Float32Array.from(values)),
+    }),
+  );
+
+async function readAll(): Promise<Map<string, Float32Array>> {
+  await using weights = await openSafetensors(file);
+  const values = new Map<string, Float32Array>();
+  for (const name of weights.tensors.keys()) values.set(name, await weights.read(name));
+  return values;
+}
+
+test("a case worked by hand", () => {
+  const { values, scales } = quantiseRows(Float32Array.of(12.7, -6.35, 0.06, 254, 1, -3), 2);
+  assert.equal([...scales], [Math.fround(0.1), 2]);
+  // -6.35 is 63.5 steps below 0: ties go up. 1 is half a step: it goes up too.
+  assert.equal([...values], [127, -63, 1, 127, 1, -1]);
+});
+
+test("the error is at most half a step, and the largest value of a row is exact within rounding", () => {
+  fc.assert(
+    fc.property(matrices, ({ rows, matrix }) => {
+      const stored = quantiseRows(matrix, rows);
+      const again = dequantise(stored);
+      const columns = matrix.length / rows;
+      matrix.forEach((value, i) => {
+        const scale = stored.scales[Math.floor(i / columns)]!;
+        // The scale and the product are rounded to float32, and rows below 2^-119 become 0.
+        const rounding = Math.abs(value) * 2 ** -22 + 2 ** -119;
+        assert.ok(Math.abs(again[i]! - value) <= scale / 2 + rounding, `${value}: ${again[i]}`);
+      });
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("quantising equals a naive loop, and dequantised rows are quantised to the same steps", () => {
+  fc.assert(
+    fc.property(matrices, ({ rows, matrix }) => {
+      const { values, scales } = quantiseRows(matrix, rows);
+      const columns = matrix.length / rows;
+      for (let row = 0; row < rows; row++) {
+        const own = [...matrix.slice(row * columns, (row + 1) * columns)];
+        const largest = Math.max(...own.map(Math.abs));
+        const scale = largest < 127 * 2 ** -126 ? 0 : Math.fround(largest / 127);
+        assert.is(scales[row], scale);
+        const steps = own.map((value) => (scale === 0 ? 0 : Math.round(value / scale) + 0));
+        assert.equal([...values.slice(row * columns, (row + 1) * columns)], steps);
+      }
+      const again = dequantise({ values, scales });
+      const naive = again.map((_, i) => Math.fround(values[i]! * scales[Math.floor(i / columns)]!));
+      assert.equal(again, naive);
+      assert.equal(quantiseRows(again, rows).values, values);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("scales of columns keep small columns: their error is at most half a step, too", () => {
+  // A column of thousandths beside one of hundreds, which rows alone would round to 0
+  const matrix = Float32Array.of(100, 0.001, -300, 0.003, 50, -0.002);
+  assert.is(dequantise(quantiseRows(matrix, 3))[1], 0);
+  const stored = quantiseRowsAndColumns(matrix, 3);
+  assert.equal([...stored.columnScales!], [300, Math.fround(0.003)]);
+  assert.equal([...stored.values], [127, 127, -127, 127, 32, -127]);
+  const again = dequantise(stored);
+  matrix.forEach((value, i) => {
+    const step = stored.scales[i >> 1]! * stored.columnScales![i % 2]!;
+    assert.ok(Math.abs(again[i]! - value) <= step * (0.5 + 2 ** -15), `${value}: ${again[i]}`);
+    const rows = Math.fround(stored.scales[i >> 1]! * stored.values[i]!);
+    assert.is(again[i], Math.fround(rows * stored.columnScales![i % 2]!));
+  });
+  assert.equal(dequantise(quantiseRowsAndColumns(new Float32Array(4), 2)), new Float32Array(4));
+});
+
+test("a file contains the steps, the scales and the version, and is read as float32", async () => {
+  const tensors = new Map<string, TensorToWrite>([
+    ["a", { shape: [3, 3], values: MATRIX, dtype: "I8" }],
+    ["b", { shape: [2], values: Float32Array.of(1, 2) }],
+    [
+      "c",
+      {
+        shape: [1, 1],
+        values: async () => Float32Array.of(-5),
+        dtype: "I8",
+        columnScales: true,
+      },
+    ],
+  ]);
+  await writeSafetensors(file, tensors, { dtype: "F32" });
+  const bytes = readFileSync(file);
+  const header = JSON.parse(bytes.toString("utf8", 8, 8 + Number(bytes.readBigUInt64LE())));
+  assert.equal(header, {
+    __metadata__: { format: "pt", reatt_int8_version: "1" },
+    b: { dtype: "F32", shape: [2], data_offsets: [0, 8] },
+    a_scale: { dtype: "F32", shape: [3], data_offsets: [8, 20] },
+    c_scale: { dtype: "F32", shape: [1], data_offsets: [20, 24] },
+    c_column_scale: { dtype: "F32", shape: [1], data_offsets: [24, 28] },
+    a: { dtype: "I8", shape: [3, 3], data_offsets: [28, 37] },
+    c: { dtype: "I8", shape: [1, 1], data_offsets: [37, 38] },
+  });
+  const values = await readAll();
+  assert.equal([...values.keys()].sort(), ["a", "b", "c"]);
+  assert.equal(values.get("a"), dequantise(quantiseRows(MATRIX, 3)));
+  assert.equal([...values.get("b")!, ...values.get("c")!], [1, 2, -5]);
+});
+
+test("a value that is not finite is refused", async () => {
+  for (const value of [Number.NaN, Number.NEGATIVE_INFINITY]) {
+    const tensor: TensorToWrite = { shape: [1, 1], values: Float32Array.of(value), dtype: "I8" };
+    const written = writeSafetensors(file, new Map([["a", tensor]]), { dtype: "F32" });
+    await refused(written, /model\.safetensors: a: expected finite values, got infinity or NaN/);
+  }
+});
+
+test("damaged scales, another shape and a later version are refused in one line", async () => {
+  const scales = (...values: number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
+  const check = async (changes: object, data: Buffer, message: RegExp): Promise<void> => {
+    const header = {
+      __metadata__: { format: "pt", reatt_int8_version: "1" },
+      a_scale: { dtype: "F32", shape: [2], data_offsets: [0, 8] },
+      a: { dtype: "I8", shape: [2, 1], data_offsets: [8, 10] },
+      ...changes,
+    };
+    writeFileSync(file, safetensorsBytes(header, Buffer.concat([data, Buffer.of(1, 255)])));
+    await refused(readAll(), message);
+  };
+  const bad = /safetensors: a_scale: expected scales from 0 on, got (NaN|-1|Infinity); the file is/;
+  for (const value of [Number.NaN, -1, Number.POSITIVE_INFINITY])
+    await check({}, scales(1, value), bad);
+  const shape = { a_scale: { dtype: "F32", shape: [1, 2], data_offsets: [0, 8] } };
+  await check(shape, scales(1, 1), /: a_scale: expected F32 of shape \[2\], got F32 of .*\[1,2\]/);
+  const dtype = { a_scale: { dtype: "F64", shape: [1], data_offsets: [0, 8] } };
+  await check(dtype, scales(1, 1), /: a_scale: expected F32 of shape \[2\], got F64/);
+  const vector = { a: { dtype: "I8", shape: [2], data_offsets: [8, 10] } };
+  await check(
+    vector,
+    scales(1, 1),
+    /: a: expected a matrix, because it has scales, got shape \[2\]/,
+  );
+  const version = { __metadata__: { format: "pt", reatt_int8_version: "2" } };
+  await check(
+    version,
+    scales(1, 1),
+    /model\.safetensors: expected int8 weights of version 1, got version '2'; install a newer/,
+  );
+  const alone = { a_scale: undefined, b: { dtype: "F32", shape: [2], data_offsets: [0, 8] } };
+  await check(alone, scales(1, 1), /: a: expected F32, F16 or BF16, got I8/);
+});
+
+test.run();
