@@ -26,7 +26,7 @@ export interface CampaignOptions {
  */
 export function campaignOptions<Name extends string = never>(
   standardCount: number,
-  others: Readonly<Partial<Record<Name, string>>> = {},
+  others: Readonly<Record<Name, string>> = {} as Record<Name, string>,
 ): CampaignOptions & Readonly<Record<Name, string>> {
   const names = Object.entries(others) as [Name, string][];
   const { values } = parseArgs({
