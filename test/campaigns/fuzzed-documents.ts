@@ -26,7 +26,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   "table.csv": 'id,title,text,year\n1,Lion,"It ""lives""\nin Africa",1999\n2,Cat,Purrs,\n',
   "table.tsv": "name\tplace\nLion\tAfrica\nCat\tIndia\n",
   "list.json": '[{"id":1,"title":"Lion","text":"Africa","tags":["a"]},{"name":{"first":"Ada"}}]',
-  "lines.jsonl": '{"id":"a","text":"Lions live."}\n{"id":"b","title":"Cat","body":"Purrs."}\n',
+  "lines.jsonl": '{"id":"a","text":"Lions live."}\n{"id":"b","title":"Cat","text":"Purrs."}\n',
 };
 
 /** `folder` has a folder for each reader, which receives the file of its name. */
