@@ -1,6 +1,6 @@
 /** Mistakes in the arguments of the public functions: each is an `InputError` of one line. */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
@@ -311,6 +311,8 @@ test("a passage needs no title", async () => {
 
 test("documents: folders, options and conditions of another type", async () => {
   writeFileSync(at("a.txt"), "The lion lives in Africa.");
+  mkdirSync(at("blocked"));
+  writeFileSync(at("blocked/sync"), "a file in place of the folder of the record");
   const read = (source: unknown, options?: unknown) =>
     readDocuments(any(source), any(options)).next();
   const directory = at("never");
@@ -322,6 +324,10 @@ test("documents: folders, options and conditions of another type", async () => {
     [() => read(at("a.txt"), { words: 5 }), /^options: expected names among passageWords, /],
     [() => model.sync(at("a.txt"), { directory }), /a\.txt: expected a folder of documents, got E/],
     [() => model.sync(at("missing"), { directory }), /missing: expected a folder of documents, /],
+    [
+      () => model.sync(folder, { directory: at("blocked") }),
+      /blocked\/sync: expected to be able to write, got EEXIST; choose a place where you may/,
+    ],
     [() => parseWhere(any(undefined)), /^condition: expected a condition as text, got nothing/],
     [() => model.tokenizer.encode(any(5)), /^text: expected text, got 5/],
     [() => model.tokenizer.decode(any(5)), /^ids: expected a list of ids, got 5/],

@@ -9,8 +9,8 @@ import {
   fitCalibration,
 } from "../evaluation/calibration.ts";
 import { type CalibrationReport, calibrationReport } from "../evaluation/calibration-report.ts";
-import { createDirectory } from "../io/create-directory.ts";
-import { InputError, writeErrorFrom } from "../io/errors.ts";
+import { createOutputDirectory } from "../io/create-directory.ts";
+import { InputError } from "../io/errors.ts";
 import { checkModelFolder, storeCalibration } from "../model/store-calibration.ts";
 import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
 import { number, option, path, type Resolved, text } from "../options/option.ts";
@@ -74,9 +74,7 @@ export const calibrateCommand = defineCommand({
 
 async function prepareFolder(model: string, out: string): Promise<void> {
   await checkModelFolder(model, out);
-  await createDirectory(out).catch((error: unknown) => {
-    throw writeErrorFrom(error, out);
-  });
+  await createOutputDirectory(out);
 }
 
 async function calibrate(

@@ -3,8 +3,8 @@
 import { createReadStream } from "node:fs";
 import { access, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { createDirectory } from "../io/create-directory.ts";
-import { InputError, writeErrorFrom } from "../io/errors.ts";
+import { createOutputDirectory } from "../io/create-directory.ts";
+import { InputError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { checkPath } from "../options/arguments.ts";
 import { type AnswerCalibration, checkCalibration } from "./answer-calibration.ts";
@@ -62,9 +62,7 @@ export async function checkModelFolder(folder: string, out: string): Promise<voi
 
 async function copyFiles(folder: string, out: string): Promise<void> {
   await checkModelFolder(folder, out);
-  await createDirectory(out).catch((error: unknown) => {
-    throw writeErrorFrom(error, out);
-  });
+  await createOutputDirectory(out);
   for (const { name } of await filesOf(folder))
     if (name !== CONFIG_FILE)
       await replaceFile(join(out, name), async (file) => {

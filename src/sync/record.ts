@@ -11,7 +11,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { createDirectory } from "../io/create-directory.ts";
+import { createOutputDirectory } from "../io/create-directory.ts";
 import { isSystemError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
 
@@ -63,7 +63,7 @@ export async function readRecord(directory: string): Promise<FolderRecord | unde
 }
 
 export async function writeRecord(directory: string, record: FolderRecord): Promise<void> {
-  await createDirectory(syncFolder(directory));
+  await createOutputDirectory(syncFolder(directory));
   await replaceFile(recordPath(directory), (file) => file.writeFile(JSON.stringify(record)));
 }
 

@@ -4,8 +4,7 @@
  * crash.
  */
 
-import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writePassages } from "../documents/passage-spool.ts";
 import {
@@ -15,8 +14,8 @@ import {
   withoutText,
 } from "../documents/read-documents.ts";
 import { sourceFile } from "../documents/source-file.ts";
-import { createDirectory } from "../io/create-directory.ts";
-import { InputError, inputErrorFrom } from "../io/errors.ts";
+import { createOutputDirectory, createTemporaryDirectory } from "../io/create-directory.ts";
+import { InputError, inputErrorFrom, writeErrorFrom } from "../io/errors.ts";
 import { lockDirectory } from "../io/lock.ts";
 import { findManifest, type Manifest } from "../retrieval/index/format/manifest.ts";
 import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
@@ -85,12 +84,14 @@ export async function synchronise(
     const expected = "a folder of documents";
     throw inputErrorFrom(error, { where: folder, expected, remedy: "check the path" });
   });
-  await createDirectory(syncFolder(directory));
-  await using _ = await lockDirectory(syncFolder(directory));
+  await createOutputDirectory(syncFolder(directory));
+  await using _ = await lockDirectory(syncFolder(directory)).catch((error: unknown) => {
+    throw writeErrorFrom(error, directory);
+  });
   const manifest = await findManifest(directory);
   const known = await knownFiles(directory, root, options, manifest);
   const comparison = await compareFolder(root, known, options.signal);
-  const spool = await mkdtemp(join(tmpdir(), "reatt-sync-"));
+  const spool = await createTemporaryDirectory("sync");
   try {
     const file = join(spool, "passages.jsonl");
     const reading = await readChanged(comparison.changed, file, options);

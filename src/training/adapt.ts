@@ -1,7 +1,7 @@
 /** Adapts a model to another corpus. Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6. */
 
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
 import { planEntries } from "../options/records.ts";
@@ -110,7 +110,7 @@ export async function* adapt(
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
-  await mkdir(options.out, { recursive: true });
+  await createOutputDirectory(options.out);
   if (!found) await writeRecord(options);
   const data = yield* adaptationData(options, corpus, inputs);
   const retrievalHead = yield* retrievalHeadOf(options, config, corpus, inputs);

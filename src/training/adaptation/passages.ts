@@ -1,6 +1,6 @@
 /** The passages of an adaptation: the corpus itself, or those that its documents are split into. */
 
-import { access, mkdir } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import {
   isPassageFile,
@@ -13,6 +13,7 @@ import {
   readDocuments,
   type SkippedFile,
 } from "../../documents/read-documents.ts";
+import { createOutputDirectory } from "../../io/create-directory.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { readConfig } from "../../model/config.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
@@ -51,7 +52,7 @@ export async function* passagesOf(
     const splitting = { passageWords, overlapWords, splitRecords, maxPassageTokens };
     const given = { ...splitting, tokenizer, signal, ...reporters };
     if (dryRun) return spoolPassages(corpus, given);
-    await mkdir(out, { recursive: true });
+    await createOutputDirectory(out);
     await writePassages(file, readDocuments(corpus, given));
     return { file, isConverted: true, [Symbol.asyncDispose]: unchanged };
   });
