@@ -26,6 +26,7 @@ import {
   openRetrieverSession,
   type RetrieverSession,
 } from "./encoder/retriever-session.ts";
+import { StateCache } from "./encoder/state-cache.ts";
 import type { DownloadProgress } from "./hub/download.ts";
 import { locateModel } from "./hub/locate-model.ts";
 import { InputError } from "./io/errors.ts";
@@ -185,6 +186,8 @@ export class ReAtt implements AsyncDisposable {
    */
   readonly fingerprint: string;
   readonly #sessions: Sessions;
+  /** For passages that several questions find. */
+  readonly #states = new StateCache();
   readonly #lifetime: Lifetime;
 
   private constructor(
@@ -862,7 +865,7 @@ export class ReAtt implements AsyncDisposable {
     nothingToRead = false,
   ): AsyncGenerator<Reply<P>, void> {
     const { config, tokenizer } = this;
-    const model = { config, tokenizer, ...this.#sessions };
+    const model = { config, tokenizer, ...this.#sessions, states: this.#states };
     const { onText } = options;
     for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
       const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);

@@ -70,4 +70,5 @@ const describe = ({ passages, tokens, cut, bytes, peakBytes }: BuildForecast): s
   `${peakBytes > bytes ? `, ${formatBytes(peakBytes)} while it is built` : ""}\n` +
   (cut.passages === 0
     ? ""
-    : `about ${cut.tokens} tokens of ${cut.passages} long passages will be cut\n`);
+    : `about ${cut.tokens} tokens of about ${cut.passages} long passages will be cut ` +
+      "(--split-records splits them)\n");

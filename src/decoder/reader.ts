@@ -2,6 +2,7 @@
 
 import { batchesByLength } from "../encoder/batching.ts";
 import { encodeSequences, type RetrieverSession } from "../encoder/retriever-session.ts";
+import { StateCache } from "../encoder/state-cache.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { mixCopies } from "./copying.ts";
 import { spanContinuations } from "./extractive.ts";
@@ -30,6 +31,8 @@ export interface ReadingModel {
   readonly config: ModelConfig;
   readonly encoder: RetrieverSession;
   readonly reader: ReaderSession;
+  /** Holds the states of passages that were read before. */
+  readonly states?: StateCache | undefined;
 }
 
 /**
@@ -93,7 +96,7 @@ async function readBatch(
 
 /** Encodes each question and each distinct passage once, then fuses them. */
 async function fuseInputs(
-  { config, encoder, reader }: ReadingModel,
+  { config, encoder, reader, states: cache = new StateCache(0) }: ReadingModel,
   inputs: readonly ReadingInput[],
   signal?: AbortSignal,
 ): Promise<FusedPassages> {
@@ -101,7 +104,7 @@ async function fuseInputs(
     encodeSequences(encoder, config, sequences, "states", { signal });
   const [passages, positions] = distinct(inputs.map((input) => input.passages));
   const questionStates = await encode(inputs.map(({ question }) => question));
-  const passageStates = await encode(passages);
+  const passageStates = await cache.statesOf(passages, encode);
   const states = positions.map((own, i) => ({
     question: questionStates[i]!,
     passages: own.map((position) => passageStates[position]!),

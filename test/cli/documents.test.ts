@@ -5,7 +5,9 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { passagePrompt } from "../../src/text/prompts.ts";
 import { writeMixedDocuments } from "../documents/mixed.ts";
+import { tokenizer } from "../documents/support.ts";
 import { temporary } from "../retrieval/support.ts";
 import { runCaptured } from "./support.ts";
 
@@ -53,13 +55,20 @@ test("a folder of mixed documents is indexed and answers", async () => {
 test("the text that is cut is reported; --split-records keeps it", async () => {
   const corpus = join(folder.path, "long.jsonl");
   const text = "The committee met on a rainy day. ".repeat(150);
-  await writeFile(corpus, `${JSON.stringify({ id: "x", text })}\n`);
+  // the forecast looks at the first passage only; the build counts in all of them
+  const lines = [
+    { id: "short", text: "Short." },
+    { id: "x", text },
+  ];
+  await writeFile(corpus, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   const out = join(folder.path, "long");
   const build = ["index", ...MODEL, "--corpus", corpus, "--out", out];
   const { stderr } = await runCaptured(build);
   const [, cut] = /warning: 1 passage is longer than 512 tokens; (\d+) tokens/.exec(stderr)!;
   const { cut: recorded, tokens } = await json("index", "info", "--index", out, "--json");
-  assert.equal([recorded, tokens], [{ passages: 1, tokens: Number(cut) }, 512]);
+  const count = (text: string) => tokenizer.encode(passagePrompt({ title: "", text })).length + 1;
+  const [over, kept] = [count(text) - 512, 512 + count("Short.")];
+  assert.equal([Number(cut), recorded, tokens], [over, { passages: 1, tokens: over }, kept]);
   const whole = await runCaptured([...build, "--split-records", "--replace"]);
   assert.not.match(whole.stderr, /warning/);
   assert.equal((await json("index", "info", "--index", out, "--json")).cut, {

@@ -65,13 +65,18 @@ const PAPER = { learningRate: 5e-5, modelSize: 1024 };
 const MAX_LEARNING_RATE = 4e-4;
 
 /** A resumed run has recorded its model and its corpus. */
-const RECORDED = "with --resume, as the run began";
+const RECORDED = "with --resume as the run began";
 const ADAPT_FILES = {
   ...RUN_FILES,
-  /** Folder of the model to start from. Not needed to resume a run. */
-  model: optionally(RUN_FILES.model, RECORDED),
+  /** Folder or name of the model to start from. Default: the model of the package. */
+  model: optionally(RUN_FILES.model, `the model of this package; ${RECORDED}`),
   /** Documents or passages: see `readDocuments`. Not needed to resume a run. */
-  corpus: optionally(RUN_FILES.corpus, RECORDED),
+  corpus: option(RUN_FILES.corpus.optional(), {
+    help: "folder or file of documents, - for standard input, or passages as JSON Lines",
+    placeholder: "FOLDER|FILE|-",
+    defaultText: RECORDED,
+    card: false,
+  }),
 };
 
 /** What to train on, and how retrieval is measured meanwhile. */
