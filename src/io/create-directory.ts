@@ -36,7 +36,7 @@ export async function createOutputDirectory(path: string): Promise<void> {
   });
 }
 
-/** Creates `reatt-NAME-...` among the system's temporary files. @throws {InputError} if it cannot */
+/** Creates `reatt-NAME-…` among temporary files. @throws {InputError} if the system cannot */
 export async function createTemporaryDirectory(name: string): Promise<string> {
   const folder = tmpdir();
   return mkdtemp(join(folder, `reatt-${name}-`)).catch((error: unknown) => {
