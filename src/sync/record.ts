@@ -12,7 +12,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { createOutputDirectory } from "../io/create-directory.ts";
-import { isSystemError } from "../io/errors.ts";
+import { inputErrorFrom, isSystemError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
 
 const fileRecord = z.strictObject({
@@ -58,7 +58,11 @@ export async function readRecord(directory: string): Promise<FolderRecord | unde
   } catch (error) {
     if (error instanceof SyntaxError || (isSystemError(error) && error.code === "ENOENT"))
       return undefined;
-    throw error;
+    throw inputErrorFrom(error, {
+      where: recordPath(directory),
+      expected: "to be able to read the record of the folder",
+      remedy: "check the disk and the permissions of the file",
+    });
   }
 }
 
