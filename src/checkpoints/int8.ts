@@ -4,8 +4,8 @@
  *     w[i, j] ~ scale[i] * q[i, j] * column[j],   q from -127 to 127
  *     column[j] = max_i |w[i, j]|, or 1,          scale[i] = max_j |w[i, j] / column[j]| / 127
  *
- * The error is at most half a step, `scale[i] * column[j] / 2`. A row is an output of a linear layer
- * or a token of the embedding, so a large row does not make the steps of the others coarse. The
+ * The error is at most half a step, `scale[i] * column[j] / 2`. A row is an output of a linear
+ * layer or a token of the embedding, so a large row does not make the steps of the others coarse. The
  * dimensions of an embedding can be of very different size: with scales of rows alone, the steps
  * are too coarse for the small ones.
  *

@@ -17,8 +17,8 @@ import { CONFIG_FILE, readConfig, writeConfig } from "./config.ts";
  * @param folder the folder of the model
  * @param out a folder for a copy of the model: all files are copied, `config.json` last, so that a
  * half-written copy cannot be loaded. Default: `folder` itself, where only `config.json` changes
- * @throws {InputError} if an argument is wrong, `folder` has no model, `out` has one already, or the
- * disk refuses.
+ * @throws {InputError} if an argument is wrong, `folder` has no model, `out` has one already, or
+ * the disk refuses.
  *
  * @example
  * ```ts
