@@ -36,7 +36,11 @@ export async function createOutputDirectory(path: string): Promise<void> {
   });
 }
 
-/** Creates `reatt-NAME-…` among temporary files. @throws {InputError} if the system cannot */
+/**
+ * Creates `reatt-NAME-...` where the system has temporary files.
+ *
+ * @throws {InputError} if it cannot
+ */
 export async function createTemporaryDirectory(name: string): Promise<string> {
   const folder = tmpdir();
   return mkdtemp(join(folder, `reatt-${name}-`)).catch((error: unknown) => {

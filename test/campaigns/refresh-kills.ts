@@ -136,7 +136,7 @@ async function endOfSearches(out: string): Promise<boolean> {
   return found;
 }
 
-/** Whether a process was told of the folder of the run's snapshots; only Linux has /proc. */
+/** Whether a process was told of the folder of the run's snapshots. Only Linux has /proc. */
 function searches(out: string): boolean {
   const ids = existsSync("/proc") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
   return ids.some((id) => {
