@@ -1,14 +1,14 @@
 /**
- * Installs the package as a user would, and runs the first example of the README:
- * `tsx scripts/check-install.ts`.
+ * Installs the package as a user would, and uses it: `tsx scripts/check-install.ts`.
  *
  * The package is packed and installed by npm into a new project, from the registry alone: a fake
  * `nvcc` pretends that there is a CUDA toolkit, and no library of CUDA may be downloaded. Then the
  * first `js` block of README.md runs in the project. A comment after `console.log(...);` is what
- * the line must print. The last line is `N passed, N failed`.
+ * the line must print. At last, the installed command indexes a folder of mixed documents, answers
+ * and serves, and Chromium asks on the page. The last line is `N passed, N failed`.
  */
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -20,29 +20,34 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { writeMixedDocuments } from "../test/documents/mixed.ts";
+import { hasChromium, launchChromium, withPage } from "../test/support/browser.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-install-"));
 const project = join(folder, "project");
 let passed = 0;
 let failed = 0;
+/** Asked after the folder of mixed documents. */
+const QUESTION = "Who patented a steam engine in 1781?";
+const ANSWER = "James Watt";
 
-check("the package is installed", install);
-check("no library of CUDA is downloaded", () => {
+await check("the package is installed", install);
+await check("no library of CUDA is downloaded", () => {
   const runtime = join(project, "node_modules", "onnxruntime-node", "bin");
   const files = readdirSync(runtime, { recursive: true, encoding: "utf8" });
   const [cuda] = files.filter((name) => name.includes("providers_cuda"));
   if (cuda !== undefined) throw new Error(`${cuda} was downloaded`);
 });
-check("optional packages are not installed", () => {
+await check("optional packages are not installed", () => {
   for (const name of ["faiss-node", "@tensorflow/tfjs-node-gpu", "@langchain/core", "ai"])
     if (existsSync(join(project, "node_modules", name))) throw new Error(`${name} is there`);
 });
-check("the command runs", () => {
+await check("the command runs", () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   const printed = run("npx", "reatt", "--version").trim();
   if (printed !== version) throw new Error(`expected ${version}, got ${printed}`);
 });
-check("the first example of README.md prints what its comments say", () => {
+await check("the first example of README.md prints what its comments say", () => {
   const [, code] = /^```js\n(.*?)^```$/ms.exec(readFileSync("README.md", "utf8")) ?? [];
   const expected = [...code!.matchAll(/^console\.log\(.*\); \/\/ (.*)$/gm)].map(([, line]) => line);
   if (expected.length === 0) throw new Error("the example prints nothing");
@@ -51,6 +56,26 @@ check("the first example of README.md prints what its comments say", () => {
   if (printed.join("\n") !== expected.join("\n"))
     throw new Error(`expected ${expected.join("\n")}, got ${printed.join("\n")}`);
 });
+
+await check("a folder of mixed documents is indexed", async () => {
+  await writeMixedDocuments(join(project, "docs"));
+  const args = ["reatt", "index", "--corpus", "docs", "--out", "indexed"];
+  const { status, stderr } = spawnSync("npx", args, { ...inProject(), encoding: "utf8" });
+  for (const expected of [
+    /skipped .*oxygen\.pdf: .* package unpdf/,
+    /skipped .*memory\.txt: expected text, got a binary file/,
+    /skipped 1 of unknown format: logo\.png/,
+    /Indexed 6 passages/,
+  ])
+    if (status !== 0 || !expected.test(stderr)) throw new Error(`no ${expected} in ${stderr}`);
+});
+await check("the command answers", () => {
+  const args = ["reatt", "answer", "--index", "indexed", "--question", QUESTION, "--json"];
+  const { answer, passages } = JSON.parse(run("npx", ...args));
+  if (answer !== ANSWER || passages[0].metadata.source !== "steam.md")
+    throw new Error(`${answer}, from ${passages[0].id}`);
+});
+if (hasChromium) await check("the server answers in a browser", askInBrowser);
 
 rmSync(folder, { recursive: true });
 console.log(`\n${passed} passed, ${failed} failed`);
@@ -67,20 +92,65 @@ function install(): void {
   run("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", join(folder, tarball!));
 }
 
-/** Runs a program in the project, without the settings that npm gives to the scripts it runs. */
-function run(program: string, ...args: string[]): string {
-  const own = Object.entries(process.env).filter(([name]) => !/^npm_|onnxruntime/i.test(name));
-  const path = [join(project, "bin"), process.env.PATH].join(delimiter);
-  return execFileSync(program, args, {
-    cwd: project,
-    encoding: "utf8",
-    env: { ...Object.fromEntries(own), PATH: path },
+/** Starts the server, asks on its page, and stops it. */
+async function askInBrowser(): Promise<void> {
+  const args = [
+    "node_modules/reatt/dist/cli/main.js",
+    "serve",
+    "--index",
+    "indexed",
+    "--port",
+    "0",
+  ];
+  const server = spawn(process.execPath, args, {
+    ...inProject(),
+    stdio: ["ignore", "pipe", "pipe"],
   });
+  const ended = new Promise<number | null>((resolve) => server.once("exit", resolve));
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      let log = "";
+      server.stderr.on("data", (text) => {
+        log += text;
+        const [, found] = /^Listening on (\S+)$/m.exec(log) ?? [];
+        if (found !== undefined) resolve(found);
+      });
+      ended.then((code) => reject(new Error(`the server ended with code ${code}: ${log}`)));
+    });
+    const browser = await launchChromium();
+    try {
+      await withPage(browser, url, async (page) => {
+        await page.fill("#question", QUESTION);
+        await page.keyboard.press("Enter");
+        await page.waitForSelector("#passages mark.match");
+        const answer = (await page.textContent("#answer"))?.trim();
+        if (answer !== ANSWER) throw new Error(`the page answers ${answer}`);
+      });
+    } finally {
+      await browser.close();
+    }
+  } finally {
+    server.kill();
+  }
+  const code = await ended;
+  if (code !== 0) throw new Error(`the stopped server ended with code ${code}`);
 }
 
-function check(name: string, work: () => void): void {
+/** Runs a program in the project. */
+function run(program: string, ...args: string[]): string {
+  return execFileSync(program, args, { ...inProject(), encoding: "utf8" });
+}
+
+/** The project, without the settings that npm gives to the scripts it runs. */
+function inProject(): { readonly cwd: string; readonly env: NodeJS.ProcessEnv } {
+  const own = Object.entries(process.env).filter(([name]) => !/^npm_|onnxruntime/i.test(name));
+  const path = [join(project, "bin"), process.env.PATH].join(delimiter);
+  return { cwd: project, env: { ...Object.fromEntries(own), PATH: path } };
+}
+
+async function check(name: string, work: () => void | Promise<void>): Promise<void> {
   try {
-    work();
+    await work();
     passed++;
     console.log(`ok    ${name}`);
   } catch (error) {

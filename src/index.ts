@@ -99,7 +99,7 @@ export type {
 export type { FillProgress } from "./retrieval/search/token-search.ts";
 export { parseWhere } from "./retrieval/where/parse-where.ts";
 export type { Comparison, Where, WhereValue } from "./retrieval/where/where.ts";
-export type { FileChange, SyncResult } from "./sync/sync.ts";
+export type { FileChange, SyncProgress, SyncResult } from "./sync/sync.ts";
 export type { Provider } from "./tensor/session.ts";
 export type { Span } from "./text/answer-span.ts";
 export type { Metadata, MetadataValue, Passage, PassageInput } from "./text/passage.ts";

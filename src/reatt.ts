@@ -27,6 +27,7 @@ import {
   openRetrieverSession,
   type RetrieverSession,
 } from "./encoder/retriever-session.ts";
+import { StateCache } from "./encoder/state-cache.ts";
 import type { DownloadProgress } from "./hub/download.ts";
 import { locateModel } from "./hub/locate-model.ts";
 import { InputError } from "./io/errors.ts";
@@ -45,7 +46,7 @@ import {
   checkQuestionList,
   checkQuestions,
 } from "./options/arguments.ts";
-import { DOCUMENT_OPTIONS } from "./options/document-options.ts";
+import { SYNC_OPTIONS } from "./options/document-options.ts";
 import {
   ANSWER_OPTIONS,
   DIRECTORY,
@@ -76,7 +77,8 @@ import { checkModel, type OpenOptions, openIndex } from "./retrieval/open-index.
 import { type RankOptions, RETRIEVE_OPTIONS, rank, rankOptionsOf } from "./retrieval/rank.ts";
 import { exactScore } from "./retrieval/scoring/exact-score.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
-import { type SyncResult, synchronise } from "./sync/sync.ts";
+import { readRecord } from "./sync/record.ts";
+import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
 import type { Weight } from "./tensor/onnx.ts";
 import type { CompileOptions } from "./tensor/session.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
@@ -114,9 +116,11 @@ export interface AddOptions extends Given<typeof ADD> {}
 
 /** Options of `sync`. */
 const SYNC = {
-  ...ADD,
-  passageWords: DOCUMENT_OPTIONS.passageWords,
-  overlapWords: DOCUMENT_OPTIONS.overlapWords,
+  ...DIRECTORY,
+  ...SYNC_OPTIONS,
+  onProgress: callback<(progress: SyncProgress) => void>(),
+  /** Stops the work. The same call continues it later. */
+  ...SIGNAL,
 };
 
 export interface SyncOptions extends Given<typeof SYNC> {}
@@ -187,6 +191,8 @@ export class ReAtt implements AsyncDisposable {
   readonly #openReader: () => Promise<ReaderSession>;
   /** Opened at the first reading: the reader has most of the weights. */
   #reader: Promise<ReaderSession> | undefined;
+  /** For passages that several questions find. */
+  readonly #states = new StateCache();
   readonly #lifetime: Lifetime;
 
   private constructor(
@@ -411,30 +417,33 @@ export class ReAtt implements AsyncDisposable {
    */
   async sync(folder: string, given: SyncOptions): Promise<SyncResult> {
     checkPath(folder, "folder");
-    const { directory, onProgress, ...reading } = resolveOptions(SYNC, given);
-    const { signal } = reading;
+    const { directory, onProgress, signal, ...splitting } = resolveOptions(SYNC, given);
     return this.#lifetime.use(async () => {
       const header = (await findManifest(directory))?.header;
       const maxPassageTokens =
         header?.maxPassageTokens ?? INDEX_OPTIONS.maxPassageTokens.parse(undefined);
       const keys = this.#keys({ maxPassageTokens, keepRatio: header?.keepTokens ?? 1 }, signal);
-      const work = { directory, ...keys, onProgress, signal };
-      const options = {
-        ...resolveReadOptions(reading),
-        maxPassageTokens,
-        tokenizer: this.tokenizer,
-      };
+      const before = (await readRecord(directory))?.splitting;
+      const options = resolveReadOptions({
+        passageWords: splitting.passageWords ?? before?.passageWords,
+        overlapWords: splitting.overlapWords ?? before?.overlapWords,
+        ...{ maxPassageTokens, signal },
+      });
+      const work = (total: number) => ({
+        ...{ directory, ...keys, signal },
+        onProgress: (progress: BuildProgress) => onProgress?.({ ...progress, total }),
+      });
       return synchronise(
         folder,
         {
           directory,
-          create: (passages) => buildIndex(passages, { ...work, bits: "automatic" }),
-          async update(passages, deleted) {
-            if (passages) await addPassages(passages, { ...work, deleted });
+          create: (passages, count) => buildIndex(passages, { ...work(count), bits: "automatic" }),
+          async update(passages, count, deleted) {
+            if (passages) await addPassages(passages, { ...work(count), deleted });
             else await deletePassages(deleted, { directory });
           },
         },
-        options,
+        { ...options, tokenizer: this.tokenizer, onProgress },
       );
     });
   }
@@ -613,7 +622,7 @@ export class ReAtt implements AsyncDisposable {
    * console.log(best!.id); // rhine
    * ```
    */
-  async rerank<P extends Passage>(
+  async rerank<P extends PassageInput>(
     question: string,
     passages: readonly P[],
     given?: RerankOptions,
@@ -863,7 +872,8 @@ export class ReAtt implements AsyncDisposable {
       throw error;
     });
     const { config, tokenizer } = this;
-    return { config, tokenizer, encoder: this.#sessions.encoder, reader: await this.#reader };
+    const reader = await this.#reader;
+    return { config, tokenizer, encoder: this.#sessions.encoder, reader, states: this.#states };
   }
 
   /**

@@ -3,24 +3,37 @@
  * line. FUZZ_RUNS sets the number of calls of each function.
  */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
+  calibratedConfidence,
+  calibrationReport,
   compactIndex,
+  crossValidatedConfidence,
   deletePassages,
+  evaluateAnswers,
+  evaluateRun,
+  exactMatch,
   exportToLance,
+  f1,
+  fitCalibration,
   InputError,
   indexInfo,
   mergeShards,
   openLexicalIndex,
   parseWhere,
   ReAtt,
+  readDocuments,
   readPassages,
+  readPredictions,
+  readQrels,
   readQuestions,
+  readRun,
+  storeCalibration,
   verifyIndex,
 } from "../src/index.ts";
 import { adapt } from "../src/training/adapt.ts";
@@ -34,6 +47,9 @@ const RHINE = { id: "rhine", title: "Rhine", text: "The Rhine flows to the North
 const model = await ReAtt.load("models/reatt-mini", { threads: 1 });
 const directory = join(folder, "index");
 const index = await model.index([LION, RHINE], { directory });
+const documents = join(folder, "documents");
+mkdirSync(documents);
+writeFileSync(join(documents, "a.txt"), "The Rhine flows through six countries.");
 const lexical = await openLexicalIndex(index);
 const [vectors] = await model.encodeQuestions(["Where?"]);
 test.after(async () => {
@@ -139,6 +155,7 @@ const readOptions = {
   maxAnswerTokens: small,
   lengthPenalty: mostly(fc.double({ min: -3, max: 3, noNaN: true })),
   earlyStopping: mostly(fc.boolean()),
+  extractive: mostly(fc.boolean()),
   minimumConfidence: mostly(fc.double({ min: 0, max: 1 })),
   onText: mostly(fc.constant(() => {})),
   signal,
@@ -167,6 +184,26 @@ const trainOptions = options({
   ...files,
   ...{ steps: number, querySide: bad, tau: number, objective: bad, weights: bad, resume: bad },
 });
+
+const documentOptions = {
+  passageWords: mostly(fc.integer({ min: 9, max: 40 })),
+  overlapWords: mostly(fc.integer({ min: 0, max: 8 })),
+  onProgress: mostly(fc.constant(() => {})),
+  signal,
+};
+const signals = mostly(
+  fc.record({
+    ...{ likelihood: mostly(fc.double()), margin: fraction, attention: fraction },
+    ...{ length: mostly(fc.double({ min: 0, max: 4 })), quoted: fraction },
+  }),
+);
+const outcomes = mostly(
+  fc.array(mostly(fc.record({ signals, correct: mostly(fc.boolean()) })), { maxLength: 40 }),
+);
+const calibration = mostly(fc.record({ intercept: mostly(fc.double()), weights: signals }));
+const texts = mostly(fc.array(mostly(fc.string()), { maxLength: 3 }));
+const mapOf = (value: fc.Arbitrary<unknown>) =>
+  mostly(fc.dictionary(fc.string(), value).map((record) => new Map(Object.entries(record))));
 
 // biome-ignore lint/suspicious/noExplicitAny: the values have any type
 type Call = (...values: any[]) => unknown;
@@ -256,7 +293,55 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
     mostly(fc.constant(LION)),
     opened,
   ],
-  parseWhere: [parseWhere, fc.string()],
+  parseWhere: [parseWhere, fc.oneof(fc.string(), anything)],
+  rerank: [
+    (...all) => model.rerank(all[0], all[1], all[2]),
+    mostly(text),
+    passages,
+    options({ topK: small, maxPassageTokens: small, signal }),
+  ],
+  sync: [
+    (...all) => model.sync(all[0], all[1]),
+    mostly(fc.constantFrom(documents, join(documents, "a.txt"), join(folder, "missing"))),
+    options({ directory: mostly(fc.constant(join(folder, "synced"))), ...documentOptions }, [
+      "directory",
+    ]),
+  ],
+  readDocuments: [
+    readDocuments,
+    mostly(fc.constant(documents)),
+    options({ ...documentOptions, tokenizer: mostly(fc.constant(model.tokenizer)) }),
+  ],
+  encode: [(...all) => model.tokenizer.encode(all[0], all[1]), mostly(fc.string()), small],
+  decode: [
+    (given) => model.tokenizer.decode(given),
+    mostly(fc.array(fc.integer({ min: 0, max: 40_000 }))),
+  ],
+  exactMatch: [exactMatch, mostly(fc.string()), texts],
+  f1: [f1, mostly(fc.string()), texts],
+  evaluateAnswers: [
+    evaluateAnswers,
+    mapOf(mostly(fc.record({ answer: mostly(fc.string()), passages: texts }))),
+    mostly(fc.array(mostly(fc.record({ id: mostly(fc.string()), answers: texts })))),
+    mostly(fc.array(small, { maxLength: 3 })),
+  ],
+  evaluateRun: [
+    evaluateRun,
+    mapOf(mostly(fc.array(mostly(fc.record({ id: mostly(fc.string()), score: number }))))),
+    mapOf(mapOf(mostly(fc.integer()))),
+    mostly(fc.array(small, { maxLength: 3 })),
+  ],
+  calibrationReport: [
+    calibrationReport,
+    mostly(fc.array(mostly(fc.record({ confidence: fraction, correct: mostly(fc.boolean()) })))),
+  ],
+  fitCalibration: [fitCalibration, outcomes],
+  crossValidatedConfidence: [crossValidatedConfidence, outcomes, texts],
+  calibratedConfidence: [calibratedConfidence, calibration, signals],
+  storeCalibration: [storeCalibration, notText, calibration, notText],
+  readQrels: [readQrels, notText],
+  readRun: [readRun, notText],
+  readPredictions: [readPredictions, notText],
   "index.matching": [(given) => index.matching(given), where],
   "index.matches": [
     (...all) => index.matches(all[0], all[1]),

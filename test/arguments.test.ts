@@ -1,6 +1,6 @@
 /** Mistakes in the arguments of the public functions: each is an `InputError` of one line. */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
@@ -14,7 +14,9 @@ import {
   mergeShards,
   openLexicalIndex,
   type Passage,
+  parseWhere,
   ReAtt,
+  readDocuments,
   readQuestions,
   type TokenIndex,
   verifyIndex,
@@ -229,6 +231,7 @@ test("values out of range and of another type", async () => {
     ["minimumConfidence", [80, -1, "0.5"], "a number from 0 to 1"],
     ["lengthPenalty", ["1", Number.NaN], "a number"],
     ["earlyStopping", ["yes", 1], "true or false"],
+    ["extractive", ["yes", 1], "true or false"],
     ["granularity", ["token", 1], "passage, document"],
     ["filter", [["lion"], "lion", new Set([1]), new Map([["a", 1]])], filterError],
     ["hybrid", [1, "yes"], "true, false or an object with lambda"],
@@ -291,6 +294,43 @@ test("values out of range when an index is built and opened, and when a model is
     [() => mergeShards([], { directory }), /^shards: expected a list .*, got \[\]/],
     [() => mergeShards(any([1]), { directory }), /^shards\[0\]: expected a path as text, got 1/],
     [() => compactIndex(any(at("index"))), /^options: expected an object, got /],
+  ] as const)
+    assert.match(await mistake(call), message);
+});
+
+test("a passage needs no title", async () => {
+  const untitled = { id: "lion", text: LION.text };
+  const titled = { ...untitled, title: "" };
+  const [hit] = await model.rerank("Where?", [untitled]);
+  assert.is(hit!.score, (await model.rerank("Where?", [titled]))[0]!.score);
+  const replies = [await model.read("Where?", [untitled]), await model.read("Where?", [titled])];
+  assert.is(replies[0]!.answer, replies[1]!.answer);
+  await using built = await model.index([untitled], { directory: at("untitled") });
+  assert.equal(await built.passages([0]), [titled]);
+});
+
+test("documents: folders, options and conditions of another type", async () => {
+  writeFileSync(at("a.txt"), "The lion lives in Africa.");
+  mkdirSync(at("blocked"));
+  writeFileSync(at("blocked/sync"), "a file in place of the folder of the record");
+  const read = (source: unknown, options?: unknown) =>
+    readDocuments(any(source), any(options)).next();
+  const directory = at("never");
+  for (const [call, message] of [
+    [() => read(undefined), /^source: expected a path as text, got nothing/],
+    [() => read(at("a.txt"), null), /^options: expected an object, got null/],
+    [() => read(at("a.txt"), 5), /^options: expected an object, got 5/],
+    [() => read(at("a.txt"), { tokenizer: {} }), /^tokenizer: expected the tokenizer of a model/],
+    [() => read(at("a.txt"), { words: 5 }), /^options: expected names among passageWords, /],
+    [() => model.sync(at("a.txt"), { directory }), /a\.txt: expected a folder of documents, got E/],
+    [() => model.sync(at("missing"), { directory }), /missing: expected a folder of documents, /],
+    [
+      () => model.sync(folder, { directory: at("blocked") }),
+      /blocked\/sync\/record\.json: expected to be able to read the record .* got ENOTDIR/,
+    ],
+    [() => parseWhere(any(undefined)), /^condition: expected a condition as text, got nothing/],
+    [() => model.tokenizer.encode(any(5)), /^text: expected text, got 5/],
+    [() => model.tokenizer.decode(any(5)), /^ids: expected a list of ids, got 5/],
   ] as const)
     assert.match(await mistake(call), message);
 });

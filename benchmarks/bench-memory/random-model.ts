@@ -82,6 +82,7 @@ function configOf(shape: ShapeName): ModelConfig {
     distillationTau: 0.001,
     retrievalScale: 1,
     queryEncoder: false,
+    copying: false,
     noRepeatSize: 0,
   };
 }

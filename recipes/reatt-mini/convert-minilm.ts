@@ -76,6 +76,7 @@ const SIZES: ModelConfig = {
   retrievalScale: 1,
   queryEncoder: false,
   noRepeatSize: 2,
+  copying: true,
 };
 const SEED = "convert-minilm";
 const CONSTANT_VALUE = 0.6;

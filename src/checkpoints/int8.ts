@@ -4,10 +4,10 @@
  *     w[i, j] ~ scale[i] * q[i, j] * column[j],   q from -127 to 127
  *     column[j] = max_i |w[i, j]|, or 1,          scale[i] = max_j |w[i, j] / column[j]| / 127
  *
- * The error is at most half a step, `scale[i] * column[j] / 2`. A row is an output of a linear layer
- * or a token of the embedding, so a large row does not make the steps of the others coarse. The
- * dimensions of an embedding can be of very different size: with scales of rows alone, the steps
- * are too coarse for the small ones.
+ * The error is at most half a step, `scale[i] * column[j] / 2`. A row is an output of a linear
+ * layer or a token of the embedding, so a large row does not make the steps of the others coarse.
+ * The dimensions of an embedding can be of very different size: with scales of rows alone, the
+ * steps are too coarse for the small ones.
  *
  * In a safetensors file, tensor `NAME` of dtype I8 [rows, columns] has its scales in `NAME_scale`,
  * F32 [rows], and in `NAME_column_scale`, F32 [columns], if it has any. The metadata of the file

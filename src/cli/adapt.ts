@@ -2,18 +2,21 @@
 
 import type { HybridWeights } from "../model/config.ts";
 import { type AdaptationResult, adapt } from "../training/adapt.ts";
+import { INDEX_PASSAGE_TOKENS } from "../training/adaptation/lengths.ts";
 import { ADAPT_OPTIONS } from "../training/options/adapt-options.ts";
 import { outcomeOf, type ReportSample, type SampleReply } from "../training/report/report.ts";
+import { describeCut } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
 import { JSON_LINES } from "./file-options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
 
 export const adaptCommand = defineCommand({
   options: { ...ADAPT_OPTIONS, json: JSON_LINES },
-  example: "reatt adapt --corpus corpus.jsonl --out adapted --dry-run",
+  example: "reatt adapt --corpus docs --out adapted --dry-run",
   async run({ json, ...options }, signal) {
     const events = adapt({ ...options, signal });
     const result = await (json ? printEvents(events) : showEvents(events));
+    process.stderr.write(describeCut(result.cut, INDEX_PASSAGE_TOKENS));
     process.stdout.write(
       `${json ? JSON.stringify({ type: "result", ...result }) : summaryOf(result)}\n`,
     );

@@ -14,19 +14,19 @@ import { formatReply } from "./human.ts";
 import { loadModel } from "./load-model.ts";
 import { hasStyles } from "./styles.ts";
 
-const { beams, maxAnswerTokens } = ANSWER_OPTIONS;
+const { beams, maxAnswerTokens, extractive } = ANSWER_OPTIONS;
 const PROMPT = "> ";
 
 export const askCommand = defineCommand({
   options: {
-    ...{ model: MODEL, index: INDEX, ...WHERE_OPTION, beams, maxAnswerTokens },
+    ...{ model: MODEL, index: INDEX, ...WHERE_OPTION, beams, maxAnswerTokens, extractive },
     topK: withDefault(RANK_OPTIONS.topK, PASSAGES_READ),
     ...ENGINE_OPTIONS,
   },
   example: "reatt ask --index index",
   endsBySignal: true,
   async run(values, signal) {
-    const { topK, where, beams, maxAnswerTokens } = values;
+    const { topK, where, beams, maxAnswerTokens, extractive } = values;
     await using model = await loadModel(values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
     const terminal = process.stdin.isTTY === true;
@@ -34,7 +34,7 @@ export const askCommand = defineCommand({
       process.stderr.write(
         `${index.passageCount} passages. Ctrl+C stops an answer, Ctrl+D ends the command.\n`,
       );
-    const options = { topK, where, beams, maxAnswerTokens };
+    const options = { topK, where, beams, maxAnswerTokens, extractive };
     const ask = (question: string, signal: AbortSignal) =>
       printAnswer(model, index, question, { ...options, signal });
     await askLines(ask, terminal, signal);

@@ -4,11 +4,10 @@
  * Source: https://github.com/beir-cellar/beir
  */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { type BeirDataset, openBeir } from "../evaluation/beir.ts";
 import type { Qrels } from "../evaluation/ranking.ts";
+import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { integer, option, type Resolved, text } from "../options/option.ts";
 import { openLexicalIndex, withParameters } from "../retrieval/bm25/lexical-index.ts";
@@ -105,7 +104,7 @@ async function indexOf(
   signal: AbortSignal,
 ): Promise<Folder> {
   if (index !== undefined) return { path: index, [Symbol.asyncDispose]: async () => {} };
-  const path = await mkdtemp(join(tmpdir(), "reatt-benchmark-"));
+  const path = await createTemporaryDirectory("benchmark");
   const remove = () => rm(path, { recursive: true, force: true });
   const command = emptyCommand("index");
   configure(command, indexCommand, signal);

@@ -9,8 +9,8 @@ import {
   fitCalibration,
 } from "../evaluation/calibration.ts";
 import { type CalibrationReport, calibrationReport } from "../evaluation/calibration-report.ts";
-import { createDirectory } from "../io/create-directory.ts";
-import { InputError, writeErrorFrom } from "../io/errors.ts";
+import { createOutputDirectory } from "../io/create-directory.ts";
+import { InputError } from "../io/errors.ts";
 import { checkModelFolder, storeCalibration } from "../model/store-calibration.ts";
 import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
 import { number, option, path, type Resolved, text } from "../options/option.ts";
@@ -25,7 +25,7 @@ const { question, queries, ids, json, ...SEARCH } = searchOptions(
   PASSAGES_READ,
   "true if the model stores weights",
 );
-const { beams, maxAnswerTokens, maxInputTokens } = ANSWER_OPTIONS;
+const { beams, maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
 
 const OPTIONS = {
   ...SEARCH,
@@ -43,7 +43,7 @@ const OPTIONS = {
     defaultText: "the model gives every answer",
   }),
   json: JSON_OBJECT,
-  ...{ beams, maxAnswerTokens, maxInputTokens },
+  ...{ beams, maxAnswerTokens, maxInputTokens, extractive },
 };
 
 /** The answers so far, in the folder `--out`. It is removed at the end. */
@@ -74,17 +74,15 @@ export const calibrateCommand = defineCommand({
 
 async function prepareFolder(model: string, out: string): Promise<void> {
   await checkModelFolder(model, out);
-  await createDirectory(out).catch((error: unknown) => {
-    throw writeErrorFrom(error, out);
-  });
+  await createOutputDirectory(out);
 }
 
 async function calibrate(
   open: OpenSearch,
-  { beams, maxAnswerTokens, maxInputTokens, threshold }: Values,
+  { beams, maxAnswerTokens, maxInputTokens, extractive, threshold }: Values,
   record: string | undefined,
 ): Promise<Calibrated> {
-  const reading = { beams, maxAnswerTokens, maxInputTokens, minimumConfidence: 0 };
+  const reading = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence: 0 };
   const replies = await answerAll(open, reading, record);
   const outcomes = replies.flatMap(({ answer, signals }, i): AnswerOutcome[] =>
     signals ? [{ signals, correct: exactMatch(answer, open.questions[i]!.answers!) }] : [],

@@ -5,6 +5,8 @@ import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
 import { DIRECTORY, INDEX_OPTIONS } from "../options/library-options.ts";
 import { option } from "../options/option.ts";
 import type { BuildForecast } from "../retrieval/index/write/forecast.ts";
+import { checkReplaceable } from "../retrieval/index/write/transaction.ts";
+import { contentsOf, recordBuild } from "../sync/record-build.ts";
 import { readPassages } from "../text/read-passages.ts";
 import { describeCut, startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
@@ -35,12 +37,15 @@ export const indexCommand = defineCommand({
     const { passageWords, overlapWords, splitRecords, ...values } = others;
     if (values.bits !== undefined && values.bits !== 32 && values.shard !== undefined)
       throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
+    await checkReplaceable(directory, values.replace); // before anything that takes long
     await using model = await loadModel(folder, signal);
     const options = { directory, ...values, signal };
     const { tokenizer } = model;
     const { maxPassageTokens } = values;
-    const splitting = { passageWords, overlapWords, splitRecords, maxPassageTokens };
-    await using corpus = await openCorpus(source, { ...splitting, tokenizer, signal });
+    const splitting = { passageWords, overlapWords, maxPassageTokens };
+    const contents = values.shard ? undefined : await contentsOf(source, signal);
+    const reading = { ...splitting, splitRecords, tokenizer, signal };
+    await using corpus = await openCorpus(source, reading);
     // Reads the whole corpus first: a bad line at its end must not end the command after hours.
     const forecast = await model.forecast(readPassages(corpus.file, signal), options);
     process.stderr.write(describe(forecast));
@@ -49,6 +54,8 @@ export const indexCommand = defineCommand({
     await using index = await model
       .index(readPassages(corpus.file, signal), { ...options, onProgress: progress.report })
       .finally(progress.stop);
+    if (contents)
+      await recordBuild(directory, contents, readPassages(corpus.file, signal), splitting);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     const { passageCount, tokenCount } = index;
     process.stderr.write(
@@ -63,4 +70,5 @@ const describe = ({ passages, tokens, cut, bytes, peakBytes }: BuildForecast): s
   `${peakBytes > bytes ? `, ${formatBytes(peakBytes)} while it is built` : ""}\n` +
   (cut.passages === 0
     ? ""
-    : `about ${cut.tokens} tokens of ${cut.passages} long passages will be cut\n`);
+    : `about ${cut.tokens} tokens of about ${cut.passages} long passages will be cut ` +
+      "(--split-records splits them)\n");

@@ -10,7 +10,7 @@ export async function parse(command: Command, args: readonly string[]): Promise<
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return; // help or version
-    if (error.code === "commander.help") throw new UsageError("which command?");
+    if (error.code === "commander.help") throw new UsageError("a command is missing");
     throw new UsageError(
       error.message
         .replace(/^error: /, "")

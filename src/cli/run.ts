@@ -28,8 +28,17 @@ export async function run(
     const isInterrupted = signal.aborted && !loaded?.endsBySignal; // training saves and returns
     return isInterrupted ? EXIT.interrupted : EXIT.done;
   } catch (error) {
-    return report(error, signal);
+    return report(error, signal, helpFor(commands, args));
   }
+}
+
+/** The command line that shows the help of the command in `args`. */
+function helpFor(commands: readonly CommandEntry[], args: readonly string[]): string {
+  const [first = "", second = ""] = args;
+  const name = [`${first} ${second}`, first].find((words) =>
+    commands.some((known) => known.name === words),
+  );
+  return name === undefined ? "reatt --help" : `reatt help ${name}`;
 }
 
 /** @throws {UsageError} if the first words are no command, also before `--help` */
@@ -55,8 +64,9 @@ function unknownCommand(word: string, names: readonly string[], parent: string):
 
 const EXAMPLES = `
 Examples:
-  reatt index --corpus corpus.jsonl --out index
-  reatt answer --index index --question "Where is Normandy?"
+  reatt index --corpus docs --out index
+  reatt answer --index index --question "How do I install it?"
+  reatt serve --index index
 
 reatt help COMMAND shows the options and an example of a command.`;
 
@@ -94,23 +104,28 @@ function programOf(
   return program;
 }
 
-/** Writes one line to stderr. @returns the exit code */
-export function report(error: unknown, signal: AbortSignal): number {
-  const [line, code] = explain(error, signal);
+/**
+ * Writes one line to stderr.
+ *
+ * @param help the command line that shows the help
+ * @returns the exit code
+ */
+export function report(error: unknown, signal: AbortSignal, help = "reatt --help"): number {
+  const [line, code] = explain(error, signal, help);
   process.stderr.write(`reatt: ${line.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
   if (process.env.REATT_DEBUG === "1" && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);
   return code;
 }
 
-function explain(error: unknown, signal: AbortSignal): [line: string, code: number] {
+function explain(error: unknown, signal: AbortSignal, help: string): [line: string, code: number] {
   if (signal.aborted)
     return [
       "interrupted; the same command continues, train and adapt with --resume",
       EXIT.interrupted,
     ];
   if (error instanceof UsageError)
-    return [`${error.message}; reatt --help shows the usage`, EXIT.wrongUsage];
+    return [`${error.message}; ${help} shows the usage`, EXIT.wrongUsage];
   const message = error instanceof Error ? error.message : String(error);
   // Errors of the operating system, such as a full disk, explain themselves.
   const expected =

@@ -2,13 +2,15 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { InputError } from "../io/errors.ts";
-import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
+import { SYNC_OPTIONS } from "../options/document-options.ts";
 import { flag, option } from "../options/option.ts";
-import { ReAtt } from "../reatt.ts";
-import type { SyncResult } from "../sync/sync.ts";
+import type { SyncProgress, SyncResult } from "../sync/sync.ts";
+import { startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
 import { describeSkipped } from "./corpus.ts";
 import { INDEX, JSON_LINES, MODEL } from "./file-options.ts";
+import { loadModel } from "./load-model.ts";
+import { type Progress, startProgress } from "./progress.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Changes that follow each other so quickly are handled together. */
@@ -19,8 +21,7 @@ export const syncCommand = defineCommand({
     model: MODEL,
     index: INDEX,
     watch: option(flag().default(false), { help: "wait for changes, until it is interrupted" }),
-    passageWords: DOCUMENT_OPTIONS.passageWords,
-    overlapWords: DOCUMENT_OPTIONS.overlapWords,
+    ...SYNC_OPTIONS,
     json: JSON_LINES,
   },
   operands: { placeholder: "FOLDER", help: "folder of documents" },
@@ -28,9 +29,12 @@ export const syncCommand = defineCommand({
   async run({ model: name, index: directory, watch, json, ...splitting }, signal, operands) {
     const [folder, ...others] = operands;
     if (folder === undefined || others.length > 0) throw new UsageError("one folder is needed");
-    await using model = await ReAtt.load(name);
+    await using model = await loadModel(name, signal);
     const synchronise = async (): Promise<void> => {
-      const result = await model.sync(folder, { directory, ...splitting, signal });
+      const progress = startSyncProgress();
+      const result = await model
+        .sync(folder, { directory, ...splitting, onProgress: progress.report, signal })
+        .finally(progress.stop);
       process.stderr.write(describeSkipped(result.skipped));
       process.stdout.write(json ? jsonLine(result) : describe(result));
     };
@@ -42,6 +46,31 @@ export const syncCommand = defineCommand({
     }
   },
 });
+
+/** Shows how many files are read and then how many passages are indexed. */
+function startSyncProgress(): {
+  readonly report: (progress: SyncProgress) => void;
+  readonly stop: () => void;
+} {
+  let reading: Progress | undefined;
+  let building: ReturnType<typeof startBuildProgress> | undefined;
+  return {
+    report(progress) {
+      if (progress.event === "reading") {
+        reading ??= startProgress("files", progress.total);
+        reading.update(progress.files);
+        return;
+      }
+      reading?.stop();
+      building ??= startBuildProgress(progress.total);
+      building.report(progress);
+    },
+    stop() {
+      reading?.stop();
+      building?.stop();
+    },
+  };
+}
 
 interface Changes extends AsyncDisposable {
   /** Waits for a change, and until there is no other for half a second. */

@@ -6,6 +6,7 @@ import type { AdaptationPlan } from "../training/adaptation/plan.ts";
 import { QUERY_SIDES } from "../training/options/run-options.ts";
 import type { TrainingEvent } from "../training/run/events.ts";
 import type { HeadAgreement } from "../training/run/rank-heads.ts";
+import { describeSkipped } from "./corpus.ts";
 import { duration, type Progress, startProgress } from "./progress.ts";
 
 /** Prints every event of a run and returns its result. */
@@ -15,9 +16,13 @@ export async function printEvents<Result>(
   for (;;) {
     const { done, value } = await run.next();
     if (done) return value;
-    process.stdout.write(`${JSON.stringify(value)}\n`);
+    process.stdout.write(`${JSON.stringify(value, messageOfError)}\n`);
   }
 }
+
+/** JSON leaves out the message of an error. */
+const messageOfError = (_: string, value: unknown): unknown =>
+  value instanceof Error ? value.message : value;
 
 /**
  * Shows a progress bar for each stage and one for all steps, and a line for each evaluation.
@@ -82,6 +87,8 @@ type LineEvent = Exclude<AdaptationEvent, { readonly type: "progress" | "step" }
 
 function lineOf(event: LineEvent): string | undefined {
   switch (event.type) {
+    case "skipped":
+      return describeSkipped(event.files).trimEnd();
     case "plan":
       return planLines(event.plan);
     case "engine":

@@ -78,9 +78,10 @@ export async function answerFromPassages<P extends PassageInput>(
   const inputs = questions.map((question, i) =>
     readingInput(model.tokenizer, question, passages[i]!, options),
   );
-  const { beams, maxAnswerTokens, lengthPenalty, earlyStopping, onText, signal } = options;
+  const { beams, maxAnswerTokens, lengthPenalty, earlyStopping, extractive } = options;
+  const { onText, signal } = options;
   const readings = await read(model, inputs, {
-    ...{ beams, maxTokens: maxAnswerTokens, lengthPenalty, earlyStopping, signal },
+    ...{ beams, maxTokens: maxAnswerTokens, lengthPenalty, earlyStopping, extractive, signal },
     onToken: onText && streamText(model.tokenizer, onText),
   });
   return readings.map((reading, i) => toReply(model, reading, passages[i]!, options));

@@ -27,6 +27,10 @@ export interface GenerateOptions {
   readonly earlyStopping?: boolean | undefined;
   /** An answer contains each sequence of this many tokens at most once. Default 0: no limit. */
   readonly noRepeatSize?: number | undefined;
+  /** The tokens that may follow those written so far, for a question. Default: all tokens. */
+  readonly allowed?:
+    | ((written: readonly number[], question: number) => ReadonlySet<number>)
+    | undefined;
   /** Receives each token. With several beams, it receives them when the answer is chosen. */
   readonly onToken?: ((token: number, question: number) => void) | undefined;
   /** Stops between two steps; the call then throws the reason of the signal. */
@@ -40,7 +44,8 @@ export interface Generated {
   readonly logProbabilities: number[];
   /**
    * The log probability of each token minus that of the most probable other token at its place. It
-   * is below 0 where a beam, or `noRepeatSize`, chose another token than the most probable one.
+   * is below 0 where a beam, `noRepeatSize` or `allowed` chose another token than the most probable
+   * one.
    */
   readonly margins: number[];
 }
@@ -80,6 +85,7 @@ interface Rules {
   readonly lengthPenalty: number;
   readonly earlyStopping: boolean;
   readonly noRepeatSize: number;
+  readonly allowed: GenerateOptions["allowed"];
   readonly endId: number;
 }
 
@@ -107,11 +113,12 @@ export async function generate(
       Int32Array.from(rows, ({ tokenIds }) => tokenIds.at(-1) ?? vocabulary.startId),
       Int32Array.from(rows, ({ row }) => row),
     );
+    const size = logits.length / rows.length;
     for (const [question, search] of searches.entries()) {
       if (search.done)
         search.running = []; // the fillers of `equalise`
       else {
-        const best = advance(search, question * rowsEach, logits, rows.length, rules);
+        const best = advance(search, question, { logits, size, rowsEach }, rules);
         if (rules.beams === 1) onToken?.(best.tokenIds.at(-1)!, question);
       }
     }
@@ -125,8 +132,8 @@ export async function generate(
 
 function resolve(options: GenerateOptions, endId: number): Rules {
   const { beams = 1, maxTokens = 50, lengthPenalty = 1 } = options;
-  const { earlyStopping = true, noRepeatSize = 0 } = options;
-  return { beams, maxTokens, lengthPenalty, earlyStopping, noRepeatSize, endId };
+  const { earlyStopping = true, noRepeatSize = 0, allowed } = options;
+  return { beams, maxTokens, lengthPenalty, earlyStopping, noRepeatSize, allowed, endId };
 }
 
 const startSearch = (row: number): Search => ({
@@ -153,24 +160,27 @@ function equalise(searches: readonly Search[], previous: number, padId: number):
   return rowsEach;
 }
 
-/**
- * Continues the answers of one question by one token, and returns the best continuation. Its rows
- * begin at `first`; `logits` are those of all `rows` rows.
- */
+/** The logits of one step: `rowsEach` adjacent rows of each question, `size` values in a row. */
+interface StepLogits {
+  readonly logits: Float32Array;
+  readonly size: number;
+  readonly rowsEach: number;
+}
+
+/** Continues the answers of one question by one token, and returns the best continuation. */
 function advance(
   search: Search,
-  first: number,
-  logits: Float32Array,
-  rows: number,
+  question: number,
+  { logits, size, rowsEach }: StepLogits,
   rules: Rules,
 ): Hypothesis {
-  const { beams, noRepeatSize, endId } = rules;
-  const size = logits.length / rows;
+  const { beams, endId } = rules;
   const next = search.running
     .flatMap((hypothesis, i) => {
-      const own = logits.subarray((first + i) * size, (first + i + 1) * size);
-      const banned = repeating(hypothesis.tokenIds, noRepeatSize);
-      return continuations(hypothesis, first + i, own, banned, 2 * beams);
+      const row = question * rowsEach + i;
+      const own = logits.subarray(row * size, (row + 1) * size);
+      const mayFollow = followers(hypothesis.tokenIds, question, rules);
+      return continuations(hypothesis, row, own, mayFollow, 2 * beams);
     })
     .sort((a, b) => b.total - a.total);
   const hasEnded = ({ tokenIds }: Hypothesis): boolean => tokenIds.at(-1) === endId;
@@ -206,6 +216,15 @@ function bestAnswer({ running, ended }: Search, rules: Rules): Generated {
   return { tokenIds, logProbabilities, margins };
 }
 
+/** Whether a token may follow the tokens written so far, by `noRepeatSize` and `allowed`. */
+function followers(written: readonly number[], question: number, rules: Rules): MayFollow {
+  const banned = repeating(written, rules.noRepeatSize);
+  const allowed = rules.allowed?.(written, question);
+  return (token) => !banned.has(token) && (allowed?.has(token) ?? true);
+}
+
+type MayFollow = (token: number) => boolean;
+
 /** The next tokens that would repeat a sequence of `size` tokens. */
 function repeating(tokenIds: readonly number[], size: number): Set<number> {
   const banned = new Set<number>();
@@ -217,17 +236,17 @@ function repeating(tokenIds: readonly number[], size: number): Set<number> {
   return banned;
 }
 
-/** The hypothesis with each of its `count` most probable next tokens that are not banned. */
+/** The hypothesis with each of its `count` most probable next tokens that may follow. */
 function continuations(
   hypothesis: Hypothesis,
   row: number,
   logits: Float32Array,
-  banned: ReadonlySet<number>,
+  mayFollow: MayFollow,
   count: number,
 ): Hypothesis[] {
   if (hypothesis.total === Number.NEGATIVE_INFINITY) return [];
-  const tokens = largest(logits, banned, count);
-  const [first, second] = largest(logits, NONE, 2);
+  const tokens = largest(logits, mayFollow, count);
+  const [first, second] = largest(logits, () => true, 2);
   const highest = logits[first!]!;
   let sum = 0;
   for (const logit of logits) sum += Math.exp(logit - highest);
@@ -245,15 +264,13 @@ function continuations(
   });
 }
 
-const NONE: ReadonlySet<number> = new Set();
-
-/** Positions of the `count` largest values that are not banned, largest first, ties by position. */
-function largest(values: Float32Array, banned: ReadonlySet<number>, count: number): number[] {
+/** Positions of the `count` largest values that may follow, largest first, ties by position. */
+function largest(values: Float32Array, mayFollow: MayFollow, count: number): number[] {
   const best: number[] = [];
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
     if (best.length === count && value <= values[best[count - 1]!]!) continue;
-    if (banned.has(i)) continue;
+    if (!mayFollow(i)) continue;
     let at = best.length;
     while (at > 0 && value > values[best[at - 1]!]!) at--;
     best.splice(at, 0, i);

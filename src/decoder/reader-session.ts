@@ -7,6 +7,7 @@ import { buildParameters } from "../model/parameter-names.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { type CompileOptions, compile } from "../tensor/session.ts";
 import { type Graph, type Signature, trace } from "../tensor/trace.ts";
+import { copyDistribution } from "./copying.ts";
 import { decode, vocabularyLogits } from "./decoder.ts";
 import { type FusedPassages, fuse, type ReadingStates, traceFusion } from "./fusion.ts";
 import { fromNames, mapBlocks, named } from "./key-values.ts";
@@ -28,6 +29,8 @@ export interface StepOutput {
   readonly logits: Tensor;
   /** [questions, fused]; at the first step, the target attention of each token */
   readonly attention: Tensor;
+  /** Of a model that copies: its gate [rows, 1] and its attention [rows, 1, fused]. */
+  readonly copy: { readonly gate: Tensor; readonly attention: Tensor } | undefined;
   /** The `past` of the next step. */
   readonly past: Rows["past"];
 }
@@ -54,7 +57,7 @@ export async function openReaderSession(
     step: async (fused, { ids, parents, past }) => {
       const length = past["past.0.key"]!.shape[2]!;
       const buckets = positionBuckets(config, "decoder", 1, length + 1, length);
-      const { logits, attention, ...present } = await step.run({
+      const { logits, attention, copyGate, copyAttention, ...present } = await step.run({
         ids,
         parents,
         buckets,
@@ -62,7 +65,8 @@ export async function openReaderSession(
         ...fused.cross,
         ...past,
       });
-      return { logits: logits!, attention: attention!, past: present };
+      const copy = copyGate && { gate: copyGate, attention: copyAttention! };
+      return { logits: logits!, attention: attention!, copy, past: present };
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([upper[Symbol.asyncDispose](), step[Symbol.asyncDispose]()]);
@@ -71,7 +75,8 @@ export async function openReaderSession(
 }
 
 /**
- * `Rows` and `FusedPassages` -> `logits`, `attention`, `past.N.key`, `past.N.value` (`StepOutput`).
+ * `Rows` and `FusedPassages` -> `logits`, `attention`, `past.N.key`, `past.N.value` and, of a model
+ * that copies, `copyGate` and `copyAttention` (`StepOutput`).
  */
 function traceStep(config: ModelConfig): Graph {
   const { heads, headSize } = config;
@@ -88,7 +93,7 @@ function traceStep(config: ModelConfig): Graph {
   return trace(inputs, (ops, input) => {
     const context = inferenceContext(ops, config);
     const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-    const { states, present, crossScores } = decode(context, parameters, {
+    const decoded = decode(context, parameters, {
       ids: input.ids!,
       buckets: input.buckets!,
       cross: fromNames(config, "cross", input),
@@ -98,11 +103,13 @@ function traceStep(config: ModelConfig): Graph {
         value: ops.gather(value, input.parents!),
       })),
     });
-    const logits = vocabularyLogits(context, parameters, states);
+    const logits = vocabularyLogits(context, parameters, decoded.states);
+    const copy = copyDistribution(context, parameters, decoded);
     return {
       logits: ops.reshape(logits, ["rows", config.vocabularySize]),
-      attention: tokenAttention(context, crossScores),
-      ...named("past", present),
+      attention: tokenAttention(context, decoded.crossScores),
+      ...(copy && { copyGate: copy.gate, copyAttention: copy.attention }),
+      ...named("past", decoded.present),
     };
   });
 }

@@ -2,7 +2,10 @@
 
 import { batchesByLength } from "../encoder/batching.ts";
 import { encodeSequences, type RetrieverSession } from "../encoder/retriever-session.ts";
+import { StateCache } from "../encoder/state-cache.ts";
 import type { ModelConfig } from "../model/config.ts";
+import { mixCopies } from "./copying.ts";
+import { spanContinuations } from "./extractive.ts";
 import type { FusedPassages } from "./fusion.ts";
 import { type DecoderStep, type Generated, type GenerateOptions, generate } from "./generate.ts";
 import type { ReaderSession } from "./reader-session.ts";
@@ -11,6 +14,11 @@ import type { ReaderSession } from "./reader-session.ts";
 export interface ReadingInput {
   readonly question: readonly number[];
   readonly passages: readonly (readonly number[])[];
+}
+
+export interface ReadingOptions extends Omit<GenerateOptions, "allowed"> {
+  /** Whether every answer is a span of a passage (extractive.ts). Default false. */
+  readonly extractive?: boolean | undefined;
 }
 
 export interface Reading extends Generated {
@@ -23,6 +31,8 @@ export interface ReadingModel {
   readonly config: ModelConfig;
   readonly encoder: RetrieverSession;
   readonly reader: ReaderSession;
+  /** Holds the states of passages that were read before. */
+  readonly states?: StateCache | undefined;
 }
 
 /**
@@ -40,7 +50,7 @@ const CROSS_VALUES_PER_BATCH = 2 ** 27;
 export async function read(
   model: ReadingModel,
   inputs: readonly ReadingInput[],
-  options: GenerateOptions = {},
+  options: ReadingOptions = {},
 ): Promise<Reading[]> {
   const { config } = model;
   const readings = new Array<Reading>(inputs.length);
@@ -65,14 +75,16 @@ export async function read(
 async function readBatch(
   model: ReadingModel,
   inputs: readonly ReadingInput[],
-  options: GenerateOptions,
+  { extractive, ...options }: ReadingOptions,
 ): Promise<Reading[]> {
   const { config, reader } = model;
   const fused = await fuseInputs(model, inputs, options.signal);
-  const { step, targetAttention } = decoderSteps(reader, fused, inputs.length);
+  const { step, targetAttention } = decoderSteps(reader, fused, inputs);
   const vocabulary = { startId: config.decoderStartId, endId: config.eosId, padId: config.padId };
+  const spans = inputs.map(({ passages }) => spanContinuations(passages, config.eosId));
   const answers = await generate(step, inputs.length, vocabulary, {
     noRepeatSize: config.noRepeatSize,
+    allowed: extractive ? (written, question) => spans[question]!(written) : undefined,
     ...options,
   });
   const [, size] = fused.mask.shape as [number, number];
@@ -84,7 +96,7 @@ async function readBatch(
 
 /** Encodes each question and each distinct passage once, then fuses them. */
 async function fuseInputs(
-  { config, encoder, reader }: ReadingModel,
+  { config, encoder, reader, states: cache = new StateCache(0) }: ReadingModel,
   inputs: readonly ReadingInput[],
   signal?: AbortSignal,
 ): Promise<FusedPassages> {
@@ -92,7 +104,7 @@ async function fuseInputs(
     encodeSequences(encoder, config, sequences, "states", { signal });
   const [passages, positions] = distinct(inputs.map((input) => input.passages));
   const questionStates = await encode(inputs.map(({ question }) => question));
-  const passageStates = await encode(passages);
+  const passageStates = await cache.statesOf(passages, encode);
   const states = positions.map((own, i) => ({
     question: questionStates[i]!,
     passages: own.map((position) => passageStates[position]!),
@@ -104,9 +116,12 @@ async function fuseInputs(
 function decoderSteps(
   reader: ReaderSession,
   fused: FusedPassages,
-  questions: number,
+  inputs: readonly ReadingInput[],
 ): { step: DecoderStep; targetAttention: () => Float32Array } {
-  let past = reader.start(questions);
+  const fusedIds = inputs.map(({ question, passages }) =>
+    passages.flatMap((passage) => [...question, ...passage]),
+  );
+  let past = reader.start(inputs.length);
   let attention: Float32Array | undefined;
   const step: DecoderStep = async (tokens, parents) => {
     const next = await reader.step(fused, {
@@ -116,7 +131,14 @@ function decoderSteps(
     });
     past = next.past;
     attention ??= next.attention.data as Float32Array;
-    return next.logits.data as Float32Array;
+    const logits = next.logits.data as Float32Array;
+    if (!next.copy) return logits;
+    const gate = next.copy.gate.data as Float32Array;
+    return mixCopies(logits, {
+      gate,
+      attention: next.copy.attention.data as Float32Array,
+      fusedIds,
+    });
   };
   return { step, targetAttention: () => attention! };
 }

@@ -39,7 +39,11 @@ async function* below(
   folder: string,
   outer: readonly Rules[],
 ): AsyncGenerator<FolderEntry, void> {
-  const entries = await readdir(join(root, folder), { withFileTypes: true });
+  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(
+    (error: unknown) => {
+      throw unreadable(join(root, folder), error);
+    },
+  );
   if (isIndex(entries)) return;
   const rules = [...outer, ...(await rulesOf(root, folder))];
   // not in the order of a language: it must be the same on every machine

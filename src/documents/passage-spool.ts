@@ -1,9 +1,9 @@
 /** Documents as a file of passages (JSON Lines), which can be read more than once. */
 
 import type { FileHandle } from "node:fs/promises";
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import type { Passage } from "../text/passage.ts";
 import { holdsPassages } from "./passage-file.ts";
@@ -28,7 +28,7 @@ export async function spoolPassages(
 ): Promise<PassageSpool> {
   if (!options.splitRecords && (await isPassageFile(source)))
     return { file: source, isConverted: false, [Symbol.asyncDispose]: async () => {} };
-  const folder = await mkdtemp(join(tmpdir(), "reatt-passages-"));
+  const folder = await createTemporaryDirectory("passages");
   const remove = () => rm(folder, { recursive: true, force: true });
   const file = join(folder, "passages.jsonl");
   try {

@@ -2,6 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import { basename, extname } from "node:path";
+import { z } from "zod";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { checkPath } from "../options/arguments.ts";
@@ -39,20 +40,22 @@ const OPTIONS = {
   /** Is called before each file of a folder. */
   onProgress: callback<(progress: { readonly done: number; readonly total: number }) => void>(),
   ...SIGNAL,
-};
-
-export interface ReadDocumentsOptions extends Given<typeof OPTIONS> {
   /**
    * The tokenizer of the model, which counts the tokens of passages. Default: an estimate of one
    * token for two characters.
    */
-  readonly tokenizer?: Pick<Tokenizer, "encode"> | undefined;
-}
+  tokenizer: z
+    .custom<Pick<Tokenizer, "encode">>(
+      (given) => typeof (given as Partial<Tokenizer> | null)?.encode === "function",
+      "the tokenizer of a model",
+    )
+    .optional(),
+};
+
+export interface ReadDocumentsOptions extends Given<typeof OPTIONS> {}
 
 /** The options with their defaults. */
-export interface ResolvedReadOptions extends Resolved<typeof OPTIONS> {
-  readonly tokenizer?: Pick<Tokenizer, "encode"> | undefined;
-}
+export interface ResolvedReadOptions extends Resolved<typeof OPTIONS> {}
 
 /**
  * Reads the documents of a folder or of a file, or of standard input (`"-"`), and splits them into
@@ -84,17 +87,17 @@ export interface ResolvedReadOptions extends Resolved<typeof OPTIONS> {
  */
 export async function* readDocuments(
   source: string,
-  { tokenizer, ...given }: ReadDocumentsOptions = {},
+  given?: ReadDocumentsOptions,
 ): AsyncGenerator<Passage, void> {
   checkPath(source, "source");
-  const options = { ...resolveReadOptions(given), tokenizer };
+  const options = resolveReadOptions(given);
   if (source !== "-") return yield* readSource(source, options);
   await using input = await spoolStandardInput(options.signal);
   yield* readSource(input.path, options);
 }
 
 /** @throws {InputError} for options out of range, or that contradict each other */
-export function resolveReadOptions(given: Given<typeof OPTIONS>): Resolved<typeof OPTIONS> {
+export function resolveReadOptions(given?: ReadDocumentsOptions): ResolvedReadOptions {
   const options = resolveOptions(OPTIONS, given);
   const { passageWords, overlapWords } = options;
   if (overlapWords > passageWords / 2)
@@ -179,7 +182,7 @@ async function* readFolder(
 /** The passages of one file. @throws {InputError} if it is damaged, also after some passages */
 export async function* readFile(
   file: SourceFile,
-  options: ResolvedReadOptions,
+  options: Omit<ResolvedReadOptions, "onProgress">,
 ): AsyncGenerator<Passage, void> {
   const load = readerOf(file.name);
   if (!load) throw unknownFormat(file.path);
@@ -218,7 +221,7 @@ export const unknownFormat = (where: string): InputError =>
     remedy: "convert it, or rename it if it is text",
   });
 
-const withoutText = ({ path }: SourceFile): InputError =>
+export const withoutText = ({ path }: SourceFile): InputError =>
   new InputError({
     where: path,
     expected: "a document with text",

@@ -1,10 +1,10 @@
 /** Standard input as a file: it is read more than once, and its first bytes tell its format. */
 
 import { createWriteStream } from "node:fs";
-import { mkdtemp, rename, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { writeErrorFrom } from "../io/errors.ts";
 import { isPassageLine, readHead } from "./passage-file.ts";
 
@@ -17,7 +17,7 @@ export async function spoolStandardInput(
   signal?: AbortSignal,
   input: NodeJS.ReadableStream = process.stdin,
 ): Promise<SpooledInput> {
-  const folder = await mkdtemp(join(tmpdir(), "reatt-stdin-"));
+  const folder = await createTemporaryDirectory("stdin");
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
     const copy = join(folder, "stdin");

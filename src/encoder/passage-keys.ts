@@ -1,7 +1,7 @@
 /** Makes the token keys of passages, as an index stores them. */
 
 import type { ModelConfig } from "../model/config.ts";
-import type { Passage } from "../text/passage.ts";
+import type { PassageInput } from "../text/passage.ts";
 import { passageIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { type EncodeOptions, encodeOutputs, type RetrieverSession } from "./retriever-session.ts";
@@ -36,7 +36,7 @@ export interface PassageKeyOptions extends EncodeOptions {
 /** The keys of each passage: [tokens, headSize]. */
 export async function encodePassageKeys(
   { config, tokenizer, encoder, prune }: PassageKeyModel,
-  passages: readonly Passage[],
+  passages: readonly PassageInput[],
   { maxPassageTokens, keepRatio, known, onKeys, ...options }: PassageKeyOptions,
 ): Promise<Float32Array[]> {
   const ids = passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens));

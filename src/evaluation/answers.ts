@@ -6,6 +6,8 @@
  * Retrieval for Open-Domain Question Answering", top-k retrieval accuracy.
  */
 
+import { z } from "zod";
+import { checkData } from "../options/data.ts";
 import { findSequence } from "../text/find-sequence.ts";
 import { normalizeText } from "../text/normalize.ts";
 
@@ -25,6 +27,8 @@ export function normalizeAnswer(answer: string): string {
  * Exact match (EM): whether the normalised answer equals a normalised accepted answer. Normalised
  * answers have lower case, no ASCII punctuation, no articles and single spaces, as in SQuAD.
  *
+ * @throws {InputError} unless both are texts.
+ *
  * @example
  * ```ts
  * import { exactMatch } from "reatt";
@@ -33,6 +37,7 @@ export function normalizeAnswer(answer: string): string {
  * ```
  */
 export function exactMatch(answer: string, accepted: readonly string[]): boolean {
+  checkAnswers(answer, accepted);
   const normalized = normalizeAnswer(answer);
   return accepted.some((other) => normalizeAnswer(other) === normalized);
 }
@@ -45,6 +50,8 @@ export function exactMatch(answer: string, accepted: readonly string[]): boolean
  *
  * which is the harmonic mean of precision and recall of the words. F1 of two empty answers is 1.
  *
+ * @throws {InputError} unless both are texts.
+ *
  * @example
  * ```ts
  * import { f1 } from "reatt";
@@ -53,11 +60,23 @@ export function exactMatch(answer: string, accepted: readonly string[]): boolean
  * ```
  */
 export function f1(answer: string, accepted: readonly string[]): number {
+  checkAnswers(answer, accepted);
   const words = normalizeAnswer(answer).split(" ");
   return accepted.reduce(
     (best, other) => Math.max(best, wordF1(words, normalizeAnswer(other).split(" "))),
     0,
   );
+}
+
+/** The accepted answers of a question. */
+export const AcceptedAnswers: z.ZodType<string[]> = z.array(
+  z.string("text"),
+  "a list of accepted answers",
+);
+
+function checkAnswers(answer: unknown, accepted: unknown): void {
+  checkData(z.string("text"), answer, { where: "answer", remedy: "write it as text" });
+  checkData(AcceptedAnswers, accepted, { where: "accepted", remedy: "give an array of texts" });
 }
 
 function wordF1(a: readonly string[], b: readonly string[]): number {

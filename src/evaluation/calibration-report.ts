@@ -7,7 +7,10 @@
  * (risk-coverage curve); Hanley and McNeil 1982 (AUROC as a probability of pairs).
  */
 
+import { z } from "zod";
 import { mean } from "../math/mean.ts";
+import { checkData } from "../options/data.ts";
+import { flag, number } from "../options/option.ts";
 
 /** The confidence of an answer, and whether the answer is right. */
 export interface RatedAnswer {
@@ -47,6 +50,15 @@ export interface CalibrationReport {
   readonly curve: readonly CoveragePoint[];
 }
 
+const ratedAnswers = z.array(
+  z.object({ confidence: number({ from: 0, to: 1 }), correct: flag() }, "{ confidence, correct }"),
+  "a list of { confidence, correct }",
+);
+const RATED_ANSWERS = {
+  where: "answers",
+  remedy: "take the confidence from replies of read or answer",
+};
+
 const BINS = 15;
 const TARGET_ACCURACY = 0.8;
 
@@ -74,6 +86,7 @@ const TARGET_ACCURACY = 0.8;
  * ```
  */
 export function calibrationReport(answers: readonly RatedAnswer[]): CalibrationReport {
+  checkData(ratedAnswers, answers, RATED_ANSWERS);
   const groups = groupsByConfidence(answers);
   const curve = coverageCurve(groups, answers.length);
   const reached = curve.filter(({ accuracy }) => accuracy >= TARGET_ACCURACY);

@@ -7,15 +7,20 @@
  * Models for Question Answering", section 4.2, for features beyond the probability of the answer.
  */
 
+import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
 import { createRandom } from "../math/random.ts";
 import {
   type AnswerCalibration,
   type AnswerSignals,
+  AnswerSignalsFile,
   calibratedConfidence,
   SIGNAL_NAMES,
 } from "../model/answer-calibration.ts";
+import { checkTexts } from "../options/arguments.ts";
+import { checkData } from "../options/data.ts";
+import { flag } from "../options/option.ts";
 import { fitLogistic } from "./logistic-regression.ts";
 
 /** An answer whose rightness is known. */
@@ -42,7 +47,7 @@ const FOLDS = 10;
  * on questions whose documents the model was not trained on: on others its answers are better.
  *
  * @returns weights of the signals as a reply has them, without a threshold
- * @throws {InputError} with less than 10 right or less than 10 wrong answers.
+ * @throws {InputError} with less than 10 right or less than 10 wrong answers, or without a signal.
  *
  * Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines and Comparisons to
  * Regularized Likelihood Methods"; Jiang et al. 2021, section 4.2.
@@ -93,6 +98,7 @@ export function crossValidatedConfidence(
   groups: readonly string[],
 ): number[] {
   checkOutcomes(outcomes);
+  checkTexts(groups, "groups", outcomes.length);
   const names = createRandom("calibration folds").shuffle([...new Set(groups)].sort());
   const foldOfGroup = new Map(names.map((name, i) => [name, i % FOLDS]));
   const folds = groups.map((name) => foldOfGroup.get(name)!);
@@ -125,8 +131,14 @@ function fit(outcomes: readonly AnswerOutcome[]): AnswerCalibration {
   return { intercept, weights };
 }
 
+const outcomeList = z.array(
+  z.object({ signals: AnswerSignalsFile, correct: flag() }, "{ signals, correct }"),
+  "a list of { signals, correct }",
+);
+
 /** @throws {InputError} unless there are enough right and wrong answers */
 function checkOutcomes(outcomes: readonly AnswerOutcome[]): void {
+  checkData(outcomeList, outcomes, { where: "outcomes", remedy: "take them from replies" });
   const right = outcomes.filter(({ correct }) => correct).length;
   const wrong = outcomes.length - right;
   if (Math.min(right, wrong) >= MIN_OF_EACH_KIND) return;

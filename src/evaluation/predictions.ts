@@ -3,9 +3,11 @@
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { readJsonLines } from "../io/json-lines.ts";
+import { checkPath } from "../options/arguments.ts";
+import { checkData } from "../options/data.ts";
 import type { Question } from "../text/read-passages.ts";
-import { containsAnswer, exactMatch, f1 } from "./answers.ts";
-import { averageMeasures, DEFAULT_CUTOFFS, type Measures } from "./measures.ts";
+import { AcceptedAnswers, containsAnswer, exactMatch, f1 } from "./answers.ts";
+import { averageMeasures, checkCutoffs, DEFAULT_CUTOFFS, type Measures } from "./measures.ts";
 
 /** The prediction of a system for a question. */
 export interface Prediction {
@@ -52,6 +54,7 @@ const predictionLine = z.object({
  * ```
  */
 export async function readPredictions(file: string): Promise<Map<string, Prediction>> {
+  checkPath(file, "file");
   const predictions = new Map<string, Prediction>();
   for await (const { where, value } of readJsonLines(file)) {
     const { data, error } = predictionLine.safeParse(value);
@@ -96,7 +99,11 @@ export function evaluateAnswers(
   questions: readonly Question[],
   cutoffs: readonly number[] = DEFAULT_CUTOFFS,
 ): AnswerEvaluation {
-  const depth = Math.max(0, ...Array.from(predictions.values(), ({ passages }) => passages.length));
+  checkData(predictionMap, predictions, PREDICTIONS);
+  checkData(questionList, questions, QUESTIONS);
+  checkCutoffs(cutoffs);
+  let depth = 0;
+  for (const { passages } of predictions.values()) depth = Math.max(depth, passages.length);
   const reached = cutoffs.filter((k) => k <= depth);
   const each = questions
     .filter(({ id }) => predictions.has(id))
@@ -107,6 +114,22 @@ export function evaluateAnswers(
     unanswered: questions.length - each.length,
   };
 }
+
+const predictionMap = z.map(
+  z.string("an id as text"),
+  z.object(
+    { answer: z.string("text"), passages: z.array(z.string("text"), "a list of texts") },
+    "{ answer, passages }",
+  ),
+  "a Map of id -> { answer, passages }",
+);
+const PREDICTIONS = { where: "predictions", remedy: "take them from readPredictions(FILE)" };
+
+const questionList = z.array(
+  z.object({ id: z.string("text"), answers: AcceptedAnswers.optional() }, "{ id, answers }"),
+  "a list of questions",
+);
+const QUESTIONS = { where: "questions", remedy: "take them from readQuestions(FILE)" };
 
 function measureAnswer(
   { answer, passages }: Prediction,

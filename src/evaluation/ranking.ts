@@ -4,8 +4,10 @@
  * of BEIR.
  */
 
+import { z } from "zod";
+import { checkData } from "../options/data.ts";
 import type { ScoredId } from "../retrieval/bm25/bm25.ts";
-import { averageMeasures, DEFAULT_CUTOFFS, type Measures } from "./measures.ts";
+import { averageMeasures, checkCutoffs, DEFAULT_CUTOFFS, type Measures } from "./measures.ts";
 
 /**
  * Relevance judgements: query -> passage -> label. A label of 1 or more is relevant. A passage
@@ -15,6 +17,23 @@ export type Qrels = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** Query -> retrieved passages in any order. The scores define the ranking. */
 export type RetrievalRun = ReadonlyMap<string, readonly ScoredId[]>;
+
+const id = z.string("an id as text");
+
+const runMap = z.map(
+  id,
+  z.array(
+    z.object({ id, score: z.number("a number") }, "{ id, score }"),
+    "a list of { id, score }",
+  ),
+  "a Map of query -> list of { id, score }",
+);
+
+const qrelsMap = z.map(
+  id,
+  z.map(id, z.number("a number"), "a Map of passage -> label"),
+  "a Map of query -> Map of passage -> label",
+);
 
 export interface RankingEvaluation {
   /**
@@ -52,6 +71,9 @@ export function evaluateRun(
   qrels: Qrels,
   cutoffs: readonly number[] = DEFAULT_CUTOFFS,
 ): RankingEvaluation {
+  checkData(runMap, run, { where: "run", remedy: "take it from readRun(FILE)" });
+  checkData(qrelsMap, qrels, { where: "qrels", remedy: "take them from readQrels(FILE)" });
+  checkCutoffs(cutoffs);
   const each = [...qrels].map(([query, labels]) =>
     measureRanking(run.get(query) ?? [], labels, cutoffs),
   );

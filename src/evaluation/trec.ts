@@ -5,6 +5,7 @@
 
 import { InputError } from "../io/errors.ts";
 import { readTextLines } from "../io/text-file.ts";
+import { checkPath } from "../options/arguments.ts";
 import type { Qrels, RetrievalRun } from "./ranking.ts";
 
 const TREC_COLUMNS = '"query 0 passage label"';
@@ -30,6 +31,7 @@ const RUN_COLUMNS = '"query Q0 passage rank score tag"';
  * ```
  */
 export async function readQrels(file: string): Promise<Qrels> {
+  checkPath(file, "file");
   const qrels = new Map<string, Map<string, number>>();
   let columns = 0;
   for await (const { where, fields } of readRows(file, "relevance qrels")) {
@@ -87,6 +89,7 @@ function addLabel(
  * ```
  */
 export async function readRun(file: string): Promise<RetrievalRun> {
+  checkPath(file, "file");
   const run = new Map<string, Map<string, number>>();
   for await (const { where, fields } of readRows(file, "a TREC run")) {
     if (fields.length !== 6) throw columnProblem(where, RUN_COLUMNS, fields);

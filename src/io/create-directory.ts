@@ -1,8 +1,9 @@
 /** Creation of directories whose names survive a power cut. */
 
-import { mkdir, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import { isSystemError } from "./errors.ts";
+import { mkdir, mkdtemp, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { isSystemError, writeErrorFrom } from "./errors.ts";
 import { syncDirectory } from "./replace-file.ts";
 
 /**
@@ -26,6 +27,25 @@ export async function createDirectory(path: string): Promise<void> {
     throw error;
   }
   await syncName(directory);
+}
+
+/** As `createDirectory`. @throws {InputError} if the system cannot create it */
+export async function createOutputDirectory(path: string): Promise<void> {
+  await createDirectory(path).catch((error: unknown) => {
+    throw writeErrorFrom(error, path);
+  });
+}
+
+/**
+ * Creates `reatt-NAME-...` where the system has temporary files.
+ *
+ * @throws {InputError} if it cannot
+ */
+export async function createTemporaryDirectory(name: string): Promise<string> {
+  const folder = tmpdir();
+  return mkdtemp(join(folder, `reatt-${name}-`)).catch((error: unknown) => {
+    throw writeErrorFrom(error, folder);
+  });
 }
 
 /**

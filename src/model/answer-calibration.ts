@@ -7,6 +7,8 @@
  */
 
 import { z } from "zod";
+import { checkData } from "../options/data.ts";
+import { number } from "../options/option.ts";
 
 /** What the calibrated confidence of an answer is computed from. */
 export interface AnswerSignals {
@@ -43,25 +45,39 @@ export interface AnswerCalibration {
 }
 
 /** A number for each signal, in a file. */
-export const AnswerSignalsFile = z.strictObject({
-  likelihood: z.number(),
-  margin: z.number(),
-  attention: z.number(),
-  length: z.number(),
-  quoted: z.number(),
-});
+export const AnswerSignalsFile = z.strictObject(
+  {
+    likelihood: z.number("a number"),
+    margin: z.number("a number"),
+    attention: z.number("a number"),
+    length: z.number("a number"),
+    quoted: z.number("a number"),
+  },
+  `{ ${SIGNAL_NAMES.join(", ")} }`,
+);
 
 /** `answer_calibration` of `config.json`. */
-export const AnswerCalibrationFile = z.strictObject({
-  intercept: z.number(),
-  weights: AnswerSignalsFile,
-  threshold: z.number().min(0).max(1).optional(),
-});
+export const AnswerCalibrationFile = z.strictObject(
+  {
+    intercept: z.number("a number"),
+    weights: AnswerSignalsFile,
+    threshold: number({ from: 0, to: 1 }).optional(),
+  },
+  "{ intercept, weights }",
+);
+
+/** @throws {InputError} unless `given` is a calibration */
+export function checkCalibration(given: unknown): void {
+  const remedy = "take it from fitCalibration";
+  checkData(AnswerCalibrationFile, given, { where: "calibration", remedy });
+}
 
 /**
  * The probability that an answer with these signals is right:
  *
  *     1 / (1 + exp(-(intercept + sum_j weight_j * signal_j)))
+ *
+ * @throws {InputError} if a weight or a signal is missing or not a number.
  *
  * @example
  * ```ts
@@ -73,9 +89,12 @@ export const AnswerCalibrationFile = z.strictObject({
  * ```
  */
 export function calibratedConfidence(
-  { intercept, weights }: AnswerCalibration,
+  calibration: AnswerCalibration,
   signals: AnswerSignals,
 ): number {
+  checkCalibration(calibration);
+  checkData(AnswerSignalsFile, signals, { where: "signals", remedy: "take them from a reply" });
+  const { intercept, weights } = calibration;
   return logistic(
     SIGNAL_NAMES.reduce((sum, name) => sum + weights[name] * signals[name], intercept),
   );

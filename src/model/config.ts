@@ -67,6 +67,11 @@ export interface ModelConfig {
    * means no limit.
    */
   readonly noRepeatSize: number;
+  /**
+   * Whether the decoder copies tokens of the passages by attention (`copy_mechanism`). See
+   * decoder/copying.ts. An extension of this package.
+   */
+  readonly copying: boolean;
   /** The weights of hybrid search that were tuned for this model (`retrieval_hybrid`), if any. */
   readonly hybrid?: HybridWeights | undefined;
   /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
@@ -122,6 +127,7 @@ const ConfigFile = z.strictObject({
   retrieval_scale: z.number().positive().default(1),
   retrieval_query_encoder: z.boolean().default(false),
   no_repeat_ngram_size: z.int().min(0).default(0),
+  copy_mechanism: z.boolean().default(false),
   retrieval_hybrid: z
     .strictObject({
       lambda: z.number().min(0),
@@ -232,6 +238,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     retrievalScale: file.retrieval_scale,
     queryEncoder: file.retrieval_query_encoder,
     noRepeatSize: file.no_repeat_ngram_size,
+    copying: file.copy_mechanism,
     ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
     ...(file.answer_calibration && { calibration: file.answer_calibration }),
   };
@@ -264,6 +271,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     retrieval_scale: config.retrievalScale,
     retrieval_query_encoder: config.queryEncoder,
     no_repeat_ngram_size: config.noRepeatSize,
+    copy_mechanism: config.copying || undefined, // not written for a plain T5
     retrieval_hybrid: config.hybrid, // without weights, the key is not written
     answer_calibration: config.calibration, // likewise
   };

@@ -25,6 +25,7 @@ const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => numb
   wi_0: ({ modelSize }) => modelSize ** -0.5,
   wi_1: ({ modelSize }) => modelSize ** -0.5,
   wo: ({ feedForwardSize }) => feedForwardSize ** -0.5,
+  copy_gate: () => 0, // as probable to copy as not
 };
 
 /**

@@ -43,7 +43,10 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
   return {
     embedding,
     encoder,
-    decoder: stack("decoder", decoderLayers, (name) => decoderBlock(config, leaf, name)),
+    decoder: {
+      ...stack("decoder", decoderLayers, (name) => decoderBlock(config, leaf, name)),
+      ...(config.copying && { copyGate: leaf("decoder.copy_gate.weight", [1, modelSize]) }),
+    },
     outputEmbedding: config.tied ? embedding : leaf("lm_head.weight", embeddingShape),
     queryEncoder: config.queryEncoder ? queryEncoder(config, leaf, encoder) : encoder,
   };

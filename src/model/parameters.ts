@@ -55,7 +55,10 @@ export interface StackParameters<Block, T> {
 
 export type EncoderParameters<T> = StackParameters<EncoderBlockParameters<T>, T>;
 
-export type DecoderParameters<T> = StackParameters<DecoderBlockParameters<T>, T>;
+export interface DecoderParameters<T> extends StackParameters<DecoderBlockParameters<T>, T> {
+  /** [1, modelSize]: the gate of a decoder that copies (decoder/copying.ts) */
+  readonly copyGate?: T;
+}
 
 /** `embedding` and `outputEmbedding` are [vocabularySize, modelSize]; tied, they are one leaf. */
 export interface ModelParameters<T> {

@@ -3,10 +3,11 @@
 import { createReadStream } from "node:fs";
 import { access, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { createDirectory } from "../io/create-directory.ts";
-import { InputError, writeErrorFrom } from "../io/errors.ts";
+import { createOutputDirectory } from "../io/create-directory.ts";
+import { InputError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
-import type { AnswerCalibration } from "./answer-calibration.ts";
+import { checkPath } from "../options/arguments.ts";
+import { type AnswerCalibration, checkCalibration } from "./answer-calibration.ts";
 import { CONFIG_FILE, readConfig, writeConfig } from "./config.ts";
 
 /**
@@ -16,7 +17,8 @@ import { CONFIG_FILE, readConfig, writeConfig } from "./config.ts";
  * @param folder the folder of the model
  * @param out a folder for a copy of the model: all files are copied, `config.json` last, so that a
  * half-written copy cannot be loaded. Default: `folder` itself, where only `config.json` changes
- * @throws {InputError} if `folder` has no model, `out` has one already, or the disk refuses.
+ * @throws {InputError} if an argument is wrong, `folder` has no model, `out` has one already, or
+ * the disk refuses.
  *
  * @example
  * ```ts
@@ -35,6 +37,9 @@ export async function storeCalibration(
   calibration: AnswerCalibration,
   out: string = folder,
 ): Promise<void> {
+  checkPath(folder, "folder");
+  checkPath(out, "out");
+  checkCalibration(calibration);
   const config = await readConfig(folder);
   if (resolve(out) !== resolve(folder)) await copyFiles(folder, out);
   await writeConfig(out, { ...config, calibration }, folder);
@@ -57,9 +62,7 @@ export async function checkModelFolder(folder: string, out: string): Promise<voi
 
 async function copyFiles(folder: string, out: string): Promise<void> {
   await checkModelFolder(folder, out);
-  await createDirectory(out).catch((error: unknown) => {
-    throw writeErrorFrom(error, out);
-  });
+  await createOutputDirectory(out);
   for (const { name } of await filesOf(folder))
     if (name !== CONFIG_FILE)
       await replaceFile(join(out, name), async (file) => {

@@ -1,6 +1,6 @@
 /** The options of reading documents: how they are split into passages. */
 
-import { flag, integer, option } from "./option.ts";
+import { flag, integer, option, withDerivedDefault } from "./option.ts";
 
 const DOCUMENTS = "Documents";
 
@@ -26,4 +26,14 @@ export const DOCUMENT_OPTIONS = {
     help: "split long passages of JSON Lines too",
     group: DOCUMENTS,
   }),
+};
+
+const AS_BEFORE = "as the folder was split before, or";
+
+/** The options of splitting for an index that is kept in step with a folder. */
+export const SYNC_OPTIONS = {
+  /** Words of a passage. Default: as the folder was split before, or 100. */
+  passageWords: withDerivedDefault(DOCUMENT_OPTIONS.passageWords, `${AS_BEFORE} ${PASSAGE_WORDS}`),
+  /** Words that a passage repeats. Default: as the folder was split before, or 0. */
+  overlapWords: withDerivedDefault(DOCUMENT_OPTIONS.overlapWords, `${AS_BEFORE} 0`),
 };

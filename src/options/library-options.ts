@@ -216,6 +216,11 @@ export const ANSWER_OPTIONS = {
    * with one beam.
    */
   earlyStopping: flag().default(true),
+  /** Whether every answer is a span of a passage that was read, or of its title. Default false. */
+  extractive: option(flag().default(false), {
+    help: "write only what stands in a passage",
+    group: READING,
+  }),
   /**
    * The model abstains if its confidence is lower; 0 means never. Default: the threshold of the
    * calibration that the model stores, if any, else 0.

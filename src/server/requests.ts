@@ -73,6 +73,7 @@ const where = z
 const READING = {
   beams: integer(1, MAX_BEAMS).default(1).describe("Beams of the search for an answer."),
   maxAnswerTokens: integer(1, MAX_ANSWER_TOKENS).default(50).describe("Length limit in tokens."),
+  extractive: ANSWER_OPTIONS.extractive.describe("Write only what stands in a passage."),
   minimumConfidence: ANSWER_OPTIONS.minimumConfidence.describe(
     "The model abstains if its confidence is lower.",
   ),

@@ -11,8 +11,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { createDirectory } from "../io/create-directory.ts";
-import { isSystemError } from "../io/errors.ts";
+import { createOutputDirectory } from "../io/create-directory.ts";
+import { inputErrorFrom, isSystemError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
 
 const fileRecord = z.strictObject({
@@ -23,18 +23,25 @@ const fileRecord = z.strictObject({
   ids: z.array(z.string()).readonly(),
 });
 
+const splitting = z.strictObject({
+  passageWords: z.number(),
+  overlapWords: z.number(),
+  maxPassageTokens: z.number(),
+});
+
 const folderRecord = z.strictObject({
   format: z.literal("reatt-sync"),
   version: z.literal(1),
   /** The folder, as an absolute path. */
   folder: z.string(),
   /** The options that the files were split with. */
-  splitting: z.record(z.string(), z.union([z.number(), z.boolean()])),
+  splitting,
   /** Of the index after the last synchronisation. Another one may have changed it since. */
   generation: z.number(),
   files: z.record(z.string(), fileRecord),
 });
 
+export type Splitting = z.infer<typeof splitting>;
 export type FileRecord = z.infer<typeof fileRecord>;
 export type FolderRecord = z.infer<typeof folderRecord>;
 
@@ -51,11 +58,21 @@ export async function readRecord(directory: string): Promise<FolderRecord | unde
   } catch (error) {
     if (error instanceof SyntaxError || (isSystemError(error) && error.code === "ENOENT"))
       return undefined;
-    throw error;
+    throw inputErrorFrom(error, {
+      where: recordPath(directory),
+      expected: "to be able to read the record of the folder",
+      remedy: "check the disk and the permissions of the file",
+    });
   }
 }
 
 export async function writeRecord(directory: string, record: FolderRecord): Promise<void> {
-  await createDirectory(syncFolder(directory));
+  await createOutputDirectory(syncFolder(directory));
   await replaceFile(recordPath(directory), (file) => file.writeFile(JSON.stringify(record)));
 }
+
+export const splittingOf = ({
+  passageWords,
+  overlapWords,
+  maxPassageTokens,
+}: Splitting): Splitting => ({ passageWords, overlapWords, maxPassageTokens });

@@ -4,25 +4,26 @@
  * crash.
  */
 
-import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writePassages } from "../documents/passage-spool.ts";
 import {
   type ResolvedReadOptions,
   readFile,
   type SkippedFile,
+  withoutText,
 } from "../documents/read-documents.ts";
 import { sourceFile } from "../documents/source-file.ts";
-import { createDirectory } from "../io/create-directory.ts";
-import { InputError, inputErrorFrom } from "../io/errors.ts";
+import { createOutputDirectory, createTemporaryDirectory } from "../io/create-directory.ts";
+import { InputError, inputErrorFrom, writeErrorFrom } from "../io/errors.ts";
 import { lockDirectory } from "../io/lock.ts";
 import { findManifest, type Manifest } from "../retrieval/index/format/manifest.ts";
 import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
+import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
 import { type Comparison, compareFolder, type FoundFile } from "./compare.ts";
-import { type FileRecord, readRecord, syncFolder, writeRecord } from "./record.ts";
+import { type FileRecord, readRecord, splittingOf, syncFolder, writeRecord } from "./record.ts";
 
 /** What became of a file. */
 export interface FileChange {
@@ -37,17 +38,31 @@ export interface SyncResult {
   readonly changes: readonly FileChange[];
   /** Number of files whose contents did not change. */
   readonly unchanged: number;
-  /** Files that could not be read. The index keeps the passages that it had of them. */
+  /** Files without text, and damaged files. The index keeps what it had of the damaged ones. */
   readonly skipped: readonly SkippedFile[];
 }
 
-/** How the index is changed. */
+/** The changed files are read, then their `total` passages are indexed. */
+export type SyncProgress =
+  | { readonly event: "reading"; readonly files: number; readonly total: number }
+  | (BuildProgress & { readonly total: number });
+
+/** How the index is changed. `count` is the number of passages. */
 export interface SyncTarget {
   readonly directory: string;
   /** Builds the index. */
-  create(passages: AsyncIterable<Passage>): Promise<void>;
+  create(passages: AsyncIterable<Passage>, count: number): Promise<void>;
   /** Deletes passages and adds others in one transaction. `passages` may be undefined: none. */
-  update(passages: AsyncIterable<Passage> | undefined, deleted: readonly string[]): Promise<void>;
+  update(
+    passages: AsyncIterable<Passage> | undefined,
+    count: number,
+    deleted: readonly string[],
+  ): Promise<void>;
+}
+
+/** How the changed files are read. */
+export interface SyncReadOptions extends Omit<ResolvedReadOptions, "onProgress"> {
+  readonly onProgress?: ((progress: SyncProgress) => void) | undefined;
 }
 
 /** The passages of the changed files. */
@@ -62,19 +77,21 @@ interface Reading {
 export async function synchronise(
   folder: string,
   target: SyncTarget,
-  options: ResolvedReadOptions,
+  options: SyncReadOptions,
 ): Promise<SyncResult> {
   const { directory } = target;
   const root = await realpath(folder).catch((error: unknown) => {
     const expected = "a folder of documents";
     throw inputErrorFrom(error, { where: folder, expected, remedy: "check the path" });
   });
-  await createDirectory(syncFolder(directory));
-  await using _ = await lockDirectory(syncFolder(directory));
+  await createOutputDirectory(syncFolder(directory));
+  await using _ = await lockDirectory(syncFolder(directory)).catch((error: unknown) => {
+    throw writeErrorFrom(error, directory);
+  });
   const manifest = await findManifest(directory);
   const known = await knownFiles(directory, root, options, manifest);
   const comparison = await compareFolder(root, known, options.signal);
-  const spool = await mkdtemp(join(tmpdir(), "reatt-sync-"));
+  const spool = await createTemporaryDirectory("sync");
   try {
     const file = join(spool, "passages.jsonl");
     const reading = await readChanged(comparison.changed, file, options);
@@ -97,7 +114,7 @@ interface Work {
 async function apply(
   { root, known, comparison, reading, file, manifest }: Work,
   target: SyncTarget,
-  options: ResolvedReadOptions,
+  options: SyncReadOptions,
 ): Promise<SyncResult> {
   const { directory } = target;
   const { changed, unchanged, removed } = comparison;
@@ -120,8 +137,9 @@ async function apply(
   if (read.length > 0 || removed.length > 0) await record(manifest?.generation ?? 0);
 
   const passages = reading.count > 0 ? readPassages(file, options.signal) : undefined;
-  if (manifest && (passages || deleted.length > 0)) await target.update(passages, deleted);
-  if (!manifest && passages) await target.create(passages);
+  if (manifest && (passages || deleted.length > 0))
+    await target.update(passages, reading.count, deleted);
+  if (!manifest && passages) await target.create(passages, reading.count);
   if (!manifest && !passages) throw nothingToIndex(root);
 
   for (const { name, version, hash } of read)
@@ -141,12 +159,11 @@ function* changesOf(
   known: ReadonlyMap<string, FileRecord>,
   { ids }: Reading,
 ): Generator<FileChange> {
-  for (const { name } of read)
-    yield {
-      file: name,
-      change: (known.get(name)?.ids.length ?? 0) > 0 ? "replaced" : "added",
-      passages: ids.get(name)!.length,
-    };
+  for (const { name } of read) {
+    const [before, now] = [known.get(name)?.ids.length ?? 0, ids.get(name)!.length];
+    if (before + now > 0)
+      yield { file: name, change: before > 0 ? "replaced" : "added", passages: now };
+  }
   for (const name of removed)
     yield { file: name, change: "deleted", passages: known.get(name)!.ids.length };
 }
@@ -155,7 +172,7 @@ function* changesOf(
 async function knownFiles(
   directory: string,
   root: string,
-  options: ResolvedReadOptions,
+  options: SyncReadOptions,
   manifest: Manifest | undefined,
 ): Promise<Map<string, FileRecord>> {
   const record = await readRecord(directory);
@@ -196,24 +213,29 @@ async function whichAreIndexed(
 async function readChanged(
   changed: readonly FoundFile[],
   file: string,
-  options: ResolvedReadOptions,
+  options: SyncReadOptions,
 ): Promise<Reading> {
   const ids = new Map<string, readonly string[]>();
   const skipped: SkippedFile[] = [];
   let count = 0;
+  const skip = (file: string, problem: InputError): void => {
+    skipped.push({ file, isUnknownFormat: false, problem });
+  };
   async function* passages(): AsyncGenerator<Passage, void> {
     for (const [done, { path, name }] of changed.entries()) {
-      options.onProgress?.({ done, total: changed.length });
+      options.onProgress?.({ event: "reading", files: done, total: changed.length });
       const own: string[] = [];
       try {
-        for await (const passage of readFile(sourceFile(path, name), options)) {
+        const source = sourceFile(path, name);
+        for await (const passage of readFile(source, options)) {
           own.push(passage.id);
           yield passage;
         }
         ids.set(name, own);
+        if (own.length === 0) skip(name, withoutText(source));
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
-        skipped.push({ file: name, isUnknownFormat: false, problem: error });
+        skip(name, error);
         if (own.length > 0) ids.set(name, own); // the part before the damage
       }
       count += own.length;
@@ -222,16 +244,6 @@ async function readChanged(
   await writePassages(file, passages());
   return { ids, count, skipped };
 }
-
-const splittingOf = ({
-  passageWords,
-  overlapWords,
-  maxPassageTokens,
-}: ResolvedReadOptions): Record<string, number> => ({
-  passageWords,
-  overlapWords,
-  maxPassageTokens,
-});
 
 const anotherFolder = (where: string, expected: string, got: string): InputError =>
   new InputError({ where, expected: `the folder ${expected}`, got, remedy: "use another index" });

@@ -82,6 +82,7 @@ export async function loadTokenizer(
   const sentinelId = (number: string) => vocabularySize - 1 - Number(number);
 
   function decode(ids: Iterable<number>): string {
+    if (typeof ids !== "object" || ids === null) throw wrongType("ids", "a list of ids", ids);
     const parts: string[] = [];
     let pending: number[] = []; // pieces since the last sentinel
     for (const id of ids) {
@@ -115,6 +116,7 @@ export async function loadTokenizer(
     );
 
   function encode(text: string, limit = Infinity): number[] {
+    if (typeof text !== "string") throw wrongType("text", "text", text);
     const beginning = beginningOf(text, limit * MAX_PIECE_LENGTH);
     if (beginning.length < Math.min(text.length, PART_LENGTH)) {
       const ids = encodeWhole(beginning);
@@ -139,6 +141,9 @@ export async function loadTokenizer(
     decode,
   };
 }
+
+const wrongType = (where: string, expected: string, given: unknown): InputError =>
+  new InputError({ where, expected, got: excerpt(given), remedy: `give ${expected}` });
 
 /** Tells which characters add no token beside an unknown character. Remembers the answers. */
 function unknownCharacters(processor: Processor): (character: string) => boolean {

@@ -1,11 +1,12 @@
 /** Adapts a model to another corpus. Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6. */
 
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
 import { planEntries } from "../options/records.ts";
 import { ReAtt } from "../reatt.ts";
+import type { CutText } from "../retrieval/index/format/manifest.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { writeModelCard } from "./adaptation/card.ts";
@@ -13,7 +14,7 @@ import { availableExamples } from "./adaptation/example-counts.ts";
 import { openLabelFreeInputs, readInputs } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
 import { INDEX_PASSAGE_TOKENS, meanLengths } from "./adaptation/lengths.ts";
-import { passagesOf } from "./adaptation/passages.ts";
+import { type DocumentsEvent, passagesOf } from "./adaptation/passages.ts";
 import { type AdaptationPlan, measureRate, planAdaptation } from "./adaptation/plan.ts";
 import { recordedOptions, writeRecord } from "./adaptation/record.ts";
 import type { AdaptationResult } from "./adaptation/result.ts";
@@ -46,6 +47,7 @@ export type { AdaptationResult } from "./adaptation/result.ts";
 /** What `adapt` yields: its plan first, then the events of the training. */
 export type AdaptationEvent =
   | TrainingEvent
+  | DocumentsEvent
   | { readonly type: "plan"; readonly plan: AdaptationPlan };
 
 /**
@@ -97,7 +99,7 @@ export async function* adapt(
   const requested = requestedSources(named);
   const located = yield* withModelFolder(named);
   checkFiles(located);
-  await using passages = await passagesOf(located);
+  await using passages = yield* passagesOf(located);
   const given = { ...located, corpus: passages.file };
   yield { type: "stage", name: "reading the corpus" };
   await using corpus = await openCorpus(given.corpus, {
@@ -108,7 +110,7 @@ export async function* adapt(
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
-  await mkdir(options.out, { recursive: true });
+  await createOutputDirectory(options.out);
   if (!found) await writeRecord(options);
   const data = yield* adaptationData(options, corpus, inputs);
   const retrievalHead = yield* retrievalHeadOf(options, config, corpus, inputs);
@@ -124,8 +126,8 @@ export async function* adapt(
   options.signal?.throwIfAborted(); // the run can be stopped in its last step
   await writeModelCard(options, { plan, training, corpus, data: data.digest });
   // With the query side, an index of the original model stays valid.
-  const index = options.querySide ? undefined : yield* indexAdapted(options, corpus);
-  const complete = { plan, training, index, verdict: verdictOf(training) };
+  const indexed = options.querySide ? {} : yield* indexAdapted(options, corpus);
+  const complete = { plan, training, ...indexed, verdict: verdictOf(training) };
   await writeRecord(options, complete);
   if (!options.keepCheckpoint) await removeCheckpoint(options.out);
   return complete;
@@ -188,22 +190,26 @@ function timeBudget(
 async function* indexAdapted(
   { out, provider, resume, signal }: ResolvedAdaptOptions,
   corpus: Corpus,
-): AsyncGenerator<ProgressEvent, string> {
+): AsyncGenerator<ProgressEvent, Pick<AdaptationResult, "index" | "cut">> {
   const directory = join(out, "index");
   await using model = await ReAtt.load(out, { provider });
-  if (resume && (await hasIndex(model, directory))) return directory;
+  if (resume && (await hasIndex(model, directory))) return { index: directory };
   yield { type: "stage", name: "indexing the corpus", total: corpus.size };
+  let cut: CutText | undefined;
   const index = yield* reporting<ProgressEvent, AsyncDisposable>((report) =>
     model.index(corpus.passages(), {
       directory,
       replace: true,
       maxPassageTokens: INDEX_PASSAGE_TOKENS,
       signal,
-      onProgress: ({ passages }) => report({ type: "progress", done: passages }),
+      onProgress: ({ passages, cut: found }) => {
+        cut = found ?? cut;
+        report({ type: "progress", done: passages });
+      },
     }),
   );
   await index[Symbol.asyncDispose]();
-  return directory;
+  return { index: directory, cut };
 }
 
 async function hasIndex(model: ReAtt, directory: string): Promise<boolean> {

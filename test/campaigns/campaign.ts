@@ -19,10 +19,21 @@ export interface CampaignOptions {
   readonly from: number;
 }
 
-/** The options of the command line. */
-export function campaignOptions(standardCount: number): CampaignOptions {
+/**
+ * The options of the command line.
+ *
+ * @param others further options with their defaults
+ */
+export function campaignOptions<Name extends string = never>(
+  standardCount: number,
+  others: Readonly<Record<Name, string>> = {} as Record<Name, string>,
+): CampaignOptions & Readonly<Record<Name, string>> {
+  const names = Object.entries(others) as [Name, string][];
   const { values } = parseArgs({
     options: {
+      ...Object.fromEntries(
+        names.map(([name, value]) => [name, { type: "string" as const, default: value }]),
+      ),
       count: { type: "string", default: String(standardCount) },
       seed: { type: "string", default: "1" },
       from: { type: "string", default: "0" },
@@ -32,7 +43,8 @@ export function campaignOptions(standardCount: number): CampaignOptions {
   if (!Number.isInteger(count) || count! < 1) throw new Error(`--count ${values.count}`);
   if (!Number.isInteger(seed)) throw new Error(`--seed ${values.seed}`);
   if (!Number.isInteger(from) || from! < 0) throw new Error(`--from ${values.from}`);
-  return { count: count!, seed: seed!, from: from! };
+  const given = values as unknown as Record<Name, string>;
+  return { ...given, count: count!, seed: seed!, from: from! };
 }
 
 const children = new Set<ChildProcess>();

@@ -22,6 +22,7 @@ import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { readTrainingFile } from "../../src/training/data/training-questions.ts";
 import { fixtures, safetensorsBytes, zipBytes } from "../checkpoints/support.ts";
+import { fuzzedDocuments } from "./fuzzed-documents.ts";
 import { flipBytes, mutateBytes, mutateJson } from "./mutate.ts";
 
 /** File name -> contents. */
@@ -111,6 +112,7 @@ export async function fuzzedReaders(folder: string): Promise<FuzzedReader[]> {
     reader("run", 6, table("run", RUN), async () => {
       evaluateRun(await readRun(at("run")), new Map([["q1", new Map([["a", 1]])]]));
     }),
+    ...fuzzedDocuments(folder),
   ];
 }
 

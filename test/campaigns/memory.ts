@@ -2,20 +2,26 @@
  * Memory over many operations. It prints the resident memory and its slope, and fails if memory
  * grows.
  *
- *     npx tsx test/campaigns/memory.ts --kind searches --count 100000
+ *     npx tsx test/campaigns/memory.ts --kind searches --count 100000 --seed 1
  *     npx tsx test/campaigns/memory.ts --kind answers --count 10000
  *     npx tsx test/campaigns/memory.ts --kind steps --count 1000
  *     npx tsx test/campaigns/memory.ts --kind loads --count 500
  */
 
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { mean } from "../../src/math/mean.ts";
+import { createRandom } from "../../src/math/random.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { train } from "../../src/training/train.ts";
 import { makePassages } from "../retrieval/support.ts";
 import { writeSmallRun } from "../support/training.ts";
-import { campaignFolder, collectFailures, finish, startProgress } from "./campaign.ts";
+import {
+  campaignFolder,
+  campaignOptions,
+  collectFailures,
+  finish,
+  startProgress,
+} from "./campaign.ts";
 
 const SAMPLES = 100;
 /** Caches and compiled graphs fill in the first part of a run. It does not count. */
@@ -23,22 +29,16 @@ const WARM_UP = 0.3;
 const MAX_GROWTH = 0.1; // of the resident memory, from the end of the warm-up to the end
 const MODEL = "models/reatt-mini";
 
-const { values } = parseArgs({
-  options: {
-    kind: { type: "string", default: "searches" },
-    count: { type: "string", default: "200" },
-  },
-});
-const count = Number(values.count);
+const { count, seed, kind } = campaignOptions(200, { kind: "searches" });
 const folder = campaignFolder("memory");
 const directory = join(folder, "index");
-const progress = startProgress(values.kind, count);
+const progress = startProgress(kind, count);
 const every = Math.max(1, Math.floor(count / SAMPLES));
 const samples: { readonly done: number; readonly bytes: number }[] = [];
 
 const kinds: Readonly<Record<string, () => Promise<void>>> = { searches, answers, steps, loads };
-const run = kinds[values.kind];
-if (!run || !(count >= 10)) throw new Error(`--kind ${values.kind} --count ${values.count}`);
+const run = kinds[kind];
+if (!run || count < 10) throw new Error(`--kind ${kind} --count ${count}`);
 await run();
 report();
 
@@ -48,11 +48,18 @@ function done(number: number): void {
   if (number % every === 0) samples.push({ done: number, bytes: process.memoryUsage.rss() });
 }
 
+/** One to twenty words of the passages. */
+function question(number: number): string {
+  const random = createRandom(seed, "memory", number);
+  const words = Array.from({ length: 1 + random.integer(20) }, () => `w${random.integer(50)}`);
+  return `${words.join(" ")}?`;
+}
+
 async function searches(): Promise<void> {
   await using model = await ReAtt.load(MODEL, { threads: 1 });
   await using index = await model.index(makePassages(200), { directory, bits: 2 });
   for (let i = 1; i <= count; i++) {
-    await model.retrieve(`w${i % 50} w${i % 47}?`, index, { topK: 5, hybrid: i % 2 === 0 });
+    await model.retrieve(question(i), index, { topK: 5, hybrid: i % 2 === 0 });
     done(i);
   }
 }
@@ -61,14 +68,14 @@ async function answers(): Promise<void> {
   await using model = await ReAtt.load(MODEL, { threads: 1 });
   await using index = await model.index(makePassages(50), { directory });
   for (let i = 1; i <= count; i++) {
-    await model.answer(`w${i % 50} w${i % 47}?`, index, { topK: 2, maxAnswerTokens: 8 });
+    await model.answer(question(i), index, { topK: 2, maxAnswerTokens: 8 });
     done(i);
   }
 }
 
 async function steps(): Promise<void> {
   const options = await writeSmallRun(folder);
-  for await (const event of train({ ...options, iterations: 1, steps: count }))
+  for await (const event of train({ ...options, seed, iterations: 1, steps: count }))
     if (event.type === "step") done(event.step);
 }
 
@@ -79,7 +86,7 @@ async function loads(): Promise<void> {
   for (let i = 1; i <= count; i++) {
     await using model = await ReAtt.load(MODEL, { threads: 1 });
     await using index = await model.openIndex(directory);
-    await model.retrieve("w1?", index, { topK: 1 });
+    await model.retrieve(question(i), index, { topK: 1 });
     done(i);
   }
 }
@@ -92,13 +99,13 @@ function report(): void {
   const slope = mean(products) / mean(later.map((sample) => (sample.done - x) ** 2));
   const growth = slope * (1 - WARM_UP) * count;
   const failures = collectFailures();
-  if (growth > MAX_GROWTH * y) failures.add(values.kind, `memory grows by ${growth} bytes`);
+  if (growth > MAX_GROWTH * y) failures.add(kind, `memory grows by ${growth} bytes`);
   console.log(
-    `${values.kind}: first ${megabytes(samples[0]!.bytes)} MB, ` +
+    `${kind}: first ${megabytes(samples[0]!.bytes)} MB, ` +
       `mean after the warm-up ${megabytes(y)} MB, last ${megabytes(samples.at(-1)!.bytes)} MB, ` +
       `slope ${Math.round(slope)} bytes for each`,
   );
-  finish({ [values.kind]: count }, failures);
+  finish({ [kind]: count }, failures);
 }
 
 function megabytes(bytes: number): string {

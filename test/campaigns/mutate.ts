@@ -30,6 +30,15 @@ const TOKENS: readonly string[] = [
   "😀",
   "cos\nsystem\n",
   "PK\x05\x06",
+  "</",
+  "<!--",
+  "<table><tr><td>",
+  "&#x110000;",
+  "<!DOCTYPE a [<!ENTITY b 'c'>]>",
+  "```\n",
+  "---\n",
+  "# ",
+  ";",
   "\x1f\x8b",
 ];
 

@@ -8,10 +8,8 @@
  */
 
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createRandom } from "../../src/math/random.ts";
 import { readMetrics } from "../../src/training/report/metrics-log.ts";
 import { compileScript } from "../retrieval/index/write/compile-script.ts";
@@ -23,11 +21,10 @@ import {
   campaignOptions,
   collectFailures,
   finish,
-  killProcess,
   startProgress,
-  startScript,
 } from "./campaign.ts";
 import { filesBelow } from "./files-below.ts";
+import { runFor } from "./killed-run.ts";
 import type { TrainedRun } from "./training-process.ts";
 
 /** What a run left, and how long it took. */
@@ -81,8 +78,8 @@ async function killRun(name: string, run: TrainedRun, out: string, most: number)
   try {
     let ended = false;
     for (let lives = 0; !ended && lives < most && counts["training kills"] < count; lives++)
-      ended = await runFor(1.2 * whole.milliseconds * random.next(), run, out);
-    if (!ended) await runFor(Infinity, run, out);
+      ended = await liveFor(1.2 * whole.milliseconds * random.next(), run, out);
+    if (!ended) await liveFor(Infinity, run, out);
     counts["runs to the end"]++;
     const files = await comparedFiles(out);
     for (const path of new Set([...files.keys(), ...whole.files.keys()]))
@@ -98,23 +95,13 @@ async function killRun(name: string, run: TrainedRun, out: string, most: number)
 async function runWhole(name: string, run: TrainedRun): Promise<Whole> {
   const start = performance.now();
   const out = join(folder, name);
-  await runFor(Infinity, run, out);
+  await liveFor(Infinity, run, out);
   return { milliseconds: performance.now() - start, files: await comparedFiles(out) };
 }
 
-/** Starts or resumes a run. Kills it after some time; true if it ended before. */
-async function runFor(milliseconds: number, run: TrainedRun, out: string): Promise<boolean> {
-  const given = { ...run, options: { ...run.options, out, resume: true } };
-  const child = await startScript(script, [JSON.stringify(given)]);
-  child.stdout!.resume();
-  const exit = child.exitCode === null ? once(child, "exit") : undefined;
-  const stop = new AbortController();
-  const time = Math.min(milliseconds, 2 ** 31 - 1);
-  await Promise.race([exit, sleep(time, undefined, { signal: stop.signal }).catch(() => {})]);
-  stop.abort();
-  if (child.exitCode === 0) return true;
-  if (child.exitCode !== null) throw new Error(`the run ended with the code ${child.exitCode}`);
-  await killProcess(child);
+/** Starts or resumes a run. @returns true if it ended before it was killed */
+async function liveFor(milliseconds: number, run: TrainedRun, out: string): Promise<boolean> {
+  if (await runFor(milliseconds, script, run, out)) return true;
   progress(++counts["training kills"]);
   if (!existsSync(join(out, "checkpoint", "checkpoint.json")))
     counts["before the first checkpoint"]++;

@@ -5,7 +5,8 @@
  *
  * Half of the kills stop one writer of known generations, whose contents are compared. The others
  * stop one of two writers that compete for a compressed index, while this process verifies and
- * searches it: a search must equal a comparison with the decoded keys of the same generation.
+ * searches it, also through an index that stays open and is refreshed: a search must equal a
+ * comparison with the decoded keys of the same generation.
  */
 
 import { join } from "node:path";
@@ -15,6 +16,7 @@ import { createRandom } from "../../src/math/random.ts";
 import { findManifest } from "../../src/retrieval/index/format/manifest.ts";
 import { verifyIndex } from "../../src/retrieval/index/maintain/verify.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
+import type { IndexGeneration, TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { contentsOf } from "../retrieval/index/maintain/generations.ts";
 import { compileScript } from "../retrieval/index/write/compile-script.ts";
@@ -36,7 +38,9 @@ const random = createRandom(seed, "writer kills");
 const folder = campaignFolder("kills");
 const progress = startProgress("writer kills", count);
 const failures = collectFailures();
-const counts = { "writer kills": 0, "searches beside writers": 0, generations: 0 };
+const counts = { "writer kills": 0, "searches beside writers": 0, refreshes: 0, generations: 0 };
+/** An index that stays open beside the competing writers. */
+let refreshed: TokenIndex | undefined;
 await killOneWriter(join(folder, "one"), Math.ceil(count / 2));
 await killCompetingWriters(join(folder, "two"), Math.floor(count / 2));
 finish(counts, failures);
@@ -87,6 +91,7 @@ async function killCompetingWriters(directory: string, kills: number): Promise<v
     do
       try {
         await searchBeside(directory);
+        await searchRefreshed(directory);
       } catch (error) {
         failures.add(`competing writers, kill ${kill}`, error);
       }
@@ -97,15 +102,33 @@ async function killCompetingWriters(directory: string, kills: number): Promise<v
     progress(++counts["writer kills"]);
     writers[victim] = await begin(kill + 2);
   }
+  await refreshed?.close();
   await Promise.all(writers.map(killProcess));
   if (kills > 0) counts.generations += (await findManifest(directory))?.generation ?? 0;
 }
 
-/** Compares a search by centroids and the search of all keys of one generation. */
 async function searchBeside(directory: string): Promise<void> {
   if (!(await findManifest(directory))) return sleep(20);
   await checkVerified(directory);
   await using index = await openIndex(directory, { threads: 1 });
+  await index.snapshot(checkSearch);
+}
+
+/** Refreshes an index that stays open while writers change it and are killed. */
+async function searchRefreshed(directory: string): Promise<void> {
+  if (!(await findManifest(directory))) return;
+  refreshed ??= await openIndex(directory, { threads: 1 });
+  const { generation } = refreshed;
+  const found = (await findManifest(directory))!.generation;
+  await refreshed.refresh();
+  if (refreshed.generation < Math.max(generation, found))
+    throw new Error(`refreshed from ${generation} to ${refreshed.generation}, not to ${found}`);
+  counts.refreshes++;
+  await refreshed.snapshot(checkSearch);
+}
+
+/** Compares a search by centroids and the search of all keys of one generation. */
+async function checkSearch(index: IndexGeneration): Promise<void> {
   const question = encodeText("w1 w7 w23");
   const hits = await index.search(question, { topK: 5 });
   const scores = await index.score(

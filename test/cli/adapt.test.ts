@@ -79,6 +79,30 @@ for (const [job, args] of Object.entries(JOBS)) {
   });
 }
 
+test("a folder of documents: what is skipped and what is cut is said", async () => {
+  mkdirSync(at("docs"));
+  for (const [i, { text }] of PASSAGES.entries()) writeFileSync(at("docs", `${i}.txt`), text);
+  writeFileSync(at("docs", "broken.json"), "{");
+  const adaptTo = (given: string, out: string, ...args: string[]) => {
+    const files = ["--model", at("model"), "--corpus", given, "--out", at(out)];
+    return runCaptured(["adapt", ...files, ...SMALL, "--sources", "crops", ...args]);
+  };
+  const { code, stderr } = await adaptTo(at("docs"), "folder");
+  assert.is(code, 0, stderr);
+  assert.match(stderr, /reading documents …/);
+  assert.match(stderr, /skipped .*broken\.json: expected JSON/);
+  assert.match(stderr, /Plan: .* to a corpus of 12 passages/);
+
+  const long = at("long.jsonl");
+  const record = JSON.stringify({ id: "long", text: "Many people went to Oslo. ".repeat(300) });
+  writeFileSync(long, `${readFileSync(corpus, "utf8")}${record}\n`);
+  const cut = await adaptTo(long, "cut");
+  assert.match(cut.stderr, /warning: 1 passage is longer than 512 tokens; \d+ tokens/);
+  const split = await adaptTo(long, "split", "--split-records", "--passage-words", "50");
+  assert.is(split.code, 0, split.stderr);
+  assert.not.match(split.stderr, /warning/);
+});
+
 test("the end is a verdict, and --out with --resume is a whole command", async () => {
   const { stdout } = await adapt("said", "--data", data, "--dev", data);
   assert.match(

@@ -1,11 +1,13 @@
 /** From a folder of documents to an answer on the command line, with the embedded model. */
 
 import { spawn } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { docx, pdf, wordParagraph } from "../documents/support.ts";
+import { passagePrompt } from "../../src/text/prompts.ts";
+import { writeMixedDocuments } from "../documents/mixed.ts";
+import { tokenizer } from "../documents/support.ts";
 import { temporary } from "../retrieval/support.ts";
 import { runCaptured } from "./support.ts";
 
@@ -16,17 +18,7 @@ test.after(async () => {
 });
 const docs = join(folder.path, "docs");
 const index = join(folder.path, "index");
-await mkdir(docs);
-const FILES = {
-  "steam.md": "# Steam engine\n\n## History\n\nIn 1781 James Watt patented a steam engine.\n",
-  "rivers.html": "<title>Rhine</title><p>The Rhine flows from the Alps to the North Sea.</p>",
-  "animals.csv": "id,title,text\n1,Lion,The lion lives in Africa and in India.\n",
-  "cats.docx": docx(wordParagraph("Cats purr and sleep up to twenty hours a day.")),
-  "oxygen.pdf": pdf("Oxygen is a chemical element with the symbol O."),
-  "logo.png": Buffer.from("\x89PNG\0"),
-  "broken.json": "{",
-};
-for (const [name, contents] of Object.entries(FILES)) await writeFile(join(docs, name), contents);
+await writeMixedDocuments(docs);
 
 const json = async (...args: string[]) => {
   const { code, stdout, stderr } = await runCaptured(args);
@@ -40,7 +32,8 @@ test("a folder of mixed documents is indexed and answers", async () => {
   assert.is(code, 0, stderr);
   assert.match(stderr, /skipped 1 of unknown format: logo\.png/);
   assert.match(stderr, /skipped .*broken\.json: expected JSON/);
-  assert.match(stderr, /Indexed 5 passages/);
+  assert.match(stderr, /skipped .*memory\.txt: expected text, got a binary file/);
+  assert.match(stderr, /Indexed 7 passages/);
   for (const [question, answer, source] of [
     ["Who patented a steam engine in 1781?", "James Watt", "steam.md"],
     ["Where does the lion live?", /Africa/, "animals.csv"],
@@ -62,13 +55,20 @@ test("a folder of mixed documents is indexed and answers", async () => {
 test("the text that is cut is reported; --split-records keeps it", async () => {
   const corpus = join(folder.path, "long.jsonl");
   const text = "The committee met on a rainy day. ".repeat(150);
-  await writeFile(corpus, `${JSON.stringify({ id: "x", text })}\n`);
+  // the forecast looks at the first passage only; the build counts in all of them
+  const lines = [
+    { id: "short", text: "Short." },
+    { id: "x", text },
+  ];
+  await writeFile(corpus, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   const out = join(folder.path, "long");
   const build = ["index", ...MODEL, "--corpus", corpus, "--out", out];
   const { stderr } = await runCaptured(build);
   const [, cut] = /warning: 1 passage is longer than 512 tokens; (\d+) tokens/.exec(stderr)!;
   const { cut: recorded, tokens } = await json("index", "info", "--index", out, "--json");
-  assert.equal([recorded, tokens], [{ passages: 1, tokens: Number(cut) }, 512]);
+  const count = (text: string) => tokenizer.encode(passagePrompt({ title: "", text })).length + 1;
+  const [over, kept] = [count(text) - 512, 512 + count("Short.")];
+  assert.equal([Number(cut), recorded, tokens], [over, { passages: 1, tokens: over }, kept]);
   const whole = await runCaptured([...build, "--split-records", "--replace"]);
   assert.not.match(whole.stderr, /warning/);
   assert.equal((await json("index", "info", "--index", out, "--json")).cut, {
@@ -77,17 +77,35 @@ test("the text that is cut is reported; --split-records keeps it", async () => {
   });
 });
 
+test("the first sync after index reads and splits nothing again", async () => {
+  const out = join(folder.path, "recorded");
+  const build = ["index", ...MODEL, "--corpus", docs, "--out", out, "--passage-words", "50"];
+  assert.is((await runCaptured(build)).code, 0);
+  const sync = async (...args: string[]) =>
+    (await runCaptured(["sync", docs, ...MODEL, "--index", out, ...args])).stdout;
+  assert.is(await sync(), "0 added, 0 replaced, 0 deleted, 7 unchanged\n");
+  assert.match(
+    await sync("--passage-words", "60"),
+    /0 added, 7 replaced, 0 deleted, 0 unchanged\n$/,
+  );
+  assert.is((await runCaptured([...build, "--replace"])).code, 0);
+  await writeFile(join(docs, "late.txt"), "It was late.");
+  assert.match(await sync(), /1 added, 0 replaced, 0 deleted, 7 unchanged\n$/);
+  await rm(join(docs, "late.txt"));
+  assert.match(await sync(), /0 added, 0 replaced, 1 deleted, 7 unchanged\n$/);
+});
+
 test("sync prints what it did", async () => {
   const out = join(folder.path, "synced");
   const sync = async () => (await runCaptured(["sync", docs, ...MODEL, "--index", out])).stdout;
   assert.match(
     await sync(),
-    /added steam\.md, passages: 1\n5 added, 0 replaced, 0 deleted, 0 unchanged\n$/,
+    /added steam\.md, passages: 1\nadded towns\.jsonl, passages: 1\n7 added, 0 replaced, 0 deleted, 0 unchanged\n$/,
   );
   await writeFile(join(docs, "new.txt"), "Something new.");
   assert.match(
     await sync(),
-    /^added new\.txt, passages: 1\n1 added, 0 replaced, 0 deleted, 5 unchanged\n$/,
+    /^added new\.txt, passages: 1\n1 added, 0 replaced, 0 deleted, 7 unchanged\n$/,
   );
 });
 

@@ -85,7 +85,7 @@ for (const entry of COMMANDS) {
   async function fails(message: RegExp, name: string, ...args: string[]): Promise<void> {
     const { code, stderr, values } = await received(name, ...args);
     assert.match(stderr, message);
-    assert.match(stderr, /^reatt: [^\n]+; reatt --help shows the usage\n$/);
+    assert.match(stderr, /^reatt: [^\n]+; reatt (--help|help [a-z ]+) shows the usage\n$/);
     assert.equal([code, values], [2, undefined]);
   }
 

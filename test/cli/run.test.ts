@@ -86,14 +86,22 @@ test("help and version go to stdout", async () => {
 });
 
 test("wrong usage ends with 2", async () => {
-  await fails(2, /which command/);
+  await fails(2, /a command is missing; reatt --help shows the usage/);
   await fails(2, /unknown command 'fly'/, "fly");
   await fails(2, /unknown command 'answr' \(Did you mean answer\?\)/, "answr");
   await fails(2, /unknown command 'answr' \(Did you mean answer\?\)/, "help", "answr");
   await fails(2, /unknown command 'index ad' \(Did you mean index add\?\)/, "index", "ad");
   await fails(2, /unknown command 'evaluate it'/, "evaluate", "it", "--help");
   await fails(2, /unknown option '--quesion' \(Did you mean --question\?\)/, "answer", "--quesion");
-  await fails(2, /--corpus .* is missing/, "index", "--model", MODEL, "--out", at("x"));
+  await fails(
+    2,
+    /--corpus .* is missing; reatt help index shows the usage/,
+    "index",
+    "--model",
+    MODEL,
+    "--out",
+    at("x"),
+  );
   await fails(2, /one of --question TEXT and --queries/, "answer", ...ask);
   await fails(
     2,

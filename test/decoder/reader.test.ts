@@ -10,7 +10,7 @@ import { openReaderSession } from "../../src/decoder/reader-session.ts";
 import { openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { assertNear } from "../support/arrays.ts";
-import { naiveT5, naiveTargetAttention, softmax } from "../support/naive-t5.ts";
+import { naiveProbabilities, naiveT5, naiveTargetAttention } from "../support/naive-t5.ts";
 import { randomIds, randomWeights, TINY_MODELS, tinyConfig } from "../support/tiny-model.ts";
 
 const TOLERANCE = 5e-6; // float32 through all layers
@@ -51,17 +51,22 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     const readings = await readAll(config, weights, inputs, { maxTokens: 6 });
     for (const [i, { question, passages }] of inputs.entries()) {
       const memory = passages.flatMap((passage) => naive.encode(question, passage));
+      const ids = passages.flatMap((passage) => [...question, ...passage]);
       const expected: number[] = [];
       const logProbabilities: number[] = [];
       while (expected.length < 6 && expected.at(-1) !== config.eosId) {
-        const { logits, crossScores } = naive.decode([config.decoderStartId, ...expected], memory);
-        const probabilities = softmax(logits.at(-1)!);
+        const decoded = naive.decode([config.decoderStartId, ...expected], memory);
+        const probabilities = naiveProbabilities(decoded, ids);
         const most = Math.max(...probabilities);
         expected.push(probabilities.indexOf(most));
         logProbabilities.push(Math.log(most));
         const lengths = passages.map((passage) => question.length + passage.length);
         if (expected.length === 1)
-          assertNear(readings[i]!.attention, naiveTargetAttention(crossScores, lengths), TOLERANCE);
+          assertNear(
+            readings[i]!.attention,
+            naiveTargetAttention(decoded.crossScores, lengths),
+            TOLERANCE,
+          );
       }
       assert.equal(readings[i]!.tokenIds, expected);
       assertNear(readings[i]!.logProbabilities, logProbabilities, TOLERANCE);
@@ -98,6 +103,19 @@ test("passages of very different lengths in several runs give the same answers a
     assert.equal(together[i]!.tokenIds, alone!.tokenIds);
     assertNear(together[i]!.attention, alone!.attention, TOLERANCE);
     assert.is(alone!.attention.length, input.passages.length);
+  }
+});
+
+test("an extractive answer is a span of a passage, greedy and with beams", async () => {
+  for (const beams of [1, 3]) {
+    const readings = await readAll(config, weights, inputs, {
+      ...{ beams, maxTokens: 5, extractive: true },
+    });
+    for (const [i, { tokenIds, logProbabilities }] of readings.entries()) {
+      const span = tokenIds.filter((token) => token !== config.eosId).join();
+      assert.ok(inputs[i]!.passages.some((ids) => `,${ids.join()},`.includes(`,${span},`)));
+      assert.is(logProbabilities.length, tokenIds.length);
+    }
   }
 });
 

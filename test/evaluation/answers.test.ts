@@ -108,12 +108,12 @@ test("an answer is found wherever its tokens are in sequence", () => {
 });
 
 test("the time is linear in the number of words and of accepted answers", () => {
-  const start = performance.now();
+  const start = process.cpuUsage();
   const numbers = Array.from({ length: 350_000 }, (_, i) => `w${i}`);
   assert.is(f1(numbers.join(" "), [numbers.toReversed().join(" ")]), 1);
   assert.is(f1("x", Array(350_000).fill("x")), 1);
   assert.not(containsAnswer("x ".repeat(200_000), [`${"x ".repeat(100_000)}y`]));
-  assert.ok(performance.now() - start < 5_000);
+  assert.ok(process.cpuUsage(start).user < 5e6); // microseconds; the machine may be busy
 });
 
 test.run();

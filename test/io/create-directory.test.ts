@@ -1,11 +1,16 @@
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import fsp from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { createDirectory, syncName } from "../../src/io/create-directory.ts";
-import { temporaryFolder } from "../checkpoints/support.ts";
+import {
+  createDirectory,
+  createOutputDirectory,
+  createTemporaryDirectory,
+  syncName,
+} from "../../src/io/create-directory.ts";
+import { refused, temporaryFolder } from "../checkpoints/support.ts";
 
 const folder = temporaryFolder();
 
@@ -53,6 +58,28 @@ test("a parent that may not be read is no error", async () => {
   chmodSync(parent, 0o300);
   await syncName(join(parent, "child"));
   chmodSync(parent, 0o700);
+});
+
+test("for folders of results, an error is one line with a remedy", async () => {
+  writeFileSync(join(folder, "text"), "");
+  await refused(
+    createOutputDirectory(join(folder, "text", "run")),
+    /text\/run: expected to be able to write, got ENOTDIR \(.*\); choose a place where you may/,
+  );
+  const path = await createTemporaryDirectory("test");
+  assert.match(path, /reatt-test-\w+$/);
+  rmdirSync(path);
+  const { TMPDIR } = process.env;
+  process.env.TMPDIR = join(folder, "missing");
+  try {
+    await refused(
+      createTemporaryDirectory("test"),
+      /missing: expected to be able to write, got ENO/,
+    );
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
 });
 
 test.run();

@@ -42,6 +42,7 @@ test("absent keys get Hugging Face's defaults, and head 0 of the middle block re
     retrievalScale: 1,
     queryEncoder: false,
     noRepeatSize: 0,
+    copying: false,
   });
   assert.is((await read({ ...SIZES, num_layers: 1 })).retrievalLayer, 0);
   assert.is((await read({ ...SIZES, pad_token_id: 7 })).decoderStartId, 7);
@@ -171,10 +172,16 @@ test("a calibration of answers is read, checked and written", async () => {
 
   const check = (given: object, message: RegExp) =>
     refused(read({ ...SIZES, answer_calibration: { ...calibration, ...given } }), message);
-  await check({ threshold: 2 }, /: answer_calibration\.threshold: expected .*<=1, got 2/);
-  await check({ intercept: undefined }, /: answer_calibration\.intercept: expected number, got no/);
+  await check(
+    { threshold: 2 },
+    /: answer_calibration\.threshold: expected a number from 0 to 1, got 2/,
+  );
+  await check(
+    { intercept: undefined },
+    /: answer_calibration\.intercept: expected a number, got no/,
+  );
   const { margin: _, ...others } = weights;
-  await check({ weights: others }, /: answer_calibration\.weights\.margin: expected number/);
+  await check({ weights: others }, /: answer_calibration\.weights\.margin: expected a number/);
   await check({ bias: 1 }, /: answer_calibration\.bias: expected no key beyond/);
 });
 
@@ -260,6 +267,7 @@ testWithShared("a written file is read back", async () => {
     distillationTau: 0.01,
     padId: 5,
     noRepeatSize: 3,
+    copying: true,
   };
   await writeConfig(folder, changed);
   assert.equal(await readConfig(folder), changed);

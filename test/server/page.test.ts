@@ -1,48 +1,29 @@
 /** The page in Chromium. */
 
-import { existsSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { hasChromium, launchChromium, PHONE, withPage as withPageOf } from "../support/browser.ts";
 import { HOSTILE, startTestServer, type TestServer } from "./support.ts";
 
-const CHROMIUM = "/usr/bin/chromium";
-const testPage = existsSync(CHROMIUM) ? test : test.skip;
-if (!existsSync(CHROMIUM)) console.log(`skipped: there is no ${CHROMIUM} (Debian: chromium)`);
+const testPage = hasChromium ? test : test.skip;
 
 const QUESTION = "Who patented a steam engine in 1781?";
 let server: TestServer;
 let browser: Browser;
 
 test.before(async () => {
-  if (!existsSync(CHROMIUM)) return;
+  if (!hasChromium) return;
   server = await startTestServer();
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  browser = await launchChromium();
 });
 test.after(async () => {
   await browser?.close();
   await server?.close();
 });
 
-/** Opens the page, works with it, and expects no error and no request to another host. */
-async function withPage(work: (page: Page) => Promise<void>): Promise<void> {
-  const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
-  const problems: string[] = [];
-  page.on("pageerror", (error) => problems.push(String(error)));
-  page.on("console", (message) => {
-    if (message.text().includes("Content Security Policy")) problems.push(message.text());
-  });
-  page.on("request", (request) => {
-    if (!request.url().startsWith(server.url)) problems.push(request.url());
-  });
-  try {
-    await page.goto(server.url);
-    await work(page);
-    assert.equal(problems, []);
-  } finally {
-    await page.close();
-  }
-}
+const withPage = (work: (page: Page) => Promise<void>): Promise<void> =>
+  withPageOf(browser, server.url, work);
 
 const texts = (page: Page, selector: string): Promise<string[]> =>
   page.locator(selector).allTextContents();
@@ -62,7 +43,7 @@ testPage("asking shows the answer, its evidence and the tokens that match", () =
     );
     assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.02, `${shares}`);
     const width = await page.evaluate("document.documentElement.scrollWidth");
-    assert.is(width, 390);
+    assert.is(width, PHONE.width);
   }),
 );
 

@@ -20,13 +20,13 @@ export interface NaiveT5 {
   /** The query vectors or keys of the retrieval head for states before block B. */
   retrieval(projection: "q" | "k", states: Matrix): Matrix;
   /**
-   * Logits after each of `ids`, and the last block's cross-attention scores [head][position][token
-   * of `memory`].
+   * Logits after each of `ids`, the last block's cross-attention scores [head][position][token of
+   * `memory`], and the gate of each position if the model copies.
    */
   decode(
     ids: readonly number[],
     memory: Matrix,
-  ): { logits: Matrix; crossScores: readonly Matrix[] };
+  ): { logits: Matrix; crossScores: readonly Matrix[]; gates: readonly number[] | undefined };
 }
 
 export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float32Array>): NaiveT5 {
@@ -176,9 +176,27 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
       return {
         logits: states.map((row) => output.map((token) => scale * dot(token, row))),
         crossScores,
+        gates: config.copying
+          ? linear("decoder.copy_gate", states).map(([gate]) => 1 / (1 + Math.exp(-gate!)))
+          : undefined,
       };
     },
   };
+}
+
+/** See et al. 2017, Eq. 9, for the last position: what is written and what is copied of `ids`. */
+export function naiveProbabilities(
+  { logits, crossScores, gates }: ReturnType<NaiveT5["decode"]>,
+  ids: readonly number[],
+): number[] {
+  const written = softmax(logits.at(-1)!);
+  if (gates === undefined) return written;
+  const gate = gates.at(-1)!;
+  const shares = crossScores.map((scores) => softmax(scores.at(-1)!));
+  return written.map((probability, token) => {
+    const copied = shares.map((row) => sum(row.filter((_, j) => ids[j] === token)));
+    return (1 - gate) * probability + (gate * sum(copied)) / copied.length;
+  });
 }
 
 /**

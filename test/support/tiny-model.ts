@@ -32,15 +32,17 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
     retrievalScale: 1,
     queryEncoder: false,
     noRepeatSize: 0,
+    copying: false,
     ...changes,
   };
 }
 
-/** T5 v1.1 (gated layers, untied embeddings), v1.0, and GELU without a gate. */
+/** T5 v1.1 (gated layers, untied embeddings), v1.0, GELU without a gate, and a copying decoder. */
 export const TINY_MODELS: Readonly<Record<string, ModelConfig>> = {
   "v1.1": tinyConfig(),
   "v1.0 tied": tinyConfig({ feedForward: "relu", tied: true, encoderLayers: 3, retrievalLayer: 2 }),
   "without a gate": tinyConfig({ feedForward: "gelu_new", tied: true }),
+  copying: tinyConfig({ copying: true }),
 };
 
 /**

@@ -72,6 +72,10 @@ test("added, changed, touched and removed files", async () => {
   await place.write("d.txt", "");
   assert.equal(await sync(place), ["replaced d.txt", 2]);
   await checkEqual(place);
+  await place.write("e.txt", "\n");
+  const { changes, skipped } = await model.sync(place.docs, { directory: place.directory });
+  assert.equal([changes.length, skipped.map(({ file }) => file)], [0, ["e.txt"]]);
+  assert.equal(await sync(place), [4]);
 });
 
 test("passages of other origin stay; those that another program deleted come back", async () => {

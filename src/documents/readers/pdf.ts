@@ -1,5 +1,6 @@
 /** PDF, read with the optional package `unpdf`, which contains pdf.js. */
 
+import { setImmediate } from "node:timers/promises";
 import { InputError } from "../../io/errors.ts";
 import type { Block, Document } from "../document.ts";
 import type { SourceFile } from "../source-file.ts";
@@ -9,16 +10,42 @@ const PACKAGE = "unpdf";
 export async function* readPdf(file: SourceFile): AsyncGenerator<Document> {
   const bytes = new Uint8Array(await file.bytes());
   const unpdf = await load(file.path);
+  process.on("unhandledRejection", ignoreParserError);
+  try {
+    yield await readDocument(unpdf, bytes, file.path);
+  } finally {
+    await setImmediate(); // a rejection is reported after the work that it belongs to
+    process.off("unhandledRejection", ignoreParserError);
+  }
+}
+
+/**
+ * pdf.js rejects promises that nobody awaits when a file is damaged, which would end the process.
+ * The rest of the file is still read, or the error comes from a promise that is awaited too.
+ */
+function ignoreParserError(reason: unknown): void {
+  const { name } = (reason ?? {}) as { readonly name?: unknown };
+  if (!PARSER_ERRORS.test(String(name))) throw reason;
+}
+
+/** The names of the errors of pdf.js. */
+const PARSER_ERRORS = /Exception$|^FormatError$/;
+
+async function readDocument(
+  unpdf: typeof import("unpdf"),
+  bytes: Uint8Array,
+  path: string,
+): Promise<Document> {
   const pdf = await unpdf.getDocumentProxy(bytes, { verbosity: 0 }).catch((error: unknown) => {
-    throw damaged(file.path, error);
+    throw damaged(path, error);
   });
   try {
     const info = await unpdf.getMeta(pdf).catch(() => undefined);
     const title: unknown = info?.info.Title;
     const blocks: Block[] = [];
     for (let page = 1; page <= pdf.numPages; page++)
-      blocks.push(...paragraphs(await pageText(pdf, page, file.path), page));
-    yield { title: typeof title === "string" ? title : "", blocks };
+      blocks.push(...paragraphs(await pageText(pdf, page, path), page));
+    return { title: typeof title === "string" ? title : "", blocks };
   } finally {
     await pdf.loadingTask.destroy();
   }

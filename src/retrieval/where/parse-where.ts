@@ -14,6 +14,7 @@
  */
 
 import { InputError } from "../../io/errors.ts";
+import { excerpt } from "../../io/excerpt.ts";
 import { type Comparison, MAX_WHERE_DEPTH, type Where, type WhereValue } from "./where.ts";
 
 const OPERATORS = {
@@ -52,6 +53,13 @@ const TOKEN =
  * ```
  */
 export function parseWhere(text: string): Where {
+  if (typeof text !== "string")
+    throw new InputError({
+      where: "condition",
+      expected: "a condition as text",
+      got: text === undefined ? "nothing" : excerpt(text),
+      remedy: EXAMPLE,
+    });
   if (text.length <= MAX_LENGTH) return new Parser(text, tokensOf(text)).parse();
   throw new InputError({
     where: "condition",

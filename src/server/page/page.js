@@ -4,6 +4,8 @@
  */
 
 const KEY_NAME = "reatt-api-key";
+/** The line breaks of a paragraph with lines of a fixed width. Lists, tables and code keep theirs. */
+const WRAPPED = /(?<=[^\n]{50})\n(?=[\p{L}("“‘`])/gu;
 const byId = (id) => document.getElementById(id);
 const form = byId("form");
 const question = byId("question");
@@ -157,7 +159,7 @@ function passageItem(passage, tokens = []) {
     element(
       "p",
       { class: "text" },
-      ...highlighted(text, [...matchesOf(tokens, "text"), ...answer]),
+      ...highlighted(text.replace(WRAPPED, " "), [...matchesOf(tokens, "text"), ...answer]),
     ),
     ...metadataList(metadata),
   );

@@ -16,6 +16,7 @@ import {
   type LabelFreeName,
   type RequestedSources,
   type SourceName,
+  type SourceSettings,
 } from "../options/adapt-options.ts";
 import { formatMaskedSentence, type Tagger } from "../salient-spans/index.ts";
 import { describeSurvey, look, type Survey, suitsTagger, survey, surveyedPart } from "./survey.ts";
@@ -63,7 +64,7 @@ const MIN_PER_PASSAGE = 0.1;
 export async function chooseSources(
   { named, automatic }: RequestedSources,
   inputs: LabelFreeInputs,
-  options: Pick<AdaptOptions, "seed" | "tagger" | "weights" | "sentences">,
+  options: SourceSettings & Pick<AdaptOptions, "seed">,
 ): Promise<ChosenSources> {
   const wanted = named.filter(isLabelFree);
   if (!automatic && wanted.length === 0) return { names: named, labelFree: [] };

@@ -1,6 +1,6 @@
 /** The passages of an adaptation: the corpus itself, or those that its documents are split into. */
 
-import { access, mkdir } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import {
   isPassageFile,
@@ -8,7 +8,13 @@ import {
   spoolPassages,
   writePassages,
 } from "../../documents/passage-spool.ts";
-import { readDocuments } from "../../documents/read-documents.ts";
+import {
+  type ReadDocumentsOptions,
+  readDocuments,
+  type SkippedFile,
+} from "../../documents/read-documents.ts";
+import { createOutputDirectory } from "../../io/create-directory.ts";
+import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { readConfig } from "../../model/config.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { StartOptions } from "../options/adapt-options.ts";
@@ -16,27 +22,56 @@ import type { StartOptions } from "../options/adapt-options.ts";
 /** The passages in the folder of the run. */
 const FILE = "passages.jsonl";
 
+/** What reading the documents reports. */
+export type DocumentsEvent =
+  | ProgressEvent
+  /** Files that are not read. */
+  | { readonly type: "skipped"; readonly files: readonly SkippedFile[] };
+
 /**
  * The file of passages of `corpus`. Documents are split and written to the folder of the run, where
  * a resumed run finds the same passages; a dry run writes to a temporary folder.
  */
-export async function passagesOf(options: StartOptions): Promise<PassageSpool> {
-  const { model, corpus, out, maxPassageTokens, resume, dryRun, signal } = options;
-  const keep = async () => {};
-  if (await isPassageFile(corpus))
-    return { file: corpus, isConverted: false, [Symbol.asyncDispose]: keep };
-  const { vocabularySize } = await readConfig(model);
-  const tokenizer = await loadTokenizer(join(model, "spiece.model"), vocabularySize);
-  const reading = { tokenizer, signal, ...(maxPassageTokens && { maxPassageTokens }) };
-  if (dryRun) return spoolPassages(corpus, reading);
+export async function* passagesOf(
+  options: StartOptions,
+): AsyncGenerator<DocumentsEvent, PassageSpool> {
+  const { model, corpus, out, resume, dryRun, splitRecords } = options;
   const file = join(out, FILE);
-  const exists = await access(file).then(
-    () => true,
+  const unchanged = async () => {};
+  const isWritten = await access(file).then(
+    () => resume,
     () => false,
   );
-  if (!resume || !exists) {
-    await mkdir(out, { recursive: true });
-    await writePassages(file, readDocuments(corpus, reading));
-  }
-  return { file, isConverted: true, [Symbol.asyncDispose]: keep };
+  if (isWritten) return { file, isConverted: true, [Symbol.asyncDispose]: unchanged };
+  if (!splitRecords && (await isPassageFile(corpus)))
+    return { file: corpus, isConverted: false, [Symbol.asyncDispose]: unchanged };
+  const { vocabularySize } = await readConfig(model);
+  const tokenizer = await loadTokenizer(join(model, "spiece.model"), vocabularySize);
+  return yield* reading(async (reporters) => {
+    const { maxPassageTokens, passageWords, overlapWords, signal } = options;
+    const splitting = { passageWords, overlapWords, splitRecords, maxPassageTokens };
+    const given = { ...splitting, tokenizer, signal, ...reporters };
+    if (dryRun) return spoolPassages(corpus, given);
+    await createOutputDirectory(out);
+    await writePassages(file, readDocuments(corpus, given));
+    return { file, isConverted: true, [Symbol.asyncDispose]: unchanged };
+  });
+}
+
+/** Reports how many files `work` has read, and those that it skips. */
+async function* reading<Result>(
+  work: (reporters: Pick<ReadDocumentsOptions, "onProgress" | "onSkip">) => Promise<Result>,
+): AsyncGenerator<DocumentsEvent, Result> {
+  const files: SkippedFile[] = [];
+  const result = yield* reporting<DocumentsEvent, Result>((report) => {
+    let isBegun = false;
+    const onProgress = ({ done, total }: { done: number; total: number }): void => {
+      if (!isBegun) report({ type: "stage", name: "reading documents", total });
+      isBegun = true;
+      report({ type: "progress", done });
+    };
+    return work({ onProgress, onSkip: (file) => files.push(file) });
+  });
+  if (files.length > 0) yield { type: "skipped", files };
+  return result;
 }

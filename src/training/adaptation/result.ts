@@ -1,5 +1,6 @@
 /** The result of an adaptation. */
 
+import type { CutText } from "../../retrieval/index/format/manifest.ts";
 import type { TrainingResult } from "../run/events.ts";
 import type { AdaptationPlan } from "./plan.ts";
 
@@ -12,6 +13,8 @@ export interface AdaptationResult {
    * training was stopped before its end.
    */
   readonly index?: string | undefined;
+  /** The text over the limit of the index, which cannot be found. Undefined if there is none. */
+  readonly cut?: CutText | undefined;
   /** What the adaptation brought, in a line. Undefined while the run is not complete. */
   readonly verdict?: string | undefined;
 }

@@ -7,9 +7,9 @@
  */
 
 import { createHash } from "node:crypto";
-import { type FileHandle, mkdtemp, open, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { type FileHandle, open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { createTemporaryDirectory } from "../../io/create-directory.ts";
 import { InputError, systemProblem } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
 import { parseJsonLine } from "../../io/json-lines.ts";
@@ -215,7 +215,7 @@ async function openStore(file: string): Promise<PassageStore> {
 
 /** Its name is removed at once, so nothing is left even if the process is killed. */
 async function openTemporaryFile(): Promise<FileHandle> {
-  const folder = await mkdtemp(join(tmpdir(), "reatt-corpus-copy-"));
+  const folder = await createTemporaryDirectory("corpus-copy");
   try {
     return await open(join(folder, "passages.jsonl"), "wx+");
   } finally {

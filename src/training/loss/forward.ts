@@ -6,7 +6,13 @@
  * decoder. `readTogether` fuses the candidates of a question; `readAlone` reads them one by one.
  */
 
-import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.ts";
+import { copyDistribution } from "../../decoder/copying.ts";
+import {
+  crossKeyValues,
+  type DecoderOutput,
+  decode,
+  vocabularyLogits,
+} from "../../decoder/decoder.ts";
 import { targetAttention } from "../../decoder/target-attention.ts";
 import {
   headVectors,
@@ -18,7 +24,9 @@ import {
 import { upperStates } from "../../encoder/upper-layers.ts";
 import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
+import type { Ops } from "../../tensor/ops.ts";
 import type { ReaderGraphInput, RetrievalInput } from "./graph-inputs.ts";
+import { type CopiedLabels, copyShares } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
 
@@ -129,47 +137,83 @@ function retrievalHeadVectors<T>(
  * Reads all candidates of a question together (fusion in the decoder, Izacard and Grave 2021).
  *
  * -> logits [Q, T, vocabulary]; crossScores [Q, heads, T, K (n + m)], before softmax, of the last
- * decoder layer; attention [Q, K], the target attention
+ * decoder layer; attention [Q, K], the target attention; copy [Q, T] of a model that copies
  */
 export function readTogether<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: ReadingInputs<T>,
   encoded: EncodedChunk<T>,
-): { logits: T; crossScores: T; attention: T } {
+): { logits: T; crossScores: T; attention: T; copy: CopiedLabels<T> | undefined } {
   const { ops, config } = context;
   const { states, questionRows } = encodePairs(context, model, input, encoded);
   const [questions] = ops.shape(input.labels) as [number];
-  const { states: decoded, crossScores } = decode(context, model, {
+  const decoded = decode(context, model, {
     ids: input.answerIds,
     buckets: input.answerBuckets,
     cross: crossKeyValues(context, model, ops.reshape(states, [questions, -1, config.modelSize])),
     crossMask: ops.reshape(input.pairMask, [questions, -1]),
   });
-  const attention = targetAttention(context, crossScores, questionRows.length / questions);
-  return { logits: vocabularyLogits(context, model, decoded), crossScores, attention };
+  const { crossScores } = decoded;
+  const ids = (): T => ops.reshape(pairIds(ops, input, questionRows), [questions, -1]);
+  return {
+    logits: vocabularyLogits(context, model, decoded.states),
+    crossScores,
+    attention: targetAttention(context, crossScores, questionRows.length / questions),
+    copy: copiedLabels(context, model, decoded, ids, input.labels),
+  };
 }
 
-/** Reads each candidate alone: -> logits [P, T, vocabulary], labels and labelMask [P, T]. */
+/** Reads each candidate alone: -> logits [P, T, vocabulary], the others [P, T]. */
 export function readAlone<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: ReadingInputs<T>,
   encoded: EncodedChunk<T>,
-): { logits: T; labels: T; labelMask: T } {
+): { logits: T; labels: T; labelMask: T; copy: CopiedLabels<T> | undefined } {
   const { ops } = context;
   const { states, questionRows } = encodePairs(context, model, input, encoded);
-  const perPair = (x: T): T =>
-    ops.gather(x, ops.constant({ data: questionRows, shape: [questionRows.length] }));
-  const { states: decoded } = decode(context, model, {
+  const perPair = (x: T): T => gatherRows(ops, x, questionRows);
+  const decoded = decode(context, model, {
     ids: perPair(input.answerIds),
     buckets: input.answerBuckets,
     cross: crossKeyValues(context, model, states),
     crossMask: input.pairMask,
   });
-  const logits = vocabularyLogits(context, model, decoded);
-  return { logits, labels: perPair(input.labels), labelMask: perPair(input.labelMask) };
+  const labels = perPair(input.labels);
+  const ids = (): T => pairIds(ops, input, questionRows);
+  return {
+    logits: vocabularyLogits(context, model, decoded.states),
+    labels,
+    labelMask: perPair(input.labelMask),
+    copy: copiedLabels(context, model, decoded, ids, labels),
+  };
 }
+
+/** What a model that copies gives to the labels [rows, T]. ids: makes int32 [rows, fused]. */
+function copiedLabels<T>(
+  context: LayerContext<T>,
+  model: ModelParameters<T>,
+  decoded: DecoderOutput<T>,
+  ids: () => T,
+  labels: T,
+): CopiedLabels<T> | undefined {
+  const copy = copyDistribution(context, model, decoded);
+  if (copy === undefined) return undefined;
+  const { gate, attention } = copy;
+  return { gate, shares: copyShares(context.ops, { attention, ids: ids(), labels }) };
+}
+
+/** The tokens of each question followed by those of one of its candidates: int32 [P, n + m]. */
+function pairIds<T>(ops: Ops<T>, input: ReadingInputs<T>, questionRows: Int32Array): T {
+  const [questions] = ops.shape(input.labels) as [number];
+  const read = ops.slice(input.questionIds, 0, questions);
+  const passages = ops.gather(input.passageIds, input.candidateRows);
+  return ops.concat([gatherRows(ops, read, questionRows), passages], 1);
+}
+
+const gatherRows = <T>(ops: Ops<T>, table: T, rows: Int32Array): T =>
+  ops.gather(table, ops.constant({ data: rows, shape: [rows.length] }));
 
 /**
  * Runs the upper encoder layers over each question with each of its candidates.
@@ -188,7 +232,7 @@ function encodePairs<T>(
   const questionRows = Int32Array.from({ length: pairs }, (_, pair) =>
     Math.floor(pair / (pairs / questions)),
   );
-  const repeated = ops.gather(questionStates, ops.constant({ data: questionRows, shape: [pairs] }));
+  const repeated = gatherRows(ops, questionStates, questionRows);
   const states = upperStates(context, model, {
     states: ops.concat([repeated, ops.gather(passageStates, input.candidateRows)], 1),
     mask: input.pairMask,

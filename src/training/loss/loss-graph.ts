@@ -128,8 +128,9 @@ function readingLoss<T>(
   { copyAttention: weight }: LossGraphOptions,
 ): Pick<ChunkLoss<T>, "loss" | "copyAttention"> & { nll: T; attention: T } {
   const { ops } = context;
-  const { logits, crossScores, attention } = readTogether(context, model, input, encoded);
-  const ofLabels = labelLogProbabilities(ops, { logits, ...input });
+  const { crossScores, attention, ...read } = readTogether(context, model, input, encoded);
+  const { labels, labelMask } = input;
+  const ofLabels = labelLogProbabilities(ops, { ...read, labels, labelMask });
   const nll = meanNegativeLog(ops, ofLabels, input.batchLabels);
   if (!weight) return { nll, loss: nll, attention };
   const shares = copyAttentionLogShares(ops, { crossScores, ...input });

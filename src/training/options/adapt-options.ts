@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import type { ModelConfig } from "../../model/config.ts";
+import { DOCUMENT_OPTIONS } from "../../options/document-options.ts";
 import {
   choice,
   flag,
@@ -64,13 +65,18 @@ const PAPER = { learningRate: 5e-5, modelSize: 1024 };
 const MAX_LEARNING_RATE = 4e-4;
 
 /** A resumed run has recorded its model and its corpus. */
-const RECORDED = "with --resume, as the run began";
+const RECORDED = "with --resume as the run began";
 const ADAPT_FILES = {
   ...RUN_FILES,
-  /** Folder of the model to start from. Not needed to resume a run. */
-  model: optionally(RUN_FILES.model, RECORDED),
-  /** Passages: JSON Lines, plain or gzip. Not needed to resume a run. */
-  corpus: optionally(RUN_FILES.corpus, RECORDED),
+  /** Folder or name of the model to start from. Default: the model of the package. */
+  model: optionally(RUN_FILES.model, `the model of this package; ${RECORDED}`),
+  /** Documents or passages: see `readDocuments`. Not needed to resume a run. */
+  corpus: option(RUN_FILES.corpus.optional(), {
+    help: "folder or file of documents, - for standard input, or passages as JSON Lines",
+    placeholder: "FOLDER|FILE|-",
+    defaultText: RECORDED,
+    card: false,
+  }),
 };
 
 /** What to train on, and how retrieval is measured meanwhile. */
@@ -217,18 +223,21 @@ const ADAPT_SETTINGS = {
 
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
 type AdaptTable = typeof ADAPT_FILES &
+  typeof DOCUMENT_OPTIONS &
   typeof ADAPT_SOURCES &
   Omit<typeof RUN_SETTINGS, keyof typeof ADAPT_SETTINGS> &
   typeof ADAPT_SETTINGS;
 
 export const ADAPT_OPTIONS: AdaptTable = {
   ...ADAPT_FILES,
+  ...DOCUMENT_OPTIONS,
   ...ADAPT_SOURCES,
   ...RUN_SETTINGS,
   ...ADAPT_SETTINGS,
 };
 
-const ACCEPTED = { ...ADAPT_OPTIONS, ...SIGNAL, tagger: z.custom<Tagger>().optional() };
+const tagger = z.custom<Tagger>((given) => typeof given === "function", "a function").optional();
+const ACCEPTED = { ...ADAPT_OPTIONS, ...SIGNAL, tagger };
 
 /**
  * Options of `adapt`. All except `model`, `corpus` and `out` have a default. `out` and `resume`
@@ -263,7 +272,7 @@ export interface RequestedSources {
  */
 export function requestedSources(given: AdaptOptions): RequestedSources {
   const options = resolveOptions(ACCEPTED, given);
-  const { data, queries, qrels, spans, sources = [], sentences, weights } = options;
+  const { data, queries, qrels, spans, sources = [] } = options;
   if ((queries === undefined) !== (qrels === undefined))
     throw new InputError({
       where: "relevance labels",
@@ -284,7 +293,7 @@ export function requestedSources(given: AdaptOptions): RequestedSources {
   const named = SOURCES.filter((name) => isNamed[name]);
   const automatic = sources.includes("auto") || (named.length === 0 && spans !== false);
   if (named.length === 0 && !automatic) throw nothingToTrainOn();
-  if (!automatic) checkSources(named, { weights, sentences });
+  if (!automatic) checkSources(named, options);
   return { named, automatic };
 }
 
@@ -326,10 +335,16 @@ const nothingToTrainOn = (): InputError =>
     remedy: "name sources, or give data or labels",
   });
 
+/** Options that belong to sources. */
+export type SourceSettings = Pick<
+  AdaptOptions,
+  "weights" | "sentences" | "tagger" | "sourcePassage"
+>;
+
 /** @throws {InputError} if an option belongs to a source that is not trained on */
 export function checkSources(
   names: readonly SourceName[],
-  { weights = {}, sentences }: Pick<AdaptOptions, "weights" | "sentences">,
+  { weights = {}, sentences, tagger, sourcePassage }: SourceSettings,
 ): void {
   if (sentences !== undefined && !names.includes("spans") && !names.includes("phrases"))
     throw new InputError({
@@ -337,6 +352,22 @@ export function checkSources(
       expected: "the source spans or phrases",
       got: names.join(", "),
       remedy: "add one of them to the sources, or leave the sentences out",
+    });
+  const withoutSpans =
+    (tagger !== undefined && "tagger") || (sourcePassage === "excluded" && "sourcePassage");
+  if (withoutSpans && !names.includes("spans"))
+    throw new InputError({
+      where: withoutSpans,
+      expected: "the source spans",
+      got: names.join(", "),
+      remedy: "add spans to the sources, or leave the option out",
+    });
+  if (sourcePassage === "excluded" && sentences !== undefined)
+    throw new InputError({
+      where: "sourcePassage",
+      expected: "masked sentences of the corpus",
+      got: "sentences of another file, which have no source passage",
+      remedy: "leave one of the two options out",
     });
   const unused = Object.keys(weights).find((name) => !names.includes(name as SourceName));
   if (unused === undefined) return;

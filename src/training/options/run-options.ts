@@ -48,10 +48,10 @@ export const RUN_FILES = {
     defaultText: "the model of this package",
     card: false,
   }),
-  /** Passages: JSON Lines, plain or gzip. `adapt` also reads documents: see `readDocuments`. */
+  /** Passages: JSON Lines, plain or gzip. */
   corpus: option(path(), {
-    help: 'passages, one a line: {"_id" or "id","title","text"}; adapt: also a folder of documents',
-    placeholder: "FOLDER|FILE|-",
+    help: 'passages, one a line: {"_id" or "id","title","text"}',
+    placeholder: "FILE.jsonl",
     card: false,
   }),
   /** Folder of the trained model, the log, the report and the checkpoints. */

@@ -16,8 +16,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { openSafetensors } from "../../checkpoints/safetensors.ts";
 import { writeSafetensors } from "../../checkpoints/write-safetensors.ts";
-import { createDirectory, syncName } from "../../io/create-directory.ts";
-import { InputError, systemProblem, writeErrorFrom } from "../../io/errors.ts";
+import { createOutputDirectory, syncName } from "../../io/create-directory.ts";
+import { InputError, systemProblem } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
@@ -81,9 +81,7 @@ export async function writeCheckpoint(
   parameters: ReadonlyMap<string, ParameterState>,
   queue?: PreBatchQueue,
 ): Promise<void> {
-  await createDirectory(directory).catch((error: unknown) => {
-    throw writeErrorFrom(error, directory);
-  });
+  await createOutputDirectory(directory);
   await syncName(directory);
   const state = `state-${String(progress.step).padStart(6, "0")}.safetensors`;
   const tensors = [...parameters].flatMap(([name, parameter]) =>

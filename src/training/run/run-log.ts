@@ -1,9 +1,10 @@
 /** The log of a run: metrics.jsonl, TensorBoard's event files and report.html. */
 
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
+import { createOutputDirectory } from "../../io/create-directory.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { mean } from "../../math/mean.ts";
 import type { StepLosses } from "../engine/engine.ts";
@@ -117,7 +118,7 @@ export async function openRunLog(
   const started = new Date().toISOString();
   const before = checkpoint?.seconds ?? 0;
   const seconds = (): number => before + (performance.now() - start) / 1000;
-  await mkdir(join(options.out, "checkpoint"), { recursive: true });
+  await createOutputDirectory(join(options.out, "checkpoint"));
   const metrics = await openMetricsLog(join(options.out, "metrics.jsonl"), checkpoint?.step);
   const board = await openTensorBoard(options.out, checkpoint?.step);
   const evaluations = (): Evaluation[] =>

@@ -1,9 +1,9 @@
 /** The training loop: from a model, a corpus and training data to a model folder. */
 
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { hasWeights } from "../../checkpoints/open.ts";
 import { modelTitle } from "../../hub/model-title.ts";
+import { createOutputDirectory } from "../../io/create-directory.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../data/corpus.ts";
@@ -84,7 +84,7 @@ export async function* runTraining(
   const plan = planOf(options, config, parameters, data.digest, corpus.digest);
   const queue = options.preBatch > 0 ? openPreBatchQueue(options.preBatch) : undefined;
   const checkpoint = await resume(options, plan, parameters, queue);
-  await mkdir(options.out, { recursive: true });
+  await createOutputDirectory(options.out);
   const dev = await openDevSet(options, corpus);
   const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, options.signal));
   await using engine = yield* openEngine(options, config, parameters, queue);

@@ -3,8 +3,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type FloatType, writeSafetensors } from "../../checkpoints/write-safetensors.ts";
-import { createDirectory } from "../../io/create-directory.ts";
-import { inputErrorFrom, writeErrorFrom } from "../../io/errors.ts";
+import { createOutputDirectory } from "../../io/create-directory.ts";
+import { inputErrorFrom } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { type ModelConfig, writeConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
@@ -45,9 +45,7 @@ export async function writeModel(
   values: (name: string) => Float32Array,
   { original, dtype }: { readonly original: string; readonly dtype: FloatType },
 ): Promise<void> {
-  await createDirectory(folder).catch((error: unknown) => {
-    throw writeErrorFrom(error, folder);
-  });
+  await createOutputDirectory(folder);
   const tensors = [...parameterShapes(config)].map(
     ([name, shape]) => [name, { shape, values: values(name) }] as const,
   );

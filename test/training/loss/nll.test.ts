@@ -1,7 +1,11 @@
 /** The negative log likelihood against a naive loop in float64. */
 
 import { test } from "uvu";
-import { labelLogProbabilities, meanNegativeLog } from "../../../src/training/loss/nll.ts";
+import {
+  copyShares,
+  labelLogProbabilities,
+  meanNegativeLog,
+} from "../../../src/training/loss/nll.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { drawn, whole } from "../../support/draws.ts";
 import { at, naiveOps as ops, tabulate } from "../../support/naive-ops.ts";
@@ -16,6 +20,32 @@ test("labels have their log probability, padding has 0", () => {
     return at(labelMask, [r!, t!]) === 0 ? 0 : row[at(labels, [r!, t!])]! - normaliser;
   });
   const actual = labelLogProbabilities(ops, { logits, labels, labelMask });
+  assertNear(actual.data, expected.data, 1e-6);
+});
+
+test("labels of a decoder that copies have the probability of both ways", () => {
+  const logits = drawn([2, 3, 4], -2, 2, "logits");
+  const labels = whole([2, 3], 4, "int32");
+  const labelMask = tabulate([2, 3], () => 1);
+  const gate = drawn([2, 3], 0, 1, "gate");
+  const weights = drawn([2, 3, 5], 0, 1, "attention");
+  const attention = tabulate([2, 3, 5], ([r, t, j]) => {
+    const sum = [0, 1, 2, 3, 4].reduce((total, i) => total + at(weights, [r!, t!, i]), 0);
+    return at(weights, [r!, t!, j!]) / sum;
+  });
+  const ids = whole([2, 5], 4, "int32");
+  const expected = tabulate([2, 3], ([r, t]) => {
+    const label = at(labels, [r!, t!]);
+    const exponentials = [0, 1, 2, 3].map((token) => Math.exp(at(logits, [r!, t!, token])));
+    const written = exponentials[label]! / exponentials.reduce((a, b) => a + b);
+    const share = [0, 1, 2, 3, 4]
+      .filter((j) => at(ids, [r!, j]) === label)
+      .reduce((total, j) => total + at(attention, [r!, t!, j]), 0);
+    const g = at(gate, [r!, t!]);
+    return Math.log((1 - g) * written + g * share);
+  });
+  const copy = { gate, shares: copyShares(ops, { attention, ids, labels }) };
+  const actual = labelLogProbabilities(ops, { logits, labels, labelMask, copy });
   assertNear(actual.data, expected.data, 1e-6);
 });
 

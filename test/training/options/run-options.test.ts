@@ -87,7 +87,27 @@ test("an unknown option, a missing one and a value out of range", () => {
   rejects(/^weights\.questions: expected a number above 0/, () =>
     requestedSources({ ...FILES, weights: { questions: 0 } }),
   );
+  rejects(/^tagger: expected a function, got 'names';/, () =>
+    requestedSources({ ...FILES, tagger: "names" } as never),
+  );
   assert.is(withDefaults({ ...FILES, steps: undefined }).steps, 500);
+});
+
+test("options of masked sentences without the source spans", () => {
+  const files = { model: "m", corpus: "c", out: "o" };
+  const tagger = () => [];
+  rejects(/^sourcePassage: expected the source spans, got crops, titles; add spans to the/, () =>
+    requestedSources({ ...files, sources: ["crops", "titles"], sourcePassage: "excluded" }),
+  );
+  rejects(/^tagger: expected the source spans, got questions; /, () =>
+    requestedSources({ ...files, data: "d", tagger }),
+  );
+  rejects(/^sourcePassage: expected masked sentences of the corpus, got sentences of another/, () =>
+    requestedSources({ ...files, sources: ["spans"], sentences: "s", sourcePassage: "excluded" }),
+  );
+  const chosen = { ...files, sourcePassage: "excluded", tagger } as const;
+  assert.equal(requestedSources({ ...chosen, sources: ["spans"] }).named, ["spans"]);
+  assert.ok(requestedSources(chosen).automatic);
 });
 
 test("options that contradict each other", () => {
@@ -131,8 +151,9 @@ test("train and adapt have the same options, except those of their data", () => 
       .sort();
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), ["selectHead", "unsupervisedSteps"]);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
-    ...["dryRun", "keepCheckpoint", "minutes", "monitorSteps", "qrels", "queries", "sentences"],
-    ...["sourcePassage", "sources", "spans", "weights"],
+    ...["dryRun", "keepCheckpoint", "minutes", "monitorSteps", "overlapWords", "passageWords"],
+    ...["qrels", "queries", "sentences", "sourcePassage", "sources", "spans", "splitRecords"],
+    "weights",
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])
     for (const [name, schema] of Object.entries(table)) {

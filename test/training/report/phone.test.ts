@@ -1,15 +1,11 @@
 /** A report on a screen of 390 px. It needs Chromium, and is skipped without it. */
 
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { writeReport } from "../../../src/training/report/report.ts";
+import { hasChromium, launchChromium, PHONE } from "../../support/browser.ts";
 import { temporaryFolder } from "../../support/training.ts";
-
-const CHROMIUM = "/usr/bin/chromium";
-const WIDTH = 390;
 
 const long = "/a/very/long/path/without/any/space".repeat(6);
 const measures = { mrr: 0.3, "recall@1": 0.2, "recall@5": 0.4, "recall@20": 0.6 };
@@ -18,7 +14,7 @@ const hybrid = Object.fromEntries(
 );
 const reply = { answer: long, passages: [{ title: long, text: long, score: 1 }] };
 
-(existsSync(CHROMIUM) ? test : test.skip)("nothing is wider than a phone", async () => {
+(hasChromium ? test : test.skip)("nothing is wider than a phone", async () => {
   await using folder = temporaryFolder();
   const file = join(folder.path, "report.html");
   await writeReport(file, {
@@ -35,11 +31,11 @@ const reply = { answer: long, passages: [{ title: long, text: long, score: 1 }] 
     best: { step: 10, path: long },
     samples: [{ question: long, gold: [], relevant: ["1"], before: reply, after: reply }],
   });
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  const browser = await launchChromium();
   try {
-    const page = await browser.newPage({ viewport: { width: WIDTH, height: 844 } });
+    const page = await browser.newPage({ viewport: PHONE });
     await page.goto(`file://${file}`);
-    assert.is(await page.evaluate("document.documentElement.scrollWidth"), WIDTH);
+    assert.is(await page.evaluate("document.documentElement.scrollWidth"), PHONE.width);
     assert.ok((await page.locator("figure canvas").count()) > 2, "the curves are drawn");
   } finally {
     await browser.close();

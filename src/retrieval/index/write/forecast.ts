@@ -28,7 +28,10 @@ export interface BuildForecast {
   readonly passages: number;
   /** Estimated from a sample, as are the bytes. */
   readonly tokens: number;
-  /** Passages that are longer than `maxPassageTokens`, and their tokens that are cut; estimated. */
+  /**
+   * Passages that are longer than `maxPassageTokens`, and their tokens that are cut; estimated from
+   * a sample, which may have none. The build counts them all.
+   */
   readonly cut: CutText;
   /** Bits for each dimension of a key; 32 if keys are not compressed. */
   readonly bits: Bits | 32;

@@ -1,28 +1,43 @@
 /** Compiles a script of the tests once, so that processes that run it start fast. */
 
-import { execFileSync } from "node:child_process";
-import { symlink, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
-const OPTIONS =
-  "--ignoreConfig --noCheck --target es2022 --module nodenext --rewriteRelativeImportExtensions --types node";
+const COMPILER_OPTIONS: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.ESNext,
+  rewriteRelativeImportExtensions: true,
+  verbatimModuleSyntax: true,
+};
 
-/** Compiles `source`, a path from the repository root, into `directory`. Returns the script. */
-export async function compileScript(source: string, directory: string): Promise<string> {
-  const compiler = createRequire(import.meta.url).resolve("typescript/package.json");
-  execFileSync(process.execPath, [
-    join(dirname(compiler), "bin", "tsc"),
-    ...OPTIONS.split(" "),
-    "--rootDir",
-    ROOT,
-    "--outDir",
-    directory,
-    join(ROOT, source),
-  ]);
+/**
+ * Compiles `source` and the files that it imports into `directory`, without checking types.
+ *
+ * @param source a path from the repository root
+ * @param others scripts that no file imports, because they run as processes of their own
+ * @returns the compiled script
+ */
+export async function compileScript(
+  source: string,
+  directory: string,
+  others: readonly string[] = [],
+): Promise<string> {
+  const paths = new Set([source, ...others]);
+  for (const path of paths) {
+    const text = await readFile(join(ROOT, path), "utf8");
+    const compiled = join(directory, scriptOf(path));
+    await mkdir(dirname(compiled), { recursive: true });
+    const { outputText } = ts.transpileModule(text, { compilerOptions: COMPILER_OPTIONS });
+    await writeFile(compiled, outputText);
+    for (const { fileName } of ts.preProcessFile(text).importedFiles)
+      if (fileName.startsWith(".")) paths.add(join(dirname(path), fileName));
+  }
   await writeFile(join(directory, "package.json"), '{ "type": "module" }');
   await symlink(join(ROOT, "node_modules"), join(directory, "node_modules"));
-  return join(directory, source.replace(/\.ts$/, ".js"));
+  return join(directory, scriptOf(source));
 }
+
+const scriptOf = (path: string): string => path.replace(/\.ts$/, ".js");

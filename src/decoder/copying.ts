@@ -1,0 +1,85 @@
+/**
+ * The copy mechanism: a decoder that writes a word of its vocabulary, or a token of the passages
+ * that it attends to. Models with `copy_mechanism` in `config.json` have it; T5 has not.
+ *
+ *     P(w) = (1 - g) V(w) + g sum over j with token j = w of A(j)        g = sigmoid(gate · state)
+ *
+ * V is the distribution over the vocabulary. A is the cross-attention of the last decoder layer to
+ * the tokens j of all passages of a question, each with its copy of the question, averaged over
+ * heads. `state` is the decoder's output.
+ *
+ * A reader of few parameters learns where an answer stands long before it learns to spell it
+ * (docs/experiments/reatt-mini-second-generation.md).
+ *
+ * Source: See, Liu and Manning 2017, "Get To The Point", Eq. 8 and 9, with T5's cross-attention in
+ * place of a layer of its own.
+ */
+
+import { linear } from "../model/layers/attention.ts";
+import type { LayerContext } from "../model/layers/context.ts";
+import type { ModelParameters } from "../model/parameters.ts";
+import type { DecoderOutput } from "./decoder.ts";
+
+/** Keeps the logarithms of a gate and of a share finite. */
+export const COPY_EPSILON = 1e-9;
+
+/** What a decoder copies at each position of each row. */
+export interface CopyDistribution<T> {
+  /** [rows, length]: g */
+  readonly gate: T;
+  /** [rows, length, fused]: A; the sum over `fused` is 1 */
+  readonly attention: T;
+}
+
+/** The gate and the attention of a decoder's output; undefined for a model that does not copy. */
+export function copyDistribution<T>(
+  { ops }: LayerContext<T>,
+  { decoder: { copyGate } }: ModelParameters<T>,
+  { states, crossScores }: Pick<DecoderOutput<T>, "states" | "crossScores">,
+): CopyDistribution<T> | undefined {
+  if (copyGate === undefined) return undefined;
+  const [rows, length] = ops.shape(states);
+  const fused = ops.shape(crossScores)[3];
+  const attention = ops.mean(ops.softmax(crossScores), [1]); // [questions, rows of one, fused]
+  return {
+    gate: ops.reshape(ops.sigmoid(linear(ops, copyGate, states)), [rows!, length!]),
+    attention: ops.reshape(attention, [rows!, length!, fused!]),
+  };
+}
+
+/** The copy distribution of one step of a decoder, with the tokens that it copies. */
+export interface CopyStep {
+  /** [rows] */
+  readonly gate: Float32Array;
+  /** [rows, fused] */
+  readonly attention: Float32Array;
+  /** For each question, the tokens of its passages: at most `fused` */
+  readonly fusedIds: readonly (readonly number[])[];
+}
+
+/**
+ * `log P` of each token of the vocabulary: logits [rows, vocabulary] -> [rows, vocabulary]. The
+ * rows of a question are adjacent, and each question has the same number of rows.
+ */
+export function mixCopies(logits: Float32Array, copy: CopyStep): Float32Array {
+  const { gate, attention, fusedIds } = copy;
+  const rows = gate.length;
+  const vocabulary = logits.length / rows;
+  const fused = attention.length / rows;
+  const mixed = new Float32Array(logits.length);
+  for (let row = 0; row < rows; row++) {
+    const ids = fusedIds[Math.floor((row * fusedIds.length) / rows)]!;
+    const shares = new Float32Array(vocabulary);
+    for (const [j, id] of ids.entries()) shares[id] = shares[id]! + attention[row * fused + j]!;
+    const own = logits.subarray(row * vocabulary, (row + 1) * vocabulary);
+    const highest = own.reduce((a, b) => Math.max(a, b));
+    const sum = own.reduce((total, logit) => total + Math.exp(logit - highest), 0);
+    const written = (1 - gate[row]! + COPY_EPSILON) / sum;
+    const copied = gate[row]! + COPY_EPSILON;
+    for (let token = 0; token < vocabulary; token++)
+      mixed[row * vocabulary + token] = Math.log(
+        written * Math.exp(own[token]! - highest) + copied * (shares[token]! + COPY_EPSILON),
+      );
+  }
+  return mixed;
+}

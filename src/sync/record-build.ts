@@ -1,0 +1,59 @@
+/** The record of an index that `reatt index` built of a folder, so that it can be synchronised. */
+
+import { realpath, stat } from "node:fs/promises";
+import type { ResolvedReadOptions } from "../documents/read-documents.ts";
+import { createDirectory } from "../io/create-directory.ts";
+import { lockDirectory } from "../io/lock.ts";
+import { readManifest } from "../retrieval/index/format/manifest.ts";
+import type { Passage } from "../text/passage.ts";
+import { compareFolder, type FoundFile } from "./compare.ts";
+import { splittingOf, syncFolder, writeRecord } from "./record.ts";
+
+/** The files of a folder with their contents at a time. */
+export interface FolderContents {
+  readonly root: string;
+  readonly files: readonly FoundFile[];
+}
+
+/**
+ * Takes down the contents of a folder before it is read: what changes later has another hash, and
+ * the next synchronisation reads it again. Undefined if `source` is no folder.
+ */
+export async function contentsOf(
+  source: string,
+  signal: AbortSignal | undefined,
+): Promise<FolderContents | undefined> {
+  const isFolder = await stat(source).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) return undefined;
+  const root = await realpath(source);
+  const { changed } = await compareFolder(root, new Map(), signal);
+  return { root, files: changed };
+}
+
+/**
+ * Records that the index in `directory` has these passages of the folder. A file without passages
+ * is not recorded, because it may be damaged.
+ */
+export async function recordBuild(
+  directory: string,
+  { root, files }: FolderContents,
+  passages: AsyncIterable<Passage>,
+  options: Pick<ResolvedReadOptions, "passageWords" | "overlapWords" | "maxPassageTokens">,
+): Promise<void> {
+  const ids = new Map<unknown, string[]>(files.map(({ name }) => [name, []]));
+  for await (const { id, metadata } of passages) ids.get(metadata?.source)?.push(id);
+  await createDirectory(syncFolder(directory));
+  await using _ = await lockDirectory(syncFolder(directory));
+  const indexed = files.filter(({ name }) => ids.get(name)!.length > 0);
+  await writeRecord(directory, {
+    ...{ format: "reatt-sync", version: 1, folder: root },
+    splitting: splittingOf(options),
+    generation: (await readManifest(directory)).generation,
+    files: Object.fromEntries(
+      indexed.map(({ name, version, hash }) => [name, { version, hash, ids: ids.get(name)! }]),
+    ),
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * Kills of training at random moments (SIGKILL), while a second process finds new candidates.
+ *
+ *     npx tsx test/campaigns/refresh-kills.ts --count 200 --seed 1
+ *
+ * The step of a swap of candidates depends on the duration of the search, so a killed run can end
+ * with other weights than one that was not killed. But what it recorded must stay: the swaps, and
+ * the losses of all steps that no later search can change. No process may be left.
+ */
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { createRandom } from "../../src/math/random.ts";
+import { type MetricsRecord, readMetrics } from "../../src/training/report/metrics-log.ts";
+import { compileScript } from "../retrieval/index/write/compile-script.ts";
+import { writeSmallRun } from "../support/training.ts";
+import {
+  campaignFolder,
+  campaignOptions,
+  collectFailures,
+  finish,
+  startProgress,
+} from "./campaign.ts";
+import { runFor } from "./killed-run.ts";
+import type { TrainedRun } from "./training-process.ts";
+
+const KILLS_PER_RUN = 4;
+const REFRESH_STEPS = 20;
+const STEPS = 200;
+/** The search must end before the steps do. */
+const STEP_MS = 20;
+const SEARCH_PROCESS = "src/training/run/candidate-search-process.ts";
+
+interface Swap {
+  readonly step: number;
+  readonly snapshot: number;
+}
+
+/** What a run has recorded that must not change. */
+interface Fixed {
+  readonly swaps: readonly Swap[];
+  readonly losses: readonly MetricsRecord[];
+}
+
+const { count, seed } = campaignOptions(8);
+const random = createRandom(seed, "refresh kills");
+const folder = campaignFolder("refresh-kills");
+const progress = startProgress("refresh kills", count);
+const failures = collectFailures();
+const counts = { "refresh kills": 0, "beside a search": 0, "runs to the end": 0, swaps: 0 };
+
+const compiled = join(folder, "compiled");
+const script = await compileScript("test/campaigns/training-process.ts", compiled, [
+  SEARCH_PROCESS,
+]);
+const { dev: _, ...small } = await writeSmallRun(folder);
+const background = { refresh: "background", refreshSteps: REFRESH_STEPS } as const;
+const run: TrainedRun = {
+  kind: "train",
+  options: { ...small, ...background, iterations: 1, steps: STEPS, questions: 2 },
+  stepMilliseconds: STEP_MS,
+};
+
+const start = performance.now();
+await followRun(join(folder, "whole"), 0);
+const milliseconds = performance.now() - start;
+for (let number = 0; counts["refresh kills"] < count; number++) {
+  const kills = Math.min(KILLS_PER_RUN, count - counts["refresh kills"]);
+  try {
+    await followRun(join(folder, `${number}`), kills);
+  } catch (error) {
+    failures.add(`run ${number}, after kill ${counts["refresh kills"]}`, error);
+  }
+}
+finish(counts, failures);
+
+/** Kills a run up to `kills` times, and checks after each life what it had recorded before. */
+async function followRun(out: string, kills: number): Promise<void> {
+  let fixed: Fixed = { swaps: [], losses: [] };
+  let ended = false;
+  for (let life = 0; !ended; life++) {
+    const time = life < kills ? milliseconds * random.next() : Infinity;
+    ended = await runFor(time, script, run, out);
+    if (!ended) {
+      progress(++counts["refresh kills"]);
+      if (await endOfSearches(out)) counts["beside a search"]++;
+    }
+    const now = await recorded(out);
+    checkKept(fixed, now);
+    fixed = now;
+  }
+  counts["runs to the end"]++;
+  counts.swaps += fixed.swaps.length;
+  const losses = await lossesOf(out);
+  if (losses.length !== STEPS) throw new Error(`${losses.length} steps in the log`);
+  for (const { step, staleness } of losses) {
+    const swap = fixed.swaps.findLast((swap) => swap.step < step);
+    const expected = swap && step - 1 - swap.snapshot;
+    if (staleness !== expected) throw new Error(`step ${step} has the staleness ${staleness}`);
+  }
+}
+
+async function recorded(out: string): Promise<Fixed> {
+  const file = join(out, "checkpoint", "refreshes.json");
+  const swaps: Swap[] = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
+  const { step, snapshot } = swaps.at(-1) ?? { step: 0, snapshot: 0 };
+  const last = Math.max(step, snapshot + REFRESH_STEPS); // the next search begins here or later
+  return { swaps, losses: (await lossesOf(out)).filter((record) => record.step <= last) };
+}
+
+async function lossesOf(out: string): Promise<MetricsRecord[]> {
+  const records = await readMetrics(join(out, "metrics.jsonl"));
+  return records
+    .filter((record) => "nll" in record)
+    .map((record) => ({ ...record, seconds: 0, questionsPerSecond: 0 }));
+}
+
+/** A step that is logged but not in the checkpoint is done again, and may not be logged yet. */
+function checkKept(before: Fixed, now: Fixed): void {
+  if (!isDeepStrictEqual(now.swaps.slice(0, before.swaps.length), before.swaps))
+    throw new Error(`swaps ${JSON.stringify(before.swaps)} became ${JSON.stringify(now.swaps)}`);
+  const later = new Map(now.losses.map((record) => [record.step, record]));
+  for (const record of before.losses) {
+    const again = later.get(record.step);
+    if (again && !isDeepStrictEqual(again, record))
+      throw new Error(`step ${record.step}: ${JSON.stringify([record, again])}`);
+  }
+}
+
+/** Waits for the end of the processes of a killed run. @returns whether there was one */
+async function endOfSearches(out: string): Promise<boolean> {
+  const found = searches(out);
+  while (searches(out)) await sleep(50); // as long as one of its computations takes
+  return found;
+}
+
+/** Whether a process was told of the folder of the run's snapshots. Only Linux has /proc. */
+function searches(out: string): boolean {
+  const ids = existsSync("/proc") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
+  return ids.some((id) => {
+    try {
+      return readFileSync(`/proc/${id}/cmdline`, "utf8").includes(join(out, "checkpoint/refresh"));
+    } catch {
+      return false; // it has ended
+    }
+  });
+}
