@@ -324,7 +324,7 @@ test("answer honours each option", async () => {
   const plain = await answer({});
 
   assert.is(plain.passages.length, ARTICLES.length);
-  assert.equal(ids((await answer({ topK: 1 })).passages), ["lion"]);
+  assert.equal(ids((await answer({ topK: 1 })).passages), ids(plain.passages).slice(0, 1));
   const filter = new Set(["bark", "rhine"]);
   assert.equal(ids((await answer({ filter })).passages).sort(), ["bark", "rhine"]);
   const documents = await answer({ granularity: "document" });

@@ -122,7 +122,7 @@ test("bad input is one line", async () => {
   const few = jsonLines("few.jsonl", questions.slice(0, 4));
   const cases = [
     [without, /"answers" of every question, got none of question "1"/],
-    [few, /expected at least 10 right and 10 wrong ones, got 2 right, 2 wrong/],
+    [few, /expected at least 10 right and 10 wrong ones, got [0-4] right, [0-4] wrong/],
   ] as const;
   for (const [file, message] of cases) {
     const { code, stderr } = await runCaptured([
