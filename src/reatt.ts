@@ -865,7 +865,7 @@ export class ReAtt implements AsyncDisposable {
     });
   }
 
-  /** What reads. The sessions of the reader are opened once; after a failure, they are tried again. */
+  /** What reads. The reader is opened once, or again after a failure. */
   async #readingModel(): Promise<ReadingModel & { readonly tokenizer: Tokenizer }> {
     this.#reader ??= this.#openReader().catch((error: unknown) => {
       this.#reader = undefined;

@@ -51,7 +51,7 @@ const IDLE_SPIN_US = 10;
 
 /**
  * Compiles a graph. Weights of a float32 file are not packed for products: packing copies all of
- * them, and does not make a T5-large faster (docs/experiments/speed.md).
+ * them, and does not make a T5-large faster (docs/experiments/precision.md).
  *
  * @throws {InputError} if the provider is not available.
  */
