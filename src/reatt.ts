@@ -17,6 +17,7 @@ import {
   type ResolvedReadOptions,
   type TokenizedQuestion,
 } from "./decoder/answers.ts";
+import type { ReadingModel } from "./decoder/reader.ts";
 import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
 import { resolveReadOptions } from "./documents/read-documents.ts";
 import { encodePassageKeys } from "./encoder/passage-keys.ts";
@@ -34,7 +35,8 @@ import { excerpt } from "./io/excerpt.ts";
 import { Lifetime } from "./io/lifetime.ts";
 import { type ModelConfig, readConfig } from "./model/config.ts";
 import { fingerprint } from "./model/fingerprint.ts";
-import { loadWeights } from "./model/load-weights.ts";
+import { openStored } from "./model/load-weights.ts";
+import { parameterShapes } from "./model/parameter-names.ts";
 import {
   checkedPassages,
   checkPassageList,
@@ -77,6 +79,7 @@ import { exactScore } from "./retrieval/scoring/exact-score.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import { readRecord } from "./sync/record.ts";
 import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
+import type { Weight } from "./tensor/onnx.ts";
 import type { CompileOptions } from "./tensor/session.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
 import {
@@ -162,12 +165,11 @@ export interface Hit extends Passage {
 /** Questions of a batch share a pass over the index and each step of the decoder. */
 const QUESTIONS_PER_BATCH = 16;
 
-/** The compiled parts of a model. They hold native memory. */
+/** The compiled parts of a model that retrieve. They hold native memory. */
 interface Sessions {
   readonly encoder: RetrieverSession;
   /** `encoder` itself, unless the model has a query encoder. */
   readonly queryEncoder: RetrieverSession;
-  readonly reader: ReaderSession;
   readonly pruner: TokenPruner;
 }
 
@@ -186,6 +188,9 @@ export class ReAtt implements AsyncDisposable {
    */
   readonly fingerprint: string;
   readonly #sessions: Sessions;
+  readonly #openReader: () => Promise<ReaderSession>;
+  /** Opened at the first reading: the reader has most of the weights. */
+  #reader: Promise<ReaderSession> | undefined;
   /** For passages that several questions find. */
   readonly #states = new StateCache();
   readonly #lifetime: Lifetime;
@@ -196,12 +201,14 @@ export class ReAtt implements AsyncDisposable {
     tokenizer: Tokenizer,
     fingerprint: string,
     sessions: Sessions,
+    openReader: () => Promise<ReaderSession>,
   ) {
     this.folder = folder;
     this.config = config;
     this.tokenizer = tokenizer;
     this.fingerprint = fingerprint;
     this.#sessions = sessions;
+    this.#openReader = openReader;
     this.#lifetime = new Lifetime(`the model ${folder}`, "load it again");
   }
 
@@ -246,17 +253,21 @@ export class ReAtt implements AsyncDisposable {
     const config = await readConfig(folder);
     const tokenizerFile = join(folder, "spiece.model");
     const tokenizer = await loadTokenizer(tokenizerFile, config.vocabularySize);
-    const weights = await loadWeights(folder, config);
+    await using stored = await openStored(folder, config);
+    const weights = new Map<string, Weight>();
+    for (const name of parameterShapes(config).keys()) weights.set(name, await stored.find(name));
+    const identity = await fingerprint(config, stored.parts, await readFile(tokenizerFile));
     const options: CompileOptions = { provider, threads, weights };
-    const [encoder, queryEncoder, reader, pruner] = await Promise.all([
+    const [encoder, queryEncoder, pruner] = await Promise.all([
       openRetrieverSession(config, options),
       config.queryEncoder ? openRetrieverSession(config, options, "queryEncoder") : undefined,
-      openReaderSession(config, options),
       openTokenPruner(config.headSize),
     ]);
-    const identity = fingerprint(config, weights, await readFile(tokenizerFile));
-    const sessions = { encoder, queryEncoder: queryEncoder ?? encoder, reader, pruner };
-    return new ReAtt(folder, config, tokenizer, identity, sessions);
+    const sessions = { encoder, queryEncoder: queryEncoder ?? encoder, pruner };
+    return new ReAtt(folder, config, tokenizer, identity, sessions, async () => {
+      await stored.checkUnchanged();
+      return openReaderSession(config, options);
+    });
   }
 
   /**
@@ -777,8 +788,9 @@ export class ReAtt implements AsyncDisposable {
    * ```
    */
   close(): Promise<void> {
-    return this.#lifetime.close(() => {
+    return this.#lifetime.close(async () => {
       const sessions = new Set<AsyncDisposable>(Object.values(this.#sessions));
+      if (this.#reader) sessions.add(await this.#reader);
       return Promise.all(Array.from(sessions, (session) => session[Symbol.asyncDispose]()));
     });
   }
@@ -853,6 +865,17 @@ export class ReAtt implements AsyncDisposable {
     });
   }
 
+  /** What reads. The reader is opened once, or again after a failure. */
+  async #readingModel(): Promise<ReadingModel & { readonly tokenizer: Tokenizer }> {
+    this.#reader ??= this.#openReader().catch((error: unknown) => {
+      this.#reader = undefined;
+      throw error;
+    });
+    const { config, tokenizer } = this;
+    const reader = await this.#reader;
+    return { config, tokenizer, encoder: this.#sessions.encoder, reader, states: this.#states };
+  }
+
   /**
    * Tokenizes questions, finds their passages and reads them, batch by batch. Retrieval and reading
    * share the tokens but not the states: retrieval encodes the question with `</s>`, reading
@@ -864,8 +887,6 @@ export class ReAtt implements AsyncDisposable {
     options: ResolvedReadOptions,
     nothingToRead = false,
   ): AsyncGenerator<Reply<P>, void> {
-    const { config, tokenizer } = this;
-    const model = { config, tokenizer, ...this.#sessions, states: this.#states };
     const { onText } = options;
     for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
       const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);
@@ -876,7 +897,7 @@ export class ReAtt implements AsyncDisposable {
         const found = performance.now();
         const replies = nothingToRead
           ? batch.map(() => abstention<P>())
-          : await answerFromPassages(model, questions, passages, {
+          : await answerFromPassages(await this.#readingModel(), questions, passages, {
               ...options,
               onText: onText && ((text, row) => onText(text, first + row)),
             });

@@ -408,4 +408,25 @@ test("answer tokenizes a question once", async () => {
   assert.is(encoded.filter((text) => text === `question: ${QUESTIONS[0]}`).length, 1);
 });
 
+test("weights of the reader that changed since the load are an error of one line", async () => {
+  await using folder = await temporary();
+  const copy = join(folder.path, "model");
+  await cp("models/reatt-mini", copy, { recursive: true });
+  const file = join(copy, "model.safetensors");
+  const weights = await readFile(file);
+  const lion = PASSAGES.slice(0, 1);
+  for (const changed of [weights.subarray(0, 1000), Buffer.from(weights).fill(0, 10 ** 6)]) {
+    await writeFile(file, weights);
+    await using model = await ReAtt.load(copy);
+    await writeFile(file, changed);
+    await rejects(
+      model.read("Where does the lion live?", lion),
+      /model\.safetensors: expected the file of which a part was loaded, got another one; load it/,
+    );
+    assert.is((await model.rerank("Where does the lion live?", lion)).length, 1);
+  }
+  await writeFile(file, weights.subarray(0, 10 ** 6));
+  await rejects(ReAtt.load(copy), /model\.safetensors: expected \d+ bytes of data, got \d+; /);
+});
+
 test.run();

@@ -14,13 +14,13 @@ import { buildParameters } from "./parameter-names.ts";
  * The query projection and a query encoder are not included: an index stays valid when only these
  * are trained.
  *
- * @param weights by checkpoint name, as `loadWeights` returns them
+ * @param parts the values of a weight by its name in the checkpoint, in any number of parts
  */
-export function fingerprint(
+export async function fingerprint(
   config: ModelConfig,
-  weights: ReadonlyMap<string, Float32Array>,
+  parts: (name: string) => AsyncIterable<Float32Array> | Iterable<Float32Array>,
   tokenizerBytes: Uint8Array,
-): string {
+): Promise<string> {
   const { embedding, encoder } = buildParameters(config, (name) => name);
   const { attentionNorm, attention } = encoder.blocks[config.retrievalLayer]!;
   const lower = encoder.blocks.slice(0, config.retrievalLayer).flatMap((block) => {
@@ -30,13 +30,15 @@ export function fingerprint(
   });
   const rows = config.headSize * config.modelSize;
   const hash = createHash("sha256").update(JSON.stringify(relevantValues(config)));
-  for (const name of [embedding, encoder.relativeBias, ...lower, attentionNorm]) {
-    hash.update(bytesOf(weights.get(name)!));
+  for (const name of [embedding, encoder.relativeBias, ...lower, attentionNorm])
+    for await (const part of parts(name)) hash.update(bytesOf(part));
+  let start = -config.retrievalHead * rows; // of the part, from the first row of the head
+  for await (const part of parts(attention.key)) {
+    const ofHead = part.subarray(Math.max(0, -start), Math.max(0, rows - start));
+    hash.update(bytesOf(ofHead));
+    start += part.length;
   }
-  const keyRows = weights
-    .get(attention.key)!
-    .subarray(config.retrievalHead * rows, (config.retrievalHead + 1) * rows);
-  return hash.update(bytesOf(keyRows)).update(tokenizerBytes).digest("hex");
+  return hash.update(tokenizerBytes).digest("hex");
 }
 
 /** An array, so that the fingerprint does not depend on property names. */

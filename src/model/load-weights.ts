@@ -1,9 +1,12 @@
 /** Loads the weights of a checkpoint and checks that they fit `config.json`. */
 
+import { stat } from "node:fs/promises";
 import { openWeights } from "../checkpoints/open.ts";
-import { bytesOf } from "../checkpoints/values.ts";
+import { bytesOf, elementCount } from "../checkpoints/values.ts";
 import type { WeightFile } from "../checkpoints/weight-file.ts";
-import { InputError } from "../io/errors.ts";
+import { InputError, systemProblem } from "../io/errors.ts";
+import { openInputFile } from "../io/input-file.ts";
+import type { Weight } from "../tensor/onnx.ts";
 import type { ModelConfig } from "./config.ts";
 import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
 
@@ -25,7 +28,16 @@ const UNUSED_BIAS =
 export interface StoredWeights extends AsyncDisposable {
   /** A weight as float32, by its name in the checkpoint (see `parameterShapes`). */
   read(name: string): Promise<Float32Array>;
+  /** The same in parts, from first to last. A part is valid until the next one is read. */
+  parts(name: string): AsyncIterable<Float32Array>;
+  /** What a session takes: the place of a weight, or its values if it cannot map them. */
+  find(name: string): Promise<Weight>;
+  /** @throws {InputError} if a file is no longer what it was when it was opened */
+  checkUnchanged(): Promise<void>;
 }
+
+/** Values of a part: 4 MB. */
+const PART = 2 ** 20;
 
 /** Every weight of the model as float32, by its name in the checkpoint. See {@link openStored}. */
 export async function loadWeights(
@@ -47,8 +59,7 @@ export async function loadWeights(
  * are ignored: unused relative biases, heads for other tasks.
  *
  * @throws {InputError} that names file and tensor: it is missing, its shape differs from
- * config.json, or it is one of the errors above. Copies of the embedding are compared when it is
- * read.
+ * config.json, or it is one of the errors above.
  */
 export async function openStored(folder: string, config: ModelConfig): Promise<StoredWeights> {
   const checkpoint = await openWeights(folder);
@@ -59,8 +70,17 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
     for (const [name, shape] of shapes)
       for (const stored of storedNames(checkpoint, config, name))
         checkShape(checkpoint, stored, shape);
+    const firstName = (name: string): string => storedNames(checkpoint, config, name)[0]!;
+    for (const name of shapes.keys())
+      await checkCopies(checkpoint, storedNames(checkpoint, config, name));
     return {
-      read: (name) => readCopies(checkpoint, storedNames(checkpoint, config, name)),
+      read: (name) => checkpoint.read(firstName(name)),
+      parts: (name) => readParts(checkpoint, firstName(name)),
+      find: async (name) => {
+        const stored = firstName(name);
+        return (await checkpoint.locate(stored)) ?? checkpoint.read(stored);
+      },
+      checkUnchanged: await rememberFiles(checkpoint),
       [Symbol.asyncDispose]: () => checkpoint[Symbol.asyncDispose](),
     };
   } catch (error) {
@@ -115,17 +135,54 @@ function checkExtras(
   }
 }
 
-/** Reads a tensor that can be stored several times and checks that the copies are equal. */
-async function readCopies(checkpoint: WeightFile, names: readonly string[]): Promise<Float32Array> {
+/** Checks that the copies of a tensor that is stored several times are equal. */
+async function checkCopies(checkpoint: WeightFile, names: readonly string[]): Promise<void> {
   const [first, ...copies] = names as [string, ...string[]];
-  const values = await checkpoint.read(first);
+  if (copies.length === 0) return;
+  const place = JSON.stringify(await checkpoint.locate(first));
   for (const copy of copies) {
+    // In pytorch_model.bin, tied weights are views of one storage
+    if (place !== undefined && JSON.stringify(await checkpoint.locate(copy)) === place) continue;
+    const values = await checkpoint.read(first);
     if (bytesOf(values).equals(bytesOf(await checkpoint.read(copy)))) continue;
     const remedy =
       "set tie_word_embeddings to false in config.json if they are meant to differ, as in T5 v1.1";
     throw misfit(`${checkpoint.path}: ${copy}`, `a copy of ${first}`, "other values", remedy);
   }
-  return values;
+}
+
+/** Large weights need not be in memory as a whole: float32 is read from the file part by part. */
+async function* readParts(checkpoint: WeightFile, name: string): AsyncGenerator<Float32Array> {
+  const place = await checkpoint.locate(name);
+  if (place?.dtype !== "F32") {
+    yield await checkpoint.read(name);
+    return;
+  }
+  const count = elementCount(place.shape);
+  const part = new Float32Array(Math.min(PART, count));
+  await using file = await openInputFile(place.file);
+  for (let start = 0; start < count; start += PART) {
+    const values = part.subarray(0, Math.min(PART, count - start));
+    await file.readInto(bytesOf(values), place.position + 4 * start);
+    yield values;
+  }
+}
+
+/** Remembers size and time of all files. The result compares them with what they are later. */
+async function rememberFiles({ tensors }: WeightFile): Promise<() => Promise<void>> {
+  const files = [...new Set(Array.from(tensors.values(), ({ file }) => file))];
+  const state = async (file: string): Promise<string> => {
+    const { ino, size, mtimeMs } = await stat(file);
+    return `${ino} ${size} ${mtimeMs}`;
+  };
+  const before = await Promise.all(files.map(state));
+  return async () => {
+    for (const [i, file] of files.entries()) {
+      const now = await state(file).catch((error: unknown) => systemProblem(error));
+      if (now === before[i]) continue;
+      throw misfit(file, "the file of which a part was loaded", "another one", "load it again");
+    }
+  };
 }
 
 function checkShape(checkpoint: WeightFile, name: string, shape: readonly number[]): void {

@@ -3,6 +3,9 @@
  *
  * Format: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto. The model refers to weights as
  * external data, since a protobuf is limited to 2 GB.
+ *
+ * A weight in a file becomes the product `x W^T` without a transposed copy: onnxruntime reads the
+ * matrix where the file is mapped. fp16 and int8 weights are converted when the session is created.
  */
 
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -16,6 +19,8 @@ import {
   type TensorProtoSchema,
   type ValueInfoProtoSchema,
 } from "onnx-buf";
+import { DTYPE_BYTES, elementCount } from "../checkpoints/values.ts";
+import type { StoredValues } from "../checkpoints/weight-file.ts";
 import type { DataType, Dim, Shape, Tensor } from "./ops.ts";
 import type { Graph, Node, Operation, Value } from "./trace.ts";
 
@@ -23,11 +28,29 @@ const OPSET = 21n; // the newest that all providers of onnxruntime 1.30 support
 const IR_VERSION = 10n; // the version of opset 21
 const LAST = 0x7fff_ffff_ffff_ffffn; // "to the end" of a Slice
 
+/** A fixed weight: values given by name when the session is created, or those of a file. */
+export type Weight = Float32Array | StoredValues;
+
+export const isStored = (weight: Weight): weight is StoredValues =>
+  !(weight instanceof Float32Array);
+
+interface EncodeOptions {
+  readonly locate?: (file: string) => string;
+  readonly fuse?: boolean;
+}
+
 /**
- * Encodes an ONNX model. The weights in `fixed` are external data under their own names; other
- * weights are inputs.
+ * Encodes an ONNX model. Weights in `fixed` are external data, in memory under their own names or
+ * in a file; other weights are inputs.
+ *
+ * @param options.locate the path of a file as the session finds it
+ * @param options.fuse whether the provider computes `x W^T` in one operator. Default: true
  */
-export function encodeOnnx(graph: Graph, fixed: ReadonlySet<string>): Uint8Array {
+export function encodeOnnx(
+  graph: Graph,
+  fixed: ReadonlyMap<string, Weight>,
+  { locate = (file) => file, fuse = true }: EncodeOptions = {},
+): Uint8Array {
   const { nodes } = graph;
   const parameters = [...graph.parameters.values()];
   const writer = new Writer([
@@ -35,12 +58,22 @@ export function encodeOnnx(graph: Graph, fixed: ReadonlySet<string>): Uint8Array
     ...parameters,
     ...nodes.flatMap((node) => node.outputs),
   ]);
-  for (const node of nodes)
-    translate[node.operation](
-      writer,
-      node,
-      node.inputs.map((input) => input.name),
-    );
+  for (const value of parameters) {
+    const weight = fixed.get(value.name);
+    if (weight) writer.weight(value, weight, locate);
+  }
+  const transposed = fuse ? transposedWeights(graph, fixed) : new Map<Value, Value>();
+  for (const node of nodes) {
+    const [first, second] = node.inputs;
+    const weight = node.operation === "matmul" ? transposed.get(second!) : undefined;
+    if (weight) writer.linear(first!.name, weight.name, node.outputs[0]!.name);
+    else if (!transposed.has(node.outputs[0]!))
+      translate[node.operation](
+        writer,
+        node,
+        node.inputs.map((input) => input.name),
+      );
+  }
   for (const [name, value] of graph.outputs)
     writer.emit("Identity", [value.name], {}, [outputName(name)]);
 
@@ -54,15 +87,33 @@ export function encodeOnnx(graph: Graph, fixed: ReadonlySet<string>): Uint8Array
     graph: {
       name: "reatt",
       node: writer.nodes,
-      initializer: [
-        ...writer.constants,
-        ...parameters.filter((value) => fixed.has(value.name)).map(externalTensor),
-      ],
+      initializer: writer.constants,
       input: fed.map((value) => valueInfo(value.name, value)),
       output: [...graph.outputs].map(([name, value]) => valueInfo(outputName(name), value)),
     },
   });
   return toBinary(ModelProtoSchema, model);
+}
+
+/**
+ * The transposed matrices that only products `x W^T` with a stored weight W need, and W of each.
+ */
+function transposedWeights(
+  { nodes, outputs }: Graph,
+  fixed: ReadonlyMap<string, Weight>,
+): Map<Value, Value> {
+  const transposed = new Map<Value, Value>();
+  for (const { operation, inputs, attributes, outputs } of nodes) {
+    const weight = operation === "transpose" ? fixed.get(inputs[0]!.name) : undefined;
+    if (weight && isStored(weight) && attributes.permutation!.join() === "1,0")
+      transposed.set(outputs[0]!, inputs[0]!);
+  }
+  for (const { operation, inputs } of nodes)
+    inputs.forEach((input, i) => {
+      if (operation !== "matmul" || i !== 1) transposed.delete(input);
+    });
+  for (const output of outputs.values()) transposed.delete(output);
+  return transposed;
 }
 
 /** The name of a graph output in the ONNX model. */
@@ -115,6 +166,45 @@ class Writer {
       ),
     });
     return name;
+  }
+
+  /** A fixed weight as a float32 tensor. */
+  weight(value: Value, weight: Weight, locate: (file: string) => string): void {
+    const { name } = value;
+    if (!isStored(weight)) {
+      this.constants.push(externalTensor(value, ELEMENT_TYPES[value.type], { location: name }));
+      return;
+    }
+    const stored = (name: string, { file, position, dtype, shape }: StoredValues): string => {
+      const length = elementCount(shape) * DTYPE_BYTES.get(dtype)!;
+      const place = { location: locate(file), offset: `${position}`, length: `${length}` };
+      this.constants.push(externalTensor({ name, shape }, STORED_TYPES[dtype]!, place));
+      return name;
+    };
+    if (weight.dtype === "F32") {
+      stored(name, weight);
+      return;
+    }
+    const scaled = weight.scales !== undefined;
+    const numbers = this.emit(
+      "Cast",
+      [stored(`${name}:stored`, weight)],
+      { to: ElementType.FLOAT },
+      [scaled ? `${name}:numbers` : name],
+    );
+    if (!weight.scales) return;
+    // In the order of `dequantise`, so that the values are the same
+    const { scales, columnScales, shape } = weight;
+    const rows = stored(`${name}:scales`, { ...scales, shape: [shape[0]!, 1] });
+    const scaledRows = columnScales ? `${name}:rows` : name;
+    this.emit("Mul", [numbers, rows], {}, [scaledRows]);
+    if (columnScales)
+      this.emit("Mul", [scaledRows, stored(`${name}:columns`, columnScales)], {}, [name]);
+  }
+
+  /** `x W^T` */
+  linear(x: string, weight: string, output: string): void {
+    this.emit("FusedMatMul", [x, weight], { transB: 1 }, [output], "com.microsoft");
   }
 
   /** An int64 constant: ONNX's type for axes, positions and sizes. */
@@ -278,13 +368,25 @@ const ELEMENT_TYPES: Record<DataType, ElementType> = {
   int32: ElementType.INT32,
 };
 
-function externalTensor({ name, type, shape }: Value): MessageInitShape<typeof TensorProtoSchema> {
+/** Types in weight files. */
+const STORED_TYPES: Readonly<Record<string, ElementType>> = {
+  F32: ElementType.FLOAT,
+  F16: ElementType.FLOAT16,
+  BF16: ElementType.BFLOAT16,
+  I8: ElementType.INT8,
+};
+
+function externalTensor(
+  { name, shape }: Pick<Value, "name" | "shape">,
+  dataType: ElementType,
+  place: Readonly<Record<string, string>>,
+): MessageInitShape<typeof TensorProtoSchema> {
   return {
     name,
     dims: shape.map(BigInt),
-    dataType: ELEMENT_TYPES[type],
+    dataType,
     dataLocation: DataLocation.EXTERNAL,
-    externalData: [{ key: "location", value: name }],
+    externalData: Object.entries(place).map(([key, value]) => ({ key, value })),
   };
 }
 

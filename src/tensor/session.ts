@@ -2,9 +2,12 @@
 
 import "./no-telemetry.ts"; // before onnxruntime is loaded
 
+import { realpath } from "node:fs/promises";
+import { dirname, relative } from "node:path";
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
+import type { StoredValues } from "../checkpoints/weight-file.ts";
 import { InputError } from "../io/errors.ts";
-import { encodeOnnx, outputName } from "./onnx.ts";
+import { encodeOnnx, isStored, outputName, type Weight } from "./onnx.ts";
 import type { Tensor } from "./ops.ts";
 import type { Graph } from "./trace.ts";
 
@@ -17,10 +20,10 @@ export interface CompileOptions {
   /** Number of threads of the cpu provider. Default: the number of physical cores. */
   threads?: number | undefined;
   /**
-   * Values of the graph's parameters to keep in the session. Every run must feed the other
-   * parameters.
+   * Values of the graph's parameters to keep in the session: arrays, which it copies, or places in
+   * files, which it maps. Every run must feed the other parameters.
    */
-  weights?: ReadonlyMap<string, Float32Array> | undefined;
+  weights?: ReadonlyMap<string, Weight> | undefined;
 }
 
 /** A compiled graph. */
@@ -46,33 +49,47 @@ export interface Session extends AsyncDisposable {
  */
 const IDLE_SPIN_US = 10;
 
-/** Compiles a graph. @throws {InputError} if the provider is not available. */
+/**
+ * Compiles a graph. Weights of a float32 file are not packed for products: packing copies all of
+ * them, and does not make a T5-large faster (docs/experiments/precision.md).
+ *
+ * @throws {InputError} if the provider is not available.
+ */
 export async function compile(
   graph: Graph,
   { provider = "cpu", threads, weights }: CompileOptions = {},
 ): Promise<Session> {
-  const fixed = new Set([...graph.parameters.keys()].filter((name) => weights?.has(name)));
+  const fixed = new Map([...(weights ?? [])].filter(([name]) => graph.parameters.has(name)));
+  const stored = [...fixed.values()].filter(isStored);
+  const { folder, locate } = await findFiles(stored);
   const options: InferenceSession.SessionOptions = {
     executionProviders: [provider],
     logSeverityLevel: 3, // errors only; the warnings are about the assignment of nodes to providers
-    externalData: [...fixed].map((name) => ({ path: name, data: bytesOf(weights!.get(name)!) })),
-    extra: { session: { intra_op: { spin_duration_us: String(IDLE_SPIN_US) } } },
+    externalData: [...fixed].flatMap(([path, weight]) =>
+      isStored(weight) ? [] : { path, data: bytesOf(weight) },
+    ),
+    extra: {
+      session: {
+        intra_op: { spin_duration_us: String(IDLE_SPIN_US) },
+        model_external_initializers_file_folder_path: folder,
+        disable_prepacking: stored.every(({ dtype }) => dtype === "F32") && stored[0] ? "1" : "0",
+      },
+    },
     ...(threads === undefined ? {} : { intraOpNumThreads: threads }),
   };
-  const session = await InferenceSession.create(encodeOnnx(graph, fixed), options).catch(
-    (cause: Error) => {
-      if (provider === "cpu") throw cause;
-      throw new InputError(
-        {
-          where: `provider ${provider}`,
-          expected: "a device that onnxruntime can use",
-          got: cause.message.split("\n")[0]!,
-          remedy: "use the cpu provider, or install the device's driver",
-        },
-        { cause },
-      );
-    },
-  );
+  const model = encodeOnnx(graph, fixed, { locate, fuse: provider === "cpu" });
+  const session = await InferenceSession.create(model, options).catch((cause: Error) => {
+    if (provider === "cpu") throw cause;
+    throw new InputError(
+      {
+        where: `provider ${provider}`,
+        expected: "a device that onnxruntime can use",
+        got: cause.message.split("\n")[0]!,
+        remedy: "use the cpu provider, or install the device's driver",
+      },
+      { cause },
+    );
+  });
   const outputs = [...graph.outputs.keys()];
   return {
     async run<Output extends string>(
@@ -92,6 +109,26 @@ export async function compile(
     },
     [Symbol.asyncDispose]: () => session.release(),
   };
+}
+
+/**
+ * The folder of weight files, and the place of each in it. onnxruntime rejects links that lead out
+ * of the folder, as in the cache of the Hugging Face hub, so links are followed first.
+ */
+async function findFiles(
+  weights: readonly StoredValues[],
+): Promise<{ folder: string; locate: (file: string) => string }> {
+  const paths = new Map<string, string>();
+  for (const { file } of weights) if (!paths.has(file)) paths.set(file, await realpath(file));
+  const folder = [...paths.values()].map(dirname).reduce(commonFolder, "");
+  return { folder, locate: (file) => relative(folder, paths.get(file)!) };
+}
+
+/** The folder that contains both, or `other` if `folder` is empty. */
+function commonFolder(folder: string, other: string): string {
+  if (folder === "") return other;
+  const isInside = !relative(folder, other).startsWith("..");
+  return isInside ? folder : commonFolder(dirname(folder), other);
 }
 
 const bytesOf = (data: Float32Array): Uint8Array =>

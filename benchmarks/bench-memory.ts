@@ -1,0 +1,52 @@
+/**
+ * Measures what a model needs on an ordinary machine: memory and time to load, to search, to index
+ * and to answer, with random weights of the size of a T5 v1.1.
+ *
+ *     npm run bench:memory -- [--shape small|base|large] [--precision fp32|fp16|int8]
+ *         [--passages N] [--top-k K] [--directory DIR]
+ *
+ * Each figure comes from its own process, and memory is the maximum of that process. The model is
+ * made in `--directory` at the first run; read it once before, so that the file cache is warm.
+ */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Precision } from "../src/model/convert.ts";
+import { runApart } from "./bench-index/subprocess.ts";
+import type { Report, Task } from "./bench-memory/measure.ts";
+import { randomModel, SHAPE_NAMES, type ShapeName } from "./bench-memory/random-model.ts";
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      shape: { type: "string", default: "large" },
+      precision: { type: "string", default: "fp32" },
+      passages: { type: "string", default: "64" },
+      "top-k": { type: "string", default: "10" },
+      directory: { type: "string", default: join(tmpdir(), "reatt-random-models") },
+    },
+  });
+  if (!SHAPE_NAMES.includes(values.shape as ShapeName))
+    throw new Error(`--shape: expected ${SHAPE_NAMES.join(", ")}, got ${values.shape}`);
+  const model = await randomModel(
+    values.directory,
+    values.shape as ShapeName,
+    values.precision as Precision,
+  );
+  const folder = await mkdtemp(join(tmpdir(), "reatt-memory-"));
+  try {
+    const index = join(folder, "index");
+    const sizes = { passages: Number(values.passages), topK: Number(values["top-k"]) };
+    for (const what of ["index", "retrieve", "answer"] as const) {
+      const task: Task = { what, model, index, ...sizes };
+      const report = await runApart<Report>(import.meta.resolve("./bench-memory/measure.ts"), task);
+      console.log(JSON.stringify({ what, ...report, load: Number(loadavg()[0]!.toFixed(1)) }));
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+await main();
