@@ -16,9 +16,8 @@
  */
 
 import { linear } from "../model/layers/attention.ts";
-import type { LayerContext } from "../model/layers/context.ts";
 import type { ModelParameters } from "../model/parameters.ts";
-import type { DecoderOutput } from "./decoder.ts";
+import type { Ops } from "../tensor/ops.ts";
 
 /** Keeps the logarithms of a gate and of a share finite. */
 export const COPY_EPSILON = 1e-9;
@@ -31,16 +30,26 @@ export interface CopyDistribution<T> {
   readonly attention: T;
 }
 
-/** The gate and the attention of a decoder's output; undefined for a model that does not copy. */
+/**
+ * The cross-attention averaged over heads: crossScores [questions, heads, rows of one, fused],
+ * before softmax -> [questions, rows of one, fused].
+ */
+export const meanAttention = <T>(ops: Ops<T>, crossScores: T): T =>
+  ops.mean(ops.softmax(crossScores), [1]);
+
+/**
+ * The gate and the attention of a decoder's output; undefined for a model that does not copy.
+ *
+ * states: [rows, length, modelSize]. attention: `meanAttention`.
+ */
 export function copyDistribution<T>(
-  { ops }: LayerContext<T>,
+  ops: Ops<T>,
   { decoder: { copyGate } }: ModelParameters<T>,
-  { states, crossScores }: Pick<DecoderOutput<T>, "states" | "crossScores">,
+  { states, attention }: { states: T; attention: T },
 ): CopyDistribution<T> | undefined {
   if (copyGate === undefined) return undefined;
   const [rows, length] = ops.shape(states);
-  const fused = ops.shape(crossScores)[3];
-  const attention = ops.mean(ops.softmax(crossScores), [1]); // [questions, rows of one, fused]
+  const fused = ops.shape(attention)[2];
   return {
     gate: ops.reshape(ops.sigmoid(linear(ops, copyGate, states)), [rows!, length!]),
     attention: ops.reshape(attention, [rows!, length!, fused!]),

@@ -7,7 +7,7 @@ import { buildParameters } from "../model/parameter-names.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { type CompileOptions, compile } from "../tensor/session.ts";
 import { type Graph, type Signature, trace } from "../tensor/trace.ts";
-import { copyDistribution } from "./copying.ts";
+import { copyDistribution, meanAttention } from "./copying.ts";
 import { decode, vocabularyLogits } from "./decoder.ts";
 import { type FusedPassages, fuse, type ReadingStates, traceFusion } from "./fusion.ts";
 import { fromNames, mapBlocks, named } from "./key-values.ts";
@@ -103,11 +103,13 @@ function traceStep(config: ModelConfig): Graph {
         value: ops.gather(value, input.parents!),
       })),
     });
-    const logits = vocabularyLogits(context, parameters, decoded.states);
-    const copy = copyDistribution(context, parameters, decoded);
+    const { states, crossScores } = decoded;
+    const logits = vocabularyLogits(context, parameters, states);
+    const copied = { states, attention: meanAttention(ops, crossScores) };
+    const copy = copyDistribution(ops, parameters, copied);
     return {
       logits: ops.reshape(logits, ["rows", config.vocabularySize]),
-      attention: tokenAttention(context, decoded.crossScores),
+      attention: tokenAttention(context, crossScores),
       ...(copy && { copyGate: copy.gate, copyAttention: copy.attention }),
       ...named("past", decoded.present),
     };

@@ -118,9 +118,11 @@ function decoderSteps(
   fused: FusedPassages,
   inputs: readonly ReadingInput[],
 ): { step: DecoderStep; targetAttention: () => Float32Array } {
-  const fusedIds = inputs.map(({ question, passages }) =>
-    passages.flatMap((passage) => [...question, ...passage]),
-  );
+  const joinIds = () =>
+    inputs.map(({ question, passages }) =>
+      passages.flatMap((passage) => [...question, ...passage]),
+    );
+  let fusedIds: number[][] | undefined; // only of a model that copies
   let past = reader.start(inputs.length);
   let attention: Float32Array | undefined;
   const step: DecoderStep = async (tokens, parents) => {
@@ -133,6 +135,7 @@ function decoderSteps(
     attention ??= next.attention.data as Float32Array;
     const logits = next.logits.data as Float32Array;
     if (!next.copy) return logits;
+    fusedIds ??= joinIds();
     const gate = next.copy.gate.data as Float32Array;
     return mixCopies(logits, {
       gate,

@@ -19,11 +19,10 @@ import type { Ops } from "../../tensor/ops.ts";
 /**
  * The log of the attention that falls on the answer, 0 for tokens that occur nowhere: -> [Q, T].
  *
- * crossScores: [Q, heads, T, K (n + m)], before softmax. copyMask: float32 [Q, T, K (n + m)].
+ * attention: [Q, T, K (n + m)], the mean over heads. copyMask: float32 [Q, T, K (n + m)].
  */
-export function copyAttentionLogShares<T>(ops: Ops<T>, input: { crossScores: T; copyMask: T }): T {
-  const attention = ops.mean(ops.softmax(input.crossScores), [1]);
-  const share = ops.sum(ops.multiply(attention, input.copyMask), [2]);
+export function copyAttentionLogShares<T>(ops: Ops<T>, input: { attention: T; copyMask: T }): T {
+  const share = ops.sum(ops.multiply(input.attention, input.copyMask), [2]);
   const occurs = ops.max(input.copyMask, 2);
   // A share can underflow to 0.
   return ops.multiply(ops.log(ops.add(share, ops.scalar(1e-9))), occurs);

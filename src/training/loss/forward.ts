@@ -6,13 +6,8 @@
  * decoder. `readTogether` fuses the candidates of a question; `readAlone` reads them one by one.
  */
 
-import { copyDistribution } from "../../decoder/copying.ts";
-import {
-  crossKeyValues,
-  type DecoderOutput,
-  decode,
-  vocabularyLogits,
-} from "../../decoder/decoder.ts";
+import { copyDistribution, meanAttention } from "../../decoder/copying.ts";
+import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.ts";
 import { targetAttention } from "../../decoder/target-attention.ts";
 import {
   headVectors,
@@ -136,7 +131,7 @@ function retrievalHeadVectors<T>(
 /**
  * Reads all candidates of a question together (fusion in the decoder, Izacard and Grave 2021).
  *
- * -> logits [Q, T, vocabulary]; crossScores [Q, heads, T, K (n + m)], before softmax, of the last
+ * -> logits [Q, T, vocabulary]; tokenAttention [Q, T, K (n + m)], the mean over heads of the last
  * decoder layer; attention [Q, K], the target attention; copy [Q, T] of a model that copies
  */
 export function readTogether<T>(
@@ -144,7 +139,7 @@ export function readTogether<T>(
   model: ModelParameters<T>,
   input: ReadingInputs<T>,
   encoded: EncodedChunk<T>,
-): { logits: T; crossScores: T; attention: T; copy: CopiedLabels<T> | undefined } {
+): { logits: T; tokenAttention: T; attention: T; copy: CopiedLabels<T> | undefined } {
   const { ops, config } = context;
   const { states, questionRows } = encodePairs(context, model, input, encoded);
   const [questions] = ops.shape(input.labels) as [number];
@@ -154,13 +149,15 @@ export function readTogether<T>(
     cross: crossKeyValues(context, model, ops.reshape(states, [questions, -1, config.modelSize])),
     crossMask: ops.reshape(input.pairMask, [questions, -1]),
   });
-  const { crossScores } = decoded;
+  const { states: outputs, crossScores } = decoded;
+  const tokenAttention = meanAttention(ops, crossScores);
   const ids = (): T => ops.reshape(pairIds(ops, input, questionRows), [questions, -1]);
+  const copied = { states: outputs, attention: tokenAttention };
   return {
-    logits: vocabularyLogits(context, model, decoded.states),
-    crossScores,
+    logits: vocabularyLogits(context, model, outputs),
+    tokenAttention,
     attention: targetAttention(context, crossScores, questionRows.length / questions),
-    copy: copiedLabels(context, model, decoded, ids, input.labels),
+    copy: copiedLabels(ops, model, copied, ids, input.labels),
   };
 }
 
@@ -182,26 +179,28 @@ export function readAlone<T>(
   });
   const labels = perPair(input.labels);
   const ids = (): T => pairIds(ops, input, questionRows);
+  const { states: outputs, crossScores } = decoded;
+  const copied = { states: outputs, attention: meanAttention(ops, crossScores) };
   return {
-    logits: vocabularyLogits(context, model, decoded.states),
+    logits: vocabularyLogits(context, model, outputs),
     labels,
     labelMask: perPair(input.labelMask),
-    copy: copiedLabels(context, model, decoded, ids, labels),
+    copy: copiedLabels(ops, model, copied, ids, labels),
   };
 }
 
 /** What a model that copies gives to the labels [rows, T]. ids: makes int32 [rows, fused]. */
 function copiedLabels<T>(
-  context: LayerContext<T>,
+  ops: Ops<T>,
   model: ModelParameters<T>,
-  decoded: DecoderOutput<T>,
+  decoded: { states: T; attention: T },
   ids: () => T,
   labels: T,
 ): CopiedLabels<T> | undefined {
-  const copy = copyDistribution(context, model, decoded);
+  const copy = copyDistribution(ops, model, decoded);
   if (copy === undefined) return undefined;
   const { gate, attention } = copy;
-  return { gate, shares: copyShares(context.ops, { attention, ids: ids(), labels }) };
+  return { gate, shares: copyShares(ops, { attention, ids: ids(), labels }) };
 }
 
 /** The tokens of each question followed by those of one of its candidates: int32 [P, n + m]. */

@@ -128,12 +128,15 @@ function readingLoss<T>(
   { copyAttention: weight }: LossGraphOptions,
 ): Pick<ChunkLoss<T>, "loss" | "copyAttention"> & { nll: T; attention: T } {
   const { ops } = context;
-  const { crossScores, attention, ...read } = readTogether(context, model, input, encoded);
+  const { tokenAttention, attention, ...read } = readTogether(context, model, input, encoded);
   const { labels, labelMask } = input;
   const ofLabels = labelLogProbabilities(ops, { ...read, labels, labelMask });
   const nll = meanNegativeLog(ops, ofLabels, input.batchLabels);
   if (!weight) return { nll, loss: nll, attention };
-  const shares = copyAttentionLogShares(ops, { crossScores, ...input });
+  const shares = copyAttentionLogShares(ops, {
+    attention: tokenAttention,
+    copyMask: input.copyMask,
+  });
   const copyAttention = meanNegativeLog(ops, shares, input.batchLabels);
   const loss = ops.add(nll, ops.multiply(copyAttention, ops.scalar(weight)));
   return { nll, copyAttention, loss, attention };
