@@ -1,4 +1,7 @@
-/** What the power cuts of power-cuts.ts interrupt: changes of indexes, synchronisations, models and checkpoints. */
+/**
+ * What the power cuts of power-cuts.ts interrupt: changes of indexes, synchronisations, models and
+ * checkpoints.
+ */
 
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
