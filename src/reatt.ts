@@ -39,6 +39,7 @@ import { openStored } from "./model/load-weights.ts";
 import { parameterShapes } from "./model/parameter-names.ts";
 import {
   checkedPassages,
+  checkOpenIndex,
   checkPassageList,
   checkPassageLists,
   checkPath,
@@ -203,6 +204,7 @@ export class ReAtt implements AsyncDisposable {
     sessions: Sessions,
     openReader: () => Promise<ReaderSession>,
   ) {
+    if (!sessions) throw notLoaded();
     this.folder = folder;
     this.config = config;
     this.tokenizer = tokenizer;
@@ -911,6 +913,15 @@ export class ReAtt implements AsyncDisposable {
   }
 }
 
+/** Only JavaScript can call the constructor. */
+const notLoaded = (): InputError =>
+  new InputError({
+    where: "new ReAtt",
+    expected: "a call of ReAtt.load",
+    got: "new ReAtt(...)",
+    remedy: "write await ReAtt.load(MODEL)",
+  });
+
 async function onlyReply<R>(replies: AsyncGenerator<R, void>): Promise<R> {
   return (await replies.next()).value!;
 }
@@ -937,14 +948,7 @@ const notInIndex = (id: string, directory: string): InputError =>
 
 /** @throws {InputError} unless `given` is an open index that this model can search */
 function checkIndex(given: unknown, fingerprint: string): asserts given is TokenIndex {
-  const index = given as Partial<TokenIndex> | null | undefined;
-  if (typeof index?.searchBatch === "function" && index.header && index.directory !== undefined)
-    return checkModel(index.directory, index.header, fingerprint);
-  const isPromise = given instanceof Promise;
-  throw new InputError({
-    where: "index",
-    expected: "an open index",
-    got: given === undefined ? "nothing" : excerpt(given),
-    remedy: isPromise ? "write await before the call" : "open it: await model.openIndex(FOLDER)",
-  });
+  checkOpenIndex(given, ["searchBatch", "snapshot"]);
+  const { directory, header } = given as TokenIndex;
+  checkModel(directory, header, fingerprint);
 }

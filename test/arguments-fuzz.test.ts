@@ -13,6 +13,7 @@ import {
   calibratedConfidence,
   calibrationReport,
   compactIndex,
+  convertModel,
   crossValidatedConfidence,
   deletePassages,
   evaluateAnswers,
@@ -214,6 +215,11 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
     (given) => ReAtt.load("models/reatt-mini", { ...Object(given), thread: 1 }),
     options({ provider: bad, threads: bad }),
   ],
+  convertModel: [
+    convertModel,
+    notText.filter((value) => value !== undefined),
+    options({ out: mostly(fc.constant(join(folder, "converted"))), precision: bad }),
+  ],
   index: [(...all) => model.index(all[0], all[1]), passages, options(indexOptions, ["directory"])],
   forecast: [
     (...all) => model.forecast(all[0], all[1]),
@@ -347,6 +353,10 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
     (...all) => index.matches(all[0], all[1]),
     mostly(fc.constant(vectors)),
     fc.oneof(fc.integer({ min: 0, max: 1 }), bad),
+  ],
+  "index.snapshot": [
+    (given) => index.snapshot(given),
+    anything.filter((value) => typeof value !== "function"),
   ],
   "index.find": [(given) => index.find(given), mostly(fc.string())],
   "lexical.search": [

@@ -7,6 +7,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
   compactIndex,
+  convertModel,
   deletePassages,
   exportToLance,
   InputError,
@@ -390,6 +391,37 @@ test("an open index takes vectors, ordinals and ids", async () => {
     [() => lexical.search("lion", { topK: 1, b: 2 }), /^b: expected a number from 0 to 1, got 2/],
     [() => lexical.score("lion", [], { k1: -1 }), /^k1: expected a number from 0 on, got -1/],
     [() => lexical.score("lion", any("lion")), /^ids: expected a list of ids, got 'lion'/],
+  ] as const)
+    assert.match(await mistake(call), message);
+});
+
+test("what is no function, no path, no list and no loaded model", async () => {
+  for (const [call, message] of [
+    [() => index.snapshot(any(5)), /^work: expected a function of one generation .*, got 5; write/],
+    [() => index.snapshot(any(undefined)), /^work: expected a function .*, got nothing; write/],
+    [
+      () => model.answer("Where?", any({ ...index, snapshot: 5 })),
+      /^index: expected an open index, got/,
+    ],
+    [
+      () => model.answer("Where?", any({ ...index, header: null })),
+      /^index: expected an open index/,
+    ],
+    [() => openLexicalIndex(any([LION])), /^index: expected an open index, got \[/],
+    [() => openLexicalIndex(any(new Map())), /^index: expected an open index, got Map/],
+    [
+      () => model.retrieve("Where?", index, { hybrid: { lambda: 1, lexical: any(index) } }),
+      /^hybrid\.lexical: expected an index from openLexicalIndex, got/,
+    ],
+    [() => convertModel(any(5), { out: at("never"), precision: "int8" }), /^model: expected .* 5;/],
+    [() => convertModel(any(null), { out: at("never"), precision: "int8" }), /^model: .* null;/],
+    [
+      () => new (any(ReAtt))("models/reatt-mini"),
+      /^new ReAtt: .*; write await ReAtt\.load\(MODEL\)/,
+    ],
+    [() => model.tokenizer.decode(any({})), /^ids: expected a list of ids, got \{\}/],
+    [() => model.tokenizer.decode(any(["1"])), /^ids: expected whole numbers, got '1'/],
+    [() => model.tokenizer.encode("x", any(5n)), /^limit: expected a number, got 5n/],
   ] as const)
     assert.match(await mistake(call), message);
 });

@@ -7,6 +7,9 @@
 
 import { basename } from "node:path";
 import { z } from "zod";
+import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
+import { checkLoadedModel, checkObject, checkOpenIndex } from "../options/arguments.ts";
 import type { Hit, ReAtt, RetrieveOptions } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 
@@ -50,17 +53,22 @@ export interface RerankingModel {
  * });
  * console.log(rerankedDocuments[0]); // The Rhine flows to the North Sea.
  * ```
+ *
+ * @throws {InputError} if there is no model
  */
 export function rerankingModel(model: Pick<ReAtt, "rerank" | "folder">): RerankingModel {
+  checkLoadedModel(model, ["rerank"]);
   return {
     specificationVersion: "v3",
     provider: "reatt",
     modelId: basename(model.folder),
-    async doRerank({ documents, query, topN, abortSignal }) {
+    async doRerank(call) {
+      checkCall(call);
+      const { documents, query, topN, abortSignal } = call;
       const passages = documents.values.map((value, index) => ({
         id: String(index),
         index,
-        ...contentOf(value),
+        ...contentOf(value, `documents.values[${index}]`),
       }));
       const options = { topK: topN, signal: abortSignal };
       const ranked = await model.rerank(query, passages, options);
@@ -69,13 +77,36 @@ export function rerankingModel(model: Pick<ReAtt, "rerank" | "folder">): Reranki
   };
 }
 
-function contentOf(document: string | object): { title: string; text: string } {
+/** @throws {InputError} unless the documents are a list of texts or objects */
+function checkCall(call: RerankingCall): void {
+  checkObject(call, "doRerank", "{ documents, query }");
+  checkObject(call.documents, "documents", "{ type, values }");
+  const { values } = call.documents;
+  if (!Array.isArray(values)) throw wrongDocuments("documents.values", "a list", values);
+  for (const [i, value] of values.entries())
+    if (typeof value !== "string" && (typeof value !== "object" || value === null))
+      throw wrongDocuments(`documents.values[${i}]`, "text or an object", value);
+}
+
+const wrongDocuments = (where: string, expected: string, given: unknown): InputError =>
+  new InputError({ where, expected, got: excerpt(given), remedy: `give ${expected}` });
+
+function contentOf(document: string | object, where: string): { title: string; text: string } {
   if (typeof document === "string") return { title: "", text: document };
   const { title, text } = document as { title?: unknown; text?: unknown };
   return {
     title: typeof title === "string" ? title : "",
-    text: typeof text === "string" ? text : JSON.stringify(document),
+    text: typeof text === "string" ? text : jsonOf(document, where),
   };
+}
+
+/** @throws {InputError} for a cycle or a bigint, which JSON does not have */
+function jsonOf(document: object, where: string): string {
+  try {
+    return JSON.stringify(document);
+  } catch {
+    throw wrongDocuments(where, "an object with text, or one that JSON can write", document);
+  }
 }
 
 /** Source: `Tool` of `@ai-sdk/provider-utils`. */
@@ -84,7 +115,7 @@ export interface SearchTool {
   readonly inputSchema: z.ZodType<{ question: string }, { question: string }>;
   readonly execute: (
     input: { question: string },
-    call: { readonly abortSignal?: AbortSignal | undefined },
+    call?: { readonly abortSignal?: AbortSignal | undefined },
   ) => Promise<Hit[]>;
 }
 
@@ -120,12 +151,20 @@ const DESCRIPTION = "Finds passages of the user's documents that answer a questi
 export function searchTool(
   model: Pick<ReAtt, "retrieve">,
   index: TokenIndex,
-  { description = DESCRIPTION, ...options }: RetrieveOptions & { description?: string } = {},
+  given: RetrieveOptions & { description?: string } = {},
 ): SearchTool {
+  checkLoadedModel(model, ["retrieve"]);
+  checkOpenIndex(index, ["searchBatch"]);
+  checkObject(given, "options", "an object");
+  const { description = DESCRIPTION, ...options } = given;
   return {
     description,
     inputSchema: z.object({ question: z.string().describe("a question or key words") }),
-    execute: ({ question }, { abortSignal: signal }) =>
-      model.retrieve(question, index, { topK: TOOL_PASSAGES, ...options, signal }),
+    execute: async (input, call) => {
+      checkObject(input, "input", "{ question }");
+      const { question } = input;
+      const signal = call?.abortSignal;
+      return model.retrieve(question, index, { topK: TOOL_PASSAGES, ...options, signal });
+    },
   };
 }

@@ -6,6 +6,7 @@
 
 import { Document } from "@langchain/core/documents";
 import { BaseRetriever, type BaseRetrieverInput } from "@langchain/core/retrievers";
+import { checkLoadedModel, checkObject, checkOpenIndex } from "../options/arguments.ts";
 import type { ReAtt, RetrieveOptions } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 
@@ -51,7 +52,12 @@ export class ReattRetriever extends BaseRetriever {
   readonly #index: TokenIndex;
   readonly #options: RetrieveOptions | undefined;
 
-  constructor({ model, index, retrieve, ...fields }: ReattRetrieverInput) {
+  /** @throws {InputError} if there is no model or no index */
+  constructor(input: ReattRetrieverInput) {
+    checkObject(input, "new ReattRetriever", "{ model, index, retrieve }");
+    const { model, index, retrieve, ...fields } = input;
+    checkLoadedModel(model, ["retrieve"]);
+    checkOpenIndex(index, ["searchBatch"]);
     super(fields);
     this.#model = model;
     this.#index = index;

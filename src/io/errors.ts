@@ -33,11 +33,26 @@ export interface Problem {
 export class InputError extends Error {
   override readonly name: string = "InputError";
 
-  constructor({ where, expected, got, remedy }: Problem, options?: ErrorOptions) {
+  constructor(problem: Problem, options?: ErrorOptions) {
+    const { where, expected, got, remedy } = checkProblem(problem);
     const parts = [where, expected, got, remedy].map(shorten);
     const message = `${parts[0]}: expected ${parts[1]}, got ${parts[2]}; ${parts[3]}`;
     super(message.replace(/\s*[\p{Cc}\u2028\u2029]\s*/gu, " "), options);
   }
+}
+
+/** @throws {InputError} unless all parts are text */
+function checkProblem(given: Problem): Problem {
+  const parts = (given ?? {}) as Partial<Problem>;
+  for (const name of ["where", "expected", "got", "remedy"] as const)
+    if (typeof parts[name] !== "string")
+      throw new InputError({
+        where: "new InputError",
+        expected: `"${name}" as text`,
+        got: parts[name] === undefined ? "nothing" : `a value of the type ${typeof parts[name]}`,
+        remedy: "give { where, expected, got, remedy }",
+      });
+  return given;
 }
 
 const MAX_PART_LENGTH = 1_000; // characters; an id in a file can have 64 MiB

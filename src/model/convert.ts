@@ -11,6 +11,7 @@ import { locateModel } from "../hub/locate-model.ts";
 import { createDirectory } from "../io/create-directory.ts";
 import { InputError, writeErrorFrom } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
+import { checkPath } from "../options/arguments.ts";
 import { callback, choice, type Given, integer, option, path, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import { CONFIG_FILE, readConfig, writeConfig } from "./config.ts";
@@ -71,6 +72,7 @@ export async function convertModel(
   model: string | undefined,
   given: ConvertOptions,
 ): Promise<number> {
+  if (model !== undefined) checkPath(model, "model");
   const { out, precision, shardBytes, onProgress, signal } = resolveOptions(CONVERT, given);
   const folder = await locateModel(model, { onProgress, signal });
   const config = await readConfig(folder);

@@ -220,6 +220,41 @@ function isIdSet(given: unknown): boolean {
   return true;
 }
 
+/**
+ * @param methods what the caller needs of the index
+ * @throws {InputError} unless `given` has these methods and a header, as an open index does
+ */
+export function checkOpenIndex(given: unknown, methods: readonly string[]): void {
+  if (hasMethods(given, methods) && (given as { readonly header?: unknown }).header) return;
+  const isPromise = given instanceof Promise;
+  const remedy = isPromise
+    ? "write await before the call"
+    : "open it: await model.openIndex(FOLDER)";
+  throw problem("index", "an open index", shown(given), remedy);
+}
+
+/**
+ * @param methods what the caller needs of the model
+ * @throws {InputError} unless `given` has these methods, as a loaded model does
+ */
+export function checkLoadedModel(given: unknown, methods: readonly string[]): void {
+  if (hasMethods(given, methods)) return;
+  const isPromise = given instanceof Promise;
+  const remedy = isPromise ? "write await before the call" : "load it: await ReAtt.load(MODEL)";
+  throw problem("model", "a loaded model", shown(given), remedy);
+}
+
+const hasMethods = (given: unknown, methods: readonly string[]): boolean =>
+  typeof given === "object" &&
+  given !== null &&
+  methods.every((name) => typeof (given as Record<string, unknown>)[name] === "function");
+
+/** @throws {InputError} unless `given` is an object */
+export function checkObject(given: unknown, where: string, expected: string): void {
+  if (typeof given === "object" && given !== null) return;
+  throw problem(where, expected, shown(given), "give an object");
+}
+
 const ordinal = z.int().gte(0);
 
 /** @throws {InputError} unless `given` is a list of ordinals below `end` */

@@ -19,8 +19,9 @@ import { type Where, whereSchema } from "./where/where.ts";
 export type Granularity = "passage" | "document";
 
 const lexicalIndex = z.custom<LexicalIndex>((given) => {
-  const index = given as Partial<LexicalIndex> | null;
-  return typeof index?.search === "function" && typeof index.score === "function";
+  const index = given as Partial<LexicalIndex & IndexGeneration> | null;
+  const searches = typeof index?.search === "function" && typeof index.score === "function";
+  return searches && index.searchBatch === undefined; // a token index has it
 }, "an index from openLexicalIndex");
 
 const hybridWeights = z.strictObject({ ...HYBRID_OPTIONS, lexical: lexicalIndex.optional() });

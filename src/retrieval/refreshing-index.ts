@@ -1,5 +1,7 @@
 /** An open index that can move to a newer generation while it is searched. */
 
+import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
 import { Lifetime } from "../io/lifetime.ts";
 import type { Manifest } from "./index/format/manifest.ts";
 import type { IndexGeneration, TokenIndex } from "./search/token-index.ts";
@@ -92,8 +94,21 @@ export function refreshingIndex(
         });
         return refreshing;
       }),
-    snapshot: (work) => use(work),
+    snapshot: async (work) => {
+      checkWork(work);
+      return use(work);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function checkWork(given: unknown): void {
+  if (typeof given === "function") return;
+  throw new InputError({
+    where: "work",
+    expected: "a function of one generation of the index",
+    got: given === undefined ? "nothing" : excerpt(given),
+    remedy: "write index.snapshot(async (generation) => ...)",
+  });
 }

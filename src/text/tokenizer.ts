@@ -82,10 +82,11 @@ export async function loadTokenizer(
   const sentinelId = (number: string) => vocabularySize - 1 - Number(number);
 
   function decode(ids: Iterable<number>): string {
-    if (typeof ids !== "object" || ids === null) throw wrongType("ids", "a list of ids", ids);
+    if (!isIterable(ids)) throw wrongType("ids", "a list of ids", ids);
     const parts: string[] = [];
     let pending: number[] = []; // pieces since the last sentinel
     for (const id of ids) {
+      if (!Number.isInteger(id)) throw wrongType("ids", "whole numbers", id);
       if (id < pieces.length) pending.push(id);
       else if (id < vocabularySize) {
         parts.push(processor.decodeIds(pending), `<extra_id_${vocabularySize - 1 - id}>`);
@@ -117,6 +118,7 @@ export async function loadTokenizer(
 
   function encode(text: string, limit = Infinity): number[] {
     if (typeof text !== "string") throw wrongType("text", "text", text);
+    if (typeof limit !== "number") throw wrongType("limit", "a number", limit);
     const beginning = beginningOf(text, limit * MAX_PIECE_LENGTH);
     if (beginning.length < Math.min(text.length, PART_LENGTH)) {
       const ids = encodeWhole(beginning);
@@ -141,6 +143,10 @@ export async function loadTokenizer(
     decode,
   };
 }
+
+const isIterable = (given: unknown): boolean =>
+  typeof (given as Partial<Iterable<unknown>> | null)?.[Symbol.iterator] === "function" &&
+  typeof given === "object";
 
 const wrongType = (where: string, expected: string, given: unknown): InputError =>
   new InputError({ where, expected, got: excerpt(given), remedy: `give ${expected}` });

@@ -8,6 +8,7 @@ import { MockLanguageModelV3 } from "ai/test";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { rerankingModel, searchTool } from "../../src/adapters/ai-sdk.ts";
+import { InputError } from "../../src/io/errors.ts";
 import { ReAtt } from "../../src/reatt.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "reatt-ai-sdk-"));
@@ -66,6 +67,38 @@ test("a stopped call ends with the reason", async () => {
   } catch (error) {
     assert.match((error as Error).message, /enough/);
   }
+});
+
+test("wrong arguments: one line", async () => {
+  const any = (value: unknown): never => value as never;
+  const call = { documents: { type: "text" as const, values: ["a"] }, query };
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  const ranking = rerankingModel(model);
+  const documents = (values: unknown) => ({ ...call, documents: { type: "object", values } });
+  for (const [run, message] of [
+    [() => rerankingModel(any(undefined)), /^model: .* nothing; load it: await ReAtt\.load/],
+    [() => rerankingModel(any(Promise.resolve(model))), /^model: .*; write await before the call$/],
+    [() => ranking.doRerank(any(undefined)), /^doRerank: expected \{ documents, query \}/],
+    [() => ranking.doRerank(any({ query })), /^documents: expected \{ type, values \}/],
+    [() => ranking.doRerank(any(documents("a"))), /^documents\.values: expected a list, got 'a'/],
+    [
+      () => ranking.doRerank(any(documents([5]))),
+      /^documents\.values\[0\]: expected text or an obj/,
+    ],
+    [() => ranking.doRerank(any(documents([cycle]))), /^documents\.values\[0\]: .* that JSON can/],
+    [() => ranking.doRerank({ ...call, query: any(5) }), /^question: expected a question as text/],
+    [() => searchTool(any(5), index), /^model: expected a loaded model, got 5/],
+    [() => searchTool(model, any("index")), /^index: expected an open index, got 'index'/],
+    [() => searchTool(model, index, any(null)), /^options: expected an object, got null/],
+    [() => searchTool(model, index).execute(any(undefined)), /^input: expected \{ question \}/],
+  ] as const) {
+    const error = await (async () => run())().catch((reason: unknown) => reason);
+    assert.instance(error, InputError);
+    assert.match((error as InputError).message, message);
+  }
+  const [hit] = await searchTool(model, index, { topK: 1 }).execute({ question: query });
+  assert.is(hit!.id, "rhine");
 });
 
 const usage = {

@@ -7,6 +7,7 @@ import { RunnableLambda, RunnableSequence } from "@langchain/core/runnables";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { ReattRetriever } from "../../src/adapters/langchain.ts";
+import { InputError } from "../../src/io/errors.ts";
 import { ReAtt } from "../../src/reatt.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "reatt-langchain-"));
@@ -56,6 +57,19 @@ test("it is a Runnable: in a chain, in a batch, with callbacks", async () => {
   );
   assert.equal(ended, [1, 1, 1]);
   assert.equal(retriever.tags, ["mine"]);
+});
+
+test("a retriever without a model or an index: one line", () => {
+  for (const [given, message] of [
+    [undefined, /^new ReattRetriever: expected \{ model, index, retrieve \}, got nothing/],
+    [{}, /^model: expected a loaded model, got nothing; load it: await ReAtt\.load\(MODEL\)$/],
+    [{ model }, /^index: expected an open index, got nothing; open it/],
+    [{ model, index: Promise.resolve(index) }, /^index: .*; write await before the call$/],
+  ] as const)
+    assert.throws(
+      () => new ReattRetriever(given as never),
+      (error: Error) => error instanceof InputError && message.test(error.message),
+    );
 });
 
 test("an error of reatt is the error of the chain", async () => {

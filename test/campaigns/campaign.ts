@@ -44,8 +44,12 @@ export function campaignOptions<Name extends string = never>(
   if (!Number.isInteger(seed)) throw new Error(`--seed ${values.seed}`);
   if (!Number.isInteger(from) || from! < 0) throw new Error(`--from ${values.from}`);
   const given = values as unknown as Record<Name, string>;
+  usedSeed = seed!;
   return { ...given, count: count!, seed: seed!, from: from! };
 }
+
+/** For the line of `finish`: it says how to repeat the run. */
+let usedSeed = 0;
 
 const children = new Set<ChildProcess>();
 const folders = new Set<string>();
@@ -119,9 +123,9 @@ export function startProgress(unit: string, total: number): (done: number) => vo
   };
 }
 
-/** Prints the counts in one line and sets the exit code. */
+/** Prints the seed and the counts in one line and sets the exit code. */
 export function finish(counts: Readonly<Record<string, number>>, failures: Failures): void {
-  const parts = Object.entries({ ...counts, failures: failures.count });
+  const parts = Object.entries({ seed: usedSeed, ...counts, failures: failures.count });
   console.log(parts.map(([name, count]) => `${name} ${count}`).join(", "));
   process.exitCode = failures.count > 0 ? 1 : 0;
 }

@@ -66,7 +66,7 @@ for (const { name, inputs, read, failures, slowest, slowestNumber } of counts)
   );
 const failures = counts.reduce((sum, counter) => sum + counter.failures, 0);
 const memory = Math.round(process.resourceUsage().maxRSS / 1_000);
-console.log(`inputs ${count}, most memory ${memory} MB, failures ${failures}`);
+console.log(`seed ${seed}, inputs ${count}, most memory ${memory} MB, failures ${failures}`);
 process.exit(failures > 0 ? 1 : 0);
 
 /** Says what is wrong with an error, or nothing if it is the error of a bad input. */

@@ -17,6 +17,7 @@ import type { Random } from "../../src/math/random.ts";
 import { readConfig } from "../../src/model/config.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
 import { parseWhere } from "../../src/retrieval/where/parse-where.ts";
+import { readRecord } from "../../src/sync/record.ts";
 import { passageIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
 import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
@@ -112,6 +113,8 @@ export async function fuzzedReaders(folder: string): Promise<FuzzedReader[]> {
     reader("run", 6, table("run", RUN), async () => {
       evaluateRun(await readRun(at("run")), new Map([["q1", new Map([["a", 1]])]]));
     }),
+    // sync/record.json below the folder: a record that cannot be read counts as none
+    reader("sync", 4, makeSyncRecord, () => readRecord(folder)),
     ...fuzzedDocuments(folder),
   ];
 }
@@ -223,6 +226,15 @@ const CONDITION = Buffer.from(
 const makeCondition = (random: Random): Files => ({
   condition: mutateBytes(random, CONDITION, [CONDITION]),
 });
+
+const FILES = { "a.txt": { version: "4 1000", hash: "ab", ids: ["a.txt#1"] } };
+const SPLITTING = { passageWords: 100, overlapWords: 0, maxPassageTokens: 200 };
+
+function makeSyncRecord(random: Random): Files {
+  const record = { format: "reatt-sync", version: 1, folder: "/docs", splitting: SPLITTING };
+  const whole = Buffer.from(JSON.stringify({ ...record, generation: 1, files: FILES }));
+  return { "record.json": mutateBytes(random, whole, [whole]) };
+}
 
 function makeConfig(random: Random): Files {
   const config = JSON.parse(readFileSync("models/reatt-mini/config.json", "utf8"));

@@ -1,9 +1,13 @@
-/** What the power cuts of power-cuts.ts interrupt: changes of indexes, models and checkpoints. */
+/**
+ * What the power cuts of power-cuts.ts interrupt: changes of indexes, synchronisations, models and
+ * checkpoints.
+ */
 
 import { readFileSync } from "node:fs";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as assert from "uvu/assert";
+import type { ReAtt } from "../../src/reatt.ts";
 import type { Bits } from "../../src/retrieval/codec/codec.ts";
 import { findManifest } from "../../src/retrieval/index/format/manifest.ts";
 import { compactIndex, mergeShards } from "../../src/retrieval/index/maintain/compact.ts";
@@ -29,6 +33,8 @@ import {
 } from "../retrieval/support.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 import { trainedStates } from "../support/training.ts";
+import { removeLocks } from "./remove-locks.ts";
+import { syncHistory } from "./sync-history.ts";
 
 export interface History {
   readonly name: string;
@@ -48,12 +54,16 @@ interface Step {
   readonly contents?: readonly Passage[];
 }
 
-/** Histories whose random parts depend on `seed`. `shards` holds the shards to merge. */
-export const histories = (seed: number, shards: Shards): History[] => [
+/**
+ * Histories whose random parts depend on `seed`. `shards` holds the shards to merge, and `model`
+ * synchronises.
+ */
+export const histories = (seed: number, shards: Shards, model: ReAtt): History[] => [
   indexHistory("float32", changes(seed, undefined)),
   indexHistory("2 bits", changes(seed, 2)),
   indexHistory("interrupted builds", interruptedBuilds(seed)),
   indexHistory("merges", merges(shards)),
+  syncHistory(model),
   checkpointHistory(seed),
   modelHistory,
 ];
@@ -187,12 +197,6 @@ async function checkIndex(
   for await (const [, passage] of index.entries()) found.push(passage);
   assert.equal(found, steps[generation - 1]!.contents);
   return generation;
-}
-
-/** After a power cut no writer runs. Here it would be this process, which still does. */
-async function removeLocks(directory: string): Promise<void> {
-  for (const name of await readdir(directory).catch(() => [] as string[]))
-    if (name.endsWith(".lock")) await rm(join(directory, name));
 }
 
 const CHECKPOINTS = 4;

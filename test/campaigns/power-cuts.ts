@@ -1,6 +1,6 @@
 /**
- * Power cuts: records what writers of indexes, models and checkpoints do to the disk, and checks
- * what survives a cut after each change (recorded-disk.ts has the three modes).
+ * Power cuts: records what writers of indexes, synchronisations, models and checkpoints do to the
+ * disk, and checks what survives a cut after each change (recorded-disk.ts has the three modes).
  *
  *     npx tsx test/campaigns/power-cuts.ts --count 5000 --seed 1
  *
@@ -13,6 +13,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRandom } from "../../src/math/random.ts";
+import { ReAtt } from "../../src/reatt.ts";
 import {
   campaignFolder,
   campaignOptions,
@@ -42,10 +43,11 @@ const failures = collectFailures();
 /** The state that was found in each different tree: an equal tree is not checked again. */
 const states = new Map<string, number>();
 const counts = { "power cuts": 0, ordered: 0, strict: 0, mixed: 0, resumed: 0 };
+const model = await ReAtt.load("models/reatt-mini", { threads: 1 });
 const shards = await makeShards(join(folder, "shards"));
 for (let seed = firstSeed; counts["power cuts"] < count; seed++) {
   const cuts: Cut[] = [];
-  for (const history of histories(seed, shards)) {
+  for (const history of histories(seed, shards, model)) {
     const root = join(folder, "recorded");
     mkdirSync(root);
     const recording = await recordDisk(root, (done) => history.run(root, done));
@@ -55,6 +57,7 @@ for (let seed = firstSeed; counts["power cuts"] < count; seed++) {
   }
   await checkCuts(spread(cuts, count - counts["power cuts"]), seed, failures);
 }
+await model.close();
 finish({ ...counts, "different states": states.size }, failures);
 
 /** `most` of the items at equal distances, or all. */

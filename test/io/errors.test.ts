@@ -1,6 +1,6 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError, inputErrorFrom, writeErrorFrom } from "../../src/io/errors.ts";
+import { InputError, inputErrorFrom, type Problem, writeErrorFrom } from "../../src/io/errors.ts";
 
 const problem = { where: "file", expected: "a file", remedy: "check the path" };
 const system = (code: string) => Object.assign(new Error("failed"), { code, syscall: "open" });
@@ -16,6 +16,28 @@ test("the time and the length of a message do not grow with an endless part", ()
   assert.ok(message.length < 2_000);
   assert.not.match(message, /\u2028/);
   assert.ok(performance.now() - start < 1_000);
+});
+
+test("an error that is made of wrong parts is an InputError, too", () => {
+  const make = (given: unknown) => () => new InputError(given as Problem);
+  const parts = { where: "file", expected: "text", got: "none", remedy: "add it" };
+  assert.is(make(parts)().message, "file: expected text, got none; add it");
+  for (const [given, name, got] of [
+    [undefined, "where", "nothing"],
+    [null, "where", "nothing"],
+    [5, "where", "nothing"],
+    [{ ...parts, got: undefined }, "got", "nothing"],
+    [{ ...parts, remedy: Symbol("s") }, "remedy", "a value of the type symbol"],
+    [{ ...parts, expected: Object.create(null) }, "expected", "a value of the type object"],
+  ] as const)
+    assert.throws(
+      make(given),
+      (error: Error) =>
+        error instanceof InputError &&
+        error.message ===
+          `new InputError: expected "${name}" as text, got ${got}; ` +
+            "give { where, expected, got, remedy }",
+    );
 });
 
 test("errors of the system become an InputError with their meaning and cause", () => {

@@ -1,8 +1,6 @@
 /** BM25 over the passages of an open token index. */
 
-import { InputError } from "../../io/errors.ts";
-import { excerpt } from "../../io/excerpt.ts";
-import { checkIdList, checkQuestion } from "../../options/arguments.ts";
+import { checkIdList, checkOpenIndex, checkQuestion } from "../../options/arguments.ts";
 import { BM25_OPTIONS } from "../../options/library-options.ts";
 import { callback, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
@@ -78,10 +76,10 @@ export interface LexicalIndex {
  * ```
  */
 export async function openLexicalIndex(
-  index: Pick<IndexGeneration, "entries">,
+  index: IndexGeneration,
   options?: InvertedIndexOptions & Partial<Bm25Parameters>,
 ): Promise<LexicalIndex> {
-  checkEntries(index);
+  checkOpenIndex(index, ["entries", "searchBatch"]);
   const parameters = resolveOptions(OPTIONS, options);
   const ordinals = new Map<string, number>();
   async function* passages(): AsyncGenerator<Passage, void> {
@@ -120,16 +118,6 @@ export const withParameters = (index: LexicalIndex, parameters: GivenParameters)
 const SEARCH = { ...SEARCH_OPTIONS, ...BM25_OPTIONS };
 const OPTIONS = { ...BM25_OPTIONS, ...SIGNAL, onProgress: callback<(passages: number) => void>() };
 
-function checkEntries(given: unknown): void {
-  if (typeof (given as Partial<IndexGeneration> | null | undefined)?.entries === "function") return;
-  throw new InputError({
-    where: "index",
-    expected: "an open index",
-    got: excerpt(given),
-    remedy: "open it: await model.openIndex(FOLDER)",
-  });
-}
-
 /** For each open token index: its lexical index. */
 const cache = new WeakMap<object, Promise<LexicalIndex>>();
 
@@ -139,7 +127,7 @@ const cache = new WeakMap<object, Promise<LexicalIndex>>();
  * `signal` stops the build that this call starts. A build that fails is not cached.
  */
 export function cachedLexicalIndex(
-  index: Pick<IndexGeneration, "entries">,
+  index: IndexGeneration,
   signal?: AbortSignal,
 ): Promise<LexicalIndex> {
   const known = cache.get(index);
