@@ -8,8 +8,8 @@ import { buildParameters } from "./parameter-names.ts";
 /**
  * SHA-256, in hexadecimal, of everything that determines the keys of passages: the embedding, the
  * encoder blocks below `retrievalLayer` and their relative bias, the norm of that layer, the key
- * rows of the retrieval head, the values of the configuration that these use, and the tokenizer's
- * file.
+ * rows of the retrieval head (with pooling, of all heads), the values of the configuration that
+ * these use, and the tokenizer's file.
  *
  * The query projection and a query encoder are not included: an index stays valid when only these
  * are trained.
@@ -33,9 +33,9 @@ export function fingerprint(
   for (const name of [embedding, encoder.relativeBias, ...lower, attentionNorm]) {
     hash.update(bytesOf(weights.get(name)!));
   }
-  const keyRows = weights
-    .get(attention.key)!
-    .subarray(config.retrievalHead * rows, (config.retrievalHead + 1) * rows);
+  const allRows = weights.get(attention.key)!;
+  const first = config.retrievalHead * rows;
+  const keyRows = config.pooling === undefined ? allRows.subarray(first, first + rows) : allRows;
   return hash.update(bytesOf(keyRows)).update(tokenizerBytes).digest("hex");
 }
 
@@ -53,6 +53,8 @@ function relevantValues(config: ModelConfig): (number | string)[] {
     config.layerNormEpsilon,
     config.eosId,
     config.retrievalLayer,
-    config.retrievalHead,
+    ...(config.pooling === undefined
+      ? [config.retrievalHead]
+      : [config.pooling, config.similarity ?? "dot"]),
   ];
 }

@@ -57,6 +57,7 @@ import { crc32 } from "node:zlib";
 import { z } from "zod";
 import { InputError, isMissing } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
+import { POOLINGS, type Pooling } from "../../../model/config.ts";
 import type { Bits } from "../../codec/codec.ts";
 import { blockChecksumBytes, codebookSizes, deletedBytes, segmentSizes } from "./layout.ts";
 import { readingErrorFrom } from "./storage.ts";
@@ -65,7 +66,7 @@ import { readingErrorFrom } from "./storage.ts";
 export interface IndexHeader {
   /** Identifies the weights of the model. Only questions of the same model can search the index. */
   readonly fingerprint: string;
-  /** Values of a token key. */
+  /** Values of a key. */
   readonly dimension: number;
   /** Longer passages are cut to this number of tokens. */
   readonly maxPassageTokens: number;
@@ -74,6 +75,11 @@ export interface IndexHeader {
    * Absent if all have.
    */
   readonly keepTokens?: number | undefined;
+  /**
+   * How the tokens of a passage became its one key (`retrieval_pooling` of the model). Absent if
+   * tokens have keys.
+   */
+  readonly pooling?: Pooling | undefined;
   /** The templates of the encoded texts, e.g. `{ passage: "title: {title} context: {text}" }`. */
   readonly prompts: Readonly<Record<string, string>>;
 }
@@ -167,6 +173,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
     dimension: z.int().positive().max(MAX_DIMENSION),
     maxPassageTokens: z.int().positive(),
     keepTokens: z.number().positive().optional(),
+    pooling: z.enum(POOLINGS).optional(),
     prompts: z.record(z.string(), z.string()),
   }),
   codec: z.discriminatedUnion("name", [
