@@ -18,7 +18,7 @@ const TABLE: usize = 256 * ROW;
  *
  * @param codes of the keys, up to `end`: the centroid in `idBytes`, a byte for the ratio, and a
  * byte for each subquantiser
- * @param subquantisers [centroids] bytes: the number of subquantisers of each centroid
+ * @param subquantisers [centroids] 16-bit: the number of subquantisers of each centroid
  * @param starts [subquantisers + 1] 32-bit: by the number of subquantisers, the address of the
  * first table
  * @param ratios [256] 16-bit: 32,767 stands for the greatest, which is the unit of the sum
@@ -41,7 +41,7 @@ export function sumOfMaxima(
     codes += idBytes + 1;
     let sum0 = v128.load(centroids + centroid * ROW);
     let sum1 = v128.load(centroids + centroid * ROW, 16);
-    const count: usize = load<u8>(subquantisers + centroid);
+    const count: usize = load<u16>(subquantisers + 2 * centroid);
     let table: usize = load<u32>(starts + 4 * count);
     const next = codes + count;
     for (const last = next - (count & 3); codes < last; codes += 4) {

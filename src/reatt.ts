@@ -33,7 +33,7 @@ import { locateModel } from "./hub/locate-model.ts";
 import { InputError } from "./io/errors.ts";
 import { excerpt } from "./io/excerpt.ts";
 import { Lifetime } from "./io/lifetime.ts";
-import { type ModelConfig, readConfig } from "./model/config.ts";
+import { type ModelConfig, readConfig, vectorSize } from "./model/config.ts";
 import { fingerprint } from "./model/fingerprint.ts";
 import { openStored } from "./model/load-weights.ts";
 import { parameterShapes } from "./model/parameter-names.ts";
@@ -74,7 +74,12 @@ import {
   type TokenPruner,
 } from "./retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "./retrieval/index/write/transaction.ts";
-import { checkModel, type OpenOptions, openIndex } from "./retrieval/open-index.ts";
+import {
+  checkModel,
+  type OpenOptions,
+  openIndex,
+  type SearchingModel,
+} from "./retrieval/open-index.ts";
 import { type RankOptions, RETRIEVE_OPTIONS, rank, rankOptionsOf } from "./retrieval/rank.ts";
 import { exactScore } from "./retrieval/scoring/exact-score.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
@@ -274,7 +279,8 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * Builds an index: encodes passages with the lower encoder layers and stores one key of
-   * `headSize` values for each token. Memory does not grow with the number of passages, except for
+   * `headSize` values for each token, or with pooling one of `heads * headSize` values for each
+   * passage. Memory does not grow with the number of passages, except for
    * 24 bytes for each. An index that exists in `directory` is replaced only with `replace`, when
    * the new one is complete. An interrupted build continues when the same call is made again with
    * the same passages.
@@ -312,7 +318,7 @@ export class ReAtt implements AsyncDisposable {
       await checkReplaceable(options.directory, options.replace);
       const bits = bitsOption(options);
       await buildIndex(checked, { ...options, bits, ...this.#keys(options, options.signal) });
-      return openIndex(options.directory, {}, this.fingerprint);
+      return openIndex(options.directory, {}, this.#searching);
     });
   }
 
@@ -345,10 +351,12 @@ export class ReAtt implements AsyncDisposable {
     this.#lifetime.check();
     const { header } = this.#keys(options);
     const countTokens = (passage: Passage): number =>
-      keptTokenCount(
-        passageIds(this.tokenizer, passage, header.maxPassageTokens).length,
-        options.keepRatio,
-      );
+      header.pooling === undefined
+        ? keptTokenCount(
+            passageIds(this.tokenizer, passage, header.maxPassageTokens).length,
+            options.keepRatio,
+          )
+        : 1;
     const cutTokens = (passage: Passage): number =>
       tokensOver(this.tokenizer, passage, header.maxPassageTokens);
     await checkReplaceable(options.directory, options.replace);
@@ -389,7 +397,7 @@ export class ReAtt implements AsyncDisposable {
       const { maxPassageTokens, keepTokens } = (await readManifest(options.directory)).header;
       const keys = this.#keys({ maxPassageTokens, keepRatio: keepTokens ?? 1 }, options.signal);
       await addPassages(checked, { ...options, ...keys });
-      return openIndex(options.directory, {}, this.fingerprint);
+      return openIndex(options.directory, {}, this.#searching);
     });
   }
 
@@ -473,13 +481,14 @@ export class ReAtt implements AsyncDisposable {
    */
   async openIndex(directory: string, options?: OpenOptions): Promise<TokenIndex> {
     this.#lifetime.check();
-    return openIndex(directory, options, this.fingerprint);
+    return openIndex(directory, options, this.#searching);
   }
 
   /**
    * The query vectors of questions, with which `TokenIndex.search` and `TokenIndex.searchBatch`
    * search: float32 [tokens, headSize] for each question, row by row. The prompt is
-   * `question: {question}</s>`; all its tokens have a vector.
+   * `question: {question}</s>`; all its tokens have a vector. With pooling, a question has one
+   * vector: [1, heads * headSize].
    *
    * @throws {InputError} if a question is empty or has more than 512 tokens.
    *
@@ -507,6 +516,8 @@ export class ReAtt implements AsyncDisposable {
    * token (ReAtt, Eq. 1), with the vectors of the retrieval head:
    *
    *     r(q, d) = 1 / |q| * sum_i max_j Q_i . K_j
+   *
+   * A model with pooling has one vector for a text. The sum is then one product.
    *
    * The release of the authors returns the sum instead of the average; the ranking is the same.
    *
@@ -543,7 +554,7 @@ export class ReAtt implements AsyncDisposable {
     given?: RetrieveOptions,
   ): Promise<Hit[] | Hit[][]> {
     checkQuestions(question);
-    checkIndex(index, this.fingerprint);
+    checkIndex(index, this.#searching);
     const options = resolveOptions(RETRIEVE_OPTIONS, given);
     const hybrid = chooseHybrid(options.hybrid ?? false, this.config.hybrid, this.folder);
     const texts = typeof question === "string" ? [question] : question;
@@ -556,7 +567,8 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Explains why a passage was found: for each token of the question, the token of the passage that
    * matches best, its characters and the product of both vectors. The mean of the products is the
-   * retrieval score of the passage, which is the score of a hit unless the search was hybrid.
+   * retrieval score of the passage, which is the score of a hit unless the search was hybrid. A
+   * model with pooling compares no tokens: it explains with the score alone.
    *
    * @param hit a hit, or another passage of the index by its id
    * @throws {InputError} if the index does not have the passage, or the question is empty or has
@@ -585,7 +597,7 @@ export class ReAtt implements AsyncDisposable {
     index: TokenIndex,
   ): Promise<Explanation> {
     checkQuestion(question);
-    checkIndex(index, this.fingerprint);
+    checkIndex(index, this.#searching);
     const id = idOfHit(hit);
     const { tokenizer } = this;
     return this.#lifetime.use(async () => {
@@ -595,10 +607,11 @@ export class ReAtt implements AsyncDisposable {
         const ordinal = await generation.find(id);
         if (ordinal === undefined) throw notInIndex(id, generation.directory);
         const passage = (await generation.passages([ordinal]))[0]!;
-        const { maxPassageTokens, keepTokens } = generation.header;
+        const { maxPassageTokens, keepTokens, pooling } = generation.header;
+        const matches = await generation.matches(vectors!, ordinal);
+        if (pooling !== undefined) return { score: matches[0]!.score, tokens: [] };
         const ids = passageIds(tokenizer, passage, maxPassageTokens);
         const kept = keepTokens === undefined ? undefined : await this.#keptRows(ids, keepTokens);
-        const matches = await generation.matches(vectors!, ordinal);
         const parts = { question: asked[0]!, passage, passageIds: ids, kept, matches };
         return explanationOf(tokenizer, parts);
       });
@@ -645,7 +658,7 @@ export class ReAtt implements AsyncDisposable {
       const keys = await encodePassageKeys(model, passages, options);
       const scored = passages.map((passage, i) => ({
         ...passage,
-        score: exactScore(vectors!, keys[i]!, this.config.headSize),
+        score: exactScore(vectors!, keys[i]!, vectorSize(this.config)),
       }));
       return scored.sort((a, b) => b.score - a.score).slice(0, topK);
     });
@@ -748,7 +761,7 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<Reply<Hit>> | AsyncGenerator<Reply<Hit>, void> {
     if (typeof question === "string") return this.#answerOne(question, index, given);
     checkQuestionList(question);
-    checkIndex(index, this.fingerprint);
+    checkIndex(index, this.#searching);
     this.#lifetime.check();
     return this.#answers(question, index, resolveOptions(ANSWER, given));
   }
@@ -759,7 +772,7 @@ export class ReAtt implements AsyncDisposable {
     given?: AnswerOptions,
   ): Promise<Reply<Hit>> {
     checkQuestion(question);
-    checkIndex(index, this.fingerprint);
+    checkIndex(index, this.#searching);
     return onlyReply(this.#answers([question], index, resolveOptions(ANSWER, given)));
   }
 
@@ -802,6 +815,10 @@ export class ReAtt implements AsyncDisposable {
     return this.close();
   }
 
+  get #searching(): SearchingModel {
+    return { fingerprint: this.fingerprint, pooling: this.config.pooling };
+  }
+
   /** The header of an index, and the function that makes its keys. */
   #keys(
     { maxPassageTokens, keepRatio }: Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio">,
@@ -809,11 +826,14 @@ export class ReAtt implements AsyncDisposable {
   ): Pick<BuildOptions, "header" | "encode" | "cutTokens"> {
     const { config, tokenizer, fingerprint } = this;
     const { encoder, pruner } = this.#sessions;
+    const { pooling } = config;
+    if (pooling !== undefined && keepRatio < 1) throw nothingToPrune(keepRatio);
     const header: IndexHeader = {
       fingerprint,
-      dimension: config.headSize,
+      dimension: vectorSize(config),
       maxPassageTokens,
       ...(keepRatio < 1 && { keepTokens: keepRatio }), // the name on disk
+      ...(pooling && { pooling }),
       prompts: {
         question: questionPrompt("{question}"),
         passage: passagePrompt({ title: "{title}", text: "{text}" }),
@@ -823,7 +843,8 @@ export class ReAtt implements AsyncDisposable {
     const shared = { maxPassageTokens, keepRatio, signal };
     const encode: BuildOptions["encode"] = (passages, onProgress, { known, add: onKeys }) =>
       encodePassageKeys(model, passages, { ...shared, onProgress, known, onKeys });
-    const fullLength = keptTokenCount(maxPassageTokens, keepRatio);
+    // Passages with fewer keys are not cut, so they need not be tokenized again.
+    const fullLength = pooling === undefined ? keptTokenCount(maxPassageTokens, keepRatio) : 1;
     const cutTokens: BuildOptions["cutTokens"] = (passage, keys) =>
       keys < fullLength ? 0 : tokensOver(tokenizer, passage, maxPassageTokens);
     return { header, encode, cutTokens };
@@ -938,6 +959,14 @@ function idOfHit(given: unknown): string {
   });
 }
 
+const nothingToPrune = (keepRatio: number): InputError =>
+  new InputError({
+    where: "keepRatio",
+    expected: "1 with a model that has one vector for a passage (retrieval_pooling)",
+    got: String(keepRatio),
+    remedy: "leave it out",
+  });
+
 const notInIndex = (id: string, directory: string): InputError =>
   new InputError({
     where: "hit",
@@ -947,8 +976,8 @@ const notInIndex = (id: string, directory: string): InputError =>
   });
 
 /** @throws {InputError} unless `given` is an open index that this model can search */
-function checkIndex(given: unknown, fingerprint: string): asserts given is TokenIndex {
+function checkIndex(given: unknown, model: SearchingModel): asserts given is TokenIndex {
   checkOpenIndex(given, ["searchBatch", "snapshot"]);
   const { directory, header } = given as TokenIndex;
-  checkModel(directory, header, fingerprint);
+  checkModel(directory, header, model);
 }

@@ -4,17 +4,20 @@
  *
  * The first B = `retrievalLayer` blocks turn token ids into states. The first norm and the
  * retrieval head of block B (0-based; layer B + 1 of the paper) turn states into the vectors of the
- * retrieval attention Q K^T: query vectors Q of a question, keys K of a passage.
+ * retrieval attention Q K^T: query vectors Q of a question, keys K of a passage. A model with
+ * pooling has one of them for each text, from all heads (pooling.ts).
  *
  * A model can have a query encoder: a copy of these weights that makes only query vectors. The
  * states of the questions that such a model reads still come from the encoder.
  */
 
+import { vectorSize } from "../model/config.ts";
 import { linear, maskBias, projectToHeads } from "../model/layers/attention.ts";
 import type { LayerContext } from "../model/layers/context.ts";
 import { encoderBlock } from "../model/layers/encoder-block.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
 import type { ModelParameters } from "../model/parameters.ts";
+import { pool, unitVectors } from "./pooling.ts";
 
 /** The weights of the lower layers. */
 export type LowerParameters<T> = Pick<ModelParameters<T>, "embedding" | "encoder">;
@@ -55,23 +58,34 @@ export function lowerStates<T>(
     .reduce((x, block) => encoderBlock(context, block, x, bias), embedded);
 }
 
+/** Encoded texts: states [batch, length, modelSize] and mask [batch, length]. */
+export interface EncodedTexts<T> extends Pick<EncoderInput<T>, "mask"> {
+  readonly states: T;
+}
+
 /**
- * Query vectors (of a question) or keys (of a passage) of the retrieval head:
- * [batch, length, modelSize] -> [batch, length, headSize].
+ * What retrieval compares: query vectors (of a question) or keys (of a passage),
+ * [batch, vectors, vectorSize]. The vectors are those of the tokens in the retrieval head, or with
+ * pooling one for each text. All that depends on pooling follows from here.
  */
 export function retrievalVectors<T>(
   { ops, config }: LayerContext<T>,
   parameters: LowerParameters<T>,
-  states: T,
+  { states, mask }: EncodedTexts<T>,
   projection: "query" | "key",
 ): T {
   const { attentionNorm, attention } = parameters.encoder.blocks[config.retrievalLayer]!;
+  const normed = ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon);
+  if (config.pooling !== undefined) {
+    const pooled = linear(ops, attention[projection], pool(ops, config.pooling, normed, mask));
+    return config.similarity === "cosine" ? unitVectors(ops, pooled, vectorSize(config)) : pooled;
+  }
   const first = config.retrievalHead * config.headSize;
   const head = ops.slice(attention[projection], 0, first, first + config.headSize);
-  return linear(ops, head, ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon));
+  return linear(ops, head, normed);
 }
 
-/** The same for all heads of block B: -> [batch, heads, length, headSize]. */
+/** Vectors of the tokens in all heads of block B, apart: -> [batch, heads, length, headSize]. */
 export function headVectors<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,

@@ -33,7 +33,7 @@ export interface PassageKeyOptions extends EncodeOptions {
     | undefined;
 }
 
-/** The keys of each passage: [tokens, headSize]. */
+/** The keys of each passage: [tokens, headSize], or with pooling [1, vectorSize]. */
 export async function encodePassageKeys(
   { config, tokenizer, encoder, prune }: PassageKeyModel,
   passages: readonly PassageInput[],

@@ -12,7 +12,8 @@ import { lowerStates, querySide, retrievalVectors } from "./lower-layers.ts";
 
 /**
  * Outputs of the lower layers. `states` [batch, length, modelSize] are the input of the upper
- * layers; `queries` and `keys` [batch, length, headSize] are the vectors of the retrieval head.
+ * layers; `queries` and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector
+ * for each token, or one for each sequence.
  */
 export type LowerOutput = "states" | "queries" | "keys";
 
@@ -63,10 +64,11 @@ export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): 
       const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
       const parameters = stack === "queryEncoder" ? querySide(model) : model;
       const states = lowerStates(context, parameters, input);
+      const texts = { states, mask: input.mask };
       return {
         states,
-        queries: retrievalVectors(context, parameters, states, "query"),
-        keys: retrievalVectors(context, parameters, states, "key"),
+        queries: retrievalVectors(context, parameters, texts, "query"),
+        keys: retrievalVectors(context, parameters, texts, "key"),
       };
     },
   );
@@ -82,7 +84,7 @@ export interface RetrieverRunOptions<Output extends LowerOutput> extends EncodeO
     | undefined;
 }
 
-/** One output for each sequence of token ids, without padding: [length, size]. */
+/** One output for each sequence of token ids, without padding: [length or 1, size]. */
 export async function encodeSequences(
   session: RetrieverSession,
   config: ModelConfig,
@@ -124,9 +126,9 @@ export async function encodeOutputs<Output extends LowerOutput>(
   return encoded;
 }
 
-/** A copy of the first `tokens` tokens of a row: [batch, length, size] -> [tokens, size]. */
+/** A copy of a row without padding: [batch, length or 1, size] -> [tokens or 1, size]. */
 function rowOf({ data, shape }: Tensor, row: number, tokens: number): Float32Array {
   const [, length, size] = shape as [number, number, number];
   const start = row * length * size;
-  return (data as Float32Array).slice(start, start + tokens * size);
+  return (data as Float32Array).slice(start, start + Math.min(tokens, length) * size);
 }

@@ -19,9 +19,10 @@ export interface Prediction {
 
 export interface AnswerEvaluation {
   /**
-   * Means over all questions, from 0 to 1: `exactMatch`, `f1`, and `recall@k`, the share of
-   * questions with an accepted answer in the best k passages. `recall@k` exists for each cutoff k
-   * up to the highest number of passages of a prediction.
+   * Means over all questions, from 0 to 1: `exactMatch`, `f1`, and over the best k passages
+   * `recall@k`, the share of questions with an accepted answer in one of them; `mrr@k`, 1 / rank of
+   * the first of them with an answer, or 0; `p@k`, the share of them with an answer. They exist for
+   * each cutoff k up to the highest number of passages of a prediction.
    */
   readonly measures: Measures;
   readonly questions: number;
@@ -81,9 +82,10 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
 }
 
 /**
- * Evaluates predictions by question id: exact match and F1 as SQuAD does, and the share of
- * questions with an accepted answer in the best k passages as DPR does. A question without accepted
- * answers counts 0.
+ * Evaluates predictions by question id: exact match and F1 as SQuAD does, the share of questions
+ * with an accepted answer in the best k passages as DPR does, and MRR@k and P@k as DensePhrases
+ * does (Lee et al. 2021, "Phrase Retrieval Learns Passage Retrieval, Too", section 3). A question
+ * without accepted answers counts 0.
  *
  * @example
  * ```ts
@@ -136,11 +138,23 @@ function measureAnswer(
   accepted: readonly string[],
   cutoffs: readonly number[],
 ): Measures {
-  // Counted from 0; -1 if no passage contains an answer
-  const rank = passages.findIndex((text) => containsAnswer(text, accepted));
+  const hasAnswer = passages
+    .slice(0, Math.max(0, ...cutoffs))
+    .map((text) => containsAnswer(text, accepted));
+  const rank = hasAnswer.indexOf(true) + 1; // 0 if no passage contains an answer
   return {
     exactMatch: Number(exactMatch(answer, accepted)),
     f1: f1(answer, accepted),
-    ...Object.fromEntries(cutoffs.map((k) => [`recall@${k}`, Number(rank >= 0 && rank < k)])),
+    ...Object.fromEntries(
+      cutoffs.flatMap((k) => {
+        const isFound = rank > 0 && rank <= k;
+        const found = hasAnswer.slice(0, k).filter(Boolean).length;
+        return [
+          [`recall@${k}`, Number(isFound)],
+          [`mrr@${k}`, isFound ? 1 / rank : 0],
+          [`p@${k}`, found / k],
+        ];
+      }),
+    ),
   };
 }

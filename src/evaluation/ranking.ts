@@ -1,6 +1,6 @@
 /**
  * Measures of rankings, computed as trec_eval does (https://github.com/usnistgov/trec_eval, version
- * 9): `ndcg_cut`, `map`, `recip_rank`, `P` and `recall`. Averages are those of `trec_eval -c` and
+ * 9): `ndcg_cut`, `map`, `recip_rank`, `Rprec`, `P` and `recall`. Averages are those of `trec_eval -c` and
  * of BEIR.
  */
 
@@ -37,8 +37,8 @@ const qrelsMap = z.map(
 
 export interface RankingEvaluation {
   /**
-   * Means over all judged queries of `map`, `mrr`, and for each cutoff k `ndcg@k`, `p@k` and
-   * `recall@k`. A query without results or without relevant passages counts 0.
+   * Means over all judged queries of `map`, `mrr`, `rprec`, and for each cutoff k `ndcg@k`, `p@k`,
+   * `recall@k` and `mrr@k`. A query without results or without relevant passages counts 0.
    */
   readonly measures: Measures;
   /** Number of judged queries. */
@@ -56,6 +56,7 @@ export interface RankingEvaluation {
  *     dcg@k  = sum_{i <= k} g_i / log2(i + 1)    ndcg@k   = dcg@k / dcg@k of the ideal ranking
  *     p@k    = (1/k) sum_{i <= k} [g_i >= 1]      recall@k = (1/R) sum_{i <= k} [g_i >= 1]
  *     map    = (1/R) sum_i [g_i >= 1] p@i         mrr      = 1 / rank of the first relevant passage
+ *     rprec  = p@R
  *
  * @example
  * ```ts
@@ -94,12 +95,14 @@ export function evaluateRun(
  *     dcg@k  = sum_{i <= k} g_i / log2(i + 1)    ndcg@k   = dcg@k / dcg@k of the ideal ranking
  *     p@k    = (1/k) sum_{i <= k} [g_i >= 1]      recall@k = (1/R) sum_{i <= k} [g_i >= 1]
  *     map    = (1/R) sum_i [g_i >= 1] p@i         mrr      = 1 / rank of the first relevant passage
+ *     rprec  = p@R
  *
  * The ideal ranking orders all labels of the query from high to low. `map` and `mrr` use the whole
- * ranking. A measure with a denominator of 0 is 0.
+ * ranking; `mrr@k` is 0 if the first relevant passage is beyond rank k. A measure with a denominator
+ * of 0 is 0.
  *
  * Sources: Järvelin and Kekäläinen 2002 (nDCG); Voorhees 1999 (reciprocal rank); Buckley and
- * Voorhees 2000 (average precision).
+ * Voorhees 2000 (average precision, R-precision).
  */
 export function measureRanking(
   results: readonly ScoredId[],
@@ -110,15 +113,18 @@ export function measureRanking(
   const ideal = [...labels.values()].filter((label) => label > 0).sort((a, b) => b - a);
   const relevant = ideal.length;
   const found = (k: number): number => gains.slice(0, k).filter((gain) => gain > 0).length;
+  const first = gains.findIndex((gain) => gain > 0) + 1; // 0 if there is none
   const perCutoff = cutoffs.flatMap((k) => [
     [`ndcg@${k}`, ratio(discountedGain(gains, k), discountedGain(ideal, k))],
     [`p@${k}`, found(k) / k],
     [`recall@${k}`, ratio(found(k), relevant)],
+    [`mrr@${k}`, first <= k ? ratio(1, first) : 0],
   ]);
   return {
     ...Object.fromEntries(perCutoff),
     map: ratio(sumOfPrecisions(gains), relevant),
-    mrr: ratio(1, gains.findIndex((gain) => gain > 0) + 1),
+    mrr: ratio(1, first),
+    rprec: ratio(found(relevant), relevant),
   };
 }
 

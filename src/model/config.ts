@@ -50,6 +50,17 @@ export interface ModelConfig {
   readonly retrievalLayer: number;
   /** The 0-based head of that block that retrieves (`retrieval_head`). */
   readonly retrievalHead: number;
+  /**
+   * How the tokens of a text become one vector (`retrieval_pooling`): that of the last token,
+   * `</s>`, or their mean. All heads of block B together make it. Undefined: each token has a
+   * vector, which the retrieval head makes.
+   */
+  readonly pooling?: Pooling | undefined;
+  /**
+   * What two pooled vectors are compared by (`retrieval_similarity`): their inner product, or the
+   * cosine, for which vectors have the length 1. Undefined: `dot`.
+   */
+  readonly similarity?: Similarity | undefined;
   /** Temperature tau of the softmax over head weights, while training learns the head. */
   readonly distillationTau: number;
   /**
@@ -77,6 +88,26 @@ export interface ModelConfig {
   /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
   readonly calibration?: AnswerCalibration | undefined;
 }
+
+/** How the tokens of a text become one vector. */
+export type Pooling = (typeof POOLINGS)[number];
+
+/** What two pooled vectors are compared by. */
+export type Similarity = (typeof SIMILARITIES)[number];
+
+export const POOLINGS = ["eos", "mean"] as const;
+export const SIMILARITIES = ["dot", "cosine"] as const;
+
+/**
+ * Values of a vector that retrieval compares: e of the paper, the width of one head. A pooled
+ * vector has the values of all heads.
+ */
+export const vectorSize = ({
+  headSize,
+  heads,
+  pooling,
+}: Pick<ModelConfig, "headSize" | "heads" | "pooling">): number =>
+  pooling === undefined ? headSize : heads * headSize;
 
 /** Hybrid search ranks by `BM25(q, p) + lambda * r(q, p)`, with BM25's parameters k1 and b. */
 export interface HybridWeights {
@@ -123,6 +154,8 @@ const ConfigFile = z.strictObject({
   decoder_start_token_id: id.optional(),
   retrieval_layer: id.optional(),
   retrieval_head: id.default(0),
+  retrieval_pooling: z.enum(POOLINGS).optional(),
+  retrieval_similarity: z.enum(SIMILARITIES).optional(),
   distillation_tau: z.number().positive().default(0.001),
   retrieval_scale: z.number().positive().default(1),
   retrieval_query_encoder: z.boolean().default(false),
@@ -188,9 +221,13 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
   return config;
 }
 
-/** Whether `config.json` names the head that retrieves. Only models that were trained to do. */
+/**
+ * Whether `config.json` names the head that retrieves, or a pooling of all heads. Only models that
+ * were trained to do.
+ */
 export async function hasRetrievalHead(folder: string): Promise<boolean> {
-  return "retrieval_head" in (await readObject(join(folder, CONFIG_FILE)));
+  const file = await readObject(join(folder, CONFIG_FILE));
+  return "retrieval_head" in file || "retrieval_pooling" in file;
 }
 
 /**
@@ -234,6 +271,8 @@ function fromFile(file: ConfigFile): ModelConfig {
     decoderStartId: file.decoder_start_token_id ?? file.pad_token_id,
     retrievalLayer: file.retrieval_layer ?? Math.floor(file.num_layers / 2),
     retrievalHead: file.retrieval_head,
+    ...(file.retrieval_pooling && { pooling: file.retrieval_pooling }),
+    ...(file.retrieval_similarity && { similarity: file.retrieval_similarity }),
     distillationTau: file.distillation_tau,
     retrievalScale: file.retrieval_scale,
     queryEncoder: file.retrieval_query_encoder,
@@ -267,6 +306,8 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     decoder_start_token_id: config.decoderStartId,
     retrieval_layer: config.retrievalLayer,
     retrieval_head: config.retrievalHead,
+    retrieval_pooling: config.pooling, // not written for retrieval by tokens
+    retrieval_similarity: config.similarity, // likewise
     distillation_tau: config.distillationTau,
     retrieval_scale: config.retrievalScale,
     retrieval_query_encoder: config.queryEncoder,
@@ -289,6 +330,11 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
       `a block from 0 to ${config.encoderLayers - 1}`,
     ],
     ["retrieval_head", config.retrievalHead < config.heads, `a head from 0 to ${config.heads - 1}`],
+    [
+      "retrieval_similarity",
+      config.similarity === undefined || config.pooling !== undefined,
+      "retrieval_pooling, whose vectors it compares",
+    ],
     ["pad_token_id", config.padId <= most, `a token from 0 to ${most}`],
     ["eos_token_id", config.eosId <= most, `a token from 0 to ${most}`],
     ["decoder_start_token_id", config.decoderStartId <= most, `a token from 0 to ${most}`],

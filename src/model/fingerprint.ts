@@ -8,8 +8,8 @@ import { buildParameters } from "./parameter-names.ts";
 /**
  * SHA-256, in hexadecimal, of everything that determines the keys of passages: the embedding, the
  * encoder blocks below `retrievalLayer` and their relative bias, the norm of that layer, the key
- * rows of the retrieval head, the values of the configuration that these use, and the tokenizer's
- * file.
+ * rows of the retrieval head (with pooling, of all heads), the values of the configuration that
+ * these use, and the tokenizer's file.
  *
  * The query projection and a query encoder are not included: an index stays valid when only these
  * are trained.
@@ -28,17 +28,29 @@ export async function fingerprint(
     const layers = [...Object.values(block.attention), ...Object.values(feedForward)];
     return [block.attentionNorm, block.feedForwardNorm, ...layers];
   });
-  const rows = config.headSize * config.modelSize;
   const hash = createHash("sha256").update(JSON.stringify(relevantValues(config)));
   for (const name of [embedding, encoder.relativeBias, ...lower, attentionNorm])
     for await (const part of parts(name)) hash.update(bytesOf(part));
-  let start = -config.retrievalHead * rows; // of the part, from the first row of the head
+  const [first, end] = keyRange(config);
+  let start = 0; // of the part, in the values of all heads
   for await (const part of parts(attention.key)) {
-    const ofHead = part.subarray(Math.max(0, -start), Math.max(0, rows - start));
-    hash.update(bytesOf(ofHead));
+    hash.update(bytesOf(part.subarray(Math.max(0, first - start), Math.max(0, end - start))));
     start += part.length;
   }
   return hash.update(tokenizerBytes).digest("hex");
+}
+
+/** The values of the key projection that make keys: those of the retrieval head, or of all heads. */
+function keyRange({
+  headSize,
+  heads,
+  modelSize,
+  retrievalHead,
+  pooling,
+}: ModelConfig): [first: number, end: number] {
+  const ofHead = headSize * modelSize;
+  if (pooling !== undefined) return [0, heads * ofHead];
+  return [retrievalHead * ofHead, (retrievalHead + 1) * ofHead];
 }
 
 /** An array, so that the fingerprint does not depend on property names. */
@@ -55,6 +67,8 @@ function relevantValues(config: ModelConfig): (number | string)[] {
     config.layerNormEpsilon,
     config.eosId,
     config.retrievalLayer,
-    config.retrievalHead,
+    ...(config.pooling === undefined
+      ? [config.retrievalHead]
+      : [config.pooling, config.similarity ?? "dot"]),
   ];
 }

@@ -88,19 +88,19 @@ const PRESETS: Record<Exclude<PresetName, "exact">, CentroidSearchOptions> = {
 /**
  * Opens the newest generation of the index in `directory`.
  *
- * @param fingerprint that of the model that searches; the index must have the same
+ * @param model that searches; the index must have its fingerprint
  * @throws {InputError} if there is no index, if it is damaged, if another model built it, or if an
  * option cannot be used
  */
 export async function openIndex(
   directory: string,
   given?: OpenOptions,
-  fingerprint?: string,
+  model?: SearchingModel,
 ): Promise<TokenIndex> {
   checkPath(directory, "directory");
   const options = resolveOptions(OPTIONS, given);
   checkPreset(options);
-  const open = (than?: Manifest) => openGeneration(directory, options, fingerprint, than);
+  const open = (than?: Manifest) => openGeneration(directory, options, model, than);
   return refreshingIndex((await open())!, open);
 }
 
@@ -112,7 +112,7 @@ export async function openIndex(
 async function openGeneration(
   directory: string,
   options: ResolvedOpenOptions,
-  fingerprint: string | undefined,
+  model: SearchingModel | undefined,
   than: Manifest | undefined,
 ): Promise<OpenGeneration | undefined> {
   if (than && isDeepStrictEqual(than, await readManifest(directory))) return undefined;
@@ -123,7 +123,7 @@ async function openGeneration(
   );
   const { manifest, segments } = snapshot;
   try {
-    if (fingerprint !== undefined) checkModel(directory, manifest.header, fingerprint);
+    if (model !== undefined) checkModel(directory, manifest.header, model);
     const store = openStore(segments, manifest.header.dimension);
     return await openForSearch(directory, snapshot, store, options);
   } catch (error) {
@@ -268,13 +268,22 @@ async function acceptor(
   return (ordinal) => ordinals.has(ordinal);
 }
 
+/** What decides whether a model can search an index. */
+export type SearchingModel = Pick<IndexHeader, "fingerprint" | "pooling">;
+
 /** @throws {InputError} if another model built the index */
-export function checkModel(directory: string, header: IndexHeader, fingerprint: string): void {
-  if (header.fingerprint === fingerprint) return;
+export function checkModel(directory: string, header: IndexHeader, model: SearchingModel): void {
+  if (header.fingerprint === model.fingerprint) return;
+  const isPooledElse = header.pooling !== model.pooling;
   throw new InputError({
     where: directory,
-    expected: `an index of the model ${fingerprint}`,
-    got: `one of the model ${header.fingerprint}`,
+    expected: isPooledElse
+      ? `an index with ${keysOf(model)}`
+      : `an index of the model ${model.fingerprint}`,
+    got: isPooledElse ? `one with ${keysOf(header)}` : `one of the model ${header.fingerprint}`,
     remedy: "use the model that made the index, or build the index again with this one",
   });
 }
+
+const keysOf = ({ pooling }: SearchingModel): string =>
+  pooling === undefined ? "a key for each token" : `a key for each passage (pooling ${pooling})`;

@@ -52,11 +52,14 @@ test("a run against qrels", async ({ file }) => {
     "ndcg@1": 0,
     "p@1": 0,
     "recall@1": 0,
+    "mrr@1": 0,
     "ndcg@2": 1 / Math.log2(3) / 2,
     "p@2": 0.25,
     "recall@2": 0.5,
+    "mrr@2": 0.25,
     map: 0.25,
     mrr: 0.25,
+    rprec: 0,
   });
   const table = await evaluate("retrieval", "--run", run, "--qrels", qrels, "--k", "1,2");
   assert.match(table, /^2 queries, 1 of them without results; 1 more that nobody judged\n/);
@@ -76,6 +79,8 @@ test("answers against data", async ({ file }) => {
     exactMatch: 1,
     f1: 1,
     "recall@1": 1,
+    "mrr@1": 1,
+    "p@1": 1,
   });
   assert.match(
     await evaluate(...args),

@@ -31,8 +31,14 @@ test("means over all questions, worked by hand", () => {
     exactMatch: 1 / 3,
     f1: (2 / 3 + 1) / 3,
     "recall@1": 1 / 3,
+    "mrr@1": 1 / 3,
+    "p@1": 1 / 3,
     "recall@2": 2 / 3,
+    "mrr@2": (1 / 2 + 1) / 3,
+    "p@2": (1 / 2 + 1 / 2) / 3,
     "recall@3": 2 / 3,
+    "mrr@3": (1 / 2 + 1) / 3,
+    "p@3": (2 / 3 + 1 / 3) / 3,
   });
 });
 

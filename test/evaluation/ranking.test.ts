@@ -34,6 +34,7 @@ test("gives what trec_eval's own test expects of topic 302 (test/out.test.aq)", 
   const expected = {
     map: 0.4175,
     mrr: 1,
+    rprec: 39 / 77, // 39 of the ranks above are at most 77
     "ndcg@5": 0.8304,
     "ndcg@10": 0.753,
     "ndcg@15": 0.8085,
@@ -78,6 +79,8 @@ test("graded labels, worked by hand", () => {
   );
   close(measures.map, (1 / 2 + 2 / 4) / 3);
   close(measures.mrr, 1 / 2);
+  assert.equal([measures["mrr@1"], measures["mrr@2"], measures["mrr@10"]], [0, 1 / 2, 1 / 2]);
+  close(measures.rprec, 1 / 3); // 3 are relevant, and one of the first 3 is
 });
 
 test("pytrec_eval's examples", () => {
@@ -122,8 +125,10 @@ test("missing queries and queries without relevant passages count 0; queries wit
     "ndcg@1": 1 / 3,
     "p@1": 1 / 3,
     "recall@1": 1 / 3,
+    "mrr@1": 1 / 3,
     map: 1 / 3,
     mrr: 1 / 3,
+    rprec: 1 / 3,
   });
 });
 

@@ -103,7 +103,7 @@ test("entries fail if the generation is released meanwhile", async () => {
 test("a failed refresh leaves the index as it is", async () => {
   await using directory = await temporary();
   await build(directory.path, PASSAGES);
-  await using index = await openIndex(directory.path, {}, header.fingerprint);
+  await using index = await openIndex(directory.path, {}, header);
   await build(directory.path, PASSAGES, { header: { ...header, fingerprint: "other" } });
   await rejects(index.refresh(), /expected an index of the model toy, got one of the model other/);
   assert.is((await ids(index)).length, 300);

@@ -48,7 +48,7 @@ export interface Codebook {
   /**
    * The number of subquantisers, and so of bytes, for the residuals of each centroid: [centroids].
    */
-  readonly subquantisers: Uint8Array;
+  readonly subquantisers: Uint16Array;
   /**
    * Codewords by the number of subquantisers m: [m, 256, width], flat. The widths of the subspaces
    * differ by at most one.

@@ -75,7 +75,7 @@ async function encodeResiduals(
 /** Creates codes with their centroids set and everything else 0, and the start of each code. */
 function startCodes(
   nearest: Uint32Array,
-  subquantisers: Uint8Array,
+  subquantisers: Uint16Array,
   idBytes: number,
 ): { codes: Uint8Array; starts: Uint32Array } {
   const starts = new Uint32Array(nearest.length + 1);

@@ -89,7 +89,7 @@ function chooseSubquantisers(
   count: number,
   long: number,
   short: number,
-): Uint8Array {
+): Uint16Array {
   const dimension = residuals.length / nearest.length;
   const members = new Uint32Array(count);
   const squares = new Float64Array(count);
@@ -100,7 +100,7 @@ function chooseSubquantisers(
   }
   const means = squares.map((square, centroid) => square / Math.max(1, members[centroid]!));
   const longestFirst = Array.from(means.keys()).sort((a, b) => means[b]! - means[a]!);
-  const subquantisers = new Uint8Array(count).fill(short);
+  const subquantisers = new Uint16Array(count).fill(short);
   let tokens = 0;
   for (const centroid of longestFirst) {
     if (2 * tokens >= nearest.length) break;

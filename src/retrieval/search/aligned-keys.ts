@@ -7,13 +7,14 @@ import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 
 /**
  * Tokens in a tile. onnxruntime returns one maximum for each tile, at a tenth of the cost in
- * JavaScript.
+ * JavaScript. Passages with one key each need no maximum.
  */
-export const TILE_TOKENS = 8;
+export const tileTokens = ({ keyCount, ordinalCount }: KeyStore): number =>
+  keyCount === ordinalCount ? 1 : 8;
 
 export interface AlignedKeys extends Pick<KeyStore, "dimension" | "longestKey" | "keys"> {
   /**
-   * All keys in order. Each passage starts at a multiple of `TILE_TOKENS`. Its last key is repeated
+   * All keys in order. Each passage starts at a multiple of `tileTokens`. Its last key is repeated
    * up to the next multiple, which does not change a maximum.
    */
   pieces(signal?: AbortSignal): AsyncGenerator<KeyPiece>;
@@ -26,6 +27,7 @@ export interface AlignedKeys extends Pick<KeyStore, "dimension" | "longestKey" |
  */
 export function openAlignedKeys(store: KeyStore, memoryLimit: number): AlignedKeys {
   const { dimension, longestKey } = store;
+  const tile = tileTokens(store);
   const kept: KeyPiece[] = [];
   const keptOf: KeyPiece[] = []; // by ordinal
   let bytes = 0;
@@ -39,7 +41,7 @@ export function openAlignedKeys(store: KeyStore, memoryLimit: number): AlignedKe
         yield kept[number]!;
       }
       for await (const unaligned of store.pieces({ from: number, signal })) {
-        const piece = align(unaligned, dimension);
+        const piece = tile === 1 ? unaligned : align(unaligned, dimension, tile);
         if (number++ === kept.length && bytes + piece.keys.byteLength <= memoryLimit) {
           kept.push(piece);
           for (const ordinal of piece.ordinals) keptOf[ordinal] = piece;
@@ -60,11 +62,15 @@ export function openAlignedKeys(store: KeyStore, memoryLimit: number): AlignedKe
   };
 }
 
-function align({ ordinals, starts, keys }: KeyPiece, dimension: number): KeyPiece {
+function align(
+  { ordinals, starts, keys }: KeyPiece,
+  dimension: number,
+  tileTokens: number,
+): KeyPiece {
   const alignedStarts = new Uint32Array(starts.length);
   for (let p = 0; p < ordinals.length; p++) {
-    const tiles = Math.ceil((starts[p + 1]! - starts[p]!) / TILE_TOKENS);
-    alignedStarts[p + 1] = alignedStarts[p]! + tiles * TILE_TOKENS;
+    const tiles = Math.ceil((starts[p + 1]! - starts[p]!) / tileTokens);
+    alignedStarts[p + 1] = alignedStarts[p]! + tiles * tileTokens;
   }
   const aligned = new Float32Array(alignedStarts.at(-1)! * dimension);
   for (let p = 0; p < ordinals.length; p++) {

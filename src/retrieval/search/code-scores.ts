@@ -74,7 +74,7 @@ export class CodeScorer {
     const { ratios, subquantisers, codewords, dimension } = codebook;
     const allSubquantisers = [...codewords.keys()].reduce((total, count) => total + count);
     this.#subquantisers = aligned(2 * CODEWORDS);
-    this.#groups = aligned(this.#subquantisers + subquantisers.length);
+    this.#groups = aligned(this.#subquantisers + subquantisers.byteLength);
     this.#rows = aligned(4 * (dimension + 1));
     this.#codewords = this.#rows + subquantisers.length * ROW_BYTES;
     this.#groupBytes = this.#codewords + allSubquantisers * CODEWORDS * ROW_BYTES;
@@ -85,7 +85,7 @@ export class CodeScorer {
     new Int16Array(this.#memory.buffer).set(
       ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)),
     );
-    new Uint8Array(this.#memory.buffer).set(subquantisers, this.#subquantisers);
+    new Uint16Array(this.#memory.buffer).set(subquantisers, this.#subquantisers / 2);
   }
 
   /**

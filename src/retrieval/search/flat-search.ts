@@ -11,7 +11,7 @@ import { trace } from "../../tensor/trace.ts";
 import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 import { openMatMul } from "../scoring/matmul.ts";
 import { TopK } from "../scoring/top-k.ts";
-import { openAlignedKeys, TILE_TOKENS } from "./aligned-keys.ts";
+import { openAlignedKeys, tileTokens } from "./aligned-keys.ts";
 import type { SearchEngine } from "./engine.ts";
 import { float32Error, rescore } from "./rescore.ts";
 
@@ -41,7 +41,8 @@ export async function openFlatSearch(
   threads: number | undefined,
 ): Promise<SearchEngine> {
   const matmul = await openMatMul(store.dimension, threads);
-  const maxima = await openMaxima(store.dimension, threads);
+  const tile = tileTokens(store);
+  const maxima = await openMaxima(store.dimension, tile, threads);
   const aligned = openAlignedKeys(store, memoryLimit);
   return {
     async search(questions, { topK, accept, signal }) {
@@ -49,7 +50,7 @@ export async function openFlatSearch(
       const groups = groupQuestions(questions, bests, store.dimension);
       for await (const piece of aligned.pieces(signal))
         for (const { queries, members } of groups)
-          collect(await maxima.compute(queries, piece.keys), members, piece, accept);
+          collect(await maxima.compute(queries, piece.keys), members, piece, tile, accept);
       const found = [];
       for (const [i, question] of questions.entries()) {
         signal?.throwIfAborted();
@@ -90,17 +91,21 @@ function groupQuestions(
 interface Maxima extends AsyncDisposable {
   /**
    * The maxima of the products of `queries` [n, dimension] with each tile of `keys`
-   * [tiles x TILE_TOKENS, dimension]: [n, tiles].
+   * [tiles x tileTokens, dimension]: [n, tiles].
    */
   compute(queries: Float32Array, keys: Float32Array): Promise<Float32Array>;
 }
 
-async function openMaxima(dimension: number, threads: number | undefined): Promise<Maxima> {
+async function openMaxima(
+  dimension: number,
+  tile: number,
+  threads: number | undefined,
+): Promise<Maxima> {
   // The keys are the left operand: onnxruntime copies the right one first.
   const graph = trace(
     {
       queries: ["float32", "question", dimension],
-      keys: ["float32", "tile", TILE_TOKENS, dimension],
+      keys: ["float32", "tile", tile, dimension],
     },
     (ops, { queries, keys }) => ({
       maxima: ops.transpose(ops.max(ops.matmul(keys, ops.transpose(queries, [1, 0])), 1), [1, 0]),
@@ -111,10 +116,7 @@ async function openMaxima(dimension: number, threads: number | undefined): Promi
     async compute(queries, keys) {
       const { maxima } = await session.run<"maxima">({
         queries: { data: queries, shape: [queries.length / dimension, dimension] },
-        keys: {
-          data: keys,
-          shape: [keys.length / dimension / TILE_TOKENS, TILE_TOKENS, dimension],
-        },
+        keys: { data: keys, shape: [keys.length / dimension / tile, tile, dimension] },
       });
       return maxima.data as Float32Array;
     },
@@ -130,9 +132,10 @@ function collect(
   maxima: Float32Array,
   questions: readonly GroupedQuestion[],
   { ordinals, starts }: KeyPiece,
+  tile: number,
   accept: (ordinal: number) => boolean,
 ): void {
-  const firstTiles = starts.map((start) => start / TILE_TOKENS);
+  const firstTiles = starts.map((start) => start / tile);
   const tiles = firstTiles.at(-1)!;
   const sums = new Float64Array(ordinals.length);
   let row = 0;

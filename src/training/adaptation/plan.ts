@@ -1,7 +1,7 @@
 /** The plan of an adaptation: what it does, and estimates of time, memory and disk space. */
 
 import { modelTitle } from "../../hub/model-title.ts";
-import type { ModelConfig } from "../../model/config.ts";
+import { type ModelConfig, vectorSize } from "../../model/config.ts";
 import type { Corpus } from "../data/corpus.ts";
 import { CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
@@ -149,7 +149,8 @@ function sizesOf(
   const layers = config.encoderLayers + config.decoderLayers;
   const held = Math.min(passages, steps * questions * candidatesPerQuestion) * lengths.characters;
   const states = CHUNK_TOKENS * layers * VALUES_PER_TOKEN * config.modelSize * FLOAT_BYTES;
-  const index = passages * (lengths.indexed * config.headSize * FLOAT_BYTES + lengths.characters);
+  const keys = config.pooling === undefined ? lengths.indexed : 1;
+  const index = passages * (keys * vectorSize(config) * FLOAT_BYTES + lengths.characters);
   const searched = Math.min(1, refreshesOf(options));
   const process = refresh === "background" ? BASE_BYTES + model : 0;
   return {

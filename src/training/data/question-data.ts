@@ -1,6 +1,7 @@
 /** Training data from questions and answers. Source: ReAtt (Jiang et al. 2022), section 3. */
 
 import type { ResolvedOptions } from "../options/train-options.ts";
+import { withAnswerPositives } from "./answer-positives.ts";
 import { cachedCandidates } from "./cached-candidates.ts";
 import {
   bm25Candidates,
@@ -16,7 +17,8 @@ import { digestQuestions, drawAnswer, type TrainingQuestion } from "./training-q
 /**
  * An example is a question with its candidates, one of which may be the null passage. The target is
  * one of its answers. For the objective `retrieval`, questions with scores keep the candidates of
- * the file, because a retriever finds passages without a score.
+ * the file, because a retriever finds passages without a score, and questions without scores or a
+ * label get a positive (answer-positives.ts).
  *
  * @throws {InputError} if the corpus has too few passages.
  */
@@ -26,20 +28,21 @@ export function questionData(
   questions: readonly TrainingQuestion[],
 ): TrainingData {
   const { candidatesPerQuestion, nullPassage, objective } = options;
-  const isScored = objective === "retrieval";
+  const isRetrieval = objective === "retrieval";
   const count = nullPassage ? candidatesPerQuestion - 1 : candidatesPerQuestion;
   checkCandidateCount(count, corpus.size); // now, not after the model has been measured
   return {
-    digest: digestQuestions(questions, { scores: isScored }),
+    digest: digestQuestions(questions, { scores: isRetrieval }),
     async *examples(iteration, retriever) {
-      const used = itemsOfIteration(questions, iteration, options);
+      const drawn = itemsOfIteration(questions, iteration, options);
+      const used = isRetrieval ? yield* withAnswerPositives(drawn, corpus, options.signal) : drawn;
       const candidates = yield* cachedCandidates(options, corpus, {
         name: `close-passages-${iteration}.jsonl`,
         questions: used,
         count,
         openRetriever: async () => {
           const found = retriever ?? (await firstRetriever(corpus, questions, count));
-          return isScored ? withScored(found) : found;
+          return isRetrieval ? withScored(found) : found;
         },
       });
       const passages = await corpus.pick(candidates.flat());
@@ -53,7 +56,7 @@ export function questionData(
             ...{ question, answers },
             answer: drawAnswer(used[index]!, { seed, step }),
             passages: nullPassage ? [...found, NULL_PASSAGE] : found,
-            scores: isScored ? found.map(({ id }) => scores?.[contexts.indexOf(id)]) : undefined,
+            scores: isRetrieval ? found.map(({ id }) => scores?.[contexts.indexOf(id)]) : undefined,
             relevant: passageId === undefined ? [] : [passageId],
           };
         },

@@ -127,7 +127,7 @@ export async function lossAndGradients(
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
   const parameters = await parameterStates(folder, config, options);
   const examples = tokenExamples(tokenizer, batch, maxPassageTokens);
-  checkHeadWeights(options, config.heads);
+  checkHeadWeights(options, config);
   const tau = headWeights && (options.tau ?? config.distillationTau);
   const gradientOptions = { alpha, tau, dropout, copies, inBatchNegatives: true };
   await using passes = openOnnxPasses(config, parameters, gradientOptions, {});
@@ -169,7 +169,12 @@ function checkBatch(batch: unknown): void {
 }
 
 /** @throws {InputError} if the weights are not those of `heads` heads, or `tau` has no effect */
-function checkHeadWeights({ headWeights, tau }: LossOptions, heads: number): void {
+function checkHeadWeights(
+  { headWeights, tau }: LossOptions,
+  { heads, pooling }: ModelConfig,
+): void {
+  if (headWeights && pooling !== undefined)
+    throw problem("headWeights", "none with pooling of all heads", "some", "leave them out");
   if (!headWeights && tau !== undefined)
     throw problem("tau", "headWeights", "none", "leave tau out, or give a weight for each head");
   if (headWeights && headWeights.length !== heads)

@@ -29,10 +29,14 @@ export function joinVectors(
   options: NormaliserOptions,
   earlier: readonly StepKeys[] = [],
 ): Record<NormaliserInput, Tensor> {
-  const questionMasks = chunks.map(({ questions, tensors }) =>
-    firstRows(tensors.questionMask, questions),
-  );
   const queries = vectors.map((one) => one.queries!);
+  const questionMasks = chunks.map(({ questions, tensors }, i) =>
+    vectorMask(firstRows(tensors.questionMask, questions), queries[i]!),
+  );
+  const parts = [...keysOf(chunks, vectors), ...earlier].map((part) => ({
+    ...part,
+    passageMask: vectorMask(part.passageMask, part.keys),
+  }));
   const passages: ChunkPassages[] = [
     ...chunks.map((chunk) => chunk.passages),
     ...earlier.map(({ names }) => ({ names, questions: [] })),
@@ -40,7 +44,7 @@ export function joinVectors(
   return {
     queries: joinRows(queries, 2, QUESTION_PADDING),
     questionMask: joinRows(questionMasks, 1, QUESTION_PADDING),
-    ...joinKeys([...keysOf(chunks, vectors), ...earlier]),
+    ...joinKeys(parts),
     normaliserBias: normaliserBias(passages, options),
     batchQuestions: chunks[0]!.tensors.batchQuestions,
     targetMass: targetMass(passages),
@@ -48,6 +52,12 @@ export function joinVectors(
 }
 
 type PassageKeys = Omit<StepKeys, "step">;
+
+/** The mask of vectors [rows, H, count, e]: that of the tokens, or [rows, 1] of pooled vectors. */
+function vectorMask(mask: Tensor, { shape: [rows, , count] }: Tensor): Tensor {
+  if (count === mask.shape[1]) return mask;
+  return { data: new Float32Array(rows!).fill(1), shape: [rows!, 1] };
+}
 
 /** The keys of each chunk. */
 const keysOf = (chunks: readonly Chunk[], vectors: readonly Tensors[]): PassageKeys[] =>
@@ -82,13 +92,16 @@ function targetMass(chunks: readonly ChunkPassages[]): Tensor {
   return { data, shape: [questions.length] };
 }
 
-/** The tensors of `cacheInputs` of each chunk, from the outputs of pass 2 for the batch. */
-export function splitCache(chunks: readonly Chunk[], batch: Tensors): Tensors[] {
+/**
+ * The tensors of `cacheInputs` of each chunk, from its vectors and the outputs of pass 2 for the
+ * batch.
+ */
+export function splitCache(vectors: readonly Tensors[], batch: Tensors): Tensors[] {
   let question = 0;
   let passage = 0;
-  return chunks.map(({ questions, tensors: { questionMask, passageMask } }) => {
-    const n = questionMask.shape[1]!;
-    const [passages, m] = passageMask.shape as [number, number];
+  return vectors.map(({ queries, keys }) => {
+    const [questions, , n] = queries!.shape as [number, number, number];
+    const [passages, , m] = keys!.shape as [number, number, number];
     const queryGradient = rowsOf(batch.queryGradient!, question, questions);
     const keyGradient = rowsOf(batch.keyGradient!, passage, passages);
     const cache = {

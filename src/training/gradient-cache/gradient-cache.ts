@@ -87,5 +87,5 @@ async function cacheGradients(
   for (const [i, chunk] of chunks.entries()) vectors.push(await passes.vectors(chunk, dropout[i]!));
   onKeys?.(batchKeys(chunks, vectors));
   const joined = joinVectors(chunks, vectors, options, earlier);
-  return splitCache(chunks, await passes.normaliser(joined));
+  return splitCache(vectors, await passes.normaliser(joined));
 }

@@ -10,13 +10,16 @@ import { copyDistribution, meanAttention } from "../../decoder/copying.ts";
 import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.ts";
 import { targetAttention } from "../../decoder/target-attention.ts";
 import {
+  type EncodedTexts,
   headVectors,
   type LowerParameters,
   lowerStates,
   querySide,
   retrievalVectors,
 } from "../../encoder/lower-layers.ts";
+import { vectorMask } from "../../encoder/pooling.ts";
 import { upperStates } from "../../encoder/upper-layers.ts";
+import { vectorSize } from "../../model/config.ts";
 import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
@@ -79,12 +82,15 @@ function vectorsOf<T>(
     mask: input.passageMask,
     buckets: input.passageBuckets,
   });
-  const vectors = tau === undefined ? retrievalHeadVectors<T> : headVectors<T>;
+  const questions = { states: questionStates, mask: questionMask };
+  const passages = { states: passageStates, mask: input.passageMask };
+  const { ops, config } = context;
+  const vectors = tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;
   return {
-    queries: vectors(context, querySide(model), questionStates, "query"),
-    questionMask,
-    keys: vectors(ofPassages, model, passageStates, "key"),
-    passageMask: input.passageMask,
+    queries: vectors(context, querySide(model), questions, "query"),
+    questionMask: vectorMask(ops, config, questionMask),
+    keys: vectors(ofPassages, model, passages, "key"),
+    passageMask: vectorMask(ops, config, input.passageMask),
     passageStates,
   };
 }
@@ -115,18 +121,26 @@ function encodeQuestions<T>(
   };
 }
 
-/** Vectors of the retrieval head: [batch, length, modelSize] -> [batch, 1, length, e]. */
-function retrievalHeadVectors<T>(
+/** The vectors that search compares: -> [batch, 1, length, e], or with pooling [batch, 1, 1, e]. */
+function scoringVectors<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
-  states: T,
+  texts: EncodedTexts<T>,
   projection: "query" | "key",
 ): T {
   const { ops, config } = context;
-  const [batch, length] = ops.shape(states);
-  const vectors = retrievalVectors(context, parameters, states, projection);
-  return ops.reshape(vectors, [batch!, 1, length!, config.headSize]);
+  const vectors = retrievalVectors(context, parameters, texts, projection);
+  const [batch, count] = ops.shape(vectors);
+  return ops.reshape(vectors, [batch!, 1, count!, vectorSize(config)]);
 }
+
+/** The vectors of all heads: -> [batch, H, length, e]. */
+const vectorsOfHeads = <T>(
+  context: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  { states }: EncodedTexts<T>,
+  projection: "query" | "key",
+): T => headVectors(context, parameters, states, projection);
 
 /**
  * Reads all candidates of a question together (fusion in the decoder, Izacard and Grave 2021).

@@ -9,12 +9,14 @@
  * - `U`: different passages among the P candidates
  * - `n`: tokens of a question with padding (|q|)
  * - `m`: tokens of a passage with padding (|d|)
+ *   Vectors have 1 in place of n and m if the model pools (encoder/pooling.ts)
  * - `T`: tokens of an answer with padding
  * - `H`: heads that score passages: all heads, or 1 where the retrieval head is fixed
- * - `e`: head size (e)
+ * - `e`: values of a vector: the head size (e), or with pooling that of all heads
  */
 
-import type { ModelConfig } from "../../model/config.ts";
+import { type ModelConfig, vectorSize } from "../../model/config.ts";
+import type { Dim } from "../../tensor/ops.ts";
 import type { Signature } from "../../tensor/trace.ts";
 import type { LossGraphOptions, ObjectiveName } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
@@ -134,12 +136,12 @@ export function normaliserInputs(
   config: ModelConfig,
   options: Pick<LossGraphOptions, "tau">,
 ): Record<NormaliserInput, Signature> {
-  const heads = scoringHeads(config, options);
+  const [n, m] = vectorCounts(config);
   return {
-    queries: ["float32", "Q", heads, "n", config.headSize],
-    questionMask: ["float32", "Q", "n"],
-    keys: ["float32", "U", heads, "m", config.headSize],
-    passageMask: ["float32", "U", "m"],
+    queries: ["float32", "Q", ...headsOf(config, options, n)],
+    questionMask: ["float32", "Q", n],
+    keys: ["float32", "U", ...headsOf(config, options, m)],
+    passageMask: ["float32", "U", m],
     normaliserBias: ["float32", "Q", "U"],
     batchQuestions: ["float32"],
     targetMass: ["float32", "Q"],
@@ -157,14 +159,25 @@ export function cacheInputs(
   questions: number,
   options: Pick<LossGraphOptions, "tau">,
 ): Record<CacheInput, Signature> {
-  const heads = scoringHeads(config, options);
+  const [n, m] = vectorCounts(config);
   return {
     logNormaliser: ["float32", questions],
-    queryGradient: ["float32", questions, heads, "n", config.headSize],
-    keyGradient: ["float32", "U", heads, "m", config.headSize],
+    queryGradient: ["float32", questions, ...headsOf(config, options, n)],
+    keyGradient: ["float32", "U", ...headsOf(config, options, m)],
   };
 }
 
-/** H: the heads that score passages. */
-const scoringHeads = ({ heads }: ModelConfig, { tau }: Pick<LossGraphOptions, "tau">): number =>
-  tau === undefined ? 1 : heads;
+/** n and m of vectors. */
+const vectorCounts = ({ pooling }: ModelConfig): [n: Dim, m: Dim] =>
+  pooling === undefined ? ["n", "m"] : [1, 1];
+
+/** [H, n or m, e] */
+const headsOf = (
+  config: ModelConfig,
+  { tau }: Pick<LossGraphOptions, "tau">,
+  count: Dim,
+): [H: number, count: Dim, e: number] => [
+  tau === undefined ? 1 : config.heads,
+  count,
+  vectorSize(config),
+];

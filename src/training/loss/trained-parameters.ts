@@ -36,10 +36,11 @@ export function buildTrainedParameters<T>(
   leaf: Leaf<T>,
 ): TrainedParameters<T> {
   const query = queryProjection(config);
+  const isOneHead = querySide === "projection" && config.pooling === undefined;
   const withFrozenHeads: Leaf<T> = (name, shape) =>
     name === query ? freezeOtherHeads(ops, config, leaf(name, shape)) : leaf(name, shape);
   return {
-    model: buildParameters(config, querySide === "projection" ? withFrozenHeads : leaf),
+    model: buildParameters(config, isOneHead ? withFrozenHeads : leaf),
     headWeights: tau === undefined ? undefined : leaf(HEAD_WEIGHTS, [config.heads]),
     logScale: leaf(LOG_SCALE, []),
   };
@@ -62,12 +63,13 @@ export function selectTrained<State>(
 
 /**
  * Names of the matrices that are trained in the rows of the retrieval head only. Weight decay must
- * not change their other rows.
+ * not change their other rows. With pooling all heads are trained.
  */
 export function partlyTrained(
   config: ModelConfig,
   { tau, querySide, retrievalOnly }: TrainedOptions,
 ): Set<string> {
+  if (config.pooling !== undefined) return new Set();
   if (querySide === "projection") return new Set([queryProjection(config)]);
   if (!retrievalOnly || tau !== undefined) return new Set();
   return new Set(retrievalProjections(config));

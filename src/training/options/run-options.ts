@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
 import { InputError } from "../../io/errors.ts";
+import { POOLINGS, SIMILARITIES } from "../../model/config.ts";
 import {
   choice,
   defaultOf,
@@ -212,6 +213,24 @@ export const RUN_SETTINGS = {
     plan: (querySide) => ({ trained: querySide ? TRAINED[querySide] : "all" }),
   }),
   /**
+   * Retrieve by one vector for each text instead of one for each token: that of the last token,
+   * `</s>`, or the mean of the tokens, from all heads of the retrieval layer. Default: as in
+   * `config.json`.
+   */
+  pooling: option(choice(...POOLINGS).optional(), {
+    help: "retrieve by one vector for each text: of its last token, or the mean of its tokens",
+    defaultText: "as in config.json: without it, a vector for each token",
+    group: LOSS,
+    plan: (pooling): Record<string, string> => (pooling ? { pooling } : {}),
+  }),
+  /** With `pooling`: how two vectors are compared. Default: as in `config.json`, else `dot`. */
+  similarity: option(choice(...SIMILARITIES).optional(), {
+    help: "with --pooling: compare vectors by the inner product or by the cosine",
+    defaultText: "as in config.json, else dot",
+    group: LOSS,
+    plan: (similarity): Record<string, string> => (similarity ? { similarity } : {}),
+  }),
+  /**
    * When the model retrieves candidates. The first candidates come from BM25 or from the file of
    * questions. `iterations` retrieves between iterations while training waits; `background`
    * retrieves in a second process while training continues; `none` keeps the first candidates.
@@ -325,9 +344,9 @@ export interface ResolvedOptions extends Omit<Resolved<RunTable>, "tau">, RunSig
 
 type RunChoices = Pick<
   Resolved<RunTable>,
-  "refresh" | "refreshSteps" | "scoreTemperature" | "objective" | "alpha" | "copies"
+  "refresh" | "refreshSteps" | "scoreTemperature" | "objective" | "alpha" | "copies" | "pooling"
 > &
-  Pick<RunOptions, "dev" | "devQuestions">;
+  Pick<RunOptions, "dev" | "devQuestions" | "similarity">;
 
 /** Options that have an effect only beside others. */
 const CONDITIONS: readonly {
@@ -354,6 +373,11 @@ const CONDITIONS: readonly {
     name: "copies",
     expected: "an objective with in-batch negatives",
     isMet: ({ objective }) => objective !== "qa" && objective !== "marginal",
+  },
+  {
+    name: "similarity",
+    expected: "pooling, whose vectors it compares",
+    isMet: ({ pooling }) => pooling !== undefined,
   },
   {
     name: "devQuestions",

@@ -30,11 +30,17 @@ export interface HeadSelectionData {
 
 /**
  * Whether a head has to be selected although no option asks for it: `config.json` does not name
- * one. Nothing is selected if all heads are mixed, if the index has to remain valid, or if random
- * weights have no better head.
+ * one. Nothing is selected if all heads are mixed or pooled, if the index has to remain valid, or
+ * if random weights have no better head.
  */
-export const needsHead = async ({ model, tau, querySide }: ResolvedOptions): Promise<boolean> =>
+export const needsHead = async ({
+  model,
+  tau,
+  pooling,
+  querySide,
+}: ResolvedOptions): Promise<boolean> =>
   tau === undefined &&
+  pooling === undefined &&
   querySide === undefined &&
   (await hasWeights(model)) &&
   !(await hasRetrievalHead(model));

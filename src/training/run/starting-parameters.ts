@@ -1,7 +1,8 @@
 /** The first parameters of a run: its model's, or random ones, and the learned scalars. */
 
 import { hasWeights } from "../../checkpoints/open.ts";
-import { type ModelConfig, readConfig } from "../../model/config.ts";
+import { InputError } from "../../io/errors.ts";
+import { type ModelConfig, readConfig, type Similarity } from "../../model/config.ts";
 import { initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
@@ -9,13 +10,60 @@ import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions, TrainOptions } from "../options/train-options.ts";
 
-/** The configuration of the trained model: with a query encoder if the run trains one. */
-export async function readTrainedConfig({
-  model,
-  querySide,
-}: Pick<TrainOptions, "querySide"> & { readonly model: string }): Promise<ModelConfig> {
-  const config = await readConfig(model);
-  return querySide === "layers" ? { ...config, queryEncoder: true } : config;
+type ConfigOptions = Pick<
+  TrainOptions,
+  "querySide" | "pooling" | "similarity" | "tau" | "selectHead"
+> & { readonly model: string };
+
+/**
+ * The configuration of the trained model: with a query encoder if the run trains one, and with the
+ * pooling of the options.
+ *
+ * @throws {InputError} as `readConfig` does, and if pooling contradicts another option
+ */
+export async function readTrainedConfig(options: ConfigOptions): Promise<ModelConfig> {
+  const original = await readConfig(options.model);
+  const config = withPooling(original, options);
+  checkPooling(config, original, options);
+  return options.querySide === "layers" ? { ...config, queryEncoder: true } : config;
+}
+
+/**
+ * The scale of scores that a run with another pooling begins with: as in DPR, and 1 / 0.05 for
+ * cosines, as in SimCSE (Gao et al. 2021). The scale of the model belongs to its former scores.
+ */
+const FIRST_SCALES: Readonly<Record<Similarity, number>> = { dot: 1, cosine: 20 };
+
+/** `config` with the pooling of the options, without what was fitted to other scores. */
+function withPooling(
+  config: ModelConfig,
+  { pooling = config.pooling, similarity = config.similarity ?? "dot" }: ConfigOptions,
+): ModelConfig {
+  if (pooling === undefined) return config;
+  const { pooling: before, similarity: comparedBefore = "dot" } = config;
+  if (pooling === before && similarity === comparedBefore) return config;
+  const retrievalScale = FIRST_SCALES[similarity];
+  return { ...config, pooling, similarity, retrievalScale, hybrid: undefined };
+}
+
+/** @throws {InputError} for options that train one head, or that keep an index with other keys */
+function checkPooling(
+  config: ModelConfig,
+  original: ModelConfig,
+  { tau, selectHead, querySide }: ConfigOptions,
+): void {
+  if (config.pooling === undefined) return;
+  const conflict =
+    (tau !== undefined && "a choice of one head (tau)") ||
+    (selectHead && "a choice of one head (selectHead)") ||
+    (querySide && config !== original && "an index with other keys (query side)");
+  if (!conflict) return;
+  throw new InputError({
+    where: "pooling",
+    expected: "vectors of all heads, and a new index",
+    got: conflict,
+    remedy: "leave one of the two out",
+  });
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import type { ModelConfig } from "../../../src/model/config.ts";
 import type { BatchLosses } from "../../../src/training/gradient-cache/batch-losses.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
 import type { TokenExample } from "../../../src/training/loss/batch.ts";
@@ -44,6 +45,8 @@ interface Setting {
   readonly tau?: number;
   readonly dropout?: number;
   readonly copies?: "once" | "each";
+  /** What the model has beside `config`. */
+  readonly model?: Pick<ModelConfig, "pooling" | "similarity">;
 }
 
 interface Computed {
@@ -61,13 +64,15 @@ async function compute(
     copyAttention,
     dropout = 0.2,
     copies,
+    model = {},
   }: Setting,
   runs: readonly { chunkQuestions: number; key?: string; added?: boolean }[],
 ): Promise<Computed[]> {
+  const pooled = { ...config, ...model };
   const states = trainedStates(config, { mixed: tau !== undefined });
   const options = { alpha: 2, copyAttention, inBatchNegatives, tau, dropout, copies };
-  await using backend = await open(config, states, options);
-  const accumulate = gradientAccumulator(config, backend.passes, options);
+  await using backend = await open(pooled, states, options);
+  const accumulate = gradientAccumulator(pooled, backend.passes, options);
   const computed: Computed[] = [];
   for (const { chunkQuestions, key = "key", added = false } of runs) {
     if (!added) backend.clearGradients();
@@ -95,6 +100,8 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   "retrieval alone, in-batch negatives": { objective: "retrieval" },
   "retrieval alone, all heads": { objective: "retrieval", tau: 0.5 },
   "retrieval alone, own candidates": { objective: "retrieval", inBatchNegatives: false },
+  "retrieval alone, pooled": { objective: "retrieval", model: { pooling: "eos" } },
+  "pooled, in-batch negatives": { model: { pooling: "mean", similarity: "cosine" } },
   "relevance and copy attention": { objective: "supervised", copyAttention: 0.5 },
 };
 

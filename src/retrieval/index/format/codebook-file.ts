@@ -1,6 +1,6 @@
 /**
  * The codebook of a compressed index on disk. On disk the rotation is `axes.f32`, the numbers of
- * subquantisers are `parts.u8`, and the codewords are `long.f32` and `short.f32`.
+ * subquantisers are `parts.u8` or `parts.u16`, and the codewords are `long.f32` and `short.f32`.
  */
 
 import { readFile } from "node:fs/promises";
@@ -17,6 +17,7 @@ import {
   subquantiserCounts,
 } from "../../codec/codec.ts";
 import { readJournal, writeJournal } from "./journal.ts";
+import { partsFile } from "./layout.ts";
 import {
   type CodecRecord,
   codebookPath,
@@ -53,7 +54,7 @@ export async function writeCodebook(
   const contents = {
     "axes.f32": rotation,
     "centroids.f32": centroids,
-    "parts.u8": subquantisers,
+    [partsFile(long)]: long < 256 ? Uint8Array.from(subquantisers) : subquantisers,
     "long.f32": codewords.get(long)!,
     "short.f32": codewords.get(short)!,
     "ratios.f32": ratios,
@@ -92,9 +93,11 @@ async function readCodebook(
     readWhole(join(codebookPath(directory, codebook), name), files[name]);
   const floats = async (name: string) => new Float32Array((await bytes(name)).buffer);
   const { long, short } = subquantiserCounts(dimension, bits);
-  const subquantisers = await bytes("parts.u8");
+  const parts = partsFile(long);
+  const counts = await bytes(parts);
+  const subquantisers = long < 256 ? Uint16Array.from(counts) : new Uint16Array(counts.buffer);
   if (!subquantisers.every((count) => count === long || count === short))
-    throw damagedFile(join(codebookPath(directory, codebook), "parts.u8"), `${long} or ${short}`);
+    throw damagedFile(join(codebookPath(directory, codebook), parts), `${long} or ${short}`);
   return {
     bits,
     dimension,

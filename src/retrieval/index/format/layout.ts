@@ -38,11 +38,23 @@ export const segmentSizes = ({
       }),
 });
 
-/** Bytes of each file of a codebook. */
-export const codebookSizes = (dimension: number, centroids: number): Sizes => ({
+/** The file of the numbers of subquantisers: a byte each, or two bytes where one is too small. */
+export const partsFile = (subquantisers: number): "parts.u8" | "parts.u16" =>
+  subquantisers < 256 ? "parts.u8" : "parts.u16";
+
+/**
+ * Bytes of each file of a codebook.
+ *
+ * @param subquantisers the greatest number of a centroid
+ */
+export const codebookSizes = (
+  dimension: number,
+  centroids: number,
+  subquantisers: number,
+): Sizes => ({
   "axes.f32": 4 * dimension * dimension,
   "centroids.f32": 4 * centroids * dimension,
-  "parts.u8": centroids,
+  [partsFile(subquantisers)]: subquantisers < 256 ? centroids : 2 * centroids,
   "long.f32": 4 * 256 * dimension,
   "short.f32": 4 * 256 * dimension,
   "ratios.f32": 4 * 256,

@@ -30,7 +30,8 @@
  *       codebooks/000001/         the codebook (codec quantised, codec.ts)
  *         axes.f32                [dimension, dimension]: the OPQ rotation
  *         centroids.f32           [centroids, dimension]
- *         parts.u8                [centroids]: subquantisers of each centroid
+ *         parts.u8, or parts.u16  [centroids]: subquantisers of each centroid; parts.u16 if some
+ *                                 have more than 255
  *         long.f32, short.f32     [subquantisers, 256, width]: codewords for long and short
  *                                 residuals
  *         ratios.f32              [256]
@@ -57,7 +58,8 @@ import { crc32 } from "node:zlib";
 import { z } from "zod";
 import { InputError, isMissing } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
-import type { Bits } from "../../codec/codec.ts";
+import { POOLINGS, type Pooling } from "../../../model/config.ts";
+import { type Bits, subquantiserCounts } from "../../codec/codec.ts";
 import { blockChecksumBytes, codebookSizes, deletedBytes, segmentSizes } from "./layout.ts";
 import { readingErrorFrom } from "./storage.ts";
 
@@ -65,7 +67,7 @@ import { readingErrorFrom } from "./storage.ts";
 export interface IndexHeader {
   /** Identifies the weights of the model. Only questions of the same model can search the index. */
   readonly fingerprint: string;
-  /** Values of a token key. */
+  /** Values of a key. */
   readonly dimension: number;
   /** Longer passages are cut to this number of tokens. */
   readonly maxPassageTokens: number;
@@ -74,6 +76,11 @@ export interface IndexHeader {
    * Absent if all have.
    */
   readonly keepTokens?: number | undefined;
+  /**
+   * How the tokens of a passage became its one key (`retrieval_pooling` of the model). Absent if
+   * tokens have keys.
+   */
+  readonly pooling?: Pooling | undefined;
   /** The templates of the encoded texts, e.g. `{ passage: "title: {title} context: {text}" }`. */
   readonly prompts: Readonly<Record<string, string>>;
 }
@@ -167,6 +174,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
     dimension: z.int().positive().max(MAX_DIMENSION),
     maxPassageTokens: z.int().positive(),
     keepTokens: z.number().positive().optional(),
+    pooling: z.enum(POOLINGS).optional(),
     prompts: z.record(z.string(), z.string()),
   }),
   codec: z.discriminatedUnion("name", [
@@ -267,8 +275,11 @@ function parseManifest(path: string, text: string): Manifest {
 function checkLayout(path: string, { header, codec, shard, segments }: Manifest): void {
   const { dimension } = header;
   const quantised = codec.name === "quantised" ? codec : undefined;
-  const centroids = quantised && (quantised.files["parts.u8"]?.bytes ?? 0);
-  if (quantised) checkSizes(path, "codec", quantised.files, codebookSizes(dimension, centroids!));
+  const centroids = quantised && Math.floor(centroidsBytes(quantised) / (4 * dimension));
+  if (quantised) {
+    const { long } = subquantiserCounts(dimension, quantised.bits);
+    checkSizes(path, "codec", quantised.files, codebookSizes(dimension, centroids!, long));
+  }
   if (shard && shard.index >= shard.count)
     throw unusable(path, `a shard below ${shard.count}`, `${shard.index}`);
   if (new Set(segments.map(({ name }) => name)).size < segments.length)
@@ -288,6 +299,8 @@ function checkLayout(path: string, { header, codec, shard, segments }: Manifest)
       throw unusable(path, `at most the passages of ${where} deleted`, "more");
   }
 }
+
+const centroidsBytes = ({ files }: QuantisedCodec): number => files["centroids.f32"]?.bytes ?? 0;
 
 /** @throws {InputError} if `files` are not those of `sizes`, which gives undefined for any size */
 function checkSizes(

@@ -272,6 +272,7 @@ export function checkHeader(directory: string, of: IndexHeader, given: IndexHead
     "dimension",
     "maxPassageTokens",
     "keepTokens",
+    "pooling",
     "prompts",
   ] as const) {
     const [expected, got] = [JSON.stringify(of[key]), JSON.stringify(given[key])];

@@ -33,7 +33,7 @@ test("describes itself and returns the passages", async () => {
     { id: "b", title: "", text: "\ud800 lone" },
   ];
   await build(directory.path, passages);
-  await using index = await openIndex(directory.path, {}, "toy");
+  await using index = await openIndex(directory.path, {}, { fingerprint: "toy" });
   assert.equal(index.header, header);
   assert.is(index.passageCount, 2);
   assert.is(index.tokenCount, 4);
@@ -46,7 +46,7 @@ test("rejects the questions of another model", async () => {
   await using directory = await temporary();
   await build(directory.path, makePassages(3));
   await rejects(
-    openIndex(directory.path, {}, "other"),
+    openIndex(directory.path, {}, { fingerprint: "other" }),
     /of the model other, got one of the model toy/,
   );
 });

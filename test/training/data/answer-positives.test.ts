@@ -1,0 +1,50 @@
+/** BM25's best passage with the answer, against a loop over its ranking. */
+
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { containsAnswer } from "../../../src/evaluation/answers.ts";
+import { withAnswerPositives } from "../../../src/training/data/answer-positives.ts";
+import { openCorpus } from "../../../src/training/data/corpus.ts";
+import type { TrainingQuestion } from "../../../src/training/data/training-questions.ts";
+import { finish } from "../../support/adaptation.ts";
+import { temporaryFolder, writeLines } from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+
+const rivers = ["Rhine", "Rhone", "Elbe", "Oder"];
+/** Passages repeat "long river" more often, the later they are. */
+const passages = Array.from({ length: 12 }, (_, i) => ({
+  id: `p${i}`,
+  title: "",
+  text: `${rivers[i % 4]} is a ${"long river ".repeat(i + 1)}of ${20 + (i % 3)} places`,
+}));
+const questions: TrainingQuestion[] = [
+  { id: "0", question: "a long river", answers: ["Elbe", "21 places"] },
+  { id: "1", question: "the Oder, a long river", answers: ["20 PLACES"] },
+  { id: "2", question: "a long river", answers: ["Danube"] }, // in no passage
+  { id: "3", question: "a long river", answers: ["Elbe"], passageId: "p0" },
+  { id: "4", question: "a long river", answers: ["Elbe"], contexts: ["p1"], scores: [2] },
+];
+
+test("a question without a label gets the best passage of BM25 that contains an answer", async () => {
+  const file = writeLines(join(folder.path, "corpus.jsonl"), passages);
+  await using corpus = await openCorpus(file);
+  const labelled = await finish(withAnswerPositives(questions, corpus));
+  const bm25 = await corpus.bm25();
+  const bestOf = ({ question, answers }: TrainingQuestion): string | undefined =>
+    bm25
+      .search(question, passages.length)
+      .find(({ id }) => containsAnswer(passages.find((one) => one.id === id)!.text, answers))?.id;
+  const positives = labelled.map(({ passageId }) => passageId);
+  const [first, second] = questions as [TrainingQuestion, TrainingQuestion];
+  assert.equal(positives, [bestOf(first), bestOf(second), undefined, "p0", undefined]);
+  assert.ok(positives[0] !== undefined && positives[1] !== undefined);
+  assert.equal(
+    labelled.map(({ passageId: _, ...rest }) => rest),
+    questions.map(({ passageId: _, ...rest }) => rest),
+  );
+});
+
+test.run();

@@ -1,0 +1,81 @@
+/** Runs with `--pooling`: what they learn, what they write, and what they refuse. */
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { readConfig } from "../../../src/model/config.ts";
+import { ReAtt } from "../../../src/reatt.ts";
+import { adapt } from "../../../src/training/adapt.ts";
+import type { TrainOptions } from "../../../src/training/options/train-options.ts";
+import { train } from "../../../src/training/train.ts";
+import { rejects } from "../../retrieval/support.ts";
+import { capitals, finish, writeAdaptationFiles } from "../../support/adaptation.ts";
+import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const small = await writeSmallRun(folder.path);
+const at = (name: string): string => join(folder.path, name);
+
+for (const [pooling, similarity] of [
+  ["eos", "dot"],
+  ["mean", "cosine"],
+] as const)
+  test(`${pooling}, ${similarity}: training raises the probability of the positive`, async () => {
+    const { dev: _, ...files } = small;
+    const losses: number[] = [];
+    const out = at(`${pooling}-${similarity}`);
+    const options: TrainOptions = {
+      ...{ ...files, out, pooling, similarity, objective: "retrieval", preBatch: 1 },
+      ...{ iterations: 1, steps: 40, questions: 4, learningRate: 0.01, dropout: 0 },
+    };
+    const { finished } = await finish(train(options), (event) => {
+      if (event.type === "step") losses.push(event.losses.distillation!.kl);
+    });
+    assert.ok(finished);
+    // The loss is -log P of the positive.
+    const mean = (of: readonly number[]): number => of.reduce((sum, x) => sum + x, 0) / of.length;
+    assert.ok(mean(losses.slice(-5)) < 0.7 * mean(losses.slice(0, 5)), losses.join(" "));
+    const config = await readConfig(out);
+    assert.equal([config.pooling, config.similarity], [pooling, similarity]);
+    // A run that goes on from this model keeps its pooling and its scale.
+    await using model = await ReAtt.load(out);
+    assert.is.not(model.config.retrievalScale, 1);
+  });
+
+test("adapt measures and indexes a pooled model", async () => {
+  const model = at("model-to-adapt");
+  mkdirSync(model);
+  await writeTinyModel(model, { hybrid: { lambda: 1, k1: 0.9, b: 0.4 } });
+  const out = at("adapted");
+  const adapted = await finish(
+    adapt({
+      ...{ ...writeAdaptationFiles(folder.path), model, out, pooling: "mean", spans: true },
+      ...{ tagger: capitals, objective: "retrieval", learningRate: 1e-3 },
+      ...{ steps: 4, questions: 4, candidatesPerQuestion: 2, monitorSteps: 4 },
+    }),
+  );
+  assert.ok(adapted.training!.monitor);
+  await using loaded = await ReAtt.load(out);
+  await using index = await loaded.openIndex(adapted.index!);
+  assert.is(index.header.pooling, "mean");
+  assert.is(index.tokenCount, index.passageCount);
+  assert.match(readFileSync(join(out, "README.md"), "utf8"), /\| pooling \| mean \|/);
+});
+
+test("pooling and options that need one head, or an old index, exclude each other", async () => {
+  const refused: [Partial<TrainOptions>, RegExp][] = [
+    [{ tau: 0.1 }, /^pooling: expected vectors of all heads, and a new index, got a choice of/],
+    [{ selectHead: true }, /got a choice of one head \(selectHead\)/],
+    [{ querySide: "projection" }, /got an index with other keys \(query side\)/],
+  ];
+  for (const [options, message] of refused)
+    await rejects(finish(train({ ...small, out: at("no"), pooling: "eos", ...options })), message);
+  await rejects(
+    finish(train({ ...small, out: at("no"), similarity: "cosine" })),
+    /^similarity: expected pooling, whose vectors it compares, got similarity cosine without it/,
+  );
+});
+
+test.run();
