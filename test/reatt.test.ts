@@ -89,7 +89,7 @@ test("an index is replaced only on request", async () => {
   await using model = await ReAtt.load("models/reatt-mini");
   const directory = join(folder.path, "index");
   await (await model.index(PASSAGES, { directory })).close();
-  const refusal = /index: expected a folder without an index, got an index; add to it/;
+  const refusal = /index: expected a folder without an index, got an index; open it, add to it/;
   await rejects(model.index(PASSAGES.slice(1), { directory }), refusal);
   await rejects(model.forecast(PASSAGES, { directory }), refusal);
   assert.is((await indexInfo(directory)).passages, 3);

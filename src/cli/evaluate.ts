@@ -11,7 +11,8 @@ import { readQuestions } from "../text/read-passages.ts";
 import { defineCommand } from "./command.ts";
 import { JSON_OBJECT } from "./file-options.ts";
 
-const CUTOFFS = z.array(z.int().min(1), "whole numbers from 1 on with commas between them");
+const RANKS = "whole numbers from 1 on with commas between them";
+const CUTOFFS = z.array(z.int(RANKS).min(1, RANKS), RANKS);
 
 export const evaluateRetrievalCommand = defineCommand({
   options: {
@@ -66,7 +67,9 @@ export const evaluateAnswersCommand = defineCommand({
         got: "none",
         remedy: "name the file with the accepted answers",
       });
-    const { measures, ...counts } = evaluateAnswers(await readPredictions(predictions), questions);
+    const predicted = await readPredictions(predictions);
+    if (predicted.size === 0) throw noPredictions(predictions);
+    const { measures, ...counts } = evaluateAnswers(predicted, questions);
     if (counts.unanswered === counts.questions) throw nothingShared(predictions, "questions", data);
     if (json) return print(JSON.stringify({ ...counts, ...measures }));
     print(`${counts.questions} questions, ${counts.unanswered} of them without a prediction`);
@@ -95,6 +98,14 @@ function parseCutoffs(given: string): unknown {
   if (!parts.every((part) => /^\s*0*[1-9]\d*\s*$/.test(part))) return given;
   return [...new Set(parts.map(Number))].sort((a, b) => a - b);
 }
+
+const noPredictions = (where: string): InputError =>
+  new InputError({
+    where,
+    expected: "at least one prediction",
+    got: "none",
+    remedy: "write what `reatt answer --queries FILE --json` prints",
+  });
 
 function nothingShared(where: string, what: string, other: string): InputError {
   return new InputError({

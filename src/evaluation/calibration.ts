@@ -146,6 +146,9 @@ function checkOutcomes(outcomes: readonly AnswerOutcome[]): void {
     where: "answers to fit a calibration on",
     expected: `at least ${MIN_OF_EACH_KIND} right and ${MIN_OF_EACH_KIND} wrong ones`,
     got: `${right} right, ${wrong} wrong`,
-    remedy: "give more questions: several hundred make a good calibration",
+    remedy:
+      right === 0 && wrong >= MIN_OF_EACH_KIND
+        ? "check that the index has the documents of these questions"
+        : "give more questions: several hundred make a good calibration",
   });
 }

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
 import { readJsonLines } from "../io/json-lines.ts";
 import { checkPath } from "../options/arguments.ts";
 import { checkData } from "../options/data.ts";
@@ -30,11 +31,16 @@ export interface AnswerEvaluation {
   readonly unanswered: number;
 }
 
-const predictionLine = z.object({
-  id: z.union([z.string(), z.number()]).transform(String),
-  answer: z.string(),
-  passages: z.array(z.object({ text: z.string() })).default([]),
-});
+const predictionLine = z.object(
+  {
+    id: z.union([z.string(), z.number()], "text or a number").transform(String),
+    answer: z.string("text"),
+    passages: z
+      .array(z.object({ text: z.string("text") }, "an object with text"), "a list of passages")
+      .default([]),
+  },
+  "an object with id and answer",
+);
 
 /**
  * Reads predictions by question id. The format is the output of `reatt answer --queries FILE
@@ -59,12 +65,7 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
   const predictions = new Map<string, Prediction>();
   for await (const { where, value } of readJsonLines(file)) {
     const { data, error } = predictionLine.safeParse(value);
-    if (error) {
-      const { path, message } = error.issues[0]!;
-      const got = `${path.join(".") || "the line"}: ${message}`;
-      const remedy = "write what `reatt answer --queries FILE --json` prints";
-      throw new InputError({ where, expected: '{"id", "answer", "passages"}', got, remedy });
-    }
+    if (error) throw wrongPrediction(where, value, error.issues[0]!);
     if (predictions.has(data.id)) {
       throw new InputError({
         where,
@@ -115,6 +116,23 @@ export function evaluateAnswers(
     questions: questions.length,
     unanswered: questions.length - each.length,
   };
+}
+
+function wrongPrediction(
+  where: string,
+  line: unknown,
+  { path, message }: z.core.$ZodIssue,
+): InputError {
+  const value = path.reduce<unknown>(
+    (inner, key) => (inner as Record<PropertyKey, unknown>)[key],
+    line,
+  );
+  return new InputError({
+    where,
+    expected: path.length === 0 ? message : `"${path.join(".")}" as ${message}`,
+    got: value === undefined ? "nothing" : excerpt(value),
+    remedy: "write what `reatt answer --queries FILE --json` prints",
+  });
 }
 
 const predictionMap = z.map(

@@ -120,7 +120,17 @@ test("an interrupted calibration continues and gives the same weights", async ()
 test("bad input is one line", async () => {
   const without = jsonLines("without.jsonl", [{ id: "1", question: "Who?" }]);
   const few = jsonLines("few.jsonl", questions.slice(0, 4));
+  const strange = questions.slice(0, 12).map((record) => ({ ...record, answers: ["zzz"] }));
+  const foreign = jsonLines("foreign.jsonl", strange);
+  const deep = at("deep.jsonl");
+  writeFileSync(deep, `{"id":"1","question":"?","answers":${"[".repeat(1e5)}${"]".repeat(1e5)}}`);
+  const empty = at("empty.jsonl");
+  writeFileSync(empty, "");
   const cases = [
+    [foreign, /got 0 right, 12 wrong; check that the index has the documents of these questions$/m],
+    [deep, /deep\.jsonl:1: expected JSON with at most 100 levels of nesting/],
+    [empty, /empty\.jsonl: expected at least one question, got none/],
+    [at("missing.jsonl"), /missing\.jsonl: expected a JSON Lines file, got ENOENT/],
     [without, /"answers" of every question, got none of question "1"/],
     [few, /expected at least 10 right and 10 wrong ones, got [0-4] right, [0-4] wrong/],
   ] as const;

@@ -108,6 +108,54 @@ test("wrong usage and files that do not belong together", async ({ file }) => {
   await fails(1, /none of them/, ...args, answered);
 });
 
+test("damaged, empty and strange files: one line each", async ({ file }) => {
+  const data = await file("data.jsonl", '{"id": "1", "question": "Who?", "answers": ["Ada"]}\n');
+  const right = await file("right.jsonl", '{"id": "1", "answer": "Ada"}\n');
+  const levels = "[".repeat(100_000) + "]".repeat(100_000);
+  const predictions: readonly [string, RegExp][] = [
+    ["", /: expected at least one prediction, got none; write what/],
+    ["\n \n", /: expected at least one prediction, got none; write what/],
+    ["[1]\n", /:1: expected an object with id and answer, got \[ 1 \]; write what/],
+    ["null\n", /:1: expected an object with id and answer, got null; write what/],
+    ['{"id": "1"}\n', /:1: expected "answer" as text, got nothing; write what/],
+    ['{"id": {}, "answer": "x"}\n', /:1: expected "id" as text or a number, got \{\}; write what/],
+    ['{"id": 1, "answer": "x", "passages": [5]}\n', /"passages\.0" as an object with text, got 5;/],
+    ['{"id": "1", "answer": "x"', /:1: expected one JSON object, got/],
+    [levels, /:1: expected JSON with at most 100 levels of nesting, got more/],
+    ['{"id": "1", "answer": "x"}\n'.repeat(2), /:2: expected one prediction for each .* again/],
+  ];
+  for (const [text, message] of predictions) {
+    const given = await file("p.jsonl", text);
+    await fails(1, message, "answers", "--predictions", given, "--data", data);
+  }
+  const questions: readonly [string, RegExp][] = [
+    ["", /: expected at least one question, got none/],
+    [levels, /:1: expected JSON with at most 100 levels/],
+    ['{"id": "1", "question": "x", "answers": [5]}\n', /"answers" as a list of texts, got \[5\]/],
+  ];
+  for (const [text, message] of questions) {
+    const given = await file("q.jsonl", text);
+    await fails(1, message, "answers", "--predictions", right, "--data", given);
+  }
+  await fails(1, /missing: .* ENOENT/, "answers", "--predictions", "missing", "--data", data);
+  const run = await file("r.trec", "q Q0 a 1 0.5 t\n");
+  const qrels = await file("q.txt", "q 0 a 1\n");
+  for (const [text, message] of [
+    ["", /: expected a TREC run, got no line/],
+    ["q a 0.5\n", /:1: expected "query Q0 passage rank score tag", got 3 columns/],
+    ["q Q0 a 1 NaN t\n", /:1: expected a number as score, got "NaN"/],
+  ] as const)
+    await fails(1, message, "retrieval", "--run", await file("x.trec", text), "--qrels", qrels);
+  for (const [text, message] of [
+    ["", /: expected relevance qrels, got none/],
+    ["q 0 a 1e400\n", /:1: expected a whole number as label, got "1e400"/],
+    ["q 0 a 1\nq 0 a 0\n", /:2: expected label 1 for q and a, as above, got 0/],
+  ] as const)
+    await fails(1, message, "retrieval", "--run", run, "--qrels", await file("x.txt", text));
+  const [rank, ranks] = ["9".repeat(20), /--k: expected whole numbers from 1 on .*, got "9+"/];
+  await fails(2, ranks, "retrieval", "--run", run, "--qrels", qrels, "--k", rank);
+});
+
 test("a line for each measure", () => {
   assert.is(
     formatMeasures({ "ndcg@1": 0.5, "ndcg@10": 1, map: 0.25 }),

@@ -4,9 +4,22 @@ import type { Browser, Page } from "playwright-core";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { hasChromium, launchChromium, PHONE, withPage as withPageOf } from "../support/browser.ts";
-import { HOSTILE, startTestServer, type TestServer } from "./support.ts";
+import { HOSTILE, PASSAGES, startTestServer, type TestServer } from "./support.ts";
 
 const testPage = hasChromium ? test : test.skip;
+
+/** Texts without a place to wrap at, a table, and lines that must stay lines. */
+const WIDE = {
+  id: `wide/${"x".repeat(150)}`,
+  title: `Donaudampfschifffahrt${"sgesellschaft".repeat(20)}`,
+  text: [
+    "| Quantity of the wide passage | Value |",
+    "|---|---|",
+    `| Mass in grams, to all digits | ${"9".repeat(200)} |`,
+    `https://example.org/${"very/".repeat(40)}long`,
+  ].join("\n"),
+  metadata: { kind: "wide", source: `archive/${"folder-".repeat(30)}/table.csv` },
+};
 
 const QUESTION = "Who patented a steam engine in 1781?";
 let server: TestServer;
@@ -14,7 +27,7 @@ let browser: Browser;
 
 test.before(async () => {
   if (!hasChromium) return;
-  server = await startTestServer();
+  server = await startTestServer({}, [...PASSAGES, WIDE]);
   browser = await launchChromium();
 });
 test.after(async () => {
@@ -44,6 +57,49 @@ testPage("asking shows the answer, its evidence and the tokens that match", () =
     assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.02, `${shares}`);
     const width = await page.evaluate("document.documentElement.scrollWidth");
     assert.is(width, PHONE.width);
+  }),
+);
+
+interface Layout {
+  readonly rows: number;
+  readonly scrollWidth: number;
+  readonly wide: readonly string[];
+  readonly cut: readonly string[];
+}
+
+/** The passage's rows of text as they are painted, and what is wider than the page. */
+const LAYOUT = `(() => {
+  const text = document.querySelector("#passages .text");
+  const range = document.createRange();
+  range.selectNodeContents(text);
+  const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+  const all = [...document.querySelectorAll("body *")];
+  const { clientWidth, scrollWidth } = document.documentElement;
+  const wide = all.filter((element) => element.getBoundingClientRect().right > clientWidth + 0.5);
+  const cut = all.filter(
+    (element) => element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1 &&
+      element.tagName !== "INPUT",
+  );
+  const names = (elements) => elements.map(({ tagName, className }) => tagName + "." + className);
+  return { rows: tops.size, scrollWidth, wide: names(wide), cut: names(cut) };
+})()`;
+
+testPage("tables, long words and long ids wrap; the page does not scroll sideways", () =>
+  withPage(async (page) => {
+    for (const width of [PHONE.width, 320, 1280]) {
+      await page.setViewportSize({ width, height: 844 });
+      await page.fill("#question", "Which quantity does the wide passage have?");
+      await page.fill("#where", 'kind = "wide"');
+      await page.keyboard.press("Enter");
+      await page.waitForSelector("#passages mark.match");
+      assert.equal(await texts(page, "#passages h3"), [WIDE.title]);
+      const layout = (await page.evaluate(LAYOUT)) as Layout;
+      const { rows, ...rest } = layout;
+      assert.equal(rest, { scrollWidth: width, wide: [], cut: [] });
+      assert.ok(rows >= WIDE.text.split("\n").length, `${rows} rows at ${width} px`);
+      if (width < 400) assert.ok(rows >= 10, `${rows} rows at ${width} px`);
+      await page.reload();
+    }
   }),
 );
 
