@@ -7,8 +7,9 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openLexicalIndex, type Passage, ReAtt, type TokenIndex } from "../src/index.ts";
 import { segmentPath } from "../src/retrieval/index/format/manifest.ts";
+import { runCaptured } from "./cli/support.ts";
 import { rejects } from "./retrieval/support.ts";
-import { temporaryFolder, writeTinyModel } from "./support/training.ts";
+import { temporaryFolder, writeLines, writeTinyModel } from "./support/training.ts";
 
 const folder = temporaryFolder();
 const at = (...names: string[]): string => join(folder.path, ...names);
@@ -116,6 +117,21 @@ test("a forecast counts one key for each passage, and the text that is cut", asy
   const forecast = await pooled.forecast(passages.slice(-1), { directory, maxPassageTokens: 64 });
   assert.is(forecast.tokens, 1);
   assert.is(forecast.cut.passages, 1);
+});
+
+test("the commands benchmark and index info take a pooled model", async () => {
+  mkdirSync(at("data"));
+  writeLines(at("data", "corpus.jsonl"), passages);
+  const asked = TOWNS.map((town, i) => ({ id: `q${i}`, question: town, passage_id: `${i}` }));
+  writeLines(at("data", "test.jsonl"), asked);
+  const measured = await runCaptured(["benchmark", at("data"), "--model", at("pooled"), "--json"]);
+  assert.is(measured.code, 0, measured.stderr);
+  const vectors = await pooled.retrieve(TOWNS, index);
+  const ranks = vectors.map((hits, i) => 1 + hits.findIndex(({ id }) => id === `${i}`));
+  const mrr = ranks.reduce((sum, rank) => sum + 1 / rank, 0) / ranks.length;
+  assert.ok(measured.stdout.includes(`${mrr}`.slice(0, 8)), measured.stdout);
+  const info = await runCaptured(["index", "info", "--index", at("index")]);
+  assert.match(info.stdout, /^pooling +mean: one key for each passage$/m);
 });
 
 test("vectors select passages, and token keys rank them", async () => {

@@ -52,6 +52,7 @@ function formatInfo(info: IndexInfo): string {
     const limit = `over ${header.maxPassageTokens}`;
     rows.splice(2, 0, ["cut", `${cut.tokens} tokens ${limit} in ${cut.passages} passages`]);
   }
+  if (header.pooling) rows.push(["pooling", `${header.pooling}: one key for each passage`]);
   if (header.keepTokens)
     rows.push(["kept", `${(100 * header.keepTokens).toFixed(0)} % of a passage's tokens`]);
   if (shard) rows.push(["shard", `${shard.index + 1} of ${shard.count}`]);

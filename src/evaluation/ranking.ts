@@ -1,7 +1,7 @@
 /**
  * Measures of rankings, computed as trec_eval does (https://github.com/usnistgov/trec_eval, version
- * 9): `ndcg_cut`, `map`, `recip_rank`, `Rprec`, `P` and `recall`. Averages are those of `trec_eval -c` and
- * of BEIR.
+ * 9): `ndcg_cut`, `map`, `recip_rank`, `Rprec`, `P` and `recall`. Averages are those of
+ * `trec_eval -c` and of BEIR.
  */
 
 import { z } from "zod";
@@ -98,8 +98,8 @@ export function evaluateRun(
  *     rprec  = p@R
  *
  * The ideal ranking orders all labels of the query from high to low. `map` and `mrr` use the whole
- * ranking; `mrr@k` is 0 if the first relevant passage is beyond rank k. A measure with a denominator
- * of 0 is 0.
+ * ranking; `mrr@k` is 0 if the first relevant passage is beyond rank k. A measure with a
+ * denominator of 0 is 0.
  *
  * Sources: Järvelin and Kekäläinen 2002 (nDCG); Voorhees 1999 (reciprocal rank); Buckley and
  * Voorhees 2000 (average precision, R-precision).
