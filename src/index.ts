@@ -52,6 +52,8 @@ export {
   type Hit,
   type IndexOptions,
   type LoadOptions,
+  type Phrase,
+  type PhraseOptions,
   ReAtt,
   type ReadOptions,
   type Reply,
@@ -88,6 +90,7 @@ export {
 } from "./retrieval/lance/lance-export.ts";
 export type { LanceTable } from "./retrieval/lance/lance-search.ts";
 export type { Engine, OpenOptions, PresetName } from "./retrieval/open-index.ts";
+export type { PhraseSearchOptions, PhraseUnit } from "./retrieval/phrases/search-phrases.ts";
 export type { Granularity } from "./retrieval/rank.ts";
 export type {
   IndexGeneration,

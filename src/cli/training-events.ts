@@ -11,7 +11,7 @@ import { duration, type Progress, startProgress } from "./progress.ts";
 
 /** Prints every event of a run and returns its result. */
 export async function printEvents<Result>(
-  run: AsyncGenerator<AdaptationEvent, Result>,
+  run: AsyncGenerator<unknown, Result>,
 ): Promise<Result> {
   for (;;) {
     const { done, value } = await run.next();

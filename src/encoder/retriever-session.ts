@@ -9,12 +9,14 @@ import { type CompileOptions, compile } from "../tensor/session.ts";
 import { type Graph, trace } from "../tensor/trace.ts";
 import { batchesByLength, type PaddedBatch, padBatch, TOKENS_PER_BATCH } from "./batching.ts";
 import { lowerStates, querySide, retrievalVectors } from "./lower-layers.ts";
+import { phraseQueries } from "./phrase-queries.ts";
 
 /**
  * Outputs of the lower layers. `states` [batch, length, modelSize] are the input of the upper
- * layers; `queries` and `keys` [batch, length, headSize] are the vectors of the retrieval head.
+ * layers; `queries` and `keys` [batch, length, headSize] are the vectors of the retrieval head;
+ * `phrases` [batch, 2, headSize] are the phrase queries, of a model that has them.
  */
-export type LowerOutput = "states" | "queries" | "keys";
+export type LowerOutput = "states" | "queries" | "keys" | "phrases";
 
 /** Which lower layers run: those of the encoder, or the copy that makes only query vectors. */
 export type LowerStack = "encoder" | "queryEncoder";
@@ -50,7 +52,7 @@ export async function openRetrieverSession(
   };
 }
 
-/** `ids`, `mask`, `buckets` (`EncoderInput`) -> `states`, `queries`, `keys` (`LowerOutput`). */
+/** `ids`, `mask`, `buckets` (`EncoderInput`) -> the outputs of `LowerOutput`. */
 export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): Graph {
   return trace(
     {
@@ -67,6 +69,7 @@ export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): 
         states,
         queries: retrievalVectors(context, parameters, states, "query"),
         keys: retrievalVectors(context, parameters, states, "key"),
+        ...(model.phraseQueries && { phrases: phraseQueries(context, model, states, input.mask) }),
       };
     },
   );
@@ -82,7 +85,7 @@ export interface RetrieverRunOptions<Output extends LowerOutput> extends EncodeO
     | undefined;
 }
 
-/** One output for each sequence of token ids, without padding: [length, size]. */
+/** One output for each sequence of token ids, without padding: [length, size], phrases [2, size]. */
 export async function encodeSequences(
   session: RetrieverSession,
   config: ModelConfig,
@@ -124,9 +127,9 @@ export async function encodeOutputs<Output extends LowerOutput>(
   return encoded;
 }
 
-/** A copy of the first `tokens` tokens of a row: [batch, length, size] -> [tokens, size]. */
+/** A copy of the first `tokens` vectors of a row: [batch, length, size] -> [tokens, size]. */
 function rowOf({ data, shape }: Tensor, row: number, tokens: number): Float32Array {
   const [, length, size] = shape as [number, number, number];
   const start = row * length * size;
-  return (data as Float32Array).slice(start, start + tokens * size);
+  return (data as Float32Array).slice(start, start + Math.min(tokens, length) * size);
 }

@@ -11,8 +11,8 @@ import { buildParameters } from "./parameter-names.ts";
  * rows of the retrieval head, the values of the configuration that these use, and the tokenizer's
  * file.
  *
- * The query projection and a query encoder are not included: an index stays valid when only these
- * are trained.
+ * The query projection, a query encoder and phrase queries are not included: an index stays valid
+ * when only these are trained.
  *
  * @param weights by checkpoint name, as `loadWeights` returns them
  */

@@ -9,12 +9,15 @@ import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions, TrainOptions } from "../options/train-options.ts";
 
-/** The configuration of the trained model: with a query encoder if the run trains one. */
+/**
+ * The configuration of the trained model: with a query encoder if the run trains one, and without
+ * phrase queries, because they were trained for other keys.
+ */
 export async function readTrainedConfig({
   model,
   querySide,
 }: Pick<TrainOptions, "querySide"> & { readonly model: string }): Promise<ModelConfig> {
-  const config = await readConfig(model);
+  const config = { ...(await readConfig(model)), phraseQueries: undefined };
   return querySide === "layers" ? { ...config, queryEncoder: true } : config;
 }
 
