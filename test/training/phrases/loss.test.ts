@@ -38,7 +38,7 @@ const tensor = (shape: readonly number[], ...values: number[]): Tensor => ({
   shape,
 });
 const states = padStates(
-  [3, 1, 2].map((tokens) => drawn([tokens, 5], -2, 2, "states", tokens).data as Float32Array),
+  [3, 1, 2].map((tokens) => drawn([tokens, 5], -2, 2, "states").data as Float32Array),
   5,
 );
 const [Q, T, N, D] = [3, 6, 3, 4];
