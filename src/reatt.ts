@@ -563,8 +563,8 @@ export class ReAtt implements AsyncDisposable {
    *     f(i, j) = q_start . k_i + q_end . k_j,   i <= j, at most 20 words
    *
    * The upper layers and the decoder do not run. The search is exact where that of the index is.
-   * Every answer is a part of the text of its passage: `text.slice(span.start, span.end)`. The model
-   * needs phrase queries, which `trainPhrases` and `reatt train phrases` train for an index.
+   * Every answer is a part of the text of its passage: `text.slice(span.start, span.end)`. The
+   * model needs phrase queries, which `trainPhrases` and `reatt train phrases` train for an index.
    *
    * Source: Lee et al. 2021, Learning Dense Representations of Phrases at Scale (DensePhrases).
    *

@@ -85,7 +85,7 @@ export interface RetrieverRunOptions<Output extends LowerOutput> extends EncodeO
     | undefined;
 }
 
-/** One output for each sequence of token ids, without padding: [length, size], phrases [2, size]. */
+/** An output for each sequence of token ids, unpadded: [length, size]; phrases: [2, size]. */
 export async function encodeSequences(
   session: RetrieverSession,
   config: ModelConfig,

@@ -7,6 +7,7 @@ import {
   checkId,
   checkOrdinals,
   checkPath,
+  checkPositions,
   checkVectorList,
   checkVectors,
 } from "../options/arguments.ts";
@@ -220,6 +221,7 @@ async function openForSearch(
     async keys(ordinal, positions) {
       checkOrdinals([ordinal], store.ordinalCount);
       const all = await store.keys(ordinal);
+      if (positions) checkPositions(positions, all.length / header.dimension);
       const keys = positions ? rowsOf(all, positions, header.dimension) : all;
       return codebook ? rotateBack(keys, codebook.rotation, header.dimension) : keys.slice();
     },
@@ -269,11 +271,7 @@ function fewAccepted(
 }
 
 /** Copies of rows: [rows, dimension] -> [positions, dimension]. */
-function rowsOf(
-  rows: Float32Array,
-  positions: readonly number[],
-  dimension: number,
-): Float32Array {
+function rowsOf(rows: Float32Array, positions: readonly number[], dimension: number): Float32Array {
   const copy = new Float32Array(positions.length * dimension);
   for (const [i, at] of positions.entries())
     copy.set(rows.subarray(at * dimension, (at + 1) * dimension), i * dimension);

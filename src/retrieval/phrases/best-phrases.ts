@@ -30,7 +30,7 @@ export interface PhraseRequest {
   readonly areSame: (a: Span, b: Span) => boolean;
 }
 
-/** The products of the token keys of a passage with both phrase queries: `[2, keys]` in two rows. */
+/** The products of the token keys of a passage with both phrase queries: [keys] each. */
 export interface PhraseProducts {
   readonly starts: Float64Array;
   readonly ends: Float64Array;
@@ -59,14 +59,11 @@ export function bestPhrases(
   { limit, floor, areSame }: PhraseRequest,
 ): PassagePhrase[] {
   const found: PassagePhrase[] = [];
-  while (found.length < limit) {
-    let best: PassagePhrase | undefined;
-    for (const phrase of phrasesFrom(products, places, floor)) {
-      if (best && phrase.score <= best.score) continue;
-      if (!found.some(({ span }) => areSame(span, phrase.span))) best = phrase;
-    }
-    if (!best) break;
+  let left = [...phrasesFrom(products, places, floor)];
+  while (found.length < limit && left.length > 0) {
+    const best = left.reduce((a, b) => (b.score > a.score ? b : a));
     found.push(best);
+    left = left.filter(({ span }) => !areSame(span, best.span));
   }
   return found;
 }

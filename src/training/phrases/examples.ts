@@ -38,7 +38,7 @@ export async function* goldPhrases(
   }
 }
 
-/** The token keys of a span, if it is a phrase; undefined if it is none, or its tokens are pruned. */
+/** The token keys of a span; undefined if it is no phrase, or if its tokens are pruned. */
 function tokensOf(
   places: readonly (TokenPlace | undefined)[],
   span: Span,

@@ -13,7 +13,7 @@ import { logSumExp } from "../loss/log-sum-exp.ts";
 const masked = <T>(ops: Ops<T>, x: T, mask: T): T =>
   ops.add(x, ops.multiply(ops.subtract(ops.scalar(1), mask), ops.scalar(MASKED)));
 
-/** The mean of the losses of questions: `weights` are 1 / count, or 0 for one that does not count. */
+/** The mean of losses: `weights` are 1 / count, or 0 for a question that does not count. */
 const weightedSum = <T>(ops: Ops<T>, losses: T, weights: T): T =>
   ops.sum(ops.multiply(losses, weights), [0]);
 

@@ -34,7 +34,7 @@ export interface PhraseModel extends AsyncDisposable {
 
 /** Phrase queries that the model does not have begin with random weights. */
 export async function openPhraseModel({
-  model: folder = "",
+  model: folder,
   seed,
   threads,
 }: ResolvedPhraseTraining): Promise<PhraseModel> {
@@ -57,11 +57,13 @@ export async function openPhraseModel({
     ? await openRetrieverSession(lower, compileOptions, "queryEncoder")
     : encoder;
   const { keptRows, ...pruner } = await openTokenPruner(stored.headSize);
-  const placesOf = (header: IndexHeader): PlacesOf => async (passage) => {
-    const parts = { config: lower, tokenizer, encoder, keptRows };
-    const { ids, kept } = await indexedTokens(parts, passage, header);
-    return tokenPlaces(tokenizer, passage, ids, kept);
-  };
+  const placesOf =
+    (header: IndexHeader): PlacesOf =>
+    async (passage) => {
+      const parts = { config: lower, tokenizer, encoder, keptRows };
+      const { ids, kept } = await indexedTokens(parts, passage, header);
+      return tokenPlaces(tokenizer, passage, ids, kept);
+    };
   return {
     ...{ folder, config, tokenizer, weights, parameters, queryEncoder, placesOf },
     fingerprint: fingerprint(stored, weights, await readFile(tokenizerFile)),

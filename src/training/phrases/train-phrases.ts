@@ -13,10 +13,10 @@ import { InputError } from "../../io/errors.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { createRandom } from "../../math/random.ts";
 import { CONFIG_FILE } from "../../model/config.ts";
+import { resolveOptions } from "../../options/resolve.ts";
 import { openIndex } from "../../retrieval/open-index.ts";
 import { PHRASE_OPTIONS, searchPhrases } from "../../retrieval/phrases/search-phrases.ts";
 import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
-import { resolveOptions } from "../../options/resolve.ts";
 import { retrievalQuestionIds } from "../../text/prompts.ts";
 import { readTrainingFile, type TrainingQuestion } from "../data/training-questions.ts";
 import { withModelFolder } from "../options/model-folder.ts";
@@ -188,9 +188,7 @@ async function* runSteps(run: PhraseRun): AsyncGenerator<PhraseTrainingEvent, vo
   for (let step = 1; step <= steps + searchSteps; step++) {
     signal?.throwIfAborted();
     const isSearch = step > steps;
-    const cycle = isSearch
-      ? { first: steps, steps: searchSteps, peak }
-      : { first: 0, steps, peak };
+    const cycle = isSearch ? { first: steps, steps: searchSteps, peak } : { first: 0, steps, peak };
     const at = { step, learningRate: learningRateAt(step, cycle) };
     const done = isSearch
       ? await searchStep(run, all.next().value!, at)
@@ -204,8 +202,7 @@ async function* runSteps(run: PhraseRun): AsyncGenerator<PhraseTrainingEvent, vo
 function* batches<T>(items: readonly T[], size: number, seed: number): Generator<T[], void> {
   for (let pass = 0; items.length > 0; pass++) {
     const order = createRandom(seed, "phrases", pass).shuffle(items);
-    for (let first = 0; first < order.length; first += size)
-      yield order.slice(first, first + size);
+    for (let first = 0; first < order.length; first += size) yield order.slice(first, first + size);
   }
 }
 

@@ -76,14 +76,14 @@ export async function openPhraseTrainer(
 
 const gradientOf = (name: string): string => `gradient:${name}`;
 
-const STATES = (config: ModelConfig): Record<"states" | "mask", Signature> => ({
+const stateInputs = (config: ModelConfig): Record<"states" | "mask", Signature> => ({
   states: ["float32", "question", "length", config.modelSize],
   mask: ["float32", "question", "length"],
 });
 
 /** -> `vectors` */
 const traceVectors = (config: ModelConfig): Graph =>
-  trace(STATES(config), (tracer, { states, mask }) => ({
+  trace(stateInputs(config), (tracer, { states, mask }) => ({
     vectors: vectorsOf(tracer, config, states, mask),
   }));
 
@@ -91,7 +91,7 @@ const traceVectors = (config: ModelConfig): Graph =>
 export const tracePassageLoss = (config: ModelConfig, parameters: Parameters): Graph =>
   trace(
     {
-      ...STATES(config),
+      ...stateInputs(config),
       keys: ["float32", "token", config.headSize],
       answers: ["float32", "question", 2, "token"],
       own: ["float32", "question", 1, "token"],
@@ -107,7 +107,7 @@ export const tracePassageLoss = (config: ModelConfig, parameters: Parameters): G
 export const traceSearchLoss = (config: ModelConfig, parameters: Parameters): Graph =>
   trace(
     {
-      ...STATES(config),
+      ...stateInputs(config),
       starts: ["float32", "question", "phrase", config.headSize],
       ends: ["float32", "question", "phrase", config.headSize],
       correct: ["float32", "question", "phrase"],

@@ -40,7 +40,11 @@ for await (const passage of readPassages("data/squad/corpus.jsonl")) {
   if (PASSAGES.length === 200) break;
 }
 PASSAGES.push({ id: "empty", title: "Empty", text: "" });
-PASSAGES.push({ id: "signs", title: "", text: '"ﬁne" — Ｆｕｌｌ  width,\u00a0e\u0301te\u0301 … ½' });
+PASSAGES.push({
+  id: "signs",
+  title: "",
+  text: '"ﬁne" — Ｆｕｌｌ  width,\u00a0e\u0301te\u0301 … ½',
+});
 
 interface Naive {
   readonly ordinal: number;

@@ -145,8 +145,8 @@ for (const name of ["passage", "search"] as const)
       ...Object.fromEntries(names.map((one, i) => [one, values[i]!])),
     });
     const lossOf = (ops: Ops<NaiveTensor>, ...given: NaiveTensor[]): NaiveTensor => {
-      const valueOf = (one: string) => (one === NORM ? weightOf(one) : given[names.indexOf(one)]!);
-      const vectors = vectorsOf(ops, valueOf, [states.states, states.mask]);
+      const tensorOf = (one: string) => (one === NORM ? weightOf(one) : given[names.indexOf(one)]!);
+      const vectors = vectorsOf(ops, tensorOf, [states.states, states.mask]);
       return name === "passage"
         ? passageLoss(ops, vectors, passage)
         : searchLoss(ops, vectors, search);
