@@ -90,7 +90,6 @@ export {
 } from "./retrieval/lance/lance-export.ts";
 export type { LanceTable } from "./retrieval/lance/lance-search.ts";
 export type { Engine, OpenOptions, PresetName } from "./retrieval/open-index.ts";
-export type { PhraseSearchOptions, PhraseUnit } from "./retrieval/phrases/search-phrases.ts";
 export type { Granularity } from "./retrieval/rank.ts";
 export type {
   IndexGeneration,
@@ -100,6 +99,7 @@ export type {
   TokenMatch,
 } from "./retrieval/search/token-index.ts";
 export type { FillProgress } from "./retrieval/search/token-search.ts";
+export type { PhraseUnit } from "./retrieval/search-phrases.ts";
 export { parseWhere } from "./retrieval/where/parse-where.ts";
 export type { Comparison, Where, WhereValue } from "./retrieval/where/where.ts";
 export type { FileChange, SyncProgress, SyncResult } from "./sync/sync.ts";

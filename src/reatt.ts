@@ -71,15 +71,15 @@ import {
 } from "./retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "./retrieval/index/write/transaction.ts";
 import { checkModel, type OpenOptions, openIndex } from "./retrieval/open-index.ts";
-import {
-  PHRASE_OPTIONS,
-  type PhraseSearchOptions,
-  searchPhrases,
-} from "./retrieval/phrases/search-phrases.ts";
 import { tokenPlaces } from "./retrieval/phrases/token-places.ts";
 import { type RankOptions, RETRIEVE_OPTIONS, rank, rankOptionsOf } from "./retrieval/rank.ts";
 import { exactScore } from "./retrieval/scoring/exact-score.ts";
 import type { IndexGeneration, TokenIndex } from "./retrieval/search/token-index.ts";
+import {
+  PHRASE_OPTIONS,
+  type PhraseSearchOptions,
+  searchPhrases,
+} from "./retrieval/search-phrases.ts";
 import { readRecord } from "./sync/record.ts";
 import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
 import type { CompileOptions } from "./tensor/session.ts";

@@ -1,7 +1,7 @@
 /** The tensors of a step: the inputs of the losses in loss.ts, from an index. */
 
-import type { FoundPhrase } from "../../retrieval/phrases/search-phrases.ts";
 import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
+import type { FoundPhrase } from "../../retrieval/search-phrases.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import type { GoldPhrase } from "./examples.ts";
 import type { PassageLossInput, SearchLossInput } from "./loss.ts";

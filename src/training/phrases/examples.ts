@@ -2,9 +2,9 @@
 
 import { InputError } from "../../io/errors.ts";
 import { MAX_PHRASE_WORDS } from "../../retrieval/phrases/best-phrases.ts";
-import type { PlacesOf } from "../../retrieval/phrases/search-phrases.ts";
 import type { TokenPlace } from "../../retrieval/phrases/token-places.ts";
 import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
+import type { PlacesOf } from "../../retrieval/search-phrases.ts";
 import { findAnswerSpan, type Span } from "../../text/answer-span.ts";
 import type { TrainingQuestion } from "../data/training-questions.ts";
 

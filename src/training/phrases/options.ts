@@ -42,8 +42,8 @@ export const PHRASE_TRAINING_OPTIONS = {
   }),
   /** Questions of each step. Default 32. */
   questions: option(integer(1).default(32), { help: "questions of each step", group: SCHEDULE }),
-  /** The highest learning rate of the steps. Default 1e-4. */
-  learningRate: option(number({ above: 0 }).default(1e-4), {
+  /** The highest learning rate. Default 3e-4. */
+  learningRate: option(number({ above: 0 }).default(3e-4), {
     help: "the highest learning rate",
     group: SCHEDULE,
   }),

@@ -13,16 +13,21 @@
  */
 
 import { z } from "zod";
-import { filterOption } from "../../options/arguments.ts";
-import { type Given, integer, type Resolved, SIGNAL } from "../../options/option.ts";
-import type { Span } from "../../text/answer-span.ts";
-import type { Passage } from "../../text/passage.ts";
-import { sentences } from "../../text/sentences.ts";
-import { documentKey } from "../documents.ts";
-import { narrowed, WHERE_OPTION } from "../rank.ts";
-import type { IndexGeneration, SearchHit } from "../search/token-index.ts";
-import { bestPhrases, type PassagePhrase, phraseBound, phraseProducts } from "./best-phrases.ts";
-import type { TokenPlace } from "./token-places.ts";
+import { filterOption } from "../options/arguments.ts";
+import { type Given, integer, type Resolved, SIGNAL } from "../options/option.ts";
+import type { Span } from "../text/answer-span.ts";
+import type { Passage } from "../text/passage.ts";
+import { sentences } from "../text/sentences.ts";
+import { documentKey } from "./documents.ts";
+import {
+  bestPhrases,
+  type PassagePhrase,
+  phraseBound,
+  phraseProducts,
+} from "./phrases/best-phrases.ts";
+import type { TokenPlace } from "./phrases/token-places.ts";
+import { narrowed, WHERE_OPTION } from "./rank.ts";
+import type { IndexGeneration, SearchHit } from "./search/token-index.ts";
 
 /** What a phrase search counts. A sentence, passage or document is ranked by its best phrase. */
 export type PhraseUnit = "phrase" | "sentence" | "passage" | "document";

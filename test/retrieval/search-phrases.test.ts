@@ -4,27 +4,27 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { encodePassageKeys } from "../../../src/encoder/passage-keys.ts";
-import { openRetrieverSession } from "../../../src/encoder/retriever-session.ts";
-import { createRandom } from "../../../src/math/random.ts";
-import { readConfig } from "../../../src/model/config.ts";
-import { loadWeights } from "../../../src/model/load-weights.ts";
-import { resolveOptions } from "../../../src/options/resolve.ts";
-import { ReAtt } from "../../../src/reatt.ts";
-import { deletePassages } from "../../../src/retrieval/index/maintain/update.ts";
+import { encodePassageKeys } from "../../src/encoder/passage-keys.ts";
+import { openRetrieverSession } from "../../src/encoder/retriever-session.ts";
+import { createRandom } from "../../src/math/random.ts";
+import { readConfig } from "../../src/model/config.ts";
+import { loadWeights } from "../../src/model/load-weights.ts";
+import { resolveOptions } from "../../src/options/resolve.ts";
+import { ReAtt } from "../../src/reatt.ts";
+import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { tokenPlaces } from "../../src/retrieval/phrases/token-places.ts";
+import type { IndexGeneration } from "../../src/retrieval/search/token-index.ts";
 import {
   PHRASE_OPTIONS,
   type PhraseSearchOptions,
   searchPhrases,
-} from "../../../src/retrieval/phrases/search-phrases.ts";
-import { tokenPlaces } from "../../../src/retrieval/phrases/token-places.ts";
-import type { IndexGeneration } from "../../../src/retrieval/search/token-index.ts";
-import type { Passage } from "../../../src/text/passage.ts";
-import { passageIds, passagePrompt } from "../../../src/text/prompts.ts";
-import { readPassages } from "../../../src/text/read-passages.ts";
-import { sentences } from "../../../src/text/sentences.ts";
-import { tokenSpans } from "../../../src/text/token-spans.ts";
-import { temporaryFolder, writeTinyModel } from "../../support/training.ts";
+} from "../../src/retrieval/search-phrases.ts";
+import type { Passage } from "../../src/text/passage.ts";
+import { passageIds, passagePrompt } from "../../src/text/prompts.ts";
+import { readPassages } from "../../src/text/read-passages.ts";
+import { sentences } from "../../src/text/sentences.ts";
+import { tokenSpans } from "../../src/text/token-spans.ts";
+import { temporaryFolder, writeTinyModel } from "../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
