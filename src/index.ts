@@ -52,6 +52,8 @@ export {
   type Hit,
   type IndexOptions,
   type LoadOptions,
+  type Phrase,
+  type PhraseOptions,
   ReAtt,
   type ReadOptions,
   type Reply,
@@ -97,6 +99,7 @@ export type {
   TokenMatch,
 } from "./retrieval/search/token-index.ts";
 export type { FillProgress } from "./retrieval/search/token-search.ts";
+export type { PhraseUnit } from "./retrieval/search-phrases.ts";
 export { parseWhere } from "./retrieval/where/parse-where.ts";
 export type { Comparison, Where, WhereValue } from "./retrieval/where/where.ts";
 export type { FileChange, SyncProgress, SyncResult } from "./sync/sync.ts";

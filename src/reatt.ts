@@ -20,9 +20,8 @@ import {
 import type { ReadingModel } from "./decoder/reader.ts";
 import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
 import { resolveReadOptions } from "./documents/read-documents.ts";
-import { encodePassageKeys } from "./encoder/passage-keys.ts";
+import { encodePassageKeys, type IndexedTokens, indexedTokens } from "./encoder/passage-keys.ts";
 import {
-  encodeOutputs,
   encodeSequences,
   openRetrieverSession,
   type RetrieverSession,
@@ -80,13 +79,20 @@ import {
   openIndex,
   type SearchingModel,
 } from "./retrieval/open-index.ts";
+import { tokenPlaces } from "./retrieval/phrases/token-places.ts";
 import { type RankOptions, RETRIEVE_OPTIONS, rank, rankOptionsOf } from "./retrieval/rank.ts";
 import { exactScore } from "./retrieval/scoring/exact-score.ts";
-import type { TokenIndex } from "./retrieval/search/token-index.ts";
+import type { IndexGeneration, TokenIndex } from "./retrieval/search/token-index.ts";
+import {
+  PHRASE_OPTIONS,
+  type PhraseSearchOptions,
+  searchPhrases,
+} from "./retrieval/search-phrases.ts";
 import { readRecord } from "./sync/record.ts";
 import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
 import type { Weight } from "./tensor/onnx.ts";
 import type { CompileOptions } from "./tensor/session.ts";
+import type { Span } from "./text/answer-span.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
 import {
   passageIds,
@@ -166,6 +172,15 @@ export interface AnswerOptions extends Given<typeof ANSWER> {}
  */
 export interface Hit extends Passage {
   readonly score: number;
+}
+
+export interface PhraseOptions extends PhraseSearchOptions {}
+
+/** A phrase that answers a question, with its passage. `score` is that of the phrase. */
+export interface Phrase extends Hit {
+  /** The characters of `span` in `text`. */
+  readonly answer: string;
+  readonly span: Span;
 }
 
 /** Questions of a batch share a pass over the index and each step of the decoder. */
@@ -565,6 +580,58 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
+   * The best phrases of an index for a question, or for each of many, best first: answers without
+   * reading. With the token keys k of a passage and two vectors of the question, the phrase from
+   * token i to token j has the score
+   *
+   *     f(i, j) = q_start . k_i + q_end . k_j,   i <= j, at most 20 words
+   *
+   * The upper layers and the decoder do not run. The search is exact where that of the index is.
+   * Every answer is a part of the text of its passage: `text.slice(span.start, span.end)`. The
+   * model needs phrase queries, which `trainPhrases` and `reatt train phrases` train for an index.
+   *
+   * Source: Lee et al. 2021, Learning Dense Representations of Phrases at Scale (DensePhrases).
+   *
+   * @throws {InputError} if the model has no phrase queries, a question is empty or has more than
+   * 512 tokens, or an option is out of range.
+   *
+   * @example
+   * ```ts no-run
+   * import { ReAtt } from "reatt";
+   *
+   * await using model = await ReAtt.load("runs/phrases");
+   * await using index = await model.openIndex("index");
+   * const [best] = await model.phrases("Who patented a steam engine?", index, { topK: 1 });
+   * console.log(best?.answer, best?.span, best?.id);
+   * ```
+   */
+  phrases(question: string, index: TokenIndex, options?: PhraseOptions): Promise<Phrase[]>;
+  phrases(
+    questions: readonly string[],
+    index: TokenIndex,
+    options?: PhraseOptions,
+  ): Promise<Phrase[][]>;
+  async phrases(
+    question: string | readonly string[],
+    index: TokenIndex,
+    given?: PhraseOptions,
+  ): Promise<Phrase[] | Phrase[][]> {
+    checkQuestions(question);
+    checkIndex(index, this.#searching);
+    const options = resolveOptions(PHRASE_OPTIONS, given);
+    if (!this.config.phraseQueries) throw noPhraseQueries(this.folder, index.directory);
+    const texts = typeof question === "string" ? [question] : question;
+    const found = await this.#lifetime.use(async () => {
+      const { queryEncoder } = this.#sessions;
+      const ids = this.#tokenize(texts).map((tokenized) => tokenized.ids);
+      const { signal } = options;
+      const vectors = await encodeSequences(queryEncoder, this.config, ids, "phrases", { signal });
+      return index.snapshot((generation) => this.#phrases(generation, vectors, options));
+    });
+    return typeof question === "string" ? found[0]! : found;
+  }
+
+  /**
    * Explains why a passage was found: for each token of the question, the token of the passage that
    * matches best, its characters and the product of both vectors. The mean of the products is the
    * retrieval score of the passage, which is the score of a hit unless the search was hybrid. A
@@ -607,11 +674,10 @@ export class ReAtt implements AsyncDisposable {
         const ordinal = await generation.find(id);
         if (ordinal === undefined) throw notInIndex(id, generation.directory);
         const passage = (await generation.passages([ordinal]))[0]!;
-        const { maxPassageTokens, keepTokens, pooling } = generation.header;
         const matches = await generation.matches(vectors!, ordinal);
+        const { pooling } = generation.header;
         if (pooling !== undefined) return { score: matches[0]!.score, tokens: [] };
-        const ids = passageIds(tokenizer, passage, maxPassageTokens);
-        const kept = keepTokens === undefined ? undefined : await this.#keptRows(ids, keepTokens);
+        const { ids, kept } = await this.#indexedTokens(passage, generation.header);
         const parts = { question: asked[0]!, passage, passageIds: ids, kept, matches };
         return explanationOf(tokenizer, parts);
       });
@@ -854,11 +920,11 @@ export class ReAtt implements AsyncDisposable {
     return questions.map((text) => ({ text, ids: retrievalQuestionIds(this.tokenizer, text) }));
   }
 
-  /** The positions of the tokens of a passage that have a key in a pruned index. */
-  async #keptRows(ids: readonly number[], keepRatio: number): Promise<number[]> {
+  #indexedTokens(passage: Passage, header: IndexHeader): Promise<IndexedTokens> {
+    const { config, tokenizer } = this;
     const { encoder, pruner } = this.#sessions;
-    const { queries, keys } = await encodeOutputs(encoder, this.config, [ids], ["queries", "keys"]);
-    return pruner.keptRows(queries[0]!, keys[0]!, keepRatio);
+    const { keptRows } = pruner;
+    return indexedTokens({ config, tokenizer, encoder, keptRows }, passage, header);
   }
 
   #encodeQuestions(
@@ -868,6 +934,26 @@ export class ReAtt implements AsyncDisposable {
     const { queryEncoder } = this.#sessions;
     const ids = questions.map((question) => question.ids);
     return encodeSequences(queryEncoder, this.config, ids, "queries", { signal });
+  }
+
+  async #phrases(
+    generation: IndexGeneration,
+    vectors: readonly Float32Array[],
+    options: Resolved<typeof PHRASE_OPTIONS>,
+  ): Promise<Phrase[][]> {
+    const found = await searchPhrases(generation, vectors, options, async (passage) => {
+      const { ids, kept } = await this.#indexedTokens(passage, generation.header);
+      return tokenPlaces(this.tokenizer, passage, ids, kept);
+    });
+    return Promise.all(
+      found.map(async (phrases) => {
+        const passages = await generation.passages(phrases.map(({ ordinal }) => ordinal));
+        return phrases.map(({ score, span }, i) => {
+          const passage = passages[i]!;
+          return { ...passage, score, answer: passage.text.slice(span.start, span.end), span };
+        });
+      }),
+    );
   }
 
   async #retrieve(
@@ -965,6 +1051,16 @@ const nothingToPrune = (keepRatio: number): InputError =>
     expected: "1 with a model that has one vector for a passage (retrieval_pooling)",
     got: String(keepRatio),
     remedy: "leave it out",
+  });
+
+const noPhraseQueries = (folder: string, index: string): InputError =>
+  new InputError({
+    where: folder,
+    expected: "a model with phrase queries",
+    got: "one without",
+    remedy:
+      `train them: reatt train phrases --model ${folder} --index ${index} ` +
+      "--data QUESTIONS.jsonl --out DIR",
   });
 
 const notInIndex = (id: string, directory: string): InputError =>

@@ -38,6 +38,7 @@ import {
   verifyIndex,
 } from "../src/index.ts";
 import { adapt } from "../src/training/adapt.ts";
+import { trainPhrases } from "../src/training/phrases/train-phrases.ts";
 import { train } from "../src/training/train.ts";
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 60);
@@ -243,6 +244,15 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
     opened,
     options(rankOptions),
   ],
+  phrases: [
+    (...all) => model.phrases(all[0], all[1], all[2]),
+    question,
+    opened,
+    options({
+      ...{ topK: small, filter: rankOptions.filter, signal },
+      granularity: mostly(fc.constantFrom("phrase", "sentence", "passage", "document")),
+    }),
+  ],
   read: [
     (...all) => model.read(all[0], all[1], all[2]),
     question,
@@ -274,6 +284,7 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
   readQuestions: [readQuestions, notText, signal],
   train: [train, trainOptions],
   adapt: [adapt, trainOptions],
+  trainPhrases: [trainPhrases, trainOptions],
   "index.search": [
     (...all) => index.search(all[0], all[1]),
     mostly(fc.constant(vectors)),
@@ -357,6 +368,16 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
   "index.snapshot": [
     (given) => index.snapshot(given),
     anything.filter((value) => typeof value !== "function"),
+  ],
+  "index.products": [
+    (...all) => index.products(all[0], all[1]),
+    mostly(fc.constant(vectors)),
+    fc.oneof(fc.integer({ min: 0, max: 1 }), bad),
+  ],
+  "index.keys": [
+    (...all) => index.keys(all[0], all[1]),
+    fc.oneof(fc.integer({ min: 0, max: 1 }), bad),
+    mostly(fc.array(fc.oneof(fc.integer({ min: 0, max: 3 }), number), { maxLength: 3 })),
   ],
   "index.find": [(given) => index.find(given), mostly(fc.string())],
   "lexical.search": [

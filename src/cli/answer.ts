@@ -1,35 +1,93 @@
 /** `reatt answer`: answers with the passages that they come from. */
 
 import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
-import { replyToJson } from "../server/results.ts";
+import { choice, defaultOf, infoOf, option, type Resolved } from "../options/option.ts";
+import type { Phrase } from "../reatt.ts";
+import { phrasesToJson, replyToJson } from "../server/results.ts";
 import { defineCommand } from "./command.ts";
-import { formatReply } from "./human.ts";
+import { formatPhrases, formatReply } from "./human.ts";
+import { flagOf } from "./option-text.ts";
 import { withProgress } from "./progress.ts";
-import { searchOptions, withSearch } from "./search.ts";
+import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
 import { hasStyles } from "./styles.ts";
+import { UsageError } from "./usage-error.ts";
 
 const { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = ANSWER_OPTIONS;
+const READING = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
+
+const OPTIONS = {
+  ...searchOptions(PASSAGES_READ, "true if the model stores weights"),
+  reader: option(choice("decoder", "none").default("decoder"), {
+    help: "none: answer with the best phrase of each passage; the model needs phrase queries",
+    group: infoOf(extractive).group!,
+  }),
+  ...READING,
+};
+
+type Values = Resolved<typeof OPTIONS>;
 
 export const answerCommand = defineCommand({
-  options: {
-    ...searchOptions(PASSAGES_READ, "true if the model stores weights"),
-    ...{ beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence },
-  },
+  options: OPTIONS,
   example: 'reatt answer --index index --question "Where is Normandy?" --top-k 5',
-  run: (values, signal) =>
-    withSearch(values, true, signal, async ({ model, index, questions, options }) => {
-      const { json, beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } =
-        values;
-      const texts = questions.map(({ question }) => question);
-      const reading = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
-      const replies = model.answer(texts, index, { ...options, ...reading });
-      let position = 0;
-      for await (const reply of withProgress("questions", questions.length, replies, true)) {
-        const { id, question } = questions[position++]!;
-        const shown = json
-          ? JSON.stringify(replyToJson(id, reply))
-          : formatReply(question, reply, hasStyles(process.stdout));
-        process.stdout.write(`${shown}\n`);
-      }
-    }),
+  run(values, signal) {
+    if (values.reader === "decoder")
+      return withSearch(values, true, signal, (open) => read(open, values));
+    checkUnread(values);
+    return withSearch(values, false, signal, (open) => find(open, values));
+  },
 });
+
+async function read({ model, index, questions, options }: OpenSearch, values: Values) {
+  const { json, beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = values;
+  const texts = questions.map(({ question }) => question);
+  const reading = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
+  const replies = model.answer(texts, index, { ...options, ...reading });
+  let position = 0;
+  for await (const reply of withProgress("questions", questions.length, replies, true)) {
+    const { id, question } = questions[position++]!;
+    const shown = json
+      ? JSON.stringify(replyToJson(id, reply))
+      : formatReply(question, reply, hasStyles(process.stdout));
+    process.stdout.write(`${shown}\n`);
+  }
+}
+
+/** Answers with the best phrase of each passage or document. */
+async function find(open: OpenSearch, { json }: Values) {
+  const { questions } = open;
+  let position = 0;
+  for await (const phrases of withProgress("questions", questions.length, phrasesOf(open), true)) {
+    const { id, question } = questions[position++]!;
+    const shown = json
+      ? JSON.stringify(phrasesToJson(id, phrases))
+      : formatPhrases(question, phrases, hasStyles(process.stdout));
+    process.stdout.write(`${shown}\n`);
+  }
+}
+
+/** Questions that share a pass over the index. */
+const QUESTIONS_PER_BATCH = 16;
+
+async function* phrasesOf({
+  model,
+  index,
+  questions,
+  options: { hybrid: _, ...options },
+}: OpenSearch): AsyncGenerator<Phrase[], void> {
+  const { granularity = "passage" } = options;
+  const texts = questions.map(({ question }) => question);
+  for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH)
+    yield* await model.phrases(texts.slice(first, first + QUESTIONS_PER_BATCH), index, {
+      ...{ ...options, granularity },
+    });
+}
+
+/** @throws {UsageError} for an option that has no effect without a reader */
+function checkUnread(values: Values): void {
+  const reading = Object.entries(READING).filter(
+    ([name, schema]) => values[name as keyof typeof READING] !== defaultOf(schema),
+  );
+  const hybrid = ["hybrid", "lambda", "k1", "b"] as const;
+  const [first] = [...reading.map(([name]) => name), ...hybrid.filter((name) => values[name])];
+  if (first !== undefined) throw new UsageError(`--${flagOf(first)} with --reader none`);
+}

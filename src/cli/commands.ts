@@ -94,6 +94,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./train.ts")).trainCommand,
   },
   {
+    name: "train phrases",
+    summary: "Train the queries that find phrases in an index. The index does not change.",
+    load: async () => (await import("./train-phrases.ts")).trainPhrasesCommand,
+  },
+  {
     name: "adapt",
     summary: "Adapt a model to a corpus. Stopped, it saves; --resume continues.",
     group: TRAINING,

@@ -3,7 +3,7 @@
  * are removed, so that a corpus cannot control the terminal.
  */
 
-import type { Hit, Reply } from "../reatt.ts";
+import type { Hit, Phrase, Reply } from "../reatt.ts";
 import type { Span } from "../text/answer-span.ts";
 
 /** Characters of a snippet: about three lines of a terminal. */
@@ -41,6 +41,18 @@ export function formatReply(question: string, reply: Reply<Hit>, bold: boolean):
     times.join(", "),
     "",
   ].join("\n");
+}
+
+export function formatPhrases(question: string, phrases: readonly Phrase[], bold: boolean): string {
+  const [best] = phrases;
+  const lines = phrases.map(
+    ({ id, title, text, score, span }, index) =>
+      `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
+      `      ${snippet(text, span, bold)}`,
+  );
+  return [plain(question), best ? mark(plain(best.answer), bold) : "no answer", ...lines, ""].join(
+    "\n",
+  );
 }
 
 /** The part of a text around a span, or its start, on one line with the span marked. */

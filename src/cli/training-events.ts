@@ -10,9 +10,7 @@ import { describeSkipped } from "./corpus.ts";
 import { duration, type Progress, startProgress } from "./progress.ts";
 
 /** Prints every event of a run and returns its result. */
-export async function printEvents<Result>(
-  run: AsyncGenerator<AdaptationEvent, Result>,
-): Promise<Result> {
+export async function printEvents<Result>(run: AsyncGenerator<unknown, Result>): Promise<Result> {
   for (;;) {
     const { done, value } = await run.next();
     if (done) return value;

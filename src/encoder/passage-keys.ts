@@ -56,3 +56,37 @@ export async function encodePassageKeys(
   });
   return kept as Float32Array[];
 }
+
+/** Makes the choice of `PruneTokens`: the positions of the tokens to keep, ascending. */
+export type ChooseTokens = (
+  queries: Float32Array,
+  keys: Float32Array,
+  keepRatio: number,
+) => Promise<number[]>;
+
+/** The tokens of a passage in an index. */
+export interface IndexedTokens {
+  readonly ids: readonly number[];
+  /** The position among `ids` of each token key; undefined if all tokens have one. */
+  readonly kept: readonly number[] | undefined;
+}
+
+/**
+ * The tokens that a passage has in an index with this header. In a pruned index, the passage is
+ * encoded to make the choice of its tokens again.
+ */
+export async function indexedTokens(
+  {
+    config,
+    tokenizer,
+    encoder,
+    keptRows,
+  }: Omit<PassageKeyModel, "prune"> & { readonly keptRows: ChooseTokens },
+  passage: PassageInput,
+  header: { readonly maxPassageTokens: number; readonly keepTokens?: number | undefined },
+): Promise<IndexedTokens> {
+  const ids = passageIds(tokenizer, passage, header.maxPassageTokens);
+  if (header.keepTokens === undefined) return { ids, kept: undefined };
+  const { queries, keys } = await encodeOutputs(encoder, config, [ids], ["queries", "keys"]);
+  return { ids, kept: await keptRows(queries[0]!, keys[0]!, header.keepTokens) };
+}

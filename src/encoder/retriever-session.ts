@@ -9,13 +9,15 @@ import { type CompileOptions, compile } from "../tensor/session.ts";
 import { type Graph, trace } from "../tensor/trace.ts";
 import { batchesByLength, type PaddedBatch, padBatch, TOKENS_PER_BATCH } from "./batching.ts";
 import { lowerStates, querySide, retrievalVectors } from "./lower-layers.ts";
+import { phraseQueries } from "./phrase-queries.ts";
 
 /**
  * Outputs of the lower layers. `states` [batch, length, modelSize] are the input of the upper
  * layers; `queries` and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector
- * for each token, or one for each sequence.
+ * for each token, or one for each sequence; `phrases` [batch, 2, headSize] are the phrase queries,
+ * of a model that has them.
  */
-export type LowerOutput = "states" | "queries" | "keys";
+export type LowerOutput = "states" | "queries" | "keys" | "phrases";
 
 /** Which lower layers run: those of the encoder, or the copy that makes only query vectors. */
 export type LowerStack = "encoder" | "queryEncoder";
@@ -51,7 +53,7 @@ export async function openRetrieverSession(
   };
 }
 
-/** `ids`, `mask`, `buckets` (`EncoderInput`) -> `states`, `queries`, `keys` (`LowerOutput`). */
+/** `ids`, `mask`, `buckets` (`EncoderInput`) -> the outputs of `LowerOutput`. */
 export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): Graph {
   return trace(
     {
@@ -69,6 +71,7 @@ export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): 
         states,
         queries: retrievalVectors(context, parameters, texts, "query"),
         keys: retrievalVectors(context, parameters, texts, "key"),
+        ...(model.phraseQueries && { phrases: phraseQueries(context, model, states, input.mask) }),
       };
     },
   );
@@ -84,7 +87,7 @@ export interface RetrieverRunOptions<Output extends LowerOutput> extends EncodeO
     | undefined;
 }
 
-/** One output for each sequence of token ids, without padding: [length or 1, size]. */
+/** One output for each sequence, without padding: [length, 1 or, for phrases, 2, size]. */
 export async function encodeSequences(
   session: RetrieverSession,
   config: ModelConfig,
@@ -126,7 +129,7 @@ export async function encodeOutputs<Output extends LowerOutput>(
   return encoded;
 }
 
-/** A copy of a row without padding: [batch, length or 1, size] -> [tokens or 1, size]. */
+/** A copy of a row without padding: [batch, length or fewer, size] -> [tokens or fewer, size]. */
 function rowOf({ data, shape }: Tensor, row: number, tokens: number): Float32Array {
   const [, length, size] = shape as [number, number, number];
   const start = row * length * size;

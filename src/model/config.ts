@@ -83,6 +83,11 @@ export interface ModelConfig {
    * decoder/copying.ts. An extension of this package.
    */
   readonly copying: boolean;
+  /**
+   * Whether the model has phrase queries (`phrase_queries`): projections of a question that search
+   * phrases. See encoder/phrase-queries.ts. An extension of this package.
+   */
+  readonly phraseQueries?: boolean | undefined;
   /** The weights of hybrid search that were tuned for this model (`retrieval_hybrid`), if any. */
   readonly hybrid?: HybridWeights | undefined;
   /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
@@ -161,6 +166,7 @@ const ConfigFile = z.strictObject({
   retrieval_query_encoder: z.boolean().default(false),
   no_repeat_ngram_size: z.int().min(0).default(0),
   copy_mechanism: z.boolean().default(false),
+  phrase_queries: z.boolean().default(false),
   retrieval_hybrid: z
     .strictObject({
       lambda: z.number().min(0),
@@ -278,6 +284,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     queryEncoder: file.retrieval_query_encoder,
     noRepeatSize: file.no_repeat_ngram_size,
     copying: file.copy_mechanism,
+    ...(file.phrase_queries && { phraseQueries: true }),
     ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
     ...(file.answer_calibration && { calibration: file.answer_calibration }),
   };
@@ -313,6 +320,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     retrieval_query_encoder: config.queryEncoder,
     no_repeat_ngram_size: config.noRepeatSize,
     copy_mechanism: config.copying || undefined, // not written for a plain T5
+    phrase_queries: config.phraseQueries || undefined, // likewise
     retrieval_hybrid: config.hybrid, // without weights, the key is not written
     answer_calibration: config.calibration, // likewise
   };

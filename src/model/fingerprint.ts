@@ -11,8 +11,8 @@ import { buildParameters } from "./parameter-names.ts";
  * rows of the retrieval head (with pooling, of all heads), the values of the configuration that
  * these use, and the tokenizer's file.
  *
- * The query projection and a query encoder are not included: an index stays valid when only these
- * are trained.
+ * The query projection, a query encoder and phrase queries are not included: an index stays valid
+ * when only these are trained.
  *
  * @param parts the values of a weight by its name in the checkpoint, in any number of parts
  */

@@ -26,6 +26,8 @@ const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => numb
   wi_1: ({ modelSize }) => modelSize ** -0.5,
   wo: ({ feedForwardSize }) => feedForwardSize ** -0.5,
   copy_gate: () => 0, // as probable to copy as not
+  pool: ({ modelSize }) => modelSize ** -0.5,
+  projection: () => 0, // of phrase queries: all phrases have the same score
 };
 
 /**
@@ -36,16 +38,20 @@ export function initialWeights(
   config: ModelConfig,
   seed: number | string,
 ): Map<string, Float32Array> {
-  const weights = new Map<string, Float32Array>();
-  for (const [name, shape] of parameterShapes(config)) {
-    const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
-    const deviation = STANDARD_DEVIATIONS[name.split(".").at(-2)!];
-    weights.set(
-      name,
-      deviation ? drawNormal(values, deviation(config), seed, name) : values.fill(1),
-    );
-  }
-  return weights;
+  const shapes = [...parameterShapes(config)];
+  return new Map(shapes.map(([name, shape]) => [name, initialWeight(config, name, shape, seed)]));
+}
+
+/** One of the weights of `initialWeights`. */
+export function initialWeight(
+  config: ModelConfig,
+  name: string,
+  shape: readonly number[],
+  seed: number | string,
+): Float32Array {
+  const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
+  const deviation = STANDARD_DEVIATIONS[name.split(".").at(-2)!];
+  return deviation ? drawNormal(values, deviation(config), seed, name) : values.fill(1);
 }
 
 /** Fills `values` from a normal distribution with mean 0 (Box and Muller 1958). */

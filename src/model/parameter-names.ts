@@ -2,7 +2,7 @@
  * The weights of a model: their places in the parameter tree, names in the checkpoint and shapes.
  *
  * Source: `T5ForConditionalGeneration` of Hugging Face transformers; the checkpoints google/t5-*
- * and neulab/reatt-*. The query encoder is an extension of this package.
+ * and neulab/reatt-*. The query encoder and phrase queries are extensions of this package.
  */
 
 import type { ModelConfig } from "./config.ts";
@@ -13,10 +13,13 @@ import type {
   EncoderParameters,
   FeedForwardParameters,
   ModelParameters,
+  PhraseQueryParameters,
 } from "./parameters.ts";
 
 /** Prefix of the names of a query encoder's weights. */
 const QUERY_ENCODER = "query_encoder";
+/** Prefix of the names of the weights of phrase queries. */
+const PHRASE_QUERY = "phrase_query";
 
 /** Makes a leaf of the parameter tree from the name and the shape of a weight. */
 export type Leaf<T> = (name: string, shape: readonly number[]) => T;
@@ -49,6 +52,12 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
     },
     outputEmbedding: config.tied ? embedding : leaf("lm_head.weight", embeddingShape),
     queryEncoder: config.queryEncoder ? queryEncoder(config, leaf, encoder) : encoder,
+    ...(config.phraseQueries && {
+      phraseQueries: {
+        start: phraseQuery(config, leaf, `${PHRASE_QUERY}.start`),
+        end: phraseQuery(config, leaf, `${PHRASE_QUERY}.end`),
+      },
+    }),
   };
 }
 
@@ -61,6 +70,9 @@ export function parameterShapes(config: ModelConfig): Map<string, readonly numbe
 
 /** Whether a weight belongs to a query encoder. */
 export const isOfQueryEncoder = (name: string): boolean => name.startsWith(`${QUERY_ENCODER}.`);
+
+/** Whether a weight belongs to phrase queries. */
+export const isOfPhraseQueries = (name: string): boolean => name.startsWith(`${PHRASE_QUERY}.`);
 
 /** The weight of the encoder that corresponds to a weight of the query encoder. */
 export const encoderName = (name: string): string => name.replace(QUERY_ENCODER, "encoder");
@@ -89,6 +101,17 @@ function queryEncoder<T>(
     ...encoder,
     blocks: [...lower, retrievalBlock],
     relativeBias: leaf(bias, [relativeBuckets, heads]),
+  };
+}
+
+function phraseQuery<T>(
+  { heads, headSize, modelSize }: ModelConfig,
+  leaf: Leaf<T>,
+  name: string,
+): PhraseQueryParameters<T> {
+  return {
+    pool: leaf(`${name}.pool.weight`, [heads, modelSize]),
+    projection: leaf(`${name}.projection.weight`, [headSize, heads * modelSize]),
   };
 }
 

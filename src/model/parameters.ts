@@ -60,6 +60,16 @@ export interface DecoderParameters<T> extends StackParameters<DecoderBlockParame
   readonly copyGate?: T;
 }
 
+/**
+ * A query vector that is compared with the first, or with the last, token of phrases
+ * (encoder/phrase-queries.ts): `pool` is [heads, modelSize], `projection` is
+ * [headSize, heads * modelSize].
+ */
+export interface PhraseQueryParameters<T> {
+  readonly pool: T;
+  readonly projection: T;
+}
+
 /** `embedding` and `outputEmbedding` are [vocabularySize, modelSize]; tied, they are one leaf. */
 export interface ModelParameters<T> {
   readonly embedding: T;
@@ -69,6 +79,11 @@ export interface ModelParameters<T> {
    * layers and its own first norm and query projection of block B. It has no blocks above B.
    */
   readonly queryEncoder: EncoderParameters<T>;
+  /** Only of a model with phrase queries. */
+  readonly phraseQueries?: {
+    readonly start: PhraseQueryParameters<T>;
+    readonly end: PhraseQueryParameters<T>;
+  };
   readonly decoder: DecoderParameters<T>;
   readonly outputEmbedding: T;
 }

@@ -259,12 +259,20 @@ const ordinal = z.int().gte(0);
 
 /** @throws {InputError} unless `given` is a list of ordinals below `end` */
 export function checkOrdinals(given: unknown, end: number): asserts given is readonly number[] {
+  checkBelow(given, end, "ordinals", "take ordinals from a search or from entries()");
+}
+
+/** @throws {InputError} unless `given` is a list of positions of a passage's `end` token keys */
+export function checkPositions(given: unknown, end: number): asserts given is readonly number[] {
+  checkBelow(given, end, "positions", `the passage has ${end} token keys`);
+}
+
+function checkBelow(given: unknown, end: number, where: string, remedy: string): void {
   if (!Array.isArray(given))
-    throw problem("ordinals", "a list of ordinals", shown(given), "give an array");
+    throw problem(where, `a list of ${where}`, shown(given), "give an array");
   const bad = given.findIndex((value) => !ordinal.safeParse(value).success || value >= end);
   if (bad === -1) return;
-  const remedy = "take ordinals from a search or from entries()";
-  throw problem(`ordinals[${bad}]`, `a whole number below ${end}`, shown(given[bad]), remedy);
+  throw problem(`${where}[${bad}]`, `a whole number below ${end}`, shown(given[bad]), remedy);
 }
 
 /** @throws {InputError} unless `given` is a list of query vectors, each [tokens, dimension] */

@@ -21,7 +21,7 @@ type Named = Pick<Passage, "id" | "title" | "document">;
 export const documentOf = ({ id, title, document }: Named): string => document ?? (title || id);
 
 /** Differs between documents, also if the id of one is the title of another. */
-const keyOf = ({ id, title, document }: Named): string =>
+export const documentKey = ({ id, title, document }: Named): string =>
   document === undefined ? (title ? `title ${title}` : `id ${id}`) : `document ${document}`;
 
 /**
@@ -40,7 +40,7 @@ export async function rankDocuments<Q>(
   const documentAt = async (ordinal: number): Promise<string> => {
     const known = names.get(ordinal);
     if (known !== undefined) return known;
-    const name = keyOf((await index.passages([ordinal]))[0]!);
+    const name = documentKey((await index.passages([ordinal]))[0]!);
     names.set(ordinal, name);
     return name;
   };

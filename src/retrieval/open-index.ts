@@ -7,6 +7,7 @@ import {
   checkId,
   checkOrdinals,
   checkPath,
+  checkPositions,
   checkVectorList,
   checkVectors,
 } from "../options/arguments.ts";
@@ -14,7 +15,7 @@ import { OPEN_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import type { Codebook } from "./codec/codec.ts";
-import { rotate } from "./codec/opq-rotation.ts";
+import { rotate, rotateBack } from "./codec/opq-rotation.ts";
 import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
 import { openFaissSearch } from "./faiss/faiss-search.ts";
 import { BlockCache } from "./index/format/blocks.ts";
@@ -32,7 +33,7 @@ import type { ScoredPassage } from "./scoring/top-k.ts";
 import { type CentroidSearchOptions, openCentroidSearch } from "./search/centroid-search.ts";
 import { rotatingEngine, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
-import { matchTokens, openPassageScorer } from "./search/passage-scorer.ts";
+import { matchTokens, openPassageScorer, tokenProducts } from "./search/passage-scorer.ts";
 import {
   type IndexGeneration,
   SEARCH_OPTIONS,
@@ -212,6 +213,18 @@ async function openForSearch(
       checkOrdinals([ordinal], store.ordinalCount);
       return matchTokens(store, rotated(question), ordinal);
     },
+    async products(question, ordinal) {
+      checkVectors(question, header.dimension);
+      checkOrdinals([ordinal], store.ordinalCount);
+      return tokenProducts(store, rotated(question), ordinal);
+    },
+    async keys(ordinal, positions) {
+      checkOrdinals([ordinal], store.ordinalCount);
+      const all = await store.keys(ordinal);
+      if (positions) checkPositions(positions, all.length / header.dimension);
+      const keys = positions ? rowsOf(all, positions, header.dimension) : all;
+      return codebook ? rotateBack(keys, codebook.rotation, header.dimension) : keys.slice();
+    },
     async passages(ordinals) {
       checkOrdinals(ordinals, store.ordinalCount);
       return Promise.all(ordinals.map((ordinal) => store.passage(ordinal)));
@@ -255,6 +268,14 @@ function fewAccepted(
   for (let ordinal = 0; ordinal < ordinalCount && accepted.length <= most; ordinal++)
     if (accept(ordinal)) accepted.push(ordinal);
   return accepted.length <= most ? Uint32Array.from(accepted) : undefined;
+}
+
+/** Copies of rows: [rows, dimension] -> [positions, dimension]. */
+function rowsOf(rows: Float32Array, positions: readonly number[], dimension: number): Float32Array {
+  const copy = new Float32Array(positions.length * dimension);
+  for (const [i, at] of positions.entries())
+    copy.set(rows.subarray(at * dimension, (at + 1) * dimension), i * dimension);
+  return copy;
 }
 
 /** The passages that a search may return: those that are not deleted and pass the filter. */

@@ -94,7 +94,7 @@ export async function rank(
 }
 
 /** The passages of `filter` that pass `where`. */
-async function narrowed(
+export async function narrowed(
   index: Pick<IndexGeneration, "matching" | "find">,
   filter: SearchOptions["filter"],
   where: Where,

@@ -75,6 +75,8 @@ export function refreshingIndex(
     searchBatch: (...given) => use((generation) => generation.searchBatch(...given)),
     score: (...given) => use((generation) => generation.score(...given)),
     matches: (...given) => use((generation) => generation.matches(...given)),
+    products: (...given) => use((generation) => generation.products(...given)),
+    keys: (...given) => use((generation) => generation.keys(...given)),
     passages: (...given) => use((generation) => generation.passages(...given)),
     matching: (where) => use((generation) => generation.matching(where)),
     find: (id) => use((generation) => generation.find(id)),

@@ -1,7 +1,7 @@
 /** Results as JSON objects: the same from the command line, over HTTP and as a tool. */
 
 import { z } from "zod";
-import type { Hit, Reply } from "../reatt.ts";
+import type { Hit, Phrase, Reply } from "../reatt.ts";
 import type { Explanation } from "../retrieval/explain.ts";
 import type { Passage } from "../text/passage.ts";
 import { METADATA } from "./requests.ts";
@@ -88,6 +88,17 @@ export function replyToJson(
       attention: passage.attention,
       ...(passage.span && { span: passage.span }),
       ...passageToJson(passage),
+    })),
+  };
+}
+
+/** The phrases of a question as `reatt answer --reader none --json` prints them. */
+export function phrasesToJson(id: string, phrases: readonly Phrase[]): object {
+  return {
+    ...{ id, answer: phrases[0]?.answer ?? "" },
+    passages: phrases.map(({ answer, span, ...hit }) => ({
+      ...{ id: hit.id, answer, score: hit.score, span },
+      ...passageToJson(hit),
     })),
   };
 }

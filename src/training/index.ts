@@ -20,6 +20,12 @@ export type { EngineEvent } from "./engine/open-engine.ts";
 export type { ObjectiveName, QuerySide } from "./loss/options.ts";
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
+export type { PhraseTrainingOptions } from "./phrases/options.ts";
+export {
+  type PhraseTrainingEvent,
+  type PhraseTrainingResult,
+  trainPhrases,
+} from "./phrases/train-phrases.ts";
 export type { ReportSample, SampleReply } from "./report/samples.ts";
 export type { HybridMeasures } from "./run/evaluate.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";

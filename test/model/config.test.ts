@@ -268,6 +268,7 @@ testWithShared("a written file is read back", async () => {
     padId: 5,
     noRepeatSize: 3,
     copying: true,
+    phraseQueries: true,
   };
   await writeConfig(folder, changed);
   assert.equal(await readConfig(folder), changed);

@@ -53,6 +53,20 @@ export function rotate(
   });
 }
 
+/** Rotates rows back: the inverse of `rotate`, which is the transpose of the rotation. */
+export function rotateBack(
+  rows: Float32Array,
+  rotation: Float32Array,
+  dimension: number,
+): Float32Array {
+  const result = new Float32Array(rows.length);
+  for (let row = 0; row < rows.length; row += dimension)
+    for (let axis = 0; axis < dimension; axis++)
+      for (let d = 0; d < dimension; d++)
+        result[row + d]! += rows[row + axis]! * rotation[axis * dimension + d]!;
+  return result;
+}
+
 export interface Rotator extends AsyncDisposable {
   /** As the function `rotate`, but in float32. */
   rotate(rows: Float32Array): Promise<Float32Array>;

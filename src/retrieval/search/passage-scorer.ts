@@ -43,6 +43,21 @@ export async function matchTokens(
   });
 }
 
+/** The products of all vectors of `question` with all keys of a passage: [vectors, keys]. */
+export async function tokenProducts(
+  store: Pick<KeyStore, "dimension" | "keys">,
+  question: Float32Array,
+  ordinal: number,
+): Promise<Float64Array> {
+  const { dimension } = store;
+  const keys = await store.keys(ordinal);
+  const count = keys.length / dimension;
+  return Float64Array.from({ length: (question.length / dimension) * count }, (_, i) => {
+    const vector = Math.floor(i / count) * dimension;
+    return dotProduct(question, vector, keys, (i % count) * dimension, dimension);
+  });
+}
+
 /** Opens onnxruntime on the first call of `score`. */
 export function openPassageScorer(store: KeyStore, threads: number | undefined): PassageScorer {
   let opened: Promise<MatMul> | undefined;

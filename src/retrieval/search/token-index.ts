@@ -82,6 +82,16 @@ export interface IndexGeneration {
    * retrieval score of the passage. Of equal keys, the first.
    */
   matches(question: Float32Array, ordinal: number): Promise<TokenMatch[]>;
+  /**
+   * The products of the vectors of a question with all token keys of the passage, in float64:
+   * [question tokens, keys].
+   */
+  products(question: Float32Array, ordinal: number): Promise<Float64Array>;
+  /**
+   * The token keys of the passage as the index stores them, decompressed: [keys, dimension].
+   * `positions` selects keys.
+   */
+  keys(ordinal: number, positions?: readonly number[]): Promise<Float32Array>;
   passages(ordinals: readonly number[]): Promise<Passage[]>;
   /** All passages with their ordinals, in the order of the index. */
   entries(): AsyncGenerator<[ordinal: number, passage: Passage], void>;

@@ -32,8 +32,7 @@ export async function saveModel(
 }
 
 /**
- * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step, in this order. A
- * calibration of answers is left out: it was fitted for other weights.
+ * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step, in this order.
  *
  * @param values returns a weight by its name in the checkpoint
  * @param options.original folder with the tokenizer and the other fields of the configuration
@@ -51,10 +50,13 @@ export async function writeModel(
   );
   await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype });
   await copyInOneStep(join(original, "spiece.model"), join(folder, "spiece.model"));
-  await writeConfig(folder, { ...config, calibration: undefined }, original);
+  await writeConfig(folder, config, original);
 }
 
-/** The configuration with the learned head and scale. */
+/**
+ * The configuration with the learned head and scale. A calibration of answers is left out: it was
+ * fitted for other weights.
+ */
 function learnedConfig(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
@@ -65,7 +67,7 @@ function learnedConfig(
   const retrievalHead = headWeights
     ? headWeights.indexOf(Math.max(...headWeights))
     : config.retrievalHead;
-  return { ...config, retrievalScale, retrievalHead };
+  return { ...config, retrievalScale, retrievalHead, calibration: undefined };
 }
 
 async function copyInOneStep(from: string, to: string): Promise<void> {

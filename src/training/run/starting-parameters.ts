@@ -16,13 +16,13 @@ type ConfigOptions = Pick<
 > & { readonly model: string };
 
 /**
- * The configuration of the trained model: with a query encoder if the run trains one, and with the
- * pooling of the options.
+ * The configuration of the trained model: with a query encoder if the run trains one, with the
+ * pooling of the options, and without phrase queries, because they were trained for other keys.
  *
  * @throws {InputError} as `readConfig` does, and if pooling contradicts another option
  */
 export async function readTrainedConfig(options: ConfigOptions): Promise<ModelConfig> {
-  const original = await readConfig(options.model);
+  const original = { ...(await readConfig(options.model)), phraseQueries: undefined };
   const config = withPooling(original, options);
   checkPooling(config, original, options);
   return options.querySide === "layers" ? { ...config, queryEncoder: true } : config;

@@ -1,0 +1,44 @@
+/**
+ * Phrase queries: two vectors of a question that are compared with the token keys of an index. A
+ * phrase from token i to token j of a passage has the score
+ *
+ *     f(i, j) = q_start . k_i + q_end . k_j
+ *
+ * With x_t the normed state of question token t at layer B, each of both vectors is
+ *
+ *     q = W [u_1; ...; u_H],   u_h = sum_t softmax_t(w_h . x_t) x_t
+ *
+ * The learned vectors w_h ("pool") choose the tokens that count, in place of BERT's [CLS].
+ *
+ * Source: Lee et al. 2021, Learning Dense Representations of Phrases at Scale (DensePhrases),
+ * section 3.2. There keys are trained too; here they are those of the retrieval head.
+ */
+
+import { linear, MASKED } from "../model/layers/attention.ts";
+import type { LayerContext } from "../model/layers/context.ts";
+import type { ModelParameters, PhraseQueryParameters } from "../model/parameters.ts";
+
+/**
+ * States of questions at layer B, with their mask [batch, length]: [batch, length, modelSize] ->
+ * [batch, 2, headSize], the vector of the start before that of the end.
+ */
+export function phraseQueries<T>(
+  { ops, config }: LayerContext<T>,
+  parameters: Pick<ModelParameters<T>, "queryEncoder" | "phraseQueries">,
+  states: T,
+  mask: T,
+): T {
+  const { attentionNorm } = parameters.queryEncoder.blocks[config.retrievalLayer]!;
+  const normed = ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon);
+  const [batch, length] = ops.shape(mask);
+  const hidden = ops.multiply(ops.subtract(ops.scalar(1), mask), ops.scalar(MASKED));
+  const bias = ops.reshape(hidden, [batch!, 1, length!]);
+  const vector = ({ pool, projection }: PhraseQueryParameters<T>): T => {
+    const weights = ops.transpose(linear(ops, pool, normed), [0, 2, 1]); // [batch, heads, length]
+    const pooled = ops.matmul(ops.softmax(ops.add(weights, bias)), normed); // [.., modelSize]
+    const joined = ops.reshape(pooled, [batch!, 1, config.heads * config.modelSize]);
+    return linear(ops, projection, joined); // [batch, 1, headSize]
+  };
+  const { start, end } = parameters.phraseQueries!;
+  return ops.concat([vector(start), vector(end)], 1);
+}

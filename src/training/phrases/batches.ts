@@ -1,0 +1,87 @@
+/** The tensors of a step: the inputs of the losses in loss.ts, from an index. */
+
+import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
+import type { FoundPhrase } from "../../retrieval/search-phrases.ts";
+import type { Tensor } from "../../tensor/ops.ts";
+import type { GoldPhrase } from "./examples.ts";
+import type { PassageLossInput, SearchLossInput } from "./loss.ts";
+
+type Index = Pick<IndexGeneration, "header" | "keys">;
+
+/** The keys of the passages of `gold`, each passage once, and the answers in them. */
+export async function passageInput(
+  index: Index,
+  gold: readonly GoldPhrase[],
+): Promise<PassageLossInput<Tensor>> {
+  const { dimension } = index.header;
+  const ordinals = [...new Set(gold.map(({ ordinal }) => ordinal))];
+  const keys = await Promise.all(ordinals.map((ordinal) => index.keys(ordinal)));
+  const starts = [0];
+  for (const { length } of keys) starts.push(starts.at(-1)! + length / dimension);
+  const tokens = starts.at(-1)!;
+  const answers = new Float32Array(gold.length * 2 * tokens);
+  const own = new Float32Array(gold.length * tokens);
+  for (const [i, { ordinal, first, last }] of gold.entries()) {
+    const at = ordinals.indexOf(ordinal);
+    answers[2 * i * tokens + starts[at]! + first] = 1;
+    answers[(2 * i + 1) * tokens + starts[at]! + last] = 1;
+    own.fill(1, i * tokens + starts[at]!, i * tokens + starts[at + 1]!);
+  }
+  return {
+    keys: { data: concat(keys), shape: [tokens, dimension] },
+    answers: { data: answers, shape: [gold.length, 2, tokens] },
+    own: { data: own, shape: [gold.length, 1, tokens] },
+    weights: equalWeights(gold.map(() => true)),
+  };
+}
+
+/** A phrase that a search found, and whether it is an answer. */
+export type RatedPhrase = Pick<FoundPhrase, "ordinal" | "first" | "last"> & {
+  readonly correct: boolean;
+};
+
+/** The keys of the first and the last tokens of the phrases of each question. */
+export async function searchInput(
+  index: Index,
+  found: readonly (readonly RatedPhrase[])[],
+): Promise<SearchLossInput<Tensor>> {
+  const { dimension } = index.header;
+  const most = Math.max(1, ...found.map(({ length }) => length));
+  const shape = [found.length, most];
+  const empty = (width: number): Float32Array => new Float32Array(found.length * most * width);
+  const [starts, ends] = [empty(dimension), empty(dimension)];
+  const [correct, present] = [empty(1), empty(1)];
+  for (const [i, phrases] of found.entries())
+    for (const [j, phrase] of phrases.entries()) {
+      const at = i * most + j;
+      const keys = await index.keys(phrase.ordinal, [phrase.first, phrase.last]);
+      starts.set(keys.subarray(0, dimension), at * dimension);
+      ends.set(keys.subarray(dimension), at * dimension);
+      correct[at] = Number(phrase.correct);
+      present[at] = 1;
+    }
+  return {
+    starts: { data: starts, shape: [...shape, dimension] },
+    ends: { data: ends, shape: [...shape, dimension] },
+    correct: { data: correct, shape },
+    present: { data: present, shape },
+    weights: equalWeights(found.map((phrases) => phrases.some((phrase) => phrase.correct))),
+  };
+}
+
+/** 1 / count for each that counts, else 0. */
+function equalWeights(counts: readonly boolean[]): Tensor {
+  const total = Math.max(1, counts.filter((counted) => counted).length);
+  const data = Float32Array.from(counts, (counted) => (counted ? 1 / total : 0));
+  return { data, shape: [counts.length] };
+}
+
+function concat(parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

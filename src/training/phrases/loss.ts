@@ -1,0 +1,82 @@
+/**
+ * The losses that train phrase queries on keys that do not change. Letters of shapes: Q questions,
+ * T token keys of a step, n phrases of a question, d head size.
+ *
+ * Source: Lee et al. 2021 (DensePhrases), sections 4.1, 4.2 and 6.
+ */
+
+import { MASKED } from "../../model/layers/attention.ts";
+import type { Ops } from "../../tensor/ops.ts";
+import { logSumExp } from "../loss/log-sum-exp.ts";
+
+/** Adds {@link MASKED} where `mask` is 0. */
+const masked = <T>(ops: Ops<T>, x: T, mask: T): T =>
+  ops.add(x, ops.multiply(ops.subtract(ops.scalar(1), mask), ops.scalar(MASKED)));
+
+/** The mean of losses: `weights` are 1 / count, or 0 for a question that does not count. */
+const weightedSum = <T>(ops: Ops<T>, losses: T, weights: T): T =>
+  ops.sum(ops.multiply(losses, weights), [0]);
+
+export interface PassageLossInput<T> {
+  /** [T, d]: the token keys of the different passages of the step */
+  readonly keys: T;
+  /** [Q, 2, T]: 1 at the first, and at the last, token of the answer */
+  readonly answers: T;
+  /** [Q, 1, T]: 1 for the tokens of the question's passage */
+  readonly own: T;
+  /** [Q]: 1 / Q */
+  readonly weights: T;
+}
+
+/**
+ * The loss of the phrase of the gold passage, for the start and the end each:
+ *
+ *     L = -log P(t* | tokens of the gold passage) - log P(t* | tokens of all passages of the step)
+ *     P(t | S) = softmax over t in S of q . k_t
+ *
+ * The first term is that of reading (Eq. 6), the second has in-batch negatives (section 4.2). There
+ * only the answers of the other questions are negatives; here all tokens are, since their keys are
+ * at hand.
+ *
+ * @param vectors the phrase queries, [Q, 2, d]
+ */
+export function passageLoss<T>(ops: Ops<T>, vectors: T, input: PassageLossInput<T>): T {
+  const logits = ops.matmul(vectors, ops.transpose(input.keys, [1, 0])); // [Q, 2, T]
+  const gold = ops.sum(ops.multiply(logits, input.answers), [2]); // [Q, 2]
+  const own = logSumExp(ops, masked(ops, logits, input.own));
+  const losses = ops.subtract(ops.add(own, logSumExp(ops, logits)), ops.add(gold, gold));
+  return weightedSum(ops, ops.sum(losses, [1]), input.weights);
+}
+
+export interface SearchLossInput<T> {
+  /** [Q, n, d]: the keys of the first, and of the last, tokens of the phrases that were found */
+  readonly starts: T;
+  readonly ends: T;
+  /** [Q, n]: 1 for a phrase that is an answer */
+  readonly correct: T;
+  /** [Q, n]: 1 for a phrase; a question can have fewer than another */
+  readonly present: T;
+  /** [Q]: 1 / count, or 0 for a question without an answer among its phrases */
+  readonly weights: T;
+}
+
+/**
+ * The negative marginal log-likelihood of the answer over the phrases S that a search found:
+ *
+ *     L = -log sum over s in S with the text of the answer of P(s),   P(s) = softmax over S of f(s)
+ *
+ * Source: section 6, Eq. 11 (query-side fine-tuning).
+ *
+ * @param vectors the phrase queries, [Q, 2, d]
+ */
+export function searchLoss<T>(ops: Ops<T>, vectors: T, input: SearchLossInput<T>): T {
+  const product = (row: number, keys: T): T =>
+    ops.sum(ops.multiply(ops.slice(vectors, 1, row, row + 1), keys), [2]); // [Q, n]
+  const scores = masked(
+    ops,
+    ops.add(product(0, input.starts), product(1, input.ends)),
+    input.present,
+  );
+  const correct = logSumExp(ops, masked(ops, scores, input.correct));
+  return weightedSum(ops, ops.subtract(logSumExp(ops, scores), correct), input.weights);
+}

@@ -1,0 +1,89 @@
+/** The model whose phrase queries are trained. */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { indexedTokens } from "../../encoder/passage-keys.ts";
+import { openRetrieverSession, type RetrieverSession } from "../../encoder/retriever-session.ts";
+import { InputError } from "../../io/errors.ts";
+import { type ModelConfig, readConfig } from "../../model/config.ts";
+import { fingerprint } from "../../model/fingerprint.ts";
+import { initialWeight } from "../../model/initialise.ts";
+import { loadWeights } from "../../model/load-weights.ts";
+import { isOfPhraseQueries, parameterShapes } from "../../model/parameter-names.ts";
+import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
+import { openTokenPruner } from "../../retrieval/index/write/token-pruning.ts";
+import { tokenPlaces } from "../../retrieval/phrases/token-places.ts";
+import type { PlacesOf } from "../../retrieval/search-phrases.ts";
+import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
+import { type ParameterState, parameterState } from "../engine/optimizer.ts";
+import type { ResolvedPhraseTraining } from "./options.ts";
+
+export interface PhraseModel extends AsyncDisposable {
+  readonly folder: string;
+  /** With phrase queries. */
+  readonly config: ModelConfig;
+  readonly fingerprint: string;
+  readonly tokenizer: Tokenizer;
+  /** The weights that do not change, by their names in the checkpoint. */
+  readonly weights: ReadonlyMap<string, Float32Array>;
+  /** The weights of the phrase queries. */
+  readonly parameters: ReadonlyMap<string, ParameterState>;
+  readonly queryEncoder: RetrieverSession;
+  /** Where the token keys of passages stand in an index with this header. */
+  placesOf(header: IndexHeader): PlacesOf;
+}
+
+/** Phrase queries that the model does not have begin with random weights. */
+export async function openPhraseModel({
+  model: folder,
+  seed,
+  threads,
+}: ResolvedPhraseTraining): Promise<PhraseModel> {
+  const stored = await readConfig(folder);
+  if (stored.pooling !== undefined) throw noTokenKeys(folder);
+  const tokenizerFile = join(folder, "spiece.model");
+  const tokenizer = await loadTokenizer(tokenizerFile, stored.vocabularySize);
+  const weights = await loadWeights(folder, stored);
+  const config = { ...stored, phraseQueries: true };
+  const parameters = new Map<string, ParameterState>();
+  for (const [name, shape] of parameterShapes(config))
+    if (isOfPhraseQueries(name)) {
+      const values = weights.get(name) ?? initialWeight(config, name, shape, seed);
+      parameters.set(name, parameterState(shape, values));
+      weights.delete(name);
+    }
+  const compileOptions = { threads, weights };
+  const lower = { ...stored, phraseQueries: undefined };
+  const encoder = await openRetrieverSession(lower, compileOptions);
+  const queryEncoder = stored.queryEncoder
+    ? await openRetrieverSession(lower, compileOptions, "queryEncoder")
+    : encoder;
+  const { keptRows, ...pruner } = await openTokenPruner(stored.headSize);
+  const placesOf =
+    (header: IndexHeader): PlacesOf =>
+    async (passage) => {
+      const parts = { config: lower, tokenizer, encoder, keptRows };
+      const { ids, kept } = await indexedTokens(parts, passage, header);
+      return tokenPlaces(tokenizer, passage, ids, kept);
+    };
+  return {
+    ...{ folder, config, tokenizer, weights, parameters, queryEncoder, placesOf },
+    fingerprint: await fingerprint(
+      stored,
+      (name) => [weights.get(name)!],
+      await readFile(tokenizerFile),
+    ),
+    async [Symbol.asyncDispose]() {
+      for (const session of new Set([encoder, queryEncoder, pruner]))
+        await session[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const noTokenKeys = (folder: string): InputError =>
+  new InputError({
+    where: folder,
+    expected: "a model that retrieves by tokens",
+    got: "one with a vector for each text (retrieval_pooling)",
+    remedy: "name another model: phrases begin and end with the keys of tokens",
+  });

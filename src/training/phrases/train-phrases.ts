@@ -1,0 +1,259 @@
+/**
+ * Trains phrase queries for an index, whose keys do not change.
+ *
+ * Source: Lee et al. 2021, Learning Dense Representations of Phrases at Scale (DensePhrases),
+ * sections 4.1, 4.2 and 6. There the keys are trained first; here they are those of retrieval.
+ */
+
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { encodeSequences } from "../../encoder/retriever-session.ts";
+import { exactMatch } from "../../evaluation/answers.ts";
+import { InputError } from "../../io/errors.ts";
+import { type ProgressEvent, reporting } from "../../io/progress.ts";
+import { createRandom } from "../../math/random.ts";
+import { CONFIG_FILE } from "../../model/config.ts";
+import { resolveOptions } from "../../options/resolve.ts";
+import { openIndex } from "../../retrieval/open-index.ts";
+import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
+import { PHRASE_OPTIONS, searchPhrases } from "../../retrieval/search-phrases.ts";
+import { retrievalQuestionIds } from "../../text/prompts.ts";
+import { readTrainingFile, type TrainingQuestion } from "../data/training-questions.ts";
+import { withModelFolder } from "../options/model-folder.ts";
+import { writeModel } from "../run/save-model.ts";
+import { learningRateAt } from "../run/schedule.ts";
+import { passageInput, type RatedPhrase, searchInput } from "./batches.ts";
+import { checkGold, type GoldPhrase, goldPhrases } from "./examples.ts";
+import { openPhraseModel, type PhraseModel } from "./model.ts";
+import {
+  type PhraseTrainingOptions,
+  type ResolvedPhraseTraining,
+  resolvePhraseTraining,
+} from "./options.ts";
+import { openPhraseTrainer, type PhraseTrainer } from "./trainer.ts";
+
+/** What `trainPhrases` yields while it runs. */
+export type PhraseTrainingEvent =
+  | ProgressEvent
+  | {
+      readonly type: "step";
+      /** Steps done. */
+      readonly step: number;
+      readonly steps: number;
+      /** The loss before the step, in nats for each question. */
+      readonly loss: number;
+      /** The share of the questions whose answer the search found; of search steps. */
+      readonly found?: number | undefined;
+      readonly learningRate: number;
+    };
+
+/** The result of `trainPhrases`. */
+export interface PhraseTrainingResult {
+  /** Folder of the model with phrase queries. */
+  readonly folder: string;
+  /** Questions of the file. */
+  readonly questions: number;
+  /** Those with an answer in their passage of the index: the examples of `steps`. */
+  readonly examples: number;
+}
+
+/**
+ * Trains the phrase queries of a model, with which `ReAtt.phrases` searches, and writes the model
+ * to `options.out`. All other weights stay as they are: indexes of the model remain valid, and the
+ * new model retrieves and reads as before. A model that has phrase queries is trained further.
+ *
+ * The first `steps` steps learn the start and the end of the answer in the passage that the
+ * question was asked about, with the tokens of the other passages of the step as negatives:
+ *
+ *     L = -log P(start | passage) - log P(start | step)  + the same for the end
+ *
+ * The next `searchSteps` steps search the index and learn from what is found, by the marginal
+ * likelihood of the phrases s with the text of an answer (query-side fine-tuning):
+ *
+ *     L = -log sum over s of P(s | the best phrases)
+ *
+ * Keys are read from the index, so the queries learn the errors of its compression. The states of
+ * all questions are kept in memory: 4 x tokens x `d_model` bytes for each.
+ *
+ * Source: Lee et al. 2021 (DensePhrases), sections 4.1, 4.2 and 6.
+ *
+ * @throws {InputError} if a file or an option cannot be used, another model made the index, `out`
+ * has a model, or a loss is not finite. If `signal` aborts, nothing is written.
+ *
+ * @example
+ * ```ts no-run
+ * import { trainPhrases } from "reatt/training";
+ *
+ * const run = trainPhrases({
+ *   index: "index",
+ *   data: "data/squad/train.jsonl",
+ *   out: "runs/phrases",
+ * });
+ * for (let next = await run.next(); ; next = await run.next()) {
+ *   if (next.done) {
+ *     console.log(`the model is in ${next.value.folder}`);
+ *     break;
+ *   }
+ *   if (next.value.type === "step") console.log(next.value.step, next.value.loss);
+ * }
+ * ```
+ */
+export async function* trainPhrases(
+  given: PhraseTrainingOptions,
+): AsyncGenerator<PhraseTrainingEvent, PhraseTrainingResult> {
+  const options = resolvePhraseTraining(yield* withModelFolder(given));
+  const { data, out, signal, steps } = options;
+  await checkFree(out);
+  const questions = await readTrainingFile(data, signal);
+  await using model = await openPhraseModel(options);
+  const { threads } = options;
+  const { fingerprint } = model;
+  const searching = { fingerprint, pooling: undefined };
+  await using index = await openIndex(options.index, { threads, signal }, searching);
+  const states = yield* encodeQuestions(model, questions, signal);
+  const gold = steps > 0 ? yield* findGold(model, index, questions, options) : [];
+  await using trainer = await openPhraseTrainer(model.config, model.parameters, {
+    threads,
+    weights: model.weights,
+  });
+  yield* runSteps({ options, model, index, trainer, questions, states, gold });
+  const values = (name: string): Float32Array =>
+    model.parameters.get(name)?.value ?? model.weights.get(name)!;
+  await writeModel(out, model.config, values, { original: model.folder, dtype: "F32" });
+  return { folder: out, questions: questions.length, examples: gold.length };
+}
+
+/** @throws {InputError} if `out` has a model */
+async function checkFree(out: string): Promise<void> {
+  const isFree = await access(join(out, CONFIG_FILE)).then(
+    () => false,
+    () => true,
+  );
+  if (isFree) return;
+  throw new InputError({
+    where: out,
+    expected: "a folder without a model",
+    got: CONFIG_FILE,
+    remedy: "name another folder",
+  });
+}
+
+async function* encodeQuestions(
+  { config, tokenizer, queryEncoder }: PhraseModel,
+  questions: readonly TrainingQuestion[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ProgressEvent, Float32Array[]> {
+  yield { type: "stage", name: "encoding questions", total: questions.length };
+  const ids = questions.map(({ question }) => retrievalQuestionIds(tokenizer, question));
+  return yield* reporting<ProgressEvent, Float32Array[]>((report) =>
+    encodeSequences(queryEncoder, config, ids, "states", {
+      signal,
+      onProgress: (done) => report({ type: "progress", done }),
+    }),
+  );
+}
+
+async function* findGold(
+  { placesOf }: PhraseModel,
+  index: IndexGeneration,
+  questions: readonly TrainingQuestion[],
+  { data, signal }: ResolvedPhraseTraining,
+): AsyncGenerator<ProgressEvent, GoldPhrase[]> {
+  yield { type: "stage", name: "finding the answers in the passages", total: questions.length };
+  const gold: GoldPhrase[] = [];
+  const places = placesOf(index.header);
+  for await (const phrase of goldPhrases(index, questions, places)) {
+    signal?.throwIfAborted();
+    gold.push(phrase);
+    yield { type: "progress", done: phrase.question + 1 };
+  }
+  checkGold(gold, data, index.directory);
+  return gold;
+}
+
+/** A run that has read its files. */
+interface PhraseRun {
+  readonly options: ResolvedPhraseTraining;
+  readonly model: PhraseModel;
+  readonly index: IndexGeneration;
+  readonly trainer: PhraseTrainer;
+  readonly questions: readonly TrainingQuestion[];
+  /** Of each question: [tokens, modelSize] */
+  readonly states: readonly Float32Array[];
+  readonly gold: readonly GoldPhrase[];
+}
+
+async function* runSteps(run: PhraseRun): AsyncGenerator<PhraseTrainingEvent, void> {
+  const { steps, searchSteps, learningRate: peak, questions, seed, signal } = run.options;
+  const gold = batches(run.gold, questions, seed);
+  const all = batches([...run.questions.keys()], questions, seed);
+  for (let step = 1; step <= steps + searchSteps; step++) {
+    signal?.throwIfAborted();
+    const isSearch = step > steps;
+    const cycle = isSearch ? { first: steps, steps: searchSteps, peak } : { first: 0, steps, peak };
+    const at = { step, learningRate: learningRateAt(step, cycle) };
+    const done = isSearch
+      ? await searchStep(run, all.next().value!, at)
+      : await passageStep(run, gold.next().value!, at);
+    checkLoss(done.loss, step);
+    yield { type: "step", steps: steps + searchSteps, ...at, ...done };
+  }
+}
+
+/** Endless batches of items, in another order in each pass. */
+function* batches<T>(items: readonly T[], size: number, seed: number): Generator<T[], void> {
+  for (let pass = 0; items.length > 0; pass++) {
+    const order = createRandom(seed, "phrases", pass).shuffle(items);
+    for (let first = 0; first < order.length; first += size) yield order.slice(first, first + size);
+  }
+}
+
+type At = { readonly step: number; readonly learningRate: number };
+
+async function passageStep(
+  { index, trainer, states }: PhraseRun,
+  gold: readonly GoldPhrase[],
+  at: At,
+): Promise<{ loss: number }> {
+  const input = await passageInput(index, gold);
+  const asked = gold.map(({ question }) => states[question]!);
+  return { loss: await trainer.update("passage", asked, input, at) };
+}
+
+async function searchStep(
+  { options, model, index, trainer, questions, states }: PhraseRun,
+  asked: readonly number[],
+  at: At,
+): Promise<{ loss: number; found: number }> {
+  const statesOfStep = asked.map((question) => states[question]!);
+  const vectors = await trainer.vectors(statesOfStep);
+  const { phrases: topK, signal } = options;
+  const search = resolveOptions(PHRASE_OPTIONS, { topK, signal });
+  const found = await searchPhrases(index, vectors, search, model.placesOf(index.header));
+  const rated: RatedPhrase[][] = [];
+  for (const [i, phrases] of found.entries()) {
+    const { answers } = questions[asked[i]!]!;
+    const passages = await index.passages(phrases.map(({ ordinal }) => ordinal));
+    rated.push(
+      phrases.map(({ ordinal, first, last, span: { start, end } }, p) => {
+        const text = passages[p]!.text.slice(start, end);
+        return { ordinal, first, last, correct: exactMatch(text, answers) };
+      }),
+    );
+  }
+  const withAnswer = rated.filter((phrases) => phrases.some(({ correct }) => correct));
+  const input = await searchInput(index, rated);
+  const loss = await trainer.update("search", statesOfStep, input, at);
+  return { loss, found: withAnswer.length / asked.length };
+}
+
+/** @throws {InputError} if a loss is not finite */
+function checkLoss(loss: number, step: number): void {
+  if (Number.isFinite(loss)) return;
+  throw new InputError({
+    where: `training, step ${step}`,
+    expected: "a finite loss",
+    got: `${loss}`,
+    remedy: "begin again with a lower learning rate",
+  });
+}

@@ -1,0 +1,174 @@
+/** Training of phrase queries on a tiny corpus, in the library and on the command line. */
+
+import { mkdirSync } from "node:fs";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { readConfig } from "../../../src/model/config.ts";
+import { ReAtt } from "../../../src/reatt.ts";
+import {
+  type PhraseTrainingEvent,
+  trainPhrases,
+} from "../../../src/training/phrases/train-phrases.ts";
+import { runCaptured } from "../../cli/support.ts";
+import { temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const at = (name: string): string => join(folder.path, name);
+const MODEL = at("model");
+mkdirSync(MODEL);
+const CALIBRATION = {
+  intercept: 1,
+  weights: { likelihood: 1, margin: 0, attention: 0, length: 0, quoted: 0 },
+};
+await writeTinyModel(MODEL, { modelSize: 32, headSize: 16, calibration: CALIBRATION });
+const towns = "London Paris Berlin Rome Boston Dallas Chicago Toronto Houston Atlanta".split(" ");
+const PASSAGES = towns.map((title, i) => ({
+  id: `${i}`,
+  title,
+  text: `The town of ${title} has the number ${2 * i + 10} since ${1900 + 7 * i}.`,
+}));
+const QUESTIONS = PASSAGES.map(({ id, title }, i) => ({
+  ...{ id, question: `What is the number of ${title}?`, passage_id: id },
+  answers: [`${2 * i + 10}`],
+}));
+const data = writeLines(at("train.jsonl"), QUESTIONS);
+const index = at("index");
+{
+  await using model = await ReAtt.load(MODEL);
+  await using _ = await model.index(PASSAGES, { directory: index });
+}
+const FILES = { model: MODEL, index, data };
+
+/** Runs to the end. */
+async function stepsOf(options: Parameters<typeof trainPhrases>[0]) {
+  const steps: Extract<PhraseTrainingEvent, { type: "step" }>[] = [];
+  const run = trainPhrases({ threads: 1, ...options });
+  for (;;) {
+    const { done, value } = await run.next();
+    if (done) return { steps, result: value };
+    if (value.type === "step") steps.push(value);
+  }
+}
+
+async function rightAnswers(folder: string): Promise<number> {
+  await using model = await ReAtt.load(folder);
+  await using opened = await model.openIndex(index);
+  const texts = QUESTIONS.map(({ question }) => question);
+  const found = await model.phrases(texts, opened, { topK: 1 });
+  return found.filter(([best], i) => best!.answer === QUESTIONS[i]!.answers[0]).length;
+}
+
+test("training learns to find the phrase; the rest of the model stays as it is", async () => {
+  const out = at("trained");
+  const settings = { steps: 150, searchSteps: 5, questions: 10, learningRate: 0.02, phrases: 20 };
+  const { steps, result } = await stepsOf({ ...FILES, out, ...settings });
+  assert.equal(result, { folder: out, questions: 10, examples: 10 });
+  assert.equal([steps.length, steps.at(-1)!.step, steps.at(-1)!.steps], [155, 155, 155]);
+  assert.is(steps[149]!.found, undefined);
+  assert.ok(steps[149]!.loss < 0.1 * steps[0]!.loss, `${steps[149]!.loss}`);
+  assert.is(steps[154]!.found, 1);
+  assert.is(await rightAnswers(out), 10);
+  const [before, after] = [await ReAtt.load(MODEL), await ReAtt.load(out)];
+  assert.is(after.fingerprint, before.fingerprint);
+  assert.equal(after.config, { ...before.config, phraseQueries: true });
+  await Promise.all([before.close(), after.close()]);
+
+  const { steps: further } = await stepsOf({
+    ...{ ...FILES, model: out, out: at("further"), steps: 0, searchSteps: 2, questions: 5 },
+    ...{ learningRate: 1e-6 },
+  });
+  assert.equal(
+    further.map(({ found }) => found),
+    [1, 1],
+  );
+  assert.ok(further[0]!.loss < steps[150]!.loss + 1e-3); // it begins where the first run ended
+});
+
+test("search steps alone learn from answers without passages", async () => {
+  const out = at("by-search");
+  const untitled = QUESTIONS.map(({ passage_id: _, ...question }) => question);
+  const { steps, result } = await stepsOf({
+    ...{ ...FILES, data: writeLines(at("untitled.jsonl"), untitled), out },
+    ...{ steps: 0, searchSteps: 60, questions: 10, learningRate: 0.02, phrases: 1000 },
+  });
+  assert.equal([result.questions, result.examples], [10, 0]);
+  assert.ok(steps[59]!.loss < 0.3 * steps[0]!.loss, `${steps[0]!.loss} ${steps[59]!.loss}`);
+});
+
+test("two runs with one seed are equal", async () => {
+  const settings = { steps: 3, searchSteps: 1, questions: 4, seed: 7 };
+  const runs = [];
+  for (const name of ["one", "two"])
+    runs.push((await stepsOf({ ...FILES, out: at(name), ...settings })).steps);
+  assert.equal(runs[0], runs[1]);
+});
+
+const WRONG: Readonly<Record<string, [args: readonly string[], message: RegExp]>> = {
+  "an index of another model": [
+    ["--model", "models/reatt-mini"],
+    /index: expected an index of the model [0-9a-f]+, got one of the model/,
+  ],
+  "a folder with a model": [
+    ["--out", MODEL],
+    /model: expected a folder without a model, got config\.json; name another folder/,
+  ],
+  "questions about other passages": [
+    ["--data", writeLines(at("other.jsonl"), [{ question: "Who?", answers: ["x"] }])],
+    /other\.jsonl: expected questions with a "passage_id" of .*index, whose text contains the answer, got none; index the corpus/,
+  ],
+};
+
+for (const [name, [args, message]] of Object.entries(WRONG))
+  test(`the command names the problem: ${name}`, async () => {
+    const given = Object.entries({ model: MODEL, index, data, out: at("never") }).flatMap(
+      ([option, value]) => (args.includes(`--${option}`) ? [] : [`--${option}`, value]),
+    );
+    const { code, stderr } = await runCaptured(["train", "phrases", ...given, ...args]);
+    assert.is(code, 1);
+    assert.match(stderr, message);
+  });
+
+test("a training run on the model leaves out its phrase queries", async () => {
+  const copy = at("copy");
+  await cp(at("one"), copy, { recursive: true });
+  const { readTrainedConfig } = await import("../../../src/training/run/starting-parameters.ts");
+  assert.is((await readConfig(copy)).phraseQueries, true);
+  assert.is((await readTrainedConfig({ model: copy })).phraseQueries, undefined);
+});
+
+test("the commands train phrase queries and answer with phrases", async () => {
+  const out = at("command");
+  const run = await runCaptured([
+    ...["train", "phrases", "--model", MODEL, "--index", index, "--data", data, "--out", out],
+    ...["--steps", "150", "--search-steps", "0", "--learning-rate", "0.02", "--threads", "1"],
+  ]);
+  assert.is(run.code, 0, run.stderr);
+  assert.match(run.stdout, /^Trained on 10 questions, 10 with their passage: .*command\n$/);
+  const ask = ["answer", "--model", out, "--index", index, "--reader", "none", "--top-k", "3"];
+  const { stdout } = await runCaptured([...ask, "--queries", data, "--json"]);
+  const replies = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.is(replies.length, 10);
+  for (const [i, { id, answer, passages }] of replies.entries()) {
+    assert.equal([id, answer], [`${i}`, QUESTIONS[i]!.answers[0]]);
+    assert.is(new Set(passages.map((passage: { id: string }) => passage.id)).size, 3);
+    const [{ text, span }] = passages;
+    assert.is(text.slice(span.start, span.end), answer);
+  }
+  const one = await runCaptured([...ask, "--question", "What is the number of Paris?"]);
+  assert.match(one.stdout, /^What is the number of Paris\?\n\[12\]\n +1\. .*Paris \(1\)\n/);
+  const wrong = await runCaptured([...ask, "--question", "Who?", "--beams", "2"]);
+  assert.is(wrong.code, 2);
+  assert.match(wrong.stderr, /--beams with --reader none/);
+  const without = [...ask.slice(0, 2), MODEL, ...ask.slice(3), "--question", "Who?"];
+  const { code, stderr } = await runCaptured(without);
+  assert.is(code, 1);
+  assert.match(stderr, /expected a model with phrase queries, got one without; train them: reatt/);
+});
+
+test.run();
