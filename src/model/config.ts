@@ -95,13 +95,13 @@ export interface ModelConfig {
 }
 
 /** How the tokens of a text become one vector. */
-export type Pooling = (typeof POOLINGS)[number];
+export type Pooling = "eos" | "mean";
 
 /** What two pooled vectors are compared by. */
-export type Similarity = (typeof SIMILARITIES)[number];
+export type Similarity = "dot" | "cosine";
 
-export const POOLINGS = ["eos", "mean"] as const;
-export const SIMILARITIES = ["dot", "cosine"] as const;
+export const POOLINGS: readonly ["eos", "mean"] = ["eos", "mean"];
+export const SIMILARITIES: readonly ["dot", "cosine"] = ["dot", "cosine"];
 
 /**
  * Values of a vector that retrieval compares: e of the paper, the width of one head. A pooled
