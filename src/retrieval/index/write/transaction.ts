@@ -47,7 +47,8 @@ export async function checkReplaceable(directory: string, replace: boolean): Pro
     where: directory,
     expected: "a folder without an index",
     got: "an index",
-    remedy: "open it, add to it (reatt index add) or replace it (--replace; in code, replace: true)",
+    remedy:
+      "open it, add to it (reatt index add) or replace it (--replace; in code, replace: true)",
   });
 }
 
