@@ -4,8 +4,15 @@ import type { CutText } from "../retrieval/index/format/manifest.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import { type Progress, startProgress } from "./progress.ts";
 
-/** Shows how many of `total` passages are encoded and then, for a compressed index, compressed. */
-export function startBuildProgress(total: number): {
+/**
+ * Shows how many of `total` passages are encoded and then, for a compressed index, compressed.
+ *
+ * @param started when the encoding began, if that was before
+ */
+export function startBuildProgress(
+  total: number,
+  started: number = performance.now(),
+): {
   readonly report: (progress: BuildProgress) => void;
   readonly stop: () => void;
   /** The text that was cut. */
@@ -26,7 +33,7 @@ export function startBuildProgress(total: number): {
         compressing = startProgress("passages compressed", total);
         return compressing.resume(passages);
       }
-      encoding ??= startProgress("passages", total);
+      encoding ??= startProgress("passages", total, started); // one report can have all of them
       if (event === "encoded") encoding.update(passages, note);
       else encoding.resume(passages);
     },

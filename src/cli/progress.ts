@@ -14,9 +14,15 @@ export interface Progress {
   stop(): void;
 }
 
-/** @param unit the items that are counted, in the plural */
-export function startProgress(unit: string, total: number): Progress {
-  const started = performance.now();
+/**
+ * @param unit the items that are counted, in the plural
+ * @param started when the work began, if that was before
+ */
+export function startProgress(
+  unit: string,
+  total: number,
+  started: number = performance.now(),
+): Progress {
   let resumed = 0;
   const show = process.stderr.isTTY ? createBar(unit, total) : createLines(unit, total);
   return {
@@ -100,9 +106,11 @@ function createBar(unit: string, total: number): Display {
 
 function createLines(unit: string, total: number): Display {
   let next = performance.now() + FIRST_LINE_MS;
+  let isWhole = false;
   return {
     update(done, { rate, left, note }) {
-      if (performance.now() < next && done < total) return;
+      if (isWhole || (performance.now() < next && done < total)) return;
+      isWhole = done >= total;
       next = performance.now() + LINE_INTERVAL_MS;
       process.stderr.write(`${done}/${total} ${unit}, ${rate}/s, ${left} left${note}\n`);
     },

@@ -54,15 +54,17 @@ function startSyncProgress(): {
 } {
   let reading: Progress | undefined;
   let building: ReturnType<typeof startBuildProgress> | undefined;
+  let lastRead = performance.now();
   return {
     report(progress) {
       if (progress.event === "reading") {
         reading ??= startProgress("files", progress.total);
         reading.update(progress.files);
+        lastRead = performance.now();
         return;
       }
       reading?.stop();
-      building ??= startBuildProgress(progress.total);
+      building ??= startBuildProgress(progress.total, lastRead);
       building.report(progress);
     },
     stop() {

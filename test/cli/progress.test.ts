@@ -33,6 +33,17 @@ test("a line after the first second, then one in ten seconds, and the last", asy
   );
 });
 
+test("work that a first report ends has the rate since its beginning, and one line", async () => {
+  const written = await stderrOf((clock) => {
+    clock(2000);
+    const progress = startProgress("passages", 10, 0);
+    progress.update(10);
+    progress.update(10);
+    progress.stop();
+  });
+  assert.is(written, "10/10 passages, 5.0/s, 0:00 left\n");
+});
+
 test("what was done before does not count for the rate", async () => {
   const written = await stderrOf((clock) => {
     const progress = startProgress("passages", 1000);

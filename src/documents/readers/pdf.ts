@@ -104,7 +104,7 @@ const damaged = (where: string, cause: unknown): InputError =>
     {
       where,
       expected: "a PDF document that is whole and has no password",
-      got: cause instanceof Error ? cause.message : String(cause),
+      got: (cause instanceof Error ? cause.message : String(cause)).replace(/\.$/, ""),
       remedy: "save it again, or ignore it",
     },
     { cause },
