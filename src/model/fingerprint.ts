@@ -40,7 +40,7 @@ export async function fingerprint(
   return hash.update(tokenizerBytes).digest("hex");
 }
 
-/** The values of the key projection that make keys: those of the retrieval head, or of all heads. */
+/** The part of the key projection that makes keys: that of the retrieval head, or of all heads. */
 function keyRange({
   headSize,
   heads,
