@@ -32,9 +32,9 @@ const PLACES: Record<string, (question: Question) => Promise<PhraseOptions>> = {
   index: async () => ({}),
   "hybrid search": async ({ question }) => {
     const hits = await model.retrieve(question, index, { topK: PASSAGES, hybrid: true });
-    return { filter: hits.map(({ id }) => id) };
+    return { filter: new Set(hits.map(({ id }) => id)) };
   },
-  "gold passage": async ({ passageId }) => ({ filter: [passageId!] }),
+  "gold passage": async ({ passageId }) => ({ filter: new Set([passageId!]) }),
 };
 
 for (const [name, optionsOf] of Object.entries(PLACES)) {
