@@ -65,13 +65,16 @@ test("reads the output of the answer command", async ({ file }) => {
 
 test("errors name file and line", async ({ file }) => {
   for (const [text, words] of [
-    ['{"id": "1"}', /:1: .* got answer: /],
+    ['{"id": "1"}', /:1: expected "answer" as text, got nothing; /],
     [
       '{"id": "1", "answer": "x"}\n{"id": 1, "answer": "y"}',
       /:2: expected one prediction .* got "1" again/,
     ],
-    ['{"id": "1", "answer": "x", "passages": ["p"]}', /:1: .* got passages\.0: /],
-    ["3", /:1: .* got the line: /],
+    [
+      '{"id": "1", "answer": "x", "passages": ["p"]}',
+      /:1: expected "passages\.0" as .*, got 'p'; /,
+    ],
+    ["3", /:1: expected an object .*, got 3; /],
   ] as const) {
     await writeFile(file, text);
     const error: unknown = await readPredictions(file).catch((reason) => reason);
