@@ -1,17 +1,23 @@
 /**
- * Matrices as 8-bit integers with one scale a row, and for an embedding also one a column:
+ * Matrices as 8-bit integers with one scale a row, and for a table (an embedding) also one a column:
  *
- *     w[i, j] ~ scale[i] * q[i, j] * column[j],   q from -127 to 127
- *     column[j] = max_i |w[i, j]|, or 1,          scale[i] = max_j |w[i, j] / column[j]| / 127
+ *     w[i, j] ~ scale[i] * q[i, j] * column[j],   q from -m to m
+ *     column[j] = max_i |w[i, j]|, or 1,          scale[i] = max_j |w[i, j] / column[j]| / m
+ *
+ * m is 127 for a table. It is 64 for a linear layer, which computes with the integers: processors
+ * without VNNI add two products of an activation (up to 255) and a weight in 16 bits, and
+ * 2 * 255 * 64 is the largest sum that fits. The result is then exact on every processor.
  *
  * The error is at most half a step, `scale[i] * column[j] / 2`. A row is an output of a linear
  * layer or a token of the embedding, so a large row does not make the steps of the others coarse.
  * The dimensions of an embedding can be of very different size: with scales of rows alone, the
  * steps are too coarse for the small ones.
  *
- * In a safetensors file, tensor `NAME` of dtype I8 [rows, columns] has its scales in `NAME_scale`,
- * F32 [rows], and in `NAME_column_scale`, F32 [columns], if it has any. The metadata of the file
- * contain the version of this format.
+ * In a safetensors file, tensor `NAME` of dtype I8 has its scales in `NAME_scale`, F32 [rows], and
+ * those of a table also in `NAME_column_scale`, F32 [columns]. A table is stored by rows, as
+ * [rows, columns], since its rows are looked up. A matrix of a linear layer is stored transposed, as
+ * [columns, rows]: the order in which a product of integers reads it. The metadata of the file
+ * contain the version of this format. Version 1 had all matrices by rows.
  */
 
 /** `NAME_scale` holds the scales of the rows of `NAME`. */
@@ -23,12 +29,14 @@ export const columnScaleName = (name: string): string => `${name}_column_scale`;
 /** The key of the format's version in the metadata of a safetensors file. */
 export const INT8_VERSION_KEY = "reatt_int8_version";
 
-/** Readers refuse files of a later version. */
-export const INT8_VERSION = 1;
+/** Readers refuse files of other versions. */
+export const INT8_VERSION = 2;
 
-const LARGEST = 127; // -128 is not used, so that the steps are symmetric
+const LARGEST_OF_TABLE = 127; // -128 is not used, so that the steps are symmetric
+const LARGEST_OF_LAYER = 64;
+
 /** Smaller rows become 0: their scale would not be a normal float32. */
-const SMALLEST_ROW = LARGEST * 2 ** -126;
+const SMALLEST_ROW = LARGEST_OF_TABLE * 2 ** -126;
 
 export interface Int8Matrix {
   /** [rows, columns] */
@@ -40,7 +48,11 @@ export interface Int8Matrix {
 }
 
 /** Rounds a matrix of finite values to the nearest steps, with scales of rows alone. */
-export function quantiseRows(matrix: Float32Array, rows: number): Int8Matrix {
+export function quantiseLayer(matrix: Float32Array, rows: number): Int8Matrix {
+  return quantiseRows(matrix, rows, LARGEST_OF_LAYER);
+}
+
+function quantiseRows(matrix: Float32Array, rows: number, limit: number): Int8Matrix {
   const columns = matrix.length / rows;
   const values = new Int8Array(matrix.length);
   const scales = new Float32Array(rows);
@@ -49,7 +61,7 @@ export function quantiseRows(matrix: Float32Array, rows: number): Int8Matrix {
     let largest = 0;
     for (let i = start; i < start + columns; i++) largest = Math.max(largest, Math.abs(matrix[i]!));
     if (largest < SMALLEST_ROW) continue;
-    scales[row] = largest / LARGEST;
+    scales[row] = largest / limit;
     const scale = scales[row]!; // rounded to float32, as the reader has it
     for (let i = start; i < start + columns; i++) values[i] = Math.round(matrix[i]! / scale);
   }
@@ -57,7 +69,7 @@ export function quantiseRows(matrix: Float32Array, rows: number): Int8Matrix {
 }
 
 /** The same with scales of rows and columns. */
-export function quantiseRowsAndColumns(matrix: Float32Array, rows: number): Int8Matrix {
+export function quantiseTable(matrix: Float32Array, rows: number): Int8Matrix {
   const columns = matrix.length / rows;
   const columnScales = new Float32Array(columns);
   matrix.forEach((value, i) => {
@@ -67,7 +79,7 @@ export function quantiseRowsAndColumns(matrix: Float32Array, rows: number): Int8
   for (const [column, scale] of columnScales.entries())
     if (scale < SMALLEST_ROW) columnScales[column] = 1;
   const even = matrix.map((value, i) => value / columnScales[i % columns]!);
-  return { ...quantiseRows(even, rows), columnScales };
+  return { ...quantiseRows(even, rows, LARGEST_OF_TABLE), columnScales };
 }
 
 /** Each product is rounded to float32, from left to right: the same on every machine. */
@@ -83,4 +95,14 @@ export function dequantise({ values, scales, columnScales }: Int8Matrix): Float3
         matrix[start + column]! *= columnScales[column]!;
   }
   return matrix;
+}
+
+/** [rows, columns] -> [columns, rows], row-major. */
+export function transpose(values: Int8Array, rows: number): Int8Array {
+  const columns = values.length / rows;
+  const result = new Int8Array(values.length);
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++)
+      result[column * rows + row] = values[row * columns + column]!;
+  return result;
 }

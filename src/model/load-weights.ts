@@ -6,7 +6,7 @@ import { bytesOf, elementCount } from "../checkpoints/values.ts";
 import type { WeightFile } from "../checkpoints/weight-file.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { openInputFile } from "../io/input-file.ts";
-import type { Weight } from "../tensor/onnx.ts";
+import type { Weight } from "../tensor/onnx-weights.ts";
 import type { ModelConfig } from "./config.ts";
 import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
 
