@@ -1,12 +1,14 @@
 /**
  * Matrices as 8-bit integers with one scale a row, and for a table (an embedding) also one a column:
  *
- *     w[i, j] ~ scale[i] * q[i, j] * column[j],   q from -m to m
- *     column[j] = max_i |w[i, j]|, or 1,          scale[i] = max_j |w[i, j] / column[j]| / m
+ *     w[i, j] ~ scale[i] * q[i, j] * column[j],   q from -127 to 127
+ *     column[j] = max_i |w[i, j]|, or 1,          scale[i] = max_j |w[i, j] / column[j]| / 127
  *
- * m is 127 for a table. It is 64 for a linear layer, which computes with the integers: processors
- * without VNNI add two products of an activation (up to 255) and a weight in 16 bits, and
- * 2 * 255 * 64 is the largest sum that fits. The result is then exact on every processor.
+ * A linear layer computes with the integers. Processors without VNNI add the products of two
+ * neighbours, weights q times activations up to 255, in 16 bits, and cut off larger sums. The scale
+ * of a row is therefore at least that of its largest pair, and sums are exact on every processor:
+ *
+ *     scale[i] >= max_j (|w[i, 2 j]| + |w[i, 2 j + 1]|) / 127,   then |q| + |q'| <= 128
  *
  * The error is at most half a step, `scale[i] * column[j] / 2`. A row is an output of a linear
  * layer or a token of the embedding, so a large row does not make the steps of the others coarse.
@@ -32,11 +34,9 @@ export const INT8_VERSION_KEY = "reatt_int8_version";
 /** Readers refuse files of other versions. */
 export const INT8_VERSION = 2;
 
-const LARGEST_OF_TABLE = 127; // -128 is not used, so that the steps are symmetric
-const LARGEST_OF_LAYER = 64;
-
+const LARGEST = 127; // -128 is not used, so that the steps are symmetric
 /** Smaller rows become 0: their scale would not be a normal float32. */
-const SMALLEST_ROW = LARGEST_OF_TABLE * 2 ** -126;
+const SMALLEST_ROW = LARGEST * 2 ** -126;
 
 export interface Int8Matrix {
   /** [rows, columns] */
@@ -47,28 +47,17 @@ export interface Int8Matrix {
   readonly columnScales?: Float32Array | undefined;
 }
 
-/** Rounds a matrix of finite values to the nearest steps, with scales of rows alone. */
+/** Rounds the matrix of a linear layer, of finite values, to the nearest steps. */
 export function quantiseLayer(matrix: Float32Array, rows: number): Int8Matrix {
-  return quantiseRows(matrix, rows, LARGEST_OF_LAYER);
-}
-
-function quantiseRows(matrix: Float32Array, rows: number, limit: number): Int8Matrix {
-  const columns = matrix.length / rows;
-  const values = new Int8Array(matrix.length);
-  const scales = new Float32Array(rows);
-  for (let row = 0; row < rows; row++) {
-    const start = row * columns;
+  return quantiseRows(matrix, rows, (row) => {
     let largest = 0;
-    for (let i = start; i < start + columns; i++) largest = Math.max(largest, Math.abs(matrix[i]!));
-    if (largest < SMALLEST_ROW) continue;
-    scales[row] = largest / limit;
-    const scale = scales[row]!; // rounded to float32, as the reader has it
-    for (let i = start; i < start + columns; i++) values[i] = Math.round(matrix[i]! / scale);
-  }
-  return { values, scales };
+    for (let i = 0; i < row.length; i += 2)
+      largest = Math.max(largest, Math.abs(row[i]!) + Math.abs(row[i + 1] ?? 0));
+    return largest;
+  });
 }
 
-/** The same with scales of rows and columns. */
+/** The same for a table, with scales of rows and columns. */
 export function quantiseTable(matrix: Float32Array, rows: number): Int8Matrix {
   const columns = matrix.length / rows;
   const columnScales = new Float32Array(columns);
@@ -79,7 +68,30 @@ export function quantiseTable(matrix: Float32Array, rows: number): Int8Matrix {
   for (const [column, scale] of columnScales.entries())
     if (scale < SMALLEST_ROW) columnScales[column] = 1;
   const even = matrix.map((value, i) => value / columnScales[i % columns]!);
-  return { ...quantiseRows(even, rows, LARGEST_OF_TABLE), columnScales };
+  const largest = (row: Float32Array): number =>
+    row.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+  return { ...quantiseRows(even, rows, largest), columnScales };
+}
+
+/** @param largest what 127 steps are, of a row */
+function quantiseRows(
+  matrix: Float32Array,
+  rows: number,
+  largest: (row: Float32Array) => number,
+): Int8Matrix {
+  const columns = matrix.length / rows;
+  const values = new Int8Array(matrix.length);
+  const scales = new Float32Array(rows);
+  for (let row = 0; row < rows; row++) {
+    const start = row * columns;
+    const own = matrix.subarray(start, start + columns);
+    const range = largest(own);
+    if (range < SMALLEST_ROW) continue;
+    scales[row] = range / LARGEST;
+    const scale = scales[row]!; // rounded to float32, as the reader has it
+    for (let j = 0; j < columns; j++) values[start + j] = Math.round(own[j]! / scale);
+  }
+  return { values, scales };
 }
 
 /** Each product is rounded to float32, from left to right: the same on every machine. */

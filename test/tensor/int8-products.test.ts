@@ -107,8 +107,8 @@ test("a product is near that of float32", async () => {
       .subarray(n * IN, (n + 1) * IN)
       .reduce((sum, weight, k) => sum + weight * x[row * IN + k]!, 0);
   });
-  // 40 products with errors of up to half a step: 0.5 / 127 / 2 of x, 0.5 / 64 / 2 of W
-  near(product!, exact, 40 * 0.5 * (0.25 / 127 + 0.25 / 64));
+  // 40 products with errors of at most half a step: 0.5 / 127 of x, 1 / 127 of W
+  near(product!, exact, 40 * 0.5 * (0.25 / 127 + 0.5 / 127));
 });
 
 test("a row has the same result in any batch", async () => {
@@ -121,7 +121,6 @@ test("sums of the largest values are exact: no processor may add pairs with satu
   const ones = new Float32Array(OUT * IN).fill(1);
   const { product } = await run({ ...matrices, layer: ones }, ones.subarray(0, IN), 1);
   near(product!, naiveProduct(ones.subarray(0, IN), ones), 1e-5);
-  near(product!, new Float32Array(OUT).fill(IN), 1e-4);
 });
 
 test("a table and a part of a matrix are used as float32", async () => {
