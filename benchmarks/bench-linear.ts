@@ -2,11 +2,14 @@
  * Measures one linear layer, `x W^T` with a fixed W, in float32 and in the 8-bit variants that
  * onnxruntime's cpu provider has. One thread.
  *
- *     npm run bench:linear -- [--rows N,N,...] [--runs N]
+ *     npm run bench:linear -- [--shapes INxOUT,...] [--rows N,...] [--runs N]
  *
  * The variants alternate, and each figure is the minimum of its runs: milliseconds and the speed
- * relative to float32 from memory. `error` is the relative RMS error for normal x and W.
+ * relative to float32 that is mapped. `error` is the relative RMS error for normal x and W. `mapped`
+ * means that onnxruntime does not pack W.
  */
+
+import "../src/tensor/no-telemetry.ts"; // before onnxruntime is loaded
 
 import { parseArgs } from "node:util";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -82,7 +85,7 @@ interface Variant {
   readonly packed?: boolean;
 }
 
-/** Scales each row of x by itself: the result of a row does not depend on other rows. */
+/** A scale for each row of x, as in src/tensor/onnx-weights.ts. */
 function rowwise({ inputs, outputs, weights }: Layer): Variant {
   const { values, scales } = quantiseLayer(weights, outputs);
   return {
@@ -113,6 +116,7 @@ function rowwise({ inputs, outputs, weights }: Layer): Variant {
   };
 }
 
+/** Blocks of weights and of x have their own scales. */
 function blocked({ inputs, outputs, weights }: Layer, block: number): Variant {
   const blocks = Math.ceil(inputs / block);
   const { values, scales } = quantiseLayer(weights, outputs);

@@ -79,8 +79,8 @@ import { exactScore } from "./retrieval/scoring/exact-score.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import { readRecord } from "./sync/record.ts";
 import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
-import { isInt8, type Weight } from "./tensor/onnx-weights.ts";
-import type { CompileOptions } from "./tensor/session.ts";
+import type { Weight } from "./tensor/onnx-weights.ts";
+import { type CompileOptions, roundsInputs } from "./tensor/session.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
 import {
   passageIds,
@@ -256,11 +256,10 @@ export class ReAtt implements AsyncDisposable {
     await using stored = await openStored(folder, config);
     const weights = new Map<string, Weight>();
     for (const name of parameterShapes(config).keys()) weights.set(name, await stored.find(name));
-    const integers = provider === "cpu" && [...weights.values()].some(isInt8);
-    const identity = await fingerprint(config, stored.parts, await readFile(tokenizerFile), {
-      integers,
-    });
     const options: CompileOptions = { provider, threads, weights };
+    const identity = await fingerprint(config, stored.parts, await readFile(tokenizerFile), {
+      integers: roundsInputs(options),
+    });
     const [encoder, queryEncoder, pruner] = await Promise.all([
       openRetrieverSession(config, options),
       config.queryEncoder ? openRetrieverSession(config, options, "queryEncoder") : undefined,

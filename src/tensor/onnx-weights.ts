@@ -34,10 +34,14 @@ export const isStored = (weight: Weight): weight is StoredValues =>
   !(weight instanceof Float32Array);
 
 /** A matrix of 8-bit integers. */
-type Int8Weight = StoredValues & Required<Pick<StoredValues, "scales">>;
+type Int8Weight = StoredValues & { readonly scales: StoredValues };
 
 export const isInt8 = (weight: Weight): weight is Int8Weight =>
   isStored(weight) && weight.scales !== undefined;
+
+const isTable = (weight: Weight): boolean => isInt8(weight) && weight.columnScales !== undefined;
+
+const isLayer = (weight: Weight): boolean => isInt8(weight) && weight.columnScales === undefined;
 
 /** Whether a session reads a stored weight where the file is mapped. */
 export const isMapped = (weight: StoredValues): boolean => weight.dtype === "F32" || isInt8(weight);
@@ -89,9 +93,9 @@ export class WeightWriter {
     this.#options = options;
     this.#transposed = options.fuse ? transposedWeights(graph, fixed) : new Map();
     const others = graph.nodes.filter((node) => !this.#readsStored(node));
-    const tables = [...this.#transposed.values()].filter(({ name }) => !this.#isLayer(name));
+    const factors = [...this.#transposed.values()].filter(({ name }) => !this.#is(isLayer, name));
     const read = others.flatMap(({ inputs }) => inputs);
-    const whole = new Set([...read, ...tables, ...graph.outputs.values()]);
+    const whole = new Set([...read, ...factors, ...graph.outputs.values()]);
     for (const value of graph.parameters.values()) {
       const weight = fixed.get(value.name);
       if (weight) this.#declare(value, weight, whole.has(value));
@@ -112,21 +116,12 @@ export class WeightWriter {
   #readsStored({ operation, inputs, outputs }: Node): boolean {
     if (operation === "matmul") return this.#transposed.has(inputs[1]!);
     if (operation === "transpose") return this.#transposed.has(outputs[0]!);
-    return (
-      operation === "gather" && this.#options.fuse && this.#table(inputs[0]!.name) !== undefined
-    );
+    return operation === "gather" && this.#options.fuse && this.#is(isTable, inputs[0]!.name);
   }
 
-  /** The columns of a table of 8-bit integers. */
-  #table(name: string): StoredValues | undefined {
+  #is(kind: (weight: Weight) => boolean, name: string): boolean {
     const weight = this.#fixed.get(name);
-    return weight && isInt8(weight) ? weight.columnScales : undefined;
-  }
-
-  /** Whether a weight is the matrix of a linear layer, of 8-bit integers. */
-  #isLayer(name: string): boolean {
-    const weight = this.#fixed.get(name);
-    return weight !== undefined && isInt8(weight) && !weight.columnScales;
+    return weight !== undefined && kind(weight);
   }
 
   /** @param whole whether a node reads the weight as a float32 tensor */
@@ -182,7 +177,7 @@ export class WeightWriter {
   }
 
   #product(x: string, weight: string, output: string): void {
-    if (this.#isLayer(weight)) this.#integerProduct(x, weight, output);
+    if (this.#is(isLayer, weight)) this.#integerProduct(x, weight, output);
     else this.#writer.emit("FusedMatMul", [x, weight], { transB: 1 }, [output], CONTRIBUTED);
   }
 

@@ -4,8 +4,7 @@
  * Format: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto. The model refers to weights as
  * external data, since a protobuf is limited to 2 GB.
  *
- * A weight in a file becomes the product `x W^T` without a transposed copy: onnxruntime reads the
- * matrix where the file is mapped. fp16 and int8 weights are converted when the session is created.
+ * onnx-weights.ts writes the operations that read a weight as its file has it.
  */
 
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";

@@ -8,7 +8,7 @@ import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import type { StoredValues } from "../checkpoints/weight-file.ts";
 import { InputError } from "../io/errors.ts";
 import { encodeOnnx, outputName } from "./onnx.ts";
-import { isMapped, isStored, type Weight } from "./onnx-weights.ts";
+import { isInt8, isMapped, isStored, type Weight } from "./onnx-weights.ts";
 import type { Tensor } from "./ops.ts";
 import type { Graph } from "./trace.ts";
 
@@ -26,6 +26,10 @@ export interface CompileOptions {
    */
   weights?: ReadonlyMap<string, Weight> | undefined;
 }
+
+/** Whether products with the weights are of integers: their inputs are rounded, too. */
+export const roundsInputs = ({ provider = "cpu", weights }: CompileOptions): boolean =>
+  provider === "cpu" && [...(weights?.values() ?? [])].some(isInt8);
 
 /** A compiled graph. */
 export interface Session extends AsyncDisposable {
