@@ -4,9 +4,9 @@
  *
  *     npm run bench:linear -- [--shapes INxOUT,...] [--rows N,...] [--runs N]
  *
- * The variants alternate, and each figure is the minimum of its runs: milliseconds of processor time
- * and the speed relative to float32 that is mapped. `error` is the relative RMS error for normal x and W. `mapped`
- * means that onnxruntime does not pack W.
+ * The variants alternate, and each figure is the minimum of its runs: milliseconds of processor
+ * time and the speed relative to float32 that is mapped, which means that onnxruntime does not pack
+ * W. `error` is the relative RMS error for normal x and W.
  */
 
 import "../src/tensor/no-telemetry.ts"; // before onnxruntime is loaded

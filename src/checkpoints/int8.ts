@@ -1,5 +1,5 @@
 /**
- * Matrices as 8-bit integers with one scale a row, and for a table (an embedding) also one a column:
+ * Matrices as 8-bit integers with one scale a row, and for a table (an embedding) one a column:
  *
  *     w[i, j] ~ scale[i] * q[i, j] * column[j],   q from -127 to 127
  *     column[j] = max_i |w[i, j]|, or 1,          scale[i] = max_j |w[i, j] / column[j]| / 127
@@ -17,8 +17,8 @@
  *
  * In a safetensors file, tensor `NAME` of dtype I8 has its scales in `NAME_scale`, F32 [rows], and
  * those of a table also in `NAME_column_scale`, F32 [columns]. A table is stored by rows, as
- * [rows, columns], since its rows are looked up. A matrix of a linear layer is stored transposed, as
- * [columns, rows]: the order in which a product of integers reads it. The metadata of the file
+ * [rows, columns], since its rows are looked up. A matrix of a linear layer is stored transposed,
+ * as [columns, rows]: the order in which a product of integers reads it. The metadata of the file
  * contain the version of this format. Version 1 had all matrices by rows.
  */
 

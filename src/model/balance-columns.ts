@@ -1,6 +1,6 @@
 /**
- * Balances the columns of matrices before they are rounded to 8 bits: SmoothQuant (Xiao et al. 2022,
- * https://arxiv.org/abs/2211.10438) without calibration data.
+ * Balances the columns of matrices before they are rounded to 8 bits: SmoothQuant (Xiao et al.
+ * 2022, https://arxiv.org/abs/2211.10438) without calibration data.
  *
  * Matrices W behind one norm have the same input `x = g n`, with the weights g of the norm. For any
  * factors f, `W x = (W / f) (f g n)`: the model stays the same. Columns of W that are larger than

@@ -3,8 +3,11 @@
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { bytesOf } from "../../src/checkpoints/values.ts";
 import { mean } from "../../src/math/mean.ts";
+import { readConfig } from "../../src/model/config.ts";
 import { convertModel } from "../../src/model/convert.ts";
+import { openStored } from "../../src/model/load-weights.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
@@ -71,6 +74,14 @@ test("an index belongs to one precision, and a wrong one is refused in one line"
   await refused(model.openIndex(float.directory), message);
   await using embedded = await ReAtt.load(EMBEDDED);
   await refused(embedded.openIndex(int8.directory), /expected an index of the model/);
+});
+
+test("the parts of a table are the table", async () => {
+  await using stored = await openStored(folder, await readConfig(folder));
+  const parts: Float32Array[] = [];
+  for await (const part of stored.parts("shared.weight")) parts.push(part);
+  assert.ok(parts.length > 1);
+  assert.ok(Buffer.concat(parts.map(bytesOf)).equals(bytesOf(await stored.read("shared.weight"))));
 });
 
 test("the weights in float32 have other keys than products of integers: another fingerprint", async () => {

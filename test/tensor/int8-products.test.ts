@@ -1,4 +1,4 @@
-/** Products and lookups with 8-bit weights of a file, against integers that are added one by one. */
+/** Products and lookups with 8-bit weights of a file, against sums of integers. */
 
 import { join } from "node:path";
 import { test } from "uvu";
