@@ -1,9 +1,9 @@
 /**
  * Measures what a model needs on an ordinary machine: memory and time to load, to search, to index
- * and to answer, with random weights of the size of a T5 v1.1.
+ * and to answer, with random weights of the size of a T5 v1.1, or with those of MODEL.
  *
  *     npm run bench:memory -- [--shape small|base|large] [--precision fp32|fp16|int8]
- *         [--passages N] [--top-k K] [--directory DIR]
+ *         [--model MODEL] [--passages N] [--top-k K] [--directory DIR]
  *
  * Each figure comes from its own process, and memory is the maximum of that process. The model is
  * made in `--directory` at the first run; read it once before, so that the file cache is warm.
@@ -23,6 +23,7 @@ async function main(): Promise<void> {
     options: {
       shape: { type: "string", default: "large" },
       precision: { type: "string", default: "fp32" },
+      model: { type: "string" },
       passages: { type: "string", default: "64" },
       "top-k": { type: "string", default: "10" },
       directory: { type: "string", default: join(tmpdir(), "reatt-random-models") },
@@ -30,11 +31,9 @@ async function main(): Promise<void> {
   });
   if (!SHAPE_NAMES.includes(values.shape as ShapeName))
     throw new Error(`--shape: expected ${SHAPE_NAMES.join(", ")}, got ${values.shape}`);
-  const model = await randomModel(
-    values.directory,
-    values.shape as ShapeName,
-    values.precision as Precision,
-  );
+  const { directory, shape, precision } = values;
+  const model =
+    values.model ?? (await randomModel(directory, shape as ShapeName, precision as Precision));
   const folder = await mkdtemp(join(tmpdir(), "reatt-memory-"));
   try {
     const index = join(folder, "index");

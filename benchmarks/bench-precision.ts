@@ -3,9 +3,11 @@
  * with the first model, and times.
  *
  *     npm run bench:precision -- MODEL... [--questions FILE] [--count N] [--passages FILE]
+ *     npm run bench:precision -- MODEL... --speed [--passages FILE]
  *
  * Every model builds its own index. `--count` questions are drawn at equal distances. Prints a JSON
- * object for each model.
+ * object for each model. `--speed` measures processor time alone: models alternate on one thread,
+ * and each figure is the minimum of its runs, since other programs can only make it larger.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -15,11 +17,14 @@ import { parseArgs } from "node:util";
 import { exactMatch, f1 } from "../src/evaluation/answers.ts";
 import { mean } from "../src/math/mean.ts";
 import { ReAtt } from "../src/reatt.ts";
+import type { Passage } from "../src/text/passage.ts";
 import { type Question, readPassages, readQuestions } from "../src/text/read-passages.ts";
 
 const RANKED = 20;
 const COMPARED = 10; // passages whose ids are compared
 const READ = 5; // passages
+const RUNS = 12;
+const QUESTION = "Which country did they come from, and when?";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,6 +32,7 @@ const { values, positionals } = parseArgs({
     questions: { type: "string", default: "../shared/data/squad/train.jsonl" },
     count: { type: "string", default: "300" },
     passages: { type: "string", default: "data/squad/corpus.jsonl" },
+    speed: { type: "boolean", default: false },
   },
 });
 
@@ -98,15 +104,59 @@ function compare(questions: readonly Question[], results: Results, first: Result
   };
 }
 
-const all = await readQuestions(values.questions);
-const count = Math.min(Number(values.count), all.length);
-const questions = Array.from(
-  { length: count },
-  (_, i) => all[Math.floor((i * all.length) / count)]!,
-);
-let first: Results | undefined;
-for (const name of positionals) {
-  const results = await runModel(name, questions);
-  first ??= results;
-  console.log(JSON.stringify({ model: name, ...compare(questions, results, first) }));
+/** Milliseconds of each model: vectors of 16 passages and a question; an answer from 10 of them,
+ * whose states of the lower layers are cached. */
+async function compareSpeed(names: readonly string[]): Promise<void> {
+  const passages: Passage[] = [];
+  for await (const passage of readPassages(values.passages))
+    if (passages.push(passage) === 16) break;
+  const models = await Promise.all(names.map((name) => ReAtt.load(name, { threads: 1 })));
+  const best = models.map(() => ({
+    encoding: Number.POSITIVE_INFINITY,
+    reading: Number.POSITIVE_INFINITY,
+  }));
+  for (let run = 0; run < RUNS; run++)
+    for (const [i, model] of models.entries()) {
+      const start = processorTime();
+      await model.rerank(QUESTION, passages);
+      const middle = processorTime();
+      await model.read(QUESTION, passages.slice(0, 10), { maxAnswerTokens: 8 });
+      const end = processorTime();
+      best[i]!.encoding = Math.min(best[i]!.encoding, middle - start);
+      best[i]!.reading = Math.min(best[i]!.reading, end - middle);
+    }
+  for (const [i, model] of models.entries()) {
+    const { encoding, reading } = best[i]!;
+    console.log(
+      JSON.stringify({
+        model: names[i],
+        encoding: Number(encoding.toFixed(1)),
+        reading: Number(reading.toFixed(1)),
+      }),
+    );
+    await model[Symbol.asyncDispose]();
+  }
 }
+
+/** Milliseconds. */
+function processorTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+async function compareQuality(names: readonly string[]): Promise<void> {
+  const all = await readQuestions(values.questions);
+  const count = Math.min(Number(values.count), all.length);
+  const questions = Array.from(
+    { length: count },
+    (_, i) => all[Math.floor((i * all.length) / count)]!,
+  );
+  let first: Results | undefined;
+  for (const name of names) {
+    const results = await runModel(name, questions);
+    first ??= results;
+    console.log(JSON.stringify({ model: name, ...compare(questions, results, first) }));
+  }
+}
+
+await (values.speed ? compareSpeed : compareQuality)(positionals);

@@ -90,8 +90,8 @@ import {
 } from "./retrieval/search-phrases.ts";
 import { readRecord } from "./sync/record.ts";
 import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
-import type { Weight } from "./tensor/onnx.ts";
-import type { CompileOptions } from "./tensor/session.ts";
+import type { Weight } from "./tensor/onnx-weights.ts";
+import { type CompileOptions, roundsInputs } from "./tensor/session.ts";
 import type { Span } from "./text/answer-span.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
 import {
@@ -278,8 +278,10 @@ export class ReAtt implements AsyncDisposable {
     await using stored = await openStored(folder, config);
     const weights = new Map<string, Weight>();
     for (const name of parameterShapes(config).keys()) weights.set(name, await stored.find(name));
-    const identity = await fingerprint(config, stored.parts, await readFile(tokenizerFile));
     const options: CompileOptions = { provider, threads, weights };
+    const identity = await fingerprint(config, stored.parts, await readFile(tokenizerFile), {
+      integers: roundsInputs(options),
+    });
     const [encoder, queryEncoder, pruner] = await Promise.all([
       openRetrieverSession(config, options),
       config.queryEncoder ? openRetrieverSession(config, options, "queryEncoder") : undefined,

@@ -1,17 +1,25 @@
 /**
- * Matrices as 8-bit integers with one scale a row, and for an embedding also one a column:
+ * Matrices as 8-bit integers with one scale a row, and for a table (an embedding) one a column:
  *
  *     w[i, j] ~ scale[i] * q[i, j] * column[j],   q from -127 to 127
  *     column[j] = max_i |w[i, j]|, or 1,          scale[i] = max_j |w[i, j] / column[j]| / 127
+ *
+ * A linear layer computes with the integers. Processors without VNNI add the products of two
+ * neighbours, weights q times activations up to 255, in 16 bits, and cut off larger sums. The scale
+ * of a row is therefore at least that of its largest pair, and sums are exact on every processor:
+ *
+ *     scale[i] >= max_j (|w[i, 2 j]| + |w[i, 2 j + 1]|) / 127,   then |q| + |q'| <= 128
  *
  * The error is at most half a step, `scale[i] * column[j] / 2`. A row is an output of a linear
  * layer or a token of the embedding, so a large row does not make the steps of the others coarse.
  * The dimensions of an embedding can be of very different size: with scales of rows alone, the
  * steps are too coarse for the small ones.
  *
- * In a safetensors file, tensor `NAME` of dtype I8 [rows, columns] has its scales in `NAME_scale`,
- * F32 [rows], and in `NAME_column_scale`, F32 [columns], if it has any. The metadata of the file
- * contain the version of this format.
+ * In a safetensors file, tensor `NAME` of dtype I8 has its scales in `NAME_scale`, F32 [rows], and
+ * those of a table also in `NAME_column_scale`, F32 [columns]. A table is stored by rows, as
+ * [rows, columns], since its rows are looked up. A matrix of a linear layer is stored transposed,
+ * as [columns, rows]: the order in which a product of integers reads it. The metadata of the file
+ * contain the version of this format. Version 1 had all matrices by rows.
  */
 
 /** `NAME_scale` holds the scales of the rows of `NAME`. */
@@ -23,8 +31,8 @@ export const columnScaleName = (name: string): string => `${name}_column_scale`;
 /** The key of the format's version in the metadata of a safetensors file. */
 export const INT8_VERSION_KEY = "reatt_int8_version";
 
-/** Readers refuse files of a later version. */
-export const INT8_VERSION = 1;
+/** Readers refuse files of other versions. */
+export const INT8_VERSION = 2;
 
 const LARGEST = 127; // -128 is not used, so that the steps are symmetric
 /** Smaller rows become 0: their scale would not be a normal float32. */
@@ -39,25 +47,18 @@ export interface Int8Matrix {
   readonly columnScales?: Float32Array | undefined;
 }
 
-/** Rounds a matrix of finite values to the nearest steps, with scales of rows alone. */
-export function quantiseRows(matrix: Float32Array, rows: number): Int8Matrix {
-  const columns = matrix.length / rows;
-  const values = new Int8Array(matrix.length);
-  const scales = new Float32Array(rows);
-  for (let row = 0; row < rows; row++) {
-    const start = row * columns;
+/** Rounds the matrix of a linear layer, of finite values, to the nearest steps. */
+export function quantiseLayer(matrix: Float32Array, rows: number): Int8Matrix {
+  return quantiseRows(matrix, rows, (row) => {
     let largest = 0;
-    for (let i = start; i < start + columns; i++) largest = Math.max(largest, Math.abs(matrix[i]!));
-    if (largest < SMALLEST_ROW) continue;
-    scales[row] = largest / LARGEST;
-    const scale = scales[row]!; // rounded to float32, as the reader has it
-    for (let i = start; i < start + columns; i++) values[i] = Math.round(matrix[i]! / scale);
-  }
-  return { values, scales };
+    for (let i = 0; i < row.length; i += 2)
+      largest = Math.max(largest, Math.abs(row[i]!) + Math.abs(row[i + 1] ?? 0));
+    return largest;
+  });
 }
 
-/** The same with scales of rows and columns. */
-export function quantiseRowsAndColumns(matrix: Float32Array, rows: number): Int8Matrix {
+/** The same for a table, with scales of rows and columns. */
+export function quantiseTable(matrix: Float32Array, rows: number): Int8Matrix {
   const columns = matrix.length / rows;
   const columnScales = new Float32Array(columns);
   matrix.forEach((value, i) => {
@@ -67,7 +68,30 @@ export function quantiseRowsAndColumns(matrix: Float32Array, rows: number): Int8
   for (const [column, scale] of columnScales.entries())
     if (scale < SMALLEST_ROW) columnScales[column] = 1;
   const even = matrix.map((value, i) => value / columnScales[i % columns]!);
-  return { ...quantiseRows(even, rows), columnScales };
+  const largest = (row: Float32Array): number =>
+    row.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+  return { ...quantiseRows(even, rows, largest), columnScales };
+}
+
+/** @param largest what 127 steps are, of a row */
+function quantiseRows(
+  matrix: Float32Array,
+  rows: number,
+  largest: (row: Float32Array) => number,
+): Int8Matrix {
+  const columns = matrix.length / rows;
+  const values = new Int8Array(matrix.length);
+  const scales = new Float32Array(rows);
+  for (let row = 0; row < rows; row++) {
+    const start = row * columns;
+    const own = matrix.subarray(start, start + columns);
+    const range = largest(own);
+    if (range < SMALLEST_ROW) continue;
+    scales[row] = range / LARGEST;
+    const scale = scales[row]!; // rounded to float32, as the reader has it
+    for (let j = 0; j < columns; j++) values[start + j] = Math.round(own[j]! / scale);
+  }
+  return { values, scales };
 }
 
 /** Each product is rounded to float32, from left to right: the same on every machine. */
@@ -83,4 +107,14 @@ export function dequantise({ values, scales, columnScales }: Int8Matrix): Float3
         matrix[start + column]! *= columnScales[column]!;
   }
   return matrix;
+}
+
+/** [rows, columns] -> [columns, rows], row-major. */
+export function transpose(values: Int8Array, rows: number): Int8Array {
+  const columns = values.length / rows;
+  const result = new Int8Array(values.length);
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++)
+      result[column * rows + row] = values[row * columns + column]!;
+  return result;
 }

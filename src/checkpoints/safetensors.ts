@@ -10,7 +10,14 @@ import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
 import { parseJson } from "../io/parse-json.ts";
-import { columnScaleName, dequantise, INT8_VERSION, INT8_VERSION_KEY, scaleName } from "./int8.ts";
+import {
+  columnScaleName,
+  dequantise,
+  INT8_VERSION,
+  INT8_VERSION_KEY,
+  scaleName,
+  transpose,
+} from "./int8.ts";
 import {
   bytesOf,
   checkCount,
@@ -31,7 +38,7 @@ interface StoredTensor extends TensorInfo {
   readonly end: number;
 }
 
-/** An I8 matrix [rows, columns] with its scales, F32 [rows] and F32 [columns]. */
+/** An I8 matrix [rows, columns] with its scales, F32 [rows] and, of a table, F32 [columns]. */
 interface ScaledTensor extends StoredTensor {
   readonly scales: StoredTensor;
   readonly columnScales: StoredTensor | undefined;
@@ -106,7 +113,7 @@ function parseHeader(path: string, bytes: Buffer): Header {
   return { metadata, entries: Object.entries(tensors) };
 }
 
-/** @throws {InputError} if a later version of reatt wrote the 8-bit tensors */
+/** @throws {InputError} if another version of reatt wrote the 8-bit tensors */
 function checkVersion(path: string, metadata: unknown): void {
   const version = Object(metadata)[INT8_VERSION_KEY];
   if (version === undefined || version === `${INT8_VERSION}`) return;
@@ -114,7 +121,7 @@ function checkVersion(path: string, metadata: unknown): void {
     where: path,
     expected: `int8 weights of version ${INT8_VERSION}`,
     got: `version ${excerpt(version)}`,
-    remedy: "install a newer reatt, or convert the original model again",
+    remedy: "convert the original model again, or install a newer reatt",
   });
 }
 
@@ -179,12 +186,17 @@ function joinScales(
     const scales = stored.get(scaleName(name));
     if (tensor.dtype !== "I8" || !scales) continue;
     const columnScales = stored.get(columnScaleName(name));
-    const { file, shape } = tensor;
-    if (shape.length !== 2)
-      throw damaged(`${file}: ${name}`, "a matrix, because it has scales", `shape [${shape}]`);
+    const { file } = tensor;
+    if (tensor.shape.length !== 2)
+      throw damaged(
+        `${file}: ${name}`,
+        "a matrix, because it has scales",
+        `shape [${tensor.shape}]`,
+      );
+    const shape = columnScales ? tensor.shape : tensor.shape.toReversed();
     checkScales(scales, shape[0]!);
     if (columnScales) checkScales(columnScales, shape[1]!);
-    tensors.set(name, { ...tensor, scales, columnScales });
+    tensors.set(name, { ...tensor, shape, scales, columnScales });
     tensors.delete(scales.name);
     tensors.delete(columnScaleName(name));
   }
@@ -208,8 +220,9 @@ async function readScaled(
   const scales = await readScales(file, tensor.scales, dataStart);
   const columnScales =
     tensor.columnScales && (await readScales(file, tensor.columnScales, dataStart));
-  const values = new Int8Array(count);
-  await file.readInto(bytesOf(values), dataStart + tensor.begin);
+  const stored = new Int8Array(count);
+  await file.readInto(bytesOf(stored), dataStart + tensor.begin);
+  const values = columnScales ? stored : transpose(stored, tensor.shape[1]!);
   return dequantise({ values, scales, columnScales });
 }
 

@@ -23,7 +23,10 @@ export interface StoredValues {
   readonly shape: readonly number[];
   /** F32 [rows] of an I8 matrix (see int8.ts). */
   readonly scales?: StoredValues | undefined;
-  /** F32 [columns] of an I8 matrix, if it has them. */
+  /**
+   * F32 [columns] of an I8 table. Other I8 matrices [rows, columns] are in the file transposed, as
+   * [columns, rows].
+   */
   readonly columnScales?: StoredValues | undefined;
 }
 

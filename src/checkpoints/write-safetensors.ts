@@ -8,9 +8,10 @@ import {
   columnScaleName,
   INT8_VERSION,
   INT8_VERSION_KEY,
-  quantiseRows,
-  quantiseRowsAndColumns,
+  quantiseLayer,
+  quantiseTable,
   scaleName,
+  transpose,
 } from "./int8.ts";
 import { bytesOf, DTYPE_BYTES, elementCount } from "./values.ts";
 
@@ -23,8 +24,8 @@ export interface TensorToWrite {
   readonly values: Float32Array | (() => Promise<Float32Array>);
   /** Default: that of the file. An I8 tensor is a matrix. */
   readonly dtype?: FloatType | "I8";
-  /** Whether an I8 matrix has scales of columns, too. Default: false. */
-  readonly columnScales?: boolean;
+  /** Whether an I8 matrix is a table, and not the weight of a linear layer. Default: false. */
+  readonly isTable?: boolean;
 }
 
 /** A file that is being written. */
@@ -88,13 +89,15 @@ function layOut(
   const int8 = all.filter((tensor) => tensor.dtype === "I8");
   const ordered = [
     ...all.filter((tensor) => tensor.dtype !== "I8"),
-    ...int8.flatMap(({ name, shape: [rows, columns], columnScales }) => [
+    ...int8.flatMap(({ name, shape: [rows, columns], isTable }) => [
       { name: scaleName(name), dtype: "F32" as const, shape: [rows!] },
-      ...(columnScales
+      ...(isTable
         ? [{ name: columnScaleName(name), dtype: "F32" as const, shape: [columns!] }]
         : []),
     ]),
-    ...int8,
+    ...int8.map((tensor) =>
+      tensor.isTable ? tensor : { ...tensor, shape: tensor.shape.toReversed() },
+    ),
   ];
   let end = 0;
   return new Map(
@@ -128,9 +131,11 @@ async function writeTensor(output: Output, name: string, values: Float32Array): 
   if (dtype === "F16") return writeFloat16(file, where, values, positionOf(name));
   if (!values.every(Number.isFinite))
     throw unwritable(where, "finite values", "infinity or NaN", "repair the model");
-  const quantise = entries.has(columnScaleName(name)) ? quantiseRowsAndColumns : quantiseRows;
-  const { values: steps, scales, columnScales } = quantise(values, shape[0]!);
-  await writeAt(file, bytesOf(steps), positionOf(name));
+  const isTable = entries.has(columnScaleName(name));
+  const rows = shape[isTable ? 0 : 1]!;
+  const quantised = isTable ? quantiseTable(values, rows) : quantiseLayer(values, rows);
+  const { values: steps, scales, columnScales } = quantised;
+  await writeAt(file, bytesOf(isTable ? steps : transpose(steps, rows)), positionOf(name));
   await writeAt(file, bytesOf(scales), positionOf(scaleName(name)));
   if (columnScales) await writeAt(file, bytesOf(columnScales), positionOf(columnScaleName(name)));
 }

@@ -14,17 +14,18 @@ import { replaceFile } from "../io/replace-file.ts";
 import { checkPath } from "../options/arguments.ts";
 import { callback, choice, type Given, integer, option, path, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
-import { CONFIG_FILE, readConfig, writeConfig } from "./config.ts";
+import { balanceColumns } from "./balance-columns.ts";
+import { CONFIG_FILE, type ModelConfig, readConfig, writeConfig } from "./config.ts";
 import { openStored, type StoredWeights } from "./load-weights.ts";
-import { parameterShapes } from "./parameter-names.ts";
+import { buildParameters, parameterShapes } from "./parameter-names.ts";
 
 /** Options of `convertModel` that have a flag. */
 export const CONVERT_OPTIONS = {
   /** The folder to write: a new one, or an empty one. */
   out: option(path(), { help: "new folder for the converted model", placeholder: "DIR" }),
   /**
-   * `fp32`, `fp16`, or `int8`: matrices as 8-bit integers with one float32 scale a row, about a
-   * quarter of the bytes of fp32.
+   * `fp32`, `fp16`, or `int8`: most matrices as 8-bit integers with float32 scales. A model of int8
+   * weights also computes their products with integers, on the cpu.
    */
   precision: option(choice("fp32", "fp16", "int8"), { help: "precision of the weights" }),
 };
@@ -81,12 +82,7 @@ export async function convertModel(
   await createDirectory(out).catch((error: unknown) => {
     throw writeErrorFrom(error, out);
   });
-  const tensors = new Map(
-    [...parameterShapes(config)].map(([name, shape]) => [
-      name,
-      tensorOf(stored, name, shape, precision, signal),
-    ]),
-  );
+  const tensors = tensorsOf(stored, config, precision, signal);
   const dtype = precision === "fp16" ? "F16" : "F32";
   const bytes = await writeWeights(out, tensors, { dtype, shardBytes });
   for (const name of await otherFiles(folder)) await copyFile(join(folder, name), join(out, name));
@@ -94,24 +90,44 @@ export async function convertModel(
   return bytes;
 }
 
-/**
- * Norms and relative biases are small and stay in float32 in an int8 model. The embedding has
- * scales of columns, too: without them the keys of reatt-mini have 6 times the error.
- */
-function tensorOf(
+/** All weights in `precision`. Those of int8 have balanced columns. */
+function tensorsOf(
   stored: StoredWeights,
-  name: string,
-  shape: readonly number[],
+  config: ModelConfig,
   precision: Precision,
   signal: AbortSignal | undefined,
-): TensorToWrite {
-  const values = (): Promise<Float32Array> => {
-    signal?.throwIfAborted();
-    return stored.read(name);
-  };
-  const isLinear = shape.length === 2 && !name.includes("relative_attention_bias");
-  if (precision !== "int8" || !isLinear) return { shape, values };
-  return { shape, values, dtype: "I8", columnScales: name === "shared.weight" };
+): Map<string, TensorToWrite> {
+  const isInt8 = precision === "int8";
+  const kept = isInt8 ? keptFloat(config) : () => true;
+  const read = isInt8 ? balanceColumns(config, stored.read) : stored.read;
+  const tensors = new Map<string, TensorToWrite>();
+  for (const [name, shape] of parameterShapes(config)) {
+    const values = (): Promise<Float32Array> => {
+      signal?.throwIfAborted();
+      return read(name);
+    };
+    const form = { dtype: "I8", isTable: name === "shared.weight" } as const;
+    tensors.set(name, { shape, values, ...(!kept(name) && shape.length === 2 && form) });
+  }
+  return tensors;
+}
+
+/**
+ * Matrices that stay in float32 in an int8 model (docs/experiments/precision.md):
+ *
+ * - the second projection of feed-forward layers, since a few of its inputs in T5 v1.1 are so large
+ *   that the steps of the others would be too coarse;
+ * - what makes keys and queries of the retrieval head, since their errors are errors of scores;
+ * - tables of relative biases and the gate of a decoder that copies, since they are small.
+ */
+function keptFloat(config: ModelConfig): (name: string) => boolean {
+  const { encoder, queryEncoder } = buildParameters(config, (name) => name);
+  const retrieval = [encoder, queryEncoder].flatMap(({ blocks }) => {
+    const { query, key } = blocks[config.retrievalLayer]!.attention;
+    return [query, key];
+  });
+  return (name) =>
+    /\.wo\.|relative_attention_bias|copy_gate/.test(name) || retrieval.includes(name);
 }
 
 /** @throws {InputError} if there are files that could be mistaken for those of the new model */

@@ -5,6 +5,9 @@ import { bytesOf } from "../checkpoints/values.ts";
 import type { ModelConfig } from "./config.ts";
 import { buildParameters } from "./parameter-names.ts";
 
+/** Changes with the rounding of activations (onnx-weights.ts): then the keys are others. */
+const INTEGER_PRODUCTS = "integer products 1";
+
 /**
  * SHA-256, in hexadecimal, of everything that determines the keys of passages: the embedding, the
  * encoder blocks below `retrievalLayer` and their relative bias, the norm of that layer, the key
@@ -15,11 +18,14 @@ import { buildParameters } from "./parameter-names.ts";
  * when only these are trained.
  *
  * @param parts the values of a weight by its name in the checkpoint, in any number of parts
+ * @param options.integers whether products of the lower layers are computed with integers, which
+ * rounds the activations. Default: false
  */
 export async function fingerprint(
   config: ModelConfig,
   parts: (name: string) => AsyncIterable<Float32Array> | Iterable<Float32Array>,
   tokenizerBytes: Uint8Array,
+  { integers = false }: { readonly integers?: boolean } = {},
 ): Promise<string> {
   const { embedding, encoder } = buildParameters(config, (name) => name);
   const { attentionNorm, attention } = encoder.blocks[config.retrievalLayer]!;
@@ -29,6 +35,7 @@ export async function fingerprint(
     return [block.attentionNorm, block.feedForwardNorm, ...layers];
   });
   const hash = createHash("sha256").update(JSON.stringify(relevantValues(config)));
+  if (integers) hash.update(INTEGER_PRODUCTS);
   for (const name of [embedding, encoder.relativeBias, ...lower, attentionNorm])
     for await (const part of parts(name)) hash.update(bytesOf(part));
   const [first, end] = keyRange(config);

@@ -1,12 +1,13 @@
 /** Loads the weights of a checkpoint and checks that they fit `config.json`. */
 
 import { stat } from "node:fs/promises";
+import { dequantise } from "../checkpoints/int8.ts";
 import { openWeights } from "../checkpoints/open.ts";
 import { bytesOf, elementCount } from "../checkpoints/values.ts";
-import type { WeightFile } from "../checkpoints/weight-file.ts";
+import type { StoredValues, WeightFile } from "../checkpoints/weight-file.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { openInputFile } from "../io/input-file.ts";
-import type { Weight } from "../tensor/onnx.ts";
+import type { Weight } from "../tensor/onnx-weights.ts";
 import type { ModelConfig } from "./config.ts";
 import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
 
@@ -151,13 +152,39 @@ async function checkCopies(checkpoint: WeightFile, names: readonly string[]): Pr
   }
 }
 
-/** Large weights need not be in memory as a whole: float32 is read from the file part by part. */
+/**
+ * Large weights need not be in memory as a whole: float32 and tables of 8-bit integers are read
+ * from the file part by part.
+ */
 async function* readParts(checkpoint: WeightFile, name: string): AsyncGenerator<Float32Array> {
   const place = await checkpoint.locate(name);
-  if (place?.dtype !== "F32") {
-    yield await checkpoint.read(name);
-    return;
+  if (place?.scales && place.columnScales)
+    yield* readTable(place, place.scales, place.columnScales);
+  else if (place?.dtype === "F32") yield* readFloats(place);
+  else yield await checkpoint.read(name);
+}
+
+async function* readTable(
+  { file: path, position, shape }: StoredValues,
+  scalesPlace: StoredValues,
+  columnsPlace: StoredValues,
+): AsyncGenerator<Float32Array> {
+  const [rows, columns] = shape as [number, number];
+  const scales = new Float32Array(rows);
+  const columnScales = new Float32Array(columns);
+  await using file = await openInputFile(path);
+  await file.readInto(bytesOf(scales), scalesPlace.position);
+  await file.readInto(bytesOf(columnScales), columnsPlace.position);
+  const step = Math.ceil(PART / columns);
+  for (let row = 0; row < rows; row += step) {
+    const ofRows = scales.subarray(row, row + step);
+    const values = new Int8Array(ofRows.length * columns);
+    await file.readInto(bytesOf(values), position + row * columns);
+    yield dequantise({ values, scales: ofRows, columnScales });
   }
+}
+
+async function* readFloats(place: StoredValues): AsyncGenerator<Float32Array> {
   const count = elementCount(place.shape);
   const part = new Float32Array(Math.min(PART, count));
   await using file = await openInputFile(place.file);

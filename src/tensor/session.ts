@@ -7,7 +7,8 @@ import { dirname, relative } from "node:path";
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import type { StoredValues } from "../checkpoints/weight-file.ts";
 import { InputError } from "../io/errors.ts";
-import { encodeOnnx, isStored, outputName, type Weight } from "./onnx.ts";
+import { encodeOnnx, outputName } from "./onnx.ts";
+import { isInt8, isMapped, isStored, type Weight } from "./onnx-weights.ts";
 import type { Tensor } from "./ops.ts";
 import type { Graph } from "./trace.ts";
 
@@ -25,6 +26,10 @@ export interface CompileOptions {
    */
   weights?: ReadonlyMap<string, Weight> | undefined;
 }
+
+/** Whether products with the weights are of integers: their inputs are rounded, too. */
+export const roundsInputs = ({ provider = "cpu", weights }: CompileOptions): boolean =>
+  provider === "cpu" && [...(weights?.values() ?? [])].some(isInt8);
 
 /** A compiled graph. */
 export interface Session extends AsyncDisposable {
@@ -50,8 +55,8 @@ export interface Session extends AsyncDisposable {
 const IDLE_SPIN_US = 10;
 
 /**
- * Compiles a graph. Weights of a float32 file are not packed for products: packing copies all of
- * them, and does not make a T5-large faster (docs/experiments/precision.md).
+ * Compiles a graph. Weights of a float32 or int8 file are not packed for products: packing copies
+ * all of them, and does not make a T5-large faster (docs/experiments/precision.md).
  *
  * @throws {InputError} if the provider is not available.
  */
@@ -72,7 +77,7 @@ export async function compile(
       session: {
         intra_op: { spin_duration_us: String(IDLE_SPIN_US) },
         model_external_initializers_file_folder_path: folder,
-        disable_prepacking: stored.every(({ dtype }) => dtype === "F32") && stored[0] ? "1" : "0",
+        disable_prepacking: stored[0] && stored.every(isMapped) ? "1" : "0",
       },
     },
     ...(threads === undefined ? {} : { intraOpNumThreads: threads }),

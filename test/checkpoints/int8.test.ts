@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { dequantise, quantiseRows, quantiseRowsAndColumns } from "../../src/checkpoints/int8.ts";
+import { dequantise, quantiseLayer, quantiseTable } from "../../src/checkpoints/int8.ts";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { refused, safetensorsBytes, temporaryFolder } from "./support.ts";
@@ -11,7 +11,7 @@ import { refused, safetensorsBytes, temporaryFolder } from "./support.ts";
 const file = join(temporaryFolder(), "model.safetensors");
 
 /** 3 rows of very different size; the last is 0. */
-const MATRIX = Float32Array.of(100, -50, 25.3, 0.1, -0.01, 0.02, 0, 0, 0);
+const MATRIX = Float32Array.of(100, -25.3, 0.1, -0.01, 0, 0);
 
 /** Below the range of float32, so that 127 rounded scales stay inside it. */
 const LARGEST = 2 ** 127;
@@ -38,16 +38,17 @@ async function readAll(): Promise<Map<string, Float32Array>> {
 }
 
 test("a case worked by hand", () => {
-  const { values, scales } = quantiseRows(Float32Array.of(12.7, -6.35, 0.06, 254, 1, -3), 2);
-  assert.equal([...scales], [Math.fround(0.1), 2]);
-  // -6.35 is 63.5 steps below 0: ties go up. 1 is half a step: it goes up too.
-  assert.equal([...values], [127, -63, 1, 127, 1, -1]);
+  const { values, scales } = quantiseLayer(Float32Array.of(253, -1, 11, 1, 3, 127), 2);
+  // The largest pairs: 253 + 1 and 127, since the last column has no neighbour
+  assert.equal([...scales], [2, 1]);
+  // -1 is half a step below 0: ties go up. 11 is 5.5 steps: it goes up too.
+  assert.equal([...values], [127, 0, 6, 1, 3, 127]);
 });
 
-test("the error is at most half a step, and the largest value of a row is exact within rounding", () => {
+test("the error is at most half a step", () => {
   fc.assert(
     fc.property(matrices, ({ rows, matrix }) => {
-      const stored = quantiseRows(matrix, rows);
+      const stored = quantiseLayer(matrix, rows);
       const again = dequantise(stored);
       const columns = matrix.length / rows;
       matrix.forEach((value, i) => {
@@ -61,23 +62,27 @@ test("the error is at most half a step, and the largest value of a row is exact 
   );
 });
 
-test("quantising equals a naive loop, and dequantised rows are quantised to the same steps", () => {
+test("quantising equals a naive loop, and sums of pairs fit 16 bits with any activation", () => {
   fc.assert(
     fc.property(matrices, ({ rows, matrix }) => {
-      const { values, scales } = quantiseRows(matrix, rows);
+      const { values, scales } = quantiseLayer(matrix, rows);
       const columns = matrix.length / rows;
       for (let row = 0; row < rows; row++) {
         const own = [...matrix.slice(row * columns, (row + 1) * columns)];
-        const largest = Math.max(...own.map(Math.abs));
+        const pairs = own.map((value, i) =>
+          i % 2 ? 0 : Math.abs(value) + Math.abs(own[i + 1] ?? 0),
+        );
+        const largest = Math.max(...pairs);
         const scale = largest < 127 * 2 ** -126 ? 0 : Math.fround(largest / 127);
         assert.is(scales[row], scale);
         const steps = own.map((value) => (scale === 0 ? 0 : Math.round(value / scale) + 0));
         assert.equal([...values.slice(row * columns, (row + 1) * columns)], steps);
+        for (let i = 0; i < columns; i += 2)
+          assert.ok((Math.abs(steps[i]!) + Math.abs(steps[i + 1] ?? 0)) * 255 < 2 ** 15);
       }
       const again = dequantise({ values, scales });
       const naive = again.map((_, i) => Math.fround(values[i]! * scales[Math.floor(i / columns)]!));
       assert.equal(again, naive);
-      assert.equal(quantiseRows(again, rows).values, values);
     }),
     { numRuns: 500 },
   );
@@ -86,8 +91,8 @@ test("quantising equals a naive loop, and dequantised rows are quantised to the 
 test("scales of columns keep small columns: their error is at most half a step, too", () => {
   // A column of thousandths beside one of hundreds, which rows alone would round to 0
   const matrix = Float32Array.of(100, 0.001, -300, 0.003, 50, -0.002);
-  assert.is(dequantise(quantiseRows(matrix, 3))[1], 0);
-  const stored = quantiseRowsAndColumns(matrix, 3);
+  assert.is(dequantise(quantiseLayer(matrix, 3))[1], 0);
+  const stored = quantiseTable(matrix, 3);
   assert.equal([...stored.columnScales!], [300, Math.fround(0.003)]);
   assert.equal([...stored.values], [127, 127, -127, 127, 32, -127]);
   const again = dequantise(stored);
@@ -97,12 +102,12 @@ test("scales of columns keep small columns: their error is at most half a step, 
     const rows = Math.fround(stored.scales[i >> 1]! * stored.values[i]!);
     assert.is(again[i], Math.fround(rows * stored.columnScales![i % 2]!));
   });
-  assert.equal(dequantise(quantiseRowsAndColumns(new Float32Array(4), 2)), new Float32Array(4));
+  assert.equal(dequantise(quantiseTable(new Float32Array(4), 2)), new Float32Array(4));
 });
 
 test("a file contains the steps, the scales and the version, and is read as float32", async () => {
   const tensors = new Map<string, TensorToWrite>([
-    ["a", { shape: [3, 3], values: MATRIX, dtype: "I8" }],
+    ["a", { shape: [3, 2], values: MATRIX, dtype: "I8" }],
     ["b", { shape: [2], values: Float32Array.of(1, 2) }],
     [
       "c",
@@ -110,7 +115,7 @@ test("a file contains the steps, the scales and the version, and is read as floa
         shape: [1, 1],
         values: async () => Float32Array.of(-5),
         dtype: "I8",
-        columnScales: true,
+        isTable: true,
       },
     ],
   ]);
@@ -118,17 +123,23 @@ test("a file contains the steps, the scales and the version, and is read as floa
   const bytes = readFileSync(file);
   const header = JSON.parse(bytes.toString("utf8", 8, 8 + Number(bytes.readBigUInt64LE())));
   assert.equal(header, {
-    __metadata__: { format: "pt", reatt_int8_version: "1" },
+    __metadata__: { format: "pt", reatt_int8_version: "2" },
     b: { dtype: "F32", shape: [2], data_offsets: [0, 8] },
     a_scale: { dtype: "F32", shape: [3], data_offsets: [8, 20] },
     c_scale: { dtype: "F32", shape: [1], data_offsets: [20, 24] },
     c_column_scale: { dtype: "F32", shape: [1], data_offsets: [24, 28] },
-    a: { dtype: "I8", shape: [3, 3], data_offsets: [28, 37] },
-    c: { dtype: "I8", shape: [1, 1], data_offsets: [37, 38] },
+    a: { dtype: "I8", shape: [2, 3], data_offsets: [28, 34] },
+    c: { dtype: "I8", shape: [1, 1], data_offsets: [34, 35] },
   });
+  // By columns: 100 and -25.3 with 125.3 / 127 a step, 0.1 and -0.01 with 0.11 / 127
+  const start = bytes.length - 7;
+  assert.equal(
+    [...new Int8Array(bytes.buffer, bytes.byteOffset + start, 6)],
+    [101, 115, 0, -26, -12, 0],
+  );
   const values = await readAll();
   assert.equal([...values.keys()].sort(), ["a", "b", "c"]);
-  assert.equal(values.get("a"), dequantise(quantiseRows(MATRIX, 3)));
+  assert.equal(values.get("a"), dequantise(quantiseLayer(MATRIX, 3)));
   assert.equal([...values.get("b")!, ...values.get("c")!], [1, 2, -5]);
 });
 
@@ -140,13 +151,13 @@ test("a value that is not finite is refused", async () => {
   }
 });
 
-test("damaged scales, another shape and a later version are refused in one line", async () => {
+test("damaged scales, another shape and another version are refused in one line", async () => {
   const scales = (...values: number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
   const check = async (changes: object, data: Buffer, message: RegExp): Promise<void> => {
     const header = {
-      __metadata__: { format: "pt", reatt_int8_version: "1" },
+      __metadata__: { format: "pt", reatt_int8_version: "2" },
       a_scale: { dtype: "F32", shape: [2], data_offsets: [0, 8] },
-      a: { dtype: "I8", shape: [2, 1], data_offsets: [8, 10] },
+      a: { dtype: "I8", shape: [1, 2], data_offsets: [8, 10] }, // [columns, rows]
       ...changes,
     };
     writeFileSync(file, safetensorsBytes(header, Buffer.concat([data, Buffer.of(1, 255)])));
@@ -165,11 +176,11 @@ test("damaged scales, another shape and a later version are refused in one line"
     scales(1, 1),
     /: a: expected a matrix, because it has scales, got shape \[2\]/,
   );
-  const version = { __metadata__: { format: "pt", reatt_int8_version: "2" } };
+  const version = { __metadata__: { format: "pt", reatt_int8_version: "1" } };
   await check(
     version,
     scales(1, 1),
-    /model\.safetensors: expected int8 weights of version 1, got version '2'; install a newer/,
+    /model\.safetensors: expected int8 weights of version 2, got version '1'; convert the original/,
   );
   const alone = { a_scale: undefined, b: { dtype: "F32", shape: [2], data_offsets: [0, 8] } };
   await check(alone, scales(1, 1), /: a: expected F32, F16 or BF16, got I8/);

@@ -61,6 +61,13 @@ test("the fingerprint depends on the tokenizer and on the relevant configuration
   );
 });
 
+test("products of integers round activations: the fingerprint is another one", async () => {
+  const parts = partsOf(weights);
+  const integers = await fingerprint(config, parts, tokenizer, { integers: true });
+  assert.is.not(integers, original);
+  assert.is(await fingerprint(config, parts, tokenizer, { integers: false }), original);
+});
+
 test("a model without lower layers has a fingerprint", async () => {
   const shallow = tinyConfig({ retrievalLayer: 0 });
   assert.match(
