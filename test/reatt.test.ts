@@ -281,7 +281,12 @@ test("confidence is that of the stored calibration, and its threshold is the def
   const calibration = { intercept: -0.5, weights, threshold: 0.999 };
   await storeCalibration("models/reatt-mini", calibration, copy);
   await using model = await ReAtt.load(copy);
-  await using plain = await ReAtt.load("models/reatt-mini");
+  const uncalibrated = join(folder.path, "uncalibrated");
+  await cp(copy, uncalibrated, { recursive: true });
+  const file = join(uncalibrated, "config.json");
+  const { answer_calibration: _, ...config } = JSON.parse(await readFile(file, "utf8"));
+  await writeFile(file, JSON.stringify(config));
+  await using plain = await ReAtt.load(uncalibrated);
   assert.is(model.fingerprint, plain.fingerprint);
   const [question] = QUESTIONS as [string];
 
