@@ -232,7 +232,13 @@ test("answers quote the text, in whole indexes and in pruned ones", async () => 
       assert.ok(answer.split(/\s+/).length <= 20 && answer === answer.trim() && answer !== "");
       assert.ok(Number.isFinite(score));
     }
-    assert.equal(await model.phrases("Who came?", index, { topK: 20 }), found[0]);
+    const alone = await model.phrases("Who came?", index, { topK: 20 });
+    assert.is(alone.length, found[0]!.length);
+    for (const [i, { id, span, score }] of alone.entries()) {
+      const inBatch = found[0]![i]; // encoded with padding, so its score differs in rounding
+      assert.equal([id, span], [inBatch!.id, inBatch!.span]);
+      assert.ok(Math.abs(score - inBatch!.score) < 1e-4);
+    }
   }
 });
 
