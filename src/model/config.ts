@@ -3,6 +3,7 @@
  * transformers), with the keys of the authors' release for retrieval.
  */
 
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { InputError, systemProblem } from "../io/errors.ts";
@@ -234,6 +235,24 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
 export async function hasRetrievalHead(folder: string): Promise<boolean> {
   const file = await readObject(join(folder, CONFIG_FILE));
   return "retrieval_head" in file || "retrieval_pooling" in file;
+}
+
+/** @throws {InputError} if `out` has a model */
+export async function checkNoModel(
+  out: string,
+  remedy: string = "name another folder",
+): Promise<void> {
+  const isFree = await access(join(out, CONFIG_FILE)).then(
+    () => false,
+    () => true,
+  );
+  if (isFree) return;
+  throw new InputError({
+    where: out,
+    expected: "a folder without a model",
+    got: CONFIG_FILE,
+    remedy,
+  });
 }
 
 /**

@@ -1,14 +1,13 @@
 /** Stores a calibration of answers in the folder of a model, or in a copy of it. */
 
 import { createReadStream } from "node:fs";
-import { access, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createOutputDirectory } from "../io/create-directory.ts";
-import { InputError } from "../io/errors.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { checkPath } from "../options/arguments.ts";
 import { type AnswerCalibration, checkCalibration } from "./answer-calibration.ts";
-import { CONFIG_FILE, readConfig, writeConfig } from "./config.ts";
+import { CONFIG_FILE, checkNoModel, readConfig, writeConfig } from "./config.ts";
 
 /**
  * Writes the calibration as `answer_calibration` to `config.json`, in one step. Training and
@@ -47,17 +46,8 @@ export async function storeCalibration(
 
 /** @throws {InputError} if `out` has a model, unless it is `folder` */
 export async function checkModelFolder(folder: string, out: string): Promise<void> {
-  const isFree = await access(join(out, CONFIG_FILE)).then(
-    () => resolve(out) === resolve(folder),
-    () => true,
-  );
-  if (isFree) return;
-  throw new InputError({
-    where: out,
-    expected: "a folder without a model",
-    got: CONFIG_FILE,
-    remedy: `name another folder, or ${folder} to change its ${CONFIG_FILE} only`,
-  });
+  if (resolve(out) === resolve(folder)) return;
+  await checkNoModel(out, `name another folder, or ${folder} to change its ${CONFIG_FILE} only`);
 }
 
 async function copyFiles(folder: string, out: string): Promise<void> {

@@ -5,14 +5,12 @@
  * sections 4.1, 4.2 and 6. There the keys are trained first; here they are those of retrieval.
  */
 
-import { access } from "node:fs/promises";
-import { join } from "node:path";
 import { encodeSequences } from "../../encoder/retriever-session.ts";
 import { exactMatch } from "../../evaluation/answers.ts";
 import { InputError } from "../../io/errors.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { createRandom } from "../../math/random.ts";
-import { CONFIG_FILE } from "../../model/config.ts";
+import { checkNoModel } from "../../model/config.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { openIndex } from "../../retrieval/open-index.ts";
 import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
@@ -103,7 +101,7 @@ export async function* trainPhrases(
 ): AsyncGenerator<PhraseTrainingEvent, PhraseTrainingResult> {
   const options = resolvePhraseTraining(yield* withModelFolder(given));
   const { data, out, signal, steps } = options;
-  await checkFree(out);
+  await checkNoModel(out);
   const questions = await readTrainingFile(data, signal);
   await using model = await openPhraseModel(options);
   const { threads } = options;
@@ -121,21 +119,6 @@ export async function* trainPhrases(
     model.parameters.get(name)?.value ?? model.weights.get(name)!;
   await writeModel(out, model.config, values, { original: model.folder, dtype: "F32" });
   return { folder: out, questions: questions.length, examples: gold.length };
-}
-
-/** @throws {InputError} if `out` has a model */
-async function checkFree(out: string): Promise<void> {
-  const isFree = await access(join(out, CONFIG_FILE)).then(
-    () => false,
-    () => true,
-  );
-  if (isFree) return;
-  throw new InputError({
-    where: out,
-    expected: "a folder without a model",
-    got: CONFIG_FILE,
-    remedy: "name another folder",
-  });
 }
 
 async function* encodeQuestions(
