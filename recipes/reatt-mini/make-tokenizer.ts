@@ -105,7 +105,10 @@ async function chosenPieces(vocabulary: Readonly<Record<string, number>>) {
   const chosen = new Map<string, number>();
   for (const [piece, id] of Object.entries(vocabulary)) {
     if (isSpecial(piece)) continue;
-    if (piece.startsWith("##")) chosen.set(piece.slice(2), id);
+    const isContinuation = piece.length > 2 && piece.startsWith("##");
+    // BERT splits words at signs, so a sign never continues a word.
+    if (isContinuation && !WORD.test(piece.slice(2))) continue;
+    if (isContinuation) chosen.set(piece.slice(2), id);
     else if (WORD.test(piece)) chosen.set(`▁${piece}`, id);
     else chosen.set(piece, id).set(`▁${piece}`, id);
   }

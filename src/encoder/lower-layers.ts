@@ -13,6 +13,7 @@
 
 import { vectorSize } from "../model/config.ts";
 import { linear, maskBias, projectToHeads } from "../model/layers/attention.ts";
+import { bertStates } from "../model/layers/bert.ts";
 import type { LayerContext } from "../model/layers/context.ts";
 import { encoderBlock } from "../model/layers/encoder-block.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
@@ -43,15 +44,19 @@ export interface EncoderInput<T> {
   readonly buckets: T;
 }
 
-/** Embeds token ids and runs the blocks below B: -> [batch, length, modelSize]. */
+/**
+ * Embeds token ids, runs the backbone, if the model has one, and the blocks below B: ->
+ * [batch, length, modelSize].
+ */
 export function lowerStates<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
   { ids, mask, buckets }: EncoderInput<T>,
 ): T {
   const { ops, config, dropout } = context;
-  const { blocks, relativeBias: table } = parameters.encoder;
-  const embedded = dropout(ops.gather(parameters.embedding, ids));
+  const { backbone, blocks, relativeBias: table } = parameters.encoder;
+  const words = ops.gather(parameters.embedding, ids);
+  const embedded = backbone ? bertStates(context, backbone, words, mask) : dropout(words);
   const bias = ops.add(relativeBias(ops, table, buckets), maskBias(ops, mask));
   return blocks
     .slice(0, config.retrievalLayer)

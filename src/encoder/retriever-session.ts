@@ -1,6 +1,6 @@
 /** Runs the lower encoder layers: token ids in, states and retrieval vectors out. */
 
-import type { ModelConfig } from "../model/config.ts";
+import { checkPositions, type ModelConfig } from "../model/config.ts";
 import { inferenceContext } from "../model/layers/context.ts";
 import { positionBuckets } from "../model/layers/relative-position.ts";
 import { buildParameters } from "../model/parameter-names.ts";
@@ -44,11 +44,12 @@ export async function openRetrieverSession(
 ): Promise<RetrieverSession> {
   const session = await compile(traceLower(config, stack), options);
   return {
-    encode: ({ ids, mask }, outputs) =>
-      session.run(
-        { ids, mask, buckets: positionBuckets(config, "encoder", ids.shape[1]!) },
-        outputs,
-      ),
+    async encode({ ids, mask }, outputs) {
+      const length = ids.shape[1]!;
+      checkPositions(config, length);
+      const buckets = positionBuckets(config, "encoder", length);
+      return session.run({ ids, mask, buckets }, outputs);
+    },
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };
 }

@@ -89,10 +89,29 @@ export interface ModelConfig {
    * phrases. See encoder/phrase-queries.ts. An extension of this package.
    */
   readonly phraseQueries?: boolean | undefined;
+  /**
+   * A BERT encoder below the first block of the encoder (`backbone`): the blocks read its states in
+   * place of word vectors. See layers/bert.ts. An extension of this package.
+   */
+  readonly backbone?: Backbone | undefined;
   /** The weights of hybrid search that were tuned for this model (`retrieval_hybrid`), if any. */
   readonly hybrid?: HybridWeights | undefined;
   /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
   readonly calibration?: AnswerCalibration | undefined;
+}
+
+/** The sizes of a BERT encoder, whose width is `modelSize`. The names are those of `BertConfig`. */
+export interface Backbone {
+  /** `num_hidden_layers` */
+  readonly layers: number;
+  /** `num_attention_heads`; a head has `modelSize / heads` dimensions. */
+  readonly heads: number;
+  /** `intermediate_size` */
+  readonly feedForwardSize: number;
+  /** `max_position_embeddings`: the most tokens of a text. */
+  readonly positions: number;
+  /** `layer_norm_eps` */
+  readonly layerNormEpsilon: number;
 }
 
 /** How the tokens of a text become one vector. */
@@ -123,6 +142,17 @@ export interface HybridWeights {
   readonly k1: number;
   /** Length normalisation in BM25, from 0 to 1. */
   readonly b: number;
+}
+
+/** @throws {InputError} if a text has more tokens than the backbone has positions */
+export function checkPositions({ backbone }: ModelConfig, tokens: number): void {
+  if (!backbone || tokens <= backbone.positions) return;
+  throw new InputError({
+    where: "passage tokens",
+    expected: `at most ${backbone.positions}, the positions of the model`,
+    got: `${tokens}`,
+    remedy: "give a lower maxPassageTokens",
+  });
 }
 
 export const CONFIG_FILE = "config.json";
@@ -168,6 +198,16 @@ const ConfigFile = z.strictObject({
   no_repeat_ngram_size: z.int().min(0).default(0),
   copy_mechanism: z.boolean().default(false),
   phrase_queries: z.boolean().default(false),
+  backbone: z
+    .strictObject({
+      model_type: z.literal("bert"),
+      num_hidden_layers: layers,
+      num_attention_heads: width,
+      intermediate_size: width,
+      max_position_embeddings: width,
+      layer_norm_eps: z.number().positive().max(1),
+    })
+    .optional(),
   retrieval_hybrid: z
     .strictObject({
       lambda: z.number().min(0),
@@ -304,6 +344,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     noRepeatSize: file.no_repeat_ngram_size,
     copying: file.copy_mechanism,
     ...(file.phrase_queries && { phraseQueries: true }),
+    ...(file.backbone && { backbone: backboneFrom(file.backbone) }),
     ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
     ...(file.answer_calibration && { calibration: file.answer_calibration }),
   };
@@ -340,10 +381,28 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     no_repeat_ngram_size: config.noRepeatSize,
     copy_mechanism: config.copying || undefined, // not written for a plain T5
     phrase_queries: config.phraseQueries || undefined, // likewise
+    backbone: config.backbone && backboneToFile(config.backbone), // likewise
     retrieval_hybrid: config.hybrid, // without weights, the key is not written
     answer_calibration: config.calibration, // likewise
   };
 }
+
+const backboneFrom = (file: NonNullable<ConfigFile["backbone"]>): Backbone => ({
+  layers: file.num_hidden_layers,
+  heads: file.num_attention_heads,
+  feedForwardSize: file.intermediate_size,
+  positions: file.max_position_embeddings,
+  layerNormEpsilon: file.layer_norm_eps,
+});
+
+const backboneToFile = (backbone: Backbone): NonNullable<ConfigFile["backbone"]> => ({
+  model_type: "bert",
+  num_hidden_layers: backbone.layers,
+  num_attention_heads: backbone.heads,
+  intermediate_size: backbone.feedForwardSize,
+  max_position_embeddings: backbone.positions,
+  layer_norm_eps: backbone.layerNormEpsilon,
+});
 
 /** Checks that depend on several keys. */
 function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): void {
@@ -378,13 +437,22 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
     ],
     ["is_gated_act", (file.is_gated_act ?? gated) === gated, `${gated}, by feed_forward_proj`],
     [
+      "backbone",
+      config.backbone === undefined || config.modelSize % config.backbone.heads === 0,
+      `attention heads that divide d_model ${config.modelSize}`,
+    ],
+    [
       "scale_decoder_outputs",
       file.tie_word_embeddings || !config.tied,
       "false, by tie_word_embeddings",
     ],
   ];
   const { modelSize, heads } = config;
-  const widths = [config.vocabularySize, heads * config.headSize, config.feedForwardSize];
+  const ofBackbone = config.backbone
+    ? [config.backbone.feedForwardSize, config.backbone.positions]
+    : [];
+  const inner = Math.max(config.feedForwardSize, ...ofBackbone);
+  const widths = [config.vocabularySize, heads * config.headSize, inner];
   const largest = Math.max(modelSize * Math.max(...widths), heads * config.relativeBuckets);
   agreements.push(["d_model", largest <= MAX_VALUES, `weights of at most ${MAX_VALUES} values`]);
   const contradiction = agreements.find(([, agrees]) => !agrees);

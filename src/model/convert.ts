@@ -118,7 +118,8 @@ function tensorsOf(
  * - the second projection of feed-forward layers, since a few of its inputs in T5 v1.1 are so large
  *   that the steps of the others would be too coarse;
  * - what makes keys and queries of the retrieval head, since their errors are errors of scores;
- * - tables of relative biases and the gate of a decoder that copies, since they are small.
+ * - tables of positions and relative biases and the gate of a decoder that copies, since they are
+ *   small.
  */
 function keptFloat(config: ModelConfig): (name: string) => boolean {
   const { encoder, queryEncoder } = buildParameters(config, (name) => name);
@@ -127,7 +128,8 @@ function keptFloat(config: ModelConfig): (name: string) => boolean {
     return [query, key];
   });
   return (name) =>
-    /\.wo\.|relative_attention_bias|copy_gate/.test(name) || retrieval.includes(name);
+    /\.wo\.|position_embeddings|relative_attention_bias|copy_gate/.test(name) ||
+    retrieval.includes(name);
 }
 
 /** @throws {InputError} if there are files that could be mistaken for those of the new model */

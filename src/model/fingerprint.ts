@@ -3,14 +3,14 @@
 import { createHash } from "node:crypto";
 import { bytesOf } from "../checkpoints/values.ts";
 import type { ModelConfig } from "./config.ts";
-import { buildParameters } from "./parameter-names.ts";
+import { buildParameters, namesIn } from "./parameter-names.ts";
 
 /** Changes with the rounding of activations (onnx-weights.ts): then the keys are others. */
 const INTEGER_PRODUCTS = "integer products 1";
 
 /**
  * SHA-256, in hexadecimal, of everything that determines the keys of passages: the embedding, the
- * encoder blocks below `retrievalLayer` and their relative bias, the norm of that layer, the key
+ * backbone, the encoder blocks below `retrievalLayer` and their relative bias, the norm of that layer, the key
  * rows of the retrieval head (with pooling, of all heads), the values of the configuration that
  * these use, and the tokenizer's file.
  *
@@ -36,7 +36,8 @@ export async function fingerprint(
   });
   const hash = createHash("sha256").update(JSON.stringify(relevantValues(config)));
   if (integers) hash.update(INTEGER_PRODUCTS);
-  for (const name of [embedding, encoder.relativeBias, ...lower, attentionNorm])
+  const backbone = namesIn(encoder.backbone ?? {});
+  for (const name of [embedding, ...backbone, encoder.relativeBias, ...lower, attentionNorm])
     for await (const part of parts(name)) hash.update(bytesOf(part));
   const [first, end] = keyRange(config);
   let start = 0; // of the part, in the values of all heads
@@ -74,6 +75,7 @@ function relevantValues(config: ModelConfig): (number | string)[] {
     config.layerNormEpsilon,
     config.eosId,
     config.retrievalLayer,
+    ...Object.values(config.backbone ?? {}),
     ...(config.pooling === undefined
       ? [config.retrievalHead]
       : [config.pooling, config.similarity ?? "dot"]),

@@ -10,8 +10,12 @@ import { createRandom } from "../math/random.ts";
 import type { ModelConfig } from "./config.ts";
 import { parameterShapes } from "./parameter-names.ts";
 
+/** `initializer_range` of `BertConfig`. */
+const BERT_DEVIATION = 0.02;
+
 /**
- * The standard deviation of a weight, by the last part of its name before `weight`. Norms are 1.
+ * The standard deviation of a weight, by the last part of its name before `weight`. Norms are 1,
+ * biases are 0.
  */
 const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => number>> = {
   shared: () => 1,
@@ -28,6 +32,11 @@ const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => numb
   copy_gate: () => 0, // as probable to copy as not
   pool: ({ modelSize }) => modelSize ** -0.5,
   projection: () => 0, // of phrase queries: all phrases have the same score
+  position_embeddings: () => BERT_DEVIATION,
+  query: () => BERT_DEVIATION,
+  key: () => BERT_DEVIATION,
+  value: () => BERT_DEVIATION,
+  dense: () => BERT_DEVIATION,
 };
 
 /**
@@ -50,6 +59,7 @@ export function initialWeight(
   seed: number | string,
 ): Float32Array {
   const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
+  if (name.endsWith(".bias")) return values;
   const deviation = STANDARD_DEVIATIONS[name.split(".").at(-2)!];
   return deviation ? drawNormal(values, deviation(config), seed, name) : values.fill(1);
 }

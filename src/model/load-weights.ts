@@ -120,7 +120,7 @@ function checkExtras(
   shapes: ReadonlyMap<string, unknown>,
 ): void {
   const known = new Set([...shapes.keys()].flatMap((name) => [name, ...copiesOf(name, config)]));
-  const layers = [...shapes.keys()].map((name) => name.slice(0, -"weight".length));
+  const layers = [...shapes.keys()].map((name) => name.replace(/(weight|bias)$/, ""));
   const blocks = { encoder: config.encoderLayers, decoder: config.decoderLayers };
   for (const name of checkpoint.tensors.keys()) {
     if (known.has(name) || UNUSED_BIAS.test(name)) continue;

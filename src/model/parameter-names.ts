@@ -2,12 +2,16 @@
  * The weights of a model: their places in the parameter tree, names in the checkpoint and shapes.
  *
  * Source: `T5ForConditionalGeneration` of Hugging Face transformers; the checkpoints google/t5-*
- * and neulab/reatt-*. The query encoder and phrase queries are extensions of this package.
+ * and neulab/reatt-*. The query encoder, phrase queries and the backbone are extensions of this
+ * package. The weights of the backbone have the names of `BertModel` of transformers.
  */
 
-import type { ModelConfig } from "./config.ts";
+import type { Backbone, ModelConfig } from "./config.ts";
 import type {
+  AffineParameters,
   AttentionParameters,
+  BackboneParameters,
+  BertBlockParameters,
   DecoderBlockParameters,
   EncoderBlockParameters,
   EncoderParameters,
@@ -20,6 +24,9 @@ import type {
 const QUERY_ENCODER = "query_encoder";
 /** Prefix of the names of the weights of phrase queries. */
 const PHRASE_QUERY = "phrase_query";
+
+/** Prefix of the names of the weights of a backbone. */
+const BACKBONE = "backbone";
 
 /** Makes a leaf of the parameter tree from the name and the shape of a weight. */
 export type Leaf<T> = (name: string, shape: readonly number[]) => T;
@@ -42,7 +49,10 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
     ]),
     finalNorm: leaf(`${name}.final_layer_norm.weight`, [modelSize]),
   });
-  const encoder = stack("encoder", encoderLayers, (name) => encoderBlock(config, leaf, name));
+  const encoder: EncoderParameters<T> = {
+    ...stack("encoder", encoderLayers, (name) => encoderBlock(config, leaf, name)),
+    ...(config.backbone && { backbone: backbone(config, config.backbone, leaf) }),
+  };
   return {
     embedding,
     encoder,
@@ -67,6 +77,13 @@ export function parameterShapes(config: ModelConfig): Map<string, readonly numbe
   buildParameters(config, (name, shape) => shapes.set(name, shape));
   return shapes;
 }
+
+/** The names in a part of the table of names, in the order of the tree. */
+export const namesIn = (tree: object): string[] =>
+  Object.entries(tree).flatMap(([key, value]: [string, string | object | undefined]) => {
+    if (key === "kind" || value === undefined) return [];
+    return typeof value === "object" ? namesIn(value) : [value];
+  });
 
 /** Whether a weight belongs to a query encoder. */
 export const isOfQueryEncoder = (name: string): boolean => name.startsWith(`${QUERY_ENCODER}.`);
@@ -114,6 +131,52 @@ function phraseQuery<T>(
     projection: leaf(`${name}.projection.weight`, [headSize, heads * modelSize]),
   };
 }
+
+function backbone<T>(
+  { modelSize }: ModelConfig,
+  { layers, positions, feedForwardSize }: Backbone,
+  leaf: Leaf<T>,
+): BackboneParameters<T> {
+  const embeddings = `${BACKBONE}.embeddings`;
+  return {
+    positions: leaf(`${embeddings}.position_embeddings.weight`, [positions, modelSize]),
+    embeddingNorm: affine(leaf, `${embeddings}.LayerNorm`, [modelSize]),
+    blocks: Array.from({ length: layers }, (_, n) =>
+      bertBlock(leaf, `${BACKBONE}.encoder.layer.${n}`, modelSize, feedForwardSize),
+    ),
+  };
+}
+
+function bertBlock<T>(
+  leaf: Leaf<T>,
+  block: string,
+  size: number,
+  inner: number,
+): BertBlockParameters<T> {
+  const square = (name: string) => affine(leaf, `${block}.attention.${name}`, [size, size]);
+  return {
+    attention: {
+      query: square("self.query"),
+      key: square("self.key"),
+      value: square("self.value"),
+      output: square("output.dense"),
+    },
+    attentionNorm: affine(leaf, `${block}.attention.output.LayerNorm`, [size]),
+    inner: affine(leaf, `${block}.intermediate.dense`, [inner, size]),
+    outer: affine(leaf, `${block}.output.dense`, [size, inner]),
+    outerNorm: affine(leaf, `${block}.output.LayerNorm`, [size]),
+  };
+}
+
+/** A weight of `shape` and a bias of the size of its first axis. */
+const affine = <T>(
+  leaf: Leaf<T>,
+  layer: string,
+  shape: readonly [number, ...number[]],
+): AffineParameters<T> => ({
+  weight: leaf(`${layer}.weight`, shape),
+  bias: leaf(`${layer}.bias`, [shape[0]]),
+});
 
 function encoderBlock<T>(
   config: ModelConfig,

@@ -53,7 +53,35 @@ export interface StackParameters<Block, T> {
   readonly finalNorm: T;
 }
 
-export type EncoderParameters<T> = StackParameters<EncoderBlockParameters<T>, T>;
+export interface EncoderParameters<T> extends StackParameters<EncoderBlockParameters<T>, T> {
+  /** Only of a model with a BERT encoder below its first block. */
+  readonly backbone?: BackboneParameters<T>;
+}
+
+/** A weight [out, in] and a bias [out]; of a norm, both are [modelSize]. */
+export interface AffineParameters<T> {
+  readonly weight: T;
+  readonly bias: T;
+}
+
+/**
+ * A block of BERT. `attention` is [modelSize, modelSize], `inner` [feedForwardSize, modelSize],
+ * `outer` [modelSize, feedForwardSize]. Each norm is applied after the layer of its name.
+ */
+export interface BertBlockParameters<T> {
+  readonly attention: Readonly<Record<"query" | "key" | "value" | "output", AffineParameters<T>>>;
+  readonly attentionNorm: AffineParameters<T>;
+  readonly inner: AffineParameters<T>;
+  readonly outer: AffineParameters<T>;
+  readonly outerNorm: AffineParameters<T>;
+}
+
+/** A BERT encoder without its word vectors. `positions` is [positions, modelSize]. */
+export interface BackboneParameters<T> {
+  readonly positions: T;
+  readonly embeddingNorm: AffineParameters<T>;
+  readonly blocks: readonly BertBlockParameters<T>[];
+}
 
 export interface DecoderParameters<T> extends StackParameters<DecoderBlockParameters<T>, T> {
   /** [1, modelSize]: the gate of a decoder that copies (decoder/copying.ts) */

@@ -92,6 +92,7 @@ const rules: Record<Operation, Rule> = {
   greater: none,
   equal: none,
   oneHot: none,
+  sumBefore: none,
   stopGradient: none,
   add: (ops, { inputs: [a, b] }, g) => [
     () => sumTo(ops, g, a!.shape),

@@ -157,6 +157,11 @@ const translate: Record<Operation, Translation> = {
     const offOn = writer.constant({ data: Float32Array.of(0, 1), shape: [2] });
     writer.emit("OneHot", [...inputs, depth, offOn], { axis: -1 }, [outputs[0]!.name]);
   },
+  sumBefore: (writer, { outputs }, [x]) => {
+    const axis = writer.constant({ data: Int32Array.of(-1), shape: [] });
+    const sums = writer.emit("CumSum", [x!, axis], { exclusive: 1 });
+    writer.emit("Cast", [sums], { to: ElementType.INT32 }, [outputs[0]!.name]);
+  },
   sum: reduction("ReduceSum"),
   mean: reduction("ReduceMean"),
   max: reduction("ReduceMax"),

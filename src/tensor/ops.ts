@@ -71,6 +71,8 @@ export interface Ops<T> {
   /** 1 at the int32 index, else 0: `[...i] -> [...i, depth]`. */
   oneHot(indices: T, depth: number): T;
 
+  /** The sum of all values before each one along the last axis, as int32. It has no gradient. */
+  sumBefore(x: T): T;
   sum(x: T, axes: readonly number[], options?: { keep?: boolean }): T;
   mean(x: T, axes: readonly number[], options?: { keep?: boolean }): T;
   max(x: T, axis: number, options?: { keep?: boolean }): T;

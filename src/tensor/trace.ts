@@ -252,6 +252,10 @@ export class Tracer implements Ops<Value> {
     return this.#record("oneHot", [indices], [...indices.shape, depth], { size: depth }, "float32");
   }
 
+  sumBefore(x: Value): Value {
+    return this.#record("sumBefore", [x], x.shape, {}, "int32");
+  }
+
   sum(x: Value, axes: readonly number[], { keep = false }: { keep?: boolean } = {}): Value {
     return this.#reduce("sum", x, axes, keep);
   }

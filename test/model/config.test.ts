@@ -302,4 +302,28 @@ test("other keys are copied, except the data type", async () => {
   assert.equal(await readConfig(original), config);
 });
 
+test("a backbone is BERT, with heads that divide the width", async () => {
+  const backbone = {
+    ...{ model_type: "bert", num_hidden_layers: 2, num_attention_heads: 4 },
+    ...{ intermediate_size: 32, max_position_embeddings: 64, layer_norm_eps: 1e-12 },
+  };
+  const read8 = (keys: object) => read({ ...SIZES, backbone: { ...backbone, ...keys } });
+  const config = await read8({});
+  assert.equal(config.backbone, {
+    ...{ layers: 2, heads: 4, feedForwardSize: 32, positions: 64, layerNormEpsilon: 1e-12 },
+  });
+  await writeConfig(folder, config);
+  assert.equal((await readConfig(folder)).backbone, config.backbone);
+  await refused(
+    read8({ num_attention_heads: 3 }),
+    /backbone: expected attention heads that divide d_model 8/,
+  );
+  await refused(
+    read8({ model_type: "roberta" }),
+    /backbone\.model_type: .*"?bert/,
+  );
+  await refused(read8({ num_hidden_layers: undefined }), /backbone\.num_hidden_layers: expected/);
+  await refused(read8({ hidden_act: "relu" }), /backbone\.hidden_act: expected no key beyond/);
+});
+
 test.run();

@@ -121,6 +121,12 @@ export const naiveOps: Ops<NaiveTensor> = {
       at(indices, index.slice(0, -1)) === index.at(-1) ? 1 : 0,
     ),
 
+  sumBefore: (x) =>
+    tabulate(
+      x.shape,
+      (index) => total(index.at(-1)!, (i) => at(x, [...index.slice(0, -1), i])),
+      "int32",
+    ),
   sum: reduction((numbers) => total(numbers.length, (i) => numbers[i]!)),
   mean: reduction((numbers) => total(numbers.length, (i) => numbers[i]!) / numbers.length),
   max: (x, axis, options) => reduction((numbers) => Math.max(...numbers))(x, [axis], options),

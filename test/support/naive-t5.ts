@@ -4,7 +4,7 @@
  * once, and nothing is cached.
  */
 
-import type { ModelConfig } from "../../src/model/config.ts";
+import type { Backbone, ModelConfig } from "../../src/model/config.ts";
 
 /** Rows of values. */
 export type Matrix = readonly (readonly number[])[];
@@ -121,7 +121,12 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
   ): Matrix {
     const position = positionBias("encoder");
     const isQuestion = (i: number): boolean => i < question.length;
-    let x: Matrix = [...question, ...passage].map((id) => embedding[id]!);
+    let x: Matrix = config.backbone
+      ? [
+          ...naiveBert(config.backbone, weights, question, embedding),
+          ...naiveBert(config.backbone, weights, passage, embedding),
+        ]
+      : [...question, ...passage].map((id) => embedding[id]!);
     for (const n of range(blocks)) {
       const block = `encoder.block.${n}`;
       const normed = norm(`${block}.layer.0.layer_norm`, x);
@@ -182,6 +187,62 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
       };
     },
   };
+}
+
+/** Devlin et al. 2019: BERT's states of a text, with the first token at position 0. */
+function naiveBert(
+  { layers, heads, layerNormEpsilon }: Backbone,
+  weights: ReadonlyMap<string, Float32Array>,
+  ids: readonly number[],
+  embedding: Matrix,
+): Matrix {
+  const size = embedding[0]!.length;
+  const vector = (name: string) => [...weights.get(`backbone.${name}`)!];
+  const affine = (name: string, x: Matrix): Matrix => {
+    const [weight, bias] = [vector(`${name}.weight`), vector(`${name}.bias`)];
+    const inputs = x[0]!.length;
+    return x.map((row) =>
+      bias.map((b, i) => b + dot(weight.slice(i * inputs, (i + 1) * inputs), row)),
+    );
+  };
+  const layerNorm = (name: string, x: Matrix): Matrix => {
+    const [weight, bias] = [vector(`${name}.weight`), vector(`${name}.bias`)];
+    return x.map((row) => {
+      const centred = row.map((value) => value - sum(row) / size);
+      const deviation = Math.sqrt(dot(centred, centred) / size + layerNormEpsilon);
+      return centred.map((value, i) => (value / deviation) * weight[i]! + bias[i]!);
+    });
+  };
+  const positions = vector("embeddings.position_embeddings.weight");
+  let x = layerNorm(
+    "embeddings.LayerNorm",
+    ids.map((id, at) => embedding[id]!.map((value, i) => value + positions[at * size + i]!)),
+  );
+  const headSize = size / heads;
+  for (const n of range(layers)) {
+    const layer = `encoder.layer.${n}`;
+    const [q, k, v] = ["query", "key", "value"].map((part) =>
+      affine(`${layer}.attention.self.${part}`, x),
+    ) as [Matrix, Matrix, Matrix];
+    const contexts = q.map((query) =>
+      range(heads).flatMap((head) => {
+        const own = (row: readonly number[]) => row.slice(head * headSize, (head + 1) * headSize);
+        const shares = softmax(k.map((key) => dot(own(query), own(key)) / Math.sqrt(headSize)));
+        return range(headSize).map((i) =>
+          dot(
+            shares,
+            v.map((value) => own(value)[i]!),
+          ),
+        );
+      }),
+    );
+    const attended = affine(`${layer}.attention.output.dense`, contexts);
+    const y = layerNorm(`${layer}.attention.output.LayerNorm`, add(x, attended));
+    const inner = affine(`${layer}.intermediate.dense`, y).map((row) => row.map(gelu));
+    const out = affine(`${layer}.output.dense`, inner);
+    x = layerNorm(`${layer}.output.LayerNorm`, add(y, out));
+  }
+  return x;
 }
 
 /** See et al. 2017, Eq. 9, for the last position: what is written and what is copied of `ids`. */

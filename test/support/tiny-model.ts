@@ -1,7 +1,7 @@
 /** Small models with random weights, for tests of the arithmetic. */
 
 import { createRandom } from "../../src/math/random.ts";
-import type { ModelConfig } from "../../src/model/config.ts";
+import type { Backbone, ModelConfig } from "../../src/model/config.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
 
 /**
@@ -37,12 +37,22 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   };
 }
 
-/** T5 v1.1 (gated layers, untied embeddings), v1.0, GELU without a gate, and a copying decoder. */
+/** A BERT encoder of 2 layers below the blocks. */
+const BACKBONE: Backbone = {
+  ...{ layers: 2, heads: 4, feedForwardSize: 20, positions: 40, layerNormEpsilon: 1e-6 },
+};
+
+/**
+ * T5 v1.1 (gated layers, untied embeddings), v1.0, GELU without a gate, a copying decoder, and a
+ * backbone with no and with one block below the retrieval layer.
+ */
 export const TINY_MODELS: Readonly<Record<string, ModelConfig>> = {
   "v1.1": tinyConfig(),
   "v1.0 tied": tinyConfig({ feedForward: "relu", tied: true, encoderLayers: 3, retrievalLayer: 2 }),
   "without a gate": tinyConfig({ feedForward: "gelu_new", tied: true }),
   copying: tinyConfig({ copying: true }),
+  backbone: tinyConfig({ backbone: BACKBONE, tied: true, retrievalLayer: 0 }),
+  "backbone and a block": tinyConfig({ backbone: { ...BACKBONE, layers: 1 }, copying: true }),
 };
 
 /**
@@ -58,8 +68,9 @@ export function randomWeights(
   const draw = (name: string, [rows, columns]: readonly number[]): Float32Array => {
     const random = createRandom(seed, name);
     const uniform = (width: number): number => width * (2 * random.next() - 1);
+    if (name.endsWith(".bias")) return Float32Array.from({ length: rows! }, () => uniform(0.5));
     if (columns === undefined) return Float32Array.from({ length: rows! }, () => 1 + uniform(0.5));
-    const isTable = name === "shared.weight" || name.includes("relative_attention_bias");
+    const isTable = name === "shared.weight" || /relative_attention_bias|embeddings/.test(name);
     const width = isTable ? Math.sqrt(3) : Math.sqrt(3 / columns);
     return Float32Array.from({ length: rows! * columns }, () => uniform(width));
   };

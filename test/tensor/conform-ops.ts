@@ -197,6 +197,13 @@ export function conformOps(name: string, evaluate: Evaluate, options: Conformanc
       ),
     ));
 
+  test(`${name}: sumBefore`, () =>
+    holds(
+      fc.asyncProperty(shapeOf(1, 3), (shape) =>
+        agree((ops, x) => ops.sumBefore(x), whole(shape, 2, "float32")),
+      ),
+    ));
+
   test(`${name}: scatterAdd of many repeated indices is the same in every run`, async () => {
     const updates = drawn([4096, 16]);
     const indices = whole([4096], 5, "int32");

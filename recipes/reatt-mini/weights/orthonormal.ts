@@ -1,25 +1,32 @@
-/** Random orthonormal rows (Gram-Schmidt). */
+/** Orthonormal rows (Gram-Schmidt). */
 
 import { createRandom } from "../../../src/math/random.ts";
 
-/** `count` orthonormal rows of `size` values, of which only the first `used` are not 0. */
+/** `count` random orthonormal rows of `size` values, of which only the first `used` are not 0. */
 export function orthonormalRows(
   count: number,
   { size, used, seed }: { size: number; used: number; seed: string },
 ): Float32Array[] {
   const random = createRandom(seed);
-  const rows: Float32Array[] = [];
-  while (rows.length < count) {
-    const row = new Float32Array(size);
-    for (let i = 0; i < used; i++) row[i] = random.next() - 0.5;
-    for (const other of rows) {
-      const along = row.reduce((sum, x, i) => sum + x * other[i]!, 0);
-      row.forEach((x, i) => {
-        row[i] = x - along * other[i]!;
+  const rows = Array.from({ length: count }, () =>
+    new Float32Array(size).map((_, i) => (i < used ? random.next() - 0.5 : 0)),
+  );
+  return orthonormalised(rows);
+}
+
+/** Orthonormal rows: the first n of them span the same space as the first n rows. */
+export function orthonormalised(rows: readonly Float32Array[]): Float32Array[] {
+  const found: Float32Array[] = [];
+  for (const row of rows) {
+    const rest = row.slice();
+    for (const other of found) {
+      const along = rest.reduce((sum, x, i) => sum + x * other[i]!, 0);
+      rest.forEach((x, i) => {
+        rest[i] = x - along * other[i]!;
       });
     }
-    const norm = Math.hypot(...row);
-    rows.push(row.map((x) => x / norm));
+    const norm = Math.hypot(...rest);
+    found.push(rest.map((x) => x / norm));
   }
-  return rows;
+  return found;
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Ops } from "../../tensor/ops.ts";
+import type { ModelConfig } from "../config.ts";
 import type { AttentionParameters, FeedForwardParameters } from "../parameters.ts";
 import type { LayerContext } from "./context.ts";
 
@@ -18,16 +19,17 @@ export function linear<T>(ops: Ops<T>, weight: T, x: T): T {
 }
 
 /** Projects and splits by heads: [batch, length, modelSize] -> [batch, heads, length, headSize]. */
-export function projectToHeads<T>({ ops, config }: LayerContext<T>, weight: T, x: T): T {
+export const projectToHeads = <T>({ ops, config }: LayerContext<T>, weight: T, x: T): T =>
+  splitHeads(ops, linear(ops, weight, x), config);
+
+/** [batch, length, heads * headSize] -> [batch, heads, length, headSize] */
+export function splitHeads<T>(ops: Ops<T>, x: T, { heads, headSize }: HeadSizes): T {
   const [batch, length] = ops.shape(x);
-  const heads = ops.reshape(linear(ops, weight, x), [
-    batch!,
-    length!,
-    config.heads,
-    config.headSize,
-  ]);
-  return ops.transpose(heads, [0, 2, 1, 3]);
+  const split = ops.reshape(x, [batch!, length!, heads, headSize]);
+  return ops.transpose(split, [0, 2, 1, 3]);
 }
+
+export type HeadSizes = Pick<ModelConfig, "heads" | "headSize">;
 
 /**
  * `query key^T`: [batch, heads, query, headSize] x [batch, heads, key, headSize] ->
@@ -44,14 +46,14 @@ export function attend<T>(
   scores: T,
   value: T,
 ): T {
-  const context = ops.matmul(ops.softmax(scores), value); // [batch, heads, query, headSize]
-  const [batch, , length] = ops.shape(context);
-  const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), [
-    batch!,
-    length!,
-    config.heads * config.headSize,
-  ]);
-  return linear(ops, layer.output, joined);
+  return linear(ops, layer.output, meanValues(ops, scores, value, config));
+}
+
+/** `softmax(scores) value`, with the heads joined: -> [batch, query, heads * headSize]. */
+export function meanValues<T>(ops: Ops<T>, scores: T, value: T, { heads, headSize }: HeadSizes): T {
+  const means = ops.matmul(ops.softmax(scores), value); // [batch, heads, query, headSize]
+  const [batch, , length] = ops.shape(means);
+  return ops.reshape(ops.transpose(means, [0, 2, 1, 3]), [batch!, length!, heads * headSize]);
 }
 
 /** Bias 0 where `mask` is 1, {@link MASKED} where it is 0: [batch, key] -> [batch, 1, 1, key]. */

@@ -77,6 +77,7 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
     oneHot: (indices, depth) =>
       ops.equal(tf.expandDims(indices, -1), tf.range(0, depth, 1, "int32")),
 
+    sumBefore: (x) => tf.cast(tf.cumsum(x, x.rank - 1, true), "int32"),
     sum: (x, axes, { keep = false } = {}) => tf.sum(x, [...axes], keep),
     mean: (x, axes, { keep = false } = {}) => tf.mean(x, [...axes], keep),
     max(x, axis, { keep = false } = {}) {

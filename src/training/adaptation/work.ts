@@ -47,8 +47,10 @@ export function workOf(
 
   const pairLength = lengths.question + lengths.passage;
   const pairs = questions * candidatesPerQuestion;
-  const question = layers(retrievalLayer, lengths.question);
-  const passage = layers(retrievalLayer, lengths.passage);
+  const lowerLayers = (length: number): number =>
+    layers(retrievalLayer, length) + backboneWork(config, length);
+  const question = lowerLayers(lengths.question);
+  const passage = lowerLayers(lengths.passage);
   const upper = layers(encoderLayers - retrievalLayer, pairLength);
   const crossKeys = decoderLayers * pairLength * PER_WEIGHT * cross;
   const perAnswerToken =
@@ -67,6 +69,13 @@ export function workOf(
     passage,
     parameters,
   };
+}
+
+/** The operations of the backbone for a text of `length` tokens. */
+function backboneWork({ backbone, modelSize }: ModelConfig, length: number): number {
+  if (!backbone) return 0;
+  const block = modelSize * (4 * modelSize + 2 * backbone.feedForwardSize);
+  return backbone.layers * length * (PER_WEIGHT * block + PER_PAIR * length * modelSize);
 }
 
 /** Numbers of weights: of an encoder block, of a decoder layer's keys and values, and so on. */

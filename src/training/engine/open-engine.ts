@@ -34,13 +34,14 @@ export async function* openEngine(
   queue: PreBatchQueue | undefined,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
   const { copyAttention, tau, inBatchNegatives, copies, querySide, provider } = options;
+  const { readerOnly } = options;
   const retrievalOnly = options.objective === "retrieval";
   const engineOptions: EngineOptions = {
     alpha: retrievalOnly ? 1 : options.alpha, // the retrieval loss is all there is
-    ...{ copyAttention, tau, inBatchNegatives, copies, querySide, retrievalOnly },
+    ...{ copyAttention, tau, inBatchNegatives, copies, querySide, retrievalOnly, readerOnly },
     scoreTemperature: options.scoreTemperature,
     dropout: options.dropout ?? config.dropoutRate,
-    withoutDecay: partlyTrained(config, { tau, querySide, retrievalOnly }),
+    withoutDecay: partlyTrained(config, { tau, querySide, retrievalOnly, readerOnly }),
   };
   if (options.engine === "onnxruntime") {
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });

@@ -6,7 +6,12 @@
  */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { buildParameters, isOfQueryEncoder, type Leaf } from "../../model/parameter-names.ts";
+import {
+  buildParameters,
+  isOfQueryEncoder,
+  type Leaf,
+  namesIn,
+} from "../../model/parameter-names.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import type { LossGraphOptions } from "./options.ts";
@@ -26,51 +31,74 @@ export const LOG_SCALE = "log_scale";
 export interface TrainedOptions extends Pick<LossGraphOptions, "tau" | "querySide"> {
   /** Trains only the parameters of the objective `retrieval`. Default false. */
   readonly retrievalOnly?: boolean | undefined;
+  /** Trains only what retrieval does not depend on. Default false. */
+  readonly readerOnly?: boolean | undefined;
 }
 
 /** The parameter tree of the loss graph. `leaf` makes each parameter from its name and shape. */
 export function buildTrainedParameters<T>(
   ops: Ops<T>,
   config: ModelConfig,
-  { tau, querySide }: TrainedOptions,
+  options: TrainedOptions,
   leaf: Leaf<T>,
 ): TrainedParameters<T> {
-  const query = queryProjection(config);
-  const isOneHead = querySide === "projection" && config.pooling === undefined;
-  const withFrozenHeads: Leaf<T> = (name, shape) =>
-    name === query ? freezeOtherHeads(ops, config, leaf(name, shape)) : leaf(name, shape);
+  const { tau } = options;
+  const parts = trainedHeads(config, options);
+  const withFixedHeads: Leaf<T> = (name, shape) => {
+    const part = parts.get(name);
+    const weight = leaf(name, shape);
+    return part ? fixHeads(ops, config, weight, part) : weight;
+  };
   return {
-    model: buildParameters(config, isOneHead ? withFrozenHeads : leaf),
+    model: buildParameters(config, withFixedHeads),
     headWeights: tau === undefined ? undefined : leaf(HEAD_WEIGHTS, [config.heads]),
     logScale: leaf(LOG_SCALE, []),
   };
 }
 
+/** The heads of a projection that training changes: the retrieval head, or all others. */
+type HeadPart = "retrieval" | "others";
+
+/** The projections of which training changes the rows of some heads, by name. */
+function trainedHeads(
+  config: ModelConfig,
+  { querySide, readerOnly }: TrainedOptions,
+): Map<string, HeadPart> {
+  if (config.pooling !== undefined) return new Map();
+  if (querySide === "projection") return new Map([[queryProjection(config), "retrieval"]]);
+  return new Map(readerOnly ? retrievalProjections(config).map((name) => [name, "others"]) : []);
+}
+
 /** The entries of `parameters` that training changes. */
 export function selectTrained<State>(
   config: ModelConfig,
-  { querySide, retrievalOnly }: TrainedOptions,
+  { querySide, retrievalOnly, readerOnly }: TrainedOptions,
   parameters: ReadonlyMap<string, State>,
 ): Map<string, State> {
   const select = (isTrained: (name: string) => boolean): Map<string, State> =>
     new Map([...parameters].filter(([name]) => isTrained(name)));
   if (querySide === "layers") return select(isOfQueryEncoder);
   if (querySide === "projection") return select((name) => name === queryProjection(config));
-  if (!retrievalOnly) return new Map(parameters);
+  if (!retrievalOnly && !readerOnly) return new Map(parameters);
   const ofModel = retrievalParameters(config);
+  if (readerOnly) {
+    const partly = trainedHeads(config, { readerOnly });
+    return select((name) => (!ofModel.has(name) && name !== LOG_SCALE) || partly.has(name));
+  }
   return select((name) => ofModel.has(name) || name === HEAD_WEIGHTS || name === LOG_SCALE);
 }
 
 /**
- * Names of the matrices that are trained in the rows of the retrieval head only. Weight decay must
- * not change their other rows. With pooling all heads are trained.
+ * Names of the matrices that are trained in the rows of some heads only. Weight decay must not
+ * change their other rows. With pooling all heads are trained.
  */
 export function partlyTrained(
   config: ModelConfig,
-  { tau, querySide, retrievalOnly }: TrainedOptions,
+  { tau, querySide, retrievalOnly, readerOnly }: TrainedOptions,
 ): Set<string> {
   if (config.pooling !== undefined) return new Set();
-  if (querySide === "projection") return new Set([queryProjection(config)]);
+  if (querySide || readerOnly)
+    return new Set(trainedHeads(config, { querySide, readerOnly }).keys());
   if (!retrievalOnly || tau !== undefined) return new Set();
   return new Set(retrievalProjections(config));
 }
@@ -93,17 +121,12 @@ function retrievalParameters(config: ModelConfig): Set<string> {
   ];
   return new Set([
     embedding,
+    ...namesIn(encoder.backbone ?? {}),
     ...ofStack(encoder),
     ...ofStack(queryEncoder),
     ...retrievalProjections(config),
   ]);
 }
-
-/** The leaves of a tree of names. */
-const namesIn = (tree: object): string[] =>
-  Object.values(tree).flatMap((value: string | object | undefined) =>
-    typeof value === "object" ? namesIn(value) : (value ?? []),
-  );
 
 /** The entries of `parameters` that are learned scalars. */
 export const selectLearnedScalars = <State>(
@@ -115,15 +138,17 @@ const queryProjection = (config: ModelConfig): string =>
   buildParameters(config, (name) => name).queryEncoder.blocks[config.retrievalLayer]!.attention
     .query;
 
-/** `weight` [heads e, modelSize] with gradients in the rows of the retrieval head only. */
-function freezeOtherHeads<T>(
+/** `weight` [heads e, modelSize] with gradients in the rows of some heads only. */
+function fixHeads<T>(
   ops: Ops<T>,
   { heads, headSize, retrievalHead }: ModelConfig,
   weight: T,
+  part: HeadPart,
 ): T {
-  const rows = new Float32Array(heads * headSize);
-  rows.fill(1, retrievalHead * headSize, (retrievalHead + 1) * headSize);
-  const own = ops.constant({ data: rows, shape: [rows.length, 1] });
-  const others = ops.subtract(ops.scalar(1), own);
-  return ops.add(ops.multiply(weight, own), ops.multiply(ops.stopGradient(weight), others));
+  const [ofHead, ofOthers] = part === "retrieval" ? [1, 0] : [0, 1];
+  const rows = new Float32Array(heads * headSize).fill(ofOthers);
+  rows.fill(ofHead, retrievalHead * headSize, (retrievalHead + 1) * headSize);
+  const trained = ops.constant({ data: rows, shape: [rows.length, 1] });
+  const fixed = ops.subtract(ops.scalar(1), trained);
+  return ops.add(ops.multiply(weight, trained), ops.multiply(ops.stopGradient(weight), fixed));
 }

@@ -213,6 +213,15 @@ export const RUN_SETTINGS = {
     plan: (querySide) => ({ trained: querySide ? TRAINED[querySide] : "all" }),
   }),
   /**
+   * Train only the upper encoder layers and the decoder. An index of the model that training starts
+   * from remains valid. Needs the objective `qa`. Default: train all parameters.
+   */
+  readerOnly: option(flag().default(false), {
+    help: "train only what reads passages, with the objective qa; an existing index remains valid",
+    group: LOSS,
+    plan: (readerOnly): Record<string, string> => (readerOnly ? { part: "reader" } : {}),
+  }),
+  /**
    * Retrieve by one vector for each text instead of one for each token: that of the last token,
    * `</s>`, or the mean of the tokens, from all heads of the retrieval layer. Default: as in
    * `config.json`.
@@ -471,6 +480,15 @@ export function checkRun<Options extends Resolved<RunTable>>(
       expected: "one head that is trained to retrieve",
       got: conflict,
       remedy: "leave one of the two out",
+    });
+  const otherThanReading =
+    (objective !== "qa" && `the objective ${objective}`) || (querySide && "the query side");
+  if (options.readerOnly && otherThanReading)
+    throw new InputError({
+      where: "readerOnly",
+      expected: "the objective qa, which trains no retrieval",
+      got: otherThanReading,
+      remedy: "give the objective qa, or leave readerOnly out",
     });
   if (tau === "model") throw new Error("withModelTau comes before checkRun");
   return { ...options, nullPassage, tau };

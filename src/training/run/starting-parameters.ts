@@ -2,7 +2,12 @@
 
 import { hasWeights } from "../../checkpoints/open.ts";
 import { InputError } from "../../io/errors.ts";
-import { type ModelConfig, readConfig, type Similarity } from "../../model/config.ts";
+import {
+  checkPositions,
+  type ModelConfig,
+  readConfig,
+  type Similarity,
+} from "../../model/config.ts";
 import { initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
@@ -12,19 +17,21 @@ import type { ResolvedOptions, TrainOptions } from "../options/train-options.ts"
 
 type ConfigOptions = Pick<
   TrainOptions,
-  "querySide" | "pooling" | "similarity" | "tau" | "selectHead"
+  "querySide" | "pooling" | "similarity" | "tau" | "selectHead" | "maxPassageTokens"
 > & { readonly model: string };
 
 /**
  * The configuration of the trained model: with a query encoder if the run trains one, with the
  * pooling of the options, and without phrase queries, because they were trained for other keys.
  *
- * @throws {InputError} as `readConfig` does, and if pooling contradicts another option
+ * @throws {InputError} as `readConfig` does, if pooling contradicts another option, and if passages
+ * can have more tokens than the model has positions
  */
 export async function readTrainedConfig(options: ConfigOptions): Promise<ModelConfig> {
   const original = { ...(await readConfig(options.model)), phraseQueries: undefined };
   const config = withPooling(original, options);
   checkPooling(config, original, options);
+  if (options.maxPassageTokens !== undefined) checkPositions(config, options.maxPassageTokens);
   return options.querySide === "layers" ? { ...config, queryEncoder: true } : config;
 }
 

@@ -1,0 +1,75 @@
+/** Runs with `--reader-only`: what search depends on stays as it is, bit for bit. */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { loadWeights } from "../../../src/model/load-weights.ts";
+import { ReAtt } from "../../../src/reatt.ts";
+import type { TrainOptions } from "../../../src/training/options/train-options.ts";
+import { train } from "../../../src/training/train.ts";
+import { rejects } from "../../retrieval/support.ts";
+import { finish } from "../../support/adaptation.ts";
+import { TINY_MODELS } from "../../support/tiny-model.ts";
+import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const small = await writeSmallRun(folder.path);
+const options: TrainOptions = {
+  ...{ ...small, iterations: 1, steps: 3, questions: 4, learningRate: 0.01, maxPassageTokens: 40 },
+  ...{ objective: "qa", readerOnly: true },
+};
+
+for (const name of ["v1.1", "backbone"])
+  test(`${name}: only what reads changes, and an index made before serves on`, async () => {
+    const model = join(folder.path, `${name} model`);
+    mkdirSync(model);
+    const { vocabularySize: _, ...sizes } = TINY_MODELS[name]!;
+    const config = await writeTinyModel(model, sizes);
+    const out = join(folder.path, `${name} out`);
+    await finish(train({ ...options, model, out }));
+
+    await using before = await ReAtt.load(model);
+    await using after = await ReAtt.load(out);
+    assert.is(after.fingerprint, before.fingerprint);
+    const [old, now] = [await loadWeights(model, config), await loadWeights(out, config)];
+    const changed = [...now].filter(([key, values]) => !sameValues(values, old.get(key)!));
+    assert.ok(changed.length > 0);
+    const retrieval = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention.`;
+    for (const [key, values] of changed) {
+      assert.ok(!/^(shared|backbone)\./.test(key), key);
+      if (![`${retrieval}q.weight`, `${retrieval}k.weight`].includes(key)) continue;
+      const ofHead = config.headSize * config.modelSize;
+      const own = (weight: Float32Array) =>
+        weight.subarray(config.retrievalHead * ofHead, (config.retrievalHead + 1) * ofHead);
+      assert.ok(sameValues(own(values), own(old.get(key)!)), key);
+    }
+    const names = changed.map(([key]) => key);
+    assert.ok(names.includes("decoder.block.0.layer.1.EncDecAttention.q.weight"));
+    assert.ok(names.includes(`${retrieval}q.weight`), "the other heads");
+  });
+
+const sameValues = (a: Float32Array, b: Float32Array): boolean =>
+  a.length === b.length && a.every((value, i) => value === b[i]);
+
+test("it needs the objective qa, and passages that fit the positions", async () => {
+  await rejects(
+    finish(train({ ...options, objective: "supervised", out: join(folder.path, "no") })),
+    /^readerOnly: expected the objective qa, .* got the objective supervised;/,
+  );
+  const model = join(folder.path, "backbone model");
+  await rejects(
+    finish(train({ ...options, model, maxPassageTokens: 41, out: join(folder.path, "no") })),
+    /^passage tokens: expected at most 40, the positions of the model, got 41;/,
+  );
+  await using loaded = await ReAtt.load(model);
+  await rejects(
+    loaded.index([{ id: "p", title: "", text: "word ".repeat(60) }], {
+      directory: join(folder.path, "index"),
+    }),
+    /^passage tokens: expected at most 40, .* give a lower maxPassageTokens$/,
+  );
+});
+
+test.run();
