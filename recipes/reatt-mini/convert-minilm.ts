@@ -9,6 +9,11 @@
  * - Positions: MiniLM's, with the vector of its first token type.
  * - Retrieval head: query and key are the same map of a state to its principal components, which
  *   are found on the beginnings of articles. So a retrieval score is nearly a mean of cosines.
+ * - Two other heads of the upper layers attend to the token before and to the token after. In the
+ *   first layer, the former writes a code of the token before to directions that states hardly use.
+ * - The last cross-attention compares that code with the code of the token just written, which
+ *   linear least squares finds from its word vector. So attention goes on to the token that follows,
+ *   which a decoder that copies then writes.
  */
 
 import { copyFile, mkdir, readFile } from "node:fs/promises";
@@ -23,6 +28,7 @@ import { parameterShapes } from "../../src/model/parameter-names.ts";
 import { passageIds } from "../../src/text/prompts.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { leastSquares } from "./weights/least-squares.ts";
 import { principalComponents } from "./weights/principal-components.ts";
 
 const { values } = parseArgs({
@@ -67,14 +73,32 @@ const CONFIG: ModelConfig = {
   },
 };
 const SEED = "convert-minilm";
-const TEXTS = 400;
+const TEXTS = 300;
 const TEXT_TOKENS = 96;
 /** Retrieval scores are cosines times this, so that a softmax of them is neither flat nor sharp. */
 const SCORE_SCALE = 20;
 /** The decoder's final norm. With 1, no word can be much more probable than the others. */
 const FINAL_NORM = 10;
-/** The id of `[UNK]` in BERT's vocabulary, and the row of `<unk>` here. */
-const [BERT_UNKNOWN, UNKNOWN] = [100, 2];
+/** Heads of the upper layers that attend to the token before, and after, and their buckets. */
+const NEIGHBOURS = [
+  { head: 1, bucket: 1 },
+  { head: 2, bucket: 17 },
+];
+const NEIGHBOUR_BIAS = 8;
+/** The length of a code of the token before, as a share of the length of a normed state. */
+const CODE_SHARE = 0.3;
+/** Of the query of the last cross-attention: the token that follows is ahead of most others. */
+const COPY_FACTOR = 0.1;
+/**
+ * What random layers add to a stream at the start. MiniLM's word vectors and states are small, so
+ * outputs of the usual size would hide them.
+ */
+const ADDED = { encoder: 0.3, decoder: 0.05 };
+/** Ids in BERT's vocabulary by rows here: `[CLS]` for `<pad>`, which begins answers, and `[UNK]`. */
+const SPECIAL = [
+  { row: 0, word: 101 },
+  { row: 2, word: 100 },
+];
 
 type Weights = Map<string, Float32Array>;
 
@@ -92,7 +116,9 @@ function wordVectors(teacher: Weights, wordIds: readonly number[]): Float32Array
   const { vocabularySize, modelSize } = CONFIG;
   const words = teacher.get("backbone.embeddings.word_embeddings.weight")!;
   const table = new Float32Array(vocabularySize * modelSize);
-  wordIds.with(UNKNOWN, BERT_UNKNOWN).forEach((word, id) => {
+  const all = [...wordIds];
+  for (const { row, word } of SPECIAL) all[row] = word;
+  all.forEach((word, id) => {
     if (word >= 0)
       table.set(words.subarray(word * modelSize, (word + 1) * modelSize), id * modelSize);
   });
@@ -111,11 +137,26 @@ async function startWeights(): Promise<Weights> {
     positions[i] = value + type[i % CONFIG.modelSize]!;
   });
   weights.get("decoder.final_layer_norm.weight")!.fill(FINAL_NORM);
+  for (const [name, values] of weights)
+    for (const [stack, factor] of Object.entries(ADDED))
+      if (name.startsWith(stack) && /\.(o|wo)\.weight$/.test(name))
+        weights.set(
+          name,
+          values.map((value) => factor * value),
+        );
+  const bias = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight";
+  for (const { head, bucket } of NEIGHBOURS)
+    weights.get(bias)![bucket * CONFIG.heads + head] = NEIGHBOUR_BIAS;
   return weights;
 }
 
-/** States of the beginnings of articles, each divided by its length: [tokens, modelSize]. */
-async function unitStates(weights: Weights): Promise<Float32Array[]> {
+/** Tokens of the beginnings of articles, and their states, each divided by its length. */
+interface Samples {
+  readonly ids: readonly number[];
+  readonly states: readonly Float32Array[];
+}
+
+async function sampleStates(weights: Weights): Promise<Samples> {
   const tokenizer = await loadTokenizer(join(values.tokenizer, "spiece.model"));
   const texts: number[][] = [];
   for await (const { title, text } of readPassages(values.texts)) {
@@ -124,30 +165,87 @@ async function unitStates(weights: Weights): Promise<Float32Array[]> {
   }
   await using session = await openRetrieverSession(CONFIG, { weights });
   const states = await encodeSequences(session, CONFIG, texts, "states");
-  return states.flatMap((rows) =>
-    Array.from({ length: rows.length / CONFIG.modelSize }, (_, i) => {
-      const row = rows.subarray(i * CONFIG.modelSize, (i + 1) * CONFIG.modelSize);
-      const length = Math.hypot(...row);
-      return row.map((value) => value / length);
-    }),
-  );
+  return { ids: texts.flat(), states: states.flatMap((rows) => unitRows(rows)) };
 }
 
-async function writeRetrievalHead(weights: Weights): Promise<void> {
-  const { headSize, modelSize } = CONFIG;
-  const components = principalComponents(await unitStates(weights), headSize, SEED);
-  // The norm of the block gives states of the length sqrt(modelSize).
-  const factor = Math.sqrt(SCORE_SCALE / modelSize);
-  const rows = Float32Array.from(
-    components.flatMap((row) => [...row]),
-    (x) => factor * x,
+/** The rows of `CONFIG.modelSize` values, each divided by its length. */
+function unitRows(data: Float32Array): Float32Array[] {
+  const { modelSize } = CONFIG;
+  return Array.from({ length: data.length / modelSize }, (_, i) => {
+    const row = data.subarray(i * modelSize, (i + 1) * modelSize);
+    const length = Math.hypot(...row);
+    return row.map((value) => value / length);
+  });
+}
+
+const joined = (rows: readonly Float32Array[], factor = 1): Float32Array =>
+  Float32Array.from(
+    rows.flatMap((row) => [...row]),
+    (value) => factor * value,
   );
+
+/** Writes q, k or v of a head. Norms give states of the length sqrt(modelSize). */
+function writeHead(weights: Weights, layer: string, head: number, rows: Float32Array): void {
+  weights.get(`${layer}.weight`)!.set(rows, head * CONFIG.headSize * CONFIG.modelSize);
+}
+
+/**
+ * The retrieval head, the head of the token before, and the last cross-attention.
+ *
+ * @param components all principal components of states, those of greatest variance first
+ */
+function writeHeads(weights: Weights, samples: Samples, components: Float32Array[]): void {
+  const { headSize, heads, modelSize, decoderLayers } = CONFIG;
+  const first = "encoder.block.0.layer.0.SelfAttention";
+  const main = components.slice(0, headSize);
+  const spare = components.slice(-headSize);
   for (const part of ["q", "k"])
-    weights.get(`encoder.block.0.layer.0.SelfAttention.${part}.weight`)!.set(rows);
+    writeHead(weights, `${first}.${part}`, 0, joined(main, Math.sqrt(SCORE_SCALE / modelSize)));
+
+  const [before] = NEIGHBOURS as [{ head: number }, ...unknown[]];
+  const none = new Float32Array(headSize * modelSize);
+  for (const part of ["q", "k"]) writeHead(weights, `${first}.${part}`, before.head, none);
+  writeHead(weights, `${first}.v`, before.head, joined(main, CODE_SHARE));
+  const output = weights.get(`${first}.o.weight`)!;
+  spare.forEach((row, i) => {
+    for (let j = 0; j < modelSize; j++)
+      output[j * heads * headSize + before.head * headSize + i] = row[j]!;
+  });
+
+  const last = `decoder.block.${decoderLayers - 1}.layer.1.EncDecAttention`;
+  const query = codeOfWords(weights, samples, main).map((value) => COPY_FACTOR * value);
+  for (let head = 0; head < heads; head++) {
+    writeHead(weights, `${last}.q`, head, query);
+    writeHead(weights, `${last}.k`, head, joined(spare));
+  }
+}
+
+/** The map from the normed word vector of a token to the code of its state, by least squares. */
+function codeOfWords(
+  weights: Weights,
+  { ids, states }: Samples,
+  main: readonly Float32Array[],
+): Float32Array {
+  const { modelSize, headSize } = CONFIG;
+  const words = unitRows(weights.get("shared.weight")!);
+  const length = Math.sqrt(modelSize);
+  const code = (state: Float32Array): Float32Array =>
+    Float32Array.from(main, (row) => length * row.reduce((sum, x, i) => sum + x * state[i]!, 0));
+  return leastSquares(
+    {
+      data: joined(
+        ids.map((id) => words[id]!),
+        length,
+      ),
+      columns: modelSize,
+    },
+    { data: joined(states.map(code)), columns: headSize },
+  );
 }
 
 const weights = await startWeights();
-await writeRetrievalHead(weights);
+const samples = await sampleStates(weights);
+writeHeads(weights, samples, principalComponents(samples.states, CONFIG.modelSize - 1, SEED));
 await mkdir(values.out, { recursive: true });
 const tensors = [...parameterShapes(CONFIG)].map(
   ([name, shape]) => [name, { shape, values: weights.get(name)! }] as const,
