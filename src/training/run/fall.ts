@@ -10,13 +10,13 @@ import type { ScheduleChange } from "./schedule.ts";
 /** Reductions of the learning rate without a better model in between. */
 export const MAX_REDUCTIONS = 3;
 /** A smaller loss, in standard errors of the mean difference between questions, may be chance. */
-const SIGNIFICANT_ERRORS = 1;
+const SIGNIFICANT_ERRORS = 2;
 
 /**
  * Whether the last record is clearly below the best one. With d_i the loss of reciprocal rank of
  * question i, and n questions,
  *
- *     mean(d) > sd(d) / sqrt(n)
+ *     mean(d) > 2 sd(d) / sqrt(n)
  */
 export function hasFallen(records: readonly MonitorRecord[]): boolean {
   const last = records.at(-1);

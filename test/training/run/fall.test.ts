@@ -26,6 +26,10 @@ test("no loss, and one that chance explains, are none", () => {
     [...all(0, 6), ...all(1, 5), ...all(1, 9)],
   ];
   assert.not.ok(hasFallen([record(0, before), record(5, after)]));
+  // Eight are lost and four won: a mean loss of 0.2 with a standard error of 0.17.
+  const lost = [...all(1, 8), ...all(0, 4), ...all(1, 8)];
+  const won = [...all(0, 8), ...all(1, 4), ...all(1, 8)];
+  assert.not.ok(hasFallen([record(0, lost), record(5, won)]));
   assert.not.ok(hasFallen([record(0, [1]), record(5, [0])]), "one question proves nothing");
 });
 
