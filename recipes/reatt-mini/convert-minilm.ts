@@ -1,6 +1,6 @@
 /**
  * Makes the start model: its backbone is all-MiniLM-L6-v2 (Apache-2.0), a BERT encoder that was
- * trained for search. What reads is random. A stage of `recipes/reatt-mini/train`.
+ * trained for search. What reads is random. A stage of `recipes/reatt-mini/second-generation`.
  *
  *     npx tsx recipes/reatt-mini/convert-minilm.ts --teacher DIR --tokenizer DIR --out DIR
  *         [--texts FILE]

@@ -1,6 +1,7 @@
 /**
  * Makes the SentencePiece model of the second generation: the pieces of BERT's uncased WordPiece
- * vocabulary, so that the word vectors of MiniLM fit. A stage of `recipes/reatt-mini/train`.
+ * vocabulary, so that the word vectors of MiniLM fit. A stage of
+ * `recipes/reatt-mini/second-generation`.
  *
  *     npx tsx recipes/reatt-mini/make-tokenizer.ts --teacher DIR --texts FILE --out DIR
  *
