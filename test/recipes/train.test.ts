@@ -1,4 +1,4 @@
-/** recipes/reatt-mini/train and pretrain: what they say if data or the start model is missing. */
+/** The scripts of recipes/reatt-mini: what they say if data or the start model is missing. */
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const run = (script: string, ...args: string[]) =>
 
 test("stop with one line if data is missing", async () => {
   await using folder = temporaryFolder();
-  for (const script of ["train", "pretrain"]) {
+  for (const script of ["train", "pretrain", "second-generation"]) {
     const { status, stdout, stderr } = run(script, join(folder.path, "out"), folder.path);
     assert.is(status, 1);
     assert.is(stdout, "");
