@@ -19,6 +19,11 @@ import {
   type TokenizedQuestion,
 } from "./decoder/answers.ts";
 import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
+import {
+  retrievalUtilities,
+  UTILITY_OPTIONS,
+  type UtilityOptions,
+} from "./decoder/retrieval-utility.ts";
 import { resolveReadOptions } from "./documents/read-documents.ts";
 import { encodePassageKeys, type IndexedTokens, indexedTokens } from "./encoder/passage-keys.ts";
 import {
@@ -45,6 +50,7 @@ import {
   checkQuestion,
   checkQuestionList,
   checkQuestions,
+  checkTexts,
 } from "./options/arguments.ts";
 import { SYNC_OPTIONS } from "./options/document-options.ts";
 import {
@@ -103,7 +109,7 @@ import {
 } from "./text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
-export type { Evidence, ReadOptions, Reply };
+export type { Evidence, ReadOptions, Reply, UtilityOptions };
 
 /** Options of `load`. */
 const LOAD = {
@@ -783,6 +789,47 @@ export class ReAtt implements AsyncDisposable {
     checkPassageList(passages, "passages");
     const options = resolveOptions(READ_OPTIONS, given);
     return onlyReply(this.#reply([question], async () => [passages], options));
+  }
+
+  /**
+   * The retrieval utility of passages for a question with accepted answers Y: how much more
+   * probable they make an answer than reading nothing, as natural logarithms in the order of the
+   * passages. Each passage z is read alone:
+   *
+   *     RU(z | x) = log P(Y | x, z) - log P(Y | x, null passage)
+   *     P(Y | x, z) = sum over y in Y of P(y | x, z)
+   *
+   * Source: Guu et al. 2020 (REALM), appendix D.
+   *
+   * @throws {InputError} if the question is empty or has more than 512 tokens, or there is no
+   * answer.
+   *
+   * @example
+   * ```ts
+   * import { ReAtt } from "reatt";
+   *
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * const [watt, cat] = await model.retrievalUtility("Who patented a steam engine?", ["Watt"], [
+   *   { id: "watt", title: "James Watt", text: "James Watt patented a steam engine in 1769." },
+   *   { id: "cat", title: "Cat", text: "Cats purr and sleep up to twenty hours a day." },
+   * ]);
+   * console.log(watt! > cat!); // true
+   * ```
+   */
+  async retrievalUtility(
+    question: string,
+    answers: readonly string[],
+    passages: readonly PassageInput[],
+    given?: UtilityOptions,
+  ): Promise<number[]> {
+    checkQuestion(question);
+    checkTexts(answers, "answers");
+    checkPassageList(passages, "passages");
+    const options = resolveOptions(UTILITY_OPTIONS, given);
+    return this.#lifetime.use(async () => {
+      const [asked] = this.#tokenize([question]);
+      return retrievalUtilities(await this.#answeringModel(), asked!, answers, passages, options);
+    });
   }
 
   /**

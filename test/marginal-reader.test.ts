@@ -3,15 +3,18 @@
  * which the decoder runs for one passage, one answer and one token at a time.
  */
 
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { COPY_EPSILON } from "../src/decoder/copying.ts";
 import { openReaderSession, type ReaderSession } from "../src/decoder/reader-session.ts";
 import { encodeSequences, openRetrieverSession } from "../src/encoder/retriever-session.ts";
-import { type Passage, ReAtt, storeCalibration } from "../src/index.ts";
+import { evaluateUtility, type Passage, ReAtt, storeCalibration } from "../src/index.ts";
 import { readConfig } from "../src/model/config.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../src/text/prompts.ts";
+import { runCaptured } from "./cli/support.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
 import { softmax } from "./support/naive-t5.ts";
 
@@ -50,7 +53,7 @@ async function likelihoodAlone(
   return sum;
 }
 
-/** See et al. 2017, Eq. 9. */
+/** See et al. 2017, Eq. 9. Improbable tokens show the constants that keep logarithms finite. */
 function probabilityOf(
   token: number,
   { logits, copy }: Awaited<ReturnType<ReaderSession["step"]>>,
@@ -60,7 +63,8 @@ function probabilityOf(
   const copied = ids.reduce((sum, id, j) => sum + (id === token ? copy!.attention.data[j]! : 0), 0);
   const own = logits.data as Float32Array;
   const sum = own.reduce((total, logit) => total + Math.exp(logit), 0);
-  return ((1 - gate) * Math.exp(own[token]!)) / sum + gate * copied;
+  const written = Math.exp(own[token]!) / sum;
+  return (1 - gate + COPY_EPSILON) * written + (gate + COPY_EPSILON) * (copied + COPY_EPSILON);
 }
 
 async function openSessions() {
@@ -107,6 +111,73 @@ test("answers, probabilities and posteriors are those of a double loop", async (
     for (const [z, { id, attention }] of reply.passages.entries())
       near(attention, best.joint[z]! / best.sum, `${question} ${id}`);
   }
+});
+
+test("the retrieval utility is the difference of single runs, over all accepted answers", async () => {
+  await using model = await ReAtt.load(MODEL);
+  await using sessions = await openSessions();
+  const { tokenizer } = model;
+  const [question] = QUESTIONS as [string];
+  const accepted = ["James Watt", "Watt", "James Watt"];
+  const asked = readingQuestionIds(retrievalQuestionIds(tokenizer, question));
+  const likelihood = async (passage: Passage): Promise<number> => {
+    const tokens = { question: asked, passage: passageIds(tokenizer, passage, 512) };
+    const each = [];
+    for (const answer of new Set(accepted)) {
+      const ids = [...tokenizer.encode(answer), tokenizer.eosId];
+      each.push(Math.exp(await likelihoodAlone(sessions, tokens, ids)));
+    }
+    return Math.log(each.reduce((a, b) => a + b));
+  };
+  const without = await likelihood(NULL);
+  const utilities = await model.retrievalUtility(question, accepted, PASSAGES);
+  for (const [i, passage] of PASSAGES.entries()) {
+    const expected = (await likelihood(passage)) - without;
+    assert.ok(Math.abs(utilities[i]! - expected) < 1e-3, `${utilities[i]} ${expected}`);
+  }
+  assert.equal(await model.retrievalUtility(question, accepted, []), []);
+  await rejects(model.retrievalUtility(question, [], PASSAGES), /^answers: expected a list of one/);
+  await rejects(model.retrievalUtility(" ", accepted, PASSAGES), /^question: expected a question/);
+});
+
+test("evaluate utility and answer --reader marginal print what the library returns", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load(MODEL);
+  const directory = join(folder.path, "index");
+  await using index = await model.index(PASSAGES, { directory });
+  const data = join(folder.path, "data.jsonl");
+  const answers = [["Watt"], ["1698", "in 1698"], ["the Alps"]];
+  const lines = QUESTIONS.map((question, i) =>
+    JSON.stringify({ id: `${i}`, question, answers: answers[i] }),
+  );
+  await writeFile(data, lines.join("\n"));
+  const utilities = [];
+  for (const [i, question] of QUESTIONS.entries()) {
+    const hits = await model.retrieve(question, index, { topK: 2, hybrid: true });
+    utilities.push(await model.retrievalUtility(question, answers[i]!, hits));
+  }
+  const shared = ["--model", MODEL, "--index", directory, "--top-k", "2"];
+  const measured = await runCaptured(["evaluate", "utility", ...shared, "--data", data, "--json"]);
+  assert.equal(JSON.parse(measured.stdout), evaluateUtility(utilities), measured.stderr);
+  const table = await runCaptured(["evaluate", "utility", ...shared, "--data", data]);
+  assert.match(
+    table.stdout,
+    /^3 questions\nhelped {3}[\d.]+\nutility {2}-?[\d.]+ @1 +-?[\d.]+ @2\n$/,
+  );
+
+  const reply = await model.answer(QUESTIONS[0]!, index, { reader: "marginal", topK: 2 });
+  const ask = ["answer", ...shared, "--question", QUESTIONS[0]!, "--reader", "marginal"];
+  const json = JSON.parse((await runCaptured([...ask, "--json"])).stdout);
+  assert.equal([json.answer, json.confidence], [reply.answer, reply.confidence]);
+  assert.match(
+    (await runCaptured(ask)).stdout,
+    /^.*\n\[James Watt\].*\n.*: posterior \d+ %, score/,
+  );
+  const wrong = await runCaptured([...ask.slice(0, -1), "both"]);
+  assert.match(wrong.stderr, /--reader: expected fusion, marginal, none, got "?both/);
+  await writeFile(data, '{"id": "1", "question": "Who?"}');
+  const none = await runCaptured(["evaluate", "utility", ...shared, "--data", data]);
+  assert.match(none.stderr, /expected "answers" of every question, got none of question "1"/);
 });
 
 /** The models differ by the rounding of float32: the retrieval scores are of the order of 100. */
