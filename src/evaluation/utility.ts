@@ -29,7 +29,8 @@ const utilityLists = z.array(
  * ```ts
  * import { evaluateUtility } from "reatt";
  *
- * console.log(evaluateUtility([[2, -1], [-1]])); // { questions: 2, byRank: [ 0.5, -1 ], helped: 0.5 }
+ * const { byRank, helped } = evaluateUtility([[2, -1], [-1]]);
+ * console.log(byRank, helped); // [ 0.5, -1 ] 0.5
  * ```
  */
 export function evaluateUtility(utilities: readonly (readonly number[])[]): UtilityEvaluation {
