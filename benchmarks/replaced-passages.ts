@@ -2,8 +2,8 @@
  * Whether answers follow the index: the answer in the gold passage of a question is replaced, and
  * the question is asked again.
  *
- *     node --import tsx benchmarks/replaced-passages.ts --model DIR --index DIR --corpus FILE.jsonl \
- *       --queries FILE.jsonl
+ *     node --import tsx benchmarks/replaced-passages.ts --model DIR --index DIR \
+ *       --corpus FILE.jsonl --queries FILE.jsonl [--count N] [--seed N]
  *
  * The questions have `answers` and the `passage_id` of their gold passage, of which each has one
  * question at most. Answers are names or numbers. The replacement is an answer of another question
