@@ -35,6 +35,7 @@ export {
   type RetrievalRun,
 } from "./evaluation/ranking.ts";
 export { readQrels, readRun } from "./evaluation/trec.ts";
+export { evaluateUtility, type UtilityEvaluation } from "./evaluation/utility.ts";
 export type { DownloadProgress } from "./hub/download.ts";
 export { InputError, type Problem } from "./io/errors.ts";
 export {
@@ -60,6 +61,7 @@ export {
   type RerankOptions,
   type RetrieveOptions,
   type SyncOptions,
+  type UtilityOptions,
 } from "./reatt.ts";
 export type { Bm25Parameters, GivenParameters, ScoredId } from "./retrieval/bm25/bm25.ts";
 export type { InvertedIndexOptions } from "./retrieval/bm25/inverted-index.ts";

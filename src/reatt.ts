@@ -8,6 +8,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  type AnsweringModel,
   abstention,
   answerFromPassages,
   type Evidence,
@@ -17,8 +18,12 @@ import {
   type ResolvedReadOptions,
   type TokenizedQuestion,
 } from "./decoder/answers.ts";
-import type { ReadingModel } from "./decoder/reader.ts";
 import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
+import {
+  retrievalUtilities,
+  UTILITY_OPTIONS,
+  type UtilityOptions,
+} from "./decoder/retrieval-utility.ts";
 import { resolveReadOptions } from "./documents/read-documents.ts";
 import { encodePassageKeys, type IndexedTokens, indexedTokens } from "./encoder/passage-keys.ts";
 import {
@@ -45,6 +50,7 @@ import {
   checkQuestion,
   checkQuestionList,
   checkQuestions,
+  checkTexts,
 } from "./options/arguments.ts";
 import { SYNC_OPTIONS } from "./options/document-options.ts";
 import {
@@ -103,7 +109,7 @@ import {
 } from "./text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
-export type { Evidence, ReadOptions, Reply };
+export type { Evidence, ReadOptions, Reply, UtilityOptions };
 
 /** Options of `load`. */
 const LOAD = {
@@ -714,20 +720,9 @@ export class ReAtt implements AsyncDisposable {
     checkPassageList(passages, "passages");
     const { topK = passages.length, maxPassageTokens, signal } = resolveOptions(RERANK, given);
     return this.#lifetime.use(async () => {
-      const [vectors] = await this.#encodeQuestions(this.#tokenize([question]), signal);
-      const { encoder, pruner } = this.#sessions;
-      const model = {
-        config: this.config,
-        tokenizer: this.tokenizer,
-        encoder,
-        prune: pruner.prune,
-      };
-      const options = { maxPassageTokens, keepRatio: 1, signal };
-      const keys = await encodePassageKeys(model, passages, options);
-      const scored = passages.map((passage, i) => ({
-        ...passage,
-        score: exactScore(vectors!, keys[i]!, vectorSize(this.config)),
-      }));
+      const options = { maxPassageTokens, signal };
+      const scores = await this.#scores(this.#tokenize([question])[0]!, passages, options);
+      const scored = passages.map((passage, i) => ({ ...passage, score: scores[i]! }));
       return scored.sort((a, b) => b.score - a.score).slice(0, topK);
     });
   }
@@ -735,7 +730,14 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Reads the answer to a question from passages. For many questions with a list of passages each,
    * the replies come one after the other. The upper encoder layers encode the question with each
-   * passage; the decoder attends to all of them (fusion-in-decoder, Izacard and Grave 2021).
+   * passage; the decoder attends to all of them (fusion-in-decoder, Izacard and Grave 2021). With
+   * `reader: "marginal"`, it reads each passage alone and the answer y has the highest sum over
+   * these passages and the null passage (REALM, Eq. 1):
+   *
+   *     P(y | x) = sum_z P(y | x, z) P(z | x)    P(z | x) = softmax over z of e^s r(x, z)
+   *
+   * with the retrieval score r and the scale e^s that the model learned (`config.retrievalScale`).
+   * The sums are exact over the candidates: the answers that each passage alone gives.
    * `Evidence` keeps all properties of the passages, such as `score`.
    *
    * @throws {InputError} if a question is empty, has more than 512 tokens or has no passages.
@@ -787,6 +789,47 @@ export class ReAtt implements AsyncDisposable {
     checkPassageList(passages, "passages");
     const options = resolveOptions(READ_OPTIONS, given);
     return onlyReply(this.#reply([question], async () => [passages], options));
+  }
+
+  /**
+   * The retrieval utility of passages for a question with accepted answers Y: how much more
+   * probable they make an answer than reading nothing, as natural logarithms in the order of the
+   * passages. Each passage z is read alone:
+   *
+   *     RU(z | x) = log P(Y | x, z) - log P(Y | x, null passage)
+   *     P(Y | x, z) = sum over y in Y of P(y | x, z)
+   *
+   * Source: Guu et al. 2020 (REALM), appendix D.
+   *
+   * @throws {InputError} if the question is empty or has more than 512 tokens, or there is no
+   * answer.
+   *
+   * @example
+   * ```ts
+   * import { ReAtt } from "reatt";
+   *
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * const [watt, cat] = await model.retrievalUtility("Who patented a steam engine?", ["Watt"], [
+   *   { id: "watt", title: "James Watt", text: "James Watt patented a steam engine in 1769." },
+   *   { id: "cat", title: "Cat", text: "Cats purr and sleep up to twenty hours a day." },
+   * ]);
+   * console.log(watt! > cat!); // true
+   * ```
+   */
+  async retrievalUtility(
+    question: string,
+    answers: readonly string[],
+    passages: readonly PassageInput[],
+    given?: UtilityOptions,
+  ): Promise<number[]> {
+    checkQuestion(question);
+    checkTexts(answers, "answers");
+    checkPassageList(passages, "passages");
+    const options = resolveOptions(UTILITY_OPTIONS, given);
+    return this.#lifetime.use(async () => {
+      const [asked] = this.#tokenize([question]);
+      return retrievalUtilities(await this.#answeringModel(), asked!, answers, passages, options);
+    });
   }
 
   /**
@@ -938,6 +981,21 @@ export class ReAtt implements AsyncDisposable {
     return encodeSequences(queryEncoder, this.config, ids, "queries", { signal });
   }
 
+  /** The retrieval scores of passages for a question, with float32 keys. */
+  async #scores(
+    question: TokenizedQuestion,
+    passages: readonly PassageInput[],
+    { maxPassageTokens, signal }: Pick<ResolvedReadOptions, "maxPassageTokens" | "signal">,
+  ): Promise<number[]> {
+    const { config, tokenizer } = this;
+    const { encoder, pruner } = this.#sessions;
+    const [vectors] = await this.#encodeQuestions([question], signal);
+    const model = { config, tokenizer, encoder, prune: pruner.prune };
+    const options = { maxPassageTokens, keepRatio: 1, signal };
+    const keys = await encodePassageKeys(model, passages, options);
+    return keys.map((own) => exactScore(vectors!, own, vectorSize(config)));
+  }
+
   async #phrases(
     generation: IndexGeneration,
     vectors: readonly Float32Array[],
@@ -977,14 +1035,17 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /** What reads. The reader is opened once, or again after a failure. */
-  async #readingModel(): Promise<ReadingModel & { readonly tokenizer: Tokenizer }> {
+  async #answeringModel(): Promise<AnsweringModel> {
     this.#reader ??= this.#openReader().catch((error: unknown) => {
       this.#reader = undefined;
       throw error;
     });
     const { config, tokenizer } = this;
+    const { encoder } = this.#sessions;
+    const scorePassages: AnsweringModel["scorePassages"] = (question, passages, options) =>
+      this.#scores(question, passages, options);
     const reader = await this.#reader;
-    return { config, tokenizer, encoder: this.#sessions.encoder, reader, states: this.#states };
+    return { config, tokenizer, encoder, reader, states: this.#states, scorePassages };
   }
 
   /**
@@ -1008,7 +1069,7 @@ export class ReAtt implements AsyncDisposable {
         const found = performance.now();
         const replies = nothingToRead
           ? batch.map(() => abstention<P>())
-          : await answerFromPassages(await this.#readingModel(), questions, passages, {
+          : await answerFromPassages(await this.#answeringModel(), questions, passages, {
               ...options,
               onText: onText && ((text, row) => onText(text, first + row)),
             });

@@ -217,6 +217,7 @@ test("answer equals retrieve followed by read, with the options of both", async 
     [{}, { beams: 3, maxAnswerTokens: 3, lengthPenalty: 0.5, earlyStopping: false }],
     [{}, { maxInputTokens: 12 }],
     [{}, { minimumConfidence: 1 }],
+    [{ topK: 2 }, { reader: "marginal", maxInputTokens: 14 }],
   ];
   for (const [retrieving, reading] of cases) {
     const found = await model.retrieve(QUESTIONS, index, {

@@ -1,8 +1,8 @@
 /** `reatt answer`: answers with the passages that they come from. */
 
-import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
+import { ANSWER_OPTIONS, PASSAGES_READ, READERS } from "../options/library-options.ts";
 import { choice, defaultOf, infoOf, option, type Resolved } from "../options/option.ts";
-import type { Phrase } from "../reatt.ts";
+import type { AnswerOptions, Phrase } from "../reatt.ts";
 import { phrasesToJson, replyToJson } from "../server/results.ts";
 import { defineCommand } from "./command.ts";
 import { formatPhrases, formatReply } from "./human.ts";
@@ -12,14 +12,17 @@ import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
 import { hasStyles } from "./styles.ts";
 import { UsageError } from "./usage-error.ts";
 
-const { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = ANSWER_OPTIONS;
+const { reader, beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } =
+  ANSWER_OPTIONS;
 const READING = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
 
 const OPTIONS = {
   ...searchOptions(PASSAGES_READ, "true if the model stores weights"),
-  reader: option(choice("decoder", "none").default("decoder"), {
-    help: "none: answer with the best phrase of each passage; the model needs phrase queries",
-    group: infoOf(extractive).group!,
+  reader: option(choice(...READERS, "none").default("fusion"), {
+    help:
+      `${infoOf(reader).help}; none: answer with the best phrase of each passage, for which the ` +
+      "model needs phrase queries",
+    group: infoOf(reader).group!,
   }),
   ...READING,
 };
@@ -30,24 +33,30 @@ export const answerCommand = defineCommand({
   options: OPTIONS,
   example: 'reatt answer --index index --question "Where is Normandy?" --top-k 5',
   run(values, signal) {
-    if (values.reader === "decoder")
-      return withSearch(values, true, signal, (open) => read(open, values));
+    const { reader } = values;
+    if (reader !== "none")
+      return withSearch(values, true, signal, (open) => read(open, values, reader));
     checkUnread(values);
     return withSearch(values, false, signal, (open) => find(open, values));
   },
 });
 
-async function read({ model, index, questions, options }: OpenSearch, values: Values) {
+async function read(
+  { model, index, questions, options }: OpenSearch,
+  values: Values,
+  reader: AnswerOptions["reader"],
+) {
   const { json, beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = values;
   const texts = questions.map(({ question }) => question);
   const reading = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
-  const replies = model.answer(texts, index, { ...options, ...reading });
+  const replies = model.answer(texts, index, { ...options, ...reading, reader });
+  const share = reader === "marginal" ? "posterior" : "attention";
   let position = 0;
   for await (const reply of withProgress("questions", questions.length, replies, true)) {
     const { id, question } = questions[position++]!;
     const shown = json
       ? JSON.stringify(replyToJson(id, reply))
-      : formatReply(question, reply, hasStyles(process.stdout));
+      : formatReply(question, reply, hasStyles(process.stdout), share);
     process.stdout.write(`${shown}\n`);
   }
 }

@@ -10,13 +10,12 @@ import {
 } from "../evaluation/calibration.ts";
 import { type CalibrationReport, calibrationReport } from "../evaluation/calibration-report.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
-import { InputError } from "../io/errors.ts";
 import { checkModelFolder, storeCalibration } from "../model/store-calibration.ts";
 import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
 import { number, option, path, type Resolved, text } from "../options/option.ts";
-import type { Question } from "../text/read-passages.ts";
 import { type Calibrated, formatCalibration } from "./calibration-text.ts";
 import { defineCommand } from "./command.ts";
+import { checkAnswers } from "./evaluate.ts";
 import { JSON_OBJECT } from "./file-options.ts";
 import { answerAll } from "./recorded-answers.ts";
 import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
@@ -96,16 +95,4 @@ async function calibrate(
     now: report(replies.map(({ confidence }) => confidence)),
     crossValidated: report(crossValidatedConfidence(outcomes, groups)),
   };
-}
-
-/** @throws {InputError} unless every question has accepted answers */
-function checkAnswers(questions: readonly Question[], data: string): void {
-  const without = questions.find(({ answers = [] }) => answers.length === 0);
-  if (!without) return;
-  throw new InputError({
-    where: data,
-    expected: '"answers" of every question',
-    got: `none of question "${without.id}"`,
-    remedy: "add its accepted answers or remove the question",
-  });
 }

@@ -120,6 +120,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./evaluate.ts")).evaluateAnswersCommand,
   },
   {
+    name: "evaluate utility",
+    summary: "Measure how much the passages that are found help to give the answers.",
+    load: async () => (await import("./evaluate-utility.ts")).evaluateUtilityCommand,
+  },
+  {
     name: "evaluate calibrate",
     summary: "Fit the confidence of answers to the probability that they are right.",
     load: async () => (await import("./calibrate.ts")).calibrateCommand,

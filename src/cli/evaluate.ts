@@ -7,7 +7,7 @@ import { evaluateRun } from "../evaluation/ranking.ts";
 import { readQrels, readRun } from "../evaluation/trec.ts";
 import { InputError } from "../io/errors.ts";
 import { option, text } from "../options/option.ts";
-import { readQuestions } from "../text/read-passages.ts";
+import { type Question, readQuestions } from "../text/read-passages.ts";
 import { defineCommand } from "./command.ts";
 import { JSON_OBJECT } from "./file-options.ts";
 
@@ -97,6 +97,18 @@ function parseCutoffs(given: string): unknown {
   const parts = given.split(",");
   if (!parts.every((part) => /^\s*0*[1-9]\d*\s*$/.test(part))) return given;
   return [...new Set(parts.map(Number))].sort((a, b) => a - b);
+}
+
+/** @throws {InputError} unless every question has accepted answers */
+export function checkAnswers(questions: readonly Question[], data: string): void {
+  const without = questions.find(({ answers = [] }) => answers.length === 0);
+  if (!without) return;
+  throw new InputError({
+    where: data,
+    expected: '"answers" of every question',
+    got: `none of question "${without.id}"`,
+    remedy: "add its accepted answers or remove the question",
+  });
 }
 
 const noPredictions = (where: string): InputError =>

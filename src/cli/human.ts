@@ -23,12 +23,18 @@ export function formatHits(question: string, hits: readonly Hit[]): string {
   return [plain(question), ...lines, ""].join("\n");
 }
 
-export function formatReply(question: string, reply: Reply<Hit>, bold: boolean): string {
+/** @param share what `attention` is: from the marginal reader, the posterior of a passage */
+export function formatReply(
+  question: string,
+  reply: Reply<Hit>,
+  bold: boolean,
+  share: "attention" | "posterior" = "attention",
+): string {
   const answer = reply.answer === "" ? "no answer" : mark(plain(reply.answer), bold);
   const evidence = reply.passages.map(
     ({ id, title, text, score, attention, span }, index) =>
       `${rank(index)} ${heading(id, title)}: ` +
-      `attention ${percent(attention)}, score ${score.toFixed(3)}\n` +
+      `${share} ${percent(attention)}, score ${score.toFixed(3)}\n` +
       `      ${snippet(text, span, bold)}`,
   );
   const times = Object.entries(reply.times).map(

@@ -6,11 +6,18 @@ import { type AnswerSignals, calibratedConfidence } from "../model/answer-calibr
 import { ANSWER_OPTIONS, INDEX_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { findAnswerSpan, type Span } from "../text/answer-span.ts";
-import type { PassageInput } from "../text/passage.ts";
+import { NULL_PASSAGE, type PassageInput } from "../text/passage.ts";
 import { cutForReading, passageIds, readingQuestionIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { answerSignals } from "./answer-signals.ts";
-import { type Reading, type ReadingInput, type ReadingModel, read } from "./reader.ts";
+import { logPriorsOf, type MarginalReading, readMarginal } from "./marginal.ts";
+import {
+  type Reading,
+  type ReadingInput,
+  type ReadingModel,
+  type ReadingOptions,
+  read,
+} from "./reader.ts";
 
 /** Options of `ReAtt.read`. */
 export const READ_OPTIONS = {
@@ -19,7 +26,7 @@ export const READ_OPTIONS = {
   ...ANSWER_OPTIONS,
   /**
    * Receives the text of an answer piece by piece, with the position of its question. With several
-   * beams it receives the text when the answer is complete.
+   * beams, and from the reader `marginal`, it receives the text when the answer is complete.
    */
   onText: callback<(text: string, question: number) => void>(),
   /** Stops the work; the call then throws the reason of the signal. */
@@ -32,7 +39,11 @@ export type ResolvedReadOptions = Resolved<typeof READ_OPTIONS>;
 
 /** A passage that the model has read, with all properties that it was given with. */
 export type Evidence<P extends PassageInput> = P & {
-  /** The target attention on this passage (ReAtt, section 3.2); the shares of a reply sum to 1. */
+  /**
+   * The target attention on this passage (ReAtt, section 3.2); the shares of a reply sum to 1. From
+   * the reader `marginal`: P(z | x, y), the probability that the answer y comes from this passage;
+   * what is missing from a sum of 1 is that of the null passage.
+   */
   readonly attention: number;
   /** Where the answer occurs in `text`; undefined if it does not occur or the model abstained. */
   readonly span?: Span | undefined;
@@ -46,10 +57,14 @@ export interface Reply<P extends PassageInput> {
   /**
    * The probability that the answer is right (exact match), if the model stores a calibration.
    * Otherwise the geometric mean of the probabilities of the tokens, which is no such probability.
-   * 0 if the index has no passage.
+   * From the reader `marginal`: P(y | x), the marginal probability of the answer; a calibration
+   * belongs to the reader `fusion`. 0 if the index has no passage.
    */
   readonly confidence: number;
-  /** What a calibration computes the confidence from; undefined if the index has no passage. */
+  /**
+   * What a calibration computes the confidence from; undefined if the index has no passage, and
+   * from the reader `marginal`.
+   */
   readonly signals?: AnswerSignals | undefined;
   readonly abstained: boolean;
   /** The passages that were read, in the order in which they were given. */
@@ -64,42 +79,86 @@ export interface TokenizedQuestion {
   readonly ids: readonly number[];
 }
 
+/** What answers questions from passages. */
+export interface AnsweringModel extends ReadingModel {
+  readonly tokenizer: Tokenizer;
+  /** r(x, z): the retrieval scores of passages, with float32 keys. */
+  scorePassages(
+    question: TokenizedQuestion,
+    passages: readonly PassageInput[],
+    options: Pick<ResolvedReadOptions, "maxPassageTokens" | "signal">,
+  ): Promise<number[]>;
+}
+
 /**
  * Answers each question from its passages.
  *
  * @throws {InputError} if a question has no passage.
  */
 export async function answerFromPassages<P extends PassageInput>(
-  model: ReadingModel & { readonly tokenizer: Tokenizer },
+  model: AnsweringModel,
   questions: readonly TokenizedQuestion[],
   passages: readonly (readonly P[])[],
   options: ResolvedReadOptions,
 ): Promise<Omit<Reply<P>, "times">[]> {
+  for (const [i, question] of questions.entries()) checkAnyPassage(question, passages[i]!);
+  if (options.reader === "marginal") return readEach(model, questions, passages, options);
   const inputs = questions.map((question, i) =>
     readingInput(model.tokenizer, question, passages[i]!, options),
   );
-  const { beams, maxAnswerTokens, lengthPenalty, earlyStopping, extractive } = options;
-  const { onText, signal } = options;
-  const readings = await read(model, inputs, {
-    ...{ beams, maxTokens: maxAnswerTokens, lengthPenalty, earlyStopping, extractive, signal },
-    onToken: onText && streamText(model.tokenizer, onText),
-  });
-  return readings.map((reading, i) => toReply(model, reading, passages[i]!, options));
+  const readings = await read(model, inputs, readingOptions(model.tokenizer, options));
+  return readings.map((reading, i) => fusionReply(model, reading, passages[i]!, options));
 }
 
-function readingInput(
+/** The reader `marginal`: one passage at a time, and the null passage. */
+async function readEach<P extends PassageInput>(
+  model: AnsweringModel,
+  questions: readonly TokenizedQuestion[],
+  passages: readonly (readonly P[])[],
+  options: ResolvedReadOptions,
+): Promise<Omit<Reply<P>, "times">[]> {
+  const inputs = [];
+  for (const [i, question] of questions.entries()) {
+    const all = [...passages[i]!, NULL_PASSAGE];
+    const scores = await model.scorePassages(question, all, options);
+    const logPriors = logPriorsOf(scores, model.config.retrievalScale);
+    inputs.push({ ...readingInput(model.tokenizer, question, all, options), logPriors });
+  }
+  const readings = await readMarginal(model, inputs, readingOptions(model.tokenizer, options));
+  return readings.map((reading, i) =>
+    marginalReply(model.tokenizer, reading, passages[i]!, options),
+  );
+}
+
+function readingOptions(
+  tokenizer: Tokenizer,
+  { beams, maxAnswerTokens: maxTokens, onText, signal, ...options }: ResolvedReadOptions,
+): ReadingOptions {
+  const { lengthPenalty, earlyStopping, extractive } = options;
+  const onToken = onText && streamText(tokenizer, onText);
+  return { beams, maxTokens, lengthPenalty, earlyStopping, extractive, onToken, signal };
+}
+
+function checkAnyPassage({ text }: TokenizedQuestion, passages: readonly PassageInput[]): void {
+  if (passages.length > 0) return;
+  throw new InputError({
+    where: `passages of question "${text.slice(0, 40)}"`,
+    expected: "at least one passage",
+    got: "none",
+    remedy: "give passages, or search with a filter that leaves some",
+  });
+}
+
+/** The token ids of a question and of its passages, cut to the limits of `options`. */
+export function readingInput(
   tokenizer: Tokenizer,
   question: TokenizedQuestion,
   passages: readonly PassageInput[],
-  { maxPassageTokens, maxInputTokens }: ResolvedReadOptions,
+  {
+    maxPassageTokens,
+    maxInputTokens,
+  }: Pick<ResolvedReadOptions, "maxPassageTokens" | "maxInputTokens">,
 ): ReadingInput {
-  if (passages.length === 0)
-    throw new InputError({
-      where: `passages of question "${question.text.slice(0, 40)}"`,
-      expected: "at least one passage",
-      got: "none",
-      remedy: "give passages, or search with a filter that leaves some",
-    });
   const ids = readingQuestionIds(question.ids);
   const all = passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens));
   if (maxInputTokens === undefined) return { question: ids, passages: all };
@@ -112,29 +171,60 @@ export const abstention = <P extends PassageInput>(): Omit<Reply<P>, "times"> =>
   ...{ answer: "", tokenIds: [], confidence: 0, abstained: true, passages: [] },
 });
 
-function toReply<P extends PassageInput>(
-  { config: { calibration }, tokenizer }: ReadingModel & { readonly tokenizer: Tokenizer },
+function fusionReply<P extends PassageInput>(
+  { config: { calibration }, tokenizer }: AnsweringModel,
   reading: Reading,
   passages: readonly P[],
   { minimumConfidence = calibration?.threshold ?? 0 }: ResolvedReadOptions,
 ): Omit<Reply<P>, "times"> {
   const { tokenIds, logProbabilities, attention } = reading;
-  const written = tokenizer.decode(tokenIds);
-  const accents = !tokenizer.isUncased;
-  const evidence = passages.map((passage, i) => ({
-    ...passage,
-    attention: attention[i]!,
-    span: findAnswerSpan(written, passage.text, { accents }),
-  }));
+  const evidence = evidenceOf(tokenizer, tokenIds, passages, attention);
   const signals = answerSignals(reading, evidence);
   const confidence = calibration
     ? calibratedConfidence(calibration, signals)
     : Math.exp(mean(logProbabilities));
-  const shared = { tokenIds, confidence, signals };
-  if (confidence < minimumConfidence) {
+  return toReply(tokenizer, { tokenIds, confidence, signals }, evidence, minimumConfidence);
+}
+
+/** A calibration and its threshold were fitted to the reader `fusion`: they do not count here. */
+function marginalReply<P extends PassageInput>(
+  tokenizer: Tokenizer,
+  { tokenIds, logProbability, posteriors }: MarginalReading,
+  passages: readonly P[],
+  { minimumConfidence = 0 }: ResolvedReadOptions,
+): Omit<Reply<P>, "times"> {
+  const evidence = evidenceOf(tokenizer, tokenIds, passages, posteriors);
+  const confidence = Math.exp(logProbability);
+  return toReply(tokenizer, { tokenIds, confidence }, evidence, minimumConfidence);
+}
+
+/** @param attention of each passage; further values are not those of a passage */
+function evidenceOf<P extends PassageInput>(
+  tokenizer: Tokenizer,
+  tokenIds: readonly number[],
+  passages: readonly P[],
+  attention: readonly number[],
+): Evidence<P>[] {
+  const written = tokenizer.decode(tokenIds);
+  const accents = !tokenizer.isUncased;
+  return passages.map((passage, i) => ({
+    ...passage,
+    attention: attention[i]!,
+    span: findAnswerSpan(written, passage.text, { accents }),
+  }));
+}
+
+function toReply<P extends PassageInput>(
+  tokenizer: Tokenizer,
+  shared: Pick<Reply<P>, "tokenIds" | "confidence" | "signals">,
+  evidence: readonly Evidence<P>[],
+  minimumConfidence: number,
+): Omit<Reply<P>, "times"> {
+  if (shared.confidence < minimumConfidence) {
     const withoutSpans = evidence.map((passage) => ({ ...passage, span: undefined }));
     return { ...shared, answer: "", abstained: true, passages: withoutSpans };
   }
+  const written = tokenizer.decode(shared.tokenIds);
   const answer = tokenizer.isUncased ? (asQuoted(evidence) ?? written) : written;
   return { ...shared, answer, abstained: false, passages: evidence };
 }

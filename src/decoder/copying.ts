@@ -81,8 +81,7 @@ export function mixCopies(logits: Float32Array, copy: CopyStep): Float32Array {
     const shares = new Float32Array(vocabulary);
     for (const [j, id] of ids.entries()) shares[id] = shares[id]! + attention[row * fused + j]!;
     const own = logits.subarray(row * vocabulary, (row + 1) * vocabulary);
-    const highest = own.reduce((a, b) => Math.max(a, b));
-    const sum = own.reduce((total, logit) => total + Math.exp(logit - highest), 0);
+    const { highest, sum } = exponentials(own);
     const written = (1 - gate[row]! + COPY_EPSILON) / sum;
     const copied = gate[row]! + COPY_EPSILON;
     for (let token = 0; token < vocabulary; token++)
@@ -91,4 +90,62 @@ export function mixCopies(logits: Float32Array, copy: CopyStep): Float32Array {
       );
   }
   return mixed;
+}
+
+/**
+ * `log P` of some tokens in each row, normalised: logits [rows, vocabulary] -> a number for each
+ * token, 0 where there is none. It does for these tokens what {@link mixCopies} and a softmax do
+ * for all.
+ *
+ * @param copy undefined for a model that does not copy
+ */
+export function tokenLogProbabilities(
+  logits: Float32Array,
+  tokens: readonly (readonly (number | undefined)[])[],
+  copy: CopyStep | undefined,
+): number[][] {
+  const vocabulary = logits.length / tokens.length;
+  return tokens.map((wanted, row) => {
+    if (wanted.every((token) => token === undefined)) return wanted.map(() => 0);
+    const own = logits.subarray(row * vocabulary, (row + 1) * vocabulary);
+    const { highest, sum } = exponentials(own);
+    const normaliser = highest + Math.log(sum);
+    return wanted.map((token) => {
+      if (token === undefined) return 0;
+      const written = own[token]! - normaliser;
+      return copy ? withCopies(written, token, row, vocabulary, copy) : written;
+    });
+  });
+}
+
+/** `log ((1 - g) V(token) + g A(token))` from `log V(token)`, normalised. */
+function withCopies(
+  written: number,
+  token: number,
+  row: number,
+  vocabulary: number,
+  copy: CopyStep,
+): number {
+  const writes = 1 - copy.gate[row]! + COPY_EPSILON;
+  const copies = copy.gate[row]! + COPY_EPSILON;
+  const mixed = writes * Math.exp(written) + copies * (shareOf(token, row, copy) + COPY_EPSILON);
+  return Math.log(mixed / (writes + copies * (1 + vocabulary * COPY_EPSILON)));
+}
+
+/** The attention of a row on the tokens that equal `token`. */
+function shareOf(token: number, row: number, { gate, attention, fusedIds }: CopyStep): number {
+  const fused = attention.length / gate.length;
+  const ids = fusedIds[Math.floor((row * fusedIds.length) / gate.length)]!;
+  let share = 0;
+  for (const [j, id] of ids.entries()) if (id === token) share += attention[row * fused + j]!;
+  return share;
+}
+
+/** The highest logit, and the sum of `exp(logit - highest)`. */
+function exponentials(logits: Float32Array): { highest: number; sum: number } {
+  let highest = Number.NEGATIVE_INFINITY;
+  for (const logit of logits) if (logit > highest) highest = logit;
+  let sum = 0;
+  for (const logit of logits) sum += Math.exp(logit - highest);
+  return { highest, sum };
 }

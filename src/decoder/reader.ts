@@ -4,10 +4,10 @@ import { batchesByLength } from "../encoder/batching.ts";
 import { encodeSequences, type RetrieverSession } from "../encoder/retriever-session.ts";
 import { StateCache } from "../encoder/state-cache.ts";
 import type { ModelConfig } from "../model/config.ts";
-import { mixCopies } from "./copying.ts";
+import { type CopyStep, mixCopies } from "./copying.ts";
 import { spanContinuations } from "./extractive.ts";
 import type { FusedPassages } from "./fusion.ts";
-import { type DecoderStep, type Generated, type GenerateOptions, generate } from "./generate.ts";
+import { type Generated, type GenerateOptions, generate } from "./generate.ts";
 import type { ReaderSession } from "./reader-session.ts";
 
 /** Token ids of a question and of its passages, at least one. */
@@ -52,13 +52,11 @@ export async function read(
   inputs: readonly ReadingInput[],
   options: ReadingOptions = {},
 ): Promise<Reading[]> {
-  const { config } = model;
   const readings = new Array<Reading>(inputs.length);
   const lengths = inputs.map(({ question, passages }) =>
     passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
   );
-  const valuesPerToken = 2 * config.decoderLayers * config.heads * config.headSize;
-  for (const batch of batchesByLength(lengths, CROSS_VALUES_PER_BATCH / valuesPerToken)) {
+  for (const batch of readingBatches(model.config, lengths)) {
     const { onToken } = options;
     const answers = await readBatch(
       model,
@@ -72,14 +70,35 @@ export async function read(
   return readings;
 }
 
+/** Groups of inputs with these numbers of fused tokens. Memory bounds the size of a group. */
+export function readingBatches(config: ModelConfig, lengths: readonly number[]): number[][] {
+  const valuesPerToken = 2 * config.decoderLayers * config.heads * config.headSize;
+  return batchesByLength(lengths, CROSS_VALUES_PER_BATCH / valuesPerToken);
+}
+
 async function readBatch(
   model: ReadingModel,
   inputs: readonly ReadingInput[],
+  options: ReadingOptions,
+): Promise<Reading[]> {
+  const fused = await fuseInputs(model, inputs, options.signal);
+  return generateFused(model, fused, inputs, options);
+}
+
+/** Generates an answer for each input from its fused passages. */
+export async function generateFused(
+  { config, reader }: Pick<ReadingModel, "config" | "reader">,
+  fused: FusedPassages,
+  inputs: readonly ReadingInput[],
   { extractive, ...options }: ReadingOptions,
 ): Promise<Reading[]> {
-  const { config, reader } = model;
-  const fused = await fuseInputs(model, inputs, options.signal);
-  const { step, targetAttention } = decoderSteps(reader, fused, inputs);
+  const next = decoderSteps(reader, fused, inputs);
+  let targetAttention: Float32Array | undefined;
+  const step = async (tokens: Int32Array, parents: Int32Array): Promise<Float32Array> => {
+    const { logits, attention, copy } = await next(tokens, parents);
+    targetAttention ??= attention;
+    return copy ? mixCopies(logits, copy) : logits;
+  };
   const vocabulary = { startId: config.decoderStartId, endId: config.eosId, padId: config.padId };
   const spans = inputs.map(({ passages }) => spanContinuations(passages, config.eosId));
   const answers = await generate(step, inputs.length, vocabulary, {
@@ -90,12 +109,12 @@ async function readBatch(
   const [, size] = fused.mask.shape as [number, number];
   return answers.map((answer, i) => ({
     ...answer,
-    attention: segmentSums(targetAttention().subarray(i * size), fused.lengths[i]!),
+    attention: segmentSums(targetAttention!.subarray(i * size), fused.lengths[i]!),
   }));
 }
 
 /** Encodes each question and each distinct passage once, then fuses them. */
-async function fuseInputs(
+export async function fuseInputs(
   { config, encoder, reader, states: cache = new StateCache(0) }: ReadingModel,
   inputs: readonly ReadingInput[],
   signal?: AbortSignal,
@@ -112,38 +131,46 @@ async function fuseInputs(
   return reader.fuse(states, signal);
 }
 
-/** The decoder as `generate` calls it. Keeps the cache and the attention of the first step. */
-function decoderSteps(
+/** What a step of the decoder gives for each row; see `StepOutput`. */
+export interface StepValues {
+  /** [rows, vocabulary], before copies are mixed in */
+  readonly logits: Float32Array;
+  /** [questions, fused]; at the first step, the target attention of each token */
+  readonly attention: Float32Array;
+  /** Undefined for a model that does not copy. */
+  readonly copy: CopyStep | undefined;
+}
+
+/**
+ * The decoder step by step, as `DecoderStep` of generate.ts describes it: one row for each input at
+ * the first step. It keeps the keys and values of the tokens so far.
+ */
+export function decoderSteps(
   reader: ReaderSession,
   fused: FusedPassages,
   inputs: readonly ReadingInput[],
-): { step: DecoderStep; targetAttention: () => Float32Array } {
+): (tokens: Int32Array, parents: Int32Array) => Promise<StepValues> {
   const joinIds = () =>
     inputs.map(({ question, passages }) =>
       passages.flatMap((passage) => [...question, ...passage]),
     );
   let fusedIds: number[][] | undefined; // only of a model that copies
   let past = reader.start(inputs.length);
-  let attention: Float32Array | undefined;
-  const step: DecoderStep = async (tokens, parents) => {
+  return async (tokens, parents) => {
     const next = await reader.step(fused, {
       ids: { data: tokens, shape: [tokens.length, 1] },
       parents: { data: parents, shape: [parents.length] },
       past,
     });
     past = next.past;
-    attention ??= next.attention.data as Float32Array;
     const logits = next.logits.data as Float32Array;
-    if (!next.copy) return logits;
+    const attention = next.attention.data as Float32Array;
+    if (!next.copy) return { logits, attention, copy: undefined };
     fusedIds ??= joinIds();
     const gate = next.copy.gate.data as Float32Array;
-    return mixCopies(logits, {
-      gate,
-      attention: next.copy.attention.data as Float32Array,
-      fusedIds,
-    });
+    const copied = next.copy.attention.data as Float32Array;
+    return { logits, attention, copy: { gate, attention: copied, fusedIds } };
   };
-  return { step, targetAttention: () => attention! };
 }
 
 /** Sums of consecutive segments of `values`, which have these lengths. */

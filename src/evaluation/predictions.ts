@@ -6,8 +6,10 @@ import { excerpt } from "../io/excerpt.ts";
 import { readJsonLines } from "../io/json-lines.ts";
 import { checkPath } from "../options/arguments.ts";
 import { checkData } from "../options/data.ts";
+import { documentOf } from "../retrieval/documents.ts";
 import type { Question } from "../text/read-passages.ts";
 import { AcceptedAnswers, containsAnswer, exactMatch, f1 } from "./answers.ts";
+import { pagePrecision } from "./kilt.ts";
 import { averageMeasures, checkCutoffs, DEFAULT_CUTOFFS, type Measures } from "./measures.ts";
 
 /** The prediction of a system for a question. */
@@ -16,6 +18,11 @@ export interface Prediction {
   readonly answer: string;
   /** Texts of the retrieved passages, best first. */
   readonly passages: readonly string[];
+  /**
+   * The page of each passage, for questions with provenance: its document, or else its title, or
+   * else its id.
+   */
+  readonly pages?: readonly string[] | undefined;
 }
 
 export interface AnswerEvaluation {
@@ -24,6 +31,9 @@ export interface AnswerEvaluation {
    * `recall@k`, the share of questions with an accepted answer in one of them; `mrr@k`, 1 / rank of
    * the first of them with an answer, or 0; `p@k`, the share of them with an answer. They exist for
    * each cutoff k up to the highest number of passages of a prediction.
+   *
+   * If questions have `provenance`, KILT's `rprec` (R-precision of pages), `kiltExactMatch` and
+   * `kiltF1`: exact match and F1 of the answers whose R-precision is 1, and 0 for all others.
    */
   readonly measures: Measures;
   readonly questions: number;
@@ -36,7 +46,18 @@ const predictionLine = z.object(
     id: z.union([z.string(), z.number()], "text or a number").transform(String),
     answer: z.string("text"),
     passages: z
-      .array(z.object({ text: z.string("text") }, "an object with text"), "a list of passages")
+      .array(
+        z.object(
+          {
+            text: z.string("text"),
+            id: z.union([z.string(), z.number()]).transform(String).catch(""),
+            title: z.string().catch(""),
+            document: z.string().optional().catch(undefined),
+          },
+          "an object with text",
+        ),
+        "a list of passages",
+      )
       .default([]),
   },
   "an object with id and answer",
@@ -77,6 +98,7 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
     predictions.set(data.id, {
       answer: data.answer,
       passages: data.passages.map(({ text }) => text),
+      pages: data.passages.map(documentOf),
     });
   }
   return predictions;
@@ -86,7 +108,8 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
  * Evaluates predictions by question id: exact match and F1 as SQuAD does, the share of questions
  * with an accepted answer in the best k passages as DPR does, and MRR@k and P@k as DensePhrases
  * does (Lee et al. 2021, "Phrase Retrieval Learns Passage Retrieval, Too", section 3). A question
- * without accepted answers counts 0.
+ * without accepted answers counts 0. With `provenance`, KILT's scores (Petroni et al. 2021); a
+ * question without it then counts 0.
  *
  * @example
  * ```ts
@@ -110,7 +133,10 @@ export function evaluateAnswers(
   const reached = cutoffs.filter((k) => k <= depth);
   const each = questions
     .filter(({ id }) => predictions.has(id))
-    .map(({ id, answers = [] }) => measureAnswer(predictions.get(id)!, answers, reached));
+    .map(({ id, answers = [], provenance }) => ({
+      ...measureAnswer(predictions.get(id)!, answers, reached),
+      ...(provenance && measureProvenance(predictions.get(id)!, answers, provenance)),
+    }));
   return {
     measures: averageMeasures(each, questions.length),
     questions: questions.length,
@@ -138,7 +164,11 @@ function wrongPrediction(
 const predictionMap = z.map(
   z.string("an id as text"),
   z.object(
-    { answer: z.string("text"), passages: z.array(z.string("text"), "a list of texts") },
+    {
+      answer: z.string("text"),
+      passages: z.array(z.string("text"), "a list of texts"),
+      pages: z.array(z.string("text"), "a list of names of pages").optional(),
+    },
     "{ answer, passages }",
   ),
   "a Map of id -> { answer, passages }",
@@ -146,10 +176,34 @@ const predictionMap = z.map(
 const PREDICTIONS = { where: "predictions", remedy: "take them from readPredictions(FILE)" };
 
 const questionList = z.array(
-  z.object({ id: z.string("text"), answers: AcceptedAnswers.optional() }, "{ id, answers }"),
+  z.object(
+    {
+      id: z.string("text"),
+      answers: AcceptedAnswers.optional(),
+      provenance: z
+        .array(z.array(z.string("text"), "a list of pages"), "a list of lists of pages")
+        .optional(),
+    },
+    "{ id, answers }",
+  ),
   "a list of questions",
 );
 const QUESTIONS = { where: "questions", remedy: "take them from readQuestions(FILE)" };
+
+/** KILT's scores: an answer counts only if its provenance was found completely. */
+function measureProvenance(
+  { answer, pages = [] }: Prediction,
+  accepted: readonly string[],
+  provenance: readonly (readonly string[])[],
+): Measures {
+  const rprec = pagePrecision(pages, provenance);
+  const isProven = rprec === 1;
+  return {
+    rprec,
+    kiltExactMatch: Number(isProven && exactMatch(answer, accepted)),
+    kiltF1: isProven ? f1(answer, accepted) : 0,
+  };
+}
 
 function measureAnswer(
   { answer, passages }: Prediction,

@@ -24,6 +24,9 @@ export const PASSAGES_RETRIEVED = 100;
 /** Passages that `answer` reads, as in the release. */
 export const PASSAGES_READ = 10;
 
+/** How passages are read: `ANSWER_OPTIONS.reader`. */
+export const READERS = ["fusion", "marginal"] as const;
+
 /** Options of `ReAtt.load`. */
 export const LOAD_OPTIONS = {
   /** The device: `cpu` (default), `webgpu` or `cuda`. */
@@ -190,6 +193,15 @@ export const RANK_OPTIONS = {
 
 /** How answers are generated. */
 export const ANSWER_OPTIONS = {
+  /**
+   * How passages are read. `fusion` (default) reads all passages together (fusion-in-decoder).
+   * `marginal` reads each passage alone, and none, and sums over them the probability of an answer:
+   * P(y | x) = sum over z of P(y | x, z) P(z | x) (REALM, Eq. 1). It takes several times as long.
+   */
+  reader: option(choice(...READERS).default("fusion"), {
+    help: "fusion: read all passages together; marginal: one by one, and sum the probabilities",
+    group: READING,
+  }),
   /** Limit for question and passage together, as in the release. Default: no limit of this kind. */
   maxInputTokens: option(integer(4).optional(), {
     help: "length limit of question and passage together",
@@ -223,7 +235,7 @@ export const ANSWER_OPTIONS = {
   }),
   /**
    * The model abstains if its confidence is lower; 0 means never. Default: the threshold of the
-   * calibration that the model stores, if any, else 0.
+   * calibration that the model stores, if any, else 0; with the reader `marginal` always 0.
    */
   minimumConfidence: option(number({ from: 0, to: 1 }).optional(), {
     help: "give no answer if the confidence is lower; 0 shows every answer",

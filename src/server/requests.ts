@@ -71,6 +71,9 @@ const where = z
   .describe('Only passages with such metadata: {"year": {"gte": 2020}}, or "year >= 2020".');
 
 const READING = {
+  reader: ANSWER_OPTIONS.reader.describe(
+    "fusion: read all passages together. marginal: one by one, and sum the probabilities.",
+  ),
   beams: integer(1, MAX_BEAMS).default(1).describe("Beams of the search for an answer."),
   maxAnswerTokens: integer(1, MAX_ANSWER_TOKENS).default(50).describe("Length limit in tokens."),
   extractive: ANSWER_OPTIONS.extractive.describe("Write only what stands in a passage."),

@@ -37,13 +37,24 @@ export const REPLY = z.object({
   id,
   answer: z.string().describe("Empty if the model abstained."),
   tokenIds: z.array(z.int()),
-  confidence: z.number().describe("Geometric mean of the probabilities of the tokens."),
+  confidence: z
+    .number()
+    .describe(
+      "The probability that the answer is right, if the model is calibrated; else the geometric " +
+        "mean of the probabilities of the tokens. From the reader marginal: the probability of " +
+        "the answer.",
+    ),
   abstained: z.boolean(),
   passages: z.array(
     z.object({
       ...passage,
       score: score.optional(),
-      attention: z.number().describe("The share of the attention; the shares sum to 1."),
+      attention: z
+        .number()
+        .describe(
+          "The share of the attention; the shares sum to 1. From the reader marginal: the " +
+            "probability that the answer comes from this passage.",
+        ),
       span: z
         .object({ start: z.int(), end: z.int() })
         .optional()

@@ -15,6 +15,12 @@ export interface PassageInput extends Omit<Passage, "title"> {
   readonly title?: string | undefined;
 }
 
+/**
+ * The null passage stands for no passage: a model can learn that a question needs none (Guu et al.
+ * 2020, REALM, section 3.4, "null document").
+ */
+export const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
+
 export type Metadata = Readonly<Record<string, MetadataValue>>;
 
 /** Numbers are finite. */

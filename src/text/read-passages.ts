@@ -17,6 +17,8 @@ export interface Question {
   readonly answers?: readonly string[];
   /** The passage that the question was asked about. */
   readonly passageId?: string;
+  /** Sets of pages (documents); each set supports an accepted answer (KILT). */
+  readonly provenance?: readonly (readonly string[])[];
 }
 
 /**
@@ -92,8 +94,8 @@ function metadataOf(record: JsonObject): Metadata | undefined {
 /**
  * Reads the questions of a JSON Lines file, plain or gzip.
  *
- * Each line has `_id` and `text` (BEIR), or `id` and `question`, and optionally `answers` and
- * `passage_id`.
+ * Each line has `_id` and `text` (BEIR), or `id` and `question`, and optionally `answers`,
+ * `passage_id` and `provenance`, a list of lists of pages.
  *
  * @throws {InputError} as {@link readPassages} does, and if a question is empty.
  *
@@ -118,7 +120,11 @@ export async function readQuestions(file: string, signal?: AbortSignal): Promise
       throw problem(where, "a question", "an empty one", "write one or remove the line");
     const answers = optionalAnswers(record, where);
     const passageId = identifier(record.passage_id);
-    questions.push({ id, question, ...(answers && { answers }), ...(passageId && { passageId }) });
+    const provenance = optionalProvenance(record, where);
+    questions.push({
+      ...{ id, question, ...(answers && { answers }), ...(passageId && { passageId }) },
+      ...(provenance && { provenance }),
+    });
   }
   return questions;
 }
@@ -227,6 +233,18 @@ function optionalAnswers(record: JsonObject, where: string): readonly string[] |
     shortJson(value),
     "write a list or remove it",
   );
+}
+
+function optionalProvenance(
+  { provenance = null }: JsonObject,
+  where: string,
+): readonly (readonly string[])[] | undefined {
+  if (provenance === null) return undefined;
+  const isPages = (value: unknown): value is readonly string[] =>
+    Array.isArray(value) && value.every((page) => typeof page === "string");
+  if (Array.isArray(provenance) && provenance.every(isPages)) return provenance;
+  const expected = '"provenance" as a list of lists of pages';
+  throw problem(where, expected, shortJson(provenance), 'write [["PAGE"]] or remove it');
 }
 
 function shortJson(value: unknown): string {

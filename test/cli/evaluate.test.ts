@@ -88,6 +88,26 @@ test("answers against data", async ({ file }) => {
   );
 });
 
+test("KILT's scores of questions with provenance", async ({ file }) => {
+  const question = '"question": "Who?", "answers": ["Ada"], "provenance": [["Engine"]]';
+  const data = await file("data.jsonl", `{"id": "1", ${question}}\n{"id": "2", ${question}}\n`);
+  const answer = (id: string, title: string) =>
+    `{"id": "${id}", "answer": "Ada", "passages": [{"id": "p", "title": "${title}", "text": ""}]}`;
+  const predictions = await file("p.jsonl", `${answer("1", "Engine")}\n${answer("2", "Ada")}\n`);
+  const args = ["answers", "--predictions", predictions, "--data", data, "--json"];
+  const { exactMatch, rprec, kiltExactMatch, kiltF1 } = JSON.parse(await evaluate(...args));
+  assert.equal([exactMatch, rprec, kiltExactMatch, kiltF1], [1, 0.5, 0.5, 0.5]);
+  const wrong = await file(
+    "w.jsonl",
+    '{"id": "1", "question": "Who?", "provenance": ["Engine"]}\n',
+  );
+  await fails(
+    1,
+    /w\.jsonl:1: expected "provenance" as a list of lists of pages, got \["Engine"\]; write/,
+    ...["answers", "--predictions", predictions, "--data", wrong],
+  );
+});
+
 test("wrong usage and files that do not belong together", async ({ file }) => {
   await fails(2, /a command is missing; reatt help evaluate shows/);
   await fails(2, /unknown command 'evaluate everything'/, "everything");

@@ -57,10 +57,39 @@ test("reads the output of the answer command", async ({ file }) => {
   assert.equal(
     [...(await readPredictions(file))],
     [
-      ["1", { answer: "x", passages: ["t"] }],
-      ["2", { answer: "", passages: [] }],
+      ["1", { answer: "x", passages: ["t"], pages: ["p"] }],
+      ["2", { answer: "", passages: [], pages: [] }],
     ],
   );
+});
+
+test("KILT's scores, worked by hand: an answer counts if all its pages were found first", () => {
+  const asked = [
+    { id: "1", question: "Who?", answers: ["Curie"], provenance: [["Curie", "Radium"]] },
+    { id: "2", question: "Where?", answers: ["in Warsaw"], provenance: [["A", "B"], ["Warsaw"]] },
+    { id: "3", question: "When?", answers: ["1867"], provenance: [["Curie"]] },
+    { id: "4", question: "Why?", answers: ["x"], provenance: [["A"], ["B", "C"]] },
+  ];
+  const passages: string[] = [];
+  const predictions = new Map([
+    // Two distinct pages of two: 1. The answer is right.
+    ["1", { answer: "Curie", passages, pages: ["Radium", "Radium", "Curie", "A"] }],
+    // Of A and B none is among the first two; Warsaw is the first: 1. F1 of "Warsaw" is 2/3.
+    ["2", { answer: "Warsaw", passages, pages: ["Warsaw", "C"] }],
+    // The page is second, the answer right: 0.
+    ["3", { answer: "1867", passages, pages: ["Radium", "Curie"] }],
+    // One of two pages: 1/2.
+    ["4", { answer: "x", passages, pages: ["B", "A"] }],
+  ]);
+  assert.equal(evaluateAnswers(predictions, asked).measures, {
+    exactMatch: 3 / 4,
+    f1: (1 + 2 / 3 + 1 + 1) / 4,
+    rprec: (1 + 1 + 0 + 1 / 2) / 4,
+    kiltExactMatch: 1 / 4,
+    kiltF1: (1 + 2 / 3) / 4,
+  });
+  const unanswered = evaluateAnswers(new Map([["1", predictions.get("1")!]]), asked).measures;
+  assert.equal([unanswered.rprec, unanswered.kiltF1], [1 / 4, 1 / 4]);
 });
 
 test("errors name file and line", async ({ file }) => {

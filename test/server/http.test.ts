@@ -62,6 +62,26 @@ test("an answer is the object that reatt answer --json prints", async () => {
   z.strictObject(REPLY.shape).parse(reply);
 });
 
+test("the reader marginal answers and reads, also as events", async () => {
+  const body = { question: QUESTION, topK: 2, reader: "marginal" };
+  const reply = await json(await ask("/v1/answer", body));
+  z.strictObject(REPLY.shape).parse(reply);
+  const options = { topK: 2, reader: "marginal" } as const;
+  const direct = await server.model.answer(QUESTION, server.index, options);
+  assert.equal([reply.answer, reply.confidence], [direct.answer, direct.confidence]);
+  const events = parseEvents(
+    await (await ask("/v1/answer", body, { Accept: "text/event-stream" })).text(),
+  );
+  assert.is(events.map(({ data }) => data.text ?? "").join(""), reply.answer);
+  const { passages } = reply;
+  const read = await json(
+    await ask("/v1/read", { question: QUESTION, passages, reader: "marginal" }),
+  );
+  assert.equal([read.answer, read.confidence], [direct.answer, direct.confidence]);
+  const [status, code] = await errorOf(await ask("/v1/answer", { ...body, reader: "none" }));
+  assert.equal([status, code], [400, "invalid_request"]);
+});
+
 test("an answer as events: pieces that make the answer, then the reply", async () => {
   const body = { question: QUESTION, topK: 2, id: "q7" };
   const plain = await json(await ask("/v1/answer", body));

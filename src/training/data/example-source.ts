@@ -18,9 +18,6 @@ export interface TextExample extends RelevanceExample {
   readonly retrievalOnly?: boolean | undefined;
 }
 
-/** The null document: training can learn that a question needs no passage (REALM, section 3.4). */
-export const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
-
 /** Examples by index. */
 export interface ExampleSource {
   readonly size: number;

@@ -6,12 +6,12 @@
 import { createHash } from "node:crypto";
 import { InputError } from "../../io/errors.ts";
 import { createRandom } from "../../math/random.ts";
-import type { Passage } from "../../text/passage.ts";
+import { NULL_PASSAGE, type Passage } from "../../text/passage.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { cachedCandidates } from "./cached-candidates.ts";
 import { bm25Candidates } from "./candidates.ts";
 import type { Corpus } from "./corpus.ts";
-import { NULL_PASSAGE, type TextExample } from "./example-source.ts";
+import type { TextExample } from "./example-source.ts";
 import { withoutMask } from "./masked-sentence-data.ts";
 import { containsPhrase } from "./sources/contains-phrase.ts";
 import { type LabelFreeExample, readAs } from "./sources/example.ts";

@@ -5,11 +5,12 @@
  */
 
 import { createHash } from "node:crypto";
+import { NULL_PASSAGE } from "../../text/passage.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { cachedCandidates } from "./cached-candidates.ts";
 import { bm25Candidates } from "./candidates.ts";
 import type { Corpus } from "./corpus.ts";
-import { itemsOfIteration, NULL_PASSAGE } from "./example-source.ts";
+import { itemsOfIteration } from "./example-source.ts";
 import { type LabelledQuery, labelledExample } from "./labelled-queries.ts";
 import type { TrainingData } from "./training-data.ts";
 import type { TrainingQuestion } from "./training-questions.ts";

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { containsAnswer } from "../../evaluation/answers.ts";
 import { createRandom } from "../../math/random.ts";
-import type { Passage } from "../../text/passage.ts";
+import { NULL_PASSAGE, type Passage } from "../../text/passage.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import {
   MASK,
@@ -18,7 +18,6 @@ import {
 import { cachedCandidates } from "./cached-candidates.ts";
 import { bm25Candidates, type CandidateRetriever } from "./candidates.ts";
 import type { Corpus } from "./corpus.ts";
-import { NULL_PASSAGE } from "./example-source.ts";
 import type { TrainingData } from "./training-data.ts";
 import type { TrainingQuestion } from "./training-questions.ts";
 

@@ -1,5 +1,6 @@
 /** Training data from questions and answers. Source: ReAtt (Jiang et al. 2022), section 3. */
 
+import { NULL_PASSAGE } from "../../text/passage.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { withAnswerPositives } from "./answer-positives.ts";
 import { cachedCandidates } from "./cached-candidates.ts";
@@ -10,7 +11,7 @@ import {
   givenCandidates,
 } from "./candidates.ts";
 import type { Corpus } from "./corpus.ts";
-import { itemsOfIteration, NULL_PASSAGE } from "./example-source.ts";
+import { itemsOfIteration } from "./example-source.ts";
 import type { TrainingData } from "./training-data.ts";
 import { digestQuestions, drawAnswer, type TrainingQuestion } from "./training-questions.ts";
 
