@@ -12,6 +12,7 @@ import { parseJson } from "../io/parse-json.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { type AnswerCalibration, AnswerCalibrationFile } from "./answer-calibration.ts";
+import { PRUNING_SHARES, type TokenPruning, TokenPruningFile } from "./token-pruning.ts";
 
 /** A T5 encoder-decoder with a retrieval head. The names in brackets are those of `config.json`. */
 export interface ModelConfig {
@@ -93,6 +94,8 @@ export interface ModelConfig {
   readonly hybrid?: HybridWeights | undefined;
   /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
   readonly calibration?: AnswerCalibration | undefined;
+  /** The pruning layer that was trained on keys of these weights (`token_pruning`), if any. */
+  readonly pruning?: TokenPruning | undefined;
 }
 
 /** How the tokens of a text become one vector. */
@@ -176,6 +179,7 @@ const ConfigFile = z.strictObject({
     })
     .optional(),
   answer_calibration: AnswerCalibrationFile.optional(),
+  token_pruning: TokenPruningFile.optional(),
   // These follow from the keys above and must not contradict them.
   dense_act_fn: z.string().optional(),
   is_gated_act: z.boolean().optional(),
@@ -306,6 +310,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     ...(file.phrase_queries && { phraseQueries: true }),
     ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
     ...(file.answer_calibration && { calibration: file.answer_calibration }),
+    ...(file.token_pruning && { pruning: file.token_pruning }),
   };
 }
 
@@ -342,6 +347,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     phrase_queries: config.phraseQueries || undefined, // likewise
     retrieval_hybrid: config.hybrid, // without weights, the key is not written
     answer_calibration: config.calibration, // likewise
+    token_pruning: config.pruning, // likewise
   };
 }
 
@@ -361,6 +367,12 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
       "retrieval_similarity",
       config.similarity === undefined || config.pooling !== undefined,
       "retrieval_pooling, whose vectors it compares",
+    ],
+    [
+      "token_pruning",
+      config.pruning === undefined ||
+        (config.pooling === undefined && fits(config.pruning, config.headSize)),
+      `${config.headSize} weights and ${PRUNING_SHARES.length} descending thresholds, without pooling`,
     ],
     ["pad_token_id", config.padId <= most, `a token from 0 to ${most}`],
     ["eos_token_id", config.eosId <= most, `a token from 0 to ${most}`],
@@ -391,6 +403,11 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
   if (contradiction !== undefined)
     throw unusable(path, contradiction[0], contradiction[2], file[contradiction[0]]);
 }
+
+const fits = ({ weights, thresholds }: TokenPruning, headSize: number): boolean =>
+  weights.length === headSize &&
+  thresholds.length === PRUNING_SHARES.length &&
+  thresholds.every((threshold, i) => i === 0 || threshold <= thresholds[i - 1]!);
 
 function explain(file: string, issue: z.core.$ZodIssue): InputError {
   if (issue.code === "unrecognized_keys") {
