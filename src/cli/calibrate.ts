@@ -11,7 +11,8 @@ import {
 import { type CalibrationReport, calibrationReport } from "../evaluation/calibration-report.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
-import { checkModelFolder, storeCalibration } from "../model/store-calibration.ts";
+import { storeCalibration } from "../model/store-calibration.ts";
+import { checkModelFolder } from "../model/store-config.ts";
 import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
 import { number, option, path, type Resolved, text } from "../options/option.ts";
 import type { Question } from "../text/read-passages.ts";

@@ -12,7 +12,12 @@ import { parseJson } from "../io/parse-json.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { type AnswerCalibration, AnswerCalibrationFile } from "./answer-calibration.ts";
-import { PRUNING_SHARES, type TokenPruning, TokenPruningFile } from "./token-pruning.ts";
+import {
+  PRUNING_SHARES,
+  pruningWeights,
+  type TokenPruning,
+  TokenPruningFile,
+} from "./token-pruning.ts";
 
 /** A T5 encoder-decoder with a retrieval head. The names in brackets are those of `config.json`. */
 export interface ModelConfig {
@@ -372,7 +377,7 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
       "token_pruning",
       config.pruning === undefined ||
         (config.pooling === undefined && fits(config.pruning, config.headSize)),
-      `${config.headSize} weights and ${PRUNING_SHARES.length} descending thresholds, without pooling`,
+      `${pruningWeights(config.headSize)} weights and ${PRUNING_SHARES.length} descending thresholds, no pooling`,
     ],
     ["pad_token_id", config.padId <= most, `a token from 0 to ${most}`],
     ["eos_token_id", config.eosId <= most, `a token from 0 to ${most}`],
@@ -405,7 +410,7 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
 }
 
 const fits = ({ weights, thresholds }: TokenPruning, headSize: number): boolean =>
-  weights.length === headSize &&
+  weights.length === pruningWeights(headSize) &&
   thresholds.length === PRUNING_SHARES.length &&
   thresholds.every((threshold, i) => i === 0 || threshold <= thresholds[i - 1]!);
 

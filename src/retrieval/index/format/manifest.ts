@@ -59,7 +59,7 @@ import { z } from "zod";
 import { InputError, isMissing } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
 import { POOLINGS, type Pooling } from "../../../model/config.ts";
-import type { PruningRule } from "../../../model/token-pruning.ts";
+import { type PruningRule, pruningWeights } from "../../../model/token-pruning.ts";
 import { type Bits, subquantiserCounts } from "../../codec/codec.ts";
 import { blockChecksumBytes, codebookSizes, deletedBytes, segmentSizes } from "./layout.ts";
 import { readingErrorFrom } from "./storage.ts";
@@ -183,10 +183,9 @@ const schema: z.ZodType<Manifest> = z.strictObject({
     keepTokens: z.number().positive().optional(),
     pruning: z
       .union([
-        z.literal("norm"),
+        z.literal("novelty"),
         z.strictObject({
           weights: z.array(z.number()).readonly(),
-          norm: z.number(),
           threshold: z.number(),
         }),
       ])
@@ -290,9 +289,13 @@ function parseManifest(path: string, text: string): Manifest {
 
 /** @throws {InputError} if counts, names and sizes of files do not belong together */
 function checkLayout(path: string, { header, codec, shard, segments }: Manifest): void {
-  const { dimension, pruning = "norm" } = header;
-  if (pruning !== "norm" && pruning.weights.length !== dimension)
-    throw unusable(path, `${dimension} weights of pruning`, `${pruning.weights.length}`);
+  const { dimension, pruning = "novelty" } = header;
+  if (pruning !== "novelty" && pruning.weights.length !== pruningWeights(dimension))
+    throw unusable(
+      path,
+      `${pruningWeights(dimension)} weights of pruning`,
+      `${pruning.weights.length}`,
+    );
   const quantised = codec.name === "quantised" ? codec : undefined;
   const centroids = quantised && Math.floor(centroidsBytes(quantised) / (4 * dimension));
   if (quantised) {

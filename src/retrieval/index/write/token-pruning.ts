@@ -3,13 +3,18 @@
  *
  * A model with a pruning layer keeps the tokens whose logit is above one threshold for all
  * passages, so passages with more to find keep more of them. Without a layer, each passage keeps
- * the share of its tokens with the longest keys: the label-free choice that costs least
- * (docs/experiments/pruning.md). Passages do not depend on each other, so shards and additions make
+ * the share of its tokens whose keys are farthest from those of earlier tokens: the label-free
+ * choice that costs least (docs/experiments/pruning.md). Passages do not depend on each other, so shards and additions make
  * the same choice as a single build.
  */
 
 import { InputError } from "../../../io/errors.ts";
-import { pruningScores } from "../../../model/token-pruning.ts";
+import {
+  noveltyOf,
+  type PruningRule,
+  pruningFeatures,
+  pruningLogits,
+} from "../../../model/token-pruning.ts";
 import { topPositions } from "../../scoring/top-k.ts";
 import type { IndexHeader } from "../format/manifest.ts";
 
@@ -21,11 +26,11 @@ type Pruned = Pick<IndexHeader, "dimension" | "keepTokens" | "pruning">;
  */
 export function keptRows(
   keys: Float32Array,
-  { dimension, keepTokens = 1, pruning = "norm" }: Pruned,
+  { dimension, keepTokens = 1, pruning = "novelty" }: Pruned,
 ): number[] {
-  const scores = pruningScores(pruning, keys, dimension);
+  const scores = scoresOf(pruning, keys, dimension);
   const count =
-    pruning === "norm"
+    pruning === "novelty"
       ? keptTokenCount(scores.length, keepTokens)
       : Math.max(1, scores.filter((score) => score >= pruning.threshold).length);
   return bestRows(scores, count);
@@ -44,7 +49,7 @@ export function chooserOf(
 ): ((keys: Float32Array) => number[]) | undefined {
   if (keepTokens === undefined) return undefined;
   if (pruning === undefined) throw prunedByAttention("index");
-  return (keys) => bestRows(pruningScores(pruning, keys, dimension), count);
+  return (keys) => bestRows(scoresOf(pruning, keys, dimension), count);
 }
 
 export const prunedByAttention = (directory: string): InputError =>
@@ -54,6 +59,12 @@ export const prunedByAttention = (directory: string): InputError =>
     got: "one that an earlier version pruned",
     remedy: "build it again",
   });
+
+/** A number for each token by which the rule ranks them. */
+const scoresOf = (rule: PruningRule, keys: Float32Array, dimension: number): Float32Array =>
+  rule === "novelty"
+    ? noveltyOf(keys, dimension)
+    : Float32Array.from(pruningLogits(rule.weights, pruningFeatures(keys, dimension)));
 
 const bestRows = (scores: Float32Array, count: number): number[] =>
   topPositions(scores, count).sort((a, b) => a - b);
