@@ -73,8 +73,8 @@ export interface IndexHeader {
   /** Longer passages are cut to this number of tokens. */
   readonly maxPassageTokens: number;
   /**
-   * The share of the tokens that have keys (the option `keepRatio`, token-pruning.ts). Absent if all
-   * have.
+   * The share of the tokens that have keys (the option `keepRatio`, token-pruning.ts). Absent if
+   * all have.
    */
   readonly keepTokens?: number | undefined;
   /**

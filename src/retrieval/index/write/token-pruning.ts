@@ -4,8 +4,8 @@
  * A model with a pruning layer keeps the tokens whose logit is above one threshold for all
  * passages, so passages with more to find keep more of them. Without a layer, each passage keeps
  * the share of its tokens whose keys are farthest from those of earlier tokens: the label-free
- * choice that costs least (docs/experiments/pruning.md). Passages do not depend on each other, so shards and additions make
- * the same choice as a single build.
+ * choice that costs least (docs/experiments/pruning.md). Passages do not depend on each other, so
+ * shards and additions make the same choice as a single build.
  */
 
 import { InputError } from "../../../io/errors.ts";
