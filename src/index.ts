@@ -46,6 +46,7 @@ export {
 export type { HybridWeights, ModelConfig, Pooling, Similarity } from "./model/config.ts";
 export { type ConvertOptions, convertModel } from "./model/convert.ts";
 export { storeCalibration } from "./model/store-calibration.ts";
+export type { PruningRule, TokenPruning } from "./model/token-pruning.ts";
 export {
   type AddOptions,
   type AnswerOptions,

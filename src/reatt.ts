@@ -41,6 +41,7 @@ import { type ModelConfig, readConfig, vectorSize } from "./model/config.ts";
 import { fingerprint } from "./model/fingerprint.ts";
 import { openStored } from "./model/load-weights.ts";
 import { parameterShapes } from "./model/parameter-names.ts";
+import { type PruningRule, pruningRule } from "./model/token-pruning.ts";
 import {
   checkedPassages,
   checkOpenIndex,
@@ -74,9 +75,11 @@ import {
 } from "./retrieval/index/write/build.ts";
 import { type BuildForecast, forecastBuild } from "./retrieval/index/write/forecast.ts";
 import {
+  chooserOf,
+  keptRows,
   keptTokenCount,
-  openTokenPruner,
-  type TokenPruner,
+  pickRows,
+  prunedByAttention,
 } from "./retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "./retrieval/index/write/transaction.ts";
 import {
@@ -197,7 +200,6 @@ interface Sessions {
   readonly encoder: RetrieverSession;
   /** `encoder` itself, unless the model has a query encoder. */
   readonly queryEncoder: RetrieverSession;
-  readonly pruner: TokenPruner;
 }
 
 /**
@@ -288,12 +290,11 @@ export class ReAtt implements AsyncDisposable {
     const identity = await fingerprint(config, stored.parts, await readFile(tokenizerFile), {
       integers: roundsInputs(options),
     });
-    const [encoder, queryEncoder, pruner] = await Promise.all([
+    const [encoder, queryEncoder] = await Promise.all([
       openRetrieverSession(config, options),
       config.queryEncoder ? openRetrieverSession(config, options, "queryEncoder") : undefined,
-      openTokenPruner(config.headSize),
     ]);
-    const sessions = { encoder, queryEncoder: queryEncoder ?? encoder, pruner };
+    const sessions = { encoder, queryEncoder: queryEncoder ?? encoder };
     return new ReAtt(folder, config, tokenizer, identity, sessions, async () => {
       await stored.checkUnchanged();
       return openReaderSession(config, options);
@@ -417,8 +418,8 @@ export class ReAtt implements AsyncDisposable {
     const options = resolveOptions(ADD, given);
     const checked = checkedPassages(passages);
     return this.#lifetime.use(async () => {
-      const { maxPassageTokens, keepTokens } = (await readManifest(options.directory)).header;
-      const keys = this.#keys({ maxPassageTokens, keepRatio: keepTokens ?? 1 }, options.signal);
+      const { header } = await readManifest(options.directory);
+      const keys = this.#keys(sameTokens(options.directory, header), options.signal);
       await addPassages(checked, { ...options, ...keys });
       return openIndex(options.directory, {}, this.#searching);
     });
@@ -453,9 +454,11 @@ export class ReAtt implements AsyncDisposable {
     const { directory, onProgress, signal, ...splitting } = resolveOptions(SYNC, given);
     return this.#lifetime.use(async () => {
       const header = (await findManifest(directory))?.header;
-      const maxPassageTokens =
-        header?.maxPassageTokens ?? INDEX_OPTIONS.maxPassageTokens.parse(undefined);
-      const keys = this.#keys({ maxPassageTokens, keepRatio: header?.keepTokens ?? 1 }, signal);
+      const tokens: IndexedShare = header
+        ? sameTokens(directory, header)
+        : { maxPassageTokens: INDEX_OPTIONS.maxPassageTokens.parse(undefined), keepRatio: 1 };
+      const { maxPassageTokens } = tokens;
+      const keys = this.#keys(tokens, signal);
       const before = (await readRecord(directory))?.splitting;
       const options = resolveReadOptions({
         passageWords: splitting.passageWords ?? before?.passageWords,
@@ -685,7 +688,10 @@ export class ReAtt implements AsyncDisposable {
         const matches = await generation.matches(vectors!, ordinal);
         const { pooling } = generation.header;
         if (pooling !== undefined) return { score: matches[0]!.score, tokens: [] };
-        const { ids, kept } = await this.#indexedTokens(passage, generation.header);
+        const { header } = generation;
+        const keys = await generation.keys(ordinal);
+        const count = keys.length / header.dimension;
+        const { ids, kept } = await this.#indexedTokens(passage, header, count);
         const parts = { question: asked[0]!, passage, passageIds: ids, kept, matches };
         return explanationOf(tokenizer, parts);
       });
@@ -932,30 +938,39 @@ export class ReAtt implements AsyncDisposable {
 
   /** The header of an index, and the function that makes its keys. */
   #keys(
-    { maxPassageTokens, keepRatio }: Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio">,
+    {
+      maxPassageTokens,
+      keepRatio,
+      pruning = pruningRule(this.config.pruning, keepRatio),
+    }: IndexedShare,
     signal?: AbortSignal,
   ): Pick<BuildOptions, "header" | "encode" | "cutTokens"> {
     const { config, tokenizer, fingerprint } = this;
-    const { encoder, pruner } = this.#sessions;
+    const { encoder } = this.#sessions;
     const { pooling } = config;
     if (pooling !== undefined && keepRatio < 1) throw nothingToPrune(keepRatio);
     const header: IndexHeader = {
       fingerprint,
       dimension: vectorSize(config),
       maxPassageTokens,
-      ...(keepRatio < 1 && { keepTokens: keepRatio }), // the name on disk
+      ...(keepRatio < 1 && { keepTokens: keepRatio, pruning }), // the names on disk
       ...(pooling && { pooling }),
       prompts: {
         question: questionPrompt("{question}"),
         passage: passagePrompt({ title: "{title}", text: "{text}" }),
       },
     };
-    const model = { config, tokenizer, encoder, prune: pruner.prune };
-    const shared = { maxPassageTokens, keepRatio, signal };
+    const model = { config, tokenizer, encoder };
+    const { dimension } = header;
+    const prune =
+      keepRatio < 1
+        ? (keys: Float32Array) => pickRows(keys, keptRows(keys, header), dimension)
+        : undefined;
+    const shared = { maxPassageTokens, prune, signal };
     const encode: BuildOptions["encode"] = (passages, onProgress, { known, add: onKeys }) =>
       encodePassageKeys(model, passages, { ...shared, onProgress, known, onKeys });
-    // Passages with fewer keys are not cut, so they need not be tokenized again.
-    const fullLength = pooling === undefined ? keptTokenCount(maxPassageTokens, keepRatio) : 1;
+    // A whole passage with fewer keys is not cut, so it need not be tokenized again.
+    const fullLength = pooling === undefined && keepRatio === 1 ? maxPassageTokens : 1;
     const cutTokens: BuildOptions["cutTokens"] = (passage, keys) =>
       keys < fullLength ? 0 : tokensOver(tokenizer, passage, maxPassageTokens);
     return { header, encode, cutTokens };
@@ -965,11 +980,11 @@ export class ReAtt implements AsyncDisposable {
     return questions.map((text) => ({ text, ids: retrievalQuestionIds(this.tokenizer, text) }));
   }
 
-  #indexedTokens(passage: Passage, header: IndexHeader): Promise<IndexedTokens> {
+  /** The tokens of a passage that has `count` keys in an index. */
+  #indexedTokens(passage: Passage, header: IndexHeader, count: number): Promise<IndexedTokens> {
     const { config, tokenizer } = this;
-    const { encoder, pruner } = this.#sessions;
-    const { keptRows } = pruner;
-    return indexedTokens({ config, tokenizer, encoder, keptRows }, passage, header);
+    const model = { config, tokenizer, encoder: this.#sessions.encoder };
+    return indexedTokens(model, passage, header.maxPassageTokens, chooserOf(header, count));
   }
 
   #encodeQuestions(
@@ -988,11 +1003,9 @@ export class ReAtt implements AsyncDisposable {
     { maxPassageTokens, signal }: Pick<ResolvedReadOptions, "maxPassageTokens" | "signal">,
   ): Promise<number[]> {
     const { config, tokenizer } = this;
-    const { encoder, pruner } = this.#sessions;
     const [vectors] = await this.#encodeQuestions([question], signal);
-    const model = { config, tokenizer, encoder, prune: pruner.prune };
-    const options = { maxPassageTokens, keepRatio: 1, signal };
-    const keys = await encodePassageKeys(model, passages, options);
+    const model = { config, tokenizer, encoder: this.#sessions.encoder };
+    const keys = await encodePassageKeys(model, passages, { maxPassageTokens, signal });
     return keys.map((own) => exactScore(vectors!, own, vectorSize(config)));
   }
 
@@ -1001,8 +1014,8 @@ export class ReAtt implements AsyncDisposable {
     vectors: readonly Float32Array[],
     options: Resolved<typeof PHRASE_OPTIONS>,
   ): Promise<Phrase[][]> {
-    const found = await searchPhrases(generation, vectors, options, async (passage) => {
-      const { ids, kept } = await this.#indexedTokens(passage, generation.header);
+    const found = await searchPhrases(generation, vectors, options, async (passage, keys) => {
+      const { ids, kept } = await this.#indexedTokens(passage, generation.header, keys);
       return tokenPlaces(this.tokenizer, passage, ids, kept);
     });
     return Promise.all(
@@ -1106,6 +1119,23 @@ function idOfHit(given: unknown): string {
     got: given === undefined ? "nothing" : excerpt(given),
     remedy: "give a hit",
   });
+}
+
+/** How long passages are and which of their tokens get a key. */
+interface IndexedShare extends Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio"> {
+  /** Default: the rule of the model. */
+  readonly pruning?: PruningRule | undefined;
+}
+
+/**
+ * What additions to an index are encoded with.
+ *
+ * @throws {InputError} if an earlier version pruned the index
+ */
+function sameTokens(directory: string, header: IndexHeader): IndexedShare {
+  const { maxPassageTokens, keepTokens, pruning } = header;
+  if (keepTokens !== undefined && pruning === undefined) throw prunedByAttention(directory);
+  return { maxPassageTokens, keepRatio: keepTokens ?? 1, pruning };
 }
 
 const nothingToPrune = (keepRatio: number): InputError =>

@@ -39,6 +39,7 @@ import {
 } from "../src/index.ts";
 import { adapt } from "../src/training/adapt.ts";
 import { trainPhrases } from "../src/training/phrases/train-phrases.ts";
+import { trainPruning } from "../src/training/pruning/train-pruning.ts";
 import { train } from "../src/training/train.ts";
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 60);
@@ -285,6 +286,7 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
   train: [train, trainOptions],
   adapt: [adapt, trainOptions],
   trainPhrases: [trainPhrases, trainOptions],
+  trainPruning: [trainPruning, trainOptions],
   "index.search": [
     (...all) => index.search(all[0], all[1]),
     mostly(fc.constant(vectors)),

@@ -10,7 +10,8 @@ import {
 } from "../evaluation/calibration.ts";
 import { type CalibrationReport, calibrationReport } from "../evaluation/calibration-report.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
-import { checkModelFolder, storeCalibration } from "../model/store-calibration.ts";
+import { storeCalibration } from "../model/store-calibration.ts";
+import { checkModelFolder } from "../model/store-config.ts";
 import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
 import { number, option, path, type Resolved, text } from "../options/option.ts";
 import { type Calibrated, formatCalibration } from "./calibration-text.ts";

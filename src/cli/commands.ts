@@ -99,6 +99,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./train-phrases.ts")).trainPhrasesCommand,
   },
   {
+    name: "train pruning",
+    summary: "Train the layer that chooses the tokens of an index with --keep-ratio.",
+    load: async () => (await import("./train-pruning.ts")).trainPruningCommand,
+  },
+  {
     name: "adapt",
     summary: "Adapt a model to a corpus. Stopped, it saves; --resume continues.",
     group: TRAINING,

@@ -2,6 +2,7 @@
 
 import { InputError } from "../io/errors.ts";
 import { formatBytes } from "../io/format-bytes.ts";
+import type { PruningRule } from "../model/token-pruning.ts";
 import { type IndexInfo, indexInfo } from "../retrieval/index/maintain/info.ts";
 import { verifyIndex } from "../retrieval/index/maintain/verify.ts";
 import { defineCommand } from "./command.ts";
@@ -54,7 +55,15 @@ function formatInfo(info: IndexInfo): string {
   }
   if (header.pooling) rows.push(["pooling", `${header.pooling}: one key for each passage`]);
   if (header.keepTokens)
-    rows.push(["kept", `${(100 * header.keepTokens).toFixed(0)} % of a passage's tokens`]);
+    rows.push([
+      "kept",
+      `${(100 * header.keepTokens).toFixed(0)} % of the tokens, ${describe(header.pruning)}`,
+    ]);
   if (shard) rows.push(["shard", `${shard.index + 1} of ${shard.count}`]);
   return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
 }
+
+const describe = (rule: PruningRule | undefined): string => {
+  if (rule === undefined) return "chosen by attention";
+  return rule === "novelty" ? "chosen by novelty" : "chosen by the pruning layer of a model";
+};

@@ -6,25 +6,17 @@ import { passageIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { type EncodeOptions, encodeOutputs, type RetrieverSession } from "./retriever-session.ts";
 
-/** Selects some of a passage's keys by the query vectors and keys of all its tokens. */
-export type PruneTokens = (
-  queries: Float32Array,
-  keys: Float32Array,
-  keepRatio: number,
-) => Promise<Float32Array>;
-
 export interface PassageKeyModel {
   readonly config: ModelConfig;
   readonly tokenizer: Tokenizer;
   readonly encoder: RetrieverSession;
-  readonly prune: PruneTokens;
 }
 
 export interface PassageKeyOptions extends EncodeOptions {
   /** Longer passages are truncated. */
   readonly maxPassageTokens: number;
-  /** The share of each passage's tokens that get a key, above 0 and at most 1. */
-  readonly keepRatio: number;
+  /** Selects the keys of a passage that are returned. Default: all. */
+  readonly prune?: ((keys: Float32Array) => Float32Array) | undefined;
   /** The keys of an interrupted call, by passage: only the other passages are encoded. */
   readonly known?: ReadonlyMap<number, Float32Array> | undefined;
   /** Receives the keys of each run of the encoder, and the positions of their passages. */
@@ -35,19 +27,17 @@ export interface PassageKeyOptions extends EncodeOptions {
 
 /** The keys of each passage: [tokens, headSize], or with pooling [1, vectorSize]. */
 export async function encodePassageKeys(
-  { config, tokenizer, encoder, prune }: PassageKeyModel,
+  { config, tokenizer, encoder }: PassageKeyModel,
   passages: readonly PassageInput[],
-  { maxPassageTokens, keepRatio, known, onKeys, ...options }: PassageKeyOptions,
+  { maxPassageTokens, prune = (keys) => keys, known, onKeys, ...options }: PassageKeyOptions,
 ): Promise<Float32Array[]> {
   const ids = passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens));
   const kept = passages.map((_, i) => known?.get(i));
-  const outputs: ("queries" | "keys")[] = keepRatio === 1 ? ["keys"] : ["queries", "keys"];
-  await encodeOutputs(encoder, config, ids, outputs, {
+  await encodeOutputs(encoder, config, ids, ["keys"], {
     ...options,
     isKnown: (i) => kept[i] !== undefined,
-    async onRun({ queries, keys }, positions) {
-      for (const i of positions)
-        kept[i] = keepRatio === 1 ? keys[i]! : await prune(queries[i]!, keys[i]!, keepRatio);
+    async onRun({ keys }, positions) {
+      for (const i of positions) kept[i] = prune(keys[i]!);
       onKeys?.(
         positions,
         positions.map((i) => kept[i]!),
@@ -57,13 +47,6 @@ export async function encodePassageKeys(
   return kept as Float32Array[];
 }
 
-/** Makes the choice of `PruneTokens`: the positions of the tokens to keep, ascending. */
-export type ChooseTokens = (
-  queries: Float32Array,
-  keys: Float32Array,
-  keepRatio: number,
-) => Promise<number[]>;
-
 /** The tokens of a passage in an index. */
 export interface IndexedTokens {
   readonly ids: readonly number[];
@@ -72,21 +55,19 @@ export interface IndexedTokens {
 }
 
 /**
- * The tokens that a passage has in an index with this header. In a pruned index, the passage is
- * encoded to make the choice of its tokens again.
+ * The tokens of a passage that have keys in an index.
+ *
+ * @param choose the positions of the kept tokens, from the keys of all tokens: the passage is
+ * encoded to make the choice again. Undefined if all tokens have keys
  */
 export async function indexedTokens(
-  {
-    config,
-    tokenizer,
-    encoder,
-    keptRows,
-  }: Omit<PassageKeyModel, "prune"> & { readonly keptRows: ChooseTokens },
+  { config, tokenizer, encoder }: PassageKeyModel,
   passage: PassageInput,
-  header: { readonly maxPassageTokens: number; readonly keepTokens?: number | undefined },
+  maxPassageTokens: number,
+  choose: ((keys: Float32Array) => readonly number[]) | undefined,
 ): Promise<IndexedTokens> {
-  const ids = passageIds(tokenizer, passage, header.maxPassageTokens);
-  if (header.keepTokens === undefined) return { ids, kept: undefined };
-  const { queries, keys } = await encodeOutputs(encoder, config, [ids], ["queries", "keys"]);
-  return { ids, kept: await keptRows(queries[0]!, keys[0]!, header.keepTokens) };
+  const ids = passageIds(tokenizer, passage, maxPassageTokens);
+  if (choose === undefined) return { ids, kept: undefined };
+  const { keys } = await encodeOutputs(encoder, config, [ids], ["keys"]);
+  return { ids, kept: choose(keys[0]!) };
 }

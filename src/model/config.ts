@@ -12,6 +12,12 @@ import { parseJson } from "../io/parse-json.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { type AnswerCalibration, AnswerCalibrationFile } from "./answer-calibration.ts";
+import {
+  PRUNING_SHARES,
+  pruningWeights,
+  type TokenPruning,
+  TokenPruningFile,
+} from "./token-pruning.ts";
 
 /** A T5 encoder-decoder with a retrieval head. The names in brackets are those of `config.json`. */
 export interface ModelConfig {
@@ -98,6 +104,8 @@ export interface ModelConfig {
   readonly hybrid?: HybridWeights | undefined;
   /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
   readonly calibration?: AnswerCalibration | undefined;
+  /** The pruning layer that was trained on keys of these weights (`token_pruning`), if any. */
+  readonly pruning?: TokenPruning | undefined;
 }
 
 /** The sizes of a BERT encoder, whose width is `modelSize`. The names are those of `BertConfig`. */
@@ -216,6 +224,7 @@ const ConfigFile = z.strictObject({
     })
     .optional(),
   answer_calibration: AnswerCalibrationFile.optional(),
+  token_pruning: TokenPruningFile.optional(),
   // These follow from the keys above and must not contradict them.
   dense_act_fn: z.string().optional(),
   is_gated_act: z.boolean().optional(),
@@ -347,6 +356,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     ...(file.backbone && { backbone: backboneFrom(file.backbone) }),
     ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
     ...(file.answer_calibration && { calibration: file.answer_calibration }),
+    ...(file.token_pruning && { pruning: file.token_pruning }),
   };
 }
 
@@ -384,6 +394,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     backbone: config.backbone && backboneToFile(config.backbone), // likewise
     retrieval_hybrid: config.hybrid, // without weights, the key is not written
     answer_calibration: config.calibration, // likewise
+    token_pruning: config.pruning, // likewise
   };
 }
 
@@ -420,6 +431,12 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
       "retrieval_similarity",
       config.similarity === undefined || config.pooling !== undefined,
       "retrieval_pooling, whose vectors it compares",
+    ],
+    [
+      "token_pruning",
+      config.pruning === undefined ||
+        (config.pooling === undefined && fits(config.pruning, config.headSize)),
+      `${pruningWeights(config.headSize)} weights and ${PRUNING_SHARES.length} descending thresholds, no pooling`,
     ],
     ["pad_token_id", config.padId <= most, `a token from 0 to ${most}`],
     ["eos_token_id", config.eosId <= most, `a token from 0 to ${most}`],
@@ -459,6 +476,11 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
   if (contradiction !== undefined)
     throw unusable(path, contradiction[0], contradiction[2], file[contradiction[0]]);
 }
+
+const fits = ({ weights, thresholds }: TokenPruning, headSize: number): boolean =>
+  weights.length === pruningWeights(headSize) &&
+  thresholds.length === PRUNING_SHARES.length &&
+  thresholds.every((threshold, i) => i === 0 || threshold <= thresholds[i - 1]!);
 
 function explain(file: string, issue: z.core.$ZodIssue): InputError {
   if (issue.code === "unrecognized_keys") {

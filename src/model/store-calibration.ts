@@ -1,13 +1,8 @@
 /** Stores a calibration of answers in the folder of a model, or in a copy of it. */
 
-import { createReadStream } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { createOutputDirectory } from "../io/create-directory.ts";
-import { replaceFile } from "../io/replace-file.ts";
 import { checkPath } from "../options/arguments.ts";
 import { type AnswerCalibration, checkCalibration } from "./answer-calibration.ts";
-import { CONFIG_FILE, checkNoModel, readConfig, writeConfig } from "./config.ts";
+import { storeInConfig } from "./store-config.ts";
 
 /**
  * Writes the calibration as `answer_calibration` to `config.json`, in one step. Training and
@@ -39,28 +34,5 @@ export async function storeCalibration(
   checkPath(folder, "folder");
   checkPath(out, "out");
   checkCalibration(calibration);
-  const config = await readConfig(folder);
-  if (resolve(out) !== resolve(folder)) await copyFiles(folder, out);
-  await writeConfig(out, { ...config, calibration }, folder);
+  await storeInConfig(folder, { calibration }, out);
 }
-
-/** @throws {InputError} if `out` has a model, unless it is `folder` */
-export async function checkModelFolder(folder: string, out: string): Promise<void> {
-  if (resolve(out) === resolve(folder)) return;
-  await checkNoModel(out, `name another folder, or ${folder} to change its ${CONFIG_FILE} only`);
-}
-
-async function copyFiles(folder: string, out: string): Promise<void> {
-  await checkModelFolder(folder, out);
-  await createOutputDirectory(out);
-  for (const { name } of await filesOf(folder))
-    if (name !== CONFIG_FILE)
-      await replaceFile(join(out, name), async (file) => {
-        for await (const chunk of createReadStream(join(folder, name)))
-          await file.appendFile(chunk as Buffer);
-      });
-}
-
-/** The files of a folder, links to files included, as a downloaded model has them. */
-const filesOf = async (folder: string): Promise<{ readonly name: string }[]> =>
-  (await readdir(folder, { withFileTypes: true })).filter((entry) => !entry.isDirectory());

@@ -71,12 +71,14 @@ export const INDEX_OPTIONS = {
   /** Builds one shard of an index, with float32 keys. `mergeShards` joins and compresses shards. */
   shard: shardRecord.optional(),
   /**
-   * Token pruning: the share of each passage's tokens that get a key, from 0.25 to 1. The tokens
-   * that receive most attention from their own passage in the retrieval head are kept. A lower
-   * ratio makes the index smaller and retrieval less accurate. Default 1.
+   * Token pruning: the share of the tokens that get a key, from 0.25 to 1. The pruning layer of the
+   * model chooses them (`trainPruning`), by one threshold for all passages. The share is that of
+   * the passages it was trained on; others differ by a few percent. Without a layer, each passage
+   * keeps the tokens whose keys are farthest from earlier ones. A lower ratio makes the index
+   * smaller and retrieval less accurate. Default 1.
    */
   keepRatio: option(number({ from: MIN_KEEP_RATIO, to: 1 }).default(1), {
-    help: "share of the tokens of each passage that are indexed",
+    help: "share of the tokens that are indexed",
     aliases: [{ flag: "keep-tokens" }],
   }),
   /** Longer passages are truncated. Default 512, as in the release. */

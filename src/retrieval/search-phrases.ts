@@ -57,8 +57,11 @@ export interface FoundPhrase extends PassagePhrase {
   readonly ordinal: number;
 }
 
-/** The places of the token keys of a passage. */
-export type PlacesOf = (passage: Passage) => Promise<readonly (TokenPlace | undefined)[]>;
+/** The places of the token keys of a passage, which are `keys` in number. */
+export type PlacesOf = (
+  passage: Passage,
+  keys: number,
+) => Promise<readonly (TokenPlace | undefined)[]>;
 
 /** Passages of the first request; each further one asks for 4 times as many. */
 const FIRST_PASSAGES = 64;
@@ -100,7 +103,7 @@ interface ReadPassage {
   readonly places: readonly (TokenPlace | undefined)[];
 }
 
-type ReadPassages = (ordinal: number) => Promise<ReadPassage>;
+type ReadPassages = (ordinal: number, keys: number) => Promise<ReadPassage>;
 
 /**
  * Passages that stay in memory for later searches of a generation, the last that were read. To find
@@ -113,12 +116,12 @@ const passagesRead = new WeakMap<object, Map<number, Promise<ReadPassage>>>();
 function passageReader(index: Pick<IndexGeneration, "passages">, placesOf: PlacesOf): ReadPassages {
   const known = passagesRead.get(index) ?? new Map<number, Promise<ReadPassage>>();
   passagesRead.set(index, known);
-  const read = async (ordinal: number): Promise<ReadPassage> => {
+  const read: ReadPassages = async (ordinal, keys) => {
     const passage = (await index.passages([ordinal]))[0]!;
-    return { passage, places: await placesOf(passage) };
+    return { passage, places: await placesOf(passage, keys) };
   };
-  return (ordinal) => {
-    const found = known.get(ordinal) ?? read(ordinal);
+  return (ordinal, keys) => {
+    const found = known.get(ordinal) ?? read(ordinal, keys);
     known.delete(ordinal); // the last in the order of the map
     known.set(ordinal, found);
     found.catch(() => known.delete(ordinal));
@@ -146,7 +149,7 @@ function openSearch(question: Float32Array, topK: number, unit: PhraseUnit): Phr
   const lookAt = async (index: IndexGeneration, ordinal: number, read: ReadPassages) => {
     const products = phraseProducts(await index.products(question, ordinal));
     if (phraseBound(products) < units.floor()) return;
-    const { passage, places } = await read(ordinal);
+    const { passage, places } = await read(ordinal, products.starts.length);
     const areSame = sameUnit(unit, passage.text);
     const request = { limit, floor: units.floor(), areSame };
     for (const phrase of bestPhrases(products, places, request))

@@ -26,6 +26,8 @@ export {
   type PhraseTrainingResult,
   trainPhrases,
 } from "./phrases/train-phrases.ts";
+export type { PruningTrainingOptions } from "./pruning/options.ts";
+export { type PruningTrainingResult, trainPruning } from "./pruning/train-pruning.ts";
 export type { ReportSample, SampleReply } from "./report/samples.ts";
 export type { HybridMeasures } from "./run/evaluate.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";

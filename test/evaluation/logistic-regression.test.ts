@@ -36,6 +36,19 @@ test("a penalty alone keeps separable data finite", () => {
   near(weight!, 0.6748, 1e-4);
 });
 
+test("an observation that counts twice is as two", () => {
+  const { rows, labels, penalties } = randomProblem(7);
+  const counts = rows.map((_, i) => i % 3);
+  const repeated = counts.flatMap((count, i) => new Array<number>(count).fill(i));
+  const expected = fitLogistic(
+    repeated.map((i) => rows[i]!),
+    repeated.map((i) => labels[i]!),
+    penalties,
+  );
+  const fitted = fitLogistic(rows, labels, penalties, counts);
+  for (const [j, value] of fitted.entries()) near(value, expected[j]!, 1e-9);
+});
+
 function randomProblem(seed: number) {
   const random = createRandom("logistic", seed);
   const draw = () => 4 * random.next() - 2;

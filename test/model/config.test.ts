@@ -185,6 +185,25 @@ test("a calibration of answers is read, checked and written", async () => {
   await check({ bias: 1 }, /: answer_calibration\.bias: expected no key beyond/);
 });
 
+test("a pruning layer is read, checked and written", async () => {
+  const { d_kv: headSize } = SIZES;
+  const thresholds = Array.from({ length: 16 }, (_, i) => 3 - i);
+  const layer = { weights: new Array<number>(headSize + 3).fill(0.5), thresholds };
+  const config = await read({ ...SIZES, token_pruning: layer });
+  assert.equal(config.pruning, layer);
+  await writeConfig(folder, config);
+  assert.equal(JSON.parse(readFileSync(file, "utf8")).token_pruning, layer);
+  const check = (given: object, message: RegExp) =>
+    refused(read({ ...SIZES, token_pruning: { ...layer, ...given } }), message);
+  const expected = new RegExp(
+    `: token_pruning: expected ${headSize + 3} weights and 16 descending`,
+  );
+  await check({ weights: [1, 2] }, expected);
+  await check({ thresholds: thresholds.slice(1) }, expected);
+  await check({ thresholds: [...thresholds].reverse() }, expected);
+  await check({ weights: ["a"] }, /: token_pruning\.weights\.0: expected a number/);
+});
+
 test("keys without influence are ignored, and null means absent", async () => {
   const harmless = {
     _name_or_path: "t5-small",

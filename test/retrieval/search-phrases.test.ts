@@ -191,9 +191,8 @@ test("keys and products of an index are those of its passages", async () => {
   await using encoder = await openRetrieverSession(config, {
     weights: await loadWeights(MODEL, config),
   });
-  const parts = { config, tokenizer: model.tokenizer, encoder, prune: () => assert.unreachable() };
-  const options = { maxPassageTokens: 512, keepRatio: 1 };
-  const expected = await encodePassageKeys(parts as never, PASSAGES.slice(0, 5), options);
+  const parts = { config, tokenizer: model.tokenizer, encoder };
+  const expected = await encodePassageKeys(parts, PASSAGES.slice(0, 5), { maxPassageTokens: 512 });
   const { headSize: size } = config;
   for (const bits of [32, 8] as const) {
     const directory = join(folder.path, `keys-${bits}`);

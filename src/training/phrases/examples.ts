@@ -23,7 +23,7 @@ export interface GoldPhrase {
  * a passage in the index, or without such an answer, are left out.
  */
 export async function* goldPhrases(
-  index: Pick<IndexGeneration, "find" | "passages">,
+  index: Pick<IndexGeneration, "find" | "header" | "keys" | "passages">,
   questions: readonly TrainingQuestion[],
   placesOf: PlacesOf,
 ): AsyncGenerator<GoldPhrase, void> {
@@ -32,7 +32,8 @@ export async function* goldPhrases(
     if (ordinal === undefined) continue;
     const passage = (await index.passages([ordinal]))[0]!;
     const spans = answers.flatMap((answer) => findAnswerSpan(answer, passage.text) ?? []);
-    const places = await placesOf(passage);
+    const keys = (await index.keys(ordinal)).length / index.header.dimension;
+    const places = await placesOf(passage, keys);
     const found = spans.map((span) => tokensOf(places, span)).find((tokens) => tokens);
     if (found) yield { question, ordinal, ...found };
   }

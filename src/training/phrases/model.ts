@@ -11,7 +11,7 @@ import { initialWeight } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { isOfPhraseQueries, parameterShapes } from "../../model/parameter-names.ts";
 import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
-import { openTokenPruner } from "../../retrieval/index/write/token-pruning.ts";
+import { chooserOf } from "../../retrieval/index/write/token-pruning.ts";
 import { tokenPlaces } from "../../retrieval/phrases/token-places.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
@@ -58,12 +58,12 @@ export async function openPhraseModel({
   const queryEncoder = stored.queryEncoder
     ? await openRetrieverSession(lower, compileOptions, "queryEncoder")
     : encoder;
-  const { keptRows, ...pruner } = await openTokenPruner(stored.headSize);
   const placesOf =
     (header: IndexHeader): PlacesOf =>
-    async (passage) => {
-      const parts = { config: lower, tokenizer, encoder, keptRows };
-      const { ids, kept } = await indexedTokens(parts, passage, header);
+    async (passage, keys) => {
+      const parts = { config: lower, tokenizer, encoder };
+      const choose = chooserOf(header, keys);
+      const { ids, kept } = await indexedTokens(parts, passage, header.maxPassageTokens, choose);
       return tokenPlaces(tokenizer, passage, ids, kept);
     };
   return {
@@ -74,8 +74,7 @@ export async function openPhraseModel({
       await readFile(tokenizerFile),
     ),
     async [Symbol.asyncDispose]() {
-      for (const session of new Set([encoder, queryEncoder, pruner]))
-        await session[Symbol.asyncDispose]();
+      for (const session of new Set([encoder, queryEncoder])) await session[Symbol.asyncDispose]();
     },
   };
 }

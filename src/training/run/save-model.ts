@@ -54,8 +54,8 @@ export async function writeModel(
 }
 
 /**
- * The configuration with the learned head and scale. A calibration of answers is left out: it was
- * fitted for other weights.
+ * The configuration with the learned head and scale. A calibration of answers and a pruning layer
+ * are left out: they were fitted for other weights.
  */
 function learnedConfig(
   config: ModelConfig,
@@ -67,7 +67,8 @@ function learnedConfig(
   const retrievalHead = headWeights
     ? headWeights.indexOf(Math.max(...headWeights))
     : config.retrievalHead;
-  return { ...config, retrievalScale, retrievalHead, calibration: undefined };
+  const fitted = { calibration: undefined, pruning: undefined };
+  return { ...config, retrievalScale, retrievalHead, ...fitted };
 }
 
 async function copyInOneStep(from: string, to: string): Promise<void> {

@@ -59,6 +59,7 @@ import { z } from "zod";
 import { InputError, isMissing } from "../../../io/errors.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
 import { POOLINGS, type Pooling } from "../../../model/config.ts";
+import { type PruningRule, pruningWeights } from "../../../model/token-pruning.ts";
 import { type Bits, subquantiserCounts } from "../../codec/codec.ts";
 import { blockChecksumBytes, codebookSizes, deletedBytes, segmentSizes } from "./layout.ts";
 import { readingErrorFrom } from "./storage.ts";
@@ -72,10 +73,16 @@ export interface IndexHeader {
   /** Longer passages are cut to this number of tokens. */
   readonly maxPassageTokens: number;
   /**
-   * The share of each passage's tokens that have keys (the option `keepRatio`, token-pruning.ts).
-   * Absent if all have.
+   * The share of the tokens that have keys (the option `keepRatio`, token-pruning.ts). Absent if
+   * all have.
    */
   readonly keepTokens?: number | undefined;
+  /**
+   * How these tokens were chosen. Additions use this rule, whatever layer the model has by then.
+   * Absent if all tokens have keys, and in pruned indexes of earlier versions, which chose by
+   * attention: they can be searched, and not extended.
+   */
+  readonly pruning?: PruningRule | undefined;
   /**
    * How the tokens of a passage became its one key (`retrieval_pooling` of the model). Absent if
    * tokens have keys.
@@ -174,6 +181,15 @@ const schema: z.ZodType<Manifest> = z.strictObject({
     dimension: z.int().positive().max(MAX_DIMENSION),
     maxPassageTokens: z.int().positive(),
     keepTokens: z.number().positive().optional(),
+    pruning: z
+      .union([
+        z.literal("novelty"),
+        z.strictObject({
+          weights: z.array(z.number()).readonly(),
+          threshold: z.number(),
+        }),
+      ])
+      .optional(),
     pooling: z.enum(POOLINGS).optional(),
     prompts: z.record(z.string(), z.string()),
   }),
@@ -273,7 +289,13 @@ function parseManifest(path: string, text: string): Manifest {
 
 /** @throws {InputError} if counts, names and sizes of files do not belong together */
 function checkLayout(path: string, { header, codec, shard, segments }: Manifest): void {
-  const { dimension } = header;
+  const { dimension, pruning = "novelty" } = header;
+  if (pruning !== "novelty" && pruning.weights.length !== pruningWeights(dimension))
+    throw unusable(
+      path,
+      `${pruningWeights(dimension)} weights of pruning`,
+      `${pruning.weights.length}`,
+    );
   const quantised = codec.name === "quantised" ? codec : undefined;
   const centroids = quantised && Math.floor(centroidsBytes(quantised) / (4 * dimension));
   if (quantised) {

@@ -272,6 +272,7 @@ export function checkHeader(directory: string, of: IndexHeader, given: IndexHead
     "dimension",
     "maxPassageTokens",
     "keepTokens",
+    "pruning",
     "pooling",
     "prompts",
   ] as const) {
