@@ -61,7 +61,7 @@ import {
   LOAD_OPTIONS,
   PASSAGES_READ,
 } from "./options/library-options.ts";
-import { callback, type Given, type Resolved, SIGNAL, withDefault } from "./options/option.ts";
+import { callback, type Given, type Resolved, SIGNAL } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
 import { type Explanation, explanationOf } from "./retrieval/explain.ts";
 import { chooseHybrid } from "./retrieval/hybrid.ts";
@@ -167,7 +167,8 @@ export interface RerankOptions extends Given<typeof RERANK> {}
 /** Options of `answer`. It truncates passages as the index does. */
 const ANSWER = {
   ...RETRIEVE_OPTIONS,
-  topK: withDefault(RETRIEVE_OPTIONS.topK, PASSAGES_READ),
+  /** Number of passages to read. Default: that of the model (`answer_passages`), else 10. */
+  topK: RETRIEVE_OPTIONS.topK.unwrap().optional(),
   ...ANSWER_OPTIONS,
   onText: READ_OPTIONS.onText,
 };
@@ -899,9 +900,10 @@ export class ReAtt implements AsyncDisposable {
     options: Resolved<typeof ANSWER>,
   ): AsyncGenerator<Reply<Hit>, void> {
     const { maxPassageTokens } = index.header;
-    const stored = this.config.hybrid;
+    const { hybrid: stored, answerPassages = PASSAGES_READ } = this.config;
+    const { topK = answerPassages } = options;
     const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, this.folder);
-    const rankOptions = { ...rankOptionsOf(options), hybrid };
+    const rankOptions = { ...rankOptionsOf({ ...options, topK }), hybrid };
     const find = (batch: readonly TokenizedQuestion[]) => this.#retrieve(batch, index, rankOptions);
     return this.#reply(questions, find, { ...options, maxPassageTokens }, index.passageCount === 0);
   }

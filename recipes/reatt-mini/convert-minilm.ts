@@ -12,8 +12,8 @@
  * - Two other heads of the upper layers attend to the token before and to the token after. In the
  *   first layer, the former writes a code of the token before to directions that states hardly use.
  * - The last cross-attention compares that code with the code of the token just written, which
- *   linear least squares finds from its word vector. So attention goes on to the token that follows,
- *   which a decoder that copies then writes.
+ *   linear least squares finds from its word vector. So attention goes on to the token that
+ *   follows, which a decoder that copies then writes.
  */
 
 import { copyFile, mkdir, readFile } from "node:fs/promises";
@@ -94,7 +94,7 @@ const COPY_FACTOR = 0.1;
  * outputs of the usual size would hide them.
  */
 const ADDED = { encoder: 0.3, decoder: 0.05 };
-/** Ids in BERT's vocabulary by rows here: `[CLS]` for `<pad>`, which begins answers, and `[UNK]`. */
+/** BERT's ids of rows here: `[CLS]` for `<pad>`, which begins answers, and `[UNK]`. */
 const SPECIAL = [
   { row: 0, word: 101 },
   { row: 2, word: 100 },

@@ -8,7 +8,7 @@ import { defineCommand } from "./command.ts";
 import { formatPhrases, formatReply } from "./human.ts";
 import { flagOf } from "./option-text.ts";
 import { withProgress } from "./progress.ts";
-import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
+import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "./search.ts";
 import { hasStyles } from "./styles.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -18,6 +18,7 @@ const READING = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumCon
 
 const OPTIONS = {
   ...searchOptions(PASSAGES_READ, "true if the model stores weights"),
+  topK: ANSWER_TOP_K,
   reader: option(choice(...READERS, "none").default("fusion"), {
     help:
       `${infoOf(reader).help}; none: answer with the best phrase of each passage, for which the ` +
@@ -83,11 +84,11 @@ async function* phrasesOf({
   questions,
   options: { hybrid: _, ...options },
 }: OpenSearch): AsyncGenerator<Phrase[], void> {
-  const { granularity = "passage" } = options;
+  const { granularity = "passage", topK = PASSAGES_READ } = options;
   const texts = questions.map(({ question }) => question);
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH)
     yield* await model.phrases(texts.slice(first, first + QUESTIONS_PER_BATCH), index, {
-      ...{ ...options, granularity },
+      ...{ ...options, granularity, topK },
     });
 }
 

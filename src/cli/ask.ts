@@ -2,8 +2,7 @@
 
 import { createInterface } from "node:readline/promises";
 import { InputError } from "../io/errors.ts";
-import { ANSWER_OPTIONS, PASSAGES_READ, RANK_OPTIONS } from "../options/library-options.ts";
-import { withDefault } from "../options/option.ts";
+import { ANSWER_OPTIONS } from "../options/library-options.ts";
 import type { AnswerOptions, ReAtt } from "../reatt.ts";
 import { WHERE_OPTION } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
@@ -12,6 +11,7 @@ import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { INDEX, MODEL } from "./file-options.ts";
 import { formatReply } from "./human.ts";
 import { loadModel } from "./load-model.ts";
+import { ANSWER_TOP_K } from "./search.ts";
 import { hasStyles } from "./styles.ts";
 
 const { beams, maxAnswerTokens, extractive } = ANSWER_OPTIONS;
@@ -20,7 +20,7 @@ const PROMPT = "> ";
 export const askCommand = defineCommand({
   options: {
     ...{ model: MODEL, index: INDEX, ...WHERE_OPTION, beams, maxAnswerTokens, extractive },
-    topK: withDefault(RANK_OPTIONS.topK, PASSAGES_READ),
+    topK: ANSWER_TOP_K,
     ...ENGINE_OPTIONS,
   },
   example: "reatt ask --index index",

@@ -19,7 +19,7 @@ import { defineCommand } from "./command.ts";
 import { checkAnswers } from "./evaluate.ts";
 import { JSON_OBJECT } from "./file-options.ts";
 import { answerAll } from "./recorded-answers.ts";
-import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
+import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "./search.ts";
 
 const { question, queries, ids, json, ...SEARCH } = searchOptions(
   PASSAGES_READ,
@@ -29,6 +29,7 @@ const { beams, maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
 
 const OPTIONS = {
   ...SEARCH,
+  topK: ANSWER_TOP_K,
   data: option(text(), {
     help: 'questions that the model was not trained on: {"id","question","answers"}',
     placeholder: "FILE.jsonl",

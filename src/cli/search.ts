@@ -1,7 +1,7 @@
 /** What `retrieve` and `answer` share: questions, an open index, and the options of retrieval. */
 
 import { InputError } from "../io/errors.ts";
-import { HYBRID, HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
+import { HYBRID, HYBRID_OPTIONS, PASSAGES_READ, RANK_OPTIONS } from "../options/library-options.ts";
 import {
   flag,
   option,
@@ -10,6 +10,7 @@ import {
   type Resolved,
   text,
   withDefault,
+  withDerivedDefault,
 } from "../options/option.ts";
 import type { ReAtt, RetrieveOptions } from "../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../retrieval/bm25/bm25.ts";
@@ -58,7 +59,15 @@ export const searchOptions = (passages: number, hybridDefault: string) => ({
   ...ENGINE_OPTIONS,
 });
 
-type SearchValues = Resolved<ReturnType<typeof searchOptions>>;
+/** The passages that a command reads. */
+export const ANSWER_TOP_K = withDerivedDefault(
+  RANK_OPTIONS.topK,
+  `${PASSAGES_READ}, or as many as the model stores`,
+);
+
+type SearchValues = Omit<Resolved<ReturnType<typeof searchOptions>>, "topK"> & {
+  readonly topK?: number | undefined;
+};
 
 export interface OpenSearch {
   readonly model: ReAtt;

@@ -100,6 +100,8 @@ export interface ModelConfig {
    * place of word vectors. See layers/bert.ts. An extension of this package.
    */
   readonly backbone?: Backbone | undefined;
+  /** The passages that `answer` reads unless a call says how many (`answer_passages`). */
+  readonly answerPassages?: number | undefined;
   /** The weights of hybrid search that were tuned for this model (`retrieval_hybrid`), if any. */
   readonly hybrid?: HybridWeights | undefined;
   /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
@@ -223,6 +225,7 @@ const ConfigFile = z.strictObject({
       b: z.number().min(0).max(1),
     })
     .optional(),
+  answer_passages: z.int().min(1).max(100).optional(),
   answer_calibration: AnswerCalibrationFile.optional(),
   token_pruning: TokenPruningFile.optional(),
   // These follow from the keys above and must not contradict them.
@@ -355,6 +358,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     ...(file.phrase_queries && { phraseQueries: true }),
     ...(file.backbone && { backbone: backboneFrom(file.backbone) }),
     ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
+    ...(file.answer_passages && { answerPassages: file.answer_passages }),
     ...(file.answer_calibration && { calibration: file.answer_calibration }),
     ...(file.token_pruning && { pruning: file.token_pruning }),
   };
@@ -393,6 +397,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     phrase_queries: config.phraseQueries || undefined, // likewise
     backbone: config.backbone && backboneToFile(config.backbone), // likewise
     retrieval_hybrid: config.hybrid, // without weights, the key is not written
+    answer_passages: config.answerPassages, // likewise
     answer_calibration: config.calibration, // likewise
     token_pruning: config.pruning, // likewise
   };

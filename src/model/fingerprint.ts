@@ -10,9 +10,9 @@ const INTEGER_PRODUCTS = "integer products 1";
 
 /**
  * SHA-256, in hexadecimal, of everything that determines the keys of passages: the embedding, the
- * backbone, the encoder blocks below `retrievalLayer` and their relative bias, the norm of that layer, the key
- * rows of the retrieval head (with pooling, of all heads), the values of the configuration that
- * these use, and the tokenizer's file.
+ * backbone, the encoder blocks below `retrievalLayer` and their relative bias, the norm of that
+ * layer, the key rows of the retrieval head (with pooling, of all heads), the values of the
+ * configuration that these use, and the tokenizer's file.
  *
  * The query projection, a query encoder and phrase queries are not included: an index stays valid
  * when only these are trained.

@@ -21,7 +21,7 @@ const MIN_KEEP_RATIO = 0.25;
 
 /** Passages that `retrieve` returns, as in the release. */
 export const PASSAGES_RETRIEVED = 100;
-/** Passages that `answer` reads, as in the release. */
+/** Passages that `answer` reads, as in the release, unless the model stores another number. */
 export const PASSAGES_READ = 10;
 
 /** How passages are read: `ANSWER_OPTIONS.reader`. */

@@ -124,7 +124,7 @@ export const RETRIEVE_REQUEST = {
 export const ANSWER_REQUEST = {
   question,
   id,
-  topK: topK(MAX_PASSAGES_READ, PASSAGES_READ),
+  topK: topK(MAX_PASSAGES_READ, PASSAGES_READ).unwrap().optional(),
   granularity,
   where,
   hybrid: hybrid("true if the model stores weights"),

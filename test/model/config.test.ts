@@ -337,10 +337,7 @@ test("a backbone is BERT, with heads that divide the width", async () => {
     read8({ num_attention_heads: 3 }),
     /backbone: expected attention heads that divide d_model 8/,
   );
-  await refused(
-    read8({ model_type: "roberta" }),
-    /backbone\.model_type: .*"?bert/,
-  );
+  await refused(read8({ model_type: "roberta" }), /backbone\.model_type: .*"?bert/);
   await refused(read8({ num_hidden_layers: undefined }), /backbone\.num_hidden_layers: expected/);
   await refused(read8({ hidden_act: "relu" }), /backbone\.hidden_act: expected no key beyond/);
 });

@@ -17,7 +17,7 @@ import { exactMatch } from "../../src/evaluation/answers.ts";
 import { ReAtt, readPassages, readQuestions } from "../../src/index.ts";
 
 /** In percent, measured 2026-11. */
-const MEASURED = { recall1: 79, recall5: 90.5, exactMatch: 30 };
+const MEASURED = { recall1: 79, recall5: 90.5, exactMatch: 31 };
 const ANSWERED = 100; // answers take most of the time
 
 const folder = await mkdtemp(join(tmpdir(), "reatt-quality-"));
@@ -49,11 +49,11 @@ test("the paragraph of the question is found", async () => {
   );
 });
 
-test("the answer is read from five paragraphs", async () => {
+test("the answer is read from as many paragraphs as the model stores", async () => {
   const some = questions.filter((_, i) => i % (questions.length / ANSWERED) === 0);
   const texts = some.map(({ question }) => question);
   const correct: boolean[] = [];
-  for await (const { answer } of model.answer(texts, index, { topK: 5 }))
+  for await (const { answer } of model.answer(texts, index))
     correct.push(exactMatch(answer, some[correct.length]!.answers!));
   expectShare("exact match", correct, MEASURED.exactMatch);
 });

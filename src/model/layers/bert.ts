@@ -1,7 +1,7 @@
 /**
- * BERT's encoder (Devlin et al. 2019, https://arxiv.org/abs/1810.04805): absolute positions, biases,
- * and the norm after each layer. It can stand below the first block of the encoder, as a backbone
- * that was pretrained for search (Reimers and Gurevych 2019, Sentence-BERT).
+ * BERT's encoder (Devlin et al. 2019, https://arxiv.org/abs/1810.04805): absolute positions,
+ * biases, and the norm after each layer. It can stand below the first block of the encoder, as a
+ * backbone that was pretrained for search (Reimers and Gurevych 2019, Sentence-BERT).
  *
  * GELU is the tanh approximation, which differs from BERT's by less than 5e-4.
  */

@@ -67,9 +67,10 @@ async function ask() {
 
 function readForm() {
   const where = byId("where").value.trim();
+  const topK = byId("top-k").value;
   return {
     question: question.value,
-    topK: Number(byId("top-k").value),
+    ...(topK !== "" && { topK: Number(topK) }),
     ...(where !== "" && { where }),
   };
 }
