@@ -322,6 +322,27 @@ test("confidence is that of the stored calibration, and its threshold is the def
   assert.equal(changed.config.calibration, { intercept: 0, weights });
 });
 
+test("answer reads as many passages as the model stores, else ten, or topK", async () => {
+  await using folder = await temporary();
+  const copy = join(folder.path, "model");
+  await cp("models/reatt-mini", copy, { recursive: true });
+  const file = join(copy, "config.json");
+  const config = JSON.parse(await readFile(file, "utf8"));
+  const many = Array.from({ length: 12 }, (_, i) => ({ ...PASSAGES[i % 3]!, id: `p${i}` }));
+  const question = "Where does the lion live?";
+  for (const [stored, expected] of [
+    [2, 2],
+    [undefined, 10],
+  ] as const) {
+    await writeFile(file, JSON.stringify({ ...config, answer_passages: stored }));
+    await using model = await ReAtt.load(copy);
+    await using index = await model.index(many, { directory: join(folder.path, `${expected}`) });
+    const count = async (options?: AnswerOptions) =>
+      (await model.answer(question, index, options)).passages.length;
+    assert.equal([await count(), await count({ topK: 3 })], [expected, 3]);
+  }
+});
+
 test("answer honours each option", async () => {
   await using folder = await temporary();
   await using model = await ReAtt.load("models/reatt-mini");
