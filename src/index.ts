@@ -43,7 +43,7 @@ export {
   type AnswerSignals,
   calibratedConfidence,
 } from "./model/answer-calibration.ts";
-export type { HybridWeights, ModelConfig, Pooling, Similarity } from "./model/config.ts";
+export type { Backbone, HybridWeights, ModelConfig, Pooling, Similarity } from "./model/config.ts";
 export { type ConvertOptions, convertModel } from "./model/convert.ts";
 export { storeCalibration } from "./model/store-calibration.ts";
 export type { PruningRule, TokenPruning } from "./model/token-pruning.ts";
