@@ -33,8 +33,8 @@ export async function* openEngine(
   parameters: ReadonlyMap<string, ParameterState>,
   queue: PreBatchQueue | undefined,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
-  const { copyAttention, tau, inBatchNegatives, copies, querySide, provider } = options;
-  const { readerOnly } = options;
+  const { copyAttention, tau, inBatchNegatives, copies, provider } = options;
+  const { querySide, readerOnly } = options;
   const retrievalOnly = options.objective === "retrieval";
   const engineOptions: EngineOptions = {
     alpha: retrievalOnly ? 1 : options.alpha, // the retrieval loss is all there is

@@ -97,8 +97,8 @@ export function partlyTrained(
   { tau, querySide, retrievalOnly, readerOnly }: TrainedOptions,
 ): Set<string> {
   if (config.pooling !== undefined) return new Set();
-  if (querySide || readerOnly)
-    return new Set(trainedHeads(config, { querySide, readerOnly }).keys());
+  const partly = trainedHeads(config, { querySide, readerOnly });
+  if (partly.size > 0) return new Set(partly.keys());
   if (!retrievalOnly || tau !== undefined) return new Set();
   return new Set(retrievalProjections(config));
 }

@@ -482,7 +482,9 @@ export function checkRun<Options extends Resolved<RunTable>>(
       remedy: "leave one of the two out",
     });
   const otherThanReading =
-    (objective !== "qa" && `the objective ${objective}`) || (querySide && "the query side");
+    (objective !== "qa" && `the objective ${objective}`) ||
+    (querySide && "the query side") ||
+    (tau !== undefined && "all heads mixed (tau)");
   if (options.readerOnly && otherThanReading)
     throw new InputError({
       where: "readerOnly",

@@ -72,9 +72,10 @@ export function withDefaults(given: TrainOptions): ResolvedTrainOptions {
   const resolved = resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given);
   checkEffects(resolved, TRAIN_OPTIONS);
   const options = checkRun(resolved);
-  if (options.selectHead && options.querySide)
+  const { selectHead, querySide, readerOnly } = options;
+  if (selectHead && (querySide || readerOnly))
     throw new InputError({
-      where: "query side",
+      where: querySide ? "query side" : "readerOnly",
       expected: "the head that the existing index was made with",
       got: "another head (selectHead)",
       remedy: "leave one of the two out",

@@ -38,10 +38,12 @@ export const needsHead = async ({
   tau,
   pooling,
   querySide,
+  readerOnly,
 }: ResolvedOptions): Promise<boolean> =>
   tau === undefined &&
   pooling === undefined &&
   querySide === undefined &&
+  !readerOnly &&
   (await hasWeights(model)) &&
   !(await hasRetrievalHead(model));
 

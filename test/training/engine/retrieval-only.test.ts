@@ -159,6 +159,13 @@ for (const engine of ["onnxruntime", "tensorflow"] as const) {
       }
     });
 
+  test(`${engine}: no decay changes the other heads of a query encoder`, () => {
+    const withCopy = { ...config, queryEncoder: true };
+    const query = `query_encoder.block.${config.retrievalLayer}.layer.0.SelfAttention.q.weight`;
+    const found = partlyTrained(withCopy, { retrievalOnly: true, querySide: "layers" });
+    assert.ok(found.has(query), [...found].join());
+  });
+
   test(`${engine}: parameters that take no part keep their bits`, async () => {
     for (const queryEncoder of [false, true]) {
       const withCopy = { ...config, queryEncoder };

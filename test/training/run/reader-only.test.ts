@@ -58,6 +58,12 @@ test("it needs the objective qa, and passages that fit the positions", async () 
     finish(train({ ...options, objective: "supervised", out: join(folder.path, "no") })),
     /^readerOnly: expected the objective qa, .* got the objective supervised;/,
   );
+  const refused: [Partial<TrainOptions>, RegExp][] = [
+    [{ tau: 0.1 }, /^readerOnly: expected .* got all heads mixed \(tau\);/],
+    [{ selectHead: true }, /^readerOnly: expected the head .* got another head \(selectHead\);/],
+  ];
+  for (const [given, message] of refused)
+    await rejects(finish(train({ ...options, ...given, out: join(folder.path, "no") })), message);
   const model = join(folder.path, "backbone model");
   await rejects(
     finish(train({ ...options, model, maxPassageTokens: 41, out: join(folder.path, "no") })),
