@@ -17,8 +17,7 @@ const { reader, beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfi
 const READING = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
 
 const OPTIONS = {
-  ...searchOptions(PASSAGES_READ, "true if the model stores weights"),
-  topK: ANSWER_TOP_K,
+  ...searchOptions(ANSWER_TOP_K, "true if the model stores weights"),
   reader: option(choice(...READERS, "none").default("fusion"), {
     help:
       `${infoOf(reader).help}; none: answer with the best phrase of each passage, for which the ` +

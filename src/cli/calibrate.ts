@@ -12,7 +12,7 @@ import { type CalibrationReport, calibrationReport } from "../evaluation/calibra
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { storeCalibration } from "../model/store-calibration.ts";
 import { checkModelFolder } from "../model/store-config.ts";
-import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
+import { ANSWER_OPTIONS } from "../options/library-options.ts";
 import { number, option, path, type Resolved, text } from "../options/option.ts";
 import { type Calibrated, formatCalibration } from "./calibration-text.ts";
 import { defineCommand } from "./command.ts";
@@ -22,14 +22,13 @@ import { answerAll } from "./recorded-answers.ts";
 import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "./search.ts";
 
 const { question, queries, ids, json, ...SEARCH } = searchOptions(
-  PASSAGES_READ,
+  ANSWER_TOP_K,
   "true if the model stores weights",
 );
 const { beams, maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
 
 const OPTIONS = {
   ...SEARCH,
-  topK: ANSWER_TOP_K,
   data: option(text(), {
     help: 'questions that the model was not trained on: {"id","question","answers"}',
     placeholder: "FILE.jsonl",

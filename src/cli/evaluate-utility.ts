@@ -1,8 +1,8 @@
 /** `reatt evaluate utility`: how much retrieved passages help the reader. */
 
 import { evaluateUtility, type UtilityEvaluation } from "../evaluation/utility.ts";
-import { ANSWER_OPTIONS, PASSAGES_READ } from "../options/library-options.ts";
-import { option, text } from "../options/option.ts";
+import { ANSWER_OPTIONS, PASSAGES_READ, RANK_OPTIONS } from "../options/library-options.ts";
+import { option, text, withDefault } from "../options/option.ts";
 import { defineCommand } from "./command.ts";
 import { checkAnswers, formatMeasures } from "./evaluate.ts";
 import { JSON_OBJECT } from "./file-options.ts";
@@ -10,7 +10,7 @@ import { startProgress } from "./progress.ts";
 import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
 
 const { question, queries, ids, json, ...SEARCH } = searchOptions(
-  PASSAGES_READ,
+  withDefault(RANK_OPTIONS.topK, PASSAGES_READ),
   "true if the model stores weights",
 );
 const { maxInputTokens } = ANSWER_OPTIONS;

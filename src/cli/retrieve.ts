@@ -1,6 +1,6 @@
 /** `reatt retrieve`: the best passages for questions. */
 
-import { PASSAGES_RETRIEVED } from "../options/library-options.ts";
+import { RANK_OPTIONS } from "../options/library-options.ts";
 import { option, path } from "../options/option.ts";
 import type { Hit } from "../reatt.ts";
 import { documentOf } from "../retrieval/documents.ts";
@@ -22,7 +22,7 @@ interface Result {
 
 export const retrieveCommand = defineCommand({
   options: {
-    ...searchOptions(PASSAGES_RETRIEVED, "false"),
+    ...searchOptions(RANK_OPTIONS.topK, "false"),
     run: option(path().optional(), {
       help: "write a TREC run file; without --json nothing is printed",
       placeholder: "FILE.trec",

@@ -1,5 +1,6 @@
 /** What `retrieve` and `answer` share: questions, an open index, and the options of retrieval. */
 
+import type { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { HYBRID, HYBRID_OPTIONS, PASSAGES_READ, RANK_OPTIONS } from "../options/library-options.ts";
 import {
@@ -9,7 +10,6 @@ import {
   path,
   type Resolved,
   text,
-  withDefault,
   withDerivedDefault,
 } from "../options/option.ts";
 import type { ReAtt, RetrieveOptions } from "../reatt.ts";
@@ -29,10 +29,10 @@ import { UsageError } from "./usage-error.ts";
 const SHOW_AFTER_MS = 1_000;
 
 /**
- * @param passages the default of `--top-k`
+ * @param topK the option `--top-k` with its default
  * @param hybridDefault the default of `--hybrid` in words
  */
-export const searchOptions = (passages: number, hybridDefault: string) => ({
+export const searchOptions = <TopK extends z.ZodType>(topK: TopK, hybridDefault: string) => ({
   model: MODEL,
   index: INDEX,
   question: option(text().optional(), { help: "the question", placeholder: "TEXT" }),
@@ -41,7 +41,7 @@ export const searchOptions = (passages: number, hybridDefault: string) => ({
     placeholder: "FILE.jsonl",
   }),
   ...RANK_OPTIONS,
-  topK: withDefault(RANK_OPTIONS.topK, passages),
+  topK,
   ...WHERE_OPTION,
   ids: option(path().optional(), {
     help: "search only the passages with these ids, one a line",
@@ -59,7 +59,7 @@ export const searchOptions = (passages: number, hybridDefault: string) => ({
   ...ENGINE_OPTIONS,
 });
 
-/** The passages that a command reads. */
+/** `--top-k` of a command that answers. */
 export const ANSWER_TOP_K = withDerivedDefault(
   RANK_OPTIONS.topK,
   `${PASSAGES_READ}, or as many as the model stores`,
