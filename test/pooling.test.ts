@@ -172,10 +172,6 @@ test("wrong values are refused in one line", async () => {
     /config\.json: retrieval_pooling: .*eos.*mean.*max/,
   );
   await rejects(
-    ReAtt.load(await modelWith("alone", { retrieval_similarity: "cosine" })),
-    /config\.json: retrieval_similarity: expected retrieval_pooling, whose vectors it compares/,
-  );
-  await rejects(
     pooled.index(passages, { directory: at("pruned"), keepRatio: 0.5 }),
     /^keepRatio: expected 1 with a model that has one vector for a passage/,
   );

@@ -74,21 +74,26 @@ export interface EncodedTexts<T> extends Pick<EncoderInput<T>, "mask"> {
  * pooling one for each text. All that depends on pooling follows from here.
  */
 export function retrievalVectors<T>(
-  { ops, config }: LayerContext<T>,
+  context: LayerContext<T>,
   parameters: LowerParameters<T>,
   { states, mask }: EncodedTexts<T>,
   projection: "query" | "key",
 ): T {
+  const { ops, config } = context;
   const { attentionNorm, attention } = parameters.encoder.blocks[config.retrievalLayer]!;
   const normed = ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon);
   if (config.pooling !== undefined) {
-    const pooled = linear(ops, attention[projection], pool(ops, config.pooling, normed, mask));
-    return config.similarity === "cosine" ? unitVectors(ops, pooled, vectorSize(config)) : pooled;
+    const pooled = pool(ops, config.pooling, normed, mask);
+    return compared(context, linear(ops, attention[projection], pooled), vectorSize(config));
   }
   const first = config.retrievalHead * config.headSize;
   const head = ops.slice(attention[projection], 0, first, first + config.headSize);
-  return linear(ops, head, normed);
+  return compared(context, linear(ops, head, normed), config.headSize);
 }
+
+/** Vectors whose inner product is the similarity of the model: of length 1 for the cosine. */
+const compared = <T>({ ops, config }: LayerContext<T>, vectors: T, size: number): T =>
+  config.similarity === "cosine" ? unitVectors(ops, vectors, size) : vectors;
 
 /** Vectors of the tokens in all heads of block B, apart: -> [batch, heads, length, headSize]. */
 export function headVectors<T>(
@@ -99,9 +104,7 @@ export function headVectors<T>(
 ): T {
   const { ops, config } = context;
   const { attentionNorm, attention } = parameters.encoder.blocks[config.retrievalLayer]!;
-  return projectToHeads(
-    context,
-    attention[projection],
-    ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon),
-  );
+  const normed = ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon);
+  const vectors = projectToHeads(context, attention[projection], normed);
+  return compared(context, vectors, config.headSize);
 }

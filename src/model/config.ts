@@ -64,8 +64,8 @@ export interface ModelConfig {
    */
   readonly pooling?: Pooling | undefined;
   /**
-   * What two pooled vectors are compared by (`retrieval_similarity`): their inner product, or the
-   * cosine, for which vectors have the length 1. Undefined: `dot`.
+   * What two vectors are compared by (`retrieval_similarity`): their inner product, as in ReAtt, or
+   * the cosine, as in ColBERT, for which vectors have the length 1. Undefined: `dot`.
    */
   readonly similarity?: Similarity | undefined;
   /** Temperature tau of the softmax over head weights, while training learns the head. */
@@ -432,11 +432,6 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
       `a block from 0 to ${config.encoderLayers - 1}`,
     ],
     ["retrieval_head", config.retrievalHead < config.heads, `a head from 0 to ${config.heads - 1}`],
-    [
-      "retrieval_similarity",
-      config.similarity === undefined || config.pooling !== undefined,
-      "retrieval_pooling, whose vectors it compares",
-    ],
     [
       "token_pruning",
       config.pruning === undefined ||

@@ -77,7 +77,7 @@ function relevantValues(config: ModelConfig): (number | string)[] {
     config.retrievalLayer,
     ...Object.values(config.backbone ?? {}),
     ...(config.pooling === undefined
-      ? [config.retrievalHead]
+      ? [config.retrievalHead, ...(config.similarity === "cosine" ? ["cosine"] : [])]
       : [config.pooling, config.similarity ?? "dot"]),
   ];
 }

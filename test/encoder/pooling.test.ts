@@ -1,4 +1,4 @@
-/** Vectors of whole texts, against plain loops over the vectors of all heads. */
+/** Vectors of whole texts, and cosines of tokens, against plain loops over the vectors of heads. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -55,5 +55,22 @@ for (const pooling of POOLINGS)
         }
       }
     });
+
+test("tokens, cosine: the vectors of the retrieval head, each divided by its length", async () => {
+  const cosine = { ...config, similarity: "cosine" } as const;
+  const naive = naiveT5(config, weights);
+  await using encoder = await openRetrieverSession(cosine, { weights });
+  for (const [output, projection] of [
+    ["queries", "q"],
+    ["keys", "k"],
+  ] as const) {
+    const vectors = await encodeSequences(encoder, cosine, sequences, output);
+    for (const [i, ids] of sequences.entries()) {
+      const rows = naive.retrieval(projection, naive.lower(ids, []));
+      const expected = rows.flatMap((row) => row.map((x) => x / Math.hypot(...row)));
+      assertNear(vectors[i]!, expected, TOLERANCE);
+    }
+  }
+});
 
 test.run();

@@ -54,6 +54,8 @@ test("the fingerprint depends on the tokenizer and on the relevant configuration
   assert.ok(await changed({ eosId: 2 }));
   assert.ok(await changed({ retrievalHead: 1 }));
   assert.ok(await changed({ retrievalLayer: 2 }));
+  assert.ok(await changed({ similarity: "cosine" }));
+  assert.not(await changed({ similarity: "dot" }));
   assert.not(await changed({ queryEncoder: true }));
   assert.not(await changed({ hybrid: { lambda: 1, k1: 0.9, b: 0.4 } }));
   assert.not(

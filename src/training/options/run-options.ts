@@ -232,9 +232,9 @@ export const RUN_SETTINGS = {
     group: LOSS,
     plan: (pooling): Record<string, string> => (pooling ? { pooling } : {}),
   }),
-  /** With `pooling`: how two vectors are compared. Default: as in `config.json`, else `dot`. */
+  /** How two vectors are compared. Default: as in `config.json`, else `dot`. */
   similarity: option(choice(...SIMILARITIES).optional(), {
-    help: "with --pooling: compare vectors by the inner product or by the cosine",
+    help: "compare vectors by the inner product or by the cosine",
     defaultText: "as in config.json, else dot",
     group: LOSS,
     plan: (similarity): Record<string, string> => (similarity ? { similarity } : {}),
@@ -353,9 +353,9 @@ export interface ResolvedOptions extends Omit<Resolved<RunTable>, "tau">, RunSig
 
 type RunChoices = Pick<
   Resolved<RunTable>,
-  "refresh" | "refreshSteps" | "scoreTemperature" | "objective" | "alpha" | "copies" | "pooling"
+  "refresh" | "refreshSteps" | "scoreTemperature" | "objective" | "alpha" | "copies"
 > &
-  Pick<RunOptions, "dev" | "devQuestions" | "similarity">;
+  Pick<RunOptions, "dev" | "devQuestions">;
 
 /** Options that have an effect only beside others. */
 const CONDITIONS: readonly {
@@ -382,11 +382,6 @@ const CONDITIONS: readonly {
     name: "copies",
     expected: "an objective with in-batch negatives",
     isMet: ({ objective }) => objective !== "qa" && objective !== "marginal",
-  },
-  {
-    name: "similarity",
-    expected: "pooling, whose vectors it compares",
-    isMet: ({ pooling }) => pooling !== undefined,
   },
   {
     name: "devQuestions",

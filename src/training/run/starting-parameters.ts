@@ -17,57 +17,63 @@ import type { ResolvedOptions, TrainOptions } from "../options/train-options.ts"
 
 type ConfigOptions = Pick<
   TrainOptions,
-  "querySide" | "pooling" | "similarity" | "tau" | "selectHead" | "maxPassageTokens"
+  "querySide" | "readerOnly" | "pooling" | "similarity" | "tau" | "selectHead" | "maxPassageTokens"
 > & { readonly model: string };
 
 /**
  * The configuration of the trained model: with a query encoder if the run trains one, with the
- * pooling of the options, and without phrase queries, because they were trained for other keys.
+ * vectors of the options, and without phrase queries, because they were trained for other keys.
  *
- * @throws {InputError} as `readConfig` does, if pooling contradicts another option, and if passages
- * can have more tokens than the model has positions
+ * @throws {InputError} as `readConfig` does, if other vectors contradict another option, and if
+ * passages can have more tokens than the model has positions
  */
 export async function readTrainedConfig(options: ConfigOptions): Promise<ModelConfig> {
   const original = { ...(await readConfig(options.model)), phraseQueries: undefined };
-  const config = withPooling(original, options);
-  checkPooling(config, original, options);
+  const config = withVectors(original, options);
+  if (config.pooling !== undefined) checkPooling(options);
+  if (config !== original) checkIndexIsNew(options);
   if (options.maxPassageTokens !== undefined) checkPositions(config, options.maxPassageTokens);
   return options.querySide === "layers" ? { ...config, queryEncoder: true } : config;
 }
 
 /**
- * The scale of scores that a run with another pooling begins with: as in DPR, and 1 / 0.05 for
+ * The scale of scores that a run with other vectors begins with: as in DPR, and 1 / 0.05 for
  * cosines, as in SimCSE (Gao et al. 2021). The scale of the model belongs to its former scores.
  */
 const FIRST_SCALES: Readonly<Record<Similarity, number>> = { dot: 1, cosine: 20 };
 
-/** `config` with the pooling of the options, without what was fitted to other scores. */
-function withPooling(
+/** `config` with the vectors of the options, without what was fitted to other scores. */
+function withVectors(
   config: ModelConfig,
   { pooling = config.pooling, similarity = config.similarity ?? "dot" }: ConfigOptions,
 ): ModelConfig {
-  if (pooling === undefined) return config;
   const { pooling: before, similarity: comparedBefore = "dot" } = config;
   if (pooling === before && similarity === comparedBefore) return config;
   const retrievalScale = FIRST_SCALES[similarity];
   return { ...config, pooling, similarity, retrievalScale, hybrid: undefined };
 }
 
-/** @throws {InputError} for options that train one head, or that keep an index with other keys */
-function checkPooling(
-  config: ModelConfig,
-  original: ModelConfig,
-  { tau, selectHead, querySide }: ConfigOptions,
-): void {
-  if (config.pooling === undefined) return;
+/** @throws {InputError} for options that train one head */
+function checkPooling({ tau, selectHead }: ConfigOptions): void {
   const conflict =
     (tau !== undefined && "a choice of one head (tau)") ||
-    (selectHead && "a choice of one head (selectHead)") ||
-    (querySide && config !== original && "an index with other keys (query side)");
+    (selectHead && "a choice of one head (selectHead)");
   if (!conflict) return;
   throw new InputError({
     where: "pooling",
-    expected: "vectors of all heads, and a new index",
+    expected: "vectors of all heads",
+    got: conflict,
+    remedy: "leave one of the two out",
+  });
+}
+
+/** @throws {InputError} for options that keep an index, whose keys are of another kind */
+function checkIndexIsNew({ querySide, readerOnly, pooling }: ConfigOptions): void {
+  const conflict = (querySide && "the query side") || (readerOnly && "the reader only");
+  if (!conflict) return;
+  throw new InputError({
+    where: pooling === undefined ? "similarity" : "pooling",
+    expected: "training of all that makes vectors, and a new index",
     got: conflict,
     remedy: "leave one of the two out",
   });

@@ -101,6 +101,8 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   "retrieval alone, all heads": { objective: "retrieval", tau: 0.5 },
   "retrieval alone, own candidates": { objective: "retrieval", inBatchNegatives: false },
   "retrieval alone, pooled": { objective: "retrieval", model: { pooling: "eos" } },
+  "cosines of tokens, in-batch negatives": { model: { similarity: "cosine" } },
+  "cosines of tokens, all heads": { tau: 0.5, model: { similarity: "cosine" } },
   "pooled, in-batch negatives": { model: { pooling: "mean", similarity: "cosine" } },
   "relevance and copy attention": { objective: "supervised", copyAttention: 0.5 },
 };

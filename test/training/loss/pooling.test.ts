@@ -1,6 +1,6 @@
 /**
- * The retrieval loss of a model with pooling: its gradients on each engine against central
- * differences of the loss in float64 loops.
+ * The retrieval loss of a model with pooling, or with cosines: its gradients on each engine against
+ * central differences of the loss in float64 loops.
  */
 
 import { test } from "uvu";
@@ -26,6 +26,7 @@ import { trainedStates } from "../../support/training.ts";
 const TOLERANCE = 2e-4; // float32
 const small = tinyConfig({
   ...{ vocabularySize: 12, modelSize: 6, heads: 2, headSize: 3, feedForwardSize: 4 },
+  retrievalHead: 1,
 });
 const [A, B, C] = [
   [5, 6, 8, 1],
@@ -46,11 +47,11 @@ const CHECKED = [
   "encoder.block.0.layer.0.SelfAttention.v.weight",
 ];
 
-for (const pooling of POOLINGS)
+for (const pooling of [undefined, ...POOLINGS])
   for (const similarity of SIMILARITIES) {
     const config = { ...small, pooling, similarity };
 
-    test(`${pooling}, ${similarity}: gradients are central differences, in chunks too`, async () => {
+    test(`${pooling ?? "tokens"}, ${similarity}: gradients are central differences, in chunks too`, async () => {
       const states = trainedStates(config);
       const objective = "retrieval";
       const [chunk] = chunksOf(config, examples, examples.length, { ...options, objective });

@@ -21,8 +21,9 @@ const at = (name: string): string => join(folder.path, name);
 for (const [pooling, similarity] of [
   ["eos", "dot"],
   ["mean", "cosine"],
+  [undefined, "cosine"],
 ] as const)
-  test(`${pooling}, ${similarity}: training raises the probability of the positive`, async () => {
+  test(`${pooling ?? "tokens"}, ${similarity}: training raises the probability of the positive`, async () => {
     const { dev: _, ...files } = small;
     const losses: number[] = [];
     const out = at(`${pooling}-${similarity}`);
@@ -64,17 +65,18 @@ test("adapt measures and indexes a pooled model", async () => {
   assert.match(readFileSync(join(out, "README.md"), "utf8"), /\| pooling \| mean \|/);
 });
 
-test("pooling and options that need one head, or an old index, exclude each other", async () => {
+test("other vectors exclude options that need one head, or an old index", async () => {
   const refused: [Partial<TrainOptions>, RegExp][] = [
-    [{ tau: 0.1 }, /^pooling: expected vectors of all heads, and a new index, got a choice of/],
+    [{ tau: 0.1 }, /^pooling: expected vectors of all heads, got a choice of one head \(tau\)/],
     [{ selectHead: true }, /got a choice of one head \(selectHead\)/],
-    [{ querySide: "projection" }, /got an index with other keys \(query side\)/],
+    [{ querySide: "projection" }, /and a new index, got the query side; leave one/],
   ];
   for (const [options, message] of refused)
     await rejects(finish(train({ ...small, out: at("no"), pooling: "eos", ...options })), message);
+  const cosine = { ...small, out: at("no"), similarity: "cosine", objective: "qa" } as const;
   await rejects(
-    finish(train({ ...small, out: at("no"), similarity: "cosine" })),
-    /^similarity: expected pooling, whose vectors it compares, got similarity cosine without it/,
+    finish(train({ ...cosine, readerOnly: true })),
+    /^similarity: expected training of all that makes vectors, and a new index, got the reader only/,
   );
 });
 
