@@ -9,6 +9,7 @@ import type { TokenExample } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/options.ts";
 import { selectLearnedScalars } from "../loss/trained-parameters.ts";
 import type { Backend, EngineOptions } from "./backend.ts";
+import type { FixedStates } from "./fixed-states.ts";
 import type { ParameterState } from "./optimizer.ts";
 
 export interface StepLosses extends BatchLosses {
@@ -57,19 +58,24 @@ export const CHUNK_TOKENS = 2_500;
  */
 export const RETRIEVAL_CHUNK_TOKENS = 16_000;
 
-/**
- * Trains `parameters`, the states that `backend` was opened with. Steps add their keys to `queue`,
- * if there is one.
- */
+/** What an engine can have beside its backend. */
+export interface EngineParts {
+  /** Steps add their keys to it. */
+  readonly queue?: PreBatchQueue | undefined;
+  /** For the retrieval head alone. */
+  readonly fixedStates?: FixedStates | undefined;
+}
+
+/** Trains `parameters`, the states that `backend` was opened with. */
 export function trainingEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   options: EngineOptions,
   backend: Backend,
-  queue?: PreBatchQueue,
+  { queue, fixedStates }: EngineParts = {},
 ): TrainingEngine {
   const { passes, optimizer } = backend;
-  const accumulate = gradientAccumulator(config, passes, options);
+  const accumulate = gradientAccumulator(config, passes, options, fixedStates?.withStates);
   const scalars = selectLearnedScalars(parameters);
   return {
     async parameters() {
@@ -103,7 +109,10 @@ export function trainingEngine(
       }
       await backend.write();
     },
-    [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await fixedStates?.[Symbol.asyncDispose]();
+      await backend[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { partlyTrained } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { EngineOptions } from "./backend.ts";
 import { type TrainingEngine, trainingEngine } from "./engine.ts";
+import { openFixedStates } from "./fixed-states.ts";
 import { openOnnxBackend } from "./onnx-backend.ts";
 import type { ParameterState } from "./optimizer.ts";
 import { openTensorFlowBackend } from "./tensorflow-backend.ts";
@@ -34,21 +35,23 @@ export async function* openEngine(
   queue: PreBatchQueue | undefined,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
   const { copyAttention, tau, inBatchNegatives, copies, provider } = options;
-  const { querySide, readerOnly } = options;
+  const { querySide, readerOnly, headOnly } = options;
   const retrievalOnly = options.objective === "retrieval";
   const engineOptions: EngineOptions = {
     alpha: retrievalOnly ? 1 : options.alpha, // the retrieval loss is all there is
-    ...{ copyAttention, tau, inBatchNegatives, copies, querySide, retrievalOnly, readerOnly },
+    ...{ copyAttention, tau, inBatchNegatives, copies, querySide },
+    ...{ retrievalOnly, readerOnly, headOnly },
     scoreTemperature: options.scoreTemperature,
     dropout: options.dropout ?? config.dropoutRate,
-    withoutDecay: partlyTrained(config, { tau, querySide, retrievalOnly, readerOnly }),
+    withoutDecay: partlyTrained(config, { tau, querySide, retrievalOnly, readerOnly, headOnly }),
   };
+  const fixedStates = headOnly ? await openFixedStates(config, parameters) : undefined;
   if (options.engine === "onnxruntime") {
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });
-    return trainingEngine(config, parameters, engineOptions, backend, queue);
+    return trainingEngine(config, parameters, engineOptions, backend, { queue, fixedStates });
   }
   const { tf, name, device, failures } = await loadTensorFlow();
   yield { type: "engine", name, device, failures: failures.map(({ message }) => message) };
   const backend = openTensorFlowBackend(tf, config, parameters, engineOptions);
-  return trainingEngine(config, parameters, engineOptions, backend, queue);
+  return trainingEngine(config, parameters, engineOptions, backend, { queue, fixedStates });
 }

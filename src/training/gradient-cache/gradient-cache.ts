@@ -49,15 +49,20 @@ export interface Batch {
 /** Computes the losses of a batch. Adds its gradients to the sums that the passes hold. */
 export type GradientAccumulator = (batch: Batch) => Promise<BatchLosses>;
 
+/**
+ * @param prepare adds to the tensors of a chunk what the passes need beside those of `chunksOf`
+ */
 export function gradientAccumulator(
   config: ModelConfig,
   passes: GradientPasses,
   options: GradientOptions,
+  prepare?: (chunk: Chunk) => Promise<Chunk>,
 ): GradientAccumulator {
   const drawDropout = openChunkDropout(config, options);
   return async (batch) => {
     const { examples, chunkQuestions, objective, key } = batch;
     const chunks = chunksOf(config, examples, chunkQuestions, { ...options, objective });
+    if (prepare) for (const [i, chunk] of chunks.entries()) chunks[i] = await prepare(chunk);
     const dropout = drawDropout(chunks, objective, key);
     const isCached =
       hasInBatchNormaliser(objective, options) && (chunks.length > 1 || batch.onKeys !== undefined);

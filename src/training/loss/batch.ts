@@ -9,7 +9,13 @@ import { positionBuckets } from "../../model/layers/relative-position.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { readingQuestionIds } from "../../text/prompts.ts";
 import type { Sequences } from "./dropout.ts";
-import type { ChunkInput, ChunkInputs, ReaderGraphInput, ScoreInput } from "./graph-inputs.ts";
+import type {
+  ChunkInput,
+  ChunkInputs,
+  ChunkSizes,
+  ReaderGraphInput,
+  ScoreInput,
+} from "./graph-inputs.ts";
 import {
   type ChunkPassages,
   isCounted,
@@ -47,11 +53,8 @@ export interface BatchOptions extends NormaliserOptions {
 }
 
 /** Examples of a batch that are computed together. */
-export interface Chunk {
+export interface Chunk extends ChunkSizes {
   readonly objective: ObjectiveName;
-  readonly questions: number;
-  /** K: the largest number of candidates of a question of the batch. */
-  readonly candidates: number;
   /** Without the inputs of other objectives. */
   readonly tensors: Record<ChunkInput, Tensor>;
   /** The token sequences in tensors with the second axis n, m, n+m or T, for dropout. */

@@ -23,12 +23,12 @@ import { vectorSize } from "../../model/config.ts";
 import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import type { ReaderGraphInput, RetrievalInput } from "./graph-inputs.ts";
+import type { ReaderGraphInput, RetrievalInput, StateInput } from "./graph-inputs.ts";
 import { type CopiedLabels, copyShares } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
 
-type EncodingInputs<T> = Readonly<Record<RetrievalInput, T>>;
+type EncodingInputs<T> = Readonly<Record<RetrievalInput, T> & Partial<Record<StateInput, T>>>;
 export type ReadingInputs<T> = Readonly<Record<RetrievalInput | ReaderGraphInput, T>>;
 
 /** A chunk after the lower encoder layers. */
@@ -50,7 +50,8 @@ export function encodeForRetrieval<T>(
   options: Pick<LossGraphOptions, "tau" | "querySide">,
 ): RetrievalVectors<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
-  const states = lowerStates(context, querySide(model), { ids, mask, buckets });
+  const states =
+    input.questionStates ?? lowerStates(context, querySide(model), { ids, mask, buckets });
   const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, states, mask);
   return vectors;
 }
@@ -77,11 +78,9 @@ function vectorsOf<T>(
   questionMask: T,
 ): Omit<EncodedChunk<T>, "questionStates"> {
   const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
-  const passageStates = lowerStates(ofPassages, model, {
-    ids: input.passageIds,
-    mask: input.passageMask,
-    buckets: input.passageBuckets,
-  });
+  const { passageIds: ids, passageMask: mask, passageBuckets: buckets } = input;
+  const passageStates =
+    input.passageStates ?? lowerStates(ofPassages, model, { ids, mask, buckets });
   const questions = { states: questionStates, mask: questionMask };
   const passages = { states: passageStates, mask: input.passageMask };
   const { ops, config } = context;

@@ -75,29 +75,42 @@ export type ScoreInput =
 
 export type ChunkInput = RetrievalInput | ReaderGraphInput | ScoreInput;
 
+/** Inputs in place of ids and buckets: states that the lower layers have computed before. */
+export type StateInput =
+  /** [Q, n, modelSize] */
+  | "questionStates"
+  /** [U, m, modelSize] */
+  | "passageStates";
+
 /** The inputs of a chunk. Those of `ReaderGraphInput` or those of `ScoreInput` are missing. */
 export type ChunkInputs<T> = Readonly<
-  Record<RetrievalInput, T> & Partial<Record<ReaderGraphInput | ScoreInput, T>>
+  Record<RetrievalInput, T> & Partial<Record<ReaderGraphInput | ScoreInput | StateInput, T>>
 >;
+
+/** The sizes of a chunk that its inputs depend on. */
+export interface ChunkSizes {
+  readonly questions: number;
+  /** K: the largest number of candidates of a question of the batch. */
+  readonly candidates: number;
+  /** The model size, if the chunk has states in place of ids. */
+  readonly stateSize?: number | undefined;
+}
 
 /**
  * The inputs of the loss of one chunk. Questions are padded on the left, passages and answers on
  * the right. Masks have 1 for a token and 0 for padding. Inputs of other objectives are missing.
  */
 export function chunkInputs(
-  { questions, candidates }: { readonly questions: number; readonly candidates: number },
+  { questions, candidates, stateSize }: ChunkSizes,
   objective: ObjectiveName,
 ): Record<ChunkInput, Signature> {
   const isRead = objective !== "retrieval";
   const perCandidate: Signature = ["float32", questions, candidates];
   const rows = isRead ? 2 * questions : questions;
-  const inputs: ChunkInputs<Signature> = {
-    questionIds: ["int32", rows, "n"],
+  const inputs: Partial<ChunkInputs<Signature>> = {
+    ...textInputs(rows, stateSize),
     questionMask: ["float32", rows, "n"],
-    questionBuckets: ["int32", "n", "n"],
-    passageIds: ["int32", "U", "m"],
     passageMask: ["float32", "U", "m"],
-    passageBuckets: ["int32", "m", "m"],
     normaliserBias: ["float32", questions, "U"],
     candidatePositions: ["int32", questions * candidates],
     candidateMask: perCandidate,
@@ -109,6 +122,23 @@ export function chunkInputs(
   };
   return inputs as Record<ChunkInput, Signature>;
 }
+
+/** The inputs that states come from, or the states. */
+const textInputs = (
+  rows: number,
+  stateSize: number | undefined,
+): Partial<ChunkInputs<Signature>> =>
+  stateSize === undefined
+    ? {
+        questionIds: ["int32", rows, "n"],
+        questionBuckets: ["int32", "n", "n"],
+        passageIds: ["int32", "U", "m"],
+        passageBuckets: ["int32", "m", "m"],
+      }
+    : {
+        questionStates: ["float32", rows, "n", stateSize],
+        passageStates: ["float32", "U", "m", stateSize],
+      };
 
 function readingInputs(questions: number, pairs: number): Record<ReaderGraphInput, Signature> {
   return {

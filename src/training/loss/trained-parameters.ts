@@ -33,6 +33,8 @@ export interface TrainedOptions extends Pick<LossGraphOptions, "tau" | "querySid
   readonly retrievalOnly?: boolean | undefined;
   /** Trains only what retrieval does not depend on. Default false. */
   readonly readerOnly?: boolean | undefined;
+  /** Trains only the query and key projections of the retrieval head. Default false. */
+  readonly headOnly?: boolean | undefined;
 }
 
 /** The parameter tree of the loss graph. `leaf` makes each parameter from its name and shape. */
@@ -62,23 +64,28 @@ type HeadPart = "retrieval" | "others";
 /** The projections of which training changes the rows of some heads, by name. */
 function trainedHeads(
   config: ModelConfig,
-  { querySide, readerOnly }: TrainedOptions,
+  { querySide, readerOnly, headOnly }: TrainedOptions,
 ): Map<string, HeadPart> {
   if (config.pooling !== undefined) return new Map();
   if (querySide === "projection") return new Map([[queryProjection(config), "retrieval"]]);
-  return new Map(readerOnly ? retrievalProjections(config).map((name) => [name, "others"]) : []);
+  const part = (readerOnly && "others") || (headOnly && "retrieval");
+  return new Map(part ? retrievalProjections(config).map((name) => [name, part]) : []);
 }
 
 /** The entries of `parameters` that training changes. */
 export function selectTrained<State>(
   config: ModelConfig,
-  { querySide, retrievalOnly, readerOnly }: TrainedOptions,
+  { querySide, retrievalOnly, readerOnly, headOnly }: TrainedOptions,
   parameters: ReadonlyMap<string, State>,
 ): Map<string, State> {
   const select = (isTrained: (name: string) => boolean): Map<string, State> =>
     new Map([...parameters].filter(([name]) => isTrained(name)));
   if (querySide === "layers") return select(isOfQueryEncoder);
   if (querySide === "projection") return select((name) => name === queryProjection(config));
+  if (headOnly) {
+    const projections = retrievalProjections(config);
+    return select((name) => projections.includes(name) || name === LOG_SCALE);
+  }
   if (!retrievalOnly && !readerOnly) return new Map(parameters);
   const ofModel = retrievalParameters(config);
   if (readerOnly) {
@@ -94,10 +101,10 @@ export function selectTrained<State>(
  */
 export function partlyTrained(
   config: ModelConfig,
-  { tau, querySide, retrievalOnly, readerOnly }: TrainedOptions,
+  { tau, querySide, retrievalOnly, readerOnly, headOnly }: TrainedOptions,
 ): Set<string> {
   if (config.pooling !== undefined) return new Set();
-  const partly = trainedHeads(config, { querySide, readerOnly });
+  const partly = trainedHeads(config, { querySide, readerOnly, headOnly });
   if (partly.size > 0) return new Set(partly.keys());
   if (!retrievalOnly || tau !== undefined) return new Set();
   return new Set(retrievalProjections(config));

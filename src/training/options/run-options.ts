@@ -222,6 +222,16 @@ export const RUN_SETTINGS = {
     plan: (readerOnly): Record<string, string> => (readerOnly ? { part: "reader" } : {}),
   }),
   /**
+   * Train only the query and key projections of the retrieval head. What is below them does not
+   * change, so the states of a text are computed once, and a step takes a small part of the time.
+   * Needs the objective `retrieval`. Default: train all parameters.
+   */
+  headOnly: option(flag().default(false), {
+    help: "train only the retrieval head, with the objective retrieval: many steps in little time",
+    group: LOSS,
+    plan: (headOnly): Record<string, string> => (headOnly ? { part: "retrieval head" } : {}),
+  }),
+  /**
    * Retrieve by one vector for each text instead of one for each token: that of the last token,
    * `</s>`, or the mean of the tokens, from all heads of the retrieval layer. Default: as in
    * `config.json`.
@@ -486,6 +496,17 @@ export function checkRun<Options extends Resolved<RunTable>>(
       expected: "the objective qa, which trains no retrieval",
       got: otherThanReading,
       remedy: "give the objective qa, or leave readerOnly out",
+    });
+  const otherThanHead =
+    (objective !== "retrieval" && `the objective ${objective}`) ||
+    (querySide && "the query side") ||
+    (tau !== undefined && "all heads mixed (tau)");
+  if (options.headOnly && otherThanHead)
+    throw new InputError({
+      where: "headOnly",
+      expected: "the objective retrieval, of one head",
+      got: otherThanHead,
+      remedy: "give the objective retrieval, or leave headOnly out",
     });
   if (tau === "model") throw new Error("withModelTau comes before checkRun");
   return { ...options, nullPassage, tau };

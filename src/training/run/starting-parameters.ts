@@ -17,7 +17,14 @@ import type { ResolvedOptions, TrainOptions } from "../options/train-options.ts"
 
 type ConfigOptions = Pick<
   TrainOptions,
-  "querySide" | "readerOnly" | "pooling" | "similarity" | "tau" | "selectHead" | "maxPassageTokens"
+  | "querySide"
+  | "readerOnly"
+  | "headOnly"
+  | "pooling"
+  | "similarity"
+  | "tau"
+  | "selectHead"
+  | "maxPassageTokens"
 > & { readonly model: string };
 
 /**
@@ -32,6 +39,13 @@ export async function readTrainedConfig(options: ConfigOptions): Promise<ModelCo
   const config = withVectors(original, options);
   if (config.pooling !== undefined) checkPooling(options);
   if (config !== original) checkIndexIsNew(options);
+  if (options.headOnly && config.queryEncoder)
+    throw new InputError({
+      where: "headOnly",
+      expected: "a model that encodes questions and passages with the same layers",
+      got: "a model with a query encoder",
+      remedy: "leave headOnly out",
+    });
   if (options.maxPassageTokens !== undefined) checkPositions(config, options.maxPassageTokens);
   return options.querySide === "layers" ? { ...config, queryEncoder: true } : config;
 }

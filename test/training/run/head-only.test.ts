@@ -1,0 +1,144 @@
+/** `--head-only`: the gradients of the head are those of a whole step, and nothing else changes. */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { ModelConfig } from "../../../src/model/config.ts";
+import { loadWeights } from "../../../src/model/load-weights.ts";
+import { openFixedStates } from "../../../src/training/engine/fixed-states.ts";
+import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
+import type { TokenExample } from "../../../src/training/loss/batch.ts";
+import { LOG_SCALE } from "../../../src/training/loss/trained-parameters.ts";
+import type { TrainOptions } from "../../../src/training/options/train-options.ts";
+import { train } from "../../../src/training/train.ts";
+import { rejects } from "../../retrieval/support.ts";
+import { finish } from "../../support/adaptation.ts";
+import { assertNear } from "../../support/arrays.ts";
+import { BACKENDS } from "../../support/backends.ts";
+import { TINY_MODELS } from "../../support/tiny-model.ts";
+import {
+  temporaryFolder,
+  trainedStates,
+  writeSmallRun,
+  writeTinyModel,
+} from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const small = await writeSmallRun(folder.path);
+const TOLERANCE = 1e-4; // float32
+const [A, B, C] = [
+  [5, 6, 8, 1],
+  [7, 9, 1],
+  [6, 1],
+];
+const examples: TokenExample[] = [
+  { question: [5, 1], answer: [], passages: [A!, B!], positives: [0] },
+  { question: [7, 3, 1], answer: [], passages: [B!, C!], positives: [0], scores: [2, 1] },
+];
+
+const projections = ({ retrievalLayer }: ModelConfig): string[] =>
+  ["q", "k"].map((part) => `encoder.block.${retrievalLayer}.layer.0.SelfAttention.${part}.weight`);
+
+/** The rows of the retrieval head. */
+const headRows = (
+  { headSize, modelSize, retrievalHead }: ModelConfig,
+  weight: Float32Array,
+): Float32Array => {
+  const size = headSize * modelSize;
+  return weight.subarray(retrievalHead * size, (retrievalHead + 1) * size);
+};
+
+for (const name of ["v1.1", "backbone", "backbone and a block"])
+  for (const similarity of ["dot", "cosine"] as const)
+    test(`${name}, ${similarity}: gradients from held states are those of a whole step`, async () => {
+      const config = { ...TINY_MODELS[name]!, similarity };
+      const options = { alpha: 1, inBatchNegatives: true, dropout: 0 };
+      const batch = { examples, objective: "retrieval", key: ["key"] } as const;
+      const whole = trainedStates(config);
+      const all = { ...options, retrievalOnly: true };
+      await using backend = await BACKENDS.onnxruntime(config, whole, all);
+      backend.clearGradients();
+      const expected = await gradientAccumulator(
+        config,
+        backend.passes,
+        all,
+      )({
+        ...{ ...batch, chunkQuestions: 2 },
+      });
+      for (const [engine, open] of Object.entries(BACKENDS))
+        for (const chunkQuestions of [2, 1]) {
+          const states = trainedStates(config);
+          const alone = { ...options, retrievalOnly: true, headOnly: true };
+          await using own = await open(config, states, alone);
+          own.clearGradients();
+          await using fixed = await openFixedStates(config, states);
+          const accumulate = gradientAccumulator(config, own.passes, alone, fixed.withStates);
+          const losses = await accumulate({ ...batch, chunkQuestions });
+          await own.read(states.keys());
+          const what = `${engine}, ${chunkQuestions} questions a chunk`;
+          // The value of the loss is correct without a cache only.
+          if (chunkQuestions === 2) assertNear([losses.loss], [expected.loss], TOLERANCE, what);
+          const gradient = (of: typeof states, key: string) => of.get(key)!.gradient;
+          for (const key of projections(config))
+            assertNear(
+              headRows(config, gradient(states, key)),
+              headRows(config, gradient(whole, key)),
+              TOLERANCE,
+              `${what}, ${key}`,
+            );
+          assertNear(gradient(states, LOG_SCALE), gradient(whole, LOG_SCALE), TOLERANCE, what);
+        }
+    });
+
+const options: TrainOptions = {
+  ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01 },
+  ...{ objective: "retrieval", headOnly: true, maxPassageTokens: 40 },
+};
+
+for (const name of ["v1.1", "backbone"])
+  test(`${name}: it learns, and changes the rows of the head alone`, async () => {
+    const model = join(folder.path, `${name} model`);
+    mkdirSync(model);
+    const { vocabularySize: _, ...sizes } = TINY_MODELS[name]!;
+    const config = await writeTinyModel(model, sizes);
+    const out = join(folder.path, `${name} out`);
+    const losses: number[] = [];
+    await finish(train({ ...options, model, out, steps: 40, similarity: "cosine" }), (event) => {
+      if (event.type === "step") losses.push(event.losses.loss);
+    });
+    const mean = (of: readonly number[]): number => of.reduce((sum, x) => sum + x, 0) / of.length;
+    assert.ok(mean(losses.slice(-5)) < 0.9 * mean(losses.slice(0, 5)), losses.join(" "));
+    const [old, now] = [await loadWeights(model, config), await loadWeights(out, config)];
+    const changed = [...now].filter(([key, values]) => !sameValues(values, old.get(key)!));
+    assert.equal(changed.map(([key]) => key).sort(), projections(config).sort());
+    for (const [key, values] of changed) {
+      const own = headRows(config, values);
+      assert.not(sameValues(own, headRows(config, old.get(key)!)));
+      own.set(headRows(config, old.get(key)!)); // the others are as they were
+      assert.ok(sameValues(values, old.get(key)!), key);
+    }
+  });
+
+const sameValues = (a: Float32Array, b: Float32Array): boolean =>
+  a.length === b.length && a.every((value, i) => value === b[i]);
+
+test("it needs the objective retrieval and one head", async () => {
+  const refused: [Partial<TrainOptions>, RegExp][] = [
+    [{ objective: "supervised" }, /^headOnly: expected the objective retrieval, .* got the obj/],
+    [{ tau: 0.1 }, /^headOnly: expected .* got all heads mixed \(tau\); give the objective/],
+    [{ querySide: "projection" }, /^headOnly: expected .* got the query side; give/],
+  ];
+  for (const [given, message] of refused)
+    await rejects(finish(train({ ...options, ...given, out: join(folder.path, "no") })), message);
+  const model = join(folder.path, "query encoder");
+  mkdirSync(model);
+  await writeTinyModel(model, { queryEncoder: true });
+  await rejects(
+    finish(train({ ...options, model, out: join(folder.path, "no") })),
+    /^headOnly: expected a model that encodes questions and passages with the same layers, got/,
+  );
+});
+
+test.run();
