@@ -35,8 +35,9 @@ export function workOf(
     candidatesPerQuestion,
     querySide,
     objective,
+    headOnly,
   }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide"> &
-    Partial<Pick<ResolvedAdaptOptions, "objective">>,
+    Partial<Pick<ResolvedAdaptOptions, "objective" | "headOnly">>,
   lengths: TokenLengths,
 ): Work {
   const { encoderLayers, retrievalLayer, decoderLayers } = config;
@@ -65,7 +66,9 @@ export function workOf(
     ? forward + (FORWARD_AND_BACKWARD - 1) * allQuestions
     : FORWARD_AND_BACKWARD * forward;
   return {
-    step: trained + lower, // the gradient cache runs the lower layers once more
+    // The gradient cache runs the lower layers once more. The retrieval head alone needs the states
+    // of each text once, and the first steps meet new texts only.
+    step: headOnly ? lower : trained + lower,
     passage,
     parameters,
   };

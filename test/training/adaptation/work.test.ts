@@ -36,4 +36,14 @@ test("a step of the query side alone has less than half the work, and a query en
   assert.is(asking.parameters - all.parameters, block + 16 * 18 + 16);
 });
 
+test("a step of the retrieval head alone encodes its texts once", () => {
+  const lengths = { passage: 100, question: 20, answer: 8 };
+  const sizes = { questions: 8, candidatesPerQuestion: 4, objective: "retrieval" } as const;
+  const all = workOf(tinyConfig(), sizes, lengths);
+  const head = workOf(tinyConfig(), { ...sizes, headOnly: true }, lengths);
+  // Forward and backward, and once more for the gradient cache.
+  assert.is(all.step, 4 * head.step);
+  assert.ok(head.step > 8 * 4 * head.passage); // and the questions
+});
+
 test.run();
