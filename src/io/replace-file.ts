@@ -34,6 +34,23 @@ export async function replaceFile(
   }
 }
 
+/**
+ * Copies a file in one step.
+ *
+ * @throws {InputError} as `replaceFile` does. What reading `from` throws is not changed.
+ */
+export async function replaceByCopy(path: string, from: string): Promise<void> {
+  const source = await open(from, "r");
+  try {
+    await replaceFile(path, async (file) => {
+      for await (const chunk of source.createReadStream({ autoClose: false }))
+        await file.appendFile(chunk as Buffer);
+    });
+  } finally {
+    await source.close();
+  }
+}
+
 /** Makes changes of the names in a directory durable: created, renamed and removed files. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return; // Windows cannot open directories

@@ -1,22 +1,19 @@
 /** Copies a model with its weights in another precision. */
 
-import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-import { isWeightFile } from "../checkpoints/open.ts";
 import type { TensorToWrite } from "../checkpoints/write-safetensors.ts";
 import { writeWeights } from "../checkpoints/write-weights.ts";
 import type { DownloadProgress } from "../hub/download.ts";
 import { locateModel } from "../hub/locate-model.ts";
 import { createDirectory } from "../io/create-directory.ts";
 import { InputError, writeErrorFrom } from "../io/errors.ts";
-import { replaceFile } from "../io/replace-file.ts";
 import { checkPath } from "../options/arguments.ts";
 import { callback, choice, type Given, integer, option, path, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import { balanceColumns } from "./balance-columns.ts";
-import { CONFIG_FILE, type ModelConfig, readConfig, writeConfig } from "./config.ts";
+import { type ModelConfig, readConfig, writeConfig } from "./config.ts";
 import { openStored, type StoredWeights } from "./load-weights.ts";
+import { copyModelFiles } from "./model-folder.ts";
 import { buildParameters, parameterShapes } from "./parameter-names.ts";
 
 /** Options of `convertModel` that have a flag. */
@@ -85,7 +82,7 @@ export async function convertModel(
   const tensors = tensorsOf(stored, config, precision, signal);
   const dtype = precision === "fp16" ? "F16" : "F32";
   const bytes = await writeWeights(out, tensors, { dtype, shardBytes });
-  for (const name of await otherFiles(folder)) await copyFile(join(folder, name), join(out, name));
+  await copyModelFiles(folder, out, { weights: false });
   await writeConfig(out, config, folder);
   return bytes;
 }
@@ -143,15 +140,3 @@ async function checkEmpty(out: string): Promise<void> {
     remedy: "name another folder",
   });
 }
-
-/** Links to files are included, because a downloaded model consists of links. */
-const otherFiles = async (folder: string): Promise<string[]> =>
-  (await readdir(folder, { withFileTypes: true }))
-    .filter((entry) => !entry.isDirectory())
-    .map(({ name }) => name)
-    .filter((name) => name !== CONFIG_FILE && !isWeightFile(name));
-
-const copyFile = (from: string, to: string): Promise<void> =>
-  replaceFile(to, async (file) => {
-    for await (const chunk of createReadStream(from)) await file.appendFile(chunk as Buffer);
-  });

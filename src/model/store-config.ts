@@ -1,18 +1,16 @@
 /** Stores what was fitted for a model in `config.json` of its folder, or of a copy of it. */
 
-import { createReadStream } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { createOutputDirectory } from "../io/create-directory.ts";
-import { replaceFile } from "../io/replace-file.ts";
 import { CONFIG_FILE, checkNoModel, type ModelConfig, readConfig, writeConfig } from "./config.ts";
+import { copyModelFiles } from "./model-folder.ts";
 
 /**
  * Changes `config.json` in one step.
  *
  * @param folder the folder of the model
  * @param fitted what to store
- * @param out a folder for a copy of the model: all files are copied, `config.json` last, so that a
+ * @param out a folder for a copy of the model: its files are copied, `config.json` last, so that a
  * half-written copy cannot be loaded; or `folder` itself, where only `config.json` changes
  * @throws {InputError} if `folder` has no model, `out` has another one, or the disk refuses
  */
@@ -35,14 +33,5 @@ export async function checkModelFolder(folder: string, out: string): Promise<voi
 async function copyFiles(folder: string, out: string): Promise<void> {
   await checkModelFolder(folder, out);
   await createOutputDirectory(out);
-  for (const { name } of await filesOf(folder))
-    if (name !== CONFIG_FILE)
-      await replaceFile(join(out, name), async (file) => {
-        for await (const chunk of createReadStream(join(folder, name)))
-          await file.appendFile(chunk as Buffer);
-      });
+  await copyModelFiles(folder, out, { weights: true });
 }
-
-/** The files of a folder, links to files included, as a downloaded model has them. */
-const filesOf = async (folder: string): Promise<{ readonly name: string }[]> =>
-  (await readdir(folder, { withFileTypes: true })).filter((entry) => !entry.isDirectory());

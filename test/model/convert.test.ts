@@ -20,6 +20,7 @@ mkdirSync(model);
 const config = await writeTinyModel(model, { queryEncoder: true });
 const original = await loadWeights(model, config);
 writeFileSync(join(model, "README.md"), "a model");
+writeFileSync(join(model, "metrics.jsonl"), "a log of training, which is not copied");
 writeFileSync(join(model, "tf_model.h5"), "weights that reatt does not read");
 
 /** The weights of a converted model, and its fingerprint. */
@@ -33,7 +34,7 @@ async function converted(name: string, options: Omit<ConvertOptions, "out">) {
 const identify = (weights: ReadonlyMap<string, Float32Array>): Promise<string> =>
   fingerprint(config, (name) => [weights.get(name)!], new Uint8Array());
 
-test("fp32 keeps all values, and all files but other weights", async () => {
+test("fp32 keeps all values, and the files of a model but other weights", async () => {
   const { config: read, weights, identity } = await converted("fp32", { precision: "fp32" });
   assert.equal(weights, original);
   assert.equal(read, config);

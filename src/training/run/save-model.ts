@@ -1,11 +1,10 @@
 /** Writes a model folder. */
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type FloatType, writeSafetensors } from "../../checkpoints/write-safetensors.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
 import { inputErrorFrom } from "../../io/errors.ts";
-import { replaceFile } from "../../io/replace-file.ts";
+import { replaceByCopy } from "../../io/replace-file.ts";
 import { type ModelConfig, writeConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
@@ -49,7 +48,7 @@ export async function writeModel(
     ([name, shape]) => [name, { shape, values: values(name) }] as const,
   );
   await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype });
-  await copyInOneStep(join(original, "spiece.model"), join(folder, "spiece.model"));
+  await copyTokenizer(join(original, "spiece.model"), join(folder, "spiece.model"));
   await writeConfig(folder, config, original);
 }
 
@@ -71,10 +70,9 @@ function learnedConfig(
   return { ...config, retrievalScale, retrievalHead, ...fitted };
 }
 
-async function copyInOneStep(from: string, to: string): Promise<void> {
-  const bytes = await readFile(from).catch((error: unknown) => {
+/** @throws {InputError} if the original has gone */
+const copyTokenizer = (from: string, to: string): Promise<void> =>
+  replaceByCopy(to, from).catch((error: unknown) => {
     const problem = { where: from, expected: "the tokenizer of the model" };
     throw inputErrorFrom(error, { ...problem, remedy: "do not change the model during a run" });
   });
-  await replaceFile(to, (file) => file.writeFile(bytes));
-}

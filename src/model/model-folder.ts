@@ -1,0 +1,31 @@
+/** The files of a model folder, and copies of it. */
+
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { isWeightFile } from "../checkpoints/open.ts";
+import { replaceByCopy } from "../io/replace-file.ts";
+import { CONFIG_FILE } from "./config.ts";
+
+/** The tokenizer, other configuration, and texts about the model: no logs of a training run. */
+const DESCRIPTION =
+  /^(spiece\.model|tokenizer.*|\w+_config\.json|special_tokens_map\.json|added_tokens\.json|(README|LICENSE|NOTICE)(\.\w+)?)$/i;
+
+/**
+ * Copies the files of a model, except `config.json`, which the caller writes last: a half-written
+ * copy cannot be loaded.
+ */
+export async function copyModelFiles(
+  from: string,
+  to: string,
+  { weights }: { readonly weights: boolean },
+): Promise<void> {
+  for (const name of await fileNames(from))
+    if (DESCRIPTION.test(name) || (weights && isWeightFile(name)))
+      if (name !== CONFIG_FILE) await replaceByCopy(join(to, name), join(from, name));
+}
+
+/** Links to files are included, because a downloaded model consists of links. */
+const fileNames = async (folder: string): Promise<string[]> =>
+  (await readdir(folder, { withFileTypes: true }))
+    .filter((entry) => !entry.isDirectory())
+    .map(({ name }) => name);
