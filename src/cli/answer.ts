@@ -50,13 +50,12 @@ async function read(
   const texts = questions.map(({ question }) => question);
   const reading = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
   const replies = model.answer(texts, index, { ...options, ...reading, reader });
-  const share = reader === "marginal" ? "posterior" : "attention";
   let position = 0;
   for await (const reply of withProgress("questions", questions.length, replies, true)) {
     const { id, question } = questions[position++]!;
     const shown = json
       ? JSON.stringify(replyToJson(id, reply))
-      : formatReply(question, reply, hasStyles(process.stdout), share);
+      : formatReply(question, reply, hasStyles(process.stdout), reader);
     process.stdout.write(`${shown}\n`);
   }
 }

@@ -14,19 +14,19 @@ import { loadModel } from "./load-model.ts";
 import { ANSWER_TOP_K } from "./search.ts";
 import { hasStyles } from "./styles.ts";
 
-const { beams, maxAnswerTokens, extractive } = ANSWER_OPTIONS;
+const { reader, beams, maxAnswerTokens, extractive } = ANSWER_OPTIONS;
+const READING = { reader, beams, maxAnswerTokens, extractive };
 const PROMPT = "> ";
 
 export const askCommand = defineCommand({
   options: {
-    ...{ model: MODEL, index: INDEX, ...WHERE_OPTION, beams, maxAnswerTokens, extractive },
-    topK: ANSWER_TOP_K,
+    ...{ model: MODEL, index: INDEX, ...WHERE_OPTION, ...READING, topK: ANSWER_TOP_K },
     ...ENGINE_OPTIONS,
   },
   example: "reatt ask --index index",
   endsBySignal: true,
   async run(values, signal) {
-    const { topK, where, beams, maxAnswerTokens, extractive } = values;
+    const { topK, where, reader, beams, maxAnswerTokens, extractive } = values;
     await using model = await loadModel(values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
     const terminal = process.stdin.isTTY === true;
@@ -34,7 +34,7 @@ export const askCommand = defineCommand({
       process.stderr.write(
         `${index.passageCount} passages. Ctrl+C stops an answer, Ctrl+D ends the command.\n`,
       );
-    const options = { topK, where, beams, maxAnswerTokens, extractive };
+    const options = { topK, where, reader, beams, maxAnswerTokens, extractive };
     const ask = (question: string, signal: AbortSignal) =>
       printAnswer(model, index, question, { ...options, signal });
     await askLines(ask, terminal, signal);
@@ -78,7 +78,9 @@ async function printAnswer(
   options: AnswerOptions,
 ): Promise<void> {
   const reply = await model.answer(question, index, options);
-  process.stdout.write(`${formatReply(question, reply, hasStyles(process.stdout))}\n`);
+  process.stdout.write(
+    `${formatReply(question, reply, hasStyles(process.stdout), options.reader)}\n`,
+  );
 }
 
 /** A bad question does not end the command. @throws any other error */

@@ -3,7 +3,7 @@
  * are removed, so that a corpus cannot control the terminal.
  */
 
-import type { Hit, Phrase, Reply } from "../reatt.ts";
+import type { AnswerOptions, Hit, Phrase, Reply } from "../reatt.ts";
 import type { Span } from "../text/answer-span.ts";
 
 /** Characters of a snippet: about three lines of a terminal. */
@@ -23,13 +23,14 @@ export function formatHits(question: string, hits: readonly Hit[]): string {
   return [plain(question), ...lines, ""].join("\n");
 }
 
-/** @param share what `attention` is: from the marginal reader, the posterior of a passage */
+/** @param reader what read: from the marginal reader, `attention` is the posterior of a passage */
 export function formatReply(
   question: string,
   reply: Reply<Hit>,
   bold: boolean,
-  share: "attention" | "posterior" = "attention",
+  reader: AnswerOptions["reader"] = "fusion",
 ): string {
+  const share = reader === "marginal" ? "posterior" : "attention";
   const answer = reply.answer === "" ? "no answer" : mark(plain(reply.answer), bold);
   const evidence = reply.passages.map(
     ({ id, title, text, score, attention, span }, index) =>

@@ -68,6 +68,13 @@ test("ask answers line by line, and a bad question does not end it", async () =>
   assert.match(output.stderr, /^question "word .*at most 512 tokens.*\n$/);
 });
 
+test("ask reads one by one with --reader marginal", async () => {
+  const { child, output, ended } = start("ask", "--top-k", "2", "--reader", "marginal");
+  child.stdin.end(`${QUESTION}\n`);
+  assert.is(await ended, 0);
+  assert.match(output.stdout, /\n {3}1\. Steam engine \(watt\/1\): posterior \d+ %, score/);
+});
+
 test("files and addresses that cannot be used", async () => {
   const keys = join(folder, "keys");
   const serve = (...args: string[]) =>
