@@ -79,6 +79,7 @@ function configOf(shape: ShapeName): ModelConfig {
     decoderStartId: 0,
     retrievalLayer: layers / 2,
     retrievalHead: 0,
+    retrievalHeads: 1,
     distillationTau: 0.001,
     retrievalScale: 1,
     queryEncoder: false,

@@ -7,9 +7,9 @@
  *
  * - Word vectors: those of the pieces of MiniLM (make-tokenizer.ts). `</s>` has that of `[SEP]`.
  * - Positions: MiniLM's, with the vector of its first token type.
- * - Retrieval head: query and key are the same map of a state to its principal components, which
- *   are found on the beginnings of articles. So a retrieval score is nearly a mean of cosines.
- * - Two other heads of the upper layers attend to the token before and to the token after. In the
+ * - Retrieval heads: query and key are the same map of a state to its principal components, which
+ *   are found on the beginnings of articles. A retrieval score is a mean of cosines.
+ * - The two other heads of the upper layers attend to the token before and to the token after. In the
  *   first layer, the former writes a code of the token before to directions that states hardly use.
  * - The last cross-attention compares that code with the code of the token just written, which
  *   linear least squares finds from its word vector. So attention goes on to the token that
@@ -22,7 +22,7 @@ import { parseArgs } from "node:util";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
-import { type ModelConfig, writeConfig } from "../../src/model/config.ts";
+import { type ModelConfig, vectorSize, writeConfig } from "../../src/model/config.ts";
 import { initialWeights } from "../../src/model/initialise.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
 import { passageIds } from "../../src/text/prompts.ts";
@@ -59,8 +59,10 @@ const CONFIG: ModelConfig = {
   decoderStartId: 0,
   retrievalLayer: 0,
   retrievalHead: 0,
+  retrievalHeads: 2,
+  similarity: "cosine",
   distillationTau: 0.001,
-  retrievalScale: 1,
+  retrievalScale: 20,
   queryEncoder: false,
   noRepeatSize: 2,
   copying: true,
@@ -75,14 +77,17 @@ const CONFIG: ModelConfig = {
 const SEED = "convert-minilm";
 const TEXTS = 300;
 const TEXT_TOKENS = 96;
-/** Retrieval scores are cosines times this, so that a softmax of them is neither flat nor sharp. */
-const SCORE_SCALE = 20;
+/**
+ * What the retrieval heads attend by in the first block is a part of the cosine times this, so that
+ * a softmax is neither flat nor sharp.
+ */
+const ATTENTION_SCALE = 20;
 /** The decoder's final norm. With 1, no word can be much more probable than the others. */
 const FINAL_NORM = 10;
 /** Heads of the upper layers that attend to the token before, and after, and their buckets. */
 const NEIGHBOURS = [
-  { head: 1, bucket: 1 },
-  { head: 2, bucket: 17 },
+  { head: 2, bucket: 1 },
+  { head: 3, bucket: 17 },
 ];
 const NEIGHBOUR_BIAS = 8;
 /** The length of a code of the token before, as a share of the length of a normed state. */
@@ -190,17 +195,24 @@ function writeHead(weights: Weights, layer: string, head: number, rows: Float32A
 }
 
 /**
- * The retrieval head, the head of the token before, and the last cross-attention.
+ * The retrieval heads, the head of the token before, and the last cross-attention.
  *
  * @param components all principal components of states, those of greatest variance first
  */
 function writeHeads(weights: Weights, samples: Samples, components: Float32Array[]): void {
   const { headSize, heads, modelSize, decoderLayers } = CONFIG;
   const first = "encoder.block.0.layer.0.SelfAttention";
+  const retrieval = joined(components.slice(0, vectorSize(CONFIG)));
+  const factor = Math.sqrt(ATTENTION_SCALE / modelSize);
+  for (const part of ["q", "k"])
+    writeHead(
+      weights,
+      `${first}.${part}`,
+      CONFIG.retrievalHead,
+      retrieval.map((value) => factor * value),
+    );
   const main = components.slice(0, headSize);
   const spare = components.slice(-headSize);
-  for (const part of ["q", "k"])
-    writeHead(weights, `${first}.${part}`, 0, joined(main, Math.sqrt(SCORE_SCALE / modelSize)));
 
   const [before] = NEIGHBOURS as [{ head: number }, ...unknown[]];
   const none = new Float32Array(headSize * modelSize);

@@ -11,7 +11,7 @@
  * states of the questions that such a model reads still come from the encoder.
  */
 
-import { vectorSize } from "../model/config.ts";
+import { retrievalRows, vectorSize } from "../model/config.ts";
 import { linear, maskBias, projectToHeads } from "../model/layers/attention.ts";
 import { bertStates } from "../model/layers/bert.ts";
 import type { LayerContext } from "../model/layers/context.ts";
@@ -82,13 +82,9 @@ export function retrievalVectors<T>(
   const { ops, config } = context;
   const { attentionNorm, attention } = parameters.encoder.blocks[config.retrievalLayer]!;
   const normed = ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon);
-  if (config.pooling !== undefined) {
-    const pooled = pool(ops, config.pooling, normed, mask);
-    return compared(context, linear(ops, attention[projection], pooled), vectorSize(config));
-  }
-  const first = config.retrievalHead * config.headSize;
-  const head = ops.slice(attention[projection], 0, first, first + config.headSize);
-  return compared(context, linear(ops, head, normed), config.headSize);
+  const rows = config.pooling === undefined ? normed : pool(ops, config.pooling, normed, mask);
+  const heads = ops.slice(attention[projection], 0, ...retrievalRows(config));
+  return compared(context, linear(ops, heads, rows), vectorSize(config));
 }
 
 /** Vectors whose inner product is the similarity of the model: of length 1 for the cosine. */

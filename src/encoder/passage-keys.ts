@@ -25,7 +25,7 @@ export interface PassageKeyOptions extends EncodeOptions {
     | undefined;
 }
 
-/** The keys of each passage: [tokens, headSize], or with pooling [1, vectorSize]. */
+/** The keys of each passage: [tokens, vectorSize], or with pooling [1, vectorSize]. */
 export async function encodePassageKeys(
   { config, tokenizer, encoder }: PassageKeyModel,
   passages: readonly PassageInput[],

@@ -20,7 +20,7 @@ import type { ModelParameters, PhraseQueryParameters } from "../model/parameters
 
 /**
  * States of questions at layer B, with their mask [batch, length]: [batch, length, modelSize] ->
- * [batch, 2, headSize], the vector of the start before that of the end.
+ * [batch, 2, vectorSize], the vector of the start before that of the end.
  */
 export function phraseQueries<T>(
   { ops, config }: LayerContext<T>,
@@ -37,7 +37,7 @@ export function phraseQueries<T>(
     const weights = ops.transpose(linear(ops, pool, normed), [0, 2, 1]); // [batch, heads, length]
     const pooled = ops.matmul(ops.softmax(ops.add(weights, bias)), normed); // [.., modelSize]
     const joined = ops.reshape(pooled, [batch!, 1, config.heads * config.modelSize]);
-    return linear(ops, projection, joined); // [batch, 1, headSize]
+    return linear(ops, projection, joined); // [batch, 1, vectorSize]
   };
   const { start, end } = parameters.phraseQueries!;
   return ops.concat([vector(start), vector(end)], 1);

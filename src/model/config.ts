@@ -58,9 +58,14 @@ export interface ModelConfig {
   /** The 0-based head of that block that retrieves (`retrieval_head`). */
   readonly retrievalHead: number;
   /**
+   * How many heads, from that one on, retrieve together (`retrieval_heads`): their vectors are
+   * joined to one. 1, as in ReAtt, unless the file says otherwise.
+   */
+  readonly retrievalHeads: number;
+  /**
    * How the tokens of a text become one vector (`retrieval_pooling`): that of the last token,
    * `</s>`, or their mean. All heads of block B together make it. Undefined: each token has a
-   * vector, which the retrieval head makes.
+   * vector, which the retrieval heads make.
    */
   readonly pooling?: Pooling | undefined;
   /**
@@ -134,15 +139,28 @@ export const POOLINGS: readonly ["eos", "mean"] = ["eos", "mean"];
 export const SIMILARITIES: readonly ["dot", "cosine"] = ["dot", "cosine"];
 
 /**
- * Values of a vector that retrieval compares: e of the paper, the width of one head. A pooled
- * vector has the values of all heads.
+ * The rows `[first, end)` of the query and key projections of block B that make the vectors which
+ * retrieval compares: those of the retrieval heads, or with pooling of all heads.
  */
-export const vectorSize = ({
-  headSize,
-  heads,
-  pooling,
-}: Pick<ModelConfig, "headSize" | "heads" | "pooling">): number =>
-  pooling === undefined ? headSize : heads * headSize;
+export function retrievalRows(config: RetrievalShape): [first: number, end: number] {
+  const { headSize, heads, retrievalHead, retrievalHeads, pooling } = config;
+  if (pooling !== undefined) return [0, heads * headSize];
+  return [retrievalHead * headSize, (retrievalHead + retrievalHeads) * headSize];
+}
+
+type RetrievalShape = Pick<
+  ModelConfig,
+  "headSize" | "heads" | "retrievalHead" | "retrievalHeads" | "pooling"
+>;
+
+/**
+ * Values of a vector that retrieval compares: e of the paper, the width of one head, unless several
+ * heads make it.
+ */
+export function vectorSize(config: RetrievalShape): number {
+  const [first, end] = retrievalRows(config);
+  return end - first;
+}
 
 /** Hybrid search ranks by `BM25(q, p) + lambda * r(q, p)`, with BM25's parameters k1 and b. */
 export interface HybridWeights {
@@ -200,6 +218,7 @@ const ConfigFile = z.strictObject({
   decoder_start_token_id: id.optional(),
   retrieval_layer: id.optional(),
   retrieval_head: id.default(0),
+  retrieval_heads: z.int().min(1).default(1),
   retrieval_pooling: z.enum(POOLINGS).optional(),
   retrieval_similarity: z.enum(SIMILARITIES).optional(),
   distillation_tau: z.number().positive().default(0.001),
@@ -281,12 +300,12 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
 }
 
 /**
- * Whether `config.json` names the head that retrieves, or a pooling of all heads. Only models that
+ * Whether `config.json` names the heads that retrieve, or a pooling of all heads. Only models that
  * were trained to do.
  */
 export async function hasRetrievalHead(folder: string): Promise<boolean> {
   const file = await readObject(join(folder, CONFIG_FILE));
-  return "retrieval_head" in file || "retrieval_pooling" in file;
+  return ["retrieval_head", "retrieval_heads", "retrieval_pooling"].some((key) => key in file);
 }
 
 /** @throws {InputError} if `out` has a model */
@@ -348,6 +367,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     decoderStartId: file.decoder_start_token_id ?? file.pad_token_id,
     retrievalLayer: file.retrieval_layer ?? Math.floor(file.num_layers / 2),
     retrievalHead: file.retrieval_head,
+    retrievalHeads: file.retrieval_heads,
     ...(file.retrieval_pooling && { pooling: file.retrieval_pooling }),
     ...(file.retrieval_similarity && { similarity: file.retrieval_similarity }),
     distillationTau: file.distillation_tau,
@@ -387,6 +407,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     decoder_start_token_id: config.decoderStartId,
     retrieval_layer: config.retrievalLayer,
     retrieval_head: config.retrievalHead,
+    retrieval_heads: config.retrievalHeads === 1 ? undefined : config.retrievalHeads,
     retrieval_pooling: config.pooling, // not written for retrieval by tokens
     retrieval_similarity: config.similarity, // likewise
     distillation_tau: config.distillationTau,
@@ -425,6 +446,7 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
   const gated = config.feedForward === "gated-gelu";
   const activation = config.feedForward === "relu" ? "relu" : "gelu_new";
   const most = config.vocabularySize - 1;
+  const last = config.heads - config.retrievalHead;
   const agreements: [key: keyof ConfigFile, agrees: boolean, expected: string][] = [
     [
       "retrieval_layer",
@@ -433,10 +455,15 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
     ],
     ["retrieval_head", config.retrievalHead < config.heads, `a head from 0 to ${config.heads - 1}`],
     [
+      "retrieval_heads",
+      config.retrievalHeads <= (config.pooling === undefined ? last : 1),
+      config.pooling === undefined ? `at most ${last}` : "1 with retrieval_pooling",
+    ],
+    [
       "token_pruning",
       config.pruning === undefined ||
-        (config.pooling === undefined && fits(config.pruning, config.headSize)),
-      `${pruningWeights(config.headSize)} weights and ${PRUNING_SHARES.length} descending thresholds, no pooling`,
+        (config.pooling === undefined && fits(config.pruning, vectorSize(config))),
+      `${pruningWeights(vectorSize(config))} weights and ${PRUNING_SHARES.length} descending thresholds, no pooling`,
     ],
     ["pad_token_id", config.padId <= most, `a token from 0 to ${most}`],
     ["eos_token_id", config.eosId <= most, `a token from 0 to ${most}`],

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { bytesOf } from "../checkpoints/values.ts";
-import type { ModelConfig } from "./config.ts";
+import { type ModelConfig, retrievalRows } from "./config.ts";
 import { buildParameters, namesIn } from "./parameter-names.ts";
 
 /** Changes with the rounding of activations (onnx-weights.ts): then the keys are others. */
@@ -39,26 +39,14 @@ export async function fingerprint(
   const backbone = namesIn(encoder.backbone ?? {});
   for (const name of [embedding, ...backbone, encoder.relativeBias, ...lower, attentionNorm])
     for await (const part of parts(name)) hash.update(bytesOf(part));
-  const [first, end] = keyRange(config);
+  const rows = retrievalRows(config);
+  const [first, end] = [rows[0] * config.modelSize, rows[1] * config.modelSize];
   let start = 0; // of the part, in the values of all heads
   for await (const part of parts(attention.key)) {
     hash.update(bytesOf(part.subarray(Math.max(0, first - start), Math.max(0, end - start))));
     start += part.length;
   }
   return hash.update(tokenizerBytes).digest("hex");
-}
-
-/** The part of the key projection that makes keys: that of the retrieval head, or of all heads. */
-function keyRange({
-  headSize,
-  heads,
-  modelSize,
-  retrievalHead,
-  pooling,
-}: ModelConfig): [first: number, end: number] {
-  const ofHead = headSize * modelSize;
-  if (pooling !== undefined) return [0, heads * ofHead];
-  return [retrievalHead * ofHead, (retrievalHead + 1) * ofHead];
 }
 
 /** An array, so that the fingerprint does not depend on property names. */
@@ -77,7 +65,13 @@ function relevantValues(config: ModelConfig): (number | string)[] {
     config.retrievalLayer,
     ...Object.values(config.backbone ?? {}),
     ...(config.pooling === undefined
-      ? [config.retrievalHead, ...(config.similarity === "cosine" ? ["cosine"] : [])]
+      ? [config.retrievalHead, ...notOfReAtt(config)]
       : [config.pooling, config.similarity ?? "dot"]),
   ];
 }
+
+/** What token keys can have that those of ReAtt have not: nothing for models as in the paper. */
+const notOfReAtt = ({ retrievalHeads, similarity }: ModelConfig): (number | string)[] => [
+  ...(retrievalHeads === 1 ? [] : [retrievalHeads]),
+  ...(similarity === "cosine" ? ["cosine"] : []),
+];

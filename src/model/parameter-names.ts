@@ -6,7 +6,7 @@
  * package. The weights of the backbone have the names of `BertModel` of transformers.
  */
 
-import type { Backbone, ModelConfig } from "./config.ts";
+import { type Backbone, type ModelConfig, vectorSize } from "./config.ts";
 import type {
   AffineParameters,
   AttentionParameters,
@@ -122,13 +122,14 @@ function queryEncoder<T>(
 }
 
 function phraseQuery<T>(
-  { heads, headSize, modelSize }: ModelConfig,
+  config: ModelConfig,
   leaf: Leaf<T>,
   name: string,
 ): PhraseQueryParameters<T> {
+  const { heads, modelSize } = config;
   return {
     pool: leaf(`${name}.pool.weight`, [heads, modelSize]),
-    projection: leaf(`${name}.projection.weight`, [headSize, heads * modelSize]),
+    projection: leaf(`${name}.projection.weight`, [vectorSize(config), heads * modelSize]),
   };
 }
 

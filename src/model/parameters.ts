@@ -91,7 +91,7 @@ export interface DecoderParameters<T> extends StackParameters<DecoderBlockParame
 /**
  * A query vector that is compared with the first, or with the last, token of phrases
  * (encoder/phrase-queries.ts): `pool` is [heads, modelSize], `projection` is
- * [headSize, heads * modelSize].
+ * [vectorSize, heads * modelSize].
  */
 export interface PhraseQueryParameters<T> {
   readonly pool: T;

@@ -73,4 +73,25 @@ test("tokens, cosine: the vectors of the retrieval head, each divided by its len
   }
 });
 
+test("two heads: their vectors joined, with any similarity", async () => {
+  for (const similarity of SIMILARITIES) {
+    const joined = { ...config, retrievalHead: 1, retrievalHeads: 2, similarity };
+    assert.is(vectorSize(joined), 2 * config.headSize);
+    await using encoder = await openRetrieverSession(joined, { weights });
+    const vectors = await encodeSequences(encoder, joined, sequences, "keys");
+    for (const [i, ids] of sequences.entries()) {
+      const [one, two] = [1, 2].map((retrievalHead) => {
+        const naive = naiveT5({ ...config, retrievalHead }, weights);
+        return naive.retrieval("k", naive.lower(ids, []));
+      });
+      const expected = one!.flatMap((row, token) => {
+        const both = [...row, ...two![token]!];
+        const length = similarity === "cosine" ? Math.hypot(...both) : 1;
+        return both.map((x) => x / length);
+      });
+      assertNear(vectors[i]!, expected, TOLERANCE);
+    }
+  }
+});
+
 test.run();

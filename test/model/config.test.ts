@@ -38,6 +38,7 @@ test("absent keys get Hugging Face's defaults, and head 0 of the middle block re
     decoderStartId: 0,
     retrievalLayer: 2,
     retrievalHead: 0,
+    retrievalHeads: 1,
     distillationTau: 0.001,
     retrievalScale: 1,
     queryEncoder: false,
@@ -243,6 +244,14 @@ test("an unsupported value is an error that names its key", async () => {
   await check({ retrieval_layer: -1 }, /: retrieval_layer: expected number to be >=0, got -1/);
   await check({ retrieval_head: 3 }, /: retrieval_head: expected a head from 0 to 2, got 3/);
   await check(
+    { retrieval_head: 1, retrieval_heads: 3 },
+    /: retrieval_heads: expected at most 2, got 3/,
+  );
+  await check(
+    { retrieval_heads: 2, retrieval_pooling: "eos" },
+    /expected 1 with retrieval_pooling/,
+  );
+  await check(
     { relative_attention_max_distance: 16 },
     /: relative_attention_max_distance: expected more than half/,
   );
@@ -281,7 +290,8 @@ testWithShared("a written file is read back", async () => {
   const config = await readConfig(join(shared, "reference/reatt-v11"));
   const changed: ModelConfig = {
     ...config,
-    retrievalHead: 3,
+    retrievalHead: 2,
+    retrievalHeads: 2,
     retrievalScale: 4.5,
     distillationTau: 0.01,
     padId: 5,

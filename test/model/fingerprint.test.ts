@@ -56,11 +56,25 @@ test("the fingerprint depends on the tokenizer and on the relevant configuration
   assert.ok(await changed({ retrievalLayer: 2 }));
   assert.ok(await changed({ similarity: "cosine" }));
   assert.not(await changed({ similarity: "dot" }));
+  assert.ok(await changed({ retrievalHead: 1, retrievalHeads: 2 }));
   assert.not(await changed({ queryEncoder: true }));
   assert.not(await changed({ hybrid: { lambda: 1, k1: 0.9, b: 0.4 } }));
   assert.not(
     await changed({ dropoutRate: 0.5, retrievalScale: 3, distillationTau: 1, decoderStartId: 5 }),
   );
+});
+
+test("with two retrieval heads, it depends on the rows of both", async () => {
+  const two = { ...config, retrievalHead: 1, retrievalHeads: 2 };
+  const key = "encoder.block.1.layer.0.SelfAttention.k.weight";
+  const ofHead = config.headSize * config.modelSize;
+  const hashes = new Set<string>();
+  for (const at of [undefined, 0, ofHead - 1, ofHead, 2 * ofHead, 3 * ofHead - 1]) {
+    const values = weights.get(key)!.slice();
+    if (at !== undefined) values[at]! += 1;
+    hashes.add(await fingerprint(two, partsOf(new Map(weights).set(key, values)), tokenizer));
+  }
+  assert.is(hashes.size, 4); // the first head is none of them
 });
 
 test("products of integers round activations: the fingerprint is another one", async () => {

@@ -28,6 +28,7 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
     decoderStartId: 0,
     retrievalLayer: 1,
     retrievalHead: 2,
+    retrievalHeads: 1,
     distillationTau: 0.001,
     retrievalScale: 1,
     queryEncoder: false,

@@ -5,7 +5,7 @@
  * the log scale s of retrieval scores, an addition of this project.
  */
 
-import type { ModelConfig } from "../../model/config.ts";
+import { type ModelConfig, retrievalRows } from "../../model/config.ts";
 import {
   buildParameters,
   isOfQueryEncoder,
@@ -146,15 +146,10 @@ const queryProjection = (config: ModelConfig): string =>
     .query;
 
 /** `weight` [heads e, modelSize] with gradients in the rows of some heads only. */
-function fixHeads<T>(
-  ops: Ops<T>,
-  { heads, headSize, retrievalHead }: ModelConfig,
-  weight: T,
-  part: HeadPart,
-): T {
+function fixHeads<T>(ops: Ops<T>, config: ModelConfig, weight: T, part: HeadPart): T {
   const [ofHead, ofOthers] = part === "retrieval" ? [1, 0] : [0, 1];
-  const rows = new Float32Array(heads * headSize).fill(ofOthers);
-  rows.fill(ofHead, retrievalHead * headSize, (retrievalHead + 1) * headSize);
+  const rows = new Float32Array(config.heads * config.headSize).fill(ofOthers);
+  rows.fill(ofHead, ...retrievalRows(config));
   const trained = ops.constant({ data: rows, shape: [rows.length, 1] });
   const fixed = ops.subtract(ops.scalar(1), trained);
   return ops.add(ops.multiply(weight, trained), ops.multiply(ops.stopGradient(weight), fixed));

@@ -1,7 +1,7 @@
 /** Computes and updates phrase queries from the states of questions, on onnxruntime. */
 
 import { phraseQueries } from "../../encoder/phrase-queries.ts";
-import type { ModelConfig } from "../../model/config.ts";
+import { type ModelConfig, vectorSize } from "../../model/config.ts";
 import { inferenceContext } from "../../model/layers/context.ts";
 import { buildParameters } from "../../model/parameter-names.ts";
 import { gradients } from "../../tensor/gradients.ts";
@@ -21,7 +21,7 @@ interface LossInputs<T> {
 }
 
 export interface PhraseTrainer extends AsyncDisposable {
-  /** The phrase queries of questions, [2, headSize], from their states at layer B. */
+  /** The phrase queries of questions, [2, vectorSize], from their states at layer B. */
   vectors(states: readonly Float32Array[]): Promise<Float32Array[]>;
   /** Updates the parameters by one step. Returns the loss before it. */
   update<Name extends keyof LossInputs<Tensor>>(
@@ -57,7 +57,7 @@ export async function openPhraseTrainer(
   return {
     async vectors(states) {
       const { vectors } = await sessions.vectors.run(feeds(states));
-      const size = 2 * config.headSize;
+      const size = 2 * vectorSize(config);
       return states.map((_, i) => (vectors!.data as Float32Array).slice(i * size, (i + 1) * size));
     },
     async update(loss, states, input, step) {
@@ -92,7 +92,7 @@ export const tracePassageLoss = (config: ModelConfig, parameters: Parameters): G
   trace(
     {
       ...stateInputs(config),
-      keys: ["float32", "token", config.headSize],
+      keys: ["float32", "token", vectorSize(config)],
       answers: ["float32", "question", 2, "token"],
       own: ["float32", "question", 1, "token"],
       weights: ["float32", "question"],
@@ -108,8 +108,8 @@ export const traceSearchLoss = (config: ModelConfig, parameters: Parameters): Gr
   trace(
     {
       ...stateInputs(config),
-      starts: ["float32", "question", "phrase", config.headSize],
-      ends: ["float32", "question", "phrase", config.headSize],
+      starts: ["float32", "question", "phrase", vectorSize(config)],
+      ends: ["float32", "question", "phrase", vectorSize(config)],
       correct: ["float32", "question", "phrase"],
       present: ["float32", "question", "phrase"],
       weights: ["float32", "question"],

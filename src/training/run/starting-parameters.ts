@@ -37,7 +37,7 @@ type ConfigOptions = Pick<
 export async function readTrainedConfig(options: ConfigOptions): Promise<ModelConfig> {
   const original = { ...(await readConfig(options.model)), phraseQueries: undefined };
   const config = withVectors(original, options);
-  if (config.pooling !== undefined) checkPooling(options);
+  checkNoChoice(config, options);
   if (config !== original) checkIndexIsNew(options);
   if (options.headOnly && config.queryEncoder)
     throw new InputError({
@@ -64,18 +64,23 @@ function withVectors(
   const { pooling: before, similarity: comparedBefore = "dot" } = config;
   if (pooling === before && similarity === comparedBefore) return config;
   const retrievalScale = FIRST_SCALES[similarity];
-  return { ...config, pooling, similarity, retrievalScale, hybrid: undefined };
+  const retrievalHeads = pooling === undefined ? config.retrievalHeads : 1; // pooling has all heads
+  return { ...config, pooling, similarity, retrievalHeads, retrievalScale, hybrid: undefined };
 }
 
-/** @throws {InputError} for options that train one head */
-function checkPooling({ tau, selectHead }: ConfigOptions): void {
+/** @throws {InputError} for a choice of one head where several make the vectors */
+function checkNoChoice(
+  { pooling, retrievalHeads }: ModelConfig,
+  { tau, selectHead }: ConfigOptions,
+): void {
+  if (pooling === undefined && retrievalHeads === 1) return;
   const conflict =
     (tau !== undefined && "a choice of one head (tau)") ||
     (selectHead && "a choice of one head (selectHead)");
   if (!conflict) return;
   throw new InputError({
-    where: "pooling",
-    expected: "vectors of all heads",
+    where: pooling === undefined ? "retrieval_heads" : "pooling",
+    expected: `vectors of ${pooling === undefined ? retrievalHeads : "all"} heads`,
     got: conflict,
     remedy: "leave one of the two out",
   });

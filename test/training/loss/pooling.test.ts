@@ -5,7 +5,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { POOLINGS, SIMILARITIES } from "../../../src/model/config.ts";
+import { type ModelConfig, POOLINGS, SIMILARITIES } from "../../../src/model/config.ts";
 import type { LayerContext } from "../../../src/model/layers/context.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
 import { chunksOf, type TokenExample } from "../../../src/training/loss/batch.ts";
@@ -47,11 +47,17 @@ const CHECKED = [
   "encoder.block.0.layer.0.SelfAttention.v.weight",
 ];
 
-for (const pooling of [undefined, ...POOLINGS])
-  for (const similarity of SIMILARITIES) {
-    const config = { ...small, pooling, similarity };
+const SHAPES: Readonly<Record<string, Partial<ModelConfig>>> = {
+  tokens: {},
+  "tokens, two heads": { retrievalHead: 0, retrievalHeads: 2 },
+  ...Object.fromEntries(POOLINGS.map((pooling) => [pooling, { pooling }])),
+};
 
-    test(`${pooling ?? "tokens"}, ${similarity}: gradients are central differences, in chunks too`, async () => {
+for (const [name, shape] of Object.entries(SHAPES))
+  for (const similarity of SIMILARITIES) {
+    const config = { ...small, ...shape, similarity };
+
+    test(`${name}, ${similarity}: gradients are central differences, in chunks too`, async () => {
       const states = trainedStates(config);
       const objective = "retrieval";
       const [chunk] = chunksOf(config, examples, examples.length, { ...options, objective });

@@ -41,13 +41,11 @@ const examples: TokenExample[] = [
 const projections = ({ retrievalLayer }: ModelConfig): string[] =>
   ["q", "k"].map((part) => `encoder.block.${retrievalLayer}.layer.0.SelfAttention.${part}.weight`);
 
-/** The rows of the retrieval head. */
-const headRows = (
-  { headSize, modelSize, retrievalHead }: ModelConfig,
-  weight: Float32Array,
-): Float32Array => {
+/** The rows of the retrieval heads. */
+const headRows = (config: ModelConfig, weight: Float32Array): Float32Array => {
+  const { headSize, modelSize, retrievalHead, retrievalHeads } = config;
   const size = headSize * modelSize;
-  return weight.subarray(retrievalHead * size, (retrievalHead + 1) * size);
+  return weight.subarray(retrievalHead * size, (retrievalHead + retrievalHeads) * size);
 };
 
 for (const name of ["v1.1", "backbone", "backbone and a block"])
@@ -97,12 +95,15 @@ const options: TrainOptions = {
   ...{ objective: "retrieval", headOnly: true, maxPassageTokens: 40 },
 };
 
-for (const name of ["v1.1", "backbone"])
+for (const [name, heads] of [
+  ["v1.1", { retrievalHead: 2 }],
+  ["backbone", { retrievalHead: 1, retrievalHeads: 2 }],
+] as const)
   test(`${name}: it learns, and changes the rows of the head alone`, async () => {
     const model = join(folder.path, `${name} model`);
     mkdirSync(model);
     const { vocabularySize: _, ...sizes } = TINY_MODELS[name]!;
-    const config = await writeTinyModel(model, sizes);
+    const config = await writeTinyModel(model, { ...sizes, ...heads });
     const out = join(folder.path, `${name} out`);
     const losses: number[] = [];
     await finish(train({ ...options, model, out, steps: 40, similarity: "cosine" }), (event) => {

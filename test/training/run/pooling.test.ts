@@ -80,4 +80,25 @@ test("other vectors exclude options that need one head, or an old index", async 
   );
 });
 
+test("a model with two retrieval heads excludes a choice of one, and pools with all", async () => {
+  await using other = temporaryFolder();
+  const { dev: _, ...files } = await writeSmallRun(other.path);
+  const model = at("two heads");
+  mkdirSync(model);
+  await writeTinyModel(model, { retrievalHead: 0, retrievalHeads: 2 });
+  const short = { ...files, model, objective: "retrieval", steps: 1, questions: 2 } as const;
+  for (const [options, message] of [
+    [
+      { tau: 0.1 },
+      /^retrieval_heads: expected vectors of 2 heads, got a choice of one head \(tau\)/,
+    ],
+    [{ selectHead: true }, /^retrieval_heads: expected vectors of 2 heads, got a choice of/],
+  ] as const)
+    await rejects(finish(train({ ...short, out: at("no"), ...options })), message);
+  const out = at("pooled two");
+  await finish(train({ ...short, out, pooling: "mean" }));
+  await using pooled = await ReAtt.load(out);
+  assert.is(pooled.config.retrievalHeads, 1);
+});
+
 test.run();
