@@ -305,8 +305,8 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Builds an index: encodes passages with the lower encoder layers and stores one key of
    * `headSize` values for each token (times `retrievalHeads`), or with pooling one of
-   * `heads * headSize` values for each passage. Memory does not grow with the number of passages, except for
-   * 24 bytes for each. An index that exists in `directory` is replaced only with `replace`, when
+   * `heads * headSize` values for each passage. Memory does not grow with the number of passages,
+   * except for 24 bytes for each. An index that exists in `directory` is replaced only with `replace`, when
    * the new one is complete. An interrupted build continues when the same call is made again with
    * the same passages.
    *
@@ -513,8 +513,8 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * The query vectors of questions, with which `TokenIndex.search` and `TokenIndex.searchBatch`
-   * search: float32 [tokens, headSize x retrievalHeads] for each question, row by row. The prompt is
-   * `question: {question}</s>`; all its tokens have a vector. With pooling, a question has one
+   * search: float32 [tokens, headSize x retrievalHeads] for each question, row by row. The prompt
+   * is `question: {question}</s>`; all its tokens have a vector. With pooling, a question has one
    * vector: [1, heads * headSize].
    *
    * @throws {InputError} if a question is empty or has more than 512 tokens.

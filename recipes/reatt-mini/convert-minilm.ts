@@ -9,8 +9,9 @@
  * - Positions: MiniLM's, with the vector of its first token type.
  * - Retrieval heads: query and key are the same map of a state to its principal components, which
  *   are found on the beginnings of articles. A retrieval score is a mean of cosines.
- * - The two other heads of the upper layers attend to the token before and to the token after. In the
- *   first layer, the former writes a code of the token before to directions that states hardly use.
+ * - The two other heads of the upper layers attend to the token before and to the token after. In
+ *   the first layer, the former writes a code of the token before to directions that states hardly
+ *   use.
  * - The last cross-attention compares that code with the code of the token just written, which
  *   linear least squares finds from its word vector. So attention goes on to the token that
  *   follows, which a decoder that copies then writes.

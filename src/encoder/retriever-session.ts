@@ -14,8 +14,8 @@ import { phraseQueries } from "./phrase-queries.ts";
 /**
  * Outputs of the lower layers. `states` [batch, length, modelSize] are the input of the upper
  * layers; `queries` and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector
- * for each token, or one for each sequence; `phrases` [batch, 2, vectorSize] are the phrase queries,
- * of a model that has them.
+ * for each token, or one for each sequence; `phrases` [batch, 2, vectorSize] are the phrase
+ * queries, of a model that has them.
  */
 export type LowerOutput = "states" | "queries" | "keys" | "phrases";
 
