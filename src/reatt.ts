@@ -306,9 +306,9 @@ export class ReAtt implements AsyncDisposable {
    * Builds an index: encodes passages with the lower encoder layers and stores one key of
    * `headSize` values for each token (times `retrievalHeads`), or with pooling one of
    * `heads * headSize` values for each passage. Memory does not grow with the number of passages,
-   * except for 24 bytes for each. An index that exists in `directory` is replaced only with `replace`, when
-   * the new one is complete. An interrupted build continues when the same call is made again with
-   * the same passages.
+   * except for 24 bytes for each. An index that exists in `directory` is replaced only with
+   * `replace`, when the new one is complete. An interrupted build continues when the same call is
+   * made again with the same passages.
    *
    * @throws {InputError} if there is an index and no `replace`, an id occurs twice, there are no
    * passages, an option is out of range, the disk is full or another process writes the index. The
