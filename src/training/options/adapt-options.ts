@@ -63,6 +63,8 @@ const MIN_STEPS = 50;
 /** Learning rate and width of the paper's model, T5-large. */
 const PAPER = { learningRate: 5e-5, modelSize: 1024 };
 const MAX_LEARNING_RATE = 4e-4;
+/** Two matrices alone bear more (docs/experiments/reatt-mini-second-generation.md). */
+const HEAD_LEARNING_RATE = 1e-3;
 
 /** A resumed run has recorded its model and its corpus. */
 const RECORDED = "with --resume as the run began";
@@ -193,16 +195,20 @@ const ADAPT_SETTINGS = {
   ),
   /**
    * What a step minimises. Default `supervised`, because the relevant passage of each example is
-   * known; with `minutes` and without `data`, `retrieval`, which does more steps in the same time.
+   * known; with `minutes` and without `data`, and with `headOnly`, `retrieval`, which does more
+   * steps in the same time.
    */
   objective: withDerivedDefault(
     RUN_SETTINGS.objective,
-    "supervised; with --minutes and without --data, retrieval",
+    "supervised; retrieval with --head-only, and with --minutes without --data",
   ),
-  /** Peak learning rate. Default: 5e-5 x 1024 / width of the model, at most 4e-4. */
+  /**
+   * Peak learning rate. Default: 5e-5 x 1024 / width of the model, at most 4e-4; 1e-3 with
+   * `headOnly`.
+   */
   learningRate: withDerivedDefault(
     RUN_SETTINGS.learningRate,
-    `${PAPER.learningRate} x ${PAPER.modelSize} / width of the model`,
+    `${PAPER.learningRate} x ${PAPER.modelSize} / width of the model; ${HEAD_LEARNING_RATE} with --head-only`,
   ),
   /** Weight of the distillation loss. Default 1. */
   alpha: withDefault(RUN_SETTINGS.alpha, 1),
@@ -402,7 +408,7 @@ export function withAdaptDefaults(
       got: "the same",
       remedy: "adapt into a new folder",
     });
-  const { data, minutes, iterations } = options;
+  const { data, minutes, iterations, headOnly } = options;
   const isTimed = minutes !== undefined;
   if (isTimed && iterations > 1) throw severalIterations(iterations);
   const questions = options.questions ?? (isTimed ? TIMED.questions : QUESTIONS);
@@ -410,14 +416,15 @@ export function withAdaptDefaults(
   const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, onePass));
   const tenth = Math.round((steps * iterations) / 10);
   const candidates = isTimed ? TIMED.candidates : CANDIDATES;
-  const byWidth = (PAPER.learningRate * PAPER.modelSize) / modelSize;
+  const byWidth = Math.min(MAX_LEARNING_RATE, (PAPER.learningRate * PAPER.modelSize) / modelSize);
+  const isRetrieval = headOnly || (isTimed && data === undefined);
   const complete = checkRun({
     ...options,
     unsupervisedSteps: 0,
     ...{ steps, questions },
-    objective: options.objective ?? (isTimed && data === undefined ? "retrieval" : "supervised"),
+    objective: options.objective ?? (isRetrieval ? "retrieval" : "supervised"),
     maxPassageTokens: trainingPassageTokens(options),
-    learningRate: options.learningRate ?? Math.min(MAX_LEARNING_RATE, byWidth),
+    learningRate: options.learningRate ?? (headOnly ? HEAD_LEARNING_RATE : byWidth),
     candidatesPerQuestion: options.candidatesPerQuestion ?? Math.min(candidates, passages),
     monitorSteps: options.monitorSteps ?? Math.max(10, Math.min(200, tenth)),
   });

@@ -33,6 +33,16 @@ test("the learning rate falls with the width of the model", () => {
   assert.is(withAdaptDefaults({ ...FILES, learningRate: 3e-3 }, 10, 10, CONFIG).learningRate, 3e-3);
 });
 
+test("the retrieval head alone has its own objective and learning rate", () => {
+  const { objective, learningRate } = withAdaptDefaults(
+    { ...FILES, headOnly: true },
+    10,
+    10,
+    CONFIG,
+  );
+  assert.equal([objective, learningRate], ["retrieval", 1e-3]);
+});
+
 test("with a time limit, steps are short and train retrieval, unless answers are given", () => {
   const timed = { ...FILES, minutes: 8 };
   const { objective, questions, candidatesPerQuestion, maxPassageTokens } = withAdaptDefaults(
