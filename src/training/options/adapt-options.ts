@@ -20,14 +20,8 @@ import {
 } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import type { SourcePassage, Tagger } from "../salient-spans/index.ts";
-import {
-  checkEffects,
-  checkRun,
-  DEV_FILES,
-  type ResolvedOptions,
-  RUN_FILES,
-  RUN_SETTINGS,
-} from "./run-options.ts";
+import { checkEffects, checkRun } from "./run-checks.ts";
+import { DEV_FILES, type ResolvedOptions, RUN_FILES, RUN_SETTINGS } from "./run-options.ts";
 
 /** Sources of examples that need documents only. */
 export const LABEL_FREE_SOURCES = ["spans", "crops", "titles", "phrases"] as const;

@@ -2,16 +2,13 @@
 
 import { z } from "zod";
 import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
-import { InputError } from "../../io/errors.ts";
 import { POOLINGS, SIMILARITIES } from "../../model/config.ts";
 import {
   choice,
-  defaultOf,
   flag,
   type Given,
   integer,
   number,
-  type OptionTable,
   option,
   path,
   type Resolved,
@@ -347,7 +344,8 @@ export interface RunSignal {
   readonly signal?: AbortSignal | undefined;
 }
 
-type RunTable = typeof RUN_FILES & typeof DEV_FILES & typeof RUN_SETTINGS;
+/** The options of a run with their defaults and texts. */
+export type RunTable = typeof RUN_FILES & typeof DEV_FILES & typeof RUN_SETTINGS;
 
 /** What every run is given, whatever it trains on. */
 export interface RunOptions extends Given<RunTable>, RunSignal {}
@@ -359,155 +357,4 @@ export interface ResolvedOptions extends Omit<Resolved<RunTable>, "tau">, RunSig
   readonly nullPassage: boolean;
   /** Steps of span corruption before the first iteration; 0 for a model with weights. */
   readonly unsupervisedSteps: number;
-}
-
-type RunChoices = Pick<
-  Resolved<RunTable>,
-  "refresh" | "refreshSteps" | "scoreTemperature" | "objective" | "alpha" | "copies"
-> &
-  Pick<RunOptions, "dev" | "devQuestions">;
-
-/** Options that have an effect only beside others. */
-const CONDITIONS: readonly {
-  readonly name: keyof RunChoices;
-  readonly expected: string;
-  readonly isMet: (options: RunChoices) => boolean;
-}[] = [
-  {
-    name: "refreshSteps",
-    expected: "refresh background",
-    isMet: ({ refresh }) => refresh === "background",
-  },
-  {
-    name: "scoreTemperature",
-    expected: "the objective retrieval",
-    isMet: ({ objective }) => objective === "retrieval",
-  },
-  {
-    name: "alpha",
-    expected: "the objective distillation or supervised",
-    isMet: ({ objective }) => objective === "distillation" || objective === "supervised",
-  },
-  {
-    name: "copies",
-    expected: "an objective with in-batch negatives",
-    isMet: ({ objective }) => objective !== "qa" && objective !== "marginal",
-  },
-  {
-    name: "devQuestions",
-    expected: "dev, whose first questions are used",
-    isMet: ({ dev }) => dev !== undefined,
-  },
-];
-
-/**
- * @param table the options with their defaults
- * @throws {InputError} for an option that differs from its default and has no effect
- */
-export function checkEffects(options: RunChoices, table: OptionTable): void {
-  const unused = CONDITIONS.find(
-    ({ name, isMet }) => options[name] !== defaultOf(table[name]!) && !isMet(options),
-  );
-  if (!unused) return;
-  throw new InputError({
-    where: unused.name,
-    expected: unused.expected,
-    got: `${unused.name} ${options[unused.name]} without it`,
-    remedy: "leave the option out, or add what it needs",
-  });
-}
-
-/**
- * Fills in `nullPassage`.
- *
- * @throws {InputError} for options that contradict each other
- */
-export function checkRun<Options extends Resolved<RunTable>>(
-  options: Options,
-): Omit<Options, "tau"> & Pick<ResolvedOptions, "nullPassage" | "tau"> {
-  const { objective, candidatesPerQuestion, copyAttention, querySide, tau, qaSteps } = options;
-  const nullPassage = options.nullPassage ?? objective === "marginal";
-  if (nullPassage && candidatesPerQuestion < 2)
-    throw new InputError({
-      where: "candidatesPerQuestion",
-      expected: "2 or more, one of them the null passage",
-      got: `${candidatesPerQuestion}`,
-      remedy: "give another value",
-    });
-  if (copyAttention > 0 && objective === "marginal")
-    throw new InputError({
-      where: "copyAttention",
-      expected: "0 with the objective marginal, which reads passages one by one",
-      got: `${copyAttention}`,
-      remedy: "leave it out or take another objective",
-    });
-  const unread =
-    (objective === "retrieval" && copyAttention > 0 && "copyAttention") ||
-    (objective === "retrieval" && qaSteps > 0 && "qaSteps");
-  if (unread)
-    throw new InputError({
-      where: unread,
-      expected: "0 with the objective retrieval, which does not read",
-      got: `${options[unread]}`,
-      remedy: "leave it out or take another objective",
-    });
-  const { preBatch, inBatchNegatives, refresh } = options;
-  const withoutQueue =
-    ((objective === "marginal" || objective === "qa") && `the objective ${objective}`) ||
-    (!inBatchNegatives && "no in-batch negatives") ||
-    (refresh === "background" && "refresh background, which replaces the examples of a step");
-  if (preBatch > 0 && withoutQueue)
-    throw new InputError({
-      where: "preBatch",
-      expected:
-        "an objective with in-batch negatives, and examples that are fixed for an iteration",
-      got: withoutQueue,
-      remedy: "leave one of the two out",
-    });
-  const { teacher } = options;
-  const withoutScores =
-    (objective !== "retrieval" && `the objective ${objective}`) ||
-    (refresh === "background" && "refresh background, which replaces the candidates at any step");
-  if (teacher !== undefined && withoutScores)
-    throw new InputError({
-      where: "teacher",
-      expected: "the objective retrieval, with candidates that are fixed for an iteration",
-      got: withoutScores,
-      remedy: "leave the teacher out, or give the objective retrieval",
-    });
-  const conflict =
-    (objective === "qa" && "the objective qa") ||
-    (qaSteps > 0 && "steps on the objective qa (qaSteps)") ||
-    (tau !== undefined && "all heads mixed (tau)");
-  if (querySide && conflict)
-    throw new InputError({
-      where: "query side",
-      expected: "one head that is trained to retrieve",
-      got: conflict,
-      remedy: "leave one of the two out",
-    });
-  const otherThanReading =
-    (objective !== "qa" && `the objective ${objective}`) ||
-    (querySide && "the query side") ||
-    (tau !== undefined && "all heads mixed (tau)");
-  if (options.readerOnly && otherThanReading)
-    throw new InputError({
-      where: "readerOnly",
-      expected: "the objective qa, which trains no retrieval",
-      got: otherThanReading,
-      remedy: "give the objective qa, or leave readerOnly out",
-    });
-  const otherThanHead =
-    (objective !== "retrieval" && `the objective ${objective}`) ||
-    (querySide && "the query side") ||
-    (tau !== undefined && "all heads mixed (tau)");
-  if (options.headOnly && otherThanHead)
-    throw new InputError({
-      where: "headOnly",
-      expected: "the objective retrieval, of one head",
-      got: otherThanHead,
-      remedy: "give the objective retrieval, or leave headOnly out",
-    });
-  if (tau === "model") throw new Error("withModelTau comes before checkRun");
-  return { ...options, nullPassage, tau };
 }

@@ -3,14 +3,8 @@
 import { InputError } from "../../io/errors.ts";
 import { flag, type Given, integer, option, path, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
-import {
-  checkEffects,
-  checkRun,
-  DEV_FILES,
-  type ResolvedOptions,
-  RUN_FILES,
-  RUN_SETTINGS,
-} from "./run-options.ts";
+import { checkEffects, checkRun } from "./run-checks.ts";
+import { DEV_FILES, type ResolvedOptions, RUN_FILES, RUN_SETTINGS } from "./run-options.ts";
 
 export type { ResolvedOptions, RunOptions } from "./run-options.ts";
 
