@@ -203,15 +203,10 @@ function writeHead(weights: Weights, layer: string, head: number, rows: Float32A
 function writeHeads(weights: Weights, samples: Samples, components: Float32Array[]): void {
   const { headSize, heads, modelSize, decoderLayers } = CONFIG;
   const first = "encoder.block.0.layer.0.SelfAttention";
-  const retrieval = joined(components.slice(0, vectorSize(CONFIG)));
   const factor = Math.sqrt(ATTENTION_SCALE / modelSize);
+  const retrieval = joined(components.slice(0, vectorSize(CONFIG)), factor);
   for (const part of ["q", "k"])
-    writeHead(
-      weights,
-      `${first}.${part}`,
-      CONFIG.retrievalHead,
-      retrieval.map((value) => factor * value),
-    );
+    writeHead(weights, `${first}.${part}`, CONFIG.retrievalHead, retrieval);
   const main = components.slice(0, headSize);
   const spare = components.slice(-headSize);
 

@@ -4,7 +4,6 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isWeightFile } from "../checkpoints/open.ts";
 import { replaceByCopy } from "../io/replace-file.ts";
-import { CONFIG_FILE } from "./config.ts";
 
 /** The tokenizer, other configuration, and texts about the model: no logs of a training run. */
 const DESCRIPTION =
@@ -21,7 +20,7 @@ export async function copyModelFiles(
 ): Promise<void> {
   for (const name of await fileNames(from))
     if (DESCRIPTION.test(name) || (weights && isWeightFile(name)))
-      if (name !== CONFIG_FILE) await replaceByCopy(join(to, name), join(from, name));
+      await replaceByCopy(join(to, name), join(from, name));
 }
 
 /** Links to files are included, because a downloaded model consists of links. */
