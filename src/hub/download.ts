@@ -72,9 +72,7 @@ export async function downloadModel(
   const source = { model, settings, cache, signal };
   try {
     const commit = await commitOf(source);
-    if (!(await isComplete(cache.snapshot(commit))))
-      await downloadSnapshot(source, commit, onProgress);
-    await writeRef(cache, model.revision, commit);
+    if (cached !== cache.snapshot(commit)) await downloadSnapshot(source, commit, onProgress);
     return cache.snapshot(commit);
   } catch (error) {
     signal.throwIfAborted();
@@ -116,19 +114,32 @@ async function commitOf(source: Source): Promise<string> {
   throw unreachable(model, settings.endpoint, "a reply without a commit");
 }
 
-/** Downloads the files of a commit. One process does; others wait for it. */
+/**
+ * Downloads a commit and records it as that of the model's branch or tag. One process does; others
+ * wait for it.
+ */
 async function downloadSnapshot(
   source: Source,
   commit: string,
   onProgress: (progress: DownloadProgress) => void,
 ): Promise<void> {
   const { model, cache, signal } = source;
-  const name = hubName(model);
   await createDirectory(cache.locks);
   await using _ = await waitForLock(cache.locks, {
-    onWait: () => onProgress({ event: "waiting", model: name }),
+    onWait: () => onProgress({ event: "waiting", model: hubName(model) }),
     signal,
   });
+  if (!(await isComplete(cache.snapshot(commit)))) await downloadFiles(source, commit, onProgress);
+  await writeRef(cache, model.revision, commit);
+}
+
+async function downloadFiles(
+  source: Source,
+  commit: string,
+  onProgress: (progress: DownloadProgress) => void,
+): Promise<void> {
+  const { model, cache } = source;
+  const name = hubName(model);
   const entries = await listFiles(source, commit);
   const { files, weights } = chooseFiles(name, new Set(entries.keys()));
   const fetchFile = (file: string, onBytes: (bytes: number) => void) =>

@@ -389,6 +389,16 @@ test("two processes download a model once; one takes over when the other is kill
   assert.is(content.filter((line) => !line.endsWith("bytes=0-0")).length, 1);
 });
 
+test("several runs record the commit of a branch at once", async () => {
+  const path = await locateModel("reatt/small");
+  for (let round = 0; round < 5; round++) {
+    rmSync(cache("models--reatt--small", "refs"), { recursive: true });
+    const paths = await Promise.all(Array.from({ length: 8 }, () => locateModel("reatt/small")));
+    assert.equal(new Set(paths), new Set([path]));
+    assert.is(readFileSync(cache("models--reatt--small", "refs", "main"), "utf8"), COMMIT);
+  }
+});
+
 test("available models are the embedded one and the complete ones in the cache", async () => {
   const names = async () => (await availableModels()).map(({ name }) => name);
   assert.equal(await names(), [undefined]);
