@@ -1,6 +1,7 @@
 /**
  * Makes the start model: its backbone is all-MiniLM-L6-v2 (Apache-2.0), a BERT encoder that was
- * trained for search. What reads is random. A stage of `recipes/reatt-mini/second-generation`.
+ * trained for search. What reads begins with copies of its last three layers; the rest of it is
+ * random. A stage of `recipes/reatt-mini/second-generation`.
  *
  *     npx tsx recipes/reatt-mini/convert-minilm.ts --teacher DIR --tokenizer DIR --out DIR
  *         [--texts FILE]
@@ -23,7 +24,12 @@ import { parseArgs } from "node:util";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
-import { type ModelConfig, vectorSize, writeConfig } from "../../src/model/config.ts";
+import {
+  type Backbone,
+  type ModelConfig,
+  vectorSize,
+  writeConfig,
+} from "../../src/model/config.ts";
 import { initialWeights } from "../../src/model/initialise.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
 import { passageIds } from "../../src/text/prompts.ts";
@@ -41,13 +47,21 @@ const { values } = parseArgs({
   },
 });
 
+const BACKBONE: Backbone = {
+  layers: 6,
+  heads: 12,
+  feedForwardSize: 1536,
+  positions: 512,
+  layerNormEpsilon: 1e-12,
+  jointLayers: 3,
+};
 const CONFIG: ModelConfig = {
   vocabularySize: 32128,
   modelSize: 384,
   headSize: 128,
   heads: 4,
   feedForwardSize: 768,
-  encoderLayers: 3,
+  encoderLayers: 1,
   decoderLayers: 2,
   feedForward: "gated-gelu",
   tied: true,
@@ -67,13 +81,7 @@ const CONFIG: ModelConfig = {
   queryEncoder: false,
   noRepeatSize: 2,
   copying: true,
-  backbone: {
-    layers: 6,
-    heads: 12,
-    feedForwardSize: 1536,
-    positions: 512,
-    layerNormEpsilon: 1e-12,
-  },
+  backbone: BACKBONE,
 };
 const SEED = "convert-minilm";
 const TEXTS = 300;
@@ -131,10 +139,20 @@ function wordVectors(teacher: Weights, wordIds: readonly number[]): Float32Array
   return table;
 }
 
+/** The weight of MiniLM that `name` begins with: joint layers are copies of its last layers. */
+const teacherName = (name: string): string =>
+  name.replace(
+    /^backbone\.joint\.layer\.(\d+)/,
+    (_, n) => `backbone.encoder.layer.${BACKBONE.layers - BACKBONE.jointLayers + Number(n)}`,
+  );
+
 async function startWeights(): Promise<Weights> {
   const teacher = await readTeacher();
   const weights = initialWeights(CONFIG, SEED);
-  for (const name of weights.keys()) if (teacher.has(name)) weights.set(name, teacher.get(name)!);
+  for (const name of weights.keys()) {
+    const values = teacher.get(teacherName(name));
+    if (values) weights.set(name, values);
+  }
   const pieces = await readFile(join(values.tokenizer, "pieces.json"), "utf8");
   weights.set("shared.weight", wordVectors(teacher, JSON.parse(pieces)));
   const type = teacher.get("backbone.embeddings.token_type_embeddings.weight")!;

@@ -120,7 +120,7 @@ export async function fuseInputs(
   signal?: AbortSignal,
 ): Promise<FusedPassages> {
   const encode = (sequences: readonly (readonly number[])[]): Promise<Float32Array[]> =>
-    encodeSequences(encoder, config, sequences, "states", { signal });
+    encodeSequences(encoder, config, sequences, "reading", { signal });
   const [passages, positions] = distinct(inputs.map((input) => input.passages));
   const questionStates = await encode(inputs.map(({ question }) => question));
   const passageStates = await cache.statesOf(passages, encode);

@@ -44,23 +44,33 @@ export interface EncoderInput<T> {
   readonly buckets: T;
 }
 
-/**
- * Embeds token ids, runs the backbone, if the model has one, and the blocks below B: ->
- * [batch, length, modelSize].
- */
+/** States [batch, length, modelSize]. They are the same, unless a backbone has joint layers. */
+export interface LowerStates<T> {
+  /** What retrieval makes its vectors of. */
+  readonly retrieval: T;
+  /** The input of the upper layers. */
+  readonly reading: T;
+}
+
+/** Embeds token ids, runs the backbone, if the model has one, and the blocks below B. */
 export function lowerStates<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
   { ids, mask, buckets }: EncoderInput<T>,
-): T {
+): LowerStates<T> {
   const { ops, config, dropout } = context;
   const { backbone, blocks, relativeBias: table } = parameters.encoder;
   const words = ops.gather(parameters.embedding, ids);
-  const embedded = backbone ? bertStates(context, backbone, words, mask) : dropout(words);
+  const ofBackbone = backbone && bertStates(context, backbone, words, mask);
   const bias = ops.add(relativeBias(ops, table, buckets), maskBias(ops, mask));
-  return blocks
+  const retrieval = blocks
     .slice(0, config.retrievalLayer)
-    .reduce((x, block) => encoderBlock(context, block, x, bias), embedded);
+    .reduce(
+      (x, block) => encoderBlock(context, block, x, bias),
+      ofBackbone?.last ?? dropout(words),
+    );
+  const isJoint = config.backbone && config.backbone.jointLayers > 0;
+  return { retrieval, reading: isJoint ? ofBackbone!.belowJoint : retrieval };
 }
 
 /** Encoded texts: states [batch, length, modelSize] and mask [batch, length]. */

@@ -12,12 +12,12 @@ import { lowerStates, querySide, retrievalVectors } from "./lower-layers.ts";
 import { phraseQueries } from "./phrase-queries.ts";
 
 /**
- * Outputs of the lower layers. `states` [batch, length, modelSize] are the input of the upper
- * layers; `queries` and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector
+ * Outputs of the lower layers. `states` and `reading` [batch, length, modelSize] are those of
+ * `LowerStates` for retrieval and for the upper layers; `queries` and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector
  * for each token, or one for each sequence; `phrases` [batch, 2, vectorSize] are the phrase
  * queries, of a model that has them.
  */
-export type LowerOutput = "states" | "queries" | "keys" | "phrases";
+export type LowerOutput = "states" | "reading" | "queries" | "keys" | "phrases";
 
 /** Which lower layers run: those of the encoder, or the copy that makes only query vectors. */
 export type LowerStack = "encoder" | "queryEncoder";
@@ -66,10 +66,11 @@ export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): 
       const context = inferenceContext(ops, config);
       const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
       const parameters = stack === "queryEncoder" ? querySide(model) : model;
-      const states = lowerStates(context, parameters, input);
+      const { retrieval: states, reading } = lowerStates(context, parameters, input);
       const texts = { states, mask: input.mask };
       return {
         states,
+        reading,
         queries: retrievalVectors(context, parameters, texts, "query"),
         keys: retrievalVectors(context, parameters, texts, "key"),
         ...(model.phraseQueries && { phrases: phraseQueries(context, model, states, input.mask) }),

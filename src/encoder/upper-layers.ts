@@ -4,6 +4,7 @@
  */
 
 import { maskBias } from "../model/layers/attention.ts";
+import { bertBlocks } from "../model/layers/bert.ts";
 import type { LayerContext } from "../model/layers/context.ts";
 import { encoderBlock } from "../model/layers/encoder-block.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
@@ -22,7 +23,8 @@ export interface PairInput<T> {
 }
 
 /**
- * Blocks B to L - 1 and the final norm: -> [pairs, length, modelSize], the input of the decoder.
+ * The joint layers of a backbone, blocks B to L - 1 and the final norm: ->
+ * [pairs, length, modelSize], the input of the decoder.
  */
 export function upperStates<T>(
   context: LayerContext<T>,
@@ -30,10 +32,12 @@ export function upperStates<T>(
   input: PairInput<T>,
 ): T {
   const { ops, config, dropout } = context;
-  const { blocks, relativeBias: table, finalNorm } = parameters.encoder;
-  const bias = ops.add(relativeBias(ops, table, input.buckets), maskBias(ops, input.mask));
+  const { jointBlocks = [], blocks, relativeBias: table, finalNorm } = parameters.encoder;
+  const mask = maskBias(ops, input.mask);
+  const joint = bertBlocks(context, jointBlocks, input.states, mask);
+  const bias = ops.add(relativeBias(ops, table, input.buckets), mask);
   const x = blocks
     .slice(config.retrievalLayer)
-    .reduce((x, block) => encoderBlock(context, block, x, bias), input.states);
+    .reduce((x, block) => encoderBlock(context, block, x, bias), joint);
   return dropout(ops.rmsNorm(x, finalNorm, config.layerNormEpsilon));
 }

@@ -127,6 +127,12 @@ export interface Backbone {
   readonly positions: number;
   /** `layer_norm_eps` */
   readonly layerNormEpsilon: number;
+  /**
+   * `joint_hidden_layers`, at most `layers`: so many of the last layers stand twice in the model.
+   * Retrieval uses the copy that encodes a text alone. The reader begins with the copy that encodes
+   * a question together with a passage (Cao et al. 2020, https://arxiv.org/abs/2005.00697).
+   */
+  readonly jointLayers: number;
 }
 
 /** How the tokens of a text become one vector. */
@@ -235,6 +241,7 @@ const ConfigFile = z.strictObject({
       intermediate_size: width,
       max_position_embeddings: width,
       layer_norm_eps: z.number().positive().max(1),
+      joint_hidden_layers: z.int().min(0).default(0),
     })
     .optional(),
   retrieval_hybrid: z
@@ -430,6 +437,7 @@ const backboneFrom = (file: NonNullable<ConfigFile["backbone"]>): Backbone => ({
   feedForwardSize: file.intermediate_size,
   positions: file.max_position_embeddings,
   layerNormEpsilon: file.layer_norm_eps,
+  jointLayers: file.joint_hidden_layers,
 });
 
 const backboneToFile = (backbone: Backbone): NonNullable<ConfigFile["backbone"]> => ({
@@ -439,6 +447,7 @@ const backboneToFile = (backbone: Backbone): NonNullable<ConfigFile["backbone"]>
   intermediate_size: backbone.feedForwardSize,
   max_position_embeddings: backbone.positions,
   layer_norm_eps: backbone.layerNormEpsilon,
+  joint_hidden_layers: backbone.jointLayers,
 });
 
 /** Checks that depend on several keys. */
@@ -484,6 +493,11 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
       "backbone",
       config.backbone === undefined || config.modelSize % config.backbone.heads === 0,
       `attention heads that divide d_model ${config.modelSize}`,
+    ],
+    [
+      "backbone",
+      config.backbone === undefined || config.backbone.jointLayers <= config.backbone.layers,
+      `at most ${config.backbone?.layers} joint_hidden_layers`,
     ],
     [
       "scale_decoder_outputs",

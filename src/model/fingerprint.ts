@@ -63,11 +63,18 @@ function relevantValues(config: ModelConfig): (number | string)[] {
     config.layerNormEpsilon,
     config.eosId,
     config.retrievalLayer,
-    ...Object.values(config.backbone ?? {}),
+    ...ofBackbone(config),
     ...(config.pooling === undefined
       ? [config.retrievalHead, ...notOfReAtt(config)]
       : [config.pooling, config.similarity ?? "dot"]),
   ];
+}
+
+/** Without the number of joint layers, which only read. */
+function ofBackbone({ backbone }: ModelConfig): number[] {
+  if (!backbone) return [];
+  const { jointLayers: _, ...sizes } = backbone;
+  return Object.values(sizes);
 }
 
 /** What token keys can have that those of ReAtt have not: nothing for models as in the paper. */

@@ -51,7 +51,10 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
   });
   const encoder: EncoderParameters<T> = {
     ...stack("encoder", encoderLayers, (name) => encoderBlock(config, leaf, name)),
-    ...(config.backbone && { backbone: backbone(config, config.backbone, leaf) }),
+    ...(config.backbone && {
+      backbone: backbone(config, config.backbone, leaf),
+      jointBlocks: jointBlocks(config, config.backbone, leaf),
+    }),
   };
   return {
     embedding,
@@ -147,6 +150,15 @@ function backbone<T>(
     ),
   };
 }
+
+const jointBlocks = <T>(
+  { modelSize }: ModelConfig,
+  { jointLayers, feedForwardSize }: Backbone,
+  leaf: Leaf<T>,
+): BertBlockParameters<T>[] =>
+  Array.from({ length: jointLayers }, (_, n) =>
+    bertBlock(leaf, `${BACKBONE}.joint.layer.${n}`, modelSize, feedForwardSize),
+  );
 
 function bertBlock<T>(
   leaf: Leaf<T>,

@@ -39,7 +39,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
   async function fuse(reader: ReaderSession, rows: readonly (readonly number[])[] = reading) {
     await using encoder = await openRetrieverSession(config, { weights });
     const states = (sequences: readonly (readonly number[])[]) =>
-      encodeSequences(encoder, config, sequences, "states");
+      encodeSequences(encoder, config, sequences, "reading");
     const [ofQuestions, ofPassages] = [await states(questions), await states(passages)];
     return reader.fuse(
       rows.map((own, i) => ({

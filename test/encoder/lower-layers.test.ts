@@ -30,11 +30,13 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     const naive = naiveT5(config, weights);
     const states = naive.lower(question, passage);
     const [own, ofPassage] = [states.slice(0, question.length), states.slice(question.length)];
+    const reading = naive.reading(question, passage).slice(question.length);
     await using encoder = await openRetrieverSession(config, { weights });
-    const encode = async (ids: number[], output: "states" | "queries" | "keys") =>
+    const encode = async (ids: number[], output: "states" | "reading" | "queries" | "keys") =>
       (await encodeSequences(encoder, config, [ids], output))[0]!;
     assertNear(await encode(question, "states"), own.flat(), TOLERANCE);
     assertNear(await encode(passage, "states"), ofPassage.flat(), TOLERANCE);
+    assertNear(await encode(passage, "reading"), reading.flat(), TOLERANCE);
     assertNear(await encode(question, "queries"), naive.retrieval("q", own).flat(), TOLERANCE);
     assertNear(await encode(passage, "keys"), naive.retrieval("k", ofPassage).flat(), TOLERANCE);
   });

@@ -32,7 +32,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     }));
     const [questionLength, passageLength] = [6, 11];
     const length = questionLength + passageLength;
-    const lower = pairs.map(({ question, passage }) => naive.lower(question, passage));
+    const lower = pairs.map(({ question, passage }) => naive.reading(question, passage));
     /** The position in the pair itself of a position in the padded pair; outside it for padding. */
     const unpadded = (pair: number, position: number) =>
       position - questionLength + pairs[pair]!.question.length;

@@ -340,6 +340,7 @@ test("a backbone is BERT, with heads that divide the width", async () => {
   const config = await read8({});
   assert.equal(config.backbone, {
     ...{ layers: 2, heads: 4, feedForwardSize: 32, positions: 64, layerNormEpsilon: 1e-12 },
+    jointLayers: 0,
   });
   await writeConfig(folder, config);
   assert.equal((await readConfig(folder)).backbone, config.backbone);
@@ -347,6 +348,8 @@ test("a backbone is BERT, with heads that divide the width", async () => {
     read8({ num_attention_heads: 3 }),
     /backbone: expected attention heads that divide d_model 8/,
   );
+  assert.is((await read8({ joint_hidden_layers: 2 })).backbone!.jointLayers, 2);
+  await refused(read8({ joint_hidden_layers: 3 }), /backbone: expected at most 2 joint_hidden/);
   await refused(read8({ model_type: "roberta" }), /backbone\.model_type: .*"?bert/);
   await refused(read8({ num_hidden_layers: undefined }), /backbone\.num_hidden_layers: expected/);
   await refused(read8({ hidden_act: "relu" }), /backbone\.hidden_act: expected no key beyond/);

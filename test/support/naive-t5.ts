@@ -11,10 +11,12 @@ export type Matrix = readonly (readonly number[])[];
 
 export interface NaiveT5 {
   /**
-   * States of [question ; passage] before block B. Below B, question and passage do not attend to
-   * each other.
+   * States of [question ; passage] before block B, as retrieval uses them. Question and passage do
+   * not attend to each other.
    */
   lower(question: readonly number[], passage: readonly number[]): Matrix;
+  /** The same as the upper layers read them: below the joint layers, if the model has any. */
+  reading(question: readonly number[], passage: readonly number[]): Matrix;
   /** The encoder outputs of [question ; passage] that the decoder attends to. */
   encode(question: readonly number[], passage: readonly number[]): Matrix;
   /** The query vectors or keys of the retrieval head for states before block B. */
@@ -121,11 +123,14 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
   ): Matrix {
     const position = positionBias("encoder");
     const isQuestion = (i: number): boolean => i < question.length;
+    const isJoint = blocks > config.retrievalLayer;
     let x: Matrix = config.backbone
-      ? [
-          ...naiveBert(config.backbone, weights, question, embedding),
-          ...naiveBert(config.backbone, weights, passage, embedding),
-        ]
+      ? naiveBertBlocks(
+          config.backbone,
+          weights,
+          isJoint ? blockNames("joint", config.backbone.jointLayers) : [],
+          aloneInBackbone(config.backbone, question, passage, isJoint),
+        )
       : [...question, ...passage].map((id) => embedding[id]!);
     for (const n of range(blocks)) {
       const block = `encoder.block.${n}`;
@@ -144,8 +149,31 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
     return x;
   }
 
+  /** States of the backbone: after all layers, or below those that joint layers stand for. */
+  function aloneInBackbone(
+    backbone: Backbone,
+    question: readonly number[],
+    passage: readonly number[],
+    isBelowJoint: boolean,
+  ): Matrix {
+    const blocks = blockNames(
+      "encoder",
+      backbone.layers - Number(isBelowJoint) * backbone.jointLayers,
+    );
+    return [question, passage].flatMap((ids) =>
+      naiveBertBlocks(backbone, weights, blocks, bertEmbeddings(backbone, weights, ids, embedding)),
+    );
+  }
+
+  const blockNames = (part: "encoder" | "joint", count: number): string[] =>
+    range(count).map((n) => `backbone.${part}.layer.${n}`);
+
   return {
     lower: (question, passage) => encoderStates(question, passage, config.retrievalLayer),
+    reading: (question, passage) =>
+      config.backbone && config.backbone.jointLayers > 0
+        ? aloneInBackbone(config.backbone, question, passage, true)
+        : encoderStates(question, passage, config.retrievalLayer),
     encode: (question, passage) =>
       norm("encoder.final_layer_norm", encoderStates(question, passage, config.encoderLayers)),
     retrieval(projection, states) {
@@ -189,40 +217,61 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
   };
 }
 
-/** Devlin et al. 2019: BERT's states of a text, with the first token at position 0. */
-function naiveBert(
-  { layers, heads, layerNormEpsilon }: Backbone,
-  weights: ReadonlyMap<string, Float32Array>,
+type BertSizes = Pick<Backbone, "heads" | "layerNormEpsilon">;
+type Weights = ReadonlyMap<string, Float32Array>;
+
+/** A layer [out, in] with a bias, applied to every row. */
+function affine(weights: Weights, name: string, x: Matrix): Matrix {
+  const weight = [...weights.get(`${name}.weight`)!];
+  const inputs = x[0]!.length;
+  return x.map((row) =>
+    [...weights.get(`${name}.bias`)!].map(
+      (b, i) => b + dot(weight.slice(i * inputs, (i + 1) * inputs), row),
+    ),
+  );
+}
+
+function layerNorm(
+  { layerNormEpsilon }: BertSizes,
+  weights: Weights,
+  name: string,
+  x: Matrix,
+): Matrix {
+  const [weight, bias] = [weights.get(`${name}.weight`)!, weights.get(`${name}.bias`)!];
+  return x.map((row) => {
+    const centred = row.map((value) => value - sum(row) / row.length);
+    const deviation = Math.sqrt(dot(centred, centred) / row.length + layerNormEpsilon);
+    return centred.map((value, i) => (value / deviation) * weight[i]! + bias[i]!);
+  });
+}
+
+/** Devlin et al. 2019: the input of the first layer, with the first token at position 0. */
+function bertEmbeddings(
+  sizes: BertSizes,
+  weights: Weights,
   ids: readonly number[],
   embedding: Matrix,
 ): Matrix {
-  const size = embedding[0]!.length;
-  const vector = (name: string) => [...weights.get(`backbone.${name}`)!];
-  const affine = (name: string, x: Matrix): Matrix => {
-    const [weight, bias] = [vector(`${name}.weight`), vector(`${name}.bias`)];
-    const inputs = x[0]!.length;
-    return x.map((row) =>
-      bias.map((b, i) => b + dot(weight.slice(i * inputs, (i + 1) * inputs), row)),
-    );
-  };
-  const layerNorm = (name: string, x: Matrix): Matrix => {
-    const [weight, bias] = [vector(`${name}.weight`), vector(`${name}.bias`)];
-    return x.map((row) => {
-      const centred = row.map((value) => value - sum(row) / size);
-      const deviation = Math.sqrt(dot(centred, centred) / size + layerNormEpsilon);
-      return centred.map((value, i) => (value / deviation) * weight[i]! + bias[i]!);
-    });
-  };
-  const positions = vector("embeddings.position_embeddings.weight");
-  let x = layerNorm(
-    "embeddings.LayerNorm",
-    ids.map((id, at) => embedding[id]!.map((value, i) => value + positions[at * size + i]!)),
+  const positions = weights.get("backbone.embeddings.position_embeddings.weight")!;
+  const sums = ids.map((id, at) =>
+    embedding[id]!.map((value, i, row) => value + positions[at * row.length + i]!),
   );
-  const headSize = size / heads;
-  for (const n of range(layers)) {
-    const layer = `encoder.layer.${n}`;
+  return layerNorm(sizes, weights, "backbone.embeddings.LayerNorm", sums);
+}
+
+/** Devlin et al. 2019: BERT's layers with these names, one after the other. */
+function naiveBertBlocks(
+  sizes: BertSizes,
+  weights: Weights,
+  layers: readonly string[],
+  states: Matrix,
+): Matrix {
+  const { heads } = sizes;
+  let x = states;
+  const headSize = x[0]!.length / heads;
+  for (const layer of layers) {
     const [q, k, v] = ["query", "key", "value"].map((part) =>
-      affine(`${layer}.attention.self.${part}`, x),
+      affine(weights, `${layer}.attention.self.${part}`, x),
     ) as [Matrix, Matrix, Matrix];
     const contexts = q.map((query) =>
       range(heads).flatMap((head) => {
@@ -236,11 +285,11 @@ function naiveBert(
         );
       }),
     );
-    const attended = affine(`${layer}.attention.output.dense`, contexts);
-    const y = layerNorm(`${layer}.attention.output.LayerNorm`, add(x, attended));
-    const inner = affine(`${layer}.intermediate.dense`, y).map((row) => row.map(gelu));
-    const out = affine(`${layer}.output.dense`, inner);
-    x = layerNorm(`${layer}.output.LayerNorm`, add(y, out));
+    const attended = affine(weights, `${layer}.attention.output.dense`, contexts);
+    const y = layerNorm(sizes, weights, `${layer}.attention.output.LayerNorm`, add(x, attended));
+    const inner = affine(weights, `${layer}.intermediate.dense`, y).map((row) => row.map(gelu));
+    const out = affine(weights, `${layer}.output.dense`, inner);
+    x = layerNorm(sizes, weights, `${layer}.output.LayerNorm`, add(y, out));
   }
   return x;
 }

@@ -41,6 +41,7 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
 /** A BERT encoder of 2 layers below the blocks. */
 const BACKBONE: Backbone = {
   ...{ layers: 2, heads: 4, feedForwardSize: 20, positions: 40, layerNormEpsilon: 1e-6 },
+  jointLayers: 0,
 };
 
 /**
@@ -54,6 +55,10 @@ export const TINY_MODELS: Readonly<Record<string, ModelConfig>> = {
   copying: tinyConfig({ copying: true }),
   backbone: tinyConfig({ backbone: BACKBONE, tied: true, retrievalLayer: 0 }),
   "backbone and a block": tinyConfig({ backbone: { ...BACKBONE, layers: 1 }, copying: true }),
+  "joint layers": tinyConfig({
+    ...{ tied: true, retrievalLayer: 0, copying: true },
+    backbone: { ...BACKBONE, layers: 3, jointLayers: 2 },
+  }),
 };
 
 /**

@@ -1,7 +1,9 @@
 /**
  * BERT's encoder (Devlin et al. 2019, https://arxiv.org/abs/1810.04805): absolute positions,
  * biases, and the norm after each layer. It can stand below the first block of the encoder, as a
- * backbone that was pretrained for search (Reimers and Gurevych 2019, Sentence-BERT).
+ * backbone that was pretrained for search (Reimers and Gurevych 2019, Sentence-BERT). Its last
+ * layers can stand twice: for retrieval over one text, and for reading over a question and a passage
+ * (`Backbone.jointLayers`).
  *
  * GELU is the tanh approximation, which differs from BERT's by less than 5e-4.
  */
@@ -20,24 +22,35 @@ import {
 import type { LayerContext } from "./context.ts";
 
 /**
- * The states of the last layer: word vectors [batch, length, modelSize], mask [batch, length] ->
- * [batch, length, modelSize]. The position of a token is the number of tokens before it, so padding
- * can stand on either side.
+ * The states of the last layer, and those below the joint layers: word vectors
+ * [batch, length, modelSize], mask [batch, length] -> [batch, length, modelSize]. The position of a
+ * token is the number of tokens before it, so padding can stand on either side.
  */
 export function bertStates<T>(
   context: LayerContext<T>,
   parameters: BackboneParameters<T>,
   words: T,
   mask: T,
-): T {
+): { last: T; belowJoint: T } {
   const { ops, config, dropout } = context;
-  const { layerNormEpsilon } = config.backbone!;
+  const { layerNormEpsilon, layers, jointLayers } = config.backbone!;
   const positions = ops.gather(parameters.positions, ops.sumBefore(mask));
   const sum = ops.add(words, positions);
   const embedded = dropout(layerNorm(ops, parameters.embeddingNorm, sum, layerNormEpsilon));
   const bias = maskBias(ops, mask);
-  return parameters.blocks.reduce((x, block) => bertBlock(context, block, x, bias), embedded);
+  const shared = layers - jointLayers;
+  const belowJoint = bertBlocks(context, parameters.blocks.slice(0, shared), embedded, bias);
+  const last = bertBlocks(context, parameters.blocks.slice(shared), belowJoint, bias);
+  return { last, belowJoint };
 }
+
+/** Runs blocks one after the other; `bias` is added to attention scores. */
+export const bertBlocks = <T>(
+  context: LayerContext<T>,
+  blocks: readonly BertBlockParameters<T>[],
+  states: T,
+  bias: T,
+): T => blocks.reduce((x, block) => bertBlock(context, block, x, bias), states);
 
 /** `y = norm(x + attention(x)); norm(y + feedForward(y))` */
 function bertBlock<T>(context: LayerContext<T>, block: BertBlockParameters<T>, x: T, bias: T): T {

@@ -35,7 +35,7 @@ export type ReadingInputs<T> = Readonly<Record<RetrievalInput | ReaderGraphInput
 export interface EncodedChunk<T> extends RetrievalVectors<T> {
   /** [Q, n, modelSize]: the questions as the reader reads them, without `</s>` */
   readonly questionStates: T;
-  /** [U, m, modelSize] */
+  /** [U, m, modelSize]: the passages as the reader reads them */
   readonly passageStates: T;
 }
 
@@ -51,7 +51,8 @@ export function encodeForRetrieval<T>(
 ): RetrievalVectors<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
   const states =
-    input.questionStates ?? lowerStates(context, querySide(model), { ids, mask, buckets });
+    input.questionStates ??
+    lowerStates(context, querySide(model), { ids, mask, buckets }).retrieval;
   const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, states, mask);
   return vectors;
 }
@@ -79,10 +80,11 @@ function vectorsOf<T>(
 ): Omit<EncodedChunk<T>, "questionStates"> {
   const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
   const { passageIds: ids, passageMask: mask, passageBuckets: buckets } = input;
-  const passageStates =
-    input.passageStates ?? lowerStates(ofPassages, model, { ids, mask, buckets });
+  const lower = input.passageStates
+    ? { retrieval: input.passageStates, reading: input.passageStates }
+    : lowerStates(ofPassages, model, { ids, mask, buckets });
   const questions = { states: questionStates, mask: questionMask };
-  const passages = { states: passageStates, mask: input.passageMask };
+  const passages = { states: lower.retrieval, mask: input.passageMask };
   const { ops, config } = context;
   const vectors = tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;
   return {
@@ -90,7 +92,7 @@ function vectorsOf<T>(
     questionMask: vectorMask(ops, config, questionMask),
     keys: vectors(ofPassages, model, passages, "key"),
     passageMask: vectorMask(ops, config, input.passageMask),
-    passageStates,
+    passageStates: lower.reading,
   };
 }
 
@@ -109,14 +111,16 @@ function encodeQuestions<T>(
   const masks = halves(questionMask);
   if (!config.queryEncoder) {
     const states = lowerStates(context, model, { ids: questionIds, mask: questionMask, buckets });
-    const [retrieval, reading] = halves(states);
+    const [retrieval] = halves(states.retrieval);
+    const [, reading] = halves(states.reading);
     return { retrieval, questionMask: masks[0], reading };
   }
   const ids = halves(questionIds);
   return {
-    retrieval: lowerStates(context, querySide(model), { ids: ids[0], mask: masks[0], buckets }),
+    retrieval: lowerStates(context, querySide(model), { ids: ids[0], mask: masks[0], buckets })
+      .retrieval,
     questionMask: masks[0],
-    reading: lowerStates(context, model, { ids: ids[1], mask: masks[1], buckets }),
+    reading: lowerStates(context, model, { ids: ids[1], mask: masks[1], buckets }).reading,
   };
 }
 

@@ -173,7 +173,8 @@ function traceHeads(config: ModelConfig): Graph {
         lower: LowerParameters<Value>,
         input: EncoderInput<Value>,
         projection: "query" | "key",
-      ): Value => headVectors(context, lower, lowerStates(context, lower, input), projection);
+      ): Value =>
+        headVectors(context, lower, lowerStates(context, lower, input).retrieval, projection);
       const question = { ids: questionIds, mask: questionMask, buckets: questionBuckets };
       const passages = { ids, mask: passageMask, buckets: passageBuckets };
       const queries = vectors(querySide(parameters), question, "query");
