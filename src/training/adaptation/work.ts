@@ -49,10 +49,12 @@ export function workOf(
   const pairLength = lengths.question + lengths.passage;
   const pairs = questions * candidatesPerQuestion;
   const lowerLayers = (length: number): number =>
-    layers(retrievalLayer, length) + backboneWork(config, length);
+    layers(retrievalLayer, length) + backboneWork(config, "layers", length);
   const question = lowerLayers(lengths.question);
   const passage = lowerLayers(lengths.passage);
-  const upper = layers(encoderLayers - retrievalLayer, pairLength);
+  const upper =
+    layers(encoderLayers - retrievalLayer, pairLength) +
+    backboneWork(config, "jointLayers", pairLength);
   const crossKeys = decoderLayers * pairLength * PER_WEIGHT * cross;
   const perAnswerToken =
     PER_WEIGHT * generated + decoderLayers * attention(candidatesPerQuestion * pairLength);
@@ -74,11 +76,15 @@ export function workOf(
   };
 }
 
-/** The operations of the backbone for a text of `length` tokens. */
-function backboneWork({ backbone, modelSize }: ModelConfig, length: number): number {
+/** The operations of all layers of the backbone, or of the joint layers, for `length` tokens. */
+function backboneWork(
+  { backbone, modelSize }: ModelConfig,
+  layers: "layers" | "jointLayers",
+  length: number,
+): number {
   if (!backbone) return 0;
   const block = modelSize * (4 * modelSize + 2 * backbone.feedForwardSize);
-  return backbone.layers * length * (PER_WEIGHT * block + PER_PAIR * length * modelSize);
+  return backbone[layers] * length * (PER_WEIGHT * block + PER_PAIR * length * modelSize);
 }
 
 /** Numbers of weights: of an encoder block, of a decoder layer's keys and values, and so on. */

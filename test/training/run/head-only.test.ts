@@ -48,7 +48,7 @@ const headRows = (config: ModelConfig, weight: Float32Array): Float32Array => {
   return weight.subarray(retrievalHead * size, (retrievalHead + retrievalHeads) * size);
 };
 
-for (const name of ["v1.1", "backbone", "backbone and a block"])
+for (const name of ["v1.1", "backbone", "backbone and a block", "joint layers"])
   for (const similarity of ["dot", "cosine"] as const)
     test(`${name}, ${similarity}: gradients from held states are those of a whole step`, async () => {
       const config = { ...TINY_MODELS[name]!, similarity };

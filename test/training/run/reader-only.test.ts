@@ -21,7 +21,7 @@ const options: TrainOptions = {
   ...{ objective: "qa", readerOnly: true },
 };
 
-for (const name of ["v1.1", "backbone"])
+for (const name of ["v1.1", "backbone", "joint layers"])
   test(`${name}: only what reads changes, and an index made before serves on`, async () => {
     const model = join(folder.path, `${name} model`);
     mkdirSync(model);
@@ -38,7 +38,7 @@ for (const name of ["v1.1", "backbone"])
     assert.ok(changed.length > 0);
     const retrieval = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention.`;
     for (const [key, values] of changed) {
-      assert.ok(!/^(shared|backbone)\./.test(key), key);
+      assert.ok(!/^(shared|backbone\.e\w+)\./.test(key), key);
       if (![`${retrieval}q.weight`, `${retrieval}k.weight`].includes(key)) continue;
       const ofHead = config.headSize * config.modelSize;
       const own = (weight: Float32Array) =>
@@ -48,6 +48,8 @@ for (const name of ["v1.1", "backbone"])
     const names = changed.map(([key]) => key);
     assert.ok(names.includes("decoder.block.0.layer.1.EncDecAttention.q.weight"));
     assert.ok(names.includes(`${retrieval}q.weight`), "the other heads");
+    const joint = names.some((key) => key.startsWith("backbone.joint."));
+    assert.is(joint, name === "joint layers");
   });
 
 const sameValues = (a: Float32Array, b: Float32Array): boolean =>
