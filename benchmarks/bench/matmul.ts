@@ -5,7 +5,7 @@
  */
 
 import { traceFusion } from "../../src/decoder/fusion.ts";
-import { traceLower } from "../../src/encoder/retriever-session.ts";
+import { traceReading } from "../../src/encoder/retriever-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
 import type { Dim, Tensor } from "../../src/tensor/ops.ts";
@@ -31,7 +31,7 @@ export interface Comparison {
   readonly ratio: number;
 }
 
-/** The lower encoder layers over `batch` passages of `length` tokens. */
+/** The lower encoder layers over `batch` passages of `length` tokens, without the keys. */
 export function compareLower(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
@@ -43,7 +43,7 @@ export function compareLower(
     mask: { data: new Float32Array(batch * length).fill(1), shape: [batch, length] },
     buckets: positionBuckets(config, "encoder", length),
   };
-  return compare(traceLower(config), { batch, length }, feeds, ["keys"], weights);
+  return compare(traceReading(config), { batch, length }, feeds, weights);
 }
 
 /** The upper encoder layers and the decoder's keys and values, `pairs` pairs of `length` tokens. */
@@ -58,7 +58,7 @@ export function compareUpper(
     mask: { data: new Float32Array(pairs * length).fill(1), shape: [pairs, length] },
     buckets: positionBuckets(config, "encoder", length),
   };
-  return compare(traceFusion(config), { pairs, length }, feeds, undefined, weights);
+  return compare(traceFusion(config), { pairs, length }, feeds, weights);
 }
 
 /** `sizes` are of the graph's named axes. Both run alternately, so other load affects both. */
@@ -66,14 +66,13 @@ async function compare(
   graph: Graph,
   sizes: Readonly<Record<string, number>>,
   feeds: Readonly<Record<string, Tensor>>,
-  fetch: readonly string[] | undefined,
   weights: ReadonlyMap<string, Float32Array>,
 ): Promise<Comparison> {
   const products = productsOf(graph, sizes);
   await using whole = await compile(graph, { weights });
   await using plain = await openPlain(products);
   const watch = new Stopwatch();
-  const runs = { whole: () => whole.run(feeds, fetch), plain: () => plain.run() };
+  const runs = { whole: () => whole.run(feeds), plain: () => plain.run() };
   await runs.whole(); // the first run of a size allocates its memory
   await runs.plain();
   for (let i = 0; i < REPETITIONS; i++)

@@ -11,9 +11,9 @@
  * states of the questions that such a model reads still come from the encoder.
  */
 
-import { retrievalRows, vectorSize } from "../model/config.ts";
+import { type ModelConfig, retrievalRows, vectorSize } from "../model/config.ts";
 import { linear, maskBias, projectToHeads } from "../model/layers/attention.ts";
-import { bertStates } from "../model/layers/bert.ts";
+import { bertBlocks, bertStates } from "../model/layers/bert.ts";
 import type { LayerContext } from "../model/layers/context.ts";
 import { encoderBlock } from "../model/layers/encoder-block.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
@@ -44,33 +44,59 @@ export interface EncoderInput<T> {
   readonly buckets: T;
 }
 
-/** States [batch, length, modelSize]. They are the same, unless a backbone has joint layers. */
-export interface LowerStates<T> {
-  /** What retrieval makes its vectors of. */
-  readonly retrieval: T;
-  /** The input of the upper layers. */
-  readonly reading: T;
-}
-
-/** Embeds token ids, runs the backbone, if the model has one, and the blocks below B. */
-export function lowerStates<T>(
+/**
+ * The states that the upper layers read: -> [batch, length, modelSize]. Embeds token ids, then runs
+ * the backbone, if the model has one, and the blocks below B. With joint layers, it stops below
+ * these.
+ */
+export function readingStates<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
-  { ids, mask, buckets }: EncoderInput<T>,
-): LowerStates<T> {
+  input: EncoderInput<T>,
+): T {
   const { ops, config, dropout } = context;
-  const { backbone, blocks, relativeBias: table } = parameters.encoder;
-  const words = ops.gather(parameters.embedding, ids);
-  const ofBackbone = backbone && bertStates(context, backbone, words, mask);
+  const words = ops.gather(parameters.embedding, input.ids);
+  const { backbone } = parameters.encoder;
+  const states = backbone ? bertStates(context, backbone, words, input.mask) : dropout(words);
+  return hasJointLayers(config) ? states : blocksBelow(context, parameters, states, input);
+}
+
+/**
+ * The states that retrieval makes its vectors of: -> [batch, length, modelSize]. They are the
+ * states for reading, unless the model has joint layers. Then the layers that these are copies of
+ * follow, and the blocks below B.
+ *
+ * @param reading `readingStates` of the input
+ */
+export function retrievalStates<T>(
+  context: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  reading: T,
+  input: Pick<EncoderInput<T>, "mask" | "buckets">,
+): T {
+  if (!hasJointLayers(context.config)) return reading;
+  const { layers, jointLayers } = context.config.backbone!;
+  const blocks = parameters.encoder.backbone!.blocks.slice(layers - jointLayers);
+  const states = bertBlocks(context, blocks, reading, input.mask);
+  return blocksBelow(context, parameters, states, input);
+}
+
+const hasJointLayers = ({ backbone }: ModelConfig): boolean =>
+  backbone !== undefined && backbone.jointLayers > 0;
+
+/** Runs the blocks below B. */
+function blocksBelow<T>(
+  context: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  states: T,
+  { mask, buckets }: Pick<EncoderInput<T>, "mask" | "buckets">,
+): T {
+  const { ops, config } = context;
+  const { blocks, relativeBias: table } = parameters.encoder;
   const bias = ops.add(relativeBias(ops, table, buckets), maskBias(ops, mask));
-  const retrieval = blocks
+  return blocks
     .slice(0, config.retrievalLayer)
-    .reduce(
-      (x, block) => encoderBlock(context, block, x, bias),
-      ofBackbone?.last ?? dropout(words),
-    );
-  const isJoint = config.backbone && config.backbone.jointLayers > 0;
-  return { retrieval, reading: isJoint ? ofBackbone!.belowJoint : retrieval };
+    .reduce((x, block) => encoderBlock(context, block, x, bias), states);
 }
 
 /** Encoded texts: states [batch, length, modelSize] and mask [batch, length]. */

@@ -8,12 +8,12 @@ import type { Tensor } from "../tensor/ops.ts";
 import { type CompileOptions, compile } from "../tensor/session.ts";
 import { type Graph, trace } from "../tensor/trace.ts";
 import { batchesByLength, type PaddedBatch, padBatch, TOKENS_PER_BATCH } from "./batching.ts";
-import { lowerStates, querySide, retrievalVectors } from "./lower-layers.ts";
+import { querySide, readingStates, retrievalStates, retrievalVectors } from "./lower-layers.ts";
 import { phraseQueries } from "./phrase-queries.ts";
 
 /**
- * Outputs of the lower layers. `states` and `reading` [batch, length, modelSize] are those of
- * `LowerStates` for retrieval and for the upper layers; `queries` and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector
+ * Outputs of the lower layers. `reading` and `states` [batch, length, modelSize] are the states that
+ * the upper layers read, and those that retrieval makes vectors of; `queries` and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector
  * for each token, or one for each sequence; `phrases` [batch, 2, vectorSize] are the phrase
  * queries, of a model that has them.
  */
@@ -42,20 +42,29 @@ export async function openRetrieverSession(
   options: CompileOptions,
   stack?: LowerStack,
 ): Promise<RetrieverSession> {
-  const session = await compile(traceLower(config, stack), options);
+  // A run computes all outputs of a graph, also those that nobody fetches.
+  const [reading, retrieval] = await Promise.all([
+    compile(traceReading(config, stack), options),
+    compile(traceRetrieval(config, stack), options),
+  ]);
   return {
     async encode({ ids, mask }, outputs) {
       const length = ids.shape[1]!;
       checkPositions(config, length);
       const buckets = positionBuckets(config, "encoder", length);
-      return session.run({ ids, mask, buckets }, outputs);
+      const states = await reading.run({ ids, mask, buckets }, ["reading"]);
+      const others = outputs.filter((output) => output !== "reading");
+      if (others.length === 0) return states as Record<(typeof outputs)[number], Tensor>;
+      return { ...states, ...(await retrieval.run({ ...states, mask, buckets }, others)) };
     },
-    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([reading[Symbol.asyncDispose](), retrieval[Symbol.asyncDispose]()]);
+    },
   };
 }
 
-/** `ids`, `mask`, `buckets` (`EncoderInput`) -> the outputs of `LowerOutput`. */
-export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): Graph {
+/** `ids`, `mask`, `buckets` (`EncoderInput`) -> `reading`. */
+export function traceReading(config: ModelConfig, stack: LowerStack = "encoder"): Graph {
   return trace(
     {
       ids: ["int32", "batch", "length"],
@@ -66,11 +75,27 @@ export function traceLower(config: ModelConfig, stack: LowerStack = "encoder"): 
       const context = inferenceContext(ops, config);
       const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
       const parameters = stack === "queryEncoder" ? querySide(model) : model;
-      const { retrieval: states, reading } = lowerStates(context, parameters, input);
+      return { reading: readingStates(context, parameters, input) };
+    },
+  );
+}
+
+/** `reading`, `mask`, `buckets` -> the other outputs of `LowerOutput`. */
+export function traceRetrieval(config: ModelConfig, stack: LowerStack = "encoder"): Graph {
+  return trace(
+    {
+      reading: ["float32", "batch", "length", config.modelSize],
+      mask: ["float32", "batch", "length"],
+      buckets: ["int32", "length", "length"],
+    },
+    (ops, input) => {
+      const context = inferenceContext(ops, config);
+      const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+      const parameters = stack === "queryEncoder" ? querySide(model) : model;
+      const states = retrievalStates(context, parameters, input.reading, input);
       const texts = { states, mask: input.mask };
       return {
         states,
-        reading,
         queries: retrievalVectors(context, parameters, texts, "query"),
         keys: retrievalVectors(context, parameters, texts, "key"),
         ...(model.phraseQueries && { phrases: phraseQueries(context, model, states, input.mask) }),

@@ -33,9 +33,8 @@ export function upperStates<T>(
 ): T {
   const { ops, config, dropout } = context;
   const { jointBlocks = [], blocks, relativeBias: table, finalNorm } = parameters.encoder;
-  const mask = maskBias(ops, input.mask);
-  const joint = bertBlocks(context, jointBlocks, input.states, mask);
-  const bias = ops.add(relativeBias(ops, table, input.buckets), mask);
+  const joint = bertBlocks(context, jointBlocks, input.states, input.mask);
+  const bias = ops.add(relativeBias(ops, table, input.buckets), maskBias(ops, input.mask));
   const x = blocks
     .slice(config.retrievalLayer)
     .reduce((x, block) => encoderBlock(context, block, x, bias), joint);

@@ -2,8 +2,8 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { flopsOf, productsOf } from "../../benchmarks/bench/matmul.ts";
-import { traceLower } from "../../src/encoder/retriever-session.ts";
+import { flopsOf, type Product, productsOf } from "../../benchmarks/bench/matmul.ts";
+import { traceReading, traceRetrieval } from "../../src/encoder/retriever-session.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 
 test("the lower layers have the FLOPs of their formula", () => {
@@ -15,9 +15,10 @@ test("the lower layers have the FLOPs of their formula", () => {
     const attention = 2 * length * 4 * modelSize * inner + 2 * 2 * length ** 2 * inner;
     const dense = 2 * length * (feedForward === "relu" ? 2 : 3) * modelSize * feedForwardSize;
     const vectors = 2 * 2 * length * modelSize * headSize; // queries and keys
-    const products = productsOf(traceLower(config), { batch, length });
-    const flops = products.reduce((sum, product) => sum + flopsOf(product), 0);
-    assert.is(flops, batch * (2 * (attention + dense) + vectors));
+    const products = productsOf(traceReading(config), { batch, length });
+    const sum = (products: Product[]) => products.reduce((sum, one) => sum + flopsOf(one), 0);
+    assert.is(sum(products), batch * 2 * (attention + dense));
+    assert.is(sum(productsOf(traceRetrieval(config), { batch, length })), batch * vectors);
     assert.is(
       products.filter(({ weight }) => !weight).length,
       2 * 2,
@@ -28,7 +29,7 @@ test("the lower layers have the FLOPs of their formula", () => {
 
 test("a missing size is an error", () => {
   assert.throws(
-    () => productsOf(traceLower(tinyConfig()), { batch: 1 }),
+    () => productsOf(traceReading(tinyConfig()), { batch: 1 }),
     /the size of axis "length"/,
   );
 });

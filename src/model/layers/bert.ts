@@ -22,7 +22,7 @@ import {
 import type { LayerContext } from "./context.ts";
 
 /**
- * The states of the last layer, and those below the joint layers: word vectors
+ * The states after the layers below the joint layers, or after all if there are none: word vectors
  * [batch, length, modelSize], mask [batch, length] -> [batch, length, modelSize]. The position of a
  * token is the number of tokens before it, so padding can stand on either side.
  */
@@ -31,26 +31,26 @@ export function bertStates<T>(
   parameters: BackboneParameters<T>,
   words: T,
   mask: T,
-): { last: T; belowJoint: T } {
+): T {
   const { ops, config, dropout } = context;
-  const { layerNormEpsilon, layers, jointLayers } = config.backbone!;
   const positions = ops.gather(parameters.positions, ops.sumBefore(mask));
   const sum = ops.add(words, positions);
-  const embedded = dropout(layerNorm(ops, parameters.embeddingNorm, sum, layerNormEpsilon));
-  const bias = maskBias(ops, mask);
-  const shared = layers - jointLayers;
-  const belowJoint = bertBlocks(context, parameters.blocks.slice(0, shared), embedded, bias);
-  const last = bertBlocks(context, parameters.blocks.slice(shared), belowJoint, bias);
-  return { last, belowJoint };
+  const normed = layerNorm(ops, parameters.embeddingNorm, sum, config.backbone!.layerNormEpsilon);
+  const { layers, jointLayers } = config.backbone!;
+  const blocks = parameters.blocks.slice(0, layers - jointLayers);
+  return bertBlocks(context, blocks, dropout(normed), mask);
 }
 
-/** Runs blocks one after the other; `bias` is added to attention scores. */
-export const bertBlocks = <T>(
+/** Runs blocks one after the other: states [batch, length, modelSize], mask [batch, length]. */
+export function bertBlocks<T>(
   context: LayerContext<T>,
   blocks: readonly BertBlockParameters<T>[],
   states: T,
-  bias: T,
-): T => blocks.reduce((x, block) => bertBlock(context, block, x, bias), states);
+  mask: T,
+): T {
+  const bias = maskBias(context.ops, mask);
+  return blocks.reduce((x, block) => bertBlock(context, block, x, bias), states);
+}
 
 /** `y = norm(x + attention(x)); norm(y + feedForward(y))` */
 function bertBlock<T>(context: LayerContext<T>, block: BertBlockParameters<T>, x: T, bias: T): T {

@@ -11,10 +11,12 @@ import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.
 import { targetAttention } from "../../decoder/target-attention.ts";
 import {
   type EncodedTexts,
+  type EncoderInput,
   headVectors,
   type LowerParameters,
-  lowerStates,
   querySide,
+  readingStates,
+  retrievalStates,
   retrievalVectors,
 } from "../../encoder/lower-layers.ts";
 import { vectorMask } from "../../encoder/pooling.ts";
@@ -51,8 +53,7 @@ export function encodeForRetrieval<T>(
 ): RetrievalVectors<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
   const states =
-    input.questionStates ??
-    lowerStates(context, querySide(model), { ids, mask, buckets }).retrieval;
+    input.questionStates ?? statesOf(context, querySide(model), { ids, mask, buckets }).retrieval;
   const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, states, mask);
   return vectors;
 }
@@ -80,11 +81,12 @@ function vectorsOf<T>(
 ): Omit<EncodedChunk<T>, "questionStates"> {
   const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
   const { passageIds: ids, passageMask: mask, passageBuckets: buckets } = input;
-  const lower = input.passageStates
-    ? { retrieval: input.passageStates, reading: input.passageStates }
-    : lowerStates(ofPassages, model, { ids, mask, buckets });
+  const given = input.passageStates;
+  const states = given
+    ? { retrieval: given, reading: given }
+    : statesOf(ofPassages, model, { ids, mask, buckets });
   const questions = { states: questionStates, mask: questionMask };
-  const passages = { states: lower.retrieval, mask: input.passageMask };
+  const passages = { states: states.retrieval, mask: input.passageMask };
   const { ops, config } = context;
   const vectors = tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;
   return {
@@ -92,7 +94,7 @@ function vectorsOf<T>(
     questionMask: vectorMask(ops, config, questionMask),
     keys: vectors(ofPassages, model, passages, "key"),
     passageMask: vectorMask(ops, config, input.passageMask),
-    passageStates: lower.reading,
+    passageStates: states.reading,
   };
 }
 
@@ -110,18 +112,28 @@ function encodeQuestions<T>(
   const halves = (x: T): [T, T] => ops.split(x, 0, [questions!, questions!]) as [T, T];
   const masks = halves(questionMask);
   if (!config.queryEncoder) {
-    const states = lowerStates(context, model, { ids: questionIds, mask: questionMask, buckets });
+    const states = statesOf(context, model, { ids: questionIds, mask: questionMask, buckets });
     const [retrieval] = halves(states.retrieval);
     const [, reading] = halves(states.reading);
     return { retrieval, questionMask: masks[0], reading };
   }
   const ids = halves(questionIds);
   return {
-    retrieval: lowerStates(context, querySide(model), { ids: ids[0], mask: masks[0], buckets })
+    retrieval: statesOf(context, querySide(model), { ids: ids[0], mask: masks[0], buckets })
       .retrieval,
     questionMask: masks[0],
-    reading: lowerStates(context, model, { ids: ids[1], mask: masks[1], buckets }).reading,
+    reading: readingStates(context, model, { ids: ids[1], mask: masks[1], buckets }),
   };
+}
+
+/** States of texts for retrieval and for reading, each [batch, length, modelSize]. */
+function statesOf<T>(
+  context: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  input: EncoderInput<T>,
+): { retrieval: T; reading: T } {
+  const reading = readingStates(context, parameters, input);
+  return { retrieval: retrievalStates(context, parameters, reading, input), reading };
 }
 
 /** The vectors that search compares: -> [batch, 1, length, e], or with pooling [batch, 1, 1, e]. */
