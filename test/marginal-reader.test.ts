@@ -35,8 +35,8 @@ async function likelihoodAlone(
 ): Promise<number> {
   const { config, encoder, reader } = sessions;
   const { question, passage } = tokens;
-  const [asked] = await encodeSequences(encoder, config, [question], "states");
-  const [read] = await encodeSequences(encoder, config, [passage], "states");
+  const [asked] = await encodeSequences(encoder, config, [question], "reading");
+  const [read] = await encodeSequences(encoder, config, [passage], "reading");
   const fused = await reader.fuse([{ question: asked!, passages: [read!] }]);
   let past = reader.start(1);
   let sum = 0;

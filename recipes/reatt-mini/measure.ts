@@ -1,6 +1,6 @@
 /**
  * Measures a model on SQuAD, as in the table of models/reatt-mini/README.md: R@1, 5, 20 of the gold
- * paragraph, then exact match and F1 reading the gold paragraph and 5, 10 and 20 retrieved ones.
+ * paragraph, then exact match and F1 reading the gold paragraph and 1, 5, 10 and 20 retrieved ones.
  * Prints a JSON object.
  *
  *     npx tsx recipes/reatt-mini/measure.ts --model DIR --replies FILE.jsonl [--corpus FILE]
@@ -46,7 +46,7 @@ const { values } = parseArgs({
 });
 
 /** What is read: the gold paragraph, or this many retrieved ones. */
-const READINGS = ["gold", 5, 10, 20] as const;
+const READINGS = ["gold", 1, 5, 10, 20] as const;
 
 /** A question with its answers: a line of `--replies`. */
 export interface Answered {
@@ -57,7 +57,7 @@ export interface Answered {
   readonly of: { readonly model: string; readonly found: readonly string[] };
   /** Answers by what was read. */
   readonly answer: Readonly<Record<(typeof READINGS)[number], string>>;
-  /** Of the answer from 10 passages. */
+  /** Of the answer from one passage that was found, as `answer` reads. */
   readonly confidence: number;
   readonly passages: readonly Evidence<Hit>[];
 }
@@ -102,7 +102,7 @@ async function answerFrom(
   const answer = Object.fromEntries(
     READINGS.map((reading) => [reading, replies.get(reading)!.answer]),
   );
-  const { confidence, passages } = replies.get(10)!;
+  const { confidence, passages } = replies.get(1)!;
   const of = { model: values.model, found };
   return {
     ...{ question, answers, passageId: passageId!, of },

@@ -51,7 +51,7 @@ async function tuneParameters(questions: readonly TrainingQuestion[]): Promise<P
       );
       if (right > best.right) best = { k1, b, right };
     }
-  return best;
+  return { k1: best.k1, b: best.b };
 }
 
 async function tune(

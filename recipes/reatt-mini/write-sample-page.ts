@@ -19,33 +19,29 @@ const QUESTIONS = 100;
 const AROUND = 120;
 
 function verdict({ answer, answers }: Answered): string {
-  if (exactMatch(answer[10], answers)) return "right";
-  const overlap = f1(answer[10], answers);
+  if (exactMatch(answer[1], answers)) return "right";
+  const overlap = f1(answer[1], answers);
   return overlap > 0 ? `partly (F1 ${overlap.toFixed(2)})` : "wrong";
 }
 
-/** The passage with the answer and most attention; without one, that with most attention. */
+/** The passage that was read, with the answer in it; its beginning if the answer is not in it. */
 function evidence({ passages, passageId }: Answered): string {
-  const byAttention = passages.toSorted((a, b) => b.attention - a.attention);
-  const best = byAttention.find(({ span }) => span) ?? byAttention[0]!;
-  const { id, title, text, attention, span } = best;
+  const { id, title, text, span } = passages[0]!;
   const { start, end } = span ?? { start: 0, end: 0 };
   const [before, after] = [
     text.slice(Math.max(0, start - AROUND), start),
     text.slice(end, end + AROUND),
   ];
   const marked = span ? `**${text.slice(start, end)}**` : "";
-  const place = passages.findIndex((passage) => passage.id === passageId) + 1;
   const asked = id === passageId ? "the paragraph asked about" : "another paragraph";
-  const found = place ? `found in place ${place}` : "not found";
-  return `*${title}*, ${asked} (${found}), attention ${attention.toFixed(2)}: …${before}${marked}${after}…`;
+  return `*${title}*, ${asked}: …${before}${marked}${after}…`;
 }
 
 const entry = (reply: Answered, i: number): string =>
   [
     `**${i + 1}. ${reply.question}**`,
     "",
-    `- ${verdict(reply)}: “${reply.answer[10]}”, confidence ${reply.confidence.toFixed(2)}; accepted: ${[...new Set(reply.answers)].join(" / ")}`,
+    `- ${verdict(reply)}: “${reply.answer[1]}”, confidence ${reply.confidence.toFixed(2)}; accepted: ${[...new Set(reply.answers)].join(" / ")}`,
     `- ${evidence(reply).replace(/\s+/g, " ")}`,
     "",
   ].join("\n");
@@ -60,8 +56,8 @@ function page(replies: readonly Answered[]): string {
   return [
     "# A hundred questions",
     "",
-    `Of SQuAD's dev articles, spread evenly, good and bad: ${right} answers are right, ${partly} share words with a right one. The model read ten`,
-    "passages that it had found among 2,067. Shown is the passage that the answer stands in, with the decoder's share of attention.",
+    `Of SQuAD's dev articles, spread evenly, good and bad: ${right} answers are right, ${partly} share words with a right one. The model read the`,
+    "first passage of hybrid search among 2,067, as `reatt answer` does.",
     "",
     ...chosen.map(entry),
   ].join("\n");

@@ -12,10 +12,11 @@ import { querySide, readingStates, retrievalStates, retrievalVectors } from "./l
 import { phraseQueries } from "./phrase-queries.ts";
 
 /**
- * Outputs of the lower layers. `reading` and `states` [batch, length, modelSize] are the states that
- * the upper layers read, and those that retrieval makes vectors of; `queries` and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector
- * for each token, or one for each sequence; `phrases` [batch, 2, vectorSize] are the phrase
- * queries, of a model that has them.
+ * Outputs of the lower layers. `reading` [batch, length, modelSize] are the states that the upper
+ * layers read, `states` [batch, length, modelSize] those that retrieval makes vectors of. `queries`
+ * and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector for each token, or
+ * one for each sequence. `phrases` [batch, 2, vectorSize] are the phrase queries, of a model that
+ * has them.
  */
 export type LowerOutput = "states" | "reading" | "queries" | "keys" | "phrases";
 

@@ -37,7 +37,7 @@ export interface FuzzedReader {
   readonly read: () => Promise<void>;
 }
 
-const SPIECE_MODEL = "models/reatt-mini/spiece.model";
+const SPIECE_MODEL = "test/fixtures/t5/spiece.model";
 const NORMALISER_BYTES = 237_600; // at the end of the file
 const MAX_PASSAGE_TOKENS = 128;
 const tokenizer = await loadTokenizer(SPIECE_MODEL);

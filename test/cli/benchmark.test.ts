@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { readConfig } from "../../src/model/config.ts";
 import { runCaptured } from "./support.ts";
 
 const MODEL = new URL("../../models/reatt-mini", import.meta.url).pathname;
-const STORED = { lambda: 2.62, k1: 0.9, b: 0.9 };
+const STORED = (await readConfig(MODEL)).hybrid!;
 
 const test = suite<{ folder: string }>("benchmark");
 test.before(async (context) => {
@@ -128,7 +129,10 @@ test("the stored weights rank as retrieve --hybrid does", async ({ folder }) => 
     return JSON.parse(stdout).results;
   };
   const both = await retrieve("--hybrid");
-  assert.equal(both, await retrieve("--lambda", "2.62", "--k1", "0.9", "--b", "0.9"));
+  assert.equal(
+    both,
+    await retrieve("--lambda", `${STORED.lambda}`, "--k1", `${STORED.k1}`, "--b", `${STORED.b}`),
+  );
   assert.is.not((await retrieve())[0].score, both[0].score);
   assert.equal(await retrieve("--no-hybrid"), await retrieve());
   assert.is.not((await retrieve("--hybrid", "--b", "0"))[0].score, both[0].score);

@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { passagePrompt } from "../../src/text/prompts.ts";
+import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { writeMixedDocuments } from "../documents/mixed.ts";
-import { tokenizer } from "../documents/support.ts";
 import { temporary } from "../retrieval/support.ts";
 import { runCaptured } from "./support.ts";
 
 const MODEL = ["--model", "models/reatt-mini"];
+const tokenizer = await loadTokenizer("models/reatt-mini/spiece.model");
 const folder = await temporary();
 test.after(async () => {
   await folder[Symbol.asyncDispose]();

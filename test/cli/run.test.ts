@@ -358,7 +358,7 @@ for (const name of ["reatt-v11", "reatt-v10-tied"]) {
     for (const file of ["config.json", "model.safetensors"]) {
       symlinkSync(join(reference, file), join(model, file));
     }
-    symlinkSync(resolve(MODEL, "spiece.model"), join(model, "spiece.model"));
+    symlinkSync(resolve("test/fixtures/t5/spiece.model"), join(model, "spiece.model"));
     const expected = JSON.parse(readFileSync(join(reference, "expected.json"), "utf8"));
     const length = String(expected.max_length);
     const index = ["--model", model, "--max-passage-tokens", length, "--out", join(model, "index")];

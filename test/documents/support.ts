@@ -5,7 +5,7 @@ import { type ReadDocumentsOptions, readDocuments } from "../../src/documents/re
 import type { Passage } from "../../src/text/passage.ts";
 import { loadTokenizer, type Tokenizer } from "../../src/text/tokenizer.ts";
 
-export const tokenizer: Tokenizer = await loadTokenizer("models/reatt-mini/spiece.model");
+export const tokenizer: Tokenizer = await loadTokenizer("test/fixtures/t5/spiece.model");
 
 /** All passages, and the messages about what was skipped, by file. */
 export async function readAll(

@@ -36,7 +36,7 @@ import {
   writeReferenceModel,
 } from "../support/reference-model.ts";
 
-const TOKENIZER = resolve("models/reatt-mini/spiece.model");
+const TOKENIZER = resolve("test/fixtures/t5/spiece.model");
 const TOLERANCE = 1e-5; // both sides are float32; measured below 1e-6
 const SCORE_TOLERANCE = 1e-3; // of a sum over question tokens; scores are some tens
 

@@ -21,7 +21,7 @@ export function writeReferenceModel(
   to: string,
   weightsFile = "model.safetensors",
 ): void {
-  symlinkSync(resolve("models/reatt-mini/spiece.model"), join(to, "spiece.model"));
+  symlinkSync(resolve("test/fixtures/t5/spiece.model"), join(to, "spiece.model"));
   symlinkSync(join(source, "config.json"), join(to, "config.json"));
   if (source === referenceFolder(FIXTURE)) {
     const { kept_ids, vocabulary_size } = JSON.parse(

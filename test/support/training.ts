@@ -64,7 +64,7 @@ export function temporaryFolder(): { readonly path: string } & AsyncDisposable {
 }
 
 /** The tokenizer of all models here. */
-export const TOKENIZER: string = resolve("models/reatt-mini/spiece.model");
+export const TOKENIZER: string = resolve("test/fixtures/t5/spiece.model");
 
 /** A model folder with the tokenizer of T5. `changes` apply to its configuration. */
 export async function writeTinyModel(

@@ -14,7 +14,7 @@ import {
 import { readPassages } from "../../src/text/read-passages.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 
-const tokenizer = await loadTokenizer("models/reatt-mini/spiece.model");
+const tokenizer = await loadTokenizer("test/fixtures/t5/spiece.model");
 
 interface Expected {
   max_length: number;

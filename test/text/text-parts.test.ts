@@ -10,7 +10,7 @@ import { beginningOf, textParts } from "../../src/text/text-parts.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { SHARED, testWithShared } from "../support/shared.ts";
 
-const FILE = "models/reatt-mini/spiece.model";
+const FILE = "test/fixtures/t5/spiece.model";
 const tokenizer = await loadTokenizer(FILE);
 const processor = new SentencePieceProcessor();
 await processor.load(FILE);

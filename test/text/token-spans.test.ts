@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { tokenSpans } from "../../src/text/token-spans.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 
-const tokenizer = await loadTokenizer("models/reatt-mini/spiece.model");
+const tokenizer = await loadTokenizer("test/fixtures/t5/spiece.model");
 
 const partsOf = (text: string): string[] => {
   const ids = tokenizer.encode(text);

@@ -8,7 +8,7 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 
-const FILE = "models/reatt-mini/spiece.model";
+const FILE = "test/fixtures/t5/spiece.model";
 const tokenizer = await loadTokenizer(FILE);
 
 test("sentinels have the last ids, and the text beside them is encoded separately", () => {

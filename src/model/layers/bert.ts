@@ -2,8 +2,8 @@
  * BERT's encoder (Devlin et al. 2019, https://arxiv.org/abs/1810.04805): absolute positions,
  * biases, and the norm after each layer. It can stand below the first block of the encoder, as a
  * backbone that was pretrained for search (Reimers and Gurevych 2019, Sentence-BERT). Its last
- * layers can stand twice: for retrieval over one text, and for reading over a question and a passage
- * (`Backbone.jointLayers`).
+ * layers can stand twice: for retrieval over one text, and for reading over a question with a
+ * passage (`Backbone.jointLayers`).
  *
  * GELU is the tanh approximation, which differs from BERT's by less than 5e-4.
  */
