@@ -81,6 +81,16 @@ export function retrievalStates<T>(
   return blocksBelow(context, parameters, states, input);
 }
 
+/** States of texts for reading and for retrieval. */
+export function lowerStates<T>(
+  context: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  input: EncoderInput<T>,
+): { reading: T; retrieval: T } {
+  const reading = readingStates(context, parameters, input);
+  return { reading, retrieval: retrievalStates(context, parameters, reading, input) };
+}
+
 const hasJointLayers = ({ backbone }: ModelConfig): boolean =>
   backbone !== undefined && backbone.jointLayers > 0;
 

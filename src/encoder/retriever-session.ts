@@ -4,11 +4,18 @@ import { checkPositions, type ModelConfig } from "../model/config.ts";
 import { inferenceContext } from "../model/layers/context.ts";
 import { positionBuckets } from "../model/layers/relative-position.ts";
 import { buildParameters } from "../model/parameter-names.ts";
+import type { ModelParameters } from "../model/parameters.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { type CompileOptions, compile } from "../tensor/session.ts";
-import { type Graph, trace } from "../tensor/trace.ts";
+import { type Graph, type Tracer, trace, type Value } from "../tensor/trace.ts";
 import { batchesByLength, type PaddedBatch, padBatch, TOKENS_PER_BATCH } from "./batching.ts";
-import { querySide, readingStates, retrievalStates, retrievalVectors } from "./lower-layers.ts";
+import {
+  type LowerParameters,
+  querySide,
+  readingStates,
+  retrievalStates,
+  retrievalVectors,
+} from "./lower-layers.ts";
 import { phraseQueries } from "./phrase-queries.ts";
 
 /**
@@ -74,8 +81,7 @@ export function traceReading(config: ModelConfig, stack: LowerStack = "encoder")
     },
     (ops, input) => {
       const context = inferenceContext(ops, config);
-      const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-      const parameters = stack === "queryEncoder" ? querySide(model) : model;
+      const { parameters } = stackParameters(ops, config, stack);
       return { reading: readingStates(context, parameters, input) };
     },
   );
@@ -91,8 +97,7 @@ export function traceRetrieval(config: ModelConfig, stack: LowerStack = "encoder
     },
     (ops, input) => {
       const context = inferenceContext(ops, config);
-      const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-      const parameters = stack === "queryEncoder" ? querySide(model) : model;
+      const { model, parameters } = stackParameters(ops, config, stack);
       const states = retrievalStates(context, parameters, input.reading, input);
       const texts = { states, mask: input.mask };
       return {
@@ -103,6 +108,16 @@ export function traceRetrieval(config: ModelConfig, stack: LowerStack = "encoder
       };
     },
   );
+}
+
+/** The weights of the model as parameters of a graph, and those of a stack of lower layers. */
+function stackParameters(
+  ops: Tracer,
+  config: ModelConfig,
+  stack: LowerStack,
+): { model: ModelParameters<Value>; parameters: LowerParameters<Value> } {
+  const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+  return { model, parameters: stack === "queryEncoder" ? querySide(model) : model };
 }
 
 /** What a caller can do between two runs. */

@@ -53,7 +53,7 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
     ...stack("encoder", encoderLayers, (name) => encoderBlock(config, leaf, name)),
     ...(config.backbone && {
       backbone: backbone(config, config.backbone, leaf),
-      jointBlocks: jointBlocks(config, config.backbone, leaf),
+      jointBlocks: bertBlocks(config, leaf, `${BACKBONE}.joint`, config.backbone.jointLayers),
     }),
   };
   return {
@@ -137,27 +137,27 @@ function phraseQuery<T>(
 }
 
 function backbone<T>(
-  { modelSize }: ModelConfig,
-  { layers, positions, feedForwardSize }: Backbone,
+  config: ModelConfig,
+  { layers, positions }: Backbone,
   leaf: Leaf<T>,
 ): BackboneParameters<T> {
+  const { modelSize } = config;
   const embeddings = `${BACKBONE}.embeddings`;
   return {
     positions: leaf(`${embeddings}.position_embeddings.weight`, [positions, modelSize]),
     embeddingNorm: affine(leaf, `${embeddings}.LayerNorm`, [modelSize]),
-    blocks: Array.from({ length: layers }, (_, n) =>
-      bertBlock(leaf, `${BACKBONE}.encoder.layer.${n}`, modelSize, feedForwardSize),
-    ),
+    blocks: bertBlocks(config, leaf, `${BACKBONE}.encoder`, layers),
   };
 }
 
-const jointBlocks = <T>(
-  { modelSize }: ModelConfig,
-  { jointLayers, feedForwardSize }: Backbone,
+const bertBlocks = <T>(
+  { modelSize, backbone }: ModelConfig,
   leaf: Leaf<T>,
+  name: string,
+  layers: number,
 ): BertBlockParameters<T>[] =>
-  Array.from({ length: jointLayers }, (_, n) =>
-    bertBlock(leaf, `${BACKBONE}.joint.layer.${n}`, modelSize, feedForwardSize),
+  Array.from({ length: layers }, (_, n) =>
+    bertBlock(leaf, `${name}.layer.${n}`, modelSize, backbone!.feedForwardSize),
   );
 
 function bertBlock<T>(

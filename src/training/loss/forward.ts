@@ -11,9 +11,9 @@ import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.
 import { targetAttention } from "../../decoder/target-attention.ts";
 import {
   type EncodedTexts,
-  type EncoderInput,
   headVectors,
   type LowerParameters,
+  lowerStates,
   querySide,
   readingStates,
   retrievalStates,
@@ -53,7 +53,8 @@ export function encodeForRetrieval<T>(
 ): RetrievalVectors<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
   const states =
-    input.questionStates ?? statesOf(context, querySide(model), { ids, mask, buckets }).retrieval;
+    input.questionStates ??
+    lowerStates(context, querySide(model), { ids, mask, buckets }).retrieval;
   const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, states, mask);
   return vectors;
 }
@@ -84,7 +85,7 @@ function vectorsOf<T>(
   const given = input.passageStates;
   const states = given
     ? { retrieval: given, reading: given }
-    : statesOf(ofPassages, model, { ids, mask, buckets });
+    : lowerStates(ofPassages, model, { ids, mask, buckets });
   const questions = { states: questionStates, mask: questionMask };
   const passages = { states: states.retrieval, mask: input.passageMask };
   const { ops, config } = context;
@@ -112,28 +113,18 @@ function encodeQuestions<T>(
   const halves = (x: T): [T, T] => ops.split(x, 0, [questions!, questions!]) as [T, T];
   const masks = halves(questionMask);
   if (!config.queryEncoder) {
-    const states = statesOf(context, model, { ids: questionIds, mask: questionMask, buckets });
-    const [retrieval] = halves(states.retrieval);
-    const [, reading] = halves(states.reading);
+    const input = { ids: questionIds, mask: questionMask, buckets };
+    const [asked, reading] = halves(readingStates(context, model, input));
+    const retrieval = retrievalStates(context, model, asked, { mask: masks[0], buckets });
     return { retrieval, questionMask: masks[0], reading };
   }
   const ids = halves(questionIds);
   return {
-    retrieval: statesOf(context, querySide(model), { ids: ids[0], mask: masks[0], buckets })
+    retrieval: lowerStates(context, querySide(model), { ids: ids[0], mask: masks[0], buckets })
       .retrieval,
     questionMask: masks[0],
     reading: readingStates(context, model, { ids: ids[1], mask: masks[1], buckets }),
   };
-}
-
-/** States of texts for retrieval and for reading, each [batch, length, modelSize]. */
-function statesOf<T>(
-  context: LayerContext<T>,
-  parameters: LowerParameters<T>,
-  input: EncoderInput<T>,
-): { retrieval: T; reading: T } {
-  const reading = readingStates(context, parameters, input);
-  return { retrieval: retrievalStates(context, parameters, reading, input), reading };
 }
 
 /** The vectors that search compares: -> [batch, 1, length, e], or with pooling [batch, 1, 1, e]. */

@@ -12,9 +12,8 @@ import {
   type EncoderInput,
   headVectors,
   type LowerParameters,
+  lowerStates,
   querySide,
-  readingStates,
-  retrievalStates,
 } from "../../encoder/lower-layers.ts";
 import { containsAnswer } from "../../evaluation/answers.ts";
 import { InputError } from "../../io/errors.ts";
@@ -174,11 +173,8 @@ function traceHeads(config: ModelConfig): Graph {
         lower: LowerParameters<Value>,
         input: EncoderInput<Value>,
         projection: "query" | "key",
-      ): Value => {
-        const reading = readingStates(context, lower, input);
-        const states = retrievalStates(context, lower, reading, input);
-        return headVectors(context, lower, states, projection);
-      };
+      ): Value =>
+        headVectors(context, lower, lowerStates(context, lower, input).retrieval, projection);
       const question = { ids: questionIds, mask: questionMask, buckets: questionBuckets };
       const passages = { ids, mask: passageMask, buckets: passageBuckets };
       const queries = vectors(querySide(parameters), question, "query");
