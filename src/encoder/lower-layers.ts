@@ -18,7 +18,9 @@ import type { LayerContext } from "../model/layers/context.ts";
 import { encoderBlock } from "../model/layers/encoder-block.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
 import type { ModelParameters } from "../model/parameters.ts";
+import type { Ops } from "../tensor/ops.ts";
 import { pool, unitVectors } from "./pooling.ts";
+import { weightsOfTokens } from "./token-weights.ts";
 
 /** The weights of the lower layers. */
 export type LowerParameters<T> = Pick<ModelParameters<T>, "embedding" | "encoder">;
@@ -109,28 +111,48 @@ function blocksBelow<T>(
     .reduce((x, block) => encoderBlock(context, block, x, bias), states);
 }
 
-/** Encoded texts: states [batch, length, modelSize] and mask [batch, length]. */
-export interface EncodedTexts<T> extends Pick<EncoderInput<T>, "mask"> {
+/** Encoded texts: states [batch, length, modelSize], ids and mask [batch, length]. */
+export interface EncodedTexts<T> extends Pick<EncoderInput<T>, "ids" | "mask"> {
   readonly states: T;
 }
 
 /**
  * What retrieval compares: query vectors (of a question) or keys (of a passage),
  * [batch, vectors, vectorSize]. The vectors are those of the tokens in the retrieval head, or with
- * pooling one for each text. All that depends on pooling follows from here.
+ * pooling one for each text. All that depends on pooling follows from here. Query vectors include
+ * the weights of their tokens.
  */
 export function retrievalVectors<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
-  { states, mask }: EncodedTexts<T>,
+  texts: EncodedTexts<T>,
   projection: "query" | "key",
 ): T {
+  const { states, mask } = texts;
   const { ops, config } = context;
   const { attentionNorm, attention } = parameters.encoder.blocks[config.retrievalLayer]!;
   const normed = ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon);
   const rows = config.pooling === undefined ? normed : pool(ops, config.pooling, normed, mask);
   const heads = ops.slice(attention[projection], 0, ...retrievalRows(config));
-  return compared(context, linear(ops, heads, rows), vectorSize(config));
+  const vectors = compared(context, linear(ops, heads, rows), vectorSize(config));
+  return projection === "query" ? weighted(ops, parameters, vectors, texts) : vectors;
+}
+
+/**
+ * Vectors of the tokens of questions times their weights, if the model has any: [batch, length, size]
+ * or, of several heads, [batch, heads, length, size] -> the same.
+ */
+function weighted<T>(
+  ops: Ops<T>,
+  { encoder: { tokenWeights } }: LowerParameters<T>,
+  vectors: T,
+  { ids, mask }: EncodedTexts<T>,
+): T {
+  if (tokenWeights === undefined) return vectors;
+  const weights = weightsOfTokens(ops, tokenWeights, ids, mask);
+  const [batch, length] = ops.shape(ids);
+  const heads = ops.shape(vectors).length === 4 ? [1] : [];
+  return ops.multiply(vectors, ops.reshape(weights, [batch!, ...heads, length!, 1]));
 }
 
 /** Vectors whose inner product is the similarity of the model: of length 1 for the cosine. */
@@ -141,12 +163,13 @@ const compared = <T>({ ops, config }: LayerContext<T>, vectors: T, size: number)
 export function headVectors<T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
-  states: T,
+  texts: EncodedTexts<T>,
   projection: "query" | "key",
 ): T {
   const { ops, config } = context;
   const { attentionNorm, attention } = parameters.encoder.blocks[config.retrievalLayer]!;
-  const normed = ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon);
-  const vectors = projectToHeads(context, attention[projection], normed);
-  return compared(context, vectors, config.headSize);
+  const normed = ops.rmsNorm(texts.states, attentionNorm, config.layerNormEpsilon);
+  const ofHeads = projectToHeads(context, attention[projection], normed);
+  const vectors = compared(context, ofHeads, config.headSize);
+  return projection === "query" ? weighted(ops, parameters, vectors, texts) : vectors;
 }

@@ -63,7 +63,7 @@ export async function openRetrieverSession(
       const states = await reading.run({ ids, mask, buckets }, ["reading"]);
       const others = outputs.filter((output) => output !== "reading");
       if (others.length === 0) return states as Record<(typeof outputs)[number], Tensor>;
-      return { ...states, ...(await retrieval.run({ ...states, mask, buckets }, others)) };
+      return { ...states, ...(await retrieval.run({ ...states, ids, mask, buckets }, others)) };
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([reading[Symbol.asyncDispose](), retrieval[Symbol.asyncDispose]()]);
@@ -87,11 +87,12 @@ export function traceReading(config: ModelConfig, stack: LowerStack = "encoder")
   );
 }
 
-/** `reading`, `mask`, `buckets` -> the other outputs of `LowerOutput`. */
+/** `reading`, `ids`, `mask`, `buckets` -> the other outputs of `LowerOutput`. */
 export function traceRetrieval(config: ModelConfig, stack: LowerStack = "encoder"): Graph {
   return trace(
     {
       reading: ["float32", "batch", "length", config.modelSize],
+      ids: ["int32", "batch", "length"],
       mask: ["float32", "batch", "length"],
       buckets: ["int32", "length", "length"],
     },
@@ -99,7 +100,7 @@ export function traceRetrieval(config: ModelConfig, stack: LowerStack = "encoder
       const context = inferenceContext(ops, config);
       const { model, parameters } = stackParameters(ops, config, stack);
       const states = retrievalStates(context, parameters, input.reading, input);
-      const texts = { states, mask: input.mask };
+      const texts = { states, ids: input.ids, mask: input.mask };
       return {
         states,
         queries: retrievalVectors(context, parameters, texts, "query"),

@@ -73,6 +73,11 @@ export interface ModelConfig {
    * the cosine, as in ColBERT, for which vectors have the length 1. Undefined: `dot`.
    */
   readonly similarity?: Similarity | undefined;
+  /**
+   * Whether the model has a weight for each token of the vocabulary (`retrieval_token_weights`): how
+   * much the token counts in a question. See encoder/token-weights.ts. An extension of this package.
+   */
+  readonly tokenWeights?: boolean | undefined;
   /** Temperature tau of the softmax over head weights, while training learns the head. */
   readonly distillationTau: number;
   /**
@@ -227,6 +232,7 @@ const ConfigFile = z.strictObject({
   retrieval_heads: z.int().min(1).default(1),
   retrieval_pooling: z.enum(POOLINGS).optional(),
   retrieval_similarity: z.enum(SIMILARITIES).optional(),
+  retrieval_token_weights: z.boolean().default(false),
   distillation_tau: z.number().positive().default(0.001),
   retrieval_scale: z.number().positive().default(1),
   retrieval_query_encoder: z.boolean().default(false),
@@ -377,6 +383,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     retrievalHeads: file.retrieval_heads,
     ...(file.retrieval_pooling && { pooling: file.retrieval_pooling }),
     ...(file.retrieval_similarity && { similarity: file.retrieval_similarity }),
+    ...(file.retrieval_token_weights && { tokenWeights: true }),
     distillationTau: file.distillation_tau,
     retrievalScale: file.retrieval_scale,
     queryEncoder: file.retrieval_query_encoder,
@@ -417,6 +424,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     retrieval_heads: config.retrievalHeads === 1 ? undefined : config.retrievalHeads,
     retrieval_pooling: config.pooling, // not written for retrieval by tokens
     retrieval_similarity: config.similarity, // likewise
+    retrieval_token_weights: config.tokenWeights || undefined, // likewise
     distillation_tau: config.distillationTau,
     retrieval_scale: config.retrievalScale,
     retrieval_query_encoder: config.queryEncoder,
@@ -467,6 +475,11 @@ function checkAgreement(path: string, file: ConfigFile, config: ModelConfig): vo
       "retrieval_heads",
       config.retrievalHeads <= (config.pooling === undefined ? last : 1),
       config.pooling === undefined ? `at most ${last}` : "1 with retrieval_pooling",
+    ],
+    [
+      "retrieval_token_weights",
+      !config.tokenWeights || config.pooling === undefined,
+      "false with retrieval_pooling",
     ],
     [
       "token_pruning",

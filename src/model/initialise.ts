@@ -30,6 +30,7 @@ const STANDARD_DEVIATIONS: Readonly<Record<string, (config: ModelConfig) => numb
   wi_1: ({ modelSize }) => modelSize ** -0.5,
   wo: ({ feedForwardSize }) => feedForwardSize ** -0.5,
   copy_gate: () => 0, // as probable to copy as not
+  token_weights: () => 0, // all tokens count the same
   pool: ({ modelSize }) => modelSize ** -0.5,
   projection: () => 0, // of phrase queries: all phrases have the same score
   position_embeddings: () => BERT_DEVIATION,

@@ -3,7 +3,7 @@
  *
  * Source: `T5ForConditionalGeneration` of Hugging Face transformers; the checkpoints google/t5-*
  * and neulab/reatt-*. The query encoder, phrase queries and the backbone are extensions of this
- * package. The weights of the backbone have the names of `BertModel` of transformers.
+ * package, and so are token weights. The weights of the backbone have the names of `BertModel` of transformers.
  */
 
 import { type Backbone, type ModelConfig, vectorSize } from "./config.ts";
@@ -28,6 +28,9 @@ const PHRASE_QUERY = "phrase_query";
 /** Prefix of the names of the weights of a backbone. */
 const BACKBONE = "backbone";
 
+/** The name of the log weights of tokens of questions. */
+export const TOKEN_WEIGHTS = "retrieval.token_weights.weight";
+
 /** Makes a leaf of the parameter tree from the name and the shape of a weight. */
 export type Leaf<T> = (name: string, shape: readonly number[]) => T;
 
@@ -51,6 +54,9 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
   });
   const encoder: EncoderParameters<T> = {
     ...stack("encoder", encoderLayers, (name) => encoderBlock(config, leaf, name)),
+    ...(config.tokenWeights && {
+      tokenWeights: leaf(TOKEN_WEIGHTS, [config.vocabularySize]),
+    }),
     ...(config.backbone && {
       backbone: backbone(config, config.backbone, leaf),
       jointBlocks: bertBlocks(config, leaf, `${BACKBONE}.joint`, config.backbone.jointLayers),

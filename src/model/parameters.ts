@@ -56,6 +56,8 @@ export interface StackParameters<Block, T> {
 export interface EncoderParameters<T> extends StackParameters<EncoderBlockParameters<T>, T> {
   /** Only of a model with a BERT encoder below its first block. */
   readonly backbone?: BackboneParameters<T>;
+  /** [vocabularySize]: the log weights of tokens of questions (encoder/token-weights.ts) */
+  readonly tokenWeights?: T;
   /** The layers of the backbone that read a question with a passage, if it has any. */
   readonly jointBlocks?: readonly BertBlockParameters<T>[];
 }

@@ -58,6 +58,7 @@ test("the fingerprint depends on the tokenizer and on the relevant configuration
   assert.not(await changed({ similarity: "dot" }));
   assert.ok(await changed({ retrievalHead: 1, retrievalHeads: 2 }));
   assert.not(await changed({ queryEncoder: true }));
+  assert.not(await changed({ tokenWeights: true }));
   assert.not(await changed({ hybrid: { lambda: 1, k1: 0.9, b: 0.4 } }));
   assert.not(
     await changed({ dropoutRate: 0.5, retrievalScale: 3, distillationTau: 1, decoderStartId: 5 }),

@@ -17,7 +17,7 @@ const MEMORY_SHARE = 0.25;
 
 /** Computes the inputs `questionStates` and `passageStates` of chunks. */
 export interface FixedStates extends AsyncDisposable {
-  /** The chunk with states in place of ids. */
+  /** The chunk with states of its questions and passages. */
   withStates(chunk: Chunk): Promise<Chunk>;
 }
 

@@ -55,7 +55,8 @@ export function encodeForRetrieval<T>(
   const states =
     input.questionStates ??
     lowerStates(context, querySide(model), { ids, mask, buckets }).retrieval;
-  const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, states, mask);
+  const questions = { states, ids, mask };
+  const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, questions);
   return vectors;
 }
 
@@ -66,19 +67,18 @@ export function encodeChunk<T>(
   input: ReadingInputs<T>,
   options: Pick<LossGraphOptions, "tau" | "querySide">,
 ): EncodedChunk<T> {
-  const { retrieval, questionMask, reading } = encodeQuestions(context, model, input);
-  const vectors = vectorsOf(context, model, input, options, retrieval, questionMask);
+  const { retrieval, reading } = encodeQuestions(context, model, input);
+  const vectors = vectorsOf(context, model, input, options, retrieval);
   return { ...vectors, questionStates: reading };
 }
 
-/** Vectors of encoded questions [Q, n, modelSize] and of the passages, which it encodes. */
+/** Vectors of encoded questions and of the passages, which it encodes. */
 function vectorsOf<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: EncodingInputs<T>,
   { tau, querySide: trainedSide }: Pick<LossGraphOptions, "tau" | "querySide">,
-  questionStates: T,
-  questionMask: T,
+  questions: EncodedTexts<T>,
 ): Omit<EncodedChunk<T>, "questionStates"> {
   const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
   const { passageIds: ids, passageMask: mask, passageBuckets: buckets } = input;
@@ -86,43 +86,38 @@ function vectorsOf<T>(
   const states = given
     ? { retrieval: given, reading: given }
     : lowerStates(ofPassages, model, { ids, mask, buckets });
-  const questions = { states: questionStates, mask: questionMask };
-  const passages = { states: states.retrieval, mask: input.passageMask };
+  const passages = { states: states.retrieval, ids, mask };
   const { ops, config } = context;
   const vectors = tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;
   return {
     queries: vectors(context, querySide(model), questions, "query"),
-    questionMask: vectorMask(ops, config, questionMask),
+    questionMask: vectorMask(ops, config, questions.mask),
     keys: vectors(ofPassages, model, passages, "key"),
-    passageMask: vectorMask(ops, config, input.passageMask),
+    passageMask: vectorMask(ops, config, mask),
     passageStates: states.reading,
   };
 }
 
-/**
- * States of the questions for retrieval (with `</s>`) and for reading (without): [Q, n, modelSize].
- * `questionMask` [Q, n] belongs to the states for retrieval.
- */
+/** The questions for retrieval (with `</s>`), and their states for reading (without). */
 function encodeQuestions<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   { questionIds, questionMask, questionBuckets: buckets, labels }: ReadingInputs<T>,
-): { retrieval: T; questionMask: T; reading: T } {
+): { retrieval: EncodedTexts<T>; reading: T } {
   const { ops, config } = context;
   const [questions] = ops.shape(labels);
   const halves = (x: T): [T, T] => ops.split(x, 0, [questions!, questions!]) as [T, T];
-  const masks = halves(questionMask);
+  const [ids, masks] = [halves(questionIds), halves(questionMask)];
+  const asked = { ids: ids[0], mask: masks[0] };
   if (!config.queryEncoder) {
     const input = { ids: questionIds, mask: questionMask, buckets };
-    const [asked, reading] = halves(readingStates(context, model, input));
-    const retrieval = retrievalStates(context, model, asked, { mask: masks[0], buckets });
-    return { retrieval, questionMask: masks[0], reading };
+    const [first, reading] = halves(readingStates(context, model, input));
+    const states = retrievalStates(context, model, first, { mask: masks[0], buckets });
+    return { retrieval: { ...asked, states }, reading };
   }
-  const ids = halves(questionIds);
+  const { retrieval: states } = lowerStates(context, querySide(model), { ...asked, buckets });
   return {
-    retrieval: lowerStates(context, querySide(model), { ids: ids[0], mask: masks[0], buckets })
-      .retrieval,
-    questionMask: masks[0],
+    retrieval: { ...asked, states },
     reading: readingStates(context, model, { ids: ids[1], mask: masks[1], buckets }),
   };
 }
@@ -144,9 +139,9 @@ function scoringVectors<T>(
 const vectorsOfHeads = <T>(
   context: LayerContext<T>,
   parameters: LowerParameters<T>,
-  { states }: EncodedTexts<T>,
+  texts: EncodedTexts<T>,
   projection: "query" | "key",
-): T => headVectors(context, parameters, states, projection);
+): T => headVectors(context, parameters, texts, projection);
 
 /**
  * Reads all candidates of a question together (fusion in the decoder, Izacard and Grave 2021).

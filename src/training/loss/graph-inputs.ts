@@ -75,7 +75,7 @@ export type ScoreInput =
 
 export type ChunkInput = RetrievalInput | ReaderGraphInput | ScoreInput;
 
-/** Inputs in place of ids and buckets: states that the lower layers have computed before. */
+/** Inputs in place of the ids of passages and of buckets: states that the lower layers have computed before. */
 export type StateInput =
   /** [Q, n, modelSize] */
   | "questionStates"
@@ -108,6 +108,7 @@ export function chunkInputs(
   const perCandidate: Signature = ["float32", questions, candidates];
   const rows = isRead ? 2 * questions : questions;
   const inputs: Partial<ChunkInputs<Signature>> = {
+    questionIds: ["int32", rows, "n"],
     ...textInputs(rows, stateSize),
     questionMask: ["float32", rows, "n"],
     passageMask: ["float32", "U", "m"],
@@ -130,7 +131,6 @@ const textInputs = (
 ): Partial<ChunkInputs<Signature>> =>
   stateSize === undefined
     ? {
-        questionIds: ["int32", rows, "n"],
         questionBuckets: ["int32", "n", "n"],
         passageIds: ["int32", "U", "m"],
         passageBuckets: ["int32", "m", "m"],

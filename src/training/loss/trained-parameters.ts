@@ -11,6 +11,7 @@ import {
   isOfQueryEncoder,
   type Leaf,
   namesIn,
+  TOKEN_WEIGHTS,
 } from "../../model/parameter-names.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
@@ -33,7 +34,7 @@ export interface TrainedOptions extends Pick<LossGraphOptions, "tau" | "querySid
   readonly retrievalOnly?: boolean | undefined;
   /** Trains only what retrieval does not depend on. Default false. */
   readonly readerOnly?: boolean | undefined;
-  /** Trains only the query and key projections of the retrieval head. Default false. */
+  /** Trains only the projections of the retrieval head, and token weights. Default false. */
   readonly headOnly?: boolean | undefined;
 }
 
@@ -84,7 +85,8 @@ export function selectTrained<State>(
   if (querySide === "projection") return select((name) => name === queryProjection(config));
   if (headOnly) {
     const projections = retrievalProjections(config);
-    return select((name) => projections.includes(name) || name === LOG_SCALE);
+    const head = [...projections, TOKEN_WEIGHTS, LOG_SCALE];
+    return select((name) => head.includes(name));
   }
   if (!retrievalOnly && !readerOnly) return new Map(parameters);
   const ofModel = retrievalParameters(config);
@@ -129,6 +131,7 @@ function retrievalParameters(config: ModelConfig): Set<string> {
   return new Set([
     embedding,
     ...namesIn(encoder.backbone ?? {}),
+    TOKEN_WEIGHTS,
     ...ofStack(encoder),
     ...ofStack(queryEncoder),
     ...retrievalProjections(config),

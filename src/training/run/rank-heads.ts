@@ -173,8 +173,10 @@ function traceHeads(config: ModelConfig): Graph {
         lower: LowerParameters<Value>,
         input: EncoderInput<Value>,
         projection: "query" | "key",
-      ): Value =>
-        headVectors(context, lower, lowerStates(context, lower, input).retrieval, projection);
+      ): Value => {
+        const states = lowerStates(context, lower, input).retrieval;
+        return headVectors(context, lower, { ...input, states }, projection);
+      };
       const question = { ids: questionIds, mask: questionMask, buckets: questionBuckets };
       const passages = { ids, mask: passageMask, buckets: passageBuckets };
       const queries = vectors(querySide(parameters), question, "query");

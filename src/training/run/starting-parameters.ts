@@ -65,7 +65,11 @@ function withVectors(
   if (pooling === before && similarity === comparedBefore) return config;
   const retrievalScale = FIRST_SCALES[similarity];
   const retrievalHeads = pooling === undefined ? config.retrievalHeads : 1; // pooling has all heads
-  return { ...config, pooling, similarity, retrievalHeads, retrievalScale, hybrid: undefined };
+  const tokenWeights = pooling === undefined ? config.tokenWeights : undefined;
+  return {
+    ...{ ...config, pooling, similarity, retrievalHeads, tokenWeights, retrievalScale },
+    hybrid: undefined,
+  };
 }
 
 /** @throws {InputError} for a choice of one head where several make the vectors */

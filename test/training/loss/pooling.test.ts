@@ -1,5 +1,5 @@
 /**
- * The retrieval loss of a model with pooling, or with cosines: its gradients on each engine against
+ * The retrieval loss of a model with pooling, with cosines, or with token weights: its gradients on each engine against
  * central differences of the loss in float64 loops.
  */
 
@@ -7,6 +7,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type ModelConfig, POOLINGS, SIMILARITIES } from "../../../src/model/config.ts";
 import type { LayerContext } from "../../../src/model/layers/context.ts";
+import { TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
 import { chunksOf, type TokenExample } from "../../../src/training/loss/batch.ts";
 import type { ChunkInputs } from "../../../src/training/loss/graph-inputs.ts";
@@ -50,12 +51,14 @@ const CHECKED = [
 const SHAPES: Readonly<Record<string, Partial<ModelConfig>>> = {
   tokens: {},
   "tokens, two heads": { retrievalHead: 0, retrievalHeads: 2 },
+  "weighted tokens": { tokenWeights: true },
   ...Object.fromEntries(POOLINGS.map((pooling) => [pooling, { pooling }])),
 };
 
 for (const [name, shape] of Object.entries(SHAPES))
   for (const similarity of SIMILARITIES) {
     const config = { ...small, ...shape, similarity };
+    const checkedNames = [...CHECKED, ...(shape.tokenWeights ? [TOKEN_WEIGHTS] : [])];
 
     test(`${name}, ${similarity}: gradients are central differences, in chunks too`, async () => {
       const states = trainedStates(config);
@@ -67,13 +70,13 @@ for (const [name, shape] of Object.entries(SHAPES))
       ): NaiveTensor => {
         const context = { ops, config, dropout: (x: NaiveTensor) => x };
         const trained = buildTrainedParameters<NaiveTensor>(ops, config, options, (name, shape) => {
-          const at = CHECKED.indexOf(name);
+          const at = checkedNames.indexOf(name);
           return at < 0 ? { data: states.get(name)!.value, shape } : checked[at]!;
         });
         const input = chunk!.tensors as ChunkInputs<NaiveTensor>;
         return chunkLoss(context, trained, input, { ...options, objective }).loss;
       };
-      const tensors = CHECKED.map((name) => {
+      const tensors = checkedNames.map((name) => {
         const { value: data, shape } = states.get(name)!;
         return { data, shape: [...shape] };
       });
@@ -85,7 +88,7 @@ for (const [name, shape] of Object.entries(SHAPES))
           const accumulate = gradientAccumulator(config, backend.passes, options);
           await accumulate({ examples, chunkQuestions, objective, key: ["key"] });
           await backend.read(states.keys());
-          for (const [i, name] of CHECKED.entries())
+          for (const [i, name] of checkedNames.entries())
             assertNear(
               states.get(name)!.gradient,
               expected[i]!,

@@ -6,6 +6,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
+import { TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
 import { openFixedStates } from "../../../src/training/engine/fixed-states.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
 import type { TokenExample } from "../../../src/training/loss/batch.ts";
@@ -48,10 +49,15 @@ const headRows = (config: ModelConfig, weight: Float32Array): Float32Array => {
   return weight.subarray(retrievalHead * size, (retrievalHead + retrievalHeads) * size);
 };
 
-for (const name of ["v1.1", "backbone", "backbone and a block", "joint layers"])
+const WEIGHTED = { ...TINY_MODELS["joint layers"]!, tokenWeights: true };
+const MODELS = ["v1.1", "backbone", "backbone and a block", "joint layers"].map(
+  (name) => [name, TINY_MODELS[name]!] as const,
+);
+
+for (const [name, shape] of [...MODELS, ["weighted tokens", WEIGHTED] as const])
   for (const similarity of ["dot", "cosine"] as const)
     test(`${name}, ${similarity}: gradients from held states are those of a whole step`, async () => {
-      const config = { ...TINY_MODELS[name]!, similarity };
+      const config = { ...shape, similarity };
       const options = { alpha: 1, inBatchNegatives: true, dropout: 0 };
       const batch = { examples, objective: "retrieval", key: ["key"] } as const;
       const whole = trainedStates(config);
@@ -86,7 +92,8 @@ for (const name of ["v1.1", "backbone", "backbone and a block", "joint layers"])
               TOLERANCE,
               `${what}, ${key}`,
             );
-          assertNear(gradient(states, LOG_SCALE), gradient(whole, LOG_SCALE), TOLERANCE, what);
+          for (const key of [LOG_SCALE, ...(config.tokenWeights ? [TOKEN_WEIGHTS] : [])])
+            assertNear(gradient(states, key), gradient(whole, key), TOLERANCE, `${what}, ${key}`);
         }
     });
 
