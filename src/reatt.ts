@@ -178,7 +178,8 @@ export interface AnswerOptions extends Given<typeof ANSWER> {}
 
 /**
  * A retrieved passage. With granularity `document` it is the best passage of the document. `score`
- * is the retrieval score, or with `hybrid` the BM25 score plus lambda times the retrieval score.
+ * is the retrieval score. With `hybrid` it is the BM25 score divided by the number of terms of the
+ * question, plus lambda times the retrieval score.
  */
 export interface Hit extends Passage {
   readonly score: number;

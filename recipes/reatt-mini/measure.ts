@@ -7,8 +7,8 @@
  *         [--questions FILE] [--every N] [--lambda X] [--k1 X] [--b X]
  *
  * `--replies` keeps the answers, one line per question. If it is stopped, run the same command
- * again. `--every N` reads every Nth question only. `--lambda X` ranks by BM25 + X times the score
- * of the model; 0 is BM25 alone.
+ * again. `--every N` reads every Nth question only. `--lambda X` ranks by hybrid search; 0 is
+ * BM25 alone.
  */
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
  * Finds k1 and b for which BM25 ranks the known passage first most often, and lambda for which
- * BM25 + lambda x the score of the model does. Prints them as options of measure.ts. Do not use
+ * hybrid search does. Prints them as options of measure.ts. Do not use
  * questions that you measure on afterwards.
  *
  *     npx tsx recipes/reatt-mini/tune-bm25.ts --model DIR --corpus FILE --questions FILE

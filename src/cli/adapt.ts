@@ -39,7 +39,7 @@ function summaryOf({ plan, training, index, verdict }: AdaptationResult): string
 }
 
 const hybridLine = ({ lambda }: HybridWeights): string =>
-  `Hybrid search: BM25 + ${lambda} x the model; reatt answer and reatt retrieve --hybrid rank so`;
+  `Hybrid search: lambda ${lambda}; reatt answer and reatt retrieve --hybrid rank so`;
 
 /** Questions shown on the command line. The report has more. */
 const SHOWN_SAMPLES = 3;

@@ -194,7 +194,7 @@ export function measureSystems(
     });
   if (lambda !== undefined)
     systems.push({
-      name: `BM25 + ${lambda} x ReAtt`,
+      name: `hybrid, lambda ${lambda}`,
       lambda,
       milliseconds: times("lexical", "dense", "union"),
       measures: measure(({ union }) => combineScores(union, lambda)),

@@ -38,7 +38,7 @@ const OPTIONS = {
     placeholder: "NAME",
   }),
   tune: option(text().optional(), {
-    help: "measure BM25 + lambda x model too, with lambda chosen on this split",
+    help: "measure hybrid search too, with lambda chosen on this split",
     placeholder: "NAME",
   }),
   topK: option(integer(1).default(100), { help: "passages for each query" }),

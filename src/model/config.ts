@@ -173,7 +173,10 @@ export function vectorSize(config: RetrievalShape): number {
   return end - first;
 }
 
-/** Hybrid search ranks by `BM25(q, p) + lambda * r(q, p)`, with BM25's parameters k1 and b. */
+/**
+ * Hybrid search ranks by `BM25(q, p) / |q| + lambda * r(q, p)` (retrieval/hybrid.ts), with BM25's
+ * parameters k1 and b.
+ */
 export interface HybridWeights {
   /** The weight of the model's retrieval score: 0 or more. */
   readonly lambda: number;

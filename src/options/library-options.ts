@@ -172,9 +172,9 @@ export const BM25_OPTIONS = {
 
 /** How BM25 and the model are combined. */
 export const HYBRID_OPTIONS = {
-  /** The weight of the model's retrieval score: 0 or more. `tuneLambda` finds it; DPR uses 1.1. */
+  /** The weight of the model's retrieval score: 0 or more. `tuneLambda` finds it. */
   lambda: option(number({ from: 0 }), {
-    help: "rank by BM25 + X x retrieval score; reatt benchmark DIR --tune finds X",
+    help: "rank by BM25 / terms of the question + X x retrieval score; reatt benchmark DIR --tune finds X",
     group: HYBRID,
   }),
   ...BM25_OPTIONS,

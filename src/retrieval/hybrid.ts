@@ -2,10 +2,13 @@
  * Hybrid search: lexical and dense retrieval together. The union of the best passages of both is
  * ranked by
  *
- *     BM25(q, p) + lambda * f(p, q)
+ *     BM25(q, p) / |q| + lambda * f(p, q)
  *
- * where f is the retrieval score (search/rescore.ts). A development set chooses lambda.
- * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 5.
+ * where |q| is the number of index terms of the question (bm25/analysis.ts), and f the retrieval
+ * score (search/rescore.ts). A development set chooses lambda.
+ *
+ * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 5, without |q|. Both scores are
+ * means here, so one lambda serves short and long questions (docs/experiments/index-quality.md).
  */
 
 import { InputError } from "../io/errors.ts";
@@ -13,6 +16,7 @@ import { mean } from "../math/mean.ts";
 import type { HybridWeights } from "../model/config.ts";
 import type { HYBRID_OPTIONS } from "../options/library-options.ts";
 import type { Given } from "../options/option.ts";
+import { analyse } from "./bm25/analysis.ts";
 import { cachedLexicalIndex, type LexicalIndex, withParameters } from "./bm25/lexical-index.ts";
 import { byScore } from "./scoring/top-k.ts";
 import type { IndexGeneration, SearchHit, SearchOptions } from "./search/token-index.ts";
@@ -28,8 +32,9 @@ export interface EncodedQuestion {
 }
 
 /**
- * Ranks by `BM25 + lambda * retrieval score`. Without `lexical`, the BM25 index of the open token
- * index is built on first use and cached for it. Default of `k1` and `b`: those of `lexical`.
+ * Ranks by `BM25 / terms of the question + lambda * retrieval score`. Without `lexical`, the BM25
+ * index of the open token index is built on first use and cached for it. Default of `k1` and `b`:
+ * those of `lexical`.
  */
 export interface HybridOptions extends Given<typeof HYBRID_OPTIONS> {
   /** A BM25 index of the same generation of the index, from `openLexicalIndex`. */
@@ -64,6 +69,7 @@ export function chooseHybrid(
 export interface HybridScores {
   readonly id: string;
   readonly ordinal: number;
+  /** The BM25 score divided by the terms of the question. */
   readonly lexical: number;
   readonly dense: number;
 }
@@ -123,10 +129,11 @@ export async function hybridScores(
   );
   for (const [i, { ordinal }] of onlyLexical.entries()) known.dense.set(ordinal, denseScores[i]!);
   for (const [i, { ordinal }] of onlyDense.entries()) known.lexical.set(ordinal, lexicalScores[i]!);
+  const terms = Math.max(1, analyse(text).length);
   return [...lexical, ...onlyDense].map(({ id, ordinal }) => ({
     id,
     ordinal,
-    lexical: known.lexical.get(ordinal)!,
+    lexical: known.lexical.get(ordinal)! / terms,
     dense: known.dense.get(ordinal)!,
   }));
 }

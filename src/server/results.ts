@@ -24,7 +24,9 @@ const passageToJson = ({ title, text, document, metadata }: Passage) => ({
 
 const score = z
   .number()
-  .describe("The retrieval score; with hybrid search, the BM25 score plus lambda times it.");
+  .describe(
+    "The retrieval score; with hybrid search, BM25 / terms of the question + lambda times it.",
+  );
 
 /** The schema of {@link retrievalToJson}. */
 export const RETRIEVAL = z.object({

@@ -68,7 +68,7 @@ test("the model beside BM25 and with it, and nothing left behind", async ({ fold
   const [lexical, dense, stored, both] = systems;
   assert.equal(
     systems.map(({ name }: { name: string }) => name),
-    ["BM25", "ReAtt", "hybrid", `BM25 + ${tuned.lambda} x ReAtt`],
+    ["BM25", "ReAtt", "hybrid", `hybrid, lambda ${tuned.lambda}`],
   );
   const { lambda, k1, b } = stored;
   assert.equal({ lambda, k1, b }, STORED);
@@ -148,7 +148,7 @@ test("the stored weights rank as retrieve --hybrid does", async ({ folder }) => 
 test("with --tune one more line, and how to search so", async ({ folder }) => {
   const lines = (await benchmark(folder, "--model", MODEL, "--tune", "dev")).trimEnd().split("\n");
   assert.is(lines.length, 7);
-  const [, lambda] = /^BM25 \+ ([\d.]+) x ReAtt( +[01]\.\d{4}){4} +\d+\.\d$/.exec(lines[5]!)!;
+  const [, lambda] = /^hybrid, lambda ([\d.]+)( +[01]\.\d{4}){4} +\d+\.\d$/.exec(lines[5]!)!;
   assert.match(
     lines[6]!,
     new RegExp(`^lambda ${lambda}: best ndcg@10 on dev \\(1 queries\\), [01]\\.\\d{4}; `),

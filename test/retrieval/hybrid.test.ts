@@ -45,6 +45,21 @@ test("an example worked by hand", async () => {
   assert.equal(combineScores(found, 0), hits({ a: 12, b: 10, c: 6, d: 0.5 }));
 });
 
+test("the BM25 score is divided by the terms of the question, without stop words", async () => {
+  const lists = { lexical: hits({ a: 12 }), dense: hits({ b: 3 }) };
+  const index = { score: async () => [5] };
+  const lexical = { search: () => [], score: () => [6] };
+  const vectors = Float32Array.of(1, 2);
+  for (const [text, terms] of [
+    ["What do the lions of Africa eat?", 5], // what, do, lion, africa, eat
+    ["Africa, Africa", 2],
+    ["of the", 1],
+  ] as const) {
+    const found = await hybridScores(index, lexical, { text, vectors }, lists);
+    assert.equal(found, union({ a: [12 / terms, 5], b: [6 / terms, 3] }));
+  }
+});
+
 test("ranks every passage once, by the formula, equal scores in the order of the index", () => {
   const score = fc.integer({ min: -20, max: 20 });
   const scored = fc.uniqueArray(fc.tuple(fc.constantFrom(...ORDINALS), fc.tuple(score, score)), {

@@ -75,6 +75,7 @@ function naiveBoth(
   { topK, lambda }: { topK: number; lambda: number },
 ): Ranked[] {
   const { lexical } = NAIVE.get(text)!;
+  const words = text.split(" ").length; // none of them is a stop word
   const dense = naiveDense(text, accept);
   const byBm25 = best(
     dense.map((passage) => ({ ...passage, score: lexical.get(passage.id) ?? 0 })),
@@ -87,7 +88,7 @@ function naiveBoth(
       .filter(({ id }) => union.has(id))
       .map((passage) => ({
         ...passage,
-        score: (lexical.get(passage.id) ?? 0) + lambda * passage.score,
+        score: (lexical.get(passage.id) ?? 0) / words + lambda * passage.score,
       })),
   );
 }

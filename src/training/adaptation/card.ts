@@ -111,7 +111,7 @@ ${table(
 }
 
 const hybridText = ({ lambda, k1, b }: HybridWeights): string =>
-  `"hybrid" is BM25 (k1 ${k1}, b ${b}) + lambda x the model. Lambda was tuned on the same examples,
+  `"hybrid" is BM25 (k1 ${k1}, b ${b}) / terms of the question + lambda x the model. Lambda was tuned on the same examples,
 separately before and after. \`config.json\` stores lambda ${lambda}, which \`reatt answer\` uses.
 `;
 
