@@ -139,8 +139,8 @@ export function retrievalVectors<T>(
 }
 
 /**
- * Vectors of the tokens of questions times their weights, if the model has any: [batch, length, size]
- * or, of several heads, [batch, heads, length, size] -> the same.
+ * Vectors of the tokens of questions times their weights, if the model has any:
+ * [batch, length, size] or, of several heads, [batch, heads, length, size] -> the same.
  */
 function weighted<T>(
   ops: Ops<T>,

@@ -16,8 +16,8 @@
 import type { Ops } from "../tensor/ops.ts";
 
 /**
- * The weight of each token of a question, with the mean 1 over its tokens: -> [batch, length]. 0 for
- * padding.
+ * The weight of each token of a question, with the mean 1 over its tokens: -> [batch, length]. It
+ * is 0 for padding.
  *
  * @param logWeights [vocabularySize]
  * @param ids int32 [batch, length]

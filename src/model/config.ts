@@ -74,8 +74,9 @@ export interface ModelConfig {
    */
   readonly similarity?: Similarity | undefined;
   /**
-   * Whether the model has a weight for each token of the vocabulary (`retrieval_token_weights`): how
-   * much the token counts in a question. See encoder/token-weights.ts. An extension of this package.
+   * Whether the model has a weight for each token of the vocabulary (`retrieval_token_weights`):
+   * how much the token counts in a question. See encoder/token-weights.ts. An extension of this
+   * package.
    */
   readonly tokenWeights?: boolean | undefined;
   /** Temperature tau of the softmax over head weights, while training learns the head. */

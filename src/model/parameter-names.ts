@@ -3,7 +3,8 @@
  *
  * Source: `T5ForConditionalGeneration` of Hugging Face transformers; the checkpoints google/t5-*
  * and neulab/reatt-*. The query encoder, phrase queries and the backbone are extensions of this
- * package, and so are token weights. The weights of the backbone have the names of `BertModel` of transformers.
+ * package, and so are token weights. The weights of the backbone have the names of `BertModel` of
+ * transformers.
  */
 
 import { type Backbone, type ModelConfig, vectorSize } from "./config.ts";

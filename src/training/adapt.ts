@@ -21,6 +21,7 @@ import type { AdaptationResult } from "./adaptation/result.ts";
 import { retrievalHeadOf } from "./adaptation/retrieval-head.ts";
 import { adaptationSamples } from "./adaptation/samples.ts";
 import { stepsInTime } from "./adaptation/steps-in-time.ts";
+import { countTokenWeights, withTokenWeights } from "./adaptation/token-weights.ts";
 import { verdictOf } from "./adaptation/verdict.ts";
 import { type Corpus, openCorpus } from "./data/corpus.ts";
 import {
@@ -106,13 +107,15 @@ export async function* adapt(
     signal: given.signal,
     bm25: !given.resume && !given.dryRun, // a new run searches its first candidates with it
   });
-  const { options, config, inputs, plan, lengths, found } = await prepare(given, requested, corpus);
+  const prepared = await prepare(given, requested, corpus);
+  const { options, config, inputs, plan, lengths, found, countTokens } = prepared;
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
   await createOutputDirectory(options.out);
   if (!found) await writeRecord(options);
-  const data = yield* adaptationData(options, corpus, inputs);
+  const made = yield* adaptationData(options, corpus, inputs);
+  const data = { ...made, ...(config.tokenWeights && { tokenWeights: countTokens }) };
   const retrievalHead = yield* retrievalHeadOf(options, config, corpus, inputs);
   const budget = timeBudget(options, started - 1000 * (found?.seconds ?? 0), {
     indexed: corpus.size * lengths.indexed,
@@ -138,7 +141,7 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const labelFree = await openLabelFreeInputs(given, corpus);
   const sources = await chooseSources(requested, labelFree, given);
   const inputs = await readInputs(given, sources, labelFree, corpus);
-  const config = await readTrainedConfig(given);
+  const config = withTokenWeights(await readTrainedConfig(given));
   const chosen = withAdaptDefaults(
     await withModelTau(given),
     availableExamples(inputs),
@@ -157,7 +160,8 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
       ? { ...chosen, steps: stepsInTime(minutes, chosen, config, corpus.size, lengths, rate) }
       : chosen;
   const plan = planAdaptation(options, config, corpus, { inputs, samples, lengths, rate });
-  return { options, config, inputs, plan, lengths, found };
+  const countTokens = () => countTokenWeights(corpus, tokenizer, config, options.maxPassageTokens);
+  return { options, config, inputs, plan, lengths, found, countTokens };
 }
 
 /** The options of the training loop: `data` contains the others. */

@@ -26,6 +26,11 @@ export interface TrainingData {
    * best, and stops if retrieval collapses.
    */
   readonly monitorSet?: MonitorSet | undefined;
+  /**
+   * Log weights of the tokens of the vocabulary. The run takes them as its first step if retrieval
+   * with them is better.
+   */
+  readonly tokenWeights?: (() => Promise<Float32Array>) | undefined;
 }
 
 /** A small retrieval test for the retrieval monitor. */

@@ -75,7 +75,10 @@ export type ScoreInput =
 
 export type ChunkInput = RetrievalInput | ReaderGraphInput | ScoreInput;
 
-/** Inputs in place of the ids of passages and of buckets: states that the lower layers have computed before. */
+/**
+ * Inputs in place of the ids of passages and of buckets: states that the lower layers have computed
+ * before.
+ */
 export type StateInput =
   /** [Q, n, modelSize] */
   | "questionStates"

@@ -10,8 +10,10 @@ import { type DevResult, evaluateOnDev } from "./evaluate.ts";
 import type { TrainingEvent } from "./events.ts";
 import {
   bestOf,
+  type MeasuredRetrieval,
   measureRetrieval,
   measuresOf,
+  type RetrievalMonitor,
   sampleQuestions,
   writeMonitorRecords,
 } from "./retrieval-monitor.ts";
@@ -24,17 +26,22 @@ import type { TrainingRun } from "./training-run.ts";
  * stores its weights of hybrid search.
  */
 export async function* monitorRetrieval(run: TrainingRun): AsyncGenerator<TrainingEvent> {
-  const { options, config, monitor, step, monitorRecords, log } = run;
+  const { options, config, monitor, step, monitorRecords } = run;
   if (!monitor || monitorRecords.at(-1)?.step === step) return;
   const parameters = await usableParameters(run);
   if (!parameters) return;
-  const start = performance.now();
-  const { indexSeconds, replies, ...measurement } = yield* measureRetrieval(
-    options,
-    config,
-    parameters,
-    monitor,
-  );
+  const measured = yield* measureRetrieval(options, config, parameters, monitor);
+  yield* recordMeasurement(run, monitor, parameters, measured);
+}
+
+/** Records what was measured of `parameters`, the present ones, and saves them if they are best. */
+export async function* recordMeasurement(
+  run: TrainingRun,
+  monitor: RetrievalMonitor,
+  parameters: ReadonlyMap<string, ParameterState>,
+  { seconds, replies, ...measurement }: MeasuredRetrieval,
+): AsyncGenerator<TrainingEvent> {
+  const { options, config, step, monitorRecords, log } = run;
   const record = { step, ...measurement };
   monitorRecords.push(record);
   const best = bestOf(monitorRecords) === record;
@@ -50,7 +57,7 @@ export async function* monitorRetrieval(run: TrainingRun): AsyncGenerator<Traini
   const result = { measures, hybrid, replies };
   await log.evaluation(step, result, shown, bestOf(monitorRecords).step);
   yield { type: "evaluation", step, measures, hybrid, best };
-  run.durations = { measurement: (performance.now() - start) / 1000, index: indexSeconds };
+  run.durations = seconds;
 }
 
 /**

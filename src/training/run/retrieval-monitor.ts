@@ -23,6 +23,7 @@ import type { ResolvedOptions } from "../options/train-options.ts";
 import type { Baseline, SampleReply } from "../report/report.ts";
 import { saveModel } from "./save-model.ts";
 import type { ScheduleChange } from "./schedule.ts";
+import type { MeasurementSeconds } from "./time-budget.ts";
 import { lexicalIndexOver, reciprocalRank, tuneHybrid } from "./tune-hybrid.ts";
 
 /** Passages retrieved for each question. */
@@ -39,10 +40,14 @@ interface ReciprocalRanks {
 
 /** The results of the measured model, alone and in hybrid search. */
 export interface Measurement extends ReciprocalRanks {
-  /** What the index took. */
-  readonly indexSeconds: number;
   /** With the weights that fit this model. */
   readonly hybrid: ReciprocalRanks & { readonly weights: HybridWeights };
+}
+
+/** What a measurement took, and the answers to the samples. */
+export interface MeasuredRetrieval extends Measurement {
+  readonly seconds: MeasurementSeconds;
+  readonly replies: readonly SampleReply[];
 }
 
 export interface MonitorRecord extends ReciprocalRanks {
@@ -127,19 +132,20 @@ export async function* measureRetrieval(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   { questions, passages, lexical }: RetrievalMonitor,
-): AsyncGenerator<ProgressEvent, Measurement & { readonly replies: readonly SampleReply[] }> {
+): AsyncGenerator<ProgressEvent, MeasuredRetrieval> {
   yield { type: "stage", name: "measuring retrieval" };
+  const start = performance.now();
   const folder = join(options.out, "checkpoint", "probe");
   await saveModel(folder, config, parameters, options.model);
   await using model = await ReAtt.load(folder, { provider: options.provider });
   const { maxPassageTokens } = options;
   const directory = join(folder, "index");
-  const start = performance.now();
+  const indexing = performance.now();
   await using index = await model.index(passages, {
     ...{ directory, maxPassageTokens },
     ...{ bits: 32, replace: true }, // a measurement needs the exact ranking
   });
-  const indexSeconds = (performance.now() - start) / 1000;
+  const indexSeconds = (performance.now() - indexing) / 1000;
   const texts = questions.map(({ question }) => question);
   const retrieved = await model.retrieve(texts, index, { topK: Math.min(DEPTH, passages.length) });
   const relevant = questions.map((question) => new Set(question.relevant));
@@ -150,9 +156,10 @@ export async function* measureRetrieval(
   const relevantAmong = async (question: number) => relevant[question]!;
   // No signal: an interrupted run completes its measurement, and then saves a checkpoint.
   const tuned = await tuneHybrid(model, index, lexical, { texts, relevantAmong });
+  const replies = await sampleReplies(model, index, sampleQuestions({ questions }));
   return {
-    indexSeconds,
-    replies: await sampleReplies(model, index, sampleQuestions({ questions })),
+    seconds: { measurement: (performance.now() - start) / 1000, index: indexSeconds },
+    replies,
     reciprocalRanks: ranksOf(retrieved),
     hybrid: { weights: tuned.weights, reciprocalRanks: ranksOf(tuned.rankings) },
   };

@@ -55,6 +55,7 @@ import {
   stalenessOf,
   type TrainingRun,
 } from "./training-run.ts";
+import { tryTokenWeights } from "./try-token-weights.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */
 const CHECKPOINT_SECONDS = 300;
@@ -104,7 +105,10 @@ export async function* runTraining(
   await using refresh = await openRefresh(run);
 
   yield* evaluate(run);
-  if (!checkpoint) yield* monitorRetrieval(run);
+  if (!checkpoint) {
+    yield* monitorRetrieval(run);
+    yield* tryTokenWeights(run);
+  }
   fitToTime(run, false); // perhaps no time is left to train
   yield* trainStages(run, refresh);
   if (run.step === lastStep(run) && !isStopped(run)) yield* monitorRetrieval(run);

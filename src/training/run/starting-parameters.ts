@@ -8,7 +8,7 @@ import {
   readConfig,
   type Similarity,
 } from "../../model/config.ts";
-import { initialWeights } from "../../model/initialise.ts";
+import { initialWeight, initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
@@ -105,7 +105,7 @@ function checkIndexIsNew({ querySide, readerOnly, pooling }: ConfigOptions): voi
 /**
  * Parameters by their names in a checkpoint, with `log_scale` and, if heads are mixed,
  * `head_weights`. If `config` has a query encoder and the model has none, the query encoder begins
- * as a copy of the encoder.
+ * as a copy of the encoder. Token weights that the model has not are equal.
  *
  * @throws {InputError} as `loadWeights` does.
  */
@@ -118,7 +118,10 @@ export async function startingParameters(
     : initialWeights(config, seed);
   const parameters = new Map<string, ParameterState>();
   for (const [name, shape] of parameterShapes(config)) {
-    const values = weights.get(name) ?? weights.get(encoderName(name))!.slice();
+    const values =
+      weights.get(name) ??
+      weights.get(encoderName(name))?.slice() ??
+      initialWeight(config, name, shape, seed);
     parameters.set(name, parameterState(shape, values));
   }
   parameters.set(LOG_SCALE, parameterState([], Float32Array.of(Math.log(config.retrievalScale))));

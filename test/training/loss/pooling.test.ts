@@ -1,6 +1,6 @@
 /**
- * The retrieval loss of a model with pooling, with cosines, or with token weights: its gradients on each engine against
- * central differences of the loss in float64 loops.
+ * The retrieval loss of a model with pooling, with cosines, or with token weights: its gradients on
+ * each engine against central differences of the loss in float64 loops.
  */
 
 import { test } from "uvu";

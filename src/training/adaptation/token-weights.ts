@@ -1,0 +1,39 @@
+/** Token weights that are counted in a corpus (encoder/token-weights.ts). */
+
+import type { ModelConfig } from "../../model/config.ts";
+import { passageIds } from "../../text/prompts.ts";
+import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { Corpus } from "../data/corpus.ts";
+
+/**
+ * The configuration with token weights, if the model compares tokens by the cosine. The length of
+ * other vectors can say how much a token matters.
+ */
+export const withTokenWeights = (config: ModelConfig): ModelConfig =>
+  config.similarity === "cosine" && config.pooling === undefined
+    ? { ...config, tokenWeights: true }
+    : config;
+
+/**
+ * The log of 1 + idf of each token of the vocabulary: -> [vocabularySize]. With N passages, of
+ * which n(t) have token t,
+ *
+ *     idf(t) = ln((N + 1) / (n(t) + 1/2))
+ *
+ * so a token of every passage has a weight of 1, and one of a passage in a thousand of 7.5.
+ *
+ * @throws {InputError} if the corpus has changed since it was opened
+ */
+export async function countTokenWeights(
+  corpus: Pick<Corpus, "size" | "passages">,
+  tokenizer: Tokenizer,
+  { vocabularySize }: Pick<ModelConfig, "vocabularySize">,
+  maxPassageTokens: number,
+): Promise<Float32Array> {
+  const passagesWith = new Uint32Array(vocabularySize);
+  for await (const passage of corpus.passages())
+    for (const id of new Set(passageIds(tokenizer, passage, maxPassageTokens))) passagesWith[id]!++;
+  return Float32Array.from(passagesWith, (count) =>
+    Math.log(1 + Math.log((corpus.size + 1) / (count + 0.5))),
+  );
+}
