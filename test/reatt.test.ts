@@ -19,7 +19,9 @@ import {
   storeCalibration,
   verifyIndex,
 } from "../src/index.ts";
+import { writeConfig } from "../src/model/config.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
+import { writeTinyModel } from "./support/training.ts";
 
 const PASSAGES: Passage[] = [
   { id: "lion", title: "Lion", text: "The lion is a large cat that lives in Africa and in India." },
@@ -341,6 +343,21 @@ test("answer reads as many passages as the model stores, else ten, or topK", asy
       (await model.answer(question, index, options)).passages.length;
     assert.equal([await count(), await count({ topK: 3 })], [expected, 3]);
   }
+});
+
+test("a model can say that its answers are spans of a passage", async () => {
+  await using folder = await temporary();
+  const config = await writeTinyModel(folder.path);
+  const passages = [{ id: "1", text: "Lions live in Africa." }];
+  const reply = async (extractive?: boolean) => {
+    await using model = await ReAtt.load(folder.path);
+    return (await model.read("Where?", passages, { extractive, maxAnswerTokens: 4 })).answer;
+  };
+  const [free, spans] = [await reply(false), await reply(true)];
+  assert.is.not(free, spans);
+  assert.is(await reply(), free);
+  await writeConfig(folder.path, { ...config, extractive: true });
+  assert.equal([await reply(), await reply(false), await reply(true)], [spans, free, spans]);
 });
 
 test("answer honours each option", async () => {

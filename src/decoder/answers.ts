@@ -106,7 +106,7 @@ export async function answerFromPassages<P extends PassageInput>(
   const inputs = questions.map((question, i) =>
     readingInput(model.tokenizer, question, passages[i]!, options),
   );
-  const readings = await read(model, inputs, readingOptions(model.tokenizer, options));
+  const readings = await read(model, inputs, readingOptions(model, options));
   return readings.map((reading, i) => fusionReply(model, reading, passages[i]!, options));
 }
 
@@ -124,17 +124,17 @@ async function readEach<P extends PassageInput>(
     const logPriors = logPriorsOf(scores, model.config.retrievalScale);
     inputs.push({ ...readingInput(model.tokenizer, question, all, options), logPriors });
   }
-  const readings = await readMarginal(model, inputs, readingOptions(model.tokenizer, options));
+  const readings = await readMarginal(model, inputs, readingOptions(model, options));
   return readings.map((reading, i) =>
     marginalReply(model.tokenizer, reading, passages[i]!, options),
   );
 }
 
 function readingOptions(
-  tokenizer: Tokenizer,
+  { tokenizer, config }: AnsweringModel,
   { beams, maxAnswerTokens: maxTokens, onText, signal, ...options }: ResolvedReadOptions,
 ): ReadingOptions {
-  const { lengthPenalty, earlyStopping, extractive } = options;
+  const { lengthPenalty, earlyStopping, extractive = config.extractive } = options;
   const onToken = onText && streamText(tokenizer, onText);
   return { beams, maxTokens, lengthPenalty, earlyStopping, extractive, onToken, signal };
 }

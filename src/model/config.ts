@@ -113,6 +113,8 @@ export interface ModelConfig {
   readonly backbone?: Backbone | undefined;
   /** The passages that `answer` reads unless a call says how many (`answer_passages`). */
   readonly answerPassages?: number | undefined;
+  /** Whether answers are spans of a passage unless a call says otherwise (`answer_extractive`). */
+  readonly extractive?: boolean | undefined;
   /** The weights of hybrid search that were tuned for this model (`retrieval_hybrid`), if any. */
   readonly hybrid?: HybridWeights | undefined;
   /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
@@ -262,6 +264,7 @@ const ConfigFile = z.strictObject({
     })
     .optional(),
   answer_passages: z.int().min(1).max(100).optional(),
+  answer_extractive: z.boolean().default(false),
   answer_calibration: AnswerCalibrationFile.optional(),
   token_pruning: TokenPruningFile.optional(),
   // These follow from the keys above and must not contradict them.
@@ -397,6 +400,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     ...(file.backbone && { backbone: backboneFrom(file.backbone) }),
     ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
     ...(file.answer_passages && { answerPassages: file.answer_passages }),
+    ...(file.answer_extractive && { extractive: true }),
     ...(file.answer_calibration && { calibration: file.answer_calibration }),
     ...(file.token_pruning && { pruning: file.token_pruning }),
   };
@@ -438,6 +442,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     backbone: config.backbone && backboneToFile(config.backbone), // likewise
     retrieval_hybrid: config.hybrid, // without weights, the key is not written
     answer_passages: config.answerPassages, // likewise
+    answer_extractive: config.extractive || undefined, // likewise
     answer_calibration: config.calibration, // likewise
     token_pruning: config.pruning, // likewise
   };

@@ -230,9 +230,13 @@ export const ANSWER_OPTIONS = {
    * with one beam.
    */
   earlyStopping: flag().default(true),
-  /** Whether every answer is a span of a passage that was read, or of its title. Default false. */
-  extractive: option(flag().default(false), {
+  /**
+   * Whether every answer is a span of a passage that was read, or of its title. Default: what the
+   * model stores (`answer_extractive`), else false.
+   */
+  extractive: option(flag().optional(), {
     help: "write only what stands in a passage",
+    defaultText: "true if the model says so",
     group: READING,
   }),
   /**

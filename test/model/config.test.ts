@@ -298,6 +298,7 @@ testWithShared("a written file is read back", async () => {
     noRepeatSize: 3,
     copying: true,
     phraseQueries: true,
+    extractive: true,
     tokenWeights: true,
   };
   await writeConfig(folder, changed);
