@@ -1,7 +1,7 @@
 /**
  * Makes the start model: its backbone is all-MiniLM-L6-v2 (Apache-2.0), a BERT encoder that was
  * trained for search. What reads begins with copies of its last three layers; the rest of it is
- * random. A stage of `recipes/reatt-mini/second-generation`.
+ * random. A stage of `recipes/reatt-mini/train`.
  *
  *     npx tsx recipes/reatt-mini/convert-minilm.ts --teacher DIR --tokenizer DIR --out DIR
  *         [--texts FILE]

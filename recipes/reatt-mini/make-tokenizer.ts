@@ -1,7 +1,7 @@
 /**
  * Makes the SentencePiece model of the second generation: the pieces of BERT's uncased WordPiece
  * vocabulary, so that the word vectors of MiniLM fit. A stage of
- * `recipes/reatt-mini/second-generation`.
+ * `recipes/reatt-mini/train`.
  *
  *     npx tsx recipes/reatt-mini/make-tokenizer.ts --teacher DIR --texts FILE --out DIR
  *

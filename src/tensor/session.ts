@@ -7,6 +7,7 @@ import { dirname, relative } from "node:path";
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import type { StoredValues } from "../checkpoints/weight-file.ts";
 import { InputError } from "../io/errors.ts";
+import { checkMemory } from "./memory.ts";
 import { encodeOnnx, outputName } from "./onnx.ts";
 import { isInt8, isMapped, isStored, type Weight } from "./onnx-weights.ts";
 import type { Tensor } from "./ops.ts";
@@ -58,7 +59,7 @@ const IDLE_SPIN_US = 10;
  * Compiles a graph. Weights of a float32 or int8 file are not packed for products: packing copies
  * all of them, and does not make a T5-large faster (docs/experiments/precision.md).
  *
- * @throws {InputError} if the provider is not available.
+ * @throws {InputError} if the provider is not available, or the memory does not suffice.
  */
 export async function compile(
   graph: Graph,
@@ -66,6 +67,8 @@ export async function compile(
 ): Promise<Session> {
   const fixed = new Map([...(weights ?? [])].filter(([name]) => graph.parameters.has(name)));
   const stored = [...fixed.values()].filter(isStored);
+  const packed = !(stored[0] && stored.every(isMapped));
+  checkMemory(fixed.values(), packed);
   const { folder, locate } = await findFiles(stored);
   const options: InferenceSession.SessionOptions = {
     executionProviders: [provider],
@@ -77,7 +80,7 @@ export async function compile(
       session: {
         intra_op: { spin_duration_us: String(IDLE_SPIN_US) },
         model_external_initializers_file_folder_path: folder,
-        disable_prepacking: stored[0] && stored.every(isMapped) ? "1" : "0",
+        disable_prepacking: packed ? "0" : "1",
       },
     },
     ...(threads === undefined ? {} : { intraOpNumThreads: threads }),

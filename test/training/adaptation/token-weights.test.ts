@@ -1,4 +1,4 @@
-/** Token weights counted in a corpus: the numbers, and the step of an adaptation that takes them. */
+/** Token weights counted in a corpus, and the step of an adaptation that takes them. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
