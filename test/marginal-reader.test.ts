@@ -10,7 +10,13 @@ import * as assert from "uvu/assert";
 import { COPY_EPSILON } from "../src/decoder/copying.ts";
 import { openReaderSession, type ReaderSession } from "../src/decoder/reader-session.ts";
 import { encodeSequences, openRetrieverSession } from "../src/encoder/retriever-session.ts";
-import { evaluateUtility, type Passage, ReAtt, storeCalibration } from "../src/index.ts";
+import {
+  convertModel,
+  evaluateUtility,
+  type Passage,
+  ReAtt,
+  storeCalibration,
+} from "../src/index.ts";
 import { readConfig } from "../src/model/config.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../src/text/prompts.ts";
@@ -18,7 +24,11 @@ import { runCaptured } from "./cli/support.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
 import { softmax } from "./support/naive-t5.ts";
 
-const MODEL = "models/reatt-mini";
+// In float32: integer products round by the batch.
+const folderOfModel = await temporary();
+const MODEL = join(folderOfModel.path, "model");
+test.after(async () => folderOfModel[Symbol.asyncDispose]());
+await convertModel("models/reatt-mini", { out: MODEL, precision: "fp32" });
 const NULL = { id: "null", title: "", text: "" };
 const PASSAGES: Passage[] = [
   { id: "watt", title: "James Watt", text: "James Watt patented a steam engine in 1769." },
@@ -204,7 +214,8 @@ test("answer, batches and text as it is chosen; the signals of a calibration are
   const replies = [];
   for await (const reply of model.answer(QUESTIONS, index, options)) replies.push(reply);
   for (const [i, reply] of replies.entries()) {
-    assert.is(reply.answer, written[i]);
+    // what is written has no case; the answer is quoted from the passage
+    assert.is(reply.answer.toLowerCase(), written[i]);
     assert.is(reply.signals, undefined);
     assert.equal(reply.passages.map(({ id }) => id).sort(), ["rhine", "watt"]);
     const shares = reply.passages.reduce((sum, { attention }) => sum + attention, 0);

@@ -7,6 +7,7 @@ import * as assert from "uvu/assert";
 import {
   type AnswerOptions,
   compactIndex,
+  convertModel,
   deletePassages,
   type Hit,
   indexInfo,
@@ -28,6 +29,8 @@ const PASSAGES: Passage[] = [
   { id: "bark", title: "Dog", text: "Dogs bark at night. They sleep by day." },
   { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
 ];
+/** As the tokens of the embedded model are. */
+const withoutCase = (text: string): string => text.toLowerCase();
 const ids = (hits: readonly Passage[]): string[] => hits.map(({ id }) => id);
 
 test("an index is built with compression, searched with a filter, and changed", async () => {
@@ -142,14 +145,14 @@ test("the mean of an explanation is the score of the hit, and its tokens are in 
       assert.ok(Math.abs(score - hit.score) <= 1e-12 * Math.abs(score));
       assert.is(score, tokens.reduce((sum, token) => sum + token.score, 0) / tokens.length);
       for (const { token, span, match } of tokens) {
-        if (span) assert.is(question.slice(span.start, span.end), token);
+        if (span) assert.is(withoutCase(question.slice(span.start, span.end)), token);
         if (match.field)
-          assert.is(hit[match.field].slice(match.span!.start, match.span!.end), match.token);
+          assert.is(
+            withoutCase(hit[match.field].slice(match.span!.start, match.span!.end)),
+            match.token,
+          );
       }
-      assert.is(
-        tokens.map(({ token }) => token).join(""),
-        "question:WheredoestheLionlive?</s>".replace("Lion", "lion"),
-      );
+      assert.is(tokens.map(({ token }) => token).join(""), "question:wheredoesthelionlive?</s>");
     }
     await rejects(
       model.explain(question, { id: "none" }, index),
@@ -392,7 +395,7 @@ test("answer honours each option", async () => {
   assert.ok((await answer({ maxInputTokens: 12 })).confidence !== plain.confidence);
   let text = "";
   const reply = await answer({ beams: 2, onText: (piece) => (text += piece) });
-  assert.is(text, reply.answer);
+  assert.is(text, withoutCase(reply.answer));
   await rejects(
     answer({ filter: new Set(["nowhere"]) }),
     /expected at least one passage, got none/,
@@ -431,7 +434,7 @@ test("read takes passages of the caller and keeps their properties", async () =>
     lists.map(ids),
   );
   assert.equal(
-    replies.map(({ answer }) => answer),
+    replies.map(({ answer }) => withoutCase(answer)),
     many.map((_, i) => streamed.get(i) ?? ""),
   );
   assert.throws(() => model.read(many, [PASSAGES]), /^passages: expected one list for each of 20/);
@@ -457,7 +460,8 @@ test("answer tokenizes a question once", async () => {
 test("weights of the reader that changed since the load are an error of one line", async () => {
   await using folder = await temporary();
   const copy = join(folder.path, "model");
-  await cp("models/reatt-mini", copy, { recursive: true });
+  // These are not mapped: a mapped file that becomes shorter ends the process.
+  await convertModel("models/reatt-mini", { out: copy, precision: "fp16" });
   const file = join(copy, "model.safetensors");
   const weights = await readFile(file);
   const lion = PASSAGES.slice(0, 1);

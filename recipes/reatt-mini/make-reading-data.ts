@@ -1,12 +1,12 @@
 /**
- * Makes the training data of the second generation: all real questions that have a paragraph.
+ * Makes the training data: all real questions that have a paragraph.
  *
  *     npx tsx recipes/reatt-mini/make-reading-data.ts --data DIR --out DIR
  *
  * - `excerpts/`: each question with an excerpt of its paragraph, short and cheap to read
  * - `paragraphs/`: the same questions with whole paragraphs
  * - `held-out/`: for choices; nothing is trained on its articles. `squad.jsonl` has questions of
- *   four articles of SQuAD's training split (as in the first generation), `new-wiki.jsonl` those of
+ *   four articles of SQuAD's training split, `new-wiki.jsonl` those of
  *   every tenth article of SQuADShifts
  *
  * SQuAD's dev questions and articles, Reddit and policy questions are not used.
@@ -21,9 +21,8 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/data/training-questions.ts";
-import { excerpt } from "./data/excerpt.ts";
+import { excerpt, wordsOf } from "./data/excerpt.ts";
 import { asKeywords } from "./data/keywords.ts";
-import { wordsOf } from "./data/make-question.ts";
 import { passageRecord, questionRecord, writeRecords } from "./data/write-records.ts";
 
 const { values } = parseArgs({

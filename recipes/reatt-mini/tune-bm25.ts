@@ -1,6 +1,6 @@
 /**
- * Finds k1 and b for which BM25 ranks the known passage first most often, and lambda for which
- * hybrid search does. Prints them as options of measure.ts. Do not use
+ * Finds k1 and b for which BM25 ranks the known passage first most often, and lambda of hybrid
+ * search as `reatt adapt` does (`robustLambda`). Prints them as options of measure.ts. Do not use
  * questions that you measure on afterwards.
  *
  *     npx tsx recipes/reatt-mini/tune-bm25.ts --model DIR --corpus FILE --questions FILE
@@ -13,29 +13,40 @@ import { parseArgs } from "node:util";
 import { ReAtt } from "../../src/reatt.ts";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
-import { hybridScores, MIN_CANDIDATES, tuneLambda } from "../../src/retrieval/hybrid.ts";
+import {
+  combineScores,
+  type HybridScores,
+  hybridScores,
+  MIN_CANDIDATES,
+  robustLambda,
+} from "../../src/retrieval/hybrid.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/data/training-questions.ts";
+import { reciprocalRank } from "../../src/training/run/tune-hybrid.ts";
 
 const { values } = parseArgs({
   options: {
     model: { type: "string", default: "models/reatt-mini" },
-    corpus: { type: "string", default: "runs/reatt-mini/data/squad/train-corpus.jsonl" },
-    questions: { type: "string", default: "runs/reatt-mini/data/squad/train.jsonl" },
+    corpus: { type: "string", default: "runs/reatt-mini/reading/held-out/new-wiki-corpus.jsonl" },
+    questions: { type: "string", default: "runs/reatt-mini/reading/held-out/new-wiki.jsonl" },
   },
 });
 const K1 = [0.6, 0.9, 1.2, 1.5, 1.8, 2.1];
 const B = [0.2, 0.4, 0.6, 0.75, 0.9];
-/** Lambda is chosen on this many questions. */
-const INTERPOLATED = 500;
 
 interface Parameters {
   readonly k1: number;
   readonly b: number;
+}
+
+/** The passages that hybrid search ranks for a question. */
+interface Candidates {
+  readonly passageId: string | undefined;
+  readonly union: readonly HybridScores[];
 }
 
 async function tuneParameters(questions: readonly TrainingQuestion[]): Promise<Parameters> {
@@ -61,9 +72,8 @@ async function tune(
 ): Promise<void> {
   const parameters = await tuneParameters(questions);
   const lexical = await openLexicalIndex(index, parameters);
-  const spread = questions.filter((_, i) => i % Math.ceil(questions.length / INTERPOLATED) === 0);
-  const candidates = [];
-  for (const { question: text, passageId } of spread) {
+  const candidates: Candidates[] = [];
+  for (const { question: text, passageId } of questions) {
     const [vectors] = await model.encodeQuestions([text]);
     const question = { text, vectors: vectors! };
     const search = { topK: MIN_CANDIDATES };
@@ -73,12 +83,13 @@ async function tune(
     };
     candidates.push({ passageId, union: await hybridScores(index, lexical, question, lists) });
   }
-  const { lambda, value } = tuneLambda(candidates, ([first], { passageId }) =>
-    Number(first?.id === passageId),
+  const lambda = robustLambda(candidates, (ranking, { passageId }) =>
+    reciprocalRank(ranking, (id) => id === passageId),
   );
-  process.stdout.write(
-    `R@1 of both ${(100 * value).toFixed(2)} (${candidates.length} questions)\n`,
-  );
+  const isFirst = ({ union, passageId }: Candidates): boolean =>
+    combineScores(union, lambda)[0]?.id === passageId;
+  const right = candidates.filter(isFirst).length;
+  process.stdout.write(`R@1 of both ${((100 * right) / questions.length).toFixed(2)}\n`);
   process.stdout.write(`--k1 ${parameters.k1} --b ${parameters.b} --lambda ${lambda}\n`);
 }
 

@@ -2,8 +2,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { excerpt } from "../../recipes/reatt-mini/data/excerpt.ts";
-import { wordsOf } from "../../recipes/reatt-mini/data/make-question.ts";
+import { excerpt, wordsOf } from "../../recipes/reatt-mini/data/excerpt.ts";
 import { createRandom } from "../../src/math/random.ts";
 
 const SENTENCES = [

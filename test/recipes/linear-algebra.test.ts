@@ -30,7 +30,7 @@ test("least squares finds the map that made the data", () => {
 
 test("principal components are the axes of the data, and orthogonal to its mean", () => {
   const size = 8;
-  const axes = orthonormalRows(size, { size, used: size, seed: "axes" });
+  const axes = orthonormalRows(size, { size, seed: "axes" });
   const deviations = [9, 5, 2, 1]; // of axes 1 to 4; axis 0 has the mean
   const random = createRandom("points");
   const rows = Array.from({ length: 2000 }, () => {

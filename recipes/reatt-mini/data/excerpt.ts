@@ -6,7 +6,9 @@
 import type { Random } from "../../../src/math/random.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import { sentences } from "../../../src/text/sentences.ts";
-import { wordsOf } from "./make-question.ts";
+
+export const wordsOf = (text: string): string[] =>
+  text.match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*/gu) ?? [];
 
 /**
  * Neighbouring sentences of `passage`, together `words` words or more if it has them, around the

@@ -2,14 +2,14 @@
 
 import { createRandom } from "../../../src/math/random.ts";
 
-/** `count` random orthonormal rows of `size` values, of which only the first `used` are not 0. */
+/** `count` random orthonormal rows of `size` values. */
 export function orthonormalRows(
   count: number,
-  { size, used, seed }: { size: number; used: number; seed: string },
+  { size, seed }: { size: number; seed: string },
 ): Float32Array[] {
   const random = createRandom(seed);
   const rows = Array.from({ length: count }, () =>
-    new Float32Array(size).map((_, i) => (i < used ? random.next() - 0.5 : 0)),
+    new Float32Array(size).map(() => random.next() - 0.5),
   );
   return orthonormalised(rows);
 }

@@ -21,7 +21,7 @@ export function principalComponents(
     row.forEach((x, i) => {
       mean[i]! += x / rows.length;
     });
-  let basis = orthonormalRows(count, { size, used: size, seed });
+  let basis = orthonormalRows(count, { size, seed });
   for (let i = 0; i < ITERATIONS; i++) {
     const multiplied = basis.map((row) => covariance.map((column) => inner(column, row)));
     basis = orthonormalised([mean, ...multiplied.map((row) => Float32Array.from(row))]).slice(1);
