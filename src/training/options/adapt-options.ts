@@ -57,6 +57,8 @@ const MIN_STEPS = 50;
 /** Learning rate and width of the paper's model, T5-large. */
 const PAPER = { learningRate: 5e-5, modelSize: 1024 };
 const MAX_LEARNING_RATE = 4e-4;
+/** The rate at which BERTs are usually fine-tuned (docs/experiments/adaptation.md). */
+const BACKBONE_LEARNING_RATE = 2e-5;
 /** Two matrices alone bear more (docs/experiments/reatt-mini-second-generation.md). */
 const HEAD_LEARNING_RATE = 1e-3;
 
@@ -197,12 +199,13 @@ const ADAPT_SETTINGS = {
     "supervised; retrieval with --head-only, and with --minutes without --data",
   ),
   /**
-   * Peak learning rate. Default: 5e-5 x 1024 / width of the model, at most 4e-4; 1e-3 with
-   * `headOnly`.
+   * Peak learning rate. Default: 2e-5 for a model with a backbone; 5e-5 x 1024 / width of other
+   * models, at most 4e-4; 1e-3 with `headOnly`.
    */
   learningRate: withDerivedDefault(
     RUN_SETTINGS.learningRate,
-    `${PAPER.learningRate} x ${PAPER.modelSize} / width of the model; ${HEAD_LEARNING_RATE} with --head-only`,
+    `${BACKBONE_LEARNING_RATE} with a backbone, else ${PAPER.learningRate} x ${PAPER.modelSize} / width of the model; ` +
+      `${HEAD_LEARNING_RATE} with --head-only`,
   ),
   /** Weight of the distillation loss. Default 1. */
   alpha: withDefault(RUN_SETTINGS.alpha, 1),
@@ -392,7 +395,7 @@ export function withAdaptDefaults(
   given: StartOptions,
   examples: number,
   passages: number,
-  { modelSize }: Pick<ModelConfig, "modelSize">,
+  { modelSize, backbone }: Pick<ModelConfig, "modelSize" | "backbone">,
 ): ResolvedAdaptOptions {
   const options = { ...resolveOptions(ACCEPTED, given), model: given.model, corpus: given.corpus };
   if (resolve(options.out) === resolve(options.model))
@@ -411,6 +414,7 @@ export function withAdaptDefaults(
   const tenth = Math.round((steps * iterations) / 10);
   const candidates = isTimed ? TIMED.candidates : CANDIDATES;
   const byWidth = Math.min(MAX_LEARNING_RATE, (PAPER.learningRate * PAPER.modelSize) / modelSize);
+  const byModel = backbone ? BACKBONE_LEARNING_RATE : byWidth;
   const isRetrieval = headOnly || (isTimed && data === undefined);
   const complete = checkRun({
     ...options,
@@ -418,7 +422,7 @@ export function withAdaptDefaults(
     ...{ steps, questions },
     objective: options.objective ?? (isRetrieval ? "retrieval" : "supervised"),
     maxPassageTokens: trainingPassageTokens(options),
-    learningRate: options.learningRate ?? (headOnly ? HEAD_LEARNING_RATE : byWidth),
+    learningRate: options.learningRate ?? (headOnly ? HEAD_LEARNING_RATE : byModel),
     candidatesPerQuestion: options.candidatesPerQuestion ?? Math.min(candidates, passages),
     monitorSteps: options.monitorSteps ?? Math.max(10, Math.min(200, tenth)),
   });

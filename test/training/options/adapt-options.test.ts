@@ -1,6 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { withAdaptDefaults } from "../../../src/training/options/adapt-options.ts";
+import { TINY_MODELS } from "../../support/tiny-model.ts";
 
 const CONFIG = { modelSize: 512 };
 const FILES = { model: "model", corpus: "corpus.jsonl", out: "out" };
@@ -31,6 +32,10 @@ test("the learning rate falls with the width of the model", () => {
     withAdaptDefaults(FILES, 10, 10, { modelSize }).learningRate;
   assert.equal([1024, 512, 256, 16].map(rateOf), [5e-5, 1e-4, 2e-4, 4e-4]);
   assert.is(withAdaptDefaults({ ...FILES, learningRate: 3e-3 }, 10, 10, CONFIG).learningRate, 3e-3);
+  const { backbone } = TINY_MODELS.backbone!;
+  const rate = (options: object) =>
+    withAdaptDefaults({ ...FILES, ...options }, 10, 10, { modelSize: 384, backbone }).learningRate;
+  assert.equal([rate({}), rate({ headOnly: true })], [2e-5, 1e-3]);
 });
 
 test("the retrieval head alone has its own objective and learning rate", () => {
