@@ -2,7 +2,6 @@
 
 import { mean } from "../../math/mean.ts";
 import { TOKEN_WEIGHTS } from "../../model/parameter-names.ts";
-import type { ParameterState } from "../engine/optimizer.ts";
 import type { TrainingEvent } from "./events.ts";
 import { recordMeasurement } from "./measure.ts";
 import { measureRetrieval } from "./retrieval-monitor.ts";
@@ -14,23 +13,15 @@ import type { TrainingRun } from "./training-run.ts";
  */
 export async function* tryTokenWeights(run: TrainingRun): AsyncGenerator<TrainingEvent> {
   const { options, config, engine, data, monitor, monitorRecords } = run;
-  if (!data.tokenWeights || !monitor) return;
+  const before = monitorRecords.at(-1); // none if a parameter is too large to compute with
+  if (!data.tokenWeights || !monitor || !before) return;
   yield { type: "stage", name: "counting tokens" };
-  const logWeights = await data.tokenWeights();
-  const before = await engine.parameters();
-  const weighed = withValue(before, TOKEN_WEIGHTS, logWeights);
+  const parameters = await engine.parameters();
+  const state = { ...parameters.get(TOKEN_WEIGHTS)!, value: await data.tokenWeights() };
+  const weighed = new Map(parameters).set(TOKEN_WEIGHTS, state);
   const measured = yield* measureRetrieval(options, config, weighed, monitor);
-  if (mean(measured.reciprocalRanks) <= mean(monitorRecords.at(-1)!.reciprocalRanks)) return;
+  if (mean(measured.reciprocalRanks) <= mean(before.reciprocalRanks)) return;
   await engine.restart(new Map([...weighed].map(([name, { value }]) => [name, value])));
   run.step++;
   yield* recordMeasurement(run, monitor, weighed, measured);
-}
-
-/** The parameters with other values of one of them. */
-function withValue(
-  parameters: ReadonlyMap<string, ParameterState>,
-  name: string,
-  value: Float32Array,
-): Map<string, ParameterState> {
-  return new Map(parameters).set(name, { ...parameters.get(name)!, value });
 }
