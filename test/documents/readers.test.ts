@@ -86,6 +86,23 @@ test("metadata: lines, page, headings, columns as numbers", async () => {
   assert.equal([row!.id, row!.document], ["n.csv#7", "n.csv#7"]);
 });
 
+test("metadata: the first 1,000 fields of a record, in each of its passages", async () => {
+  const names = Array.from({ length: 3_000 }, (_, i) => `field ${i + 1}`);
+  const record = Object.fromEntries(names.map((name) => [name, "word ".repeat(10)]));
+  const passages = await read("wide.json", JSON.stringify([record]));
+  assert.ok(passages.length > 100, `${passages.length}`);
+  for (const { metadata } of passages)
+    assert.equal(Object.keys(metadata!), [...names.slice(0, 1_000), "source"]);
+});
+
+test("tables in tables of a Word document", async () => {
+  const inner = wordParagraph("Cats purr.");
+  const table = (cell: string) => `<w:tbl><w:tr><w:tc>${cell}</w:tc></w:tr></w:tbl>`;
+  const nested = Array.from({ length: 50 }).reduce<string>((cell) => table(cell + inner), inner);
+  const [passage] = await read("tables.docx", docx(nested));
+  assert.match(passage!.text, /^Cats purr\./);
+});
+
 test("encodings: byte order marks, a guess, and the charset of HTML", async () => {
   const text = "Der Löwe lebt in Afrika, die Füchse überall. Größe zählt für Bären nicht.";
   const utf16 = Buffer.from(`\ufeff${text}`, "utf16le");
@@ -145,7 +162,7 @@ test("hostile files: one line, little memory", async () => {
   await rejects(
     "deep.docx",
     docx("<w:tbl><w:tr><w:tc>".repeat(20_000)),
-    /deep\.docx: expected a Word document/,
+    /deep\.docx: expected a Word document with at most 1000 levels of elements/,
   );
   await rejects(
     "bomb.txt.gz",

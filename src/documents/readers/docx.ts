@@ -1,8 +1,9 @@
 /**
  * Word documents (.docx), which mammoth converts to HTML.
  *
- * mammoth holds all parts of the file in memory. So every part of XML is decompressed before,
- * within a limit, and XML with a document type is rejected: its entities may expand without end.
+ * mammoth holds all parts of the file in memory, and its time grows with the square of the depth of
+ * elements. So every part of XML is decompressed before, within a limit, and checked: XML with deep
+ * elements is rejected, and XML with a document type, whose entities may expand without end.
  *
  * Source: ECMA-376, part 2, which forbids document types.
  */
@@ -17,6 +18,8 @@ import { htmlDocument } from "./html.ts";
 /** A novel has 5 MB. mammoth needs about 30 times the size in memory. */
 const MAX_XML_BYTES = 32 * 2 ** 20;
 const MAX_PARTS = 10_000;
+/** Text in a table has 10 levels, and each table around it 5 more. */
+const MAX_DEPTH = 1_000;
 const DOCUMENT_TYPE = /<!(DOCTYPE|ENTITY)/;
 
 export async function* readDocx(file: SourceFile): AsyncGenerator<Document> {
@@ -47,14 +50,23 @@ async function checkParts(buffer: Buffer, where: string): Promise<void> {
   let total = 0;
   for await (const entry of entriesOf(zip)) {
     if (!/\.(xml|rels)$/i.test(entry.fileName)) continue;
-    let tail = "";
+    const chunks: Buffer[] = [];
     for await (const chunk of await openEntry(zip, entry)) {
       total += (chunk as Buffer).length;
       if (total > MAX_XML_BYTES) throw tooLarge(where, "more");
-      const text = tail + (chunk as Buffer).toString("latin1").replaceAll("\0", "");
-      if (DOCUMENT_TYPE.test(text)) throw withType(where);
-      tail = text.slice(-10);
+      chunks.push(chunk as Buffer);
     }
+    checkXml(Buffer.concat(chunks).toString("latin1").replaceAll("\0", ""), where);
+  }
+}
+
+/** @param xml in an encoding that extends ASCII, or UTF-16 without its zero bytes */
+function checkXml(xml: string, where: string): void {
+  if (DOCUMENT_TYPE.test(xml)) throw withType(where);
+  let depth = 0;
+  for (const [tag] of xml.matchAll(/<\/|\/>|<[^!?]/g)) {
+    depth += tag === "</" || tag === "/>" ? -1 : 1;
+    if (depth > MAX_DEPTH) throw tooDeep(where);
   }
 }
 
@@ -86,6 +98,14 @@ const withType = (where: string): InputError =>
     expected: "a Word document without document types in its XML",
     got: "one that defines entities",
     remedy: "check where the file comes from",
+  });
+
+const tooDeep = (where: string): InputError =>
+  new InputError({
+    where,
+    expected: `a Word document with at most ${MAX_DEPTH} levels of elements in its XML`,
+    got: "more",
+    remedy: "open and save it again, or ignore it",
   });
 
 const damaged = (where: string, cause: unknown): InputError =>

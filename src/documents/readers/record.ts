@@ -5,12 +5,15 @@ import type { Document } from "../document.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** Every passage of a long record has the fields, so their number bounds time and memory. */
+const MAX_METADATA_FIELDS = 1_000;
 const ID = ["_id", "id"];
 const TEXT = ["text", "content", "contents", "body", "passage"];
 
 /**
  * Takes id, title and text from the fields with these names. Other fields become metadata. Without
- * a text, the text is a line `name: value` for each field.
+ * a text, the text is a line `name: value` for each field. Of more than 1,000 other fields, the
+ * first 1,000 become metadata.
  *
  * @param record identifies a record without an id
  */
@@ -41,7 +44,7 @@ function metadataOf(fields: Fields, isOwn: (name: string) => boolean): Metadata 
     const isKept = !isOwn(name) && isMetadataValue(value) && value !== "";
     return isKept ? [[name, value]] : [];
   });
-  return Object.fromEntries(entries);
+  return Object.fromEntries(entries.slice(0, MAX_METADATA_FIELDS));
 }
 
 /** All values of a JSON value, one a line, with their names: `address.city: Rome`. */
