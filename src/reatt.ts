@@ -9,6 +9,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type AnsweringModel,
+  type AnsweringOptions,
   abstention,
   answerFromPassages,
   type Evidence,
@@ -64,7 +65,7 @@ import {
 import { callback, type Given, type Resolved, SIGNAL } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
 import { type Explanation, explanationOf } from "./retrieval/explain.ts";
-import { chooseHybrid } from "./retrieval/hybrid.ts";
+import { chooseHybrid, type HybridOptions } from "./retrieval/hybrid.ts";
 import { findManifest, type IndexHeader, readManifest } from "./retrieval/index/format/manifest.ts";
 import { addPassages, deletePassages } from "./retrieval/index/maintain/update.ts";
 import { bitsOption } from "./retrieval/index/write/automatic-bits.ts";
@@ -906,7 +907,8 @@ export class ReAtt implements AsyncDisposable {
     const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, this.folder);
     const rankOptions = { ...rankOptionsOf({ ...options, topK }), hybrid };
     const find = (batch: readonly TokenizedQuestion[]) => this.#retrieve(batch, index, rankOptions);
-    return this.#reply(questions, find, { ...options, maxPassageTokens }, index.passageCount === 0);
+    const reading = { ...options, maxPassageTokens, scoreOf: scoreOfHits(hybrid) };
+    return this.#reply(questions, find, reading, index.passageCount === 0);
   }
 
   /**
@@ -1072,7 +1074,7 @@ export class ReAtt implements AsyncDisposable {
   async *#reply<P extends PassageInput>(
     texts: readonly string[],
     find: (batch: readonly TokenizedQuestion[], first: number) => Promise<(readonly P[])[]>,
-    options: ResolvedReadOptions,
+    options: AnsweringOptions<P>,
     nothingToRead = false,
   ): AsyncGenerator<Reply<P>, void> {
     const { onText } = options;
@@ -1107,6 +1109,16 @@ const notLoaded = (): InputError =>
     got: "new ReAtt(...)",
     remedy: "write await ReAtt.load(MODEL)",
   });
+
+/**
+ * The retrieval score of a hit. That of hybrid search is in another unit: divided by lambda, the
+ * unit is that of the retrieval score. Undefined for a search by BM25 alone.
+ */
+function scoreOfHits(hybrid: HybridOptions | undefined): ((hit: Hit) => number) | undefined {
+  if (!hybrid) return ({ score }) => score;
+  const { lambda } = hybrid;
+  return lambda > 0 ? ({ score }) => score / lambda : undefined;
+}
 
 async function onlyReply<R>(replies: AsyncGenerator<R, void>): Promise<R> {
   return (await replies.next()).value!;

@@ -18,6 +18,7 @@ import {
   type ReadingOptions,
   read,
 } from "./reader.ts";
+import { relevances } from "./relevance.ts";
 
 /** Options of `ReAtt.read`. */
 export const READ_OPTIONS = {
@@ -36,6 +37,12 @@ export const READ_OPTIONS = {
 export interface ReadOptions extends Given<typeof READ_OPTIONS> {}
 
 export type ResolvedReadOptions = Resolved<typeof READ_OPTIONS>;
+
+/** Options of {@link answerFromPassages}. */
+export interface AnsweringOptions<P extends PassageInput> extends ResolvedReadOptions {
+  /** r(x, z), the retrieval score of a passage, where a search has found it. */
+  readonly scoreOf?: ((passage: P) => number) | undefined;
+}
 
 /** A passage that the model has read, with all properties that it was given with. */
 export type Evidence<P extends PassageInput> = P & {
@@ -99,14 +106,15 @@ export async function answerFromPassages<P extends PassageInput>(
   model: AnsweringModel,
   questions: readonly TokenizedQuestion[],
   passages: readonly (readonly P[])[],
-  options: ResolvedReadOptions,
+  { scoreOf, ...options }: AnsweringOptions<P>,
 ): Promise<Omit<Reply<P>, "times">[]> {
   for (const [i, question] of questions.entries()) checkAnyPassage(question, passages[i]!);
   if (options.reader === "marginal") return readEach(model, questions, passages, options);
-  const inputs = questions.map((question, i) =>
-    readingInput(model.tokenizer, question, passages[i]!, options),
-  );
-  const readings = await read(model, inputs, readingOptions(model, options));
+  const inputs = questions.map((question, i) => ({
+    ...readingInput(model.tokenizer, question, passages[i]!, options),
+    relevances: scoreOf && relevances(model.config, passages[i]!.map(scoreOf)),
+  }));
+  const readings = await read(model, inputs, readingOptions(model, passages, options));
   return readings.map((reading, i) => fusionReply(model, reading, passages[i]!, options));
 }
 
@@ -124,7 +132,7 @@ async function readEach<P extends PassageInput>(
     const logPriors = logPriorsOf(scores, model.config.retrievalScale);
     inputs.push({ ...readingInput(model.tokenizer, question, all, options), logPriors });
   }
-  const readings = await readMarginal(model, inputs, readingOptions(model, options));
+  const readings = await readMarginal(model, inputs, readingOptions(model, passages, options));
   return readings.map((reading, i) =>
     marginalReply(model.tokenizer, reading, passages[i]!, options),
   );
@@ -132,10 +140,12 @@ async function readEach<P extends PassageInput>(
 
 function readingOptions(
   { tokenizer, config }: AnsweringModel,
+  passages: readonly (readonly PassageInput[])[],
   { beams, maxAnswerTokens: maxTokens, onText, signal, ...options }: ResolvedReadOptions,
 ): ReadingOptions {
   const { lengthPenalty, earlyStopping, extractive = config.extractive } = options;
-  const onToken = onText && streamText(tokenizer, onText);
+  const quotes = extractive && tokenizer.isUncased;
+  const onToken = onText && streamText(tokenizer, quotes ? passages : undefined, onText);
   return { beams, maxTokens, lengthPenalty, earlyStopping, extractive, onToken, signal };
 }
 
@@ -206,13 +216,15 @@ function evidenceOf<P extends PassageInput>(
   attention: readonly number[],
 ): Evidence<P>[] {
   const written = tokenizer.decode(tokenIds);
-  const accents = !tokenizer.isUncased;
   return passages.map((passage, i) => ({
     ...passage,
     attention: attention[i]!,
-    span: findAnswerSpan(written, passage.text, { accents }),
+    span: spanIn(tokenizer, written, passage),
   }));
 }
+
+const spanIn = (tokenizer: Tokenizer, written: string, { text }: PassageInput): Span | undefined =>
+  findAnswerSpan(written, text, { accents: !tokenizer.isUncased });
 
 function toReply<P extends PassageInput>(
   tokenizer: Tokenizer,
@@ -237,15 +249,43 @@ function asQuoted(evidence: readonly Evidence<PassageInput>[]): string | undefin
   return text.slice(span!.start, span!.end);
 }
 
-/** Decodes all tokens again for each new one, because a token can change the text before it. */
-function streamText(tokenizer: Tokenizer, onText: NonNullable<ReadOptions["onText"]>) {
-  const generated = new Map<number, number[]>();
+/**
+ * Sends the text of an answer as its tokens come. Decodes all tokens again for each new one, because
+ * a token can change the text before it.
+ *
+ * @param quoted of an uncased model that quotes: the passages of each question, whose characters are
+ * sent. What does not occur in them yet, such as half of a word, waits for the next token
+ */
+function streamText(
+  tokenizer: Tokenizer,
+  quoted: readonly (readonly PassageInput[])[] | undefined,
+  onText: NonNullable<ReadOptions["onText"]>,
+) {
+  const streams = new Map<number, { ids: number[]; sent: number }>();
   return (token: number, question: number): void => {
-    const ids = generated.get(question) ?? [];
-    const before = tokenizer.decode(ids);
-    ids.push(token);
-    generated.set(question, ids);
-    const text = tokenizer.decode(ids).slice(before.length);
-    if (text) onText(text, question);
+    const stream = streams.get(question) ?? { ids: [], sent: 0 };
+    streams.set(question, stream);
+    stream.ids.push(token);
+    const written = tokenizer.decode(stream.ids);
+    const isComplete = token === tokenizer.eosId;
+    const text = quoted
+      ? (quotation(tokenizer, written, quoted[question]!) ?? (isComplete ? written : ""))
+      : written;
+    if (text.length <= stream.sent) return;
+    onText(text.slice(stream.sent), question);
+    stream.sent = text.length;
   };
+}
+
+/** The characters of the first passage that contains what is written. */
+function quotation(
+  tokenizer: Tokenizer,
+  written: string,
+  passages: readonly PassageInput[],
+): string | undefined {
+  for (const passage of passages) {
+    const span = spanIn(tokenizer, written, passage);
+    if (span) return passage.text.slice(span.start, span.end);
+  }
+  return undefined;
 }

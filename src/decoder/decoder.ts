@@ -12,7 +12,6 @@ import {
   attentionScores,
   feedForward,
   linear,
-  maskBias,
   projectToHeads,
 } from "../model/layers/attention.ts";
 import type { LayerContext } from "../model/layers/context.ts";
@@ -35,8 +34,8 @@ export interface DecoderInput<T> {
   readonly buckets: T;
   /** For each block, keys and values of the fused passages: [questions, heads, fused, headSize] */
   readonly cross: readonly KeyValue<T>[];
-  /** float32 [questions, fused] */
-  readonly crossMask: T;
+  /** float32 [questions, fused], added to the attention scores: `MASKED` for padding */
+  readonly crossBias: T;
   /** For each block, keys and values of the tokens before `ids`: [rows, heads, past, headSize] */
   readonly past?: readonly KeyValue<T>[];
 }
@@ -79,7 +78,8 @@ export function decode<T>(
   const { ops, config, dropout } = context;
   const { blocks, relativeBias: table, finalNorm } = parameters.decoder;
   const selfBias = relativeBias(ops, table, input.buckets);
-  const crossBias = maskBias(ops, input.crossMask);
+  const [questions, fused] = ops.shape(input.crossBias);
+  const crossBias = ops.reshape(input.crossBias, [questions!, 1, 1, fused!]);
   const present: KeyValue<T>[] = [];
   let crossScores = crossBias;
   let x = dropout(ops.gather(parameters.embedding, input.ids));

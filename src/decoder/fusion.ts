@@ -5,6 +5,7 @@
 
 import { encodePairs, type PairStates, pairLength, traceUpper } from "../encoder/upper-session.ts";
 import type { ModelConfig } from "../model/config.ts";
+import { MASKED } from "../model/layers/attention.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import type { Session } from "../tensor/session.ts";
 import type { Graph } from "../tensor/trace.ts";
@@ -15,6 +16,8 @@ import { mapBlocks, named } from "./key-values.ts";
 export interface ReadingStates {
   readonly question: Float32Array;
   readonly passages: readonly Float32Array[];
+  /** A term of the attention scores of each passage's tokens (fused `bias`). Default 0. */
+  readonly relevances?: readonly number[] | undefined;
 }
 
 /** What the decoder attends to. */
@@ -23,8 +26,11 @@ export interface FusedPassages {
    * `cross.N.key` and `cross.N.value` of each decoder block N: [questions, heads, fused, headSize]
    */
   readonly cross: Readonly<Record<string, Tensor>>;
-  /** float32 [questions, fused]: 1 for a token, 0 for padding after the last token of a question */
-  readonly mask: Tensor;
+  /**
+   * float32 [questions, fused], added to the scores of the decoder's attention: the relevance of the
+   * passage for its tokens, `MASKED` for padding after the last token of a question
+   */
+  readonly bias: Tensor;
   /** For each question, the number of tokens of each of its pairs, in the order of the passages. */
   readonly lengths: readonly (readonly number[])[];
 }
@@ -34,6 +40,7 @@ interface Pair extends PairStates {
   readonly row: number;
   readonly start: number;
   readonly length: number;
+  readonly relevance: number;
 }
 
 /** The upper layers, with the keys and values `cross.N` [pairs, heads, length, headSize]. */
@@ -67,27 +74,27 @@ export async function fuse(
     for (const [name, { data }] of Object.entries(outputs))
       copyPairs(data as Float32Array, batch, cross[name]!);
   }
-  const mask = new Float32Array(inputs.length * fused);
-  for (const { row, start, length } of pairs)
-    mask.fill(1, row * fused + start, row * fused + start + length);
+  const bias = new Float32Array(inputs.length * fused).fill(MASKED);
+  for (const { row, start, length, relevance } of pairs)
+    bias.fill(relevance, row * fused + start, row * fused + start + length);
   return {
     cross,
-    mask: { data: mask, shape: [inputs.length, fused] },
+    bias: { data: bias, shape: [inputs.length, fused] },
     lengths: pairsOf.map((own) => own.map(({ length }) => length)),
   };
 }
 
 function pairsOfQuestion(
   config: ModelConfig,
-  { question, passages }: ReadingStates,
+  { question, passages, relevances }: ReadingStates,
   row: number,
 ): Pair[] {
   let end = 0;
-  return passages.map((passage) => {
+  return passages.map((passage, i) => {
     const length = pairLength(config, { question, passage });
     const start = end;
     end += length;
-    return { question, passage, row, start, length };
+    return { question, passage, row, start, length, relevance: relevances?.[i] ?? 0 };
   });
 }
 

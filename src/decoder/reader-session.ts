@@ -61,7 +61,7 @@ export async function openReaderSession(
         ids,
         parents,
         buckets,
-        mask: fused.mask,
+        bias: fused.bias,
         ...fused.cross,
         ...past,
       });
@@ -86,7 +86,7 @@ function traceStep(config: ModelConfig): Graph {
     ids: ["int32", "rows", 1],
     parents: ["int32", "rows"],
     buckets: ["int32", 1, "past+1"],
-    mask: ["float32", "questions", "fused"],
+    bias: ["float32", "questions", "fused"],
     ...mapBlocks(config, "cross", () => cross),
     ...mapBlocks(config, "past", () => past),
   };
@@ -97,7 +97,7 @@ function traceStep(config: ModelConfig): Graph {
       ids: input.ids!,
       buckets: input.buckets!,
       cross: fromNames(config, "cross", input),
-      crossMask: input.mask!,
+      crossBias: input.bias!,
       past: fromNames(config, "past", input).map(({ key, value }) => ({
         key: ops.gather(key, input.parents!),
         value: ops.gather(value, input.parents!),

@@ -14,6 +14,8 @@ import type { ReaderSession } from "./reader-session.ts";
 export interface ReadingInput {
   readonly question: readonly number[];
   readonly passages: readonly (readonly number[])[];
+  /** How much the decoder favours each passage; see `FusedPassages.bias`. Default: all alike. */
+  readonly relevances?: readonly number[] | undefined;
 }
 
 export interface ReadingOptions extends Omit<GenerateOptions, "allowed"> {
@@ -106,7 +108,7 @@ export async function generateFused(
     allowed: extractive ? (written, question) => spans[question]!(written) : undefined,
     ...options,
   });
-  const [, size] = fused.mask.shape as [number, number];
+  const [, size] = fused.bias.shape as [number, number];
   return answers.map((answer, i) => ({
     ...answer,
     attention: segmentSums(targetAttention!.subarray(i * size), fused.lengths[i]!),
@@ -127,6 +129,7 @@ export async function fuseInputs(
   const states = positions.map((own, i) => ({
     question: questionStates[i]!,
     passages: own.map((position) => passageStates[position]!),
+    relevances: inputs[i]!.relevances,
   }));
   return reader.fuse(states, signal);
 }

@@ -115,6 +115,12 @@ export interface ModelConfig {
   readonly answerPassages?: number | undefined;
   /** Whether answers are spans of a passage unless a call says otherwise (`answer_extractive`). */
   readonly extractive?: boolean | undefined;
+  /**
+   * Beta, how much the decoder favours passages with high retrieval scores
+   * (`answer_relevance_weight`). See decoder/relevance.ts. An extension of this package. Undefined:
+   * it reads all passages alike, as in ReAtt.
+   */
+  readonly relevanceWeight?: number | undefined;
   /** The weights of hybrid search that were tuned for this model (`retrieval_hybrid`), if any. */
   readonly hybrid?: HybridWeights | undefined;
   /** The calibration that was fitted for these weights (`answer_calibration`), if any. */
@@ -265,6 +271,7 @@ const ConfigFile = z.strictObject({
     .optional(),
   answer_passages: z.int().min(1).max(100).optional(),
   answer_extractive: z.boolean().default(false),
+  answer_relevance_weight: z.number().min(0).max(1000).optional(),
   answer_calibration: AnswerCalibrationFile.optional(),
   token_pruning: TokenPruningFile.optional(),
   // These follow from the keys above and must not contradict them.
@@ -401,6 +408,7 @@ function fromFile(file: ConfigFile): ModelConfig {
     ...(file.retrieval_hybrid && { hybrid: file.retrieval_hybrid }),
     ...(file.answer_passages && { answerPassages: file.answer_passages }),
     ...(file.answer_extractive && { extractive: true }),
+    ...(file.answer_relevance_weight && { relevanceWeight: file.answer_relevance_weight }),
     ...(file.answer_calibration && { calibration: file.answer_calibration }),
     ...(file.token_pruning && { pruning: file.token_pruning }),
   };
@@ -443,6 +451,7 @@ function toFile(config: ModelConfig): z.input<typeof ConfigFile> & { architectur
     retrieval_hybrid: config.hybrid, // without weights, the key is not written
     answer_passages: config.answerPassages, // likewise
     answer_extractive: config.extractive || undefined, // likewise
+    answer_relevance_weight: config.relevanceWeight, // likewise
     answer_calibration: config.calibration, // likewise
     token_pruning: config.pruning, // likewise
   };

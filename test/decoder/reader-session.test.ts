@@ -20,6 +20,11 @@ import { tabulate } from "../support/naive-ops.ts";
 import { naiveT5, naiveTargetAttention } from "../support/naive-t5.ts";
 import { randomIds, randomWeights, TINY_MODELS } from "../support/tiny-model.ts";
 
+/** Of the passages that each of two questions reads. */
+const RELEVANCES = [
+  [0, -1.5, -0.25],
+  [-3, 0, -0.5],
+];
 const TOLERANCE = 5e-6; // float32 through all layers; measured below 1e-6
 
 for (const [name, config] of Object.entries(TINY_MODELS)) {
@@ -36,7 +41,11 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     reading[i]!.flatMap((row) => naive.encode(question, passages[row]!)),
   );
 
-  async function fuse(reader: ReaderSession, rows: readonly (readonly number[])[] = reading) {
+  async function fuse(
+    reader: ReaderSession,
+    rows: readonly (readonly number[])[] = reading,
+    relevances?: readonly (readonly number[])[],
+  ) {
     await using encoder = await openRetrieverSession(config, { weights });
     const states = (sequences: readonly (readonly number[])[]) =>
       encodeSequences(encoder, config, sequences, "reading");
@@ -45,15 +54,25 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       rows.map((own, i) => ({
         question: ofQuestions[i]!,
         passages: own.map((row) => ofPassages[row]!),
+        relevances: relevances?.[i],
       })),
     );
   }
 
   test(`${name}: logits and target attention equal those of plain loops`, async () => {
+    for (const relevances of [undefined, RELEVANCES]) await compare(relevances);
+  });
+
+  async function compare(relevances: readonly (readonly number[])[] | undefined): Promise<void> {
     await using reader = await openReaderSession(config, { weights });
-    const steps = await decodeStepwise(reader, await fuse(reader), config, answer);
+    const fused = await fuse(reader, reading, relevances);
+    const steps = await decodeStepwise(reader, fused, config, answer);
     for (const [question, memory] of memories.entries()) {
-      const { logits, crossScores } = naive.decode(answer, memory);
+      const own = relevances?.[question];
+      const ofTokens = fused.lengths[question]!.flatMap((length, i) =>
+        Array<number>(length).fill(own?.[i] ?? 0),
+      );
+      const { logits, crossScores } = naive.decode(answer, memory, ofTokens);
       for (const [i, step] of steps.entries()) {
         const row = step.logits.data.subarray(
           question * config.vocabularySize,
@@ -74,7 +93,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       const sum = attention.reduce((total, share) => total + share, 0);
       assert.ok(Math.abs(sum - 1) < 1e-6, `target attention sums to ${sum}`);
     }
-  });
+  }
 
   test(`${name}: the caches do not change the logits`, async () => {
     await using reader = await openReaderSession(config, { weights });
@@ -85,13 +104,13 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
         ids: ["int32", 1, "length"],
         buckets: ["int32", "length", "length"],
         fused: ["float32", 1, "fused", config.modelSize],
-        mask: ["float32", 1, "fused"],
+        bias: ["float32", 1, "fused"],
       },
-      (ops, { ids, buckets, fused, mask }) => {
+      (ops, { ids, buckets, fused, bias }) => {
         const context = inferenceContext(ops, config);
         const parameters = buildParameters(config, (leaf, shape) => ops.parameter(leaf, shape));
         const cross = crossKeyValues(context, parameters, fused);
-        const { states } = decode(context, parameters, { ids, buckets, cross, crossMask: mask });
+        const { states } = decode(context, parameters, { ids, buckets, cross, crossBias: bias });
         return { logits: vocabularyLogits(context, parameters, states) };
       },
     );
@@ -103,7 +122,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
         [1, memory!.length, config.modelSize],
         ([, token, at]) => memory![token!]![at!]!,
       ),
-      mask: tabulate([1, memory!.length], () => 1),
+      bias: tabulate([1, memory!.length], () => 0),
     });
     const size = config.vocabularySize;
     for (const [i, step] of steps.entries())
@@ -186,7 +205,7 @@ async function decodeStepwise(
   for (const token of answer) {
     const step = await reader.step(fused, { ...rowsOf([token, token], [0, 1]), past });
     assert.equal(step.logits.shape, [2, config.vocabularySize]);
-    assert.equal(step.attention.shape, fused.mask.shape);
+    assert.equal(step.attention.shape, fused.bias.shape);
     past = step.past;
     steps.push(step);
   }

@@ -50,7 +50,6 @@ function parseEvents(text: string): Event[] {
 }
 
 /** As the model writes: it has no upper case. The reply quotes the passage. */
-const withoutCase = (text: string): string => text.toLowerCase();
 
 test("an answer is the object that reatt answer --json prints", async () => {
   const response = await ask("/v1/answer", { question: QUESTION, topK: 2 });
@@ -75,7 +74,7 @@ test("the reader marginal answers and reads, also as events", async () => {
   const events = parseEvents(
     await (await ask("/v1/answer", body, { Accept: "text/event-stream" })).text(),
   );
-  assert.is(events.map(({ data }) => data.text ?? "").join(""), withoutCase(reply.answer));
+  assert.is(events.map(({ data }) => data.text ?? "").join(""), reply.answer);
   const { passages } = reply;
   const read = await json(
     await ask("/v1/read", { question: QUESTION, passages, reader: "marginal" }),
@@ -92,7 +91,7 @@ test("an answer as events: pieces that make the answer, then the reply", async (
   assert.match(response.headers.get("content-type")!, "text/event-stream");
   const events = parseEvents(await response.text());
   const texts = events.filter(({ event }) => event === "text");
-  assert.is(texts.map(({ data }) => data.text).join(""), withoutCase(plain.answer));
+  assert.is(texts.map(({ data }) => data.text).join(""), plain.answer);
   assert.ok(texts.length > 1);
   assert.equal(events.at(-1), { event: "reply", data: plain });
   assert.is(plain.id, "q7");

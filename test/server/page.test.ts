@@ -114,9 +114,7 @@ testPage("the answer appears piece by piece", () =>
     await page.keyboard.press("Enter");
     await page.waitForSelector("#passages li");
     const seen = (await page.evaluate("window.seen")) as string[];
-    // A model of lower case writes "james", and the complete answer quotes the passage.
-    const [piece, answer] = [seen.some((text) => text.toLowerCase() === "james"), seen.at(-1)];
-    assert.equal([piece, answer], [true, "James Watt"], seen.join(" | "));
+    assert.equal([seen.includes("James"), seen.at(-1)], [true, "James Watt"], seen.join(" | "));
   }),
 );
 

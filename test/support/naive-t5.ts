@@ -23,11 +23,13 @@ export interface NaiveT5 {
   retrieval(projection: "q" | "k", states: Matrix): Matrix;
   /**
    * Logits after each of `ids`, the last block's cross-attention scores [head][position][token of
-   * `memory`], and the gate of each position if the model copies.
+   * `memory`], and the gate of each position if the model copies. `relevances`: a term of the
+   * scores of each token of `memory`, by default 0.
    */
   decode(
     ids: readonly number[],
     memory: Matrix,
+    relevances?: readonly number[],
   ): { logits: Matrix; crossScores: readonly Matrix[]; gates: readonly number[] | undefined };
 }
 
@@ -184,7 +186,7 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
       );
       return vectors.map((row) => part(row, config.retrievalHead));
     },
-    decode(ids, memory) {
+    decode(ids, memory, relevances = memory.map(() => 0)) {
       const position = positionBias("decoder");
       let crossScores: readonly Matrix[] = [];
       let x: Matrix = ids.map((id) => embedding[id]!);
@@ -196,7 +198,12 @@ export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float3
         );
         x = add(x, own.output);
         const crossNormed = norm(`${block}.layer.1.layer_norm`, x);
-        const cross = attention(`${block}.layer.1.EncDecAttention`, crossNormed, memory, () => 0);
+        const cross = attention(
+          `${block}.layer.1.EncDecAttention`,
+          crossNormed,
+          memory,
+          (_head, _i, j) => relevances[j]!,
+        );
         crossScores = cross.scores;
         x = add(x, cross.output);
         x = add(

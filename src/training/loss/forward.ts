@@ -22,6 +22,7 @@ import {
 import { vectorMask } from "../../encoder/pooling.ts";
 import { upperStates } from "../../encoder/upper-layers.ts";
 import { vectorSize } from "../../model/config.ts";
+import { maskBias } from "../../model/layers/attention.ts";
 import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
@@ -162,7 +163,7 @@ export function readTogether<T>(
     ids: input.answerIds,
     buckets: input.answerBuckets,
     cross: crossKeyValues(context, model, ops.reshape(states, [questions, -1, config.modelSize])),
-    crossMask: ops.reshape(input.pairMask, [questions, -1]),
+    crossBias: biasOf(ops, ops.reshape(input.pairMask, [questions, -1])),
   });
   const { states: outputs, crossScores } = decoded;
   const tokenAttention = meanAttention(ops, crossScores);
@@ -190,7 +191,7 @@ export function readAlone<T>(
     ids: perPair(input.answerIds),
     buckets: input.answerBuckets,
     cross: crossKeyValues(context, model, states),
-    crossMask: input.pairMask,
+    crossBias: biasOf(ops, input.pairMask),
   });
   const labels = perPair(input.labels);
   const ids = (): T => pairIds(ops, input, questionRows);
@@ -203,6 +204,9 @@ export function readAlone<T>(
     copy: copiedLabels(ops, model, copied, ids, labels),
   };
 }
+
+/** `DecoderInput.crossBias` of a mask: passages have no relevance in training. */
+const biasOf = <T>(ops: Ops<T>, mask: T): T => ops.reshape(maskBias(ops, mask), ops.shape(mask));
 
 /** What a model that copies gives to the labels [rows, T]. ids: makes int32 [rows, fused]. */
 function copiedLabels<T>(
