@@ -1,6 +1,6 @@
 /**
- * Compiles assembly/code-scores.ts to src/retrieval/search/code-scores.wasm.ts. The result is
- * committed, so neither installation nor build needs the compiler.
+ * Compiles the kernels in assembly to TypeScript files in src. The results are committed, so
+ * neither installation nor build needs the compiler.
  *
  *     npm run build:wasm
  */
@@ -14,7 +14,7 @@ const OPTIONS = [
   "--baseDir",
   FOLDER,
   "--outFile",
-  "code-scores.wasm",
+  "kernel.wasm",
   "-O3",
   "--runtime",
   "stub",
@@ -24,24 +24,40 @@ const OPTIONS = [
   "simd",
 ];
 
-/** The TypeScript file of the compiled kernel. */
-export async function compileKernel(): Promise<string> {
+export interface Kernel {
+  /** In the folder assembly. */
+  readonly source: string;
+  /** The constant that holds the compiled module in base64. */
+  readonly constant: string;
+  readonly compiled: URL;
+}
+
+export const CODE_SCORES: Kernel = {
+  source: "code-scores.ts",
+  constant: "CODE_SCORES",
+  compiled: new URL("../src/retrieval/search/code-scores.wasm.ts", import.meta.url),
+};
+
+export const NEAREST_CODEWORD: Kernel = {
+  source: "nearest-codeword.ts",
+  constant: "NEAREST_CODEWORD",
+  compiled: new URL("../src/retrieval/codec/nearest-codeword.wasm.ts", import.meta.url),
+};
+
+/** The TypeScript file of a compiled kernel. */
+export async function compileKernel({ source, constant }: Kernel): Promise<string> {
   let module: Uint8Array | undefined;
-  const { error, stderr } = await asc.main(["code-scores.ts", ...OPTIONS], {
+  const { error, stderr } = await asc.main([source, ...OPTIONS], {
     writeFile: (_, data) => {
       module = data as Uint8Array;
     },
   });
   if (error || !module) throw new Error(`${error?.message}\n${stderr}`);
   const base64 = Buffer.from(module).toString("base64");
-  const header = "/** assembly/code-scores.ts, compiled by `npm run build:wasm`. */";
-  return `${header}\nexport const CODE_SCORES: string =\n  "${base64}";\n`;
+  const header = `/** assembly/${source}, compiled by \`npm run build:wasm\`. */`;
+  return `${header}\nexport const ${constant}: string =\n  "${base64}";\n`;
 }
 
-export const COMPILED: URL = new URL(
-  "../src/retrieval/search/code-scores.wasm.ts",
-  import.meta.url,
-);
-
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  await writeFile(COMPILED, await compileKernel());
+  for (const kernel of [CODE_SCORES, NEAREST_CODEWORD])
+    await writeFile(kernel.compiled, await compileKernel(kernel));

@@ -176,8 +176,8 @@ async function openForSearch(
   const { header, generation, segments: records } = manifest;
   const { codebook } = snapshot.codec;
   const keyEngine = await openEngine(store, records, codebook, options);
-  const scorer = openPassageScorer(store, options.threads);
   const engine = codebook ? rotatingEngine(keyEngine, codebook.rotation) : keyEngine;
+  const scorer = openPassageScorer(engine.keys ?? store, options.threads);
   const rotated = (question: Float32Array) =>
     codebook ? rotate(question, codebook.rotation, header.dimension) : question;
   const withId = async (hit: ScoredPassage): Promise<SearchHit> => ({

@@ -7,7 +7,8 @@ import {
   decodeKeys,
   subquantiserStarts,
 } from "./codec.ts";
-import { type NearestFinder, openNearestFinder } from "./nearest.ts";
+import { type FindNearest, openNearestFinder } from "./nearest.ts";
+import { openCodewordSearch } from "./nearest-codeword.ts";
 import { openRotator } from "./opq-rotation.ts";
 
 /** Length ratios that leave decoded keys as they are. */
@@ -22,33 +23,27 @@ export async function openKeyEncoder(codebook: Codebook): Promise<KeyEncoder> {
   const { dimension, rotation, centroids, subquantisers, ratios } = codebook;
   const idBytes = centroidBytes(codebook);
   const rotator = await openRotator(rotation, dimension);
-  const finders = new Map<number, NearestFinder>();
-  const findNearest: FindNearest = async (rows, table, size) => {
-    if (!finders.has(size)) finders.set(size, await openNearestFinder(size));
-    return finders.get(size)!.nearest(rows, table);
-  };
+  const finder = await openNearestFinder(dimension);
+  const findCodeword = openCodewordSearch();
   return {
     async encode(keys) {
       const rotated = await rotator.rotate(keys); // [n, dimension]
-      const nearest = await findNearest(rotated, centroids, dimension);
+      const nearest = await finder.nearest(rotated, centroids, dimension);
       const residuals = subtractCentroids(rotated, nearest, centroids, dimension);
       const { codes, starts } = startCodes(nearest, subquantisers, idBytes);
       const firstBytes = starts.map((start) => start + idBytes + 1);
-      await encodeResiduals(codes, firstBytes, residuals, nearest, codebook, findNearest);
+      await encodeResiduals(codes, firstBytes, residuals, nearest, codebook, findCodeword);
       const wanted = lengthRatios(rotated, decodeKeys(codes, codebook, UNIT_RATIOS), dimension);
-      for (const [row, ratio] of (await findNearest(wanted, ratios, 1)).entries())
+      for (const [row, ratio] of (await findCodeword(wanted, ratios, 1)).entries())
         codes[starts[row]! + idBytes] = ratio;
       return codes;
     },
     async [Symbol.asyncDispose]() {
       await rotator[Symbol.asyncDispose]();
-      for (const finder of finders.values()) await finder[Symbol.asyncDispose]();
+      await finder[Symbol.asyncDispose]();
     },
   };
 }
-
-/** For each row of [n, size], the nearest row of `table`, [count, size]. */
-type FindNearest = (rows: Float32Array, table: Float32Array, size: number) => Promise<Uint32Array>;
 
 /** Writes the codeword of each subspace of each residual, [n, dimension]. */
 async function encodeResiduals(
@@ -57,7 +52,7 @@ async function encodeResiduals(
   residuals: Float32Array,
   nearest: Uint32Array,
   { dimension, subquantisers, codewords }: Codebook,
-  findNearest: FindNearest,
+  findCodeword: FindNearest,
 ): Promise<void> {
   for (const [count, table] of codewords) {
     const rows = Array.from(nearest.keys()).filter((row) => subquantisers[nearest[row]!] === count);
@@ -66,7 +61,7 @@ async function encodeResiduals(
       const [first, end] = [bounds[subspace]!, bounds[subspace + 1]!];
       const columns = columnsOf(residuals, rows, dimension, first, end);
       const words = table.subarray(CODEWORDS * first, CODEWORDS * end);
-      for (const [i, codeword] of (await findNearest(columns, words, end - first)).entries())
+      for (const [i, codeword] of (await findCodeword(columns, words, end - first)).entries())
         codes[firstBytes[rows[i]!]! + subspace] = codeword;
     }
   }
@@ -109,8 +104,11 @@ export function columnsOf(
   end: number,
 ): Float32Array {
   const columns = new Float32Array(rows.length * (end - first));
-  for (const [i, row] of rows.entries())
-    columns.set(values.subarray(row * size + first, row * size + end), i * (end - first));
+  let next = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const start = rows[i]! * size;
+    for (let d = first; d < end; d++) columns[next++] = values[start + d]!;
+  }
   return columns;
 }
 

@@ -1,6 +1,6 @@
 /** k-means clustering. Source: Lloyd, Least squares quantization in PCM, 1982. */
 
-import { openNearestFinder } from "./nearest.ts";
+import type { FindNearest } from "./nearest.ts";
 
 const ITERATIONS = 8;
 
@@ -15,9 +15,9 @@ export async function kMeans(
   sample: Float32Array,
   size: number,
   count: number,
+  findNearest: FindNearest,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
-  await using finder = await openNearestFinder(size);
   const rows = sample.length / size;
   const evenlySpaced = (c: number) =>
     sample.subarray(Math.floor((c * rows) / count) * size).subarray(0, size);
@@ -25,7 +25,7 @@ export async function kMeans(
   for (let c = 0; c < count; c++) centroids.set(evenlySpaced(c), c * size);
   for (let iteration = 0; iteration < ITERATIONS; iteration++) {
     signal?.throwIfAborted();
-    const nearest = await finder.nearest(sample, centroids);
+    const nearest = await findNearest(sample, centroids, size);
     const { sums, members } = sumMembers(sample, size, nearest, count);
     for (let c = 0; c < count; c++)
       if (members[c] === 0) centroids.set(evenlySpaced((c + iteration + 0.5) % count), c * size);

@@ -1,6 +1,6 @@
 /**
- * Nearest-neighbour search in a table of vectors, on onnxruntime. k-means and key encoding spend
- * most of their time here.
+ * Nearest-neighbour search in a table of vectors of the size of a key, on onnxruntime. Short
+ * vectors: nearest-codeword.ts.
  */
 
 import { compile } from "../../tensor/session.ts";
@@ -14,12 +14,19 @@ const GROUP = 16;
 /** Products in memory at a time: 64 MB. */
 const PRODUCTS = 2 ** 24;
 
+/**
+ * For each row of `rows`, [n, size], the number of the nearest row of `table`, [count, size], by
+ * Euclidean distance.
+ */
+export type FindNearest = (
+  rows: Float32Array,
+  table: Float32Array,
+  size: number,
+) => Uint32Array | Promise<Uint32Array>;
+
 export interface NearestFinder extends AsyncDisposable {
-  /**
-   * For each row of `rows`, [n, size], the number of the nearest row of `table`, [count, size], by
-   * Euclidean distance.
-   */
-  nearest(rows: Float32Array, table: Float32Array): Promise<Uint32Array>;
+  /** For vectors of the size that the finder was opened for. */
+  readonly nearest: FindNearest;
 }
 
 /**

@@ -12,17 +12,19 @@ import { dotProduct } from "../scoring/vectors.ts";
 import { subquantiserStarts } from "./codec.ts";
 
 const SWEEPS = 12; // Jacobi's method converges in fewer sweeps
+/** A correlation of two axes far below what float32 rounding leaves. */
+const NEGLIGIBLE = 1e-9;
 
 /**
  * Learns a rotation, [dimension, dimension], from `rows`, [n, dimension]. Each row of the rotation
  * is an axis; the axes of the first subspace come first.
  */
-export function learnRotation(
+export async function learnRotation(
   rows: Float32Array,
   dimension: number,
   subquantisers: number,
-): Float32Array {
-  const { values, vectors } = eigen(secondMoments(rows, dimension), dimension);
+): Promise<Float32Array> {
+  const { values, vectors } = eigen(await secondMoments(rows, dimension), dimension);
   const least = Math.max(...values) * 1e-9;
   const excess = values.map((value) => Math.log(Math.max(value, least) / least));
   const largestFirst = values.map((_, axis) => axis).sort((a, b) => values[b]! - values[a]!);
@@ -47,10 +49,11 @@ export function rotate(
   rotation: Float32Array,
   dimension: number,
 ): Float32Array {
-  return Float32Array.from(rows, (_, i) => {
-    const d = i % dimension;
-    return dotProduct(rows, i - d, rotation, d * dimension, dimension);
-  });
+  const rotated = new Float32Array(rows.length);
+  for (let row = 0; row < rows.length; row += dimension)
+    for (let axis = 0; axis < dimension; axis++)
+      rotated[row + axis] = dotProduct(rows, row, rotation, axis * dimension, dimension);
+  return rotated;
 }
 
 /** Rotates rows back: the inverse of `rotate`, which is the transpose of the rotation. */
@@ -91,13 +94,18 @@ export async function openRotator(rotation: Float32Array, dimension: number): Pr
   };
 }
 
-function secondMoments(rows: Float32Array, dimension: number): Float64Array[] {
-  const moments = Array.from({ length: dimension }, () => new Float64Array(dimension));
-  for (let row = 0; row < rows.length; row += dimension)
-    for (let a = 0; a < dimension; a++)
-      for (let b = 0; b <= a; b++) moments[a]![b]! += rows[row + a]! * rows[row + b]!;
-  for (let a = 0; a < dimension; a++) for (let b = 0; b < a; b++) moments[b]![a] = moments[a]![b]!;
-  return moments;
+/** The products of all pairs of columns: [dimension, dimension]. */
+async function secondMoments(rows: Float32Array, dimension: number): Promise<Float64Array[]> {
+  const graph = trace({ rows: ["float32", "row", dimension] }, (ops, { rows }) => ({
+    moments: ops.matmul(ops.transpose(rows, [1, 0]), rows),
+  }));
+  await using session = await compile(graph);
+  const shape = [rows.length / dimension, dimension];
+  const { moments } = await session.run<"moments">({ rows: { data: rows, shape } });
+  const values = moments.data as Float32Array;
+  return Array.from({ length: dimension }, (_, row) =>
+    Float64Array.from(values.subarray(row * dimension, (row + 1) * dimension)),
+  );
 }
 
 /**
@@ -113,7 +121,7 @@ function eigen(
     for (let p = 0; p < size; p++)
       for (let q = p + 1; q < size; q++) {
         const off = matrix[p]![q]!;
-        if (off === 0) continue;
+        if (off * off <= NEGLIGIBLE ** 2 * matrix[p]![p]! * matrix[q]![q]!) continue;
         const tau = (matrix[q]![q]! - matrix[p]![p]!) / (2 * off);
         const tangent = (tau < 0 ? -1 : 1) / (Math.abs(tau) + Math.hypot(1, tau));
         const cosine = 1 / Math.hypot(1, tangent);

@@ -16,8 +16,9 @@ import {
   UNIT_RATIOS,
 } from "./key-encoder.ts";
 import { kMeans } from "./kmeans.ts";
-import { openNearestFinder } from "./nearest.ts";
-import { learnRotation, rotate } from "./opq-rotation.ts";
+import { type FindNearest, openNearestFinder } from "./nearest.ts";
+import { openCodewordSearch } from "./nearest-codeword.ts";
+import { learnRotation, openRotator, rotate } from "./opq-rotation.ts";
 
 /** Keys from which rotation, codewords and ratios are learned: 256 for each codeword. */
 const TRAINING_ROWS = 65_536;
@@ -41,19 +42,20 @@ export async function trainCodebook(
   bits: Bits,
   signal?: AbortSignal,
 ): Promise<Codebook> {
-  const centroids = await kMeans(sample, dimension, count, signal);
-  const nearest = await nearestCentroids(sample, centroids, dimension);
+  const { centroids, nearest } = await cluster(sample, dimension, count, signal);
   const residuals = subtractCentroids(sample, nearest, centroids, dimension);
   const { long, short } = subquantiserCounts(dimension, bits);
   const subquantisers = chooseSubquantisers(residuals, nearest, count, long, short);
   const chosen = evenlySpaced(nearest.length);
   const chosenResiduals = columnsOf(residuals, chosen, dimension, 0, dimension);
-  const rotation = learnRotation(chosenResiduals, dimension, long);
-  const rotated = rotate(chosenResiduals, rotation, dimension);
+  const rotation = await learnRotation(chosenResiduals, dimension, long);
+  await using rotator = await openRotator(rotation, dimension);
+  const rotated = await rotator.rotate(chosenResiduals);
+  const findCodeword = openCodewordSearch();
   const codewords = new Map<number, Float32Array>();
   for (const m of new Set([long, short])) {
     const rows = Array.from(chosen.keys()).filter((i) => subquantisers[nearest[chosen[i]!]!] === m);
-    codewords.set(m, await trainCodewords(rotated, rows, dimension, m, signal));
+    codewords.set(m, await trainCodewords(rotated, rows, dimension, m, findCodeword, signal));
   }
   const codebook = {
     bits,
@@ -66,17 +68,20 @@ export async function trainCodebook(
   const keys = columnsOf(sample, chosen, dimension, 0, dimension);
   return {
     ...codebook,
-    ratios: await trainRatios(keys, { ...codebook, ratios: UNIT_RATIOS }, signal),
+    ratios: await trainRatios(keys, { ...codebook, ratios: UNIT_RATIOS }, findCodeword, signal),
   };
 }
 
-async function nearestCentroids(
-  keys: Float32Array,
-  centroids: Float32Array,
+/** The centroids of `sample`, [count, dimension], and the nearest of each row. */
+async function cluster(
+  sample: Float32Array,
   dimension: number,
-): Promise<Uint32Array> {
+  count: number,
+  signal: AbortSignal | undefined,
+): Promise<{ centroids: Float32Array; nearest: Uint32Array }> {
   await using finder = await openNearestFinder(dimension);
-  return await finder.nearest(keys, centroids); // await before the finder is disposed of
+  const centroids = await kMeans(sample, dimension, count, finder.nearest, signal);
+  return { centroids, nearest: await finder.nearest(sample, centroids, dimension) };
 }
 
 /**
@@ -125,6 +130,7 @@ async function trainCodewords(
   rows: readonly number[],
   dimension: number,
   subquantisers: number,
+  findCodeword: FindNearest,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
   const table = new Float32Array(CODEWORDS * dimension);
@@ -133,7 +139,8 @@ async function trainCodewords(
   for (let subspace = 0; subspace < subquantisers; subspace++) {
     const [first, end] = [starts[subspace]!, starts[subspace + 1]!];
     const columns = repeated(columnsOf(residuals, rows, dimension, first, end), end - first);
-    table.set(await kMeans(columns, end - first, CODEWORDS, signal), CODEWORDS * first);
+    const words = await kMeans(columns, end - first, CODEWORDS, findCodeword, signal);
+    table.set(words, CODEWORDS * first);
   }
   return table;
 }
@@ -141,6 +148,7 @@ async function trainCodewords(
 async function trainRatios(
   keys: Float32Array,
   codebook: Codebook,
+  findCodeword: FindNearest,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
   await using encoder = await openKeyEncoder(codebook);
@@ -149,6 +157,7 @@ async function trainRatios(
     repeated(lengthRatios(keys, decoded, codebook.dimension), 1),
     1,
     CODEWORDS,
+    findCodeword,
     signal,
   );
 }

@@ -2,6 +2,7 @@
 
 import { rotate } from "../codec/opq-rotation.ts";
 import type { ScoredPassage } from "../scoring/top-k.ts";
+import type { Keys } from "./rescore.ts";
 
 export interface SearchRequest {
   readonly topK: number;
@@ -16,6 +17,8 @@ export interface SearchEngine extends AsyncDisposable {
    * `byScore`. The scores are exact (rescore.ts).
    */
   search(questions: readonly Float32Array[], request: SearchRequest): Promise<ScoredPassage[][]>;
+  /** The keys of the store, where the engine has some of them in memory. */
+  readonly keys?: Keys | undefined;
 }
 
 /** Rotates the questions of `engine`, whose store has rotated keys (opq-rotation.ts). */
@@ -27,6 +30,7 @@ export const rotatingEngine = (engine: SearchEngine, rotation: Float32Array): Se
         questions.map((question) => rotate(question, rotation, dimension)),
         request,
       ),
+    keys: engine.keys,
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
   };
 };

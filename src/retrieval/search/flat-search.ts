@@ -59,6 +59,7 @@ export async function openFlatSearch(
       }
       return found;
     },
+    keys: aligned,
     async [Symbol.asyncDispose]() {
       await matmul[Symbol.asyncDispose]();
       await maxima[Symbol.asyncDispose]();

@@ -4,7 +4,7 @@ import type { KeyStore } from "../index/format/store.ts";
 import { type MatMul, openMatMul } from "../scoring/matmul.ts";
 import type { ScoredPassage } from "../scoring/top-k.ts";
 import { dotProduct } from "../scoring/vectors.ts";
-import { rescore } from "./rescore.ts";
+import { type Keys, rescore } from "./rescore.ts";
 import type { TokenMatch } from "./token-index.ts";
 
 export interface PassageScorer extends AsyncDisposable {
@@ -59,7 +59,7 @@ export async function tokenProducts(
 }
 
 /** Opens onnxruntime on the first call of `score`. */
-export function openPassageScorer(store: KeyStore, threads: number | undefined): PassageScorer {
+export function openPassageScorer(store: Keys, threads: number | undefined): PassageScorer {
   let opened: Promise<MatMul> | undefined;
   const open = (): Promise<MatMul> => {
     opened ??= openMatMul(store.dimension, threads);

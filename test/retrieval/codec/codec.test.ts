@@ -1,5 +1,7 @@
+import { readFile } from "node:fs/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { compileKernel, NEAREST_CODEWORD } from "../../../scripts/build-wasm.ts";
 import {
   type Codebook,
   centroidsOf,
@@ -9,37 +11,70 @@ import {
 } from "../../../src/retrieval/codec/codec.ts";
 import { openKeyEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
 import { kMeans } from "../../../src/retrieval/codec/kmeans.ts";
-import { openNearestFinder } from "../../../src/retrieval/codec/nearest.ts";
+import { type FindNearest, openNearestFinder } from "../../../src/retrieval/codec/nearest.ts";
+import { openCodewordSearch } from "../../../src/retrieval/codec/nearest-codeword.ts";
 import { rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
 import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
 import { DIMENSION, noise } from "../support.ts";
 
 test("the nearest row equals that of a naive loop", async () => {
+  const findCodeword = openCodewordSearch();
   for (const [size, count] of [
     [1, 256],
+    [2, 256],
     [4, 1],
     [8, 33],
+    [17, 256],
   ] as const) {
-    const [rows, table] = [noise(500 * size), noise(count * size, 7)];
     await using finder = await openNearestFinder(size);
-    const found = await finder.nearest(rows, table);
-    const distance = (row: number, c: number) => {
-      let sum = 0;
-      for (let d = 0; d < size; d++) sum += (rows[row * size + d]! - table[c * size + d]!) ** 2;
-      return sum;
-    };
-    for (let row = 0; row < 500; row++) {
-      let least = Infinity;
-      for (let c = 0; c < count; c++) least = Math.min(least, distance(row, c));
-      assert.ok(distance(row, found[row]!) <= least + 1e-6);
-    }
+    for (const find of [finder.nearest, findCodeword]) await compareNearest(find, size, count);
   }
+  // more than one batch of the kernel
+  await compareNearest(findCodeword, 2, 16, 2 ** 19 + 3);
+});
+
+async function compareNearest(
+  find: FindNearest,
+  size: number,
+  count: number,
+  rowCount: number = 500,
+): Promise<void> {
+  const [rows, table] = [noise(rowCount * size), noise(count * size, 7)];
+  const found = await find(rows, table, size);
+  assert.is(found.length, rowCount);
+  const distance = (row: number, c: number) => {
+    let sum = 0;
+    for (let d = 0; d < size; d++) sum += (rows[row * size + d]! - table[c * size + d]!) ** 2;
+    return sum;
+  };
+  for (let row = 0; row < rowCount; row++) {
+    let least = Infinity;
+    for (let c = 0; c < count; c++) least = Math.min(least, distance(row, c));
+    assert.ok(found[row]! < count && distance(row, found[row]!) <= least + 1e-5);
+  }
+}
+
+test("codewords are found with values of any size", async () => {
+  const findCodeword = openCodewordSearch();
+  for (const scale of [0, 1e-20, 1e15]) {
+    const table = Float32Array.from({ length: 256 }, (_, i) => scale * (i - 100));
+    const rows = Float32Array.of(-1000 * scale, 7.3 * scale, 1000 * scale);
+    const expected = scale === 0 ? [0, 0, 0] : [0, 107, 255];
+    assert.equal([...(await findCodeword(rows, table, 1))], expected);
+  }
+});
+
+test("the compiled kernel matches its source", async () => {
+  const compiled = await readFile(NEAREST_CODEWORD.compiled, "utf8");
+  assert.is(compiled, await compileKernel(NEAREST_CODEWORD));
 });
 
 test("k-means finds separate clusters", async () => {
   const heaps = [0, 10, 20, 30];
   const sample = noise(400).map((value, i) => heaps[Math.floor(i / 100)]! + 0.01 * value);
-  const centroids = [...(await kMeans(sample, 1, 4, undefined))].sort((a, b) => a - b);
+  const centroids = [...(await kMeans(sample, 1, 4, openCodewordSearch(), undefined))].sort(
+    (a, b) => a - b,
+  );
   for (const [i, heap] of heaps.entries())
     assert.ok(Math.abs(centroids[i]! - heap) < 0.01, String(centroids));
 });

@@ -3,11 +3,11 @@ import * as assert from "uvu/assert";
 import { learnRotation, rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
 import { DIMENSION, noise } from "../support.ts";
 
-test("the rotation is orthonormal and spreads the variance evenly over the subspaces", () => {
+test("the rotation is orthonormal and spreads the variance evenly over the subspaces", async () => {
   const [dimension, subquantisers] = [16, 4];
   const scales = Float32Array.from({ length: dimension }, (_, d) => 2 ** (-d / 2));
   const rows = noise(2000 * dimension).map((value, i) => value * scales[i % dimension]!);
-  const rotation = learnRotation(rows, dimension, subquantisers);
+  const rotation = await learnRotation(rows, dimension, subquantisers);
   for (let a = 0; a < dimension; a++)
     for (let b = 0; b < dimension; b++) {
       let product = 0;
@@ -31,8 +31,8 @@ test("the rotation is orthonormal and spreads the variance evenly over the subsp
       assert.ok(Math.abs(moment(a, b)) < 1e-5 * Math.sqrt(moment(a, a) * moment(b, b)));
 });
 
-test("a rotation keeps products", () => {
-  const rotation = learnRotation(noise(400 * DIMENSION), DIMENSION, 2);
+test("a rotation keeps products", async () => {
+  const rotation = await learnRotation(noise(400 * DIMENSION), DIMENSION, 2);
   const [a, b] = [noise(DIMENSION, 5), noise(DIMENSION, 6)];
   const product = (x: Float32Array, y: Float32Array) =>
     x.reduce((sum, value, d) => sum + value * y[d]!, 0);

@@ -1,0 +1,87 @@
+/**
+ * Nearest-neighbour search among the codewords of a subquantiser: short vectors, for which a
+ * product in onnxruntime would spend its time on memory. WebAssembly compares a row with four
+ * codewords in one instruction (assembly/nearest-codeword.ts).
+ */
+
+import { addressSpaceErrorFrom } from "../../io/address-space.ts";
+import type { FindNearest } from "./nearest.ts";
+import { NEAREST_CODEWORD } from "./nearest-codeword.wasm.ts";
+
+/** Codewords that the kernel compares together. */
+const GROUP = 16;
+/** Bytes of rows in the memory at a time. */
+const BATCH_BYTES = 2 ** 22;
+const WASM_PAGE = 65_536;
+
+let kernel: WebAssembly.Module | undefined;
+
+/** The exported function of assembly/nearest-codeword.ts. */
+type NearestCodewords = (
+  rows: number,
+  end: number,
+  width: number,
+  count: number,
+  table: number,
+  found: number,
+) => void;
+
+/** Opens a search. Its memory belongs to it, and the garbage collector frees both. */
+export function openCodewordSearch(): FindNearest {
+  const memory = openMemory();
+  const search = instantiate(memory);
+  return (rows, table, size) => {
+    const found = new Uint32Array(rows.length / size);
+    const columns = tableColumns(table, size);
+    const count = columns.length / (size + 1);
+    const step = Math.floor(BATCH_BYTES / (4 * size));
+    for (let first = 0; first < found.length; first += step) {
+      const batch = rows.subarray(first * size, (first + step) * size);
+      const results = columns.byteLength + batch.byteLength; // where they begin
+      reserve(memory, results + 4 * step);
+      new Float32Array(memory.buffer).set(columns);
+      new Float32Array(memory.buffer).set(batch, columns.length);
+      search(columns.byteLength, results, size, count, 0, results);
+      found.set(new Uint32Array(memory.buffer, results, batch.length / size), first);
+    }
+    return found;
+  };
+}
+
+/** [1 + size, count]: the halves of the squares, then the transposed table. */
+function tableColumns(table: Float32Array, size: number): Float32Array {
+  const rows = table.length / size;
+  const count = Math.ceil(rows / GROUP) * GROUP;
+  const columns = new Float32Array((size + 1) * count);
+  columns.fill(Infinity, rows, count); // never the nearest
+  for (let row = 0; row < rows; row++)
+    for (let d = 0; d < size; d++) {
+      const value = table[row * size + d]!;
+      columns[row]! += (value * value) / 2;
+      columns[(d + 1) * count + row] = value;
+    }
+  return columns;
+}
+
+const openMemory = (): WebAssembly.Memory => allocate(() => new WebAssembly.Memory({ initial: 1 }));
+
+function instantiate(memory: WebAssembly.Memory): NearestCodewords {
+  return allocate(() => {
+    kernel ??= new WebAssembly.Module(Buffer.from(NEAREST_CODEWORD, "base64"));
+    const { exports } = new WebAssembly.Instance(kernel, { env: { memory } });
+    return exports.nearestCodewords as NearestCodewords;
+  });
+}
+
+function reserve(memory: WebAssembly.Memory, bytes: number): void {
+  const missing = bytes - memory.buffer.byteLength;
+  if (missing > 0) allocate(() => memory.grow(Math.ceil(missing / WASM_PAGE)));
+}
+
+function allocate<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw addressSpaceErrorFrom(error, "compression of an index");
+  }
+}
