@@ -70,16 +70,9 @@ function quality(lines: readonly Answered[], reading: (typeof READINGS)[number])
   return { EM: of((answer, gold) => Number(exactMatch(answer, gold))), F1: of(f1) };
 }
 
-/** `index` restricted to these passages. */
-const only = (index: TokenIndex, ids: readonly string[]): TokenIndex => ({
-  ...index,
-  searchBatch: (questions, options) =>
-    index.searchBatch(questions, { ...options, filter: new Set(ids) }),
-});
-
-async function interpolation(index: TokenIndex): Promise<HybridOptions | undefined> {
+async function interpolation(index: TokenIndex): Promise<HybridOptions | false> {
   const { lambda, k1, b } = values;
-  if (lambda === undefined) return undefined;
+  if (lambda === undefined) return false;
   return {
     lexical: await openLexicalIndex(index, { k1: Number(k1), b: Number(b) }),
     lambda: Number(lambda),
@@ -91,13 +84,13 @@ async function answerFrom(
   index: TokenIndex,
   { question, answers, passageId }: TrainingQuestion,
   hits: readonly Hit[],
+  hybrid: HybridOptions | false,
 ): Promise<Answered> {
   const found = hits.map(({ id }) => id);
   const replies = new Map<(typeof READINGS)[number], Reply<Hit>>();
   for (const reading of READINGS) {
-    const ids = reading === "gold" ? [passageId!] : found.slice(0, reading);
-    const options = { topK: ids.length, hybrid: false };
-    replies.set(reading, await model.answer(question, only(index, ids), options));
+    const read = reading === "gold" ? { filter: new Set([passageId!]) } : { topK: reading };
+    replies.set(reading, await model.answer(question, index, { ...read, hybrid }));
   }
   const answer = Object.fromEntries(
     READINGS.map((reading) => [reading, replies.get(reading)!.answer]),
@@ -130,6 +123,7 @@ async function answerAll(
   index: TokenIndex,
   questions: readonly TrainingQuestion[],
   found: readonly (readonly Hit[])[],
+  hybrid: HybridOptions | false,
 ): Promise<Answered[]> {
   const lines = await knownReplies(values.replies);
   const isOther = ({ question, of }: Answered, i: number): boolean =>
@@ -142,7 +136,7 @@ async function answerAll(
   progress.resume(lines.length);
   await using file = await openAppendFile(values.replies);
   for (let i = lines.length; i < questions.length; i++) {
-    const line = await answerFrom(model, index, questions[i]!, found[i]!);
+    const line = await answerFrom(model, index, questions[i]!, found[i]!, hybrid);
     await file.append(`${JSON.stringify(line)}\n`);
     progress.update(lines.push(line));
   }
@@ -156,17 +150,19 @@ async function measure(directory: string): Promise<void> {
     ...{ directory, bits: 32 },
   });
   const questions = await readTrainingFile(values.questions);
+  const hybrid = await interpolation(index);
   const found = await model.retrieve(
     questions.map(({ question }) => question),
     index,
     {
       topK: Math.max(...READINGS.filter((reading) => reading !== "gold")),
-      hybrid: await interpolation(index),
+      hybrid,
     },
   );
   const recall = recallOf(questions, found);
   const isRead = (_: unknown, i: number): boolean => i % Number(values.every) === 0;
-  const lines = await answerAll(model, index, questions.filter(isRead), found.filter(isRead));
+  const read = questions.filter(isRead);
+  const lines = await answerAll(model, index, read, found.filter(isRead), hybrid);
   const result = {
     model: values.model,
     questions: questions.length,

@@ -7,7 +7,8 @@ import { join, resolve } from "node:path";
 import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { createRandom } from "../../src/math/random.ts";
 import { type ModelConfig, writeConfig } from "../../src/model/config.ts";
-import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { loadWeights } from "../../src/model/load-weights.ts";
+import { parameterShapes, TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
 import { type ParameterState, parameterState } from "../../src/training/engine/optimizer.ts";
 import type { TokenExample } from "../../src/training/loss/batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/loss/trained-parameters.ts";
@@ -85,6 +86,31 @@ export async function writeTinyModel(
 }
 
 /** JSON Lines. */
+/**
+ * A tiny model whose queries equal its keys, so that equal words match before training.
+ *
+ * @param path of a new folder
+ * @param table token weights of a model that has them
+ */
+export async function writeLexicalModel(
+  path: string,
+  changes: Partial<ModelConfig> = {},
+  table?: Float32Array,
+): Promise<ModelConfig> {
+  mkdirSync(path);
+  const config = await writeTinyModel(path, { headSize: 16, dropoutRate: 0, ...changes });
+  const weights = await loadWeights(path, config);
+  const layer = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention`;
+  weights.get(`${layer}.k.weight`)!.set(weights.get(`${layer}.q.weight`)!);
+  if (table) weights.set(TOKEN_WEIGHTS, table);
+  const tensors = [...parameterShapes(config)].map(
+    ([name, shape]) => [name, { shape, values: weights.get(name)! }] as const,
+  );
+  await writeSafetensors(join(path, "model.safetensors"), new Map(tensors), { dtype: "F32" });
+  await writeConfig(path, config);
+  return config;
+}
+
 export function writeLines(file: string, records: readonly unknown[]): string {
   writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
   return file;

@@ -1,27 +1,15 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { InputError } from "../../src/io/errors.ts";
-import { writeConfig } from "../../src/model/config.ts";
-import { loadWeights } from "../../src/model/load-weights.ts";
-import { parameterShapes } from "../../src/model/parameter-names.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import type { AdaptationEvent } from "../../src/training/adapt.ts";
 import { type AdaptationResult, adapt } from "../../src/training/adapt.ts";
 import type { AdaptOptions } from "../../src/training/options/adapt-options.ts";
 import { finish, writeAdaptationFiles } from "../support/adaptation.ts";
-import { writeLines, writeTinyModel } from "../support/training.ts";
+import { writeLexicalModel, writeLines } from "../support/training.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-adapt-"));
 test.after(() => rmSync(folder, { recursive: true }));
@@ -31,20 +19,6 @@ const { corpus } = files;
 const SMALL = { steps: 6, questions: 2, candidatesPerQuestion: 2, monitorSteps: 2 };
 const model = at("model");
 await writeLexicalModel(model);
-
-/** A tiny model whose queries equal its keys, so that equal words match before training. */
-async function writeLexicalModel(path: string): Promise<void> {
-  mkdirSync(path);
-  const config = await writeTinyModel(path, { headSize: 16, dropoutRate: 0 });
-  const weights = await loadWeights(path, config);
-  const layer = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention`;
-  weights.get(`${layer}.k.weight`)!.set(weights.get(`${layer}.q.weight`)!);
-  const tensors = [...parameterShapes(config)].map(
-    ([name, shape]) => [name, { shape, values: weights.get(name)! }] as const,
-  );
-  await writeSafetensors(join(path, "model.safetensors"), new Map(tensors), { dtype: "F32" });
-  await writeConfig(path, config);
-}
 
 const modelBytes = (path: string): Buffer => readFileSync(join(path, "model.safetensors"));
 
@@ -109,6 +83,25 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
     (await adapted.retrieve(question, opened, { hybrid: true }))[0]!.score,
   );
   assert.is.not(found!.score, (await adapted.retrieve(question, opened))[0]!.score);
+});
+
+test("a model of cosines keeps its weights of hybrid search without questions of a user", async () => {
+  const hybrid = { lambda: 7, k1: 1.1, b: 0.3 };
+  const stored = at("stored weights");
+  await writeLexicalModel(stored, { similarity: "cosine", hybrid });
+  const weightsOf = async (name: string, options: Partial<AdaptOptions>) => {
+    const all = { model: stored, corpus, out: at(name), ...SMALL, steps: 2, ...options };
+    const { training } = await finish(adapt(all));
+    const config = JSON.parse(readFileSync(at(name, "config.json"), "utf8"));
+    return [training!.monitor!.hybrid!.weights, config.retrieval_hybrid];
+  };
+  assert.equal(await weightsOf("documents alone", {}), [hybrid, hybrid]);
+  const [tuned, saved] = await weightsOf("own questions", { data: files.data, dev: files.data });
+  assert.equal([tuned.k1, tuned.b, saved], [0.9, 0.4, tuned]);
+  const inner = at("inner products");
+  await writeLexicalModel(inner, { hybrid });
+  const [of] = await weightsOf("their scale can change", { model: inner });
+  assert.equal([of.k1, of.b], [0.9, 0.4]);
 });
 
 test("a run whose retrieval falls at every rate ends, and the original model is kept", async () => {

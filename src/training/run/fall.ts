@@ -3,8 +3,7 @@
  * of the best step, with new moments. After several falls in a row it ends.
  */
 
-import { mean } from "../../math/mean.ts";
-import { bestOf, type MonitorRecord } from "./retrieval-monitor.ts";
+import { bestOf, gainOf, type MonitorRecord } from "./retrieval-monitor.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
 /** Reductions of the learning rate without a better model in between. */
@@ -21,12 +20,7 @@ const SIGNIFICANT_ERRORS = 2;
 export function hasFallen(records: readonly MonitorRecord[]): boolean {
   const last = records.at(-1);
   if (!last) return false;
-  const best = bestOf(records);
-  const losses = best.reciprocalRanks.map((value, i) => value - last.reciprocalRanks[i]!);
-  const loss = mean(losses);
-  const variance =
-    losses.reduce((sum, value) => sum + (value - loss) ** 2, 0) / (losses.length - 1);
-  return loss > 0 && loss > SIGNIFICANT_ERRORS * Math.sqrt(variance / losses.length);
+  return gainOf(last, bestOf(records)) > SIGNIFICANT_ERRORS;
 }
 
 /** The reduction that follows the last measurement, if retrieval fell. */

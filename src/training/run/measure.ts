@@ -11,6 +11,7 @@ import type { TrainingEvent } from "./events.ts";
 import {
   bestOf,
   type MeasuredRetrieval,
+  type MonitorRecord,
   measureRetrieval,
   measuresOf,
   type RetrievalMonitor,
@@ -39,7 +40,7 @@ export async function* recordMeasurement(
   run: TrainingRun,
   monitor: RetrievalMonitor,
   parameters: ReadonlyMap<string, ParameterState>,
-  { seconds, replies, ...measurement }: MeasuredRetrieval,
+  { seconds, replies, ...measurement }: MeasuredRetrieval & Pick<MonitorRecord, "taken">,
 ): AsyncGenerator<TrainingEvent> {
   const { options, config, step, monitorRecords, log } = run;
   const record = { step, ...measurement };

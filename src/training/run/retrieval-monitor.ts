@@ -52,6 +52,8 @@ export interface MeasuredRetrieval extends Measurement {
 
 export interface MonitorRecord extends ReciprocalRanks {
   readonly step: number;
+  /** Whether the model of this step was taken without a gain: see `bestOf`. Default: false. */
+  readonly taken?: boolean | undefined;
   /** Records of older versions have none. */
   readonly hybrid?: Measurement["hybrid"] | undefined;
 }
@@ -131,7 +133,7 @@ export async function* measureRetrieval(
   options: ResolvedOptions,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  { questions, passages, lexical }: RetrievalMonitor,
+  { questions, passages, lexical, isMade }: RetrievalMonitor,
 ): AsyncGenerator<ProgressEvent, MeasuredRetrieval> {
   yield { type: "stage", name: "measuring retrieval" };
   const start = performance.now();
@@ -155,7 +157,8 @@ export async function* measureRetrieval(
     );
   const relevantAmong = async (question: number) => relevant[question]!;
   // No signal: an interrupted run completes its measurement, and then saves a checkpoint.
-  const tuned = await tuneHybrid(model, index, lexical, { texts, relevantAmong });
+  const weights = isMade ? lastingWeights(config) : undefined;
+  const tuned = await tuneHybrid(model, index, lexical, { texts, relevantAmong, weights });
   const replies = await sampleReplies(model, index, sampleQuestions({ questions }));
   return {
     seconds: { measurement: (performance.now() - start) / 1000, index: indexSeconds },
@@ -164,6 +167,15 @@ export async function* measureRetrieval(
     hybrid: { weights: tuned.weights, reciprocalRanks: ranksOf(tuned.rankings) },
   };
 }
+
+/**
+ * The weights of hybrid search that a model keeps when no question of a user is there to tune them:
+ * those that it stores. Examples made from documents repeat the words of their passages, which
+ * favours BM25. Training can change the scale of inner products, and so their weight, but not that
+ * of cosines.
+ */
+const lastingWeights = ({ similarity, hybrid }: ModelConfig): HybridWeights | undefined =>
+  similarity === "cosine" ? hybrid : undefined;
 
 /** `mrr`, and `recall@k`: the share of questions with a relevant passage among the first k. */
 export function measuresOf({ reciprocalRanks }: ReciprocalRanks): Measures {
@@ -174,9 +186,35 @@ export function measuresOf({ reciprocalRanks }: ReciprocalRanks): Measures {
   return { mrr: mean(reciprocalRanks), ...Object.fromEntries(recall) };
 }
 
-/** The record of highest mean reciprocal rank; of equal ones the last. */
+/**
+ * The record of the model to keep: that of highest mean reciprocal rank, of equal ones the last, if
+ * it is clearly better than the start. The start is the first record or the last that was taken.
+ * With d_i the gain of reciprocal rank of question i, and n questions, clearly better means
+ *
+ *     mean(d) > sd(d) / sqrt(n)
+ *
+ * Without this condition, the highest of many measurements would often be higher by chance.
+ */
 export function bestOf(records: readonly MonitorRecord[]): MonitorRecord {
-  return records.reduce((best, record) => (mrr(record) >= mrr(best) ? record : best));
+  const first = Math.max(
+    0,
+    records.findLastIndex(({ taken }) => taken),
+  );
+  const start = records[first]!;
+  const later = records.slice(first + 1).filter((record) => gainOf(start, record) > 1);
+  return later.reduce((best, record) => (mrr(record) >= mrr(best) ? record : best), start);
+}
+
+/**
+ * The mean gain of reciprocal rank from one record to another, in standard errors. Infinite for a
+ * gain that is the same for all questions, 0 for no change.
+ */
+export function gainOf(from: ReciprocalRanks, to: ReciprocalRanks): number {
+  const gains = to.reciprocalRanks.map((value, i) => value - from.reciprocalRanks[i]!);
+  const gain = mean(gains);
+  const squares = gains.reduce((sum, value) => sum + (value - gain) ** 2, 0);
+  if (gain === 0) return 0;
+  return gain / Math.sqrt(squares / (gains.length - 1) / gains.length);
 }
 
 /** @param bm25 the measures of BM25 */
@@ -211,6 +249,7 @@ const weights = z.object({ lambda: z.number(), k1: z.number(), b: z.number() });
 const description = z.array(
   z.object({
     step: z.int(),
+    taken: z.boolean().optional(),
     reciprocalRanks,
     hybrid: z.object({ weights, reciprocalRanks }).optional(),
   }),

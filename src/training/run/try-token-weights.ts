@@ -1,15 +1,18 @@
 /** The step of a run that takes token weights. */
 
-import { mean } from "../../math/mean.ts";
 import { TOKEN_WEIGHTS } from "../../model/parameter-names.ts";
 import type { TrainingEvent } from "./events.ts";
+import { hasFallen } from "./fall.ts";
 import { recordMeasurement } from "./measure.ts";
 import { measureRetrieval } from "./retrieval-monitor.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /**
- * Takes the token weights that come with the data, if retrieval with them is better. This is then
- * the first step of the run: it takes the place of an update by gradients.
+ * Takes the token weights that come with the data, unless retrieval with them is clearly worse. This
+ * is then the first step of the run: it takes the place of an update by gradients.
+ *
+ * Real questions gain from them on most collections (docs/experiments/adaptation.md). Examples made
+ * from documents, which most monitors consist of, gain less: all their words stand in a passage.
  */
 export async function* tryTokenWeights(run: TrainingRun): AsyncGenerator<TrainingEvent> {
   const { options, config, engine, data, monitor, monitorRecords } = run;
@@ -20,8 +23,8 @@ export async function* tryTokenWeights(run: TrainingRun): AsyncGenerator<Trainin
   const state = { ...parameters.get(TOKEN_WEIGHTS)!, value: await data.tokenWeights() };
   const weighed = new Map(parameters).set(TOKEN_WEIGHTS, state);
   const measured = yield* measureRetrieval(options, config, weighed, monitor);
-  if (mean(measured.reciprocalRanks) <= mean(before.reciprocalRanks)) return;
+  if (hasFallen([before, { step: run.step, ...measured }])) return;
   await engine.restart(new Map([...weighed].map(([name, { value }]) => [name, value])));
   run.step++;
-  yield* recordMeasurement(run, monitor, weighed, measured);
+  yield* recordMeasurement(run, monitor, weighed, { ...measured, taken: true });
 }

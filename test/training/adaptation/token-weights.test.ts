@@ -4,37 +4,29 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { writeSafetensors } from "../../../src/checkpoints/write-safetensors.ts";
 import { type ModelConfig, readConfig } from "../../../src/model/config.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
-import { parameterShapes, TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
+import { TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
+import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { type AdaptationEvent, adapt } from "../../../src/training/adapt.ts";
 import { countTokenWeights } from "../../../src/training/adaptation/token-weights.ts";
 import type { AdaptOptions } from "../../../src/training/options/adapt-options.ts";
+import { openMonitor } from "../../../src/training/run/retrieval-monitor.ts";
+import type { TrainingRun } from "../../../src/training/run/training-run.ts";
+import { tryTokenWeights } from "../../../src/training/run/try-token-weights.ts";
 import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
-import { temporaryFolder, writeTinyModel } from "../../support/training.ts";
+import { temporaryFolder, trainedStates, writeLexicalModel } from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
 const { corpus, data } = writeAdaptationFiles(folder.path);
 const LEAST = { steps: 1, questions: 2, candidatesPerQuestion: 2, learningRate: 1e-9 };
 
-/** A tiny model whose queries equal its keys, with or without token weights. */
 async function writeModel(name: string, changes: Partial<ModelConfig>, table?: Float32Array) {
   const path = join(folder.path, name);
-  mkdirSync(path);
-  const config = await writeTinyModel(path, { headSize: 16, dropoutRate: 0, ...changes });
-  const weights = await loadWeights(path, config);
-  const layer = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention`;
-  weights.get(`${layer}.k.weight`)!.set(weights.get(`${layer}.q.weight`)!);
-  if (table) weights.set(TOKEN_WEIGHTS, table);
-  const tensors = [...parameterShapes(config)].map(
-    ([key, shape]) => [key, { shape, values: weights.get(key)! }] as const,
-  );
-  await writeSafetensors(join(path, "model.safetensors"), new Map(tensors), { dtype: "F32" });
-  return { path, config };
+  return { path, config: await writeLexicalModel(path, changes, table) };
 }
 
 async function run(options: Partial<AdaptOptions> & { model: string }) {
@@ -99,11 +91,59 @@ test("they are the first step of the run if retrieval is better with them", asyn
   assert.match(verdict!, /^R@1 \d+ → \d+ of 12/);
 });
 
-test("they are left out if it is not", async () => {
-  const { path } = await writeModel("best", { similarity: "cosine", tokenWeights: true }, counted);
-  const { steps, table } = await run({ model: path });
-  assert.equal(steps, [0, 1]);
-  assertNear(table!, counted, 1e-6);
+const all = (value: number) => PASSAGES.map(() => value);
+
+/** The events of the step that tries `weights`, and its run, which has measured `before`. */
+async function tryWeights(name: string, weights: Float32Array, before?: readonly number[]) {
+  const changes = { similarity: "cosine", tokenWeights: true } as const;
+  const { path: model, config } = await writeModel(name, changes, counted);
+  const out = join(folder.path, `${name} tried`);
+  mkdirSync(out);
+  const states = trainedStates(config);
+  for (const [key, value] of await loadWeights(model, config)) states.get(key)!.value.set(value);
+  const restarted: ReadonlyMap<string, Float32Array>[] = [];
+  const questions = PASSAGES.map(({ id, title }) => ({ question: title, relevant: [id] }));
+  const monitor = await openMonitor(
+    { questions, passages: PASSAGES, every: 1, isMade: true },
+    { bm25: () => buildBm25(PASSAGES) },
+  );
+  const parts = {
+    ...{ config, monitor, step: 0, log: { evaluation: async () => {} } },
+    options: { out, model, maxPassageTokens: 60 },
+    engine: {
+      parameters: async () => states,
+      restart: async (values: ReadonlyMap<string, Float32Array>) => restarted.push(values),
+    },
+    data: { tokenWeights: async () => weights },
+    monitorRecords: before ? [{ step: 0, reciprocalRanks: before }] : [],
+  };
+  const run = parts as unknown as TrainingRun;
+  const types: string[] = [];
+  for await (const { type } of tryTokenWeights(run)) types.push(type);
+  return { types, restarted, run };
+}
+
+test("they are left out if retrieval is clearly worse, and taken if it is about the same", async () => {
+  const prompt = new Float32Array(counted.length).fill(-50);
+  prompt[tokenizer.encode("question: ", 1)[0]!] = 0; // only the prompt counts
+  const bad = await tryWeights("bad", prompt, all(1));
+  assert.not.ok(bad.types.includes("evaluation"));
+  assert.equal([bad.restarted.length, bad.run.step], [0, 0]);
+  const good = await tryWeights("good", counted, all(0));
+  const reached = good.run.monitorRecords.at(-1)!.reciprocalRanks;
+  const worst = reached.indexOf(Math.min(...reached));
+  const same = await tryWeights("same", counted, reached.with(worst, 1)); // one question loses
+  for (const { types, restarted, run } of [good, same]) {
+    assert.ok(types.includes("evaluation"));
+    assert.equal([restarted.length, run.step], [1, 1]);
+    assert.equal([...restarted[0]!.get(TOKEN_WEIGHTS)!], [...counted]);
+    assert.is(run.monitorRecords.at(-1)!.taken, true);
+  }
+});
+
+test("they are not tried without a first measurement", async () => {
+  const { types, restarted } = await tryWeights("unmeasured", counted);
+  assert.equal([types, restarted], [[], []]);
 });
 
 test.run();

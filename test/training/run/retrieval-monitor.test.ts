@@ -4,6 +4,7 @@ import { type Bm25, buildBm25, DEFAULT_PARAMETERS } from "../../../src/retrieval
 import type { Passage } from "../../../src/text/passage.ts";
 import {
   bestOf,
+  gainOf,
   type MonitorRecord,
   measuresOf,
   openMonitor,
@@ -29,10 +30,26 @@ test("measures are those of ranks", () => {
 });
 
 test("the best is the highest, and of equal ones the last", () => {
-  assert.is(
-    bestOf([record(0, [0.5]), record(5, [1]), record(10, [1]), record(15, [0.5])]).step,
-    10,
-  );
+  const records = [record(0, all(0.5)), record(5, all(1)), record(10, all(1)), record(15, all(0))];
+  assert.is(bestOf(records).step, 10);
+});
+
+test("a gain that may be chance does not replace the start", () => {
+  // d: 8 of 20 gain 1/2, 6 lose 1/2: mean 0.05, sd 0.426, so 0.52 standard errors
+  const mixed = [...all(1, 8), ...all(0, 6), ...all(0.5, 6)];
+  const start = record(0, all(0.5));
+  assertNear([gainOf(start, record(5, mixed))], [0.05 / (0.426 / Math.sqrt(20))], 0.01);
+  assert.is(bestOf([start, record(5, mixed)]).step, 0);
+  // 10 gain, 4 lose: 1.6 standard errors
+  const clear = [...all(1, 10), ...all(0, 4), ...all(0.5, 6)];
+  assert.is(bestOf([start, record(5, mixed), record(10, clear)]).step, 10);
+  assert.is(bestOf([record(0, [0.5]), record(5, [1])]).step, 0, "one question proves nothing");
+});
+
+test("a model that was taken is the start of what follows", () => {
+  const taken = { ...record(1, all(0.4)), taken: true };
+  assert.is(bestOf([record(0, all(0.5)), taken]).step, 1);
+  assert.is(bestOf([record(0, all(0.5)), taken, record(5, all(0.45))]).step, 5);
 });
 
 test("the outcome is that of the model that was kept", () => {
@@ -72,7 +89,10 @@ test("BM25 of the monitor scores its own texts with the statistics of the corpus
     { question: "Oslo", relevant: ["a"] },
   ];
   const bm25 = (): Promise<Bm25> => buildBm25(corpus);
-  const { lexical, baseline } = await openMonitor({ questions, passages, every: 5 }, { bm25 });
+  const { lexical, baseline } = await openMonitor(
+    { questions, passages, every: 5, isMade: true },
+    { bm25 },
+  );
   const { k1, b: normalisation } = DEFAULT_PARAMETERS;
   const naive = naiveScores(passages, "harbour trains", k1, normalisation, corpus);
   const [a, b] = [naive.get("a")!, naive.get("b")!];
