@@ -91,16 +91,18 @@ export async function hybridSearch(
     questions.map(({ vectors }) => vectors),
     search,
   );
-  return Promise.all(
-    questions.map(async (question, i) => {
-      const lists = {
-        lexical: lexicalIndex.search(question.text, { topK: search.topK, filter: search.filter }),
-        dense: dense[i]!,
-      };
-      const union = await hybridScores(index, lexicalIndex, question, lists);
-      return combineScores(union, lambda).slice(0, options.topK);
-    }),
-  );
+  const found: SearchHit[][] = [];
+  // One after the other: the keys of the passages of one question take some MB.
+  for (const [i, question] of questions.entries()) {
+    const lists = {
+      lexical: lexicalIndex.search(question.text, { topK: search.topK, filter: search.filter }),
+      dense: dense[i]!,
+    };
+    const union = await hybridScores(index, lexicalIndex, question, lists);
+    found.push(combineScores(union, lambda).slice(0, options.topK));
+    options.signal?.throwIfAborted();
+  }
+  return found;
 }
 
 /**

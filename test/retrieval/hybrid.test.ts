@@ -6,10 +6,11 @@ import {
   combineScores,
   type HybridScores,
   hybridScores,
+  hybridSearch,
   robustLambda,
   tuneLambda,
 } from "../../src/retrieval/hybrid.ts";
-import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
+import type { IndexGeneration, SearchHit } from "../../src/retrieval/search/token-index.ts";
 
 const ORDINALS = "abcdefghxy";
 const hits = (scores: Record<string, number>): SearchHit[] =>
@@ -43,6 +44,22 @@ test("an example worked by hand", async () => {
   assert.equal(found, union({ a: [12, 1], b: [10, -2], c: [6, 4], d: [0.5, 3] }));
   assert.equal(combineScores(found, 2), hits({ a: 14, c: 14, d: 6.5, b: 6 }));
   assert.equal(combineScores(found, 0), hits({ a: 12, b: 10, c: 6, d: 0.5 }));
+});
+
+test("questions are searched one after the other: each holds the keys of its passages", async () => {
+  let running = 0;
+  const score = async (_: Float32Array, ordinals: readonly number[]) => {
+    assert.is(++running, 1);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    running--;
+    return ordinals.map(() => 1);
+  };
+  const searchBatch = async (vectors: readonly Float32Array[]) => vectors.map(() => hits({ b: 3 }));
+  const lexical = { search: () => hits({ a: 12 }), score: () => [6] };
+  const index = { score, searchBatch } as unknown as IndexGeneration;
+  const questions = Array.from({ length: 5 }, () => ({ text: "x", vectors: new Float32Array(2) }));
+  const found = await hybridSearch(index, { lambda: 1, lexical }, questions, { topK: 1 });
+  assert.equal(found, Array(5).fill(hits({ a: 13 })));
 });
 
 test("the BM25 score is divided by the terms of the question, without stop words", async () => {

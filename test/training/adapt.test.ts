@@ -85,25 +85,6 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
   assert.is.not(found!.score, (await adapted.retrieve(question, opened))[0]!.score);
 });
 
-test("a model of cosines keeps its weights of hybrid search without questions of a user", async () => {
-  const hybrid = { lambda: 7, k1: 1.1, b: 0.3 };
-  const stored = at("stored weights");
-  await writeLexicalModel(stored, { similarity: "cosine", hybrid });
-  const weightsOf = async (name: string, options: Partial<AdaptOptions>) => {
-    const all = { model: stored, corpus, out: at(name), ...SMALL, steps: 2, ...options };
-    const { training } = await finish(adapt(all));
-    const config = JSON.parse(readFileSync(at(name, "config.json"), "utf8"));
-    return [training!.monitor!.hybrid!.weights, config.retrieval_hybrid];
-  };
-  assert.equal(await weightsOf("documents alone", {}), [hybrid, hybrid]);
-  const [tuned, saved] = await weightsOf("own questions", { data: files.data, dev: files.data });
-  assert.equal([tuned.k1, tuned.b, saved], [0.9, 0.4, tuned]);
-  const inner = at("inner products");
-  await writeLexicalModel(inner, { hybrid });
-  const [of] = await weightsOf("their scale can change", { model: inner });
-  assert.equal([of.k1, of.b], [0.9, 0.4]);
-});
-
 test("a run whose retrieval falls at every rate ends, and the original model is kept", async () => {
   const options = { model, corpus, out: at("fallen"), data: files.data, dev: files.data };
   const events: AdaptationEvent[] = [];

@@ -63,7 +63,6 @@ export async function createMonitorSet(
     questions: [...known, ...masked, ...made],
     passages: [...passages.values()],
     every: monitorSteps,
-    isMade: labelled.length === 0 && questions.length === 0,
   };
 }
 

@@ -40,8 +40,6 @@ export interface MonitorSet {
   readonly passages: readonly Passage[];
   /** Steps between two measurements. */
   readonly every: number;
-  /** Whether all questions were made from documents: none is a user's. */
-  readonly isMade: boolean;
 }
 
 export interface MonitorQuestion {

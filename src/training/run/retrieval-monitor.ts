@@ -133,7 +133,7 @@ export async function* measureRetrieval(
   options: ResolvedOptions,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  { questions, passages, lexical, isMade }: RetrievalMonitor,
+  { questions, passages, lexical }: RetrievalMonitor,
 ): AsyncGenerator<ProgressEvent, MeasuredRetrieval> {
   yield { type: "stage", name: "measuring retrieval" };
   const start = performance.now();
@@ -157,8 +157,7 @@ export async function* measureRetrieval(
     );
   const relevantAmong = async (question: number) => relevant[question]!;
   // No signal: an interrupted run completes its measurement, and then saves a checkpoint.
-  const weights = isMade ? lastingWeights(config) : undefined;
-  const tuned = await tuneHybrid(model, index, lexical, { texts, relevantAmong, weights });
+  const tuned = await tuneHybrid(model, index, lexical, { texts, relevantAmong });
   const replies = await sampleReplies(model, index, sampleQuestions({ questions }));
   return {
     seconds: { measurement: (performance.now() - start) / 1000, index: indexSeconds },
@@ -167,15 +166,6 @@ export async function* measureRetrieval(
     hybrid: { weights: tuned.weights, reciprocalRanks: ranksOf(tuned.rankings) },
   };
 }
-
-/**
- * The weights of hybrid search that a model keeps when no question of a user is there to tune them:
- * those that it stores. Examples made from documents repeat the words of their passages, which
- * favours BM25. Training can change the scale of inner products, and so their weight, but not that
- * of cosines.
- */
-const lastingWeights = ({ similarity, hybrid }: ModelConfig): HybridWeights | undefined =>
-  similarity === "cosine" ? hybrid : undefined;
 
 /** `mrr`, and `recall@k`: the share of questions with a relevant passage among the first k. */
 export function measuresOf({ reciprocalRanks }: ReciprocalRanks): Measures {

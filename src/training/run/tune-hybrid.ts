@@ -3,7 +3,7 @@
 import type { HybridWeights } from "../../model/config.ts";
 import type { ReAtt } from "../../reatt.ts";
 import { type Bm25, DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
-import { type LexicalIndex, withParameters } from "../../retrieval/bm25/lexical-index.ts";
+import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
 import {
   combineScores,
   type HybridScores,
@@ -24,8 +24,6 @@ export interface TuningQuestions {
   readonly texts: readonly string[];
   /** For each question, the relevant ones of some passages. */
   relevantAmong(question: number, passages: readonly HybridScores[]): Promise<ReadonlySet<string>>;
-  /** Weights to search with. Default: BM25's `k1` and `b`, and the lambda that fits best. */
-  readonly weights?: HybridWeights | undefined;
 }
 
 /**
@@ -35,12 +33,10 @@ export interface TuningQuestions {
 export async function tuneHybrid(
   model: ReAtt,
   index: TokenIndex,
-  ofCorpus: LexicalIndex,
-  { texts, relevantAmong, weights: given }: TuningQuestions,
+  lexical: LexicalIndex,
+  { texts, relevantAmong }: TuningQuestions,
   signal?: AbortSignal,
 ): Promise<TunedHybrid> {
-  const { k1, b } = given ?? DEFAULT_PARAMETERS;
-  const lexical = withParameters(ofCorpus, { k1, b });
   const search = { topK: MIN_CANDIDATES, signal };
   const vectors = await model.encodeQuestions(texts, { signal });
   const dense = await index.searchBatch(vectors, search);
@@ -50,11 +46,11 @@ export async function tuneHybrid(
     const union = await hybridScores(index, lexical, { text, vectors: vectors[i]! }, lists);
     questions.push({ union, relevant: await relevantAmong(i, union) });
   }
-  const measure = (ranking: readonly SearchHit[], { relevant }: (typeof questions)[number]) =>
-    reciprocalRank(ranking, (id) => relevant.has(id));
-  const lambda = given?.lambda ?? robustLambda(questions, measure);
+  const lambda = robustLambda(questions, (ranking, { relevant }) =>
+    reciprocalRank(ranking, (id) => relevant.has(id)),
+  );
   return {
-    weights: { lambda, k1, b },
+    weights: { lambda, ...DEFAULT_PARAMETERS },
     rankings: questions.map(({ union }) => combineScores(union, lambda)),
   };
 }

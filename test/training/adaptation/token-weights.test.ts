@@ -104,7 +104,7 @@ async function tryWeights(name: string, weights: Float32Array, before?: readonly
   const restarted: ReadonlyMap<string, Float32Array>[] = [];
   const questions = PASSAGES.map(({ id, title }) => ({ question: title, relevant: [id] }));
   const monitor = await openMonitor(
-    { questions, passages: PASSAGES, every: 1, isMade: true },
+    { questions, passages: PASSAGES, every: 1 },
     { bm25: () => buildBm25(PASSAGES) },
   );
   const parts = {

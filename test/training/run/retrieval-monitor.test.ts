@@ -89,10 +89,7 @@ test("BM25 of the monitor scores its own texts with the statistics of the corpus
     { question: "Oslo", relevant: ["a"] },
   ];
   const bm25 = (): Promise<Bm25> => buildBm25(corpus);
-  const { lexical, baseline } = await openMonitor(
-    { questions, passages, every: 5, isMade: true },
-    { bm25 },
-  );
+  const { lexical, baseline } = await openMonitor({ questions, passages, every: 5 }, { bm25 });
   const { k1, b: normalisation } = DEFAULT_PARAMETERS;
   const naive = naiveScores(passages, "harbour trains", k1, normalisation, corpus);
   const [a, b] = [naive.get("a")!, naive.get("b")!];
