@@ -250,11 +250,11 @@ function asQuoted(evidence: readonly Evidence<PassageInput>[]): string | undefin
 }
 
 /**
- * Sends the text of an answer as its tokens come. Decodes all tokens again for each new one, because
- * a token can change the text before it.
+ * Sends the text of an answer as its tokens come. Decodes all tokens again for each new one,
+ * because a token can change the text before it.
  *
- * @param quoted of an uncased model that quotes: the passages of each question, whose characters are
- * sent. What does not occur in them yet, such as half of a word, waits for the next token
+ * @param quoted of an uncased model that quotes: the passages of each question, whose characters
+ *   are sent. What does not occur in them yet, such as half of a word, waits for the next token
  */
 function streamText(
   tokenizer: Tokenizer,

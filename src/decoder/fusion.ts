@@ -27,8 +27,8 @@ export interface FusedPassages {
    */
   readonly cross: Readonly<Record<string, Tensor>>;
   /**
-   * float32 [questions, fused], added to the scores of the decoder's attention: the relevance of the
-   * passage for its tokens, `MASKED` for padding after the last token of a question
+   * float32 [questions, fused], added to the scores of the decoder's attention: the relevance of
+   * the passage for its tokens, `MASKED` for padding after the last token of a question
    */
   readonly bias: Tensor;
   /** For each question, the number of tokens of each of its pairs, in the order of the passages. */

@@ -8,8 +8,8 @@ import { measureRetrieval } from "./retrieval-monitor.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /**
- * Takes the token weights that come with the data, unless retrieval with them is clearly worse. This
- * is then the first step of the run: it takes the place of an update by gradients.
+ * Takes the token weights that come with the data, unless retrieval with them is clearly worse.
+ * This is then the first step of the run: it takes the place of an update by gradients.
  *
  * Real questions gain from them on most collections (docs/experiments/adaptation.md). Examples made
  * from documents, which most monitors consist of, gain less: all their words stand in a passage.
