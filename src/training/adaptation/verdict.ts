@@ -5,7 +5,7 @@ import type { TrainingResult } from "../run/events.ts";
 
 /**
  * `R@1 25 → 41 of 200 held-out examples`, with hybrid search and BM25 beside it; or that the
- * original model was kept.
+ * original model was kept; or that training brought nothing beyond the token weights.
  */
 export function verdictOf({
   monitor,
@@ -13,7 +13,7 @@ export function verdictOf({
 }: Pick<TrainingResult, "monitor" | "step">): string {
   if (!monitor)
     return "no verdict: too few examples to hold some out; compare with reatt benchmark";
-  const { before, after, hybrid, bm25, questions, step } = monitor;
+  const { before, after, hybrid, bm25, questions, step, taken } = monitor;
   const found = (measures: Measures): number => Math.round(measures["recall@1"]! * questions);
   const of = `of ${questions} held-out examples`;
   const reason = trained === 0 ? "no time was left to train" : "no gain";
@@ -22,5 +22,6 @@ export function verdictOf({
     ...(hybrid ? [`hybrid ${found(hybrid.before)} → ${found(hybrid.after)}`] : []),
     `BM25 ${found(bm25)}`,
   ];
-  return `R@1 ${found(before)} → ${found(after)} ${of}; ${beside.join(", ")}`;
+  const change = `R@1 ${found(before)} → ${found(after)} ${of}; ${beside.join(", ")}`;
+  return taken ? `no gain from training, token weights counted: ${change}` : change;
 }

@@ -69,6 +69,8 @@ export interface MonitorOutcome {
     | { readonly before: Measures; readonly after: Measures; readonly weights: HybridWeights }
     | undefined;
   readonly step: number;
+  /** Whether the saved model is one that was taken without a gain: see `bestOf`. Default: false. */
+  readonly taken?: boolean | undefined;
   /** Number of monitored questions. */
   readonly questions: number;
   /** Steps after which retrieval had fallen and the learning rate was halved. */
@@ -228,6 +230,7 @@ export function outcomeOf(
         },
       }),
     step: best.step,
+    ...(best.taken && { taken: true }),
     questions: first.reciprocalRanks.length,
     reductions: changes.flatMap(({ step, restored }) => (restored === undefined ? [] : [step])),
   };

@@ -28,6 +28,14 @@ test("the examples with the right passage first, before and after", () => {
   );
 });
 
+test("with the token weights alone", () => {
+  assert.is(
+    verdictOf({ monitor: { ...monitor, step: 1, taken: true }, step: 90 }),
+    "no gain from training, token weights counted: " +
+      "R@1 25 → 41 of 200 held-out examples; hybrid 60 → 70, BM25 50",
+  );
+});
+
 test("without a gain, and without held-out examples", () => {
   assert.is(
     verdictOf({ monitor: { ...monitor, step: 0 }, step: 90 }),

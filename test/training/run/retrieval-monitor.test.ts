@@ -50,6 +50,8 @@ test("a model that was taken is the start of what follows", () => {
   const taken = { ...record(1, all(0.4)), taken: true };
   assert.is(bestOf([record(0, all(0.5)), taken]).step, 1);
   assert.is(bestOf([record(0, all(0.5)), taken, record(5, all(0.45))]).step, 5);
+  assert.is(outcomeOf([record(0, all(0.5)), taken], { mrr: 0.6 }).taken, true);
+  assert.is(outcomeOf([taken, record(5, all(0.45))], { mrr: 0.6 }).taken, undefined);
 });
 
 test("the outcome is that of the model that was kept", () => {
