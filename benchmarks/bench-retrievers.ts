@@ -11,7 +11,7 @@
  * time, on one thread; indexes have 4 bits a value. Prints a row for each retriever.
  */
 
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -23,8 +23,10 @@ import { TOKEN_WEIGHTS } from "../src/model/parameter-names.ts";
 import { ReAtt } from "../src/reatt.ts";
 import type { ScoredId } from "../src/retrieval/bm25/bm25.ts";
 import { openLexicalIndex } from "../src/retrieval/bm25/lexical-index.ts";
+import { indexInfo } from "../src/retrieval/index/maintain/info.ts";
 import type { TokenIndex } from "../src/retrieval/search/token-index.ts";
 import type { Passage } from "../src/text/passage.ts";
+import { loadTokenizer } from "../src/text/tokenizer.ts";
 import { countTokenWeights } from "../src/training/adaptation/token-weights.ts";
 import { writeModel } from "../src/training/run/save-model.ts";
 
@@ -66,7 +68,7 @@ async function compare(): Promise<void> {
   for await (const passage of dataset.passages()) passages.push(passage);
   const judged = [...(await dataset.qrels(values.split))];
   const qrels: Qrels = new Map(judged.filter((_, i) => i % Number(values.every) === 0));
-  await writeModels(passages);
+  await writeModels({ size: passages.length, passages: () => dataset.passages() });
   const [tokens, weighed, vectors] = await Promise.all(
     ["tokens", "weighed", "vectors"].map((name) => ReAtt.load(join(folder, name), { threads: 1 })),
   );
@@ -103,7 +105,7 @@ async function compare(): Promise<void> {
 }
 
 /** The model in float32: as it is, with token weights counted in the passages, and with vectors. */
-async function writeModels(passages: readonly Passage[]): Promise<void> {
+async function writeModels(corpus: Parameters<typeof countTokenWeights>[0]): Promise<void> {
   const config = await readConfig(values.model);
   const weights = await loadWeights(values.model, config);
   const write = (name: string, changes: Partial<ModelConfig>, changed: typeof weights) =>
@@ -114,14 +116,8 @@ async function writeModels(passages: readonly Passage[]): Promise<void> {
       { original: values.model, dtype: "F32" },
     );
   await write("tokens", {}, new Map());
-  await using model = await ReAtt.load(join(folder, "tokens"));
-  const corpus = {
-    size: passages.length,
-    async *passages() {
-      yield* passages;
-    },
-  };
-  const counted = await countTokenWeights(corpus, model.tokenizer, config, MAX_PASSAGE_TOKENS);
+  const tokenizer = await loadTokenizer(join(values.model, "spiece.model"));
+  const counted = await countTokenWeights(corpus, tokenizer, config, MAX_PASSAGE_TOKENS);
   await write("weighed", { tokenWeights: true }, new Map([[TOKEN_WEIGHTS, counted]]));
   await write(
     "vectors",
@@ -153,14 +149,8 @@ async function build(
   await (await model.index(passages, options)).close();
   const seconds = (performance.now() - start) / 1000;
   const opened = await model.openIndex(directory, { preset: "exact", threads: 1 });
-  return { opened, bytes: await bytesBelow(directory), seconds };
-}
-
-async function bytesBelow(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  const sizes = files.map(({ parentPath, name }) => stat(join(parentPath, name)));
-  return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
+  const { bytes } = await indexInfo(directory);
+  return { opened, bytes, seconds };
 }
 
 async function row(

@@ -34,7 +34,7 @@ export interface DecoderInput<T> {
   readonly buckets: T;
   /** For each block, keys and values of the fused passages: [questions, heads, fused, headSize] */
   readonly cross: readonly KeyValue<T>[];
-  /** float32 [questions, fused], added to the attention scores: `MASKED` for padding */
+  /** float32 [questions, 1, 1, fused], added to the attention scores: `MASKED` for padding */
   readonly crossBias: T;
   /** For each block, keys and values of the tokens before `ids`: [rows, heads, past, headSize] */
   readonly past?: readonly KeyValue<T>[];
@@ -78,16 +78,14 @@ export function decode<T>(
   const { ops, config, dropout } = context;
   const { blocks, relativeBias: table, finalNorm } = parameters.decoder;
   const selfBias = relativeBias(ops, table, input.buckets);
-  const [questions, fused] = ops.shape(input.crossBias);
-  const crossBias = ops.reshape(input.crossBias, [questions!, 1, 1, fused!]);
   const present: KeyValue<T>[] = [];
-  let crossScores = crossBias;
+  let crossScores = input.crossBias;
   let x = dropout(ops.gather(parameters.embedding, input.ids));
   blocks.forEach((block, i) => {
     const own = selfAttention(context, block, x, selfBias, input.past?.[i]);
     present.push(own.present);
     x = ops.add(x, dropout(own.output));
-    const cross = crossAttention(context, block, x, crossBias, input.cross[i]!);
+    const cross = crossAttention(context, block, x, input.crossBias, input.cross[i]!);
     crossScores = cross.scores;
     x = ops.add(x, dropout(cross.output));
     const inner = ops.rmsNorm(x, block.feedForwardNorm, config.layerNormEpsilon);

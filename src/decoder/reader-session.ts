@@ -97,7 +97,7 @@ function traceStep(config: ModelConfig): Graph {
       ids: input.ids!,
       buckets: input.buckets!,
       cross: fromNames(config, "cross", input),
-      crossBias: input.bias!,
+      crossBias: ops.reshape(input.bias!, ["questions", 1, 1, "fused"]),
       past: fromNames(config, "past", input).map(({ key, value }) => ({
         key: ops.gather(key, input.parents!),
         value: ops.gather(value, input.parents!),

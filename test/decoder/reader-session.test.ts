@@ -104,7 +104,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
         ids: ["int32", 1, "length"],
         buckets: ["int32", "length", "length"],
         fused: ["float32", 1, "fused", config.modelSize],
-        bias: ["float32", 1, "fused"],
+        bias: ["float32", 1, 1, 1, "fused"],
       },
       (ops, { ids, buckets, fused, bias }) => {
         const context = inferenceContext(ops, config);
@@ -122,7 +122,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
         [1, memory!.length, config.modelSize],
         ([, token, at]) => memory![token!]![at!]!,
       ),
-      bias: tabulate([1, memory!.length], () => 0),
+      bias: tabulate([1, 1, 1, memory!.length], () => 0),
     });
     const size = config.vocabularySize;
     for (const [i, step] of steps.entries())

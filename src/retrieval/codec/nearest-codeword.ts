@@ -4,17 +4,14 @@
  * codewords in one instruction (assembly/nearest-codeword.ts).
  */
 
-import { addressSpaceErrorFrom } from "../../io/address-space.ts";
 import type { FindNearest } from "./nearest.ts";
 import { NEAREST_CODEWORD } from "./nearest-codeword.wasm.ts";
+import { openKernel } from "./wasm-kernel.ts";
 
 /** Codewords that the kernel compares together. */
 const GROUP = 16;
 /** Bytes of rows in the memory at a time. */
 const BATCH_BYTES = 2 ** 22;
-const WASM_PAGE = 65_536;
-
-let kernel: WebAssembly.Module | undefined;
 
 /** The exported function of assembly/nearest-codeword.ts. */
 type NearestCodewords = (
@@ -28,8 +25,8 @@ type NearestCodewords = (
 
 /** Opens a search. Its memory belongs to it, and the garbage collector frees both. */
 export function openCodewordSearch(): FindNearest {
-  const memory = openMemory();
-  const search = instantiate(memory);
+  const { memory, exports, reserve } = openKernel(NEAREST_CODEWORD, "compression of an index");
+  const search = exports.nearestCodewords as NearestCodewords;
   return (rows, table, size) => {
     const found = new Uint32Array(rows.length / size);
     const columns = tableColumns(table, size);
@@ -38,7 +35,7 @@ export function openCodewordSearch(): FindNearest {
     for (let first = 0; first < found.length; first += step) {
       const batch = rows.subarray(first * size, (first + step) * size);
       const results = columns.byteLength + batch.byteLength; // where they begin
-      reserve(memory, results + 4 * step);
+      reserve(results + 4 * step);
       new Float32Array(memory.buffer).set(columns);
       new Float32Array(memory.buffer).set(batch, columns.length);
       search(columns.byteLength, results, size, count, 0, results);
@@ -61,27 +58,4 @@ function tableColumns(table: Float32Array, size: number): Float32Array {
       columns[(d + 1) * count + row] = value;
     }
   return columns;
-}
-
-const openMemory = (): WebAssembly.Memory => allocate(() => new WebAssembly.Memory({ initial: 1 }));
-
-function instantiate(memory: WebAssembly.Memory): NearestCodewords {
-  return allocate(() => {
-    kernel ??= new WebAssembly.Module(Buffer.from(NEAREST_CODEWORD, "base64"));
-    const { exports } = new WebAssembly.Instance(kernel, { env: { memory } });
-    return exports.nearestCodewords as NearestCodewords;
-  });
-}
-
-function reserve(memory: WebAssembly.Memory, bytes: number): void {
-  const missing = bytes - memory.buffer.byteLength;
-  if (missing > 0) allocate(() => memory.grow(Math.ceil(missing / WASM_PAGE)));
-}
-
-function allocate<T>(make: () => T): T {
-  try {
-    return make();
-  } catch (error) {
-    throw addressSpaceErrorFrom(error, "compression of an index");
-  }
 }

@@ -15,17 +15,14 @@
  * quantization fast scan, 2015 (fixed point and vector instructions).
  */
 
-import { addressSpaceErrorFrom } from "../../io/address-space.ts";
 import { CODEWORDS, type Codebook, centroidBytes, subquantiserStarts } from "../codec/codec.ts";
+import { openKernel, type WasmKernel } from "../codec/wasm-kernel.ts";
 import { dotProduct } from "../scoring/vectors.ts";
 import { CODE_SCORES } from "./code-scores.wasm.ts";
 
 /** Question tokens in a group. Their products with one vector are a row. */
 const LANES = 16;
 const ROW_BYTES = 2 * LANES;
-const WASM_PAGE = 65_536;
-
-let kernel: WebAssembly.Module | undefined;
 
 /** The exported function of assembly/code-scores.ts. */
 type SumOfMaxima = (
@@ -56,6 +53,7 @@ interface TokenProducts {
 export class CodeScorer {
   readonly #codebook: Codebook;
   readonly #memory: WebAssembly.Memory;
+  readonly #reserve: WasmKernel["reserve"];
   readonly #sumOfMaxima: SumOfMaxima;
   /** Addresses in the memory. */
   readonly #subquantisers: number;
@@ -78,9 +76,11 @@ export class CodeScorer {
     this.#rows = aligned(4 * (dimension + 1));
     this.#codewords = this.#rows + subquantisers.length * ROW_BYTES;
     this.#groupBytes = this.#codewords + allSubquantisers * CODEWORDS * ROW_BYTES;
-    const { memory, sumOfMaxima } = openKernel(Math.ceil(this.#groups / WASM_PAGE));
+    const { memory, exports, reserve } = openKernel(CODE_SCORES, "compressed search");
+    reserve(this.#groups);
     this.#memory = memory;
-    this.#sumOfMaxima = sumOfMaxima;
+    this.#reserve = reserve;
+    this.#sumOfMaxima = exports.sumOfMaxima as SumOfMaxima;
     const greatest = Math.max(...ratios);
     new Int16Array(this.#memory.buffer).set(
       ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)),
@@ -154,23 +154,6 @@ export class CodeScorer {
       for (let e = 0; e < products.length; e++, at += LANES)
         numbers[at] = Math.round(products[e]! * scale);
     }
-  }
-
-  #reserve(bytes: number): void {
-    const missing = bytes - this.#memory.buffer.byteLength;
-    if (missing > 0) this.#memory.grow(Math.ceil(missing / WASM_PAGE));
-  }
-}
-
-/** Compiles the kernel once, and instantiates it with its own memory. */
-function openKernel(pages: number): { memory: WebAssembly.Memory; sumOfMaxima: SumOfMaxima } {
-  try {
-    kernel ??= new WebAssembly.Module(Buffer.from(CODE_SCORES, "base64"));
-    const memory = new WebAssembly.Memory({ initial: pages });
-    const { exports } = new WebAssembly.Instance(kernel, { env: { memory } });
-    return { memory, sumOfMaxima: exports.sumOfMaxima as SumOfMaxima };
-  } catch (error) {
-    throw addressSpaceErrorFrom(error, "compressed search");
   }
 }
 

@@ -163,7 +163,7 @@ export function readTogether<T>(
     ids: input.answerIds,
     buckets: input.answerBuckets,
     cross: crossKeyValues(context, model, ops.reshape(states, [questions, -1, config.modelSize])),
-    crossBias: biasOf(ops, ops.reshape(input.pairMask, [questions, -1])),
+    crossBias: maskBias(ops, ops.reshape(input.pairMask, [questions, -1])),
   });
   const { states: outputs, crossScores } = decoded;
   const tokenAttention = meanAttention(ops, crossScores);
@@ -191,7 +191,7 @@ export function readAlone<T>(
     ids: perPair(input.answerIds),
     buckets: input.answerBuckets,
     cross: crossKeyValues(context, model, states),
-    crossBias: biasOf(ops, input.pairMask),
+    crossBias: maskBias(ops, input.pairMask),
   });
   const labels = perPair(input.labels);
   const ids = (): T => pairIds(ops, input, questionRows);
@@ -204,9 +204,6 @@ export function readAlone<T>(
     copy: copiedLabels(ops, model, copied, ids, labels),
   };
 }
-
-/** `DecoderInput.crossBias` of a mask: passages have no relevance in training. */
-const biasOf = <T>(ops: Ops<T>, mask: T): T => ops.reshape(maskBias(ops, mask), ops.shape(mask));
 
 /** What a model that copies gives to the labels [rows, T]. ids: makes int32 [rows, fused]. */
 function copiedLabels<T>(
