@@ -2,6 +2,7 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
+import { fixedLayers } from "../loss/trained-parameters.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 
 /** Mean numbers of tokens. */
@@ -27,17 +28,13 @@ const PER_PAIR = 4;
 /** The backward pass takes twice the work of the forward pass. */
 const FORWARD_AND_BACKWARD = 3;
 
+type WorkOptions = Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide"> &
+  Partial<Pick<ResolvedAdaptOptions, "objective" | "headOnly">>;
+
 /** Counts the operations of all matrix products. */
 export function workOf(
   config: ModelConfig,
-  {
-    questions,
-    candidatesPerQuestion,
-    querySide,
-    objective,
-    headOnly,
-  }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide"> &
-    Partial<Pick<ResolvedAdaptOptions, "objective" | "headOnly">>,
+  { questions, candidatesPerQuestion, ...options }: WorkOptions,
   lengths: TokenLengths,
 ): Work {
   const { encoderLayers, retrievalLayer, decoderLayers } = config;
@@ -50,7 +47,6 @@ export function workOf(
   const pairs = questions * candidatesPerQuestion;
   const lowerLayers = (length: number): number =>
     layers(retrievalLayer, length) + backboneWork(config, "layers", length);
-  const question = lowerLayers(lengths.question);
   const passage = lowerLayers(lengths.passage);
   const upper =
     layers(encoderLayers - retrievalLayer, pairLength) +
@@ -59,18 +55,23 @@ export function workOf(
   const perAnswerToken =
     PER_WEIGHT * generated + decoderLayers * attention(candidatesPerQuestion * pairLength);
 
-  const allQuestions = questions * question;
-  const isRead = objective !== "retrieval";
+  const allQuestions = questions * lowerLayers(lengths.question);
+  const isRead = options.objective !== "retrieval";
   const lower = pairs * passage + (isRead ? 2 : 1) * allQuestions;
   const decoding = questions * lengths.answer * perAnswerToken;
   const forward = lower + (isRead ? pairs * (upper + crossKeys) + decoding : 0);
-  const trained = querySide
+  const part = fixedLayers(config, { ...options, retrievalOnly: !isRead });
+  const below = (length: number): number =>
+    backboneWork(config, "layers", length) - backboneWork(config, "jointLayers", length);
+  const ofFixed = { lower: lowerLayers, shared: below, none: () => 0 }[part ?? "none"];
+  const fixed = pairs * ofFixed(lengths.passage) + questions * ofFixed(lengths.question);
+  const trained = options.querySide
     ? forward + (FORWARD_AND_BACKWARD - 1) * allQuestions
-    : FORWARD_AND_BACKWARD * forward;
+    : FORWARD_AND_BACKWARD * (forward - fixed);
   return {
-    // The gradient cache runs the lower layers once more. The retrieval head alone needs the states
-    // of each text once, and the first steps meet new texts only.
-    step: headOnly ? lower : trained + lower,
+    // The gradient cache runs the lower layers once more. Layers that training does not change run
+    // once for each text, and the first steps meet new texts only.
+    step: trained + lower,
     passage,
     parameters,
   };

@@ -11,6 +11,7 @@ import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.
 import { targetAttention } from "../../decoder/target-attention.ts";
 import {
   type EncodedTexts,
+  type EncoderInput,
   headVectors,
   type LowerParameters,
   lowerStates,
@@ -31,6 +32,7 @@ import { type CopiedLabels, copyShares } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
 
+type VectorOptions = Pick<LossGraphOptions, "tau" | "querySide" | "headOnly">;
 type EncodingInputs<T> = Readonly<Record<RetrievalInput, T> & Partial<Record<StateInput, T>>>;
 export type ReadingInputs<T> = Readonly<Record<RetrievalInput | ReaderGraphInput, T>>;
 
@@ -50,13 +52,12 @@ export function encodeForRetrieval<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: EncodingInputs<T>,
-  options: Pick<LossGraphOptions, "tau" | "querySide">,
+  options: VectorOptions,
 ): RetrievalVectors<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
-  const states =
-    input.questionStates ??
-    lowerStates(context, querySide(model), { ids, mask, buckets }).retrieval;
-  const questions = { states, ids, mask };
+  const tokens = { ids, mask, buckets };
+  const states = statesOf(context, querySide(model), tokens, input.questionStates, options);
+  const questions = { states: states.retrieval, ids, mask };
   const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, questions);
   return vectors;
 }
@@ -66,11 +67,27 @@ export function encodeChunk<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: ReadingInputs<T>,
-  options: Pick<LossGraphOptions, "tau" | "querySide">,
+  options: VectorOptions,
 ): EncodedChunk<T> {
   const { retrieval, reading } = encodeQuestions(context, model, input);
   const vectors = vectorsOf(context, model, input, options, retrieval);
   return { ...vectors, questionStates: reading };
+}
+
+/**
+ * The states of texts. given: those after the layers that training leaves as they are, if they have
+ * been computed (`fixedLayers`).
+ */
+function statesOf<T>(
+  context: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  tokens: EncoderInput<T>,
+  given: T | undefined,
+  { headOnly }: Pick<LossGraphOptions, "headOnly">,
+): { reading: T; retrieval: T } {
+  if (given === undefined) return lowerStates(context, parameters, tokens);
+  const retrieval = headOnly ? given : retrievalStates(context, parameters, given, tokens);
+  return { reading: given, retrieval };
 }
 
 /** Vectors of encoded questions and of the passages, which it encodes. */
@@ -78,18 +95,15 @@ function vectorsOf<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: EncodingInputs<T>,
-  { tau, querySide: trainedSide }: Pick<LossGraphOptions, "tau" | "querySide">,
+  options: VectorOptions,
   questions: EncodedTexts<T>,
 ): Omit<EncodedChunk<T>, "questionStates"> {
-  const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
+  const ofPassages = options.querySide ? inferenceContext(context.ops, context.config) : context;
   const { passageIds: ids, passageMask: mask, passageBuckets: buckets } = input;
-  const given = input.passageStates;
-  const states = given
-    ? { retrieval: given, reading: given }
-    : lowerStates(ofPassages, model, { ids, mask, buckets });
+  const states = statesOf(ofPassages, model, { ids, mask, buckets }, input.passageStates, options);
   const passages = { states: states.retrieval, ids, mask };
   const { ops, config } = context;
-  const vectors = tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;
+  const vectors = options.tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;
   return {
     queries: vectors(context, querySide(model), questions, "query"),
     questionMask: vectorMask(ops, config, questions.mask),

@@ -22,11 +22,12 @@ export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa" | 
 export type QuerySide = "projection" | "layers";
 
 /**
- * The version of the training loss. It changes when equal options give another loss: a run of
- * another version cannot be resumed. Plans without it are of version 1, which counted each copy of
- * a passage and had one positive for each question.
+ * The version of the training loss. It changes when equal options give another loss, or train other
+ * parameters: a run of another version cannot be resumed. Plans without it are of version 1, which
+ * counted each copy of a passage and had one positive for each question. Version 2 trained also the
+ * layers of a model with joint layers that its reader shares (trained-parameters.ts).
  */
-export const LOSS_VERSION = 2;
+export const LOSS_VERSION = 3;
 
 export interface LossGraphOptions {
   readonly objective: ObjectiveName;
@@ -39,6 +40,8 @@ export interface LossGraphOptions {
   readonly tau?: number | undefined;
   /** Trains this part alone. `layers` needs a model with a query encoder. */
   readonly querySide?: QuerySide | undefined;
+  /** Trains only the projections of the retrieval head, and token weights. Default false. */
+  readonly headOnly?: boolean | undefined;
   /** Weight of the copy-attention loss. Not used by `marginal`. Default 0. */
   readonly copyAttention?: number | undefined;
 }

@@ -29,13 +29,28 @@ export interface TrainedParameters<T> {
 export const HEAD_WEIGHTS = "head_weights";
 export const LOG_SCALE = "log_scale";
 
-export interface TrainedOptions extends Pick<LossGraphOptions, "tau" | "querySide"> {
+export interface TrainedOptions extends Pick<LossGraphOptions, "tau" | "querySide" | "headOnly"> {
   /** Trains only the parameters of the objective `retrieval`. Default false. */
   readonly retrievalOnly?: boolean | undefined;
   /** Trains only what retrieval does not depend on. Default false. */
   readonly readerOnly?: boolean | undefined;
-  /** Trains only the projections of the retrieval head, and token weights. Default false. */
-  readonly headOnly?: boolean | undefined;
+}
+
+/**
+ * The lower layers that training leaves as they are, so that the states after them can be held
+ * (engine/fixed-states.ts): all below the retrieval head, or those that retrieval and reading
+ * share. These are the layers below the joint layers (model/layers/bert.ts). The objective
+ * `retrieval` must not change what the reader was trained to read.
+ */
+export type FixedLayers = "lower" | "shared";
+
+export function fixedLayers(
+  { backbone, queryEncoder }: ModelConfig,
+  { querySide, retrievalOnly, headOnly }: TrainedOptions,
+): FixedLayers | undefined {
+  if (headOnly) return "lower";
+  const hasOwnLayers = backbone !== undefined && backbone.jointLayers > 0 && !queryEncoder;
+  return retrievalOnly && querySide === undefined && hasOwnLayers ? "shared" : undefined;
 }
 
 /** The parameter tree of the loss graph. `leaf` makes each parameter from its name and shape. */
@@ -76,9 +91,10 @@ function trainedHeads(
 /** The entries of `parameters` that training changes. */
 export function selectTrained<State>(
   config: ModelConfig,
-  { querySide, retrievalOnly, readerOnly, headOnly }: TrainedOptions,
+  options: TrainedOptions,
   parameters: ReadonlyMap<string, State>,
 ): Map<string, State> {
+  const { querySide, retrievalOnly, readerOnly, headOnly } = options;
   const select = (isTrained: (name: string) => boolean): Map<string, State> =>
     new Map([...parameters].filter(([name]) => isTrained(name)));
   if (querySide === "layers") return select(isOfQueryEncoder);
@@ -94,7 +110,9 @@ export function selectTrained<State>(
     const partly = trainedHeads(config, { readerOnly });
     return select((name) => (!ofModel.has(name) && name !== LOG_SCALE) || partly.has(name));
   }
-  return select((name) => ofModel.has(name) || name === HEAD_WEIGHTS || name === LOG_SCALE);
+  const fixed = fixedParameters(config, options);
+  const scalars = [HEAD_WEIGHTS, LOG_SCALE];
+  return select((name) => (ofModel.has(name) && !fixed.has(name)) || scalars.includes(name));
 }
 
 /**
@@ -136,6 +154,20 @@ function retrievalParameters(config: ModelConfig): Set<string> {
     ...ofStack(queryEncoder),
     ...retrievalProjections(config),
   ]);
+}
+
+/**
+ * Names of the retrieval parameters that the objective `retrieval` leaves as they are: those of the
+ * shared layers, and the relative bias if no block below B uses it.
+ */
+function fixedParameters(config: ModelConfig, options: TrainedOptions): Set<string> {
+  const { embedding, encoder } = buildParameters(config, (name) => name);
+  const unused = config.retrievalLayer === 0 ? [encoder.relativeBias] : [];
+  if (fixedLayers(config, options) !== "shared") return new Set(unused);
+  const { blocks, ...below } = encoder.backbone!;
+  const { layers, jointLayers } = config.backbone!;
+  const shared = { ...below, blocks: blocks.slice(0, layers - jointLayers) };
+  return new Set([...unused, embedding, ...namesIn(shared)]);
 }
 
 /** The entries of `parameters` that are learned scalars. */

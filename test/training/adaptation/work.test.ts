@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { workOf } from "../../../src/training/adaptation/work.ts";
-import { tinyConfig } from "../../support/tiny-model.ts";
+import { TINY_MODELS, tinyConfig } from "../../support/tiny-model.ts";
 
 test("the work of indexing a passage, by hand", () => {
   const block = 4 * 16 * 18 + 3 * 16 * 24 + 2 * 16; // attention, feed-forward, norms
@@ -44,6 +44,19 @@ test("a step of the retrieval head alone encodes its texts once", () => {
   // Forward and backward, and once more for the gradient cache.
   assert.is(all.step, 4 * head.step);
   assert.ok(head.step > 8 * 4 * head.passage); // and the questions
+});
+
+test("a step of retrieval encodes its texts once with the layers that reading shares", () => {
+  const lengths = { passage: 100, question: 20, answer: 8 };
+  const sizes = { questions: 8, candidatesPerQuestion: 4, objective: "retrieval" } as const;
+  const joint = TINY_MODELS["joint layers"]!; // two layers of three are retrieval's own
+  const { step } = workOf(joint, sizes, lengths);
+  const all = workOf(
+    { ...joint, backbone: { ...joint.backbone!, jointLayers: 0 } },
+    sizes,
+    lengths,
+  );
+  assert.ok(Math.abs(step / all.step - (2 * 4 + 1) / (3 * 4)) < 1e-9);
 });
 
 test.run();
