@@ -22,6 +22,7 @@ import {
 } from "../src/index.ts";
 import { readConfig, writeConfig } from "../src/model/config.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
+import { copyModel } from "./support/model-copy.ts";
 import { writeTinyModel } from "./support/training.ts";
 
 const PASSAGES: Passage[] = [
@@ -246,19 +247,13 @@ test("answer equals retrieve followed by read, with the options of both", async 
 
 test("hybrid search takes the stored weights, in answer by default", async () => {
   await using folder = await temporary();
-  const copy = join(folder.path, "model");
-  await cp("models/reatt-mini", copy, { recursive: true });
-  const store = async (hybrid: object | undefined) => {
-    const file = join(copy, "config.json");
-    const config = JSON.parse(await readFile(file, "utf8"));
-    await writeFile(file, JSON.stringify({ ...config, retrieval_hybrid: hybrid }));
-  };
+  const { copy, configure } = await copyModel(folder.path);
   const directory = join(folder.path, "index");
   const weights = { lambda: 0.001, k1: 0.5, b: 0.2 }; // nearly BM25
   const question = "purr Rhine lion";
   const scores = (hits: readonly Hit[]) => hits.map(({ id, score }) => [id, score]);
 
-  await store(weights);
+  await configure({ hybrid: weights });
   await using model = await ReAtt.load(copy);
   await using index = await model.index(ARTICLES, { directory });
   assert.equal(model.config.hybrid, weights);
@@ -275,7 +270,7 @@ test("hybrid search takes the stored weights, in answer by default", async () =>
   assert.equal(await answered(other), await retrieved(other));
   assert.is.not((await answered(other))[0]![1], both[0]![1]);
 
-  await store(undefined);
+  await configure({ hybrid: undefined });
   await using plain = await ReAtt.load(copy);
   assert.is(plain.fingerprint, model.fingerprint);
   assert.equal(scores((await plain.answer(question, index, { topK: 5 })).passages), alone);
@@ -292,12 +287,9 @@ test("confidence is that of the stored calibration, and its threshold is the def
   const calibration = { intercept: -0.5, weights, threshold: 0.999 };
   await storeCalibration("models/reatt-mini", calibration, copy);
   await using model = await ReAtt.load(copy);
-  const uncalibrated = join(folder.path, "uncalibrated");
-  await cp(copy, uncalibrated, { recursive: true });
-  const file = join(uncalibrated, "config.json");
-  const { answer_calibration: _, ...config } = JSON.parse(await readFile(file, "utf8"));
-  await writeFile(file, JSON.stringify(config));
-  await using plain = await ReAtt.load(uncalibrated);
+  const uncalibrated = await copyModel(join(folder.path, "uncalibrated"));
+  await uncalibrated.configure({ calibration: undefined });
+  await using plain = await ReAtt.load(uncalibrated.copy);
   assert.is(model.fingerprint, plain.fingerprint);
   const [question] = QUESTIONS as [string];
 
@@ -333,17 +325,14 @@ test("confidence is that of the stored calibration, and its threshold is the def
 
 test("answer reads as many passages as the model stores, else ten, or topK", async () => {
   await using folder = await temporary();
-  const copy = join(folder.path, "model");
-  await cp("models/reatt-mini", copy, { recursive: true });
-  const file = join(copy, "config.json");
-  const config = JSON.parse(await readFile(file, "utf8"));
+  const { copy, configure } = await copyModel(folder.path);
   const many = Array.from({ length: 12 }, (_, i) => ({ ...PASSAGES[i % 3]!, id: `p${i}` }));
   const question = "Where does the lion live?";
   for (const [stored, expected] of [
     [2, 2],
     [undefined, 10],
   ] as const) {
-    await writeFile(file, JSON.stringify({ ...config, answer_passages: stored }));
+    await configure({ answerPassages: stored });
     await using model = await ReAtt.load(copy);
     await using index = await model.index(many, { directory: join(folder.path, `${expected}`) });
     const count = async (options?: AnswerOptions) =>
@@ -369,13 +358,10 @@ test("a model can say that its answers are spans of a passage", async () => {
 
 test("answer favours passages by their retrieval scores, as the model says", async () => {
   await using folder = await temporary();
-  const copy = join(folder.path, "model");
-  await cp("models/reatt-mini", copy, { recursive: true });
-  const file = join(copy, "config.json");
-  const config = JSON.parse(await readFile(file, "utf8"));
+  const { copy, configure } = await copyModel(folder.path);
   const directory = join(folder.path, "index");
-  const replies = async (answer_relevance_weight: number | undefined, options: AnswerOptions) => {
-    await writeFile(file, JSON.stringify({ ...config, answer_relevance_weight }));
+  const replies = async (relevanceWeight: number | undefined, options: AnswerOptions) => {
+    await configure({ relevanceWeight });
     await using model = await ReAtt.load(copy);
     await using index = await model.index(ARTICLES, { directory, replace: true });
     return await all(model.answer(QUESTIONS, index, { minimumConfidence: 0, ...options }));

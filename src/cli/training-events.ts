@@ -100,7 +100,7 @@ function lineOf(event: LineEvent): string | undefined {
     case "refresh":
       return `step ${event.step}: the candidates are now from the model of step ${event.snapshot}`;
     case "evaluation": {
-      const best = event.best ? ", the best so far" : "";
+      const best = event.best ? ", kept so far" : "";
       const [first] = Object.entries(event.hybrid.measures);
       const hybrid = first ? `; hybrid ${measuresLine(Object.fromEntries([first]))}` : "";
       return `step ${event.step}: ${measuresLine(event.measures)}${hybrid}${best}`;
