@@ -1,3 +1,5 @@
-/** `maxPassageTokens` -> `max-passage-tokens`. In a file without zod, which --version does not load. */
+/** The names of options on the command line. No zod here: `--version` does not load it. */
+
+/** `maxPassageTokens` -> `max-passage-tokens` */
 export const flagOf = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
