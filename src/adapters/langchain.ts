@@ -19,8 +19,8 @@ export interface ReattRetrieverInput extends BaseRetrieverInput {
 
 /**
  * Retrieves passages of an index as documents. `id` and `pageContent` are those of the passage;
- * `metadata` has its title, its retrieval score and its other fields. The model and the index stay
- * open.
+ * `metadata` has its metadata, its title, its document and its retrieval score side by side, as
+ * LangChain's filters and citations expect (`metadata.source`). The model and the index stay open.
  *
  * @example
  * ```ts
@@ -68,7 +68,8 @@ export class ReattRetriever extends BaseRetriever {
   override async _getRelevantDocuments(question: string): Promise<Document[]> {
     const hits = await this.#model.retrieve(question, this.#index, this.#options);
     return hits.map(
-      ({ id, text, ...metadata }) => new Document({ id, pageContent: text, metadata }),
+      ({ id, text, metadata, ...others }) =>
+        new Document({ id, pageContent: text, metadata: { ...metadata, ...others } }),
     );
   }
 }

@@ -5,8 +5,8 @@ import { choice, defaultOf, infoOf, option, type Resolved } from "../options/opt
 import type { AnswerOptions, Phrase } from "../reatt.ts";
 import { phrasesToJson, replyToJson } from "../server/results.ts";
 import { defineCommand } from "./command.ts";
+import { flagOf } from "./flag-name.ts";
 import { formatPhrases, formatReply } from "./human.ts";
-import { flagOf } from "./option-text.ts";
 import { withProgress } from "./progress.ts";
 import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "./search.ts";
 import { hasStyles } from "./styles.ts";

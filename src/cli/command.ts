@@ -9,7 +9,8 @@ import {
   type Resolved,
 } from "../options/option.ts";
 import { helpTerms } from "./empty-command.ts";
-import { describeOption, flagOf, placeholderOf, readText, takesValue } from "./option-text.ts";
+import { flagOf } from "./flag-name.ts";
+import { describeOption, placeholderOf, readText, takesValue } from "./option-text.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Arguments without a name. */

@@ -21,8 +21,10 @@ export async function openCorpus(
       progress ??= startProgress("files", total);
       progress.update(done);
     },
-  }).finally(() => progress?.stop());
-  process.stderr.write(describeSkipped(skipped));
+  }).finally(() => {
+    progress?.stop();
+    process.stderr.write(describeSkipped(skipped)); // also if no document is left
+  });
   return spool;
 }
 

@@ -20,7 +20,7 @@ export function formatHits(question: string, hits: readonly Hit[]): string {
       `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
       `      ${snippet(text, undefined, false)}`,
   );
-  return [plain(question), ...lines, ""].join("\n");
+  return [plain(question), ...(lines.length > 0 ? lines : ["no passage"]), ""].join("\n");
 }
 
 /** @param reader what read: from the marginal reader, `attention` is the posterior of a passage */

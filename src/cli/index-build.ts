@@ -43,7 +43,7 @@ export const indexCommand = defineCommand({
     const { tokenizer } = model;
     const { maxPassageTokens } = values;
     const splitting = { passageWords, overlapWords, maxPassageTokens };
-    const contents = values.shard ? undefined : await contentsOf(source, signal);
+    const contents = values.shard ? undefined : await contentsOf(source, directory, signal);
     const reading = { ...splitting, splitRecords, tokenizer, signal };
     await using corpus = await openCorpus(source, reading);
     // Reads the whole corpus first: a bad line at its end must not end the command after hours.

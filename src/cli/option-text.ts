@@ -4,10 +4,6 @@ import { z } from "zod";
 import { defaultOf, infoOf, isRequired, valueSchema } from "../options/option.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** `maxPassageTokens` -> `max-passage-tokens` */
-export const flagOf = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
 /** Whether the flag has a value. */
 export const takesValue = (schema: z.ZodType): boolean =>
   !(valueSchema(schema) instanceof z.ZodBoolean);

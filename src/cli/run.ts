@@ -5,6 +5,7 @@ import { InputError } from "../io/errors.ts";
 import { closestName } from "../options/closest-name.ts";
 import type { CliCommand, CommandEntry } from "./command.ts";
 import { emptyCommand } from "./empty-command.ts";
+import { flagOf } from "./flag-name.ts";
 import { parse } from "./parse.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
@@ -28,7 +29,7 @@ export async function run(
     const isInterrupted = signal.aborted && !loaded?.endsBySignal; // training saves and returns
     return isInterrupted ? EXIT.interrupted : EXIT.done;
   } catch (error) {
-    return report(error, signal, helpFor(commands, args));
+    return report(error, signal, helpFor(commands, args), Object.keys(loaded?.options ?? {}));
   }
 }
 
@@ -108,14 +109,29 @@ function programOf(
  * Writes one line to stderr.
  *
  * @param help the command line that shows the help
+ * @param names the options of the command: messages of the library have their names in code
  * @returns the exit code
  */
-export function report(error: unknown, signal: AbortSignal, help = "reatt --help"): number {
+export function report(
+  error: unknown,
+  signal: AbortSignal,
+  help = "reatt --help",
+  names: readonly string[] = [],
+): number {
   const [line, code] = explain(error, signal, help);
-  process.stderr.write(`reatt: ${line.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
+  const flagged = error instanceof InputError ? withFlags(line, names) : line;
+  process.stderr.write(`reatt: ${flagged.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
   if (process.env.REATT_DEBUG === "1" && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);
   return code;
+}
+
+/** `overlapWords: expected …` -> `--overlap-words: expected …` */
+function withFlags(message: string, names: readonly string[]): string {
+  const known = new Set(names);
+  return message.replace(/(?<![\w./-])[a-z]+[A-Z]\w*(?![\w./-])/g, (word) =>
+    known.has(word) ? `--${flagOf(word)}` : word,
+  );
 }
 
 function explain(error: unknown, signal: AbortSignal, help: string): [line: string, code: number] {

@@ -1,5 +1,6 @@
 /** `reatt sync`: keeps an index in step with a folder of documents. */
 
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InputError } from "../io/errors.ts";
 import { SYNC_OPTIONS } from "../options/document-options.ts";
@@ -25,24 +26,28 @@ export const syncCommand = defineCommand({
     json: JSON_LINES,
   },
   operands: { placeholder: "FOLDER", help: "folder of documents" },
-  example: "reatt sync docs --model models/reatt-mini --index index --watch",
+  example: "reatt sync docs --index index --watch",
   async run({ model: name, index: directory, watch, json, ...splitting }, signal, operands) {
     const [folder, ...others] = operands;
     if (folder === undefined || others.length > 0) throw new UsageError("one folder is needed");
     await using model = await loadModel(name, signal);
-    const synchronise = async (): Promise<void> => {
+    let lastSkipped = "";
+    const synchronise = async ({ isRepeated = false } = {}): Promise<void> => {
       const progress = startSyncProgress();
       const result = await model
         .sync(folder, { directory, ...splitting, onProgress: progress.report, signal })
         .finally(progress.stop);
-      process.stderr.write(describeSkipped(result.skipped));
+      const skipped = describeSkipped(result.skipped);
+      if (skipped !== lastSkipped) process.stderr.write(skipped);
+      lastSkipped = skipped;
+      if (isRepeated && result.changes.length === 0) return; // a file without passages changed
       process.stdout.write(json ? jsonLine(result) : describe(result));
     };
-    await using changes = watch ? await watchFolder(folder) : undefined;
+    await using changes = watch ? await watchFolder(folder, directory) : undefined;
     await synchronise();
     while (changes && !signal.aborted) {
       await changes.next(signal);
-      if (!signal.aborted) await synchronise().catch(reportAndContinue);
+      if (!signal.aborted) await synchronise({ isRepeated: true }).catch(reportAndContinue);
     }
   },
 });
@@ -79,14 +84,16 @@ interface Changes extends AsyncDisposable {
   next(signal: AbortSignal): Promise<void>;
 }
 
-/** Notices changes from now on. */
-async function watchFolder(folder: string): Promise<Changes> {
+/** Notices changes from now on, but not those of the index, which may be in the folder. */
+async function watchFolder(folder: string, index: string): Promise<Changes> {
   const { watch } = await import("chokidar");
-  const watcher = watch(folder, { ignoreInitial: true, followSymlinks: false });
+  const leftOut = resolve(index);
+  const ignored = (path: string): boolean => resolve(path) === leftOut;
+  const watcher = watch(folder, { ignoreInitial: true, followSymlinks: false, ignored });
   let [count, handled] = [0, 0];
   watcher.on("all", () => count++);
   watcher.on("error", reportAndContinue);
-  await new Promise<void>((resolve) => watcher.once("ready", resolve));
+  await new Promise<void>((start) => watcher.once("ready", start));
   const pause = (signal: AbortSignal) => sleep(QUIET_MS, undefined, { signal }).catch(() => {});
   return {
     async next(signal) {

@@ -26,19 +26,31 @@ interface Rules {
   readonly rules: Ignore;
 }
 
-/** @throws {InputError} if the folder cannot be read */
-export async function* filesOf(root: string): AsyncGenerator<FolderEntry, void> {
+/**
+ * @param index the folder of the index, which may be in the folder of documents and is left out
+ * @throws {InputError} if the folder cannot be read
+ */
+export async function* filesOf(root: string, index?: string): AsyncGenerator<FolderEntry, void> {
   const top = await realpath(root).catch((error: unknown) => {
     throw unreadable(root, error);
   });
-  yield* below(top, "", []);
+  // while the first index is built, its files do not tell what it is
+  const leftOut = index === undefined ? undefined : await realpath(index).catch(() => undefined);
+  yield* below({ root: top, leftOut }, "", []);
+}
+
+interface Tree {
+  readonly root: string;
+  /** The path of a folder that is not read. */
+  readonly leftOut: string | undefined;
 }
 
 async function* below(
-  root: string,
+  tree: Tree,
   folder: string,
   outer: readonly Rules[],
 ): AsyncGenerator<FolderEntry, void> {
+  const { root, leftOut } = tree;
   const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(
     (error: unknown) => {
       throw unreadable(join(root, folder), error);
@@ -52,10 +64,11 @@ async function* below(
     const isIgnored = isIgnoredBy(rules, entry.isDirectory() ? `${name}/` : name);
     if (entry.name.startsWith(".") || isIgnored) continue;
     const path = join(root, name);
+    if (path === leftOut) continue;
     if (!entry.isDirectory()) yield { path, name, problem: problemOf(entry, path) };
     else
       try {
-        yield* below(root, `${name}/`, rules);
+        yield* below(tree, `${name}/`, rules);
       } catch (error) {
         yield { path, name, problem: asInputError(unreadable(path, error)) };
       }
@@ -63,8 +76,10 @@ async function* below(
 }
 
 /** An index of reatt holds the passages of documents, and is none itself. */
-const isIndex = (entries: readonly Dirent[]): boolean =>
-  ["index.json", "segments"].every((name) => entries.some((entry) => entry.name === name));
+function isIndex(entries: readonly Dirent[]): boolean {
+  const has = (name: string): boolean => entries.some((entry) => entry.name === name);
+  return has("segments") && (has("index.json") || has("codebooks")); // that of a stopped build
+}
 
 async function rulesOf(root: string, folder: string): Promise<Rules[]> {
   const texts = await Promise.all(

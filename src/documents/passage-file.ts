@@ -1,12 +1,20 @@
 /** Tells a file of passages, as JSON Lines, from a document. */
 
-import { open } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { open, stat } from "node:fs/promises";
 import { gunzipSync, constants as zlib } from "node:zlib";
 import { inputErrorFrom } from "../io/errors.ts";
 import { isGzip } from "../io/text-file.ts";
 import { isJsonLinesName, readerOf } from "./formats.ts";
 
 const HEAD_BYTES = 65_536;
+
+/** The kind of a file or folder of documents. @throws {InputError} if it does not exist */
+export const statDocuments = (source: string): Promise<Stats> =>
+  stat(source).catch((error: unknown) => {
+    const expected = "a file or a folder of documents";
+    throw inputErrorFrom(error, { where: source, expected, remedy: "check the path" });
+  });
 
 /**
  * Whether `file` holds passages as JSON Lines: by its name, unless the ending is that of a

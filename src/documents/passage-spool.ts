@@ -1,12 +1,12 @@
 /** Documents as a file of passages (JSON Lines), which can be read more than once. */
 
 import type { FileHandle } from "node:fs/promises";
-import { rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import type { Passage } from "../text/passage.ts";
-import { holdsPassages } from "./passage-file.ts";
+import { holdsPassages, statDocuments } from "./passage-file.ts";
 import { type ReadDocumentsOptions, readDocuments } from "./read-documents.ts";
 
 /** Passages that are written together. */
@@ -40,14 +40,11 @@ export async function spoolPassages(
   }
 }
 
-/** Whether `source` is a file of passages. Readers report a file that does not exist. */
+/** Whether `source` is a file of passages. @throws {InputError} if it does not exist */
 export async function isPassageFile(source: string): Promise<boolean> {
   if (source === "-") return false;
-  const isFolder = await stat(source).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  return !isFolder && (await holdsPassages(source));
+  const stats = await statDocuments(source);
+  return !stats.isDirectory() && (await holdsPassages(source));
 }
 
 /** Writes passages as JSON Lines. The file is whole or absent. */

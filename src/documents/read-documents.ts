@@ -1,9 +1,8 @@
 /** Reads documents as passages: a folder, a file, or standard input. */
 
-import { stat } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { z } from "zod";
-import { InputError, inputErrorFrom } from "../io/errors.ts";
+import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { checkPath } from "../options/arguments.ts";
 import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
@@ -17,7 +16,7 @@ import type { Tokenizer } from "../text/tokenizer.ts";
 import { documentPassages, placeOf } from "./document-passages.ts";
 import { type FolderEntry, filesOf } from "./folder.ts";
 import { FORMATS, readerOf } from "./formats.ts";
-import { holdsPassages } from "./passage-file.ts";
+import { holdsPassages, statDocuments } from "./passage-file.ts";
 import { type SourceFile, sourceFile } from "./source-file.ts";
 import { spoolStandardInput } from "./standard-input.ts";
 
@@ -114,10 +113,7 @@ async function* readSource(
   source: string,
   options: ResolvedReadOptions,
 ): AsyncGenerator<Passage, void> {
-  const stats = await stat(source).catch((error: unknown) => {
-    const expected = "a file or a folder of documents";
-    throw inputErrorFrom(error, { where: source, expected, remedy: "check the path" });
-  });
+  const stats = await statDocuments(source);
   if (stats.isDirectory()) yield* readFolder(source, options);
   else if (await holdsPassages(source)) yield* passagesOfRecords(source, options);
   else {
@@ -243,6 +239,6 @@ const noDocument = (where: string, skipped: number): InputError =>
   new InputError({
     where,
     expected: `a document with text (${FORMATS})`,
-    got: skipped === 0 ? "no file" : `only ${skipped} files that cannot be read`,
+    got: skipped === 0 ? "no file" : `only files that cannot be read: ${skipped}`,
     remedy: "check the path, and .gitignore and .reattignore",
   });

@@ -5,14 +5,18 @@ import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createTemporaryDirectory } from "../io/create-directory.ts";
-import { writeErrorFrom } from "../io/errors.ts";
+import { InputError, writeErrorFrom } from "../io/errors.ts";
 import { isPassageLine, readHead } from "./passage-file.ts";
 
 export interface SpooledInput extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Copies standard input to a temporary file `stdin.ENDING`. */
+/**
+ * Copies standard input to a temporary file `stdin.ENDING`.
+ *
+ * @throws {InputError} if there is no input
+ */
 export async function spoolStandardInput(
   signal?: AbortSignal,
   input: NodeJS.ReadableStream = process.stdin,
@@ -22,7 +26,9 @@ export async function spoolStandardInput(
   try {
     const copy = join(folder, "stdin");
     await pipeline(input, createWriteStream(copy), { signal });
-    const path = `${copy}.${formatOf(await readHead(copy))}`;
+    const head = await readHead(copy);
+    if (head.toString("latin1").trim() === "") throw noInput();
+    const path = `${copy}.${formatOf(head)}`;
     await rename(copy, path);
     return { path, [Symbol.asyncDispose]: remove };
   } catch (error) {
@@ -30,6 +36,14 @@ export async function spoolStandardInput(
     throw writeErrorFrom(error, folder);
   }
 }
+
+const noInput = (): InputError =>
+  new InputError({
+    where: "standard input",
+    expected: "a document with text",
+    got: "none",
+    remedy: "check the command before the pipe",
+  });
 
 function formatOf(head: Buffer): string {
   const text = head

@@ -35,9 +35,14 @@ export interface Comparison {
   readonly skipped: readonly SkippedFile[];
 }
 
-/** Reads the contents of the files only whose size or time of modification differ. */
+/**
+ * Reads the contents of the files only whose size or time of modification differ.
+ *
+ * @param index the folder of the index, which may be in `folder`
+ */
 export async function compareFolder(
   folder: string,
+  index: string,
   known: ReadonlyMap<string, FileRecord>,
   signal: AbortSignal | undefined,
 ): Promise<Comparison> {
@@ -45,7 +50,7 @@ export async function compareFolder(
   const unchanged = new Map<string, FileRecord>();
   const skipped: SkippedFile[] = [];
   const seen = new Set<string>();
-  for await (const { path, name, problem } of filesOf(folder)) {
+  for await (const { path, name, problem } of filesOf(folder, index)) {
     signal?.throwIfAborted();
     const isUnknownFormat = !problem && !readerOf(name);
     const found =

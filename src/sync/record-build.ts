@@ -18,9 +18,12 @@ export interface FolderContents {
 /**
  * Takes down the contents of a folder before it is read: what changes later has another hash, and
  * the next synchronisation reads it again. Undefined if `source` is no folder.
+ *
+ * @param index the folder of the index, which may be in `source`
  */
 export async function contentsOf(
   source: string,
+  index: string,
   signal: AbortSignal | undefined,
 ): Promise<FolderContents | undefined> {
   const isFolder = await stat(source).then(
@@ -29,7 +32,7 @@ export async function contentsOf(
   );
   if (!isFolder) return undefined;
   const root = await realpath(source);
-  const { changed } = await compareFolder(root, new Map(), signal);
+  const { changed } = await compareFolder(root, index, new Map(), signal);
   return { root, files: changed };
 }
 

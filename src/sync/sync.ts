@@ -90,7 +90,7 @@ export async function synchronise(
   });
   const manifest = await findManifest(directory);
   const known = await knownFiles(directory, root, options, manifest);
-  const comparison = await compareFolder(root, known, options.signal);
+  const comparison = await compareFolder(root, directory, known, options.signal);
   const spool = await createTemporaryDirectory("sync");
   try {
     const file = join(spool, "passages.jsonl");

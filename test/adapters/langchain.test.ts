@@ -14,7 +14,10 @@ const directory = mkdtempSync(join(tmpdir(), "reatt-langchain-"));
 const model = await ReAtt.load();
 const passages = [
   { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
-  { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+  {
+    ...{ id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+    metadata: { source: "rivers.md", year: 2024 },
+  },
 ];
 const index = await model.index(passages, { directory });
 test.after(async () => {
@@ -31,9 +34,9 @@ test("documents are the passages that retrieve finds", async () => {
   const documents = await retriever.invoke(QUESTION);
   assert.equal(
     documents.map(({ id, pageContent, metadata }) => ({ id, text: pageContent, ...metadata })),
-    hits,
+    hits.map(({ metadata, ...hit }) => ({ ...hit, ...metadata })),
   );
-  assert.equal(Object.keys(documents[0]!.metadata).sort(), ["score", "title"]);
+  assert.equal(Object.keys(documents[0]!.metadata).sort(), ["score", "source", "title", "year"]);
 });
 
 test("it is a Runnable: in a chain, in a batch, with callbacks", async () => {

@@ -1,8 +1,9 @@
 /** From a folder of documents to an answer on the command line, with the embedded model. */
 
 import { spawn } from "node:child_process";
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { passagePrompt } from "../../src/text/prompts.ts";
@@ -51,6 +52,26 @@ test("a folder of mixed documents is indexed and answers", async () => {
     assert.match(reply.answer, answer);
     assert.is(reply.passages[0].metadata.source, source);
   }
+});
+
+test("a corpus that is no use: what is wrong with it, in the words of the command line", async () => {
+  const useless = join(folder.path, "useless");
+  await mkdir(useless);
+  await writeFile(join(useless, "old.doc"), "x");
+  const build = async (corpus: string, ...args: string[]) => {
+    const out = join(folder.path, "none");
+    return (await runCaptured(["index", ...MODEL, "--corpus", corpus, "--out", out, ...args]))
+      .stderr;
+  };
+  assert.match(await build(useless), /^skipped 1 of unknown format: old\.doc\nreatt: .*useless: /);
+  assert.match(
+    await build(join(folder.path, "nowhere")),
+    /nowhere: expected a file or a folder of documents, got ENOENT/,
+  );
+  assert.match(
+    await build(docs, "--overlap-words", "60"),
+    /^reatt: --overlap-words: expected at most half of --passage-words, which is 100, got 60;/,
+  );
 });
 
 test("the text that is cut is reported; --split-records keeps it", async () => {
@@ -118,8 +139,13 @@ test("standard input, and sync --watch until it is interrupted", async () => {
   build.stdin.end("The lion lives in Africa.");
   assert.is(await new Promise((resolve) => build.once("exit", resolve)), 0);
   assert.is((await json("index", "info", "--index", out, "--json")).passages, 1);
+  const empty = reatt("index", ...MODEL, "--corpus", "-", "--out", join(folder.path, "empty"));
+  empty.stdin.end(" \n");
+  const [problem] = await empty.stderr.setEncoding("utf8").toArray();
+  assert.match(problem, /^reatt: standard input: expected a document with text, got none;/);
 
-  const watch = reatt("sync", docs, ...MODEL, "--index", join(folder.path, "synced"), "--watch");
+  const inside = join(docs, "index"); // its own changes are none of the documents
+  const watch = reatt("sync", docs, ...MODEL, "--index", inside, "--watch");
   let printed = "";
   const prints = (pattern: RegExp) =>
     new Promise<void>((resolve) => {
@@ -133,6 +159,8 @@ test("standard input, and sync --watch until it is interrupted", async () => {
   await prints(/unchanged/);
   await writeFile(join(docs, "watched.txt"), "Written while it watches.");
   await prints(/added watched\.txt/);
+  await sleep(1_500);
+  assert.not.match(printed, /^0 added/m);
   watch.kill("SIGINT");
   assert.is(await new Promise((resolve) => watch.once("exit", resolve)), 130);
 });

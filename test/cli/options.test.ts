@@ -5,7 +5,8 @@ import * as assert from "uvu/assert";
 import { z } from "zod";
 import { type CliCommand, type CommandEntry, defineCommand } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { flagOf, takesValue } from "../../src/cli/option-text.ts";
+import { flagOf } from "../../src/cli/flag-name.ts";
+import { takesValue } from "../../src/cli/option-text.ts";
 import {
   choice,
   defaultOf,

@@ -84,6 +84,10 @@ test("metadata: lines, page, headings, columns as numbers", async () => {
   const [row] = await read("n.csv", 'id,text,year,code\n7,"two\nlines",1999,007\n');
   assert.equal(row!.metadata, { year: 1999, code: "007", source: "n.csv", lines: "2-3" });
   assert.equal([row!.id, row!.document], ["n.csv#7", "n.csv#7"]);
+  const [capital] = await read("n.csv", "ID,Title,Text,Price\n7,Lamp,Of brass.,12\n");
+  const { id, title, text, metadata } = capital!;
+  assert.equal([id, title, text], ["n.csv#7", "Lamp", "Of brass."]);
+  assert.equal(metadata, { Price: 12, source: "n.csv", lines: "2" });
 });
 
 test("metadata: the first 1,000 fields of a record, in each of its passages", async () => {

@@ -145,6 +145,19 @@ testPage("a filter by metadata, and the message for a wrong one", () =>
   }),
 );
 
+testPage("a missing and a wrong API key: what to do, in words of the page", () =>
+  withPage(async (page) => {
+    await page.route("**/v1/answer", (route) => route.fulfill({ status: 401, json: {} }));
+    await page.fill("#question", QUESTION);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#key-row:not([hidden])");
+    assert.match((await texts(page, "#problem"))[0]!, /^Enter an API key/);
+    await page.fill("#key", "a key that nobody gave");
+    await page.keyboard.press("Enter");
+    await page.getByText("The server does not accept this API key.").waitFor();
+  }),
+);
+
 testPage("Escape and the button cancel, also on the server", () =>
   withPage(async (page) => {
     for (const cancel of [() => page.keyboard.press("Escape"), () => page.click("#cancel")]) {

@@ -78,6 +78,16 @@ test("added, changed, touched and removed files", async () => {
   assert.equal(await sync(place), [4]);
 });
 
+test("an index in the folder of documents is not read, also while it is built", async () => {
+  await using place = await workplace();
+  await place.write("a.txt", "ants");
+  const directory = join(place.docs, "index");
+  for (const unchanged of [0, 1]) {
+    const result = await model.sync(place.docs, { directory });
+    assert.equal([result.skipped, result.unchanged], [[], unchanged]);
+  }
+});
+
 test("passages of other origin stay; those that another program deleted come back", async () => {
   await using place = await workplace();
   await place.write("a.txt", "ants");

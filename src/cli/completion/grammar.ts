@@ -3,7 +3,8 @@
 import { z } from "zod";
 import { infoOf, valueSchema } from "../../options/option.ts";
 import type { CommandEntry } from "../command.ts";
-import { flagOf, placeholderOf, takesValue } from "../option-text.ts";
+import { flagOf } from "../flag-name.ts";
+import { placeholderOf, takesValue } from "../option-text.ts";
 
 /** What can follow a flag. `nothing` in particular: a number or a text. */
 export type Value =

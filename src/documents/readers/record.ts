@@ -7,8 +7,9 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** Every passage of a long record has the fields, so their number bounds time and memory. */
 const MAX_METADATA_FIELDS = 1_000;
-const ID = ["_id", "id"];
-const TEXT = ["text", "content", "contents", "body", "passage"];
+/** Names of fields with a meaning; the first that has a value counts. */
+export const ID = ["_id", "id"];
+export const TEXT = ["text", "content", "contents", "body", "passage"];
 
 /**
  * Takes id, title and text from the fields with these names. Other fields become metadata. Without

@@ -5,7 +5,7 @@ import { CsvError, type Info, parse } from "csv-parse";
 import { InputError } from "../../io/errors.ts";
 import type { Document } from "../document.ts";
 import type { SourceFile } from "../source-file.ts";
-import { recordDocument } from "./record.ts";
+import { ID, recordDocument, TEXT } from "./record.ts";
 
 /** A chapter of a book has 50,000. */
 const MAX_ROW_LENGTH = 2 ** 20; // characters
@@ -61,7 +61,13 @@ function delimiterOf(text: string): string {
   return [",", ";", "\t"].reduce((best, one) => (count(one) > count(best) ? one : best));
 }
 
-/** Columns without a name, and the second of two with the same name, get their number. */
+/** Names of columns with a meaning, which tables often write as `Title` or `TEXT`. */
+const KNOWN_NAMES = new Set(["title", ...ID, ...TEXT]);
+
+/**
+ * Columns without a name, and the second of two with the same name, get their number. The case of
+ * names with a meaning does not matter.
+ */
 function columnNames(row: readonly string[], where: string): string[] {
   if (row.length > MAX_COLUMNS)
     throw new InputError({
@@ -70,7 +76,10 @@ function columnNames(row: readonly string[], where: string): string[] {
       got: `${row.length}`,
       remedy: "check the file, or ignore it",
     });
-  const names = row.map((name) => name.trim());
+  const names = row.map((given) => {
+    const name = given.trim();
+    return KNOWN_NAMES.has(name.toLowerCase()) ? name.toLowerCase() : name;
+  });
   return names.map((name, i) =>
     name === "" || names.indexOf(name) < i ? `${name || "column"} ${i + 1}` : name,
   );

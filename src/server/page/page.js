@@ -86,6 +86,11 @@ async function post(path, body, signal, accept = "application/json") {
   if (response.status === 401) {
     byId("key-row").hidden = false;
     keyInput.focus();
+    throw new Error(
+      keyInput.value === ""
+        ? "Enter an API key: this server needs one."
+        : "The server does not accept this API key.",
+    );
   }
   const { error } = await response.json().catch(() => ({}));
   throw new Error(error?.message ?? `The server answered with status ${response.status}`);
