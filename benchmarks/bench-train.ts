@@ -9,9 +9,8 @@
  * matrix products that it computes, including the first pass of the gradient cache. N steps run
  * first, during which memory is recorded, then five more alternately with the products alone.
  *
- * `--compare` measures steps of `supervised` and of `retrieval` in turn instead, and the ratios of
- * their questions per second. `retrieval` holds the states of texts after the layers that it leaves
- * as they are, so it is measured with new texts and with texts of an earlier step.
+ * `--compare` measures steps of `supervised` and of `retrieval` alternately instead, and the ratio
+ * of their questions per second.
  */
 
 import { cpus, loadavg } from "node:os";
@@ -24,18 +23,13 @@ import { passageIds } from "../src/text/prompts.ts";
 import { readPassages } from "../src/text/read-passages.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
 import type { EngineOptions } from "../src/training/engine/backend.ts";
-import {
-  chunkQuestions,
-  type TrainingEngine,
-  trainingEngine,
-} from "../src/training/engine/engine.ts";
-import { openFixedStates } from "../src/training/engine/fixed-states.ts";
+import { chunkQuestions, trainingEngine } from "../src/training/engine/engine.ts";
 import { openOnnxBackend } from "../src/training/engine/onnx-backend.ts";
 import { traceLoss, traceNormaliser, traceVectors } from "../src/training/engine/onnx-passes.ts";
 import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
 import { type Chunk, chunksOf, type TokenExample } from "../src/training/loss/batch.ts";
 import type { LossGraphOptions, ObjectiveName } from "../src/training/loss/options.ts";
-import { fixedLayers, LOG_SCALE } from "../src/training/loss/trained-parameters.ts";
+import { LOG_SCALE } from "../src/training/loss/trained-parameters.ts";
 import { flopsOf, openPlain, type Product, productsOf } from "./bench/matmul.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 
@@ -243,75 +237,59 @@ function format(report: Report): string {
   return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
 }
 
-/** What `--compare` measures: the objective, and whether each step has new texts. */
-const COMPARED = {
-  supervised: { objective: "supervised", isNew: true },
-  retrieval: { objective: "retrieval", isNew: true },
-  "retrieval, texts known": { objective: "retrieval", isNew: false },
-} as const;
-
 interface Comparison {
-  /** Questions per second, median. */
+  /** Questions per second by objective, median. */
   readonly questionsPerSecond: Readonly<Record<string, number>>;
-  /** Seconds of a step of `supervised` divided by those of the others: median over rounds. */
-  readonly ratios: Readonly<Record<string, number>>;
+  /** Median over the pairs of steps. */
+  readonly ratio: number;
 }
 
-/** Steps in turn: each round is one of each row of `COMPARED`. */
+/** Steps of `supervised` and of `retrieval` on the same examples. */
 async function compare(): Promise<Comparison> {
   const [questions, passages, tokens] = [values.questions, values.passages, values.tokens].map(
     Number,
   ) as [number, number, number];
   const config = await readConfig(MODEL);
-  const cut = await cutExamples((REPETITIONS + 1) * questions, passages, tokens);
-  const positive = cut.map((example) => ({ ...example, positives: [0] }));
-  const examplesOf = (step: number): TokenExample[] =>
-    positive.slice((step - 1) * questions, step * questions);
+  const cut = await cutExamples(questions, passages, tokens);
+  const examples = cut.map((example) => ({ ...example, positives: [0] }));
   const watch = new Stopwatch();
-  const engines = new Map<string, TrainingEngine>();
-  for (const [name, { objective }] of Object.entries(COMPARED))
-    engines.set(name, await openCompared(config, objective));
-  for (let step = 1; step <= REPETITIONS + 1; step++)
-    for (const [name, { objective, isNew }] of Object.entries(COMPARED)) {
-      const examples = examplesOf(isNew ? step : 1);
-      const plan = { examples, objective, step, learningRate: LEARNING_RATE, key: "bench" };
-      const take = () => engines.get(name)!.step(plan);
-      // The first step compiles the graphs and allocates their memory.
-      await (step === 1 ? take() : watch.time(name, take));
-    }
-  for (const engine of engines.values()) await engine[Symbol.asyncDispose]();
-  const full = watch.times.get("supervised")!;
-  const ofEach = (measure: (times: number[]) => number) =>
-    Object.fromEntries([...watch.times].map(([name, times]) => [name, measure(times)]));
-  const { supervised: _, ...ratios } = ofEach((times) =>
-    median(full.map((time, i) => time / times[i]!)),
-  );
-  return { questionsPerSecond: ofEach((times) => (1000 * questions) / median(times)), ratios };
-}
-
-/** An engine as `reatt train` opens it. */
-async function openCompared(
-  config: ModelConfig,
-  objective: ObjectiveName,
-): Promise<TrainingEngine> {
-  const options: EngineOptions = {
-    ...{ alpha: 1, inBatchNegatives: true, retrievalOnly: objective === "retrieval" },
-    dropout: values.dropout === undefined ? config.dropoutRate : Number(values.dropout),
+  const engines: AsyncDisposable[] = [];
+  const steps = new Map<ObjectiveName, (step: number) => Promise<unknown>>();
+  for (const objective of ["supervised", "retrieval"] as const) {
+    const options: EngineOptions = {
+      ...{ alpha: 1, inBatchNegatives: true, retrievalOnly: objective === "retrieval" },
+      dropout: values.dropout === undefined ? config.dropoutRate : Number(values.dropout),
+    };
+    const parameters = await openParameters(config);
+    const backend = await openOnnxBackend(config, parameters, options, {});
+    const engine = trainingEngine(config, parameters, options, backend);
+    engines.push(engine);
+    steps.set(objective, (step) =>
+      engine.step({ examples, objective, step, learningRate: LEARNING_RATE, key: "bench" }),
+    );
+    await steps.get(objective)!(1); // compiles the graphs and allocates their memory
+  }
+  for (let step = 2; step < REPETITIONS + 2; step++)
+    for (const [objective, take] of steps) await watch.time(objective, () => take(step));
+  for (const engine of engines) await engine[Symbol.asyncDispose]();
+  const [full, alone] = ["supervised", "retrieval"].map((name) => watch.times.get(name)!) as [
+    number[],
+    number[],
+  ];
+  const rate = (times: number[]): number => (1000 * questions) / median(times);
+  return {
+    questionsPerSecond: { supervised: rate(full), retrieval: rate(alone) },
+    ratio: median(full.map((time, i) => time / alone[i]!)),
   };
-  const parameters = await openParameters(config);
-  const backend = await openOnnxBackend(config, parameters, options, {});
-  const layers = fixedLayers(config, options);
-  const fixedStates = layers && (await openFixedStates(config, parameters, layers));
-  return trainingEngine(config, parameters, options, backend, { fixedStates });
 }
 
-function formatComparison({ questionsPerSecond, ratios }: Comparison): string {
-  const rows = Object.entries(questionsPerSecond).map(([name, rate]) => {
-    const ratio = ratios[name] ? `, ${ratios[name].toFixed(1)} times supervised` : "";
-    return `${name.padEnd(24)}${rate.toFixed(1)} questions/s${ratio}`;
-  });
-  return rows.join("\n");
-}
+const formatComparison = ({ questionsPerSecond, ratio }: Comparison): string =>
+  [
+    ...Object.entries(questionsPerSecond).map(
+      ([name, rate]) => `${name.padEnd(12)}${rate.toFixed(1)} questions/s`,
+    ),
+    `${"ratio".padEnd(12)}${ratio.toFixed(1)}`,
+  ].join("\n");
 
 if (values.compare) {
   const comparison = await compare();

@@ -8,7 +8,14 @@ import { defineCommand } from "./command.ts";
 import { flagOf } from "./flag-name.ts";
 import { formatPhrases, formatReply } from "./human.ts";
 import { withProgress } from "./progress.ts";
-import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "./search.ts";
+import {
+  ANSWER_TOP_K,
+  type OpenSearch,
+  QUESTION,
+  questionOf,
+  searchOptions,
+  withSearch,
+} from "./search.ts";
 import { hasStyles } from "./styles.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -31,13 +38,15 @@ type Values = Resolved<typeof OPTIONS>;
 
 export const answerCommand = defineCommand({
   options: OPTIONS,
-  example: 'reatt answer --index index --question "Where is Normandy?" --top-k 5',
-  run(values, signal) {
+  operands: QUESTION,
+  example: 'reatt answer "Where is Normandy?" --index index --top-k 5',
+  run(values, signal, words) {
     const { reader } = values;
+    const asked = { ...values, question: questionOf(values, words) };
     if (reader !== "none")
-      return withSearch(values, true, signal, (open) => read(open, values, reader));
+      return withSearch(asked, true, signal, (open) => read(open, values, reader));
     checkUnread(values);
-    return withSearch(values, false, signal, (open) => find(open, values));
+    return withSearch(asked, false, signal, (open) => find(open, values));
   },
 });
 

@@ -9,7 +9,7 @@ import type { Question } from "../text/read-passages.ts";
 import { defineCommand } from "./command.ts";
 import { formatHits } from "./human.ts";
 import { withProgress } from "./progress.ts";
-import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
+import { type OpenSearch, QUESTION, questionOf, searchOptions, withSearch } from "./search.ts";
 import { trecRunLines, writeRunFile } from "./trec-run.ts";
 
 /** Questions of a batch share a pass over the index. Larger batches take too much memory. */
@@ -28,18 +28,24 @@ export const retrieveCommand = defineCommand({
       placeholder: "FILE.trec",
     }),
   },
-  example: "reatt retrieve --index index " + '--question "Where is Normandy?" --top-k 5',
-  run: (values, signal) =>
-    withSearch(values, false, signal, async (search) => {
-      const { json, run, granularity } = values;
-      const printed = json || run === undefined;
-      const { length } = search.questions;
-      const results = withProgress("questions", length, retrieveAll(search), printed);
-      const print = (result: Result) =>
-        process.stdout.write(json ? toJson(result, granularity) : toText(result));
-      if (run !== undefined) return writeRun(run, results, printed ? print : () => {});
-      for await (const result of results) print(result);
-    }),
+  operands: QUESTION,
+  example: 'reatt retrieve "Where is Normandy?" --index index --top-k 5',
+  run: (values, signal, words) =>
+    withSearch(
+      { ...values, question: questionOf(values, words) },
+      false,
+      signal,
+      async (search) => {
+        const { json, run, granularity } = values;
+        const printed = json || run === undefined;
+        const { length } = search.questions;
+        const results = withProgress("questions", length, retrieveAll(search), printed);
+        const print = (result: Result) =>
+          process.stdout.write(json ? toJson(result, granularity) : toText(result));
+        if (run !== undefined) return writeRun(run, results, printed ? print : () => {});
+        for await (const result of results) print(result);
+      },
+    ),
 });
 
 async function* retrieveAll(search: OpenSearch): AsyncGenerator<Result, void> {

@@ -66,7 +66,7 @@ function unknownCommand(word: string, names: readonly string[], parent: string):
 const EXAMPLES = `
 Examples:
   reatt index --corpus docs --out index
-  reatt answer --index index --question "How do I install it?"
+  reatt answer --index index "How do I install it?"
   reatt serve --index index
 
 reatt help COMMAND shows the options and an example of a command.`;

@@ -59,6 +59,19 @@ export const searchOptions = <TopK extends z.ZodType>(topK: TopK, hybridDefault:
   ...ENGINE_OPTIONS,
 });
 
+/** The question without an option: `reatt answer --index index "Where is Normandy?"`. */
+export const QUESTION = { placeholder: "QUESTION...", help: "the question, as with --question" };
+
+/** @throws {UsageError} for a question with the option and another without it */
+export function questionOf(
+  { question }: { readonly question?: string | undefined },
+  words: readonly string[],
+): string | undefined {
+  if (words.length === 0) return question;
+  if (question !== undefined) throw new UsageError("one question is needed: leave --question out");
+  return words.join(" ");
+}
+
 /** `--top-k` of a command that answers. */
 export const ANSWER_TOP_K = withDerivedDefault(
   RANK_OPTIONS.topK,
@@ -108,7 +121,7 @@ async function questionsOf(
 ): Promise<readonly Question[]> {
   if (queries !== undefined && question === undefined) return readQuestions(queries, signal);
   if (question === undefined || queries !== undefined)
-    throw new UsageError("one of --question TEXT and --queries FILE.jsonl is needed");
+    throw new UsageError("one of QUESTION and --queries FILE.jsonl is needed");
   if (question.trim() !== "") return [{ id: SINGLE_QUESTION_ID, question }];
   throw new InputError({
     where: "--question",

@@ -102,16 +102,17 @@ test("wrong usage ends with 2", async () => {
     "--out",
     at("x"),
   );
-  await fails(2, /one of --question TEXT and --queries/, "answer", ...ask);
+  await fails(2, /one of QUESTION and --queries/, "answer", ...ask);
   await fails(
     2,
-    /one of --question/,
+    /one of QUESTION/,
     "retrieve",
     ...ask,
     ...lion,
     "--queries",
     at("questions.jsonl"),
   );
+  await fails(2, /one question is needed: leave --question out/, "answer", ...ask, ...lion, "Who?");
   await fails(2, /--top-k/, "retrieve", ...ask, ...lion, "--top-k", "0");
 });
 
@@ -174,7 +175,7 @@ test("retrieve ranks documents, with BM25, and within a list of ids", async () =
       MODEL,
       "--index",
       at("titles"),
-      ...lion,
+      lion[1]!,
       "--json",
       ...args,
     );

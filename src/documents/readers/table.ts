@@ -17,13 +17,27 @@ interface Row {
   readonly info: Info;
 }
 
+/** A row of a table after the first one, which names the columns. */
+export interface TableRow {
+  readonly names: readonly string[];
+  /** Of the columns, in their order. A row can have fewer or more than there are names. */
+  readonly values: readonly string[];
+  /** The first and the last line of the row in the file. */
+  readonly lines: readonly [first: number, last: number];
+}
+
 export async function* readTable(file: SourceFile): AsyncGenerator<Document> {
+  for await (const row of readRows(file)) yield rowDocument(row);
+}
+
+/** @throws {InputError} for a damaged row, and for one that is too long */
+export async function* readRows(file: SourceFile): AsyncGenerator<TableRow> {
   const text = await file.text();
   let names: readonly string[] | undefined;
   let last = 0;
   try {
     for await (const { record, info } of rows(text, file)) {
-      if (names) yield rowDocument(names, record, last + 1, info.lines);
+      if (names) yield { names, values: record, lines: [last + 1, info.lines] };
       else names = columnNames(record, file.path);
       last = info.lines;
     }
@@ -85,19 +99,13 @@ function columnNames(row: readonly string[], where: string): string[] {
   );
 }
 
-/** The row from line `first` to line `last` of the file. */
-function rowDocument(
-  names: readonly string[],
-  row: readonly string[],
-  first: number,
-  last: number,
-): Document {
+function rowDocument({ names, values, lines }: TableRow): Document {
   const nameOf = (i: number): string => names[i] ?? `column ${i + 1}`;
-  const fields = Object.fromEntries(row.map((value, i) => [nameOf(i), numberOrText(value)]));
+  const fields = Object.fromEntries(values.map((value, i) => [nameOf(i), numberOrText(value)]));
   const { title, ...others } = fields;
   const texts = { ...others, ...(title !== undefined && { title: String(title) }) };
-  const document = recordDocument(texts, `line ${first}`);
-  const blocks = [...document.blocks].map((block) => ({ ...block, lines: [first, last] as const }));
+  const document = recordDocument(texts, `line ${lines[0]}`);
+  const blocks = [...document.blocks].map((block) => ({ ...block, lines }));
   return { ...document, blocks };
 }
 

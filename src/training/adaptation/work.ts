@@ -2,7 +2,7 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
-import { fixedLayers } from "../loss/trained-parameters.ts";
+import { keepsSharedLayers } from "../loss/trained-parameters.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 
 /** Mean numbers of tokens. */
@@ -28,13 +28,17 @@ const PER_PAIR = 4;
 /** The backward pass takes twice the work of the forward pass. */
 const FORWARD_AND_BACKWARD = 3;
 
-type WorkOptions = Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide"> &
-  Partial<Pick<ResolvedAdaptOptions, "objective" | "headOnly">>;
-
 /** Counts the operations of all matrix products. */
 export function workOf(
   config: ModelConfig,
-  { questions, candidatesPerQuestion, ...options }: WorkOptions,
+  {
+    questions,
+    candidatesPerQuestion,
+    querySide,
+    objective,
+    headOnly,
+  }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide"> &
+    Partial<Pick<ResolvedAdaptOptions, "objective" | "headOnly">>,
   lengths: TokenLengths,
 ): Work {
   const { encoderLayers, retrievalLayer, decoderLayers } = config;
@@ -47,6 +51,7 @@ export function workOf(
   const pairs = questions * candidatesPerQuestion;
   const lowerLayers = (length: number): number =>
     layers(retrievalLayer, length) + backboneWork(config, "layers", length);
+  const question = lowerLayers(lengths.question);
   const passage = lowerLayers(lengths.passage);
   const upper =
     layers(encoderLayers - retrievalLayer, pairLength) +
@@ -55,23 +60,20 @@ export function workOf(
   const perAnswerToken =
     PER_WEIGHT * generated + decoderLayers * attention(candidatesPerQuestion * pairLength);
 
-  const allQuestions = questions * lowerLayers(lengths.question);
-  const isRead = options.objective !== "retrieval";
+  const allQuestions = questions * question;
+  const isRead = objective !== "retrieval";
   const lower = pairs * passage + (isRead ? 2 : 1) * allQuestions;
   const decoding = questions * lengths.answer * perAnswerToken;
   const forward = lower + (isRead ? pairs * (upper + crossKeys) + decoding : 0);
-  const part = fixedLayers(config, { ...options, retrievalOnly: !isRead });
-  const below = (length: number): number =>
+  const isKept = keepsSharedLayers(config, { querySide, retrievalOnly: !isRead });
+  const shared = (length: number): number =>
     backboneWork(config, "layers", length) - backboneWork(config, "jointLayers", length);
-  const ofFixed = { lower: lowerLayers, shared: below, none: () => 0 }[part ?? "none"];
-  const fixed = pairs * ofFixed(lengths.passage) + questions * ofFixed(lengths.question);
-  const trained = options.querySide
-    ? forward + (FORWARD_AND_BACKWARD - 1) * allQuestions
-    : FORWARD_AND_BACKWARD * (forward - fixed);
+  const kept = isKept ? pairs * shared(lengths.passage) + questions * shared(lengths.question) : 0;
+  const backward = (FORWARD_AND_BACKWARD - 1) * (querySide ? allQuestions : forward - kept);
   return {
-    // The gradient cache runs the lower layers once more. Layers that training does not change run
-    // once for each text, and the first steps meet new texts only.
-    step: trained + lower,
+    // The gradient cache runs the lower layers once more. The retrieval head alone needs the states
+    // of each text once, and the first steps meet new texts only.
+    step: headOnly ? lower : forward + backward + lower,
     passage,
     parameters,
   };

@@ -14,6 +14,7 @@ import { createRandom } from "../../math/random.ts";
 import { createIdTable } from "../../text/id-table.ts";
 import type { Question } from "../../text/read-passages.ts";
 import type { Corpus } from "./corpus.ts";
+import { isTable, readQuestionRows } from "./question-table.ts";
 
 /** A question with its answers and, optionally, its candidates. */
 export interface TrainingQuestion extends Question {
@@ -26,7 +27,8 @@ export interface TrainingQuestion extends Question {
 }
 
 /**
- * Reads a training file: JSON Lines or a JSON array of at most 512 MiB, plain or gzip. Fields:
+ * Reads a training file: JSON Lines, a JSON array of at most 512 MiB, or a table (CSV, TSV), plain
+ * or gzip. Fields, of which a table can have the first four:
  *
  * - `question`
  * - `answers`, or else FiD's `target`
@@ -49,7 +51,8 @@ export async function readTrainingFile(
 ): Promise<TrainingQuestion[]> {
   const questions: TrainingQuestion[] = [];
   const ids = createIdTable();
-  for await (const record of readJsonRecords(file, signal)) {
+  const read = isTable(file) ? readQuestionRows : readJsonRecords;
+  for await (const record of read(file, signal)) {
     const number = questions.length + 1;
     const { id = String(number), ...rest } = parseRecord(record);
     const first = ids.firstLine(id, number);
@@ -182,7 +185,8 @@ function parseRecord({ where, value }: JsonRecord): Omit<TrainingQuestion, "id">
     const got = valueAt(value, path);
     if (path[0] === "answers" && got === undefined && valueAt(value, ["answer"]) !== undefined)
       throw problem(where, expected, '"answer"', 'rename it to "answers" and write a list');
-    throw problem(where, expected, excerpt(got), "repair the record or leave it out");
+    const found = got === undefined ? "none" : excerpt(got);
+    throw problem(where, expected, found, "repair the record or leave it out");
   }
   const id = record._id ?? record.id;
   const [positive, ...positives] = record.positive_ctxs;

@@ -62,7 +62,7 @@ export const RETRIEVAL_CHUNK_TOKENS = 16_000;
 export interface EngineParts {
   /** Steps add their keys to it. */
   readonly queue?: PreBatchQueue | undefined;
-  /** Of the layers that training leaves as they are. */
+  /** For the retrieval head alone. */
   readonly fixedStates?: FixedStates | undefined;
 }
 

@@ -1,8 +1,7 @@
 /**
- * States of texts for runs that leave some of the lower layers as they are (`fixedLayers`). The
- * states of a text after these layers are computed once and held, as long as memory allows. If all
- * layers below the retrieval head are fixed, a step takes little more than the scores of its
- * passages.
+ * States of texts for runs that train the retrieval head alone. The layers below the head do not
+ * change in such a run, so the states of a text are computed once and held, as long as memory
+ * allows. A step then takes little more than the scores of its passages.
  */
 
 import { freemem } from "node:os";
@@ -11,7 +10,6 @@ import { StateCache } from "../../encoder/state-cache.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import type { Chunk } from "../loss/batch.ts";
-import type { FixedLayers } from "../loss/trained-parameters.ts";
 import type { ParameterState } from "./optimizer.ts";
 
 /** Share of the free memory that the states of a run can take. */
@@ -23,19 +21,17 @@ export interface FixedStates extends AsyncDisposable {
   withStates(chunk: Chunk): Promise<Chunk>;
 }
 
-/** @param parameters as they are now: later changes of the other layers have no effect */
+/** @param parameters as they are now: later changes of the retrieval head have no effect */
 export async function openFixedStates(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  layers: FixedLayers,
 ): Promise<FixedStates> {
-  const output = layers === "lower" ? "states" : "reading";
   const weights = new Map([...parameters].map(([name, { value }]) => [name, value]));
   const session = await openRetrieverSession(config, { weights });
   const cache = new StateCache(MEMORY_SHARE * freemem());
   const statesOf = async (ids: Tensor, mask: Tensor): Promise<Tensor> => {
     const encoded = await cache.statesOf(tokenRows(ids, mask), (missing) =>
-      encodeSequences(session, config, missing, output),
+      encodeSequences(session, config, missing, "states"),
     );
     return padded(encoded, mask, config.modelSize);
   };

@@ -3,7 +3,7 @@
 import type { ModelConfig } from "../../model/config.ts";
 import { type LoadedTensorFlow, loadTensorFlow } from "../../tensor/tensorflow/load.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
-import { fixedLayers, partlyTrained } from "../loss/trained-parameters.ts";
+import { partlyTrained } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { EngineOptions } from "./backend.ts";
 import { type TrainingEngine, trainingEngine } from "./engine.ts";
@@ -45,8 +45,7 @@ export async function* openEngine(
     dropout: options.dropout ?? config.dropoutRate,
     withoutDecay: partlyTrained(config, { tau, querySide, retrievalOnly, readerOnly, headOnly }),
   };
-  const layers = fixedLayers(config, engineOptions);
-  const fixedStates = layers && (await openFixedStates(config, parameters, layers));
+  const fixedStates = headOnly ? await openFixedStates(config, parameters) : undefined;
   if (options.engine === "onnxruntime") {
     const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });
     return trainingEngine(config, parameters, engineOptions, backend, { queue, fixedStates });

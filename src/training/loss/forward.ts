@@ -11,7 +11,6 @@ import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.
 import { targetAttention } from "../../decoder/target-attention.ts";
 import {
   type EncodedTexts,
-  type EncoderInput,
   headVectors,
   type LowerParameters,
   lowerStates,
@@ -32,7 +31,6 @@ import { type CopiedLabels, copyShares } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
 
-type VectorOptions = Pick<LossGraphOptions, "tau" | "querySide" | "headOnly">;
 type EncodingInputs<T> = Readonly<Record<RetrievalInput, T> & Partial<Record<StateInput, T>>>;
 export type ReadingInputs<T> = Readonly<Record<RetrievalInput | ReaderGraphInput, T>>;
 
@@ -52,12 +50,13 @@ export function encodeForRetrieval<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: EncodingInputs<T>,
-  options: VectorOptions,
+  options: Pick<LossGraphOptions, "tau" | "querySide">,
 ): RetrievalVectors<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
-  const tokens = { ids, mask, buckets };
-  const states = statesOf(context, querySide(model), tokens, input.questionStates, options);
-  const questions = { states: states.retrieval, ids, mask };
+  const states =
+    input.questionStates ??
+    lowerStates(context, querySide(model), { ids, mask, buckets }).retrieval;
+  const questions = { states, ids, mask };
   const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, questions);
   return vectors;
 }
@@ -67,27 +66,11 @@ export function encodeChunk<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: ReadingInputs<T>,
-  options: VectorOptions,
+  options: Pick<LossGraphOptions, "tau" | "querySide">,
 ): EncodedChunk<T> {
   const { retrieval, reading } = encodeQuestions(context, model, input);
   const vectors = vectorsOf(context, model, input, options, retrieval);
   return { ...vectors, questionStates: reading };
-}
-
-/**
- * The states of texts. given: those after the layers that training leaves as they are, if they have
- * been computed (`fixedLayers`).
- */
-function statesOf<T>(
-  context: LayerContext<T>,
-  parameters: LowerParameters<T>,
-  tokens: EncoderInput<T>,
-  given: T | undefined,
-  { headOnly }: Pick<LossGraphOptions, "headOnly">,
-): { reading: T; retrieval: T } {
-  if (given === undefined) return lowerStates(context, parameters, tokens);
-  const retrieval = headOnly ? given : retrievalStates(context, parameters, given, tokens);
-  return { reading: given, retrieval };
 }
 
 /** Vectors of encoded questions and of the passages, which it encodes. */
@@ -95,15 +78,18 @@ function vectorsOf<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: EncodingInputs<T>,
-  options: VectorOptions,
+  { tau, querySide: trainedSide }: Pick<LossGraphOptions, "tau" | "querySide">,
   questions: EncodedTexts<T>,
 ): Omit<EncodedChunk<T>, "questionStates"> {
-  const ofPassages = options.querySide ? inferenceContext(context.ops, context.config) : context;
+  const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
   const { passageIds: ids, passageMask: mask, passageBuckets: buckets } = input;
-  const states = statesOf(ofPassages, model, { ids, mask, buckets }, input.passageStates, options);
+  const given = input.passageStates;
+  const states = given
+    ? { retrieval: given, reading: given }
+    : lowerStates(ofPassages, model, { ids, mask, buckets });
   const passages = { states: states.retrieval, ids, mask };
   const { ops, config } = context;
-  const vectors = options.tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;
+  const vectors = tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;
   return {
     queries: vectors(context, querySide(model), questions, "query"),
     questionMask: vectorMask(ops, config, questions.mask),

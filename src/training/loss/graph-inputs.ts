@@ -76,8 +76,8 @@ export type ScoreInput =
 export type ChunkInput = RetrievalInput | ReaderGraphInput | ScoreInput;
 
 /**
- * Inputs in place of the ids of passages: states after the layers that training leaves as they are
- * (`fixedLayers`), which have been computed before.
+ * Inputs in place of the ids of passages and of buckets: states that the lower layers have computed
+ * before.
  */
 export type StateInput =
   /** [Q, n, modelSize] */
@@ -114,9 +114,7 @@ export function chunkInputs(
     questionIds: ["int32", rows, "n"],
     ...textInputs(rows, stateSize),
     questionMask: ["float32", rows, "n"],
-    questionBuckets: ["int32", "n", "n"],
     passageMask: ["float32", "U", "m"],
-    passageBuckets: ["int32", "m", "m"],
     normaliserBias: ["float32", questions, "U"],
     candidatePositions: ["int32", questions * candidates],
     candidateMask: perCandidate,
@@ -129,13 +127,17 @@ export function chunkInputs(
   return inputs as Record<ChunkInput, Signature>;
 }
 
-/** The ids that the states of passages come from, or the states of all texts. */
+/** The inputs that states come from, or the states. */
 const textInputs = (
   rows: number,
   stateSize: number | undefined,
 ): Partial<ChunkInputs<Signature>> =>
   stateSize === undefined
-    ? { passageIds: ["int32", "U", "m"] }
+    ? {
+        questionBuckets: ["int32", "n", "n"],
+        passageIds: ["int32", "U", "m"],
+        passageBuckets: ["int32", "m", "m"],
+      }
     : {
         questionStates: ["float32", rows, "n", stateSize],
         passageStates: ["float32", "U", "m", stateSize],

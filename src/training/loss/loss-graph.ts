@@ -237,7 +237,7 @@ export function chunkVectors<T>(
   context: LayerContext<T>,
   { model }: TrainedParameters<T>,
   input: ChunkInputs<T>,
-  options: Pick<LossGraphOptions, "objective" | "tau" | "querySide" | "headOnly">,
+  options: Pick<LossGraphOptions, "objective" | "tau" | "querySide">,
 ): { queries: T; keys: T } {
   const { queries, keys } =
     options.objective === "retrieval"

@@ -40,8 +40,6 @@ export interface LossGraphOptions {
   readonly tau?: number | undefined;
   /** Trains this part alone. `layers` needs a model with a query encoder. */
   readonly querySide?: QuerySide | undefined;
-  /** Trains only the projections of the retrieval head, and token weights. Default false. */
-  readonly headOnly?: boolean | undefined;
   /** Weight of the copy-attention loss. Not used by `marginal`. Default 0. */
   readonly copyAttention?: number | undefined;
 }

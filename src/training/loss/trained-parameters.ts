@@ -29,28 +29,26 @@ export interface TrainedParameters<T> {
 export const HEAD_WEIGHTS = "head_weights";
 export const LOG_SCALE = "log_scale";
 
-export interface TrainedOptions extends Pick<LossGraphOptions, "tau" | "querySide" | "headOnly"> {
+export interface TrainedOptions extends Pick<LossGraphOptions, "tau" | "querySide"> {
   /** Trains only the parameters of the objective `retrieval`. Default false. */
   readonly retrievalOnly?: boolean | undefined;
   /** Trains only what retrieval does not depend on. Default false. */
   readonly readerOnly?: boolean | undefined;
+  /** Trains only the projections of the retrieval head, and token weights. Default false. */
+  readonly headOnly?: boolean | undefined;
 }
 
 /**
- * The lower layers that training leaves as they are, so that the states after them can be held
- * (engine/fixed-states.ts): all below the retrieval head, or those that retrieval and reading
- * share. These are the layers below the joint layers (model/layers/bert.ts). The objective
- * `retrieval` must not change what the reader was trained to read.
+ * Whether training leaves the layers below the joint layers (model/layers/bert.ts) as they are.
+ * Retrieval and reading share them, and the objective `retrieval` must not change what the reader
+ * was trained to read. A step without their gradients takes less time, too.
  */
-export type FixedLayers = "lower" | "shared";
-
-export function fixedLayers(
+export function keepsSharedLayers(
   { backbone, queryEncoder }: ModelConfig,
-  { querySide, retrievalOnly, headOnly }: TrainedOptions,
-): FixedLayers | undefined {
-  if (headOnly) return "lower";
-  const hasOwnLayers = backbone !== undefined && backbone.jointLayers > 0 && !queryEncoder;
-  return retrievalOnly && querySide === undefined && hasOwnLayers ? "shared" : undefined;
+  { querySide, retrievalOnly }: TrainedOptions,
+): boolean {
+  const hasJointLayers = backbone !== undefined && backbone.jointLayers > 0;
+  return Boolean(retrievalOnly) && querySide === undefined && hasJointLayers && !queryEncoder;
 }
 
 /** The parameter tree of the loss graph. `leaf` makes each parameter from its name and shape. */
@@ -163,7 +161,7 @@ function retrievalParameters(config: ModelConfig): Set<string> {
 function fixedParameters(config: ModelConfig, options: TrainedOptions): Set<string> {
   const { embedding, encoder } = buildParameters(config, (name) => name);
   const unused = config.retrievalLayer === 0 ? [encoder.relativeBias] : [];
-  if (fixedLayers(config, options) !== "shared") return new Set(unused);
+  if (!keepsSharedLayers(config, options)) return new Set(unused);
   const { blocks, ...below } = encoder.backbone!;
   const { layers, jointLayers } = config.backbone!;
   const shared = { ...below, blocks: blocks.slice(0, layers - jointLayers) };

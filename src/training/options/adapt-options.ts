@@ -81,8 +81,8 @@ const ADAPT_FILES = {
 const ADAPT_SOURCES = {
   /** Questions and answers: see `readTrainingFile`. */
   data: option(path().optional(), {
-    help: "train on questions and answers, in the formats that reatt train reads",
-    placeholder: "FILE.jsonl",
+    help: "train on questions and answers, in the formats that reatt train reads, also CSV",
+    placeholder: "FILE",
   }),
   /** Queries that `qrels` labels: see `readQuestions`. */
   queries: option(path().optional(), {

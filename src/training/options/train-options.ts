@@ -13,8 +13,8 @@ const TRAIN_ONLY = {
   data: option(path(), {
     help:
       'questions: {"question","answers",["passage_id"],["ctxs"]}; ' +
-      "the formats of FiD and DPR are also read",
-    placeholder: "FILE.jsonl",
+      "the formats of FiD and DPR, and tables (CSV, TSV), are also read",
+    placeholder: "FILE",
   }),
   /**
    * Steps of span corruption on the corpus (Raffel et al. 2020, section 3.1.4) that a model without

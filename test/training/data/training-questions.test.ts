@@ -119,10 +119,7 @@ test("scores of ctxs are read, also as text; those of DPR's lists are not", asyn
 test("what is wrong is said in one line, with its place", async () => {
   const good = { question: "q?", answers: ["a"] };
   const bad = (record: unknown, message: RegExp) => refused(write(lines(good, record)), message);
-  await bad(
-    { question: "q?" },
-    /train:2: expected "answers" to be a list of texts, got undefined; /,
-  );
+  await bad({ question: "q?" }, /train:2: expected "answers" to be a list of texts, got none; /);
   await bad(
     { question: "q?", answers: [] },
     /:2: expected "answers" to be a list of one answer or more, got \[\]/,
@@ -133,7 +130,7 @@ test("what is wrong is said in one line, with its place", async () => {
     /"answers.1" to be text that is not blank, got ' '/,
   );
   await bad({ question: "q?", answers: [null] }, /"answers.0" to be text, got null/);
-  await bad({ answers: ["a"] }, /"question" to be text, got undefined/);
+  await bad({ answers: ["a"] }, /"question" to be text, got none/);
   await bad({ ...good, passage_id: {} }, /"passage_id" to be text or a number, got \{\}/);
   await bad(
     { ...good, ctxs: [{ title: "" }] },
