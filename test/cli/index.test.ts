@@ -77,6 +77,8 @@ test("an existing index is replaced with --replace only", async () => {
     /again: expected a folder without an index, got an index; .*--replace/,
     ...options,
   );
+  const onFile = ["index", ...MODEL, "--corpus", small, "--out", small, "--replace"];
+  await fails(1, /three\.jsonl: expected a folder for the index, got a file/, ...onFile);
   await prints(...options, "--replace");
   assert.equal([(await info("again")).generation, (await info("again")).bits], [2, 32]);
 });

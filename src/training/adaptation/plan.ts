@@ -3,9 +3,10 @@
 import { modelTitle } from "../../hub/model-title.ts";
 import { type ModelConfig, vectorSize } from "../../model/config.ts";
 import type { Corpus } from "../data/corpus.ts";
-import { CHUNK_TOKENS } from "../engine/engine.ts";
+import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
+import { keepsSharedLayers } from "../loss/trained-parameters.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
 import { wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";
@@ -137,6 +138,22 @@ function indexesOf(options: ResolvedAdaptOptions): number {
   return options.querySide ? Math.min(1, refreshes) : refreshes + 1;
 }
 
+/** Values that the layers with gradients hold for a chunk. */
+function chunkValues(config: ModelConfig, options: ResolvedAdaptOptions): number {
+  const { encoderLayers, decoderLayers, retrievalLayer, modelSize, backbone } = config;
+  const { objective, headOnly, questions, candidatesPerQuestion, maxPassageTokens } = options;
+  const { layers, jointLayers } = backbone ?? { layers: 0, jointLayers: 0 };
+  const ofLayers = (tokens: number, count: number): number =>
+    tokens * Math.max(1, count) * VALUES_PER_TOKEN * modelSize;
+  if (objective !== "retrieval")
+    return ofLayers(CHUNK_TOKENS, layers + jointLayers + encoderLayers + decoderLayers);
+  const tokens = questions * candidatesPerQuestion * maxPassageTokens; // padded to the longest
+  const below = keepsSharedLayers(config, { ...options, retrievalOnly: true })
+    ? jointLayers
+    : layers;
+  return ofLayers(Math.min(RETRIEVAL_CHUNK_TOKENS, tokens), headOnly ? 1 : below + retrievalLayer);
+}
+
 function sizesOf(
   config: ModelConfig,
   options: ResolvedAdaptOptions,
@@ -146,9 +163,8 @@ function sizesOf(
 ): { memoryBytes: number; diskBytes: number } {
   const { refresh, steps, questions, candidatesPerQuestion } = options;
   const model = parameters * FLOAT_BYTES;
-  const layers = config.encoderLayers + config.decoderLayers;
   const held = Math.min(passages, steps * questions * candidatesPerQuestion) * lengths.characters;
-  const states = CHUNK_TOKENS * layers * VALUES_PER_TOKEN * config.modelSize * FLOAT_BYTES;
+  const states = chunkValues(config, options) * FLOAT_BYTES;
   const keys = config.pooling === undefined ? lengths.indexed : 1;
   const index = passages * (keys * vectorSize(config) * FLOAT_BYTES + lengths.characters);
   const searched = Math.min(1, refreshesOf(options));

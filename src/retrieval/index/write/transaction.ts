@@ -3,7 +3,7 @@
  * leaves it complete.
  */
 
-import { access, readdir, rm } from "node:fs/promises";
+import { access, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createDirectory, syncName } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
@@ -36,8 +36,22 @@ export const stageName = (segment: string): string => `${segment}${STAGE}`;
 /** The folder of the compressed keys of added passages until they are in a segment. */
 export const addedName = (segment: string): string => `${segment}.added`;
 
-/** @throws {InputError} if there is an index in `directory`, unless it may be replaced */
+/**
+ * @throws {InputError} if `directory` is a file, or if there is an index in it that may not be
+ * replaced
+ */
 export async function checkReplaceable(directory: string, replace: boolean): Promise<void> {
+  const isFile = await stat(directory).then(
+    (found) => !found.isDirectory(),
+    () => false,
+  );
+  if (isFile)
+    throw new InputError({
+      where: directory,
+      expected: "a folder for the index",
+      got: "a file",
+      remedy: "name a new folder",
+    });
   const exists = await access(manifestPath(directory)).then(
     () => true,
     () => false,
