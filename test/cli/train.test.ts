@@ -24,7 +24,7 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
   "no passage beside the null passage": [
     ["--objective", "marginal", "--candidates-per-question", "1"],
     1,
-    /candidatesPerQuestion: expected 2 or more, one of them the null passage, got 1;/,
+    /--candidates-per-question: expected 2 or more, one of them the null passage, got 1;/,
   ],
   "a passage_id that is not in the corpus": [
     ["--data", lines("unknown.jsonl", { ...question, passage_id: "none" })],

@@ -1,4 +1,4 @@
-/** Questions with answers in a table: CSV or TSV, plain or gzip. The first row names the columns. */
+/** Questions with answers in a table: CSV or TSV, plain or gzip. The first row names columns. */
 
 import { realpath } from "node:fs/promises";
 import { basename } from "node:path";
@@ -13,8 +13,8 @@ const COLUMNS = ["id", "_id", "question", "answers", "passage_id"];
 export const isTable = (file: string): boolean => /\.[ct]sv(\.gz)?$/i.test(file);
 
 /**
- * The rows as records of a training file (`readTrainingFile`). `answers`, or `answer`, is one answer
- * or a list of answers in JSON. Blank cells count as missing.
+ * The rows as records of a training file (`readTrainingFile`). `answers`, or `answer`, is one
+ * answer or a list of answers in JSON. Blank cells count as missing.
  *
  * @throws {InputError} if the file cannot be read, has over 64 MiB or has a damaged row
  */
