@@ -31,6 +31,8 @@ export interface Segment extends AsyncDisposable {
   packedPassage(ordinal: number): Promise<Uint8Array>;
   /** The stored document id and metadata of each of `count` passages from `first`. */
   packedFields(first: number, count: number): Promise<Uint8Array[]>;
+  /** The packed states of a passage (packed-states.ts); no bytes if the index holds none. */
+  packedStates(ordinal: number): Promise<Uint8Array>;
   passage(ordinal: number): Promise<Passage>;
   /** The ordinal of the passage with this id; undefined if the segment has none. */
   find(id: string): Promise<number | undefined>;
@@ -73,9 +75,9 @@ export async function openSegment(
     };
     const deleted = await readDeleted(path, record);
     const isAlive = (ordinal: number) => !((deleted[ordinal >>> 3] ?? 0) & (1 << (ordinal & 7)));
-    const hasMetadata = "metadata.json" in record.files;
     return {
-      ...readers(files, decoder, hasMetadata),
+      ...readers(files, decoder, record),
+      packedStates: statesReader(files, checked, record),
       record,
       isAlive,
       [Symbol.asyncDispose]: dispose,
@@ -95,8 +97,9 @@ type Files = (name: string) => CheckedFile;
 function readers(
   files: Files,
   decoder: KeyDecoder,
-  hasMetadata: boolean,
-): Omit<Segment, "record" | "isAlive" | typeof Symbol.asyncDispose> {
+  record: SegmentRecord,
+): Omit<Segment, "record" | "isAlive" | "packedStates" | typeof Symbol.asyncDispose> {
+  const hasMetadata = "metadata.json" in record.files;
   const passages = files("passages.deflate");
   const offsets = files("offsets.u64");
   const ids = files("ids.u64");
@@ -152,6 +155,24 @@ function readers(
         const [start, end] = integers(bytes);
         return files("lists.bin").read(start!, end! - start!);
       }),
+  };
+}
+
+/**
+ * @param uncached reads states without the block cache, which is for keys: the reader has its own
+ * cache of states
+ */
+function statesReader(
+  files: Files,
+  uncached: Files,
+  { files: records }: SegmentRecord,
+): Segment["packedStates"] {
+  if (!("states.bin" in records)) return async () => new Uint8Array();
+  const starts = files("states.u64");
+  const states = uncached("states.bin");
+  return async (ordinal) => {
+    const [start, end] = integers(await starts.read(8 * ordinal, 16));
+    return states.read(start!, end! - start!);
   };
 }
 

@@ -274,6 +274,7 @@ export function checkHeader(directory: string, of: IndexHeader, given: IndexHead
     "keepTokens",
     "pruning",
     "pooling",
+    "states",
     "prompts",
   ] as const) {
     const [expected, got] = [JSON.stringify(of[key]), JSON.stringify(given[key])];
