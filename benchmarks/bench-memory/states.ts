@@ -45,7 +45,12 @@ interface Measured extends Seconds {
   readonly tokenIds: string;
 }
 
-async function runTask({ model: source, folder, topK, answers }: StatesTask): Promise<StatesReport> {
+async function runTask({
+  model: source,
+  folder,
+  topK,
+  answers,
+}: StatesTask): Promise<StatesReport> {
   const before = loadavg()[0]!;
   await using model = await ReAtt.load(source);
   const passages: Passage[] = [];
