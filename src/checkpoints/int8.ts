@@ -68,18 +68,16 @@ export function quantiseTable(matrix: Float32Array, rows: number): Int8Matrix {
   for (const [column, scale] of columnScales.entries())
     if (scale < SMALLEST_ROW) columnScales[column] = 1;
   const even = matrix.map((value, i) => value / columnScales[i % columns]!);
-  return { ...quantiseRows(even, rows), columnScales };
+  const largest = (row: Float32Array): number =>
+    row.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+  return { ...quantiseRows(even, rows, largest), columnScales };
 }
 
-/**
- * Rounds rows to the nearest steps, each with its own scale.
- *
- * @param largest what 127 steps are, of a row
- */
-export function quantiseRows(
+/** @param largest what 127 steps are, of a row */
+function quantiseRows(
   matrix: Float32Array,
   rows: number,
-  largest: (row: Float32Array) => number = largestValue,
+  largest: (row: Float32Array) => number,
 ): Int8Matrix {
   const columns = matrix.length / rows;
   const values = new Int8Array(matrix.length);
@@ -94,12 +92,6 @@ export function quantiseRows(
     for (let j = 0; j < columns; j++) values[start + j] = Math.round(own[j]! / scale);
   }
   return { values, scales };
-}
-
-function largestValue(row: Float32Array): number {
-  let largest = 0;
-  for (let i = 0; i < row.length; i++) largest = Math.max(largest, Math.abs(row[i]!));
-  return largest;
 }
 
 /** Each product is rounded to float32, from left to right: the same on every machine. */

@@ -83,7 +83,7 @@ export const INDEX_OPTIONS = {
   }),
   /**
    * Whether the index also holds the states of the lower layers for all tokens of its passages, in
-   * 8 bits. Then `answer` does not compute them again. Default: false.
+   * fp16. Then `answer` does not compute them again. Default: false.
    */
   keepStates: option(flag().default(false), {
     help: "store what reading starts from: faster answers from a larger index",

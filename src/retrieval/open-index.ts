@@ -259,7 +259,7 @@ async function openForSearch(
   return { generation: opened, manifest, release };
 }
 
-/** Reads the packed states of a passage. They take a quarter of the memory of the others. */
+/** Reads the packed states of a passage, which take half of the memory of the others. */
 const storedStates =
   (store: PassageStore, { size }: StatesHeader) =>
   async (ordinal: number): Promise<StoredStates> => {

@@ -40,7 +40,7 @@ export const addingStates =
     return keys;
   };
 
-/** Compares the states of all passages with those that were added: half a step of 1 / 127. */
+/** Compares the states of all passages with those that were added, which fp16 has rounded. */
 export async function checkStates(index: IndexGeneration): Promise<void> {
   for await (const [ordinal, passage] of index.entries()) {
     const [stored] = (await index.states([ordinal]))!;
@@ -48,7 +48,7 @@ export async function checkStates(index: IndexGeneration): Promise<void> {
     const states = stored!.unpack();
     assert.is(stored!.tokens * SIZE, expected.length, passage.id);
     assert.is(states.length, expected.length);
-    for (const [i, value] of states.entries())
-      assert.ok(Math.abs(value - expected[i]!) < 0.5 / 127 + 1e-6, `${passage.id} ${i}`);
+    const isClose = states.every((x, i) => Math.abs(x - expected[i]!) <= 2 ** -12);
+    assert.ok(isClose, passage.id);
   }
 }
