@@ -38,8 +38,8 @@ export interface BuildOptions {
   /**
    * Encodes passages to token keys, [tokens, dimension] each, with at least one token. It can
    * report the passages and tokens done so far. If it adds keys to `encoded` as it makes them, an
-   * interrupted build does not lose them, and gives them back as `encoded.known`. If the header
-   * has states, it must add the keys with the states.
+   * interrupted build does not lose them, and gives them back as `encoded.known`. For an index
+   * that holds states, it must add the keys with the states.
    */
   readonly encode: (
     passages: readonly Passage[],

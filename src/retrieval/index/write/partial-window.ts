@@ -1,6 +1,6 @@
 /**
- * The keys and states of a window that is being encoded. They become durable every second, so an interrupted
- * build does not encode the window from its start again.
+ * The keys and states of a window that is being encoded. They become durable every second, so an
+ * interrupted build does not encode the window from its start again.
  *
  * The encoder groups the passages of a window by length, so the keys of a group belong to passages
  * anywhere in the window. The files hold the groups one after the other; the journal (journal.ts)

@@ -81,12 +81,8 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
     },
     append(window, digest) {
       const before = files.resumePoints.at(-1) ?? EMPTY;
-      const { data, state } = packWindow(
-        window,
-        dimension,
-        before,
-        (name) => files.checksums[name].bytes,
-      );
+      const sizeOf = (name: GrowingFile) => files.checksums[name].bytes;
+      const { data, state } = packWindow(window, dimension, before, sizeOf);
       return files.append(data, { ...state, digest });
     },
     rewind: (count) => files.rewind(count),
@@ -173,7 +169,7 @@ function packWindow(
 
 const lengthsOf = (parts: readonly Uint8Array[]): number[] => parts.map(({ length }) => length);
 
-/** The ends of parts of these lengths, one after the other, the first of which begins at `start`. */
+/** The ends of parts of these lengths, one after the other. The first begins at `start`. */
 function endsOf(lengths: readonly number[], start: number): bigint[] {
   let end = start;
   return lengths.map((length) => {

@@ -1,4 +1,7 @@
-/** An encoder that makes the keys and states of a window in groups, as a model does, for tests of resume. */
+/**
+ * An encoder that makes the keys and states of a window in groups, as a model does, for tests of
+ * resume.
+ */
 
 import { packStates } from "../../../../src/retrieval/index/format/packed-states.ts";
 import type { BuildOptions } from "../../../../src/retrieval/index/write/build.ts";
