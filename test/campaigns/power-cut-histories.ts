@@ -69,7 +69,7 @@ export const histories = (seed: number, shards: Shards, model: ReAtt): History[]
   modelHistory,
 ];
 
-/** Builds, adds, replaces, deletes, compacts and builds again. With bits, the index holds states. */
+/** Builds, adds, replaces, deletes, compacts, builds again. With bits, the index holds states. */
 function changes(seed: number, bits: Bits | undefined): Step[] {
   const options = bits
     ? { header: statesHeader, encode: addingStates(encodeVaried) }
