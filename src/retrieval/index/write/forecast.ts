@@ -9,7 +9,7 @@ import { formatBytes } from "../../../io/format-bytes.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Bits } from "../../codec/codec.ts";
 import { centroidCount } from "../../codec/train-codebook.ts";
-import { type CutText, findManifest } from "../format/manifest.ts";
+import { type CutText, findManifest, type StatesHeader } from "../format/manifest.ts";
 import { packFields, packPassage } from "../format/packed-passage.ts";
 import { stateBytes } from "../format/packed-states.ts";
 import { bitsFor } from "./automatic-bits.ts";
@@ -17,8 +17,10 @@ import { type BuildOptions, isInShard } from "./build.ts";
 
 /** One of this number of passages is tokenised and compressed as a sample. */
 const SAMPLE_STRIDE = 16;
-/** Bytes of a passage for offsets, id, and the starts of its metadata, states and codes. */
-const PASSAGE_BYTES = 56;
+/** Bytes of a passage for offsets, id, and the starts of its metadata and codes. */
+const PASSAGE_BYTES = 48;
+/** Bytes of a passage for the start of its states. */
+const STATES_START_BYTES = 8;
 /** Bytes of a token in the inverted lists. Usually less: tokens of a passage share a centroid. */
 const LIST_BYTES = 2;
 /** Bytes of manifest and checksums, rounded up. */
@@ -86,7 +88,8 @@ async function survey(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   { header, shard, countTokens, countStates = () => 0, cutTokens, signal }: ForecastOptions,
 ): Promise<Survey> {
-  const perState = header.states ? stateBytes(header.states.size) : 0;
+  const bytesOfStates = ({ size }: StatesHeader, passage: Passage): number =>
+    STATES_START_BYTES + stateBytes(size) * countStates(passage);
   let seen = 0;
   const own = { passages: 0, sampled: 0, tokens: 0, sharedBytes: 0 };
   const cut = { passages: 0, tokens: 0 };
@@ -100,7 +103,7 @@ async function survey(
     if (over > 0) cut.passages++;
     cut.tokens += over;
     own.sharedBytes += packPassage(passage).length + packFields(passage).length;
-    if (perState > 0) own.sharedBytes += perState * countStates(passage);
+    if (header.states) own.sharedBytes += bytesOfStates(header.states, passage);
   }
   const scale = own.passages / Math.max(1, own.sampled);
   return {
