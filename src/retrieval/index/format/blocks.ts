@@ -3,10 +3,9 @@
  * causes an error that names the file, and reading by position stays cheap.
  */
 
-import type { FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { type Awaitable, chain, together } from "./awaitable.ts";
-import { damagedFile, readAt, readingErrorFrom } from "./storage.ts";
+import { damagedFile, type Readable, readAt, readingErrorFrom } from "./storage.ts";
 
 /**
  * Bytes of a block: small compared with the keys of a passage, and 4,000 times the size of its
@@ -66,7 +65,7 @@ export interface CheckedFile {
 
 export function checkedFile(
   path: string,
-  file: FileHandle,
+  file: Readable,
   bytes: number,
   checksums: Uint32Array,
 ): CheckedFile {

@@ -17,8 +17,18 @@ export async function writeAt(file: FileHandle, data: Uint8Array, position: numb
   }
 }
 
+/** An open file: a `FileHandle`, or what reads by a descriptor. */
+export interface Readable {
+  read(
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ readonly bytesRead: number }>;
+}
+
 /** Reads up to `length` bytes from `position`; fewer only at the end of the file. */
-export async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+export async function readAt(file: Readable, position: number, length: number): Promise<Buffer> {
   // its own memory from byte 0, so that typed arrays can view it
   const buffer = Buffer.allocUnsafeSlow(length);
   let done = 0;
