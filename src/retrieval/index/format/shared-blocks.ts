@@ -81,35 +81,39 @@ export function openShared(memory: SharedMemory, shared: SharedFile): SharedRead
   );
   const memoryBytes = new Uint8Array(memory.blocks);
   const slotOf = (block: number): number => Atomics.load(places, block) - TAKEN;
-  const inSlot = (slot: number): Uint8Array =>
-    memoryBytes.subarray(slot * BLOCK_BYTES, (slot + 1) * BLOCK_BYTES);
-
-  const keep = (block: number, data: Uint8Array): void => {
-    if (Atomics.compareExchange(places, block, ABSENT, PENDING) !== ABSENT) return;
-    const slot = Atomics.add(memory.taken, 0, 1);
-    if (slot * BLOCK_BYTES >= memoryBytes.length) return;
-    inSlot(slot).set(data);
-    Atomics.store(places, block, slot + TAKEN);
+  const claimAll = ([first, end]: Run): boolean => {
+    for (let block = first; block < end; block++)
+      if (Atomics.compareExchange(places, block, ABSENT, PENDING) !== ABSENT) {
+        while (--block >= first) Atomics.store(places, block, ABSENT);
+        return false;
+      }
+    return true;
   };
-  const readRun = async ([first, end]: Run, found: Map<number, Uint8Array>): Promise<void> => {
-    const start = first * BLOCK_BYTES;
-    const data = await file.read(start, Math.min(bytes, end * BLOCK_BYTES) - start);
-    for (let block = first; block < end; block++) {
-      const at = block * BLOCK_BYTES - start;
-      found.set(block, data.subarray(at, at + BLOCK_BYTES));
-      keep(block, found.get(block)!);
-    }
+  /** Reads blocks to slots, if there are as many. Otherwise they stay pending. */
+  const readToSlots = async ([first, end]: Run, found: FoundBlocks): Promise<void> => {
+    const slot = Atomics.add(memory.taken, 0, end - first);
+    const start = slot * BLOCK_BYTES;
+    if ((slot + end - first) * BLOCK_BYTES > memoryBytes.length)
+      return readRun([first, end], found);
+    await file.readBlocks(first, memoryBytes.subarray(start, start + runBytes([first, end])));
+    for (let block = first; block < end; block++)
+      Atomics.store(places, block, slot + block - first + TAKEN);
   };
-  const readMissing = async (missing: readonly number[]): Promise<Map<number, Uint8Array>> => {
-    const found = new Map<number, Uint8Array>();
-    await Promise.all(runsOf(missing).map((run) => readRun(run, found)));
+  const runBytes = ([first, end]: Run): number =>
+    Math.min(bytes, end * BLOCK_BYTES) - first * BLOCK_BYTES;
+  const readRun = async ([first, end]: Run, found: FoundBlocks): Promise<void> => {
+    const data = new Uint8Array(runBytes([first, end]));
+    await file.readBlocks(first, data);
+    for (let block = first; block < end; block++)
+      found.set(block, data.subarray((block - first) * BLOCK_BYTES));
+  };
+  const readMissing = async (missing: readonly number[]): Promise<FoundBlocks> => {
+    const found: FoundBlocks = new Map();
+    const read = (run: Run) => (claimAll(run) ? readToSlots(run, found) : readRun(run, found));
+    await Promise.all(runsOf(missing).map(read));
     return found;
   };
-  const copyFrom = (
-    found: ReadonlyMap<number, Uint8Array>,
-    ranges: Float64Array,
-    target: Uint8Array,
-  ): void => {
+  const copyFrom = (found: FoundBlocks, ranges: Float64Array, target: Uint8Array): void => {
     let to = 0;
     for (let i = 0; i < ranges.length; i += 2)
       for (let from = ranges[i]!, end = ranges[i + 1]!; from < end; ) {
@@ -154,7 +158,10 @@ export function openShared(memory: SharedMemory, shared: SharedFile): SharedRead
   };
 }
 
-const NONE: ReadonlyMap<number, Uint8Array> = new Map();
+/** Blocks that were read and are in no slot. */
+type FoundBlocks = Map<number, Uint8Array>;
+
+const NONE: FoundBlocks = new Map();
 
 /** The first block and the end of consecutive blocks. */
 type Run = readonly [first: number, end: number];

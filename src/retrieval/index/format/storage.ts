@@ -31,13 +31,24 @@ export interface Readable {
 export async function readAt(file: Readable, position: number, length: number): Promise<Buffer> {
   // its own memory from byte 0, so that typed arrays can view it
   const buffer = Buffer.allocUnsafeSlow(length);
+  const done = await fillFrom(file, position, buffer);
+  return done === length ? buffer : buffer.subarray(0, done);
+}
+
+/** Fills `buffer` from `position`. Returns the bytes read, which are fewer only at the file's end. */
+export async function fillFrom(
+  file: Readable,
+  position: number,
+  buffer: Uint8Array,
+): Promise<number> {
   let done = 0;
-  while (done < length) {
-    const { bytesRead } = await file.read(buffer, done, length - done, position + done);
+  while (done < buffer.length) {
+    const rest = buffer.length - done;
+    const { bytesRead } = await file.read(buffer, done, rest, position + done);
     if (bytesRead === 0) break;
     done += bytesRead;
   }
-  return done === length ? buffer : buffer.subarray(0, done);
+  return done;
 }
 
 const RESUME = "and run it again: it continues where it stopped";
