@@ -117,8 +117,8 @@ export class CodeScorer {
   }
 
   /**
-   * Memory for the codes of passages, one after the other, from the bytes of each. It is valid until
-   * the next call.
+   * Memory for the codes of passages, one after the other, from the bytes of each. It is valid
+   * until the next call.
    */
   allocate(lengths: Uint32Array): Uint8Array {
     const codes = this.#ends + 8 * lengths.length;

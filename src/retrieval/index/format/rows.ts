@@ -36,6 +36,6 @@ export function openRows(starts: CheckedFile, data: SharedReader): Rows {
       }
       return ranges;
     },
-    copy: data.copy,
+    copy: (ranges, target) => data.copy(ranges, target),
   };
 }

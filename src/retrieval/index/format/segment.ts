@@ -13,13 +13,7 @@ import type { SegmentRecord } from "./manifest.ts";
 import { BLOCK_CHECKSUMS } from "./new-files.ts";
 import { unpackFields, unpackPassage } from "./packed-passage.ts";
 import { openRows, type Rows } from "./rows.ts";
-import {
-  openShared,
-  type SharedFile,
-  type SharedMemory,
-  type SharedReader,
-  shareFile,
-} from "./shared-blocks.ts";
+import { type SharedFile, type SharedMemory, SharedReader, shareFile } from "./shared-blocks.ts";
 import { damagedFile, readAt } from "./storage.ts";
 
 const ROW_BYTES = 16; // two uint64
@@ -191,7 +185,7 @@ const shareFiles = (opened: (name: string) => OpenedFile): CompressedFiles => {
 
 export function openCompressed(shared: SharedMemory, files: CompressedFiles): Compressed {
   const readers = Object.fromEntries(
-    COMPRESSED_FILES.map((name) => [name, openShared(shared, files[name])]),
+    COMPRESSED_FILES.map((name) => [name, new SharedReader(shared, files[name])]),
   ) as unknown as Compressed["readers"];
   return {
     codes: openRows(readers["codes.u64"], readers["codes.bin"]),

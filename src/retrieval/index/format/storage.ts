@@ -35,7 +35,7 @@ export async function readAt(file: Readable, position: number, length: number): 
   return done === length ? buffer : buffer.subarray(0, done);
 }
 
-/** Fills `buffer` from `position`. Returns the bytes read, which are fewer only at the file's end. */
+/** Fills `buffer` from `position`. Returns the bytes read: fewer only at the end of the file. */
 export async function fillFrom(
   file: Readable,
   position: number,

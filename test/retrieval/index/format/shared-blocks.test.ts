@@ -5,7 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { BLOCK_BYTES, runningChecksum } from "../../../../src/retrieval/index/format/blocks.ts";
 import {
-  openShared,
+  SharedReader,
   shareFile,
   shareMemory,
 } from "../../../../src/retrieval/index/format/shared-blocks.ts";
@@ -48,7 +48,7 @@ test("copies ranges, whatever fits in the memory, in one thread or another", asy
   for (const slots of [0, 1, 20, BLOCKS]) {
     const memory = shareMemory([BYTES.length], slots * BLOCK_BYTES);
     const shared = file.share();
-    const readers = [openShared(memory, shared), openShared(memory, shared)];
+    const readers = [new SharedReader(memory, shared), new SharedReader(memory, shared)];
     await fc.assert(
       fc.asyncProperty(RANGES, async (ranges) => {
         const expected = ranges.flatMap(([start, end]) => [...BYTES.subarray(start, end)]);
@@ -69,7 +69,7 @@ test("copies ranges, whatever fits in the memory, in one thread or another", asy
 
 test("does not read a block again that is in the memory", async () => {
   await using file = await openBytes();
-  const reader = openShared(shareMemory([BYTES.length], BYTES.length * 2), file.share());
+  const reader = new SharedReader(shareMemory([BYTES.length], BYTES.length * 2), file.share());
   const first = await reader.read(5, BLOCK_BYTES);
   assert.equal(first, BYTES.slice(5, BLOCK_BYTES + 5));
   await damage(file.path, 0, false);
@@ -78,7 +78,7 @@ test("does not read a block again that is in the memory", async () => {
 
 test("names the file for a damaged block and for a range outside of it", async () => {
   await using file = await openBytes();
-  const reader = openShared(shareMemory([BYTES.length], BYTES.length), file.share());
+  const reader = new SharedReader(shareMemory([BYTES.length], BYTES.length), file.share());
   await damage(file.path, 0.5, false);
   await rejects(
     Promise.resolve(reader.read(BYTES.length / 2 - 5, 10)),
