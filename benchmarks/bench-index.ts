@@ -133,6 +133,7 @@ async function noteSearch(
     "p50 ms": round(times.p50),
     "p95 ms": round(times.p95),
     "questions/s": round(times.questionsPerSecond),
+    "in batches": round(times.questionsPerSecondInBatches),
     "recall@100 of exact": round(overlap(times.found, itself.found)),
     "of float32": exact ? round(overlap(times.found, exact.found)) : "",
     "times as fast as float32": exact ? round(exact.p50 / times.p50) : "",

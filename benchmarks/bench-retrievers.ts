@@ -1,14 +1,19 @@
 /**
- * The retrievers of one model on a dataset, nothing trained: words (BM25), one vector for each
- * passage, token vectors, and combinations.
+ * The retrievers of one model on a dataset: words (BM25), one vector for each passage, token
+ * vectors, phrases, and combinations.
  *
- *     node --import tsx benchmarks/bench-retrievers.ts [--model DIR] [--data DIR] [--split NAME]
- *         [--max-passage-tokens N] [--every N]
+ *     node --import tsx benchmarks/bench-retrievers.ts [--model DIR] [--vectors DIR]
+ *         [--phrases DIR] [--data DIR] [--split NAME] [--max-passage-tokens N] [--every N]
  *
  * `--data` is the folder of a BEIR dataset, or of questions with a `passage_id`. `--every N` asks
- * every Nth question only. The model needs a backbone: the mean of its states is the vector of a
- * text, which is what MiniLM was trained for. All rows are computed in float32, one question at a
- * time, on one thread; indexes have 4 bits a value. Prints a row for each retriever.
+ * every Nth question only. `--vectors` is a model that was trained with `--pooling`; without it,
+ * the vector of a text is the mean of the states of the backbone, which is what MiniLM was trained
+ * for. `--phrases` is `--model` with phrase queries (`reatt train phrases`); without it, there is no
+ * row of phrases. `--write-vectors DIR` writes the vector model that training starts from.
+ *
+ * All rows are computed in float32, one question at a time, on one thread; indexes have 4 bits a
+ * value. Prints a row for each retriever. "read" is exact match of the reader of `--model` on the
+ * best passage, "quoted" that of the best phrase; both only for questions with answers.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -16,27 +21,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { openBeir } from "../src/evaluation/beir.ts";
+import { evaluateAnswers } from "../src/evaluation/predictions.ts";
 import { evaluateRun, type Qrels } from "../src/evaluation/ranking.ts";
-import { type ModelConfig, readConfig } from "../src/model/config.ts";
-import { loadWeights } from "../src/model/load-weights.ts";
-import { TOKEN_WEIGHTS } from "../src/model/parameter-names.ts";
 import { ReAtt } from "../src/reatt.ts";
 import type { ScoredId } from "../src/retrieval/bm25/bm25.ts";
 import { openLexicalIndex } from "../src/retrieval/bm25/lexical-index.ts";
 import { indexInfo } from "../src/retrieval/index/maintain/info.ts";
 import type { TokenIndex } from "../src/retrieval/search/token-index.ts";
 import type { Passage } from "../src/text/passage.ts";
-import { loadTokenizer } from "../src/text/tokenizer.ts";
-import { countTokenWeights } from "../src/training/adaptation/token-weights.ts";
-import { writeModel } from "../src/training/run/save-model.ts";
+import { type Question, readQuestions } from "../src/text/read-passages.ts";
+import { writeTokenModel, writeVectorModel, writeWeighedModel } from "./bench-retrievers/models.ts";
 
 const { values } = parseArgs({
   options: {
     model: { type: "string", default: "models/reatt-mini" },
+    vectors: { type: "string" },
+    phrases: { type: "string" },
     data: { type: "string", default: "../shared/data/squad" },
     split: { type: "string", default: "dev" },
     "max-passage-tokens": { type: "string", default: "256" },
     every: { type: "string", default: "1" },
+    "write-vectors": { type: "string" },
   },
 });
 const MAX_PASSAGE_TOKENS = Number(values["max-passage-tokens"]);
@@ -45,136 +50,192 @@ const DEPTH = 100;
 const CHOSEN = 1000;
 const CUTOFFS = [1, 5, 10, 20];
 
-/** Returns the best passages of a question. */
-type Search = (question: string) => Promise<readonly ScoredId[]>;
+/** The best passages of a question, and the answer that was found with them. */
+interface Found {
+  readonly hits: readonly ScoredId[];
+  readonly quoted?: string | undefined;
+}
 
 interface Retriever {
   readonly name: string;
-  readonly search: Search;
+  readonly search: (question: string) => Promise<Found>;
   /** Of the index, and the seconds of its build. */
   readonly index?: { readonly bytes: number; readonly seconds: number };
 }
 
-const folder = await mkdtemp(join(tmpdir(), "reatt-retrievers-"));
-try {
-  await compare();
-} finally {
-  await rm(folder, { recursive: true });
+interface Asked {
+  readonly qrels: Qrels;
+  readonly questions: ReadonlyMap<string, string>;
+  readonly passages: ReadonlyMap<string, Passage>;
+  /** The same questions with their answers, if they have any. */
+  readonly answered: readonly Question[];
+  readonly reader: ReAtt;
 }
 
-async function compare(): Promise<void> {
+if (values["write-vectors"]) {
+  await writeVectorModel(values.model, values["write-vectors"]);
+} else {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-retrievers-"));
+  try {
+    await compare(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function compare(folder: string): Promise<void> {
   const dataset = await openBeir(values.data);
-  const passages: Passage[] = [];
-  for await (const passage of dataset.passages()) passages.push(passage);
-  const judged = [...(await dataset.qrels(values.split))];
-  const qrels: Qrels = new Map(judged.filter((_, i) => i % Number(values.every) === 0));
-  await writeModels({ size: passages.length, passages: () => dataset.passages() });
+  const passages = new Map<string, Passage>();
+  for await (const passage of dataset.passages()) passages.set(passage.id, passage);
+  const corpus = { size: passages.size, passages: () => dataset.passages() };
+  const at = (name: string): string => join(folder, name);
+  await writeTokenModel(values.phrases ?? values.model, at("tokens"));
+  await writeWeighedModel(values.model, at("weighed"), corpus, MAX_PASSAGE_TOKENS);
+  if (!values.vectors) await writeVectorModel(values.model, at("vectors"));
+  const models = [at("tokens"), at("weighed"), values.vectors ?? at("vectors")];
   const [tokens, weighed, vectors] = await Promise.all(
-    ["tokens", "weighed", "vectors"].map((name) => ReAtt.load(join(folder, name), { threads: 1 })),
+    models.map((name) => ReAtt.load(name, { threads: 1 })),
   );
-  const tokenIndex = await build(tokens!, "token-index", passages);
-  const vectorIndex = await build(vectors!, "vector-index", passages);
-  const { k1, b } = tokens!.config.hybrid!;
-  const lexical = await openLexicalIndex(tokenIndex.opened, { k1, b });
-  const hybrid = { ...tokens!.config.hybrid!, lexical };
-  const dense =
-    (model: ReAtt, { opened }: typeof tokenIndex, isHybrid = false): Search =>
-    (question) =>
-      model.retrieve(question, opened, { topK: DEPTH, hybrid: isHybrid && hybrid });
-  const twoStages: Search = async (question) => {
-    const chosen = await vectors!.retrieve(question, vectorIndex.opened, { topK: CHOSEN });
-    const filter = new Set(chosen.map(({ id }) => id));
-    return tokens!.retrieve(question, tokenIndex.opened, { topK: DEPTH, filter });
-  };
-  const retrievers: Retriever[] = [
-    { name: "words (BM25)", search: async (text) => lexical.search(text, { topK: DEPTH }) },
-    { name: "vectors", search: dense(vectors!, vectorIndex), index: vectorIndex },
-    { name: "tokens", search: dense(tokens!, tokenIndex), index: tokenIndex },
-    { name: "tokens, weighed", search: dense(weighed!, tokenIndex), index: tokenIndex },
-    { name: "vectors, then tokens", search: twoStages },
-    { name: "tokens and words", search: dense(tokens!, tokenIndex, true), index: tokenIndex },
-    { name: "weighed tokens and words", search: dense(weighed!, tokenIndex, true) },
-  ];
+  const tokenIndex = await build(tokens!, at("token-index"), passages);
+  const vectorIndex = await build(vectors!, at("vector-index"), passages);
+  const asked = await openQuestions(dataset, passages, tokens!);
   console.log(
-    `${values.data}, ${values.split}: ${qrels.size} questions, ${passages.length} passages`,
+    `${values.data}, ${values.split}: ${asked.qrels.size} questions, ${passages.size} passages`,
   );
-  for (const retriever of retrievers)
-    console.log(await row(retriever, qrels, dataset.queries, passages.length));
-  for (const opened of [tokenIndex.opened, vectorIndex.opened, tokens!, weighed!, vectors!])
-    await opened.close();
+  const opened = { tokens: tokens!, weighed: weighed!, vectors: vectors!, tokenIndex, vectorIndex };
+  for (const retriever of await retrievers(opened)) console.log(await row(retriever, asked));
+  for (const one of [tokenIndex.opened, vectorIndex.opened, tokens!, weighed!, vectors!])
+    await one.close();
 }
 
-/** The model in float32: as it is, with token weights counted in the passages, and with vectors. */
-async function writeModels(corpus: Parameters<typeof countTokenWeights>[0]): Promise<void> {
-  const config = await readConfig(values.model);
-  const weights = await loadWeights(values.model, config);
-  const write = (name: string, changes: Partial<ModelConfig>, changed: typeof weights) =>
-    writeModel(
-      join(folder, name),
-      { ...config, pruning: undefined, ...changes },
-      (key) => changed.get(key) ?? weights.get(key)!,
-      { original: values.model, dtype: "F32" },
-    );
-  await write("tokens", {}, new Map());
-  const tokenizer = await loadTokenizer(join(values.model, "spiece.model"));
-  const counted = await countTokenWeights(corpus, tokenizer, config, MAX_PASSAGE_TOKENS);
-  await write("weighed", { tokenWeights: true }, new Map([[TOKEN_WEIGHTS, counted]]));
-  await write(
-    "vectors",
-    { pooling: "mean", retrievalHeads: 1, hybrid: undefined },
-    means(config, weights),
-  );
+async function openQuestions(
+  { qrels, queries }: Awaited<ReturnType<typeof openBeir>>,
+  passages: ReadonlyMap<string, Passage>,
+  reader: ReAtt,
+): Promise<Asked> {
+  const judged = [...(await qrels(values.split))];
+  const chosen: Qrels = new Map(judged.filter((_, i) => i % Number(values.every) === 0));
+  const file = join(values.data, `${values.split}.jsonl`);
+  const all = await readQuestions(file).catch(() => []); // a BEIR dataset has no such file
+  const answered = all.filter(({ id, answers }) => chosen.has(id) && answers);
+  return { qrels: chosen, questions: queries, passages, answered, reader };
 }
 
-/** Projections with which the vector of a text is the mean of the states of the backbone. */
-function means(
-  { retrievalLayer, heads, headSize, modelSize }: ModelConfig,
-  weights: ReadonlyMap<string, Float32Array>,
-): Map<string, Float32Array> {
-  const layer = `encoder.block.${retrievalLayer}.layer.0`;
-  const norm = weights.get(`${layer}.layer_norm.weight`)!;
-  const identity = new Float32Array(heads * headSize * modelSize);
-  for (let d = 0; d < modelSize; d++) identity[d * modelSize + d] = 1 / norm[d]!;
-  return new Map(["q", "k"].map((part) => [`${layer}.SelfAttention.${part}.weight`, identity]));
+interface Opened {
+  readonly tokens: ReAtt;
+  readonly weighed: ReAtt;
+  readonly vectors: ReAtt;
+  readonly tokenIndex: Built;
+  readonly vectorIndex: Built;
+}
+
+async function retrievers(opened: Opened): Promise<Retriever[]> {
+  const { tokens, weighed, vectors, tokenIndex, vectorIndex } = opened;
+  const { k1, b } = tokens.config.hybrid!;
+  const lexical = await openLexicalIndex(tokenIndex.opened, { k1, b });
+  const hybrid = { ...tokens.config.hybrid!, lexical };
+  const dense = (model: ReAtt, index: Built, isHybrid = false) => ({
+    index,
+    search: async (question: string): Promise<Found> => ({
+      hits: await model.retrieve(question, index.opened, {
+        ...{ topK: DEPTH, hybrid: isHybrid && hybrid },
+      }),
+    }),
+  });
+  const twoStages = async (question: string): Promise<Found> => {
+    const chosen = await vectors.retrieve(question, vectorIndex.opened, { topK: CHOSEN });
+    const filter = new Set(chosen.map(({ id }) => id));
+    return { hits: await tokens.retrieve(question, tokenIndex.opened, { topK: DEPTH, filter }) };
+  };
+  const phrases = async (question: string): Promise<Found> => {
+    const options = { topK: DEPTH, granularity: "passage" } as const;
+    const found = await tokens.phrases(question, tokenIndex.opened, options);
+    return { hits: found, quoted: found[0]?.answer };
+  };
+  const words = async (question: string): Promise<Found> => ({
+    hits: lexical.search(question, { topK: DEPTH }),
+  });
+  return [
+    { name: "words (BM25)", search: words },
+    { name: "vectors", ...dense(vectors, vectorIndex) },
+    { name: "tokens", ...dense(tokens, tokenIndex) },
+    { name: "tokens, weighed", ...dense(weighed, tokenIndex) },
+    { name: "vectors, then tokens", search: twoStages },
+    ...(values.phrases ? [{ name: "phrases", search: phrases, index: tokenIndex }] : []),
+    { name: "tokens and words", ...dense(tokens, tokenIndex, true) },
+    { name: "weighed tokens and words", ...dense(weighed, tokenIndex, true) },
+  ];
+}
+
+interface Built {
+  readonly opened: TokenIndex;
+  readonly bytes: number;
+  readonly seconds: number;
 }
 
 async function build(
   model: ReAtt,
-  name: string,
-  passages: readonly Passage[],
-): Promise<{ opened: TokenIndex; bytes: number; seconds: number }> {
-  const directory = join(folder, name);
+  directory: string,
+  passages: ReadonlyMap<string, Passage>,
+): Promise<Built> {
   const start = performance.now();
   const options = { directory, bits: 4, maxPassageTokens: MAX_PASSAGE_TOKENS } as const;
-  await (await model.index(passages, options)).close();
+  await (await model.index(passages.values(), options)).close();
   const seconds = (performance.now() - start) / 1000;
   const opened = await model.openIndex(directory, { preset: "exact", threads: 1 });
   const { bytes } = await indexInfo(directory);
   return { opened, bytes, seconds };
 }
 
-async function row(
-  { name, search, index }: Retriever,
-  qrels: Qrels,
-  questions: ReadonlyMap<string, string>,
-  passages: number,
-): Promise<string> {
+async function row({ name, search, index }: Retriever, asked: Asked): Promise<string> {
+  const { qrels, questions, passages } = asked;
   await search(questions.get([...qrels.keys()][0]!)!); // warm-up
-  const run = new Map<string, readonly ScoredId[]>();
+  const found = new Map<string, Found>();
   const before = process.cpuUsage();
-  for (const id of qrels.keys())
-    run.set(
-      id,
-      (await search(questions.get(id)!)).filter((hit) => hit.id !== id),
-    );
+  for (const id of qrels.keys()) found.set(id, await search(questions.get(id)!));
   const { user, system } = process.cpuUsage(before);
+  const run = new Map(
+    [...found].map(([id, { hits }]) => [id, hits.filter((hit) => hit.id !== id)] as const),
+  );
   const { measures } = evaluateRun(run, qrels, CUTOFFS);
   const percent = (measure: string) => (100 * measures[measure]!).toFixed(1);
   return [
     `| ${name}`,
     ...["recall@1", "recall@5", "recall@20", "mrr@20", "ndcg@10"].map(percent),
-    index ? (index.bytes / passages).toFixed(0) : "",
+    ...(await answerCells(found, asked)),
+    index ? (index.bytes / passages.size).toFixed(0) : "",
     ((user + system) / 1000 / qrels.size).toFixed(1),
     `${index ? index.seconds.toFixed(0) : ""} |`,
   ].join(" | ");
+}
+
+const readAnswers = new Map<string, string>();
+
+/** P@20 by answer, exact match of the reader on the best passage, and of the best phrase. */
+async function answerCells(
+  found: ReadonlyMap<string, Found>,
+  { answered, passages, reader }: Asked,
+): Promise<string[]> {
+  if (answered.length === 0) return ["", "", ""];
+  const texts = (hits: readonly ScoredId[]) => hits.map(({ id }) => passages.get(id)!.text);
+  const read = new Map<string, { answer: string; passages: string[] }>();
+  const quoted = new Map<string, { answer: string; passages: string[] }>();
+  for (const { id, question } of answered) {
+    const { hits, quoted: answer } = found.get(id)!;
+    const key = `${id} ${hits[0]?.id}`;
+    // several retrievers find the same passage first
+    if (hits[0] && !readAnswers.has(key)) {
+      const reply = await reader.read(question, [passages.get(hits[0].id)!]);
+      readAnswers.set(key, reply.answer ?? "");
+    }
+    read.set(id, { answer: readAnswers.get(key) ?? "", passages: texts(hits.slice(0, 20)) });
+    if (answer !== undefined) quoted.set(id, { answer, passages: [] });
+  }
+  const { measures } = evaluateAnswers(read, answered, [20]);
+  const exact = evaluateAnswers(quoted, answered, []).measures.exactMatch!;
+  return [
+    (100 * measures["p@20"]!).toFixed(1),
+    (100 * measures.exactMatch!).toFixed(1),
+    quoted.size > 0 ? (100 * exact).toFixed(1) : "",
+  ];
 }

@@ -157,7 +157,10 @@ export const OPEN_OPTIONS = {
       "a number of bytes from 0 on",
     )
     .default(GIBIBYTE),
-  /** Threads of onnxruntime. Default: one for each physical core. */
+  /**
+   * Threads of a search. With the presets `fast` and `balanced`, each of up to 16 threads searches
+   * other questions of a batch; else they are those of onnxruntime. Default: one for each core.
+   */
   threads: LOAD_OPTIONS.threads,
 };
 

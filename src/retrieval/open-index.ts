@@ -20,6 +20,7 @@ import { rotate, rotateBack } from "./codec/opq-rotation.ts";
 import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
 import { openFaissSearch } from "./faiss/faiss-search.ts";
 import { BlockCache } from "./index/format/blocks.ts";
+import { openCompressedStore } from "./index/format/compressed-store.ts";
 import {
   type IndexHeader,
   type Manifest,
@@ -28,6 +29,8 @@ import {
   type StatesHeader,
 } from "./index/format/manifest.ts";
 import { packedTokens, unpackStates } from "./index/format/packed-states.ts";
+import { COMPRESSED_FILES, type SegmentOptions } from "./index/format/segment.ts";
+import { shareMemory } from "./index/format/shared-blocks.ts";
 import { openSnapshot, type Snapshot } from "./index/format/snapshot.ts";
 import { openStore, type PassageStore } from "./index/format/store.ts";
 import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
@@ -36,6 +39,7 @@ import type { ScoredPassage } from "./scoring/top-k.ts";
 import { type CentroidSearchOptions, openCentroidSearch } from "./search/centroid-search.ts";
 import { rotatingEngine, type SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
+import { parallelSearch } from "./search/parallel-search.ts";
 import { matchTokens, openPassageScorer, tokenProducts } from "./search/passage-scorer.ts";
 import {
   type IndexGeneration,
@@ -121,10 +125,11 @@ async function openGeneration(
 ): Promise<OpenGeneration | undefined> {
   if (than && isDeepStrictEqual(than, await readManifest(directory))) return undefined;
   const { engine, memoryLimit } = options;
-  // An exact search of float32 keys keeps them in memory in its own form (aligned-keys.ts).
-  const snapshot = await openSnapshot(directory, ({ codebook }) =>
-    codebook || typeof engine === "object" ? new BlockCache(memoryLimit) : undefined,
-  );
+  const snapshot = await openSnapshot(directory, ({ codebook }, { segments }) => {
+    if (codebook) return compressedMemory(segments, memoryLimit);
+    // An exact search of float32 keys keeps them in memory in its own form (aligned-keys.ts).
+    return typeof engine === "object" ? { cache: new BlockCache(memoryLimit) } : {};
+  });
   const { manifest, segments } = snapshot;
   try {
     if (model !== undefined) {
@@ -137,6 +142,19 @@ async function openGeneration(
     await snapshot[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** The share of the memory that is kept for other files than codes and lists. */
+const OTHER_FILES = 1 / 8;
+
+/** Memory of at most `limit` bytes for a compressed index. */
+function compressedMemory(
+  segments: readonly SegmentRecord[],
+  limit: number,
+): Pick<SegmentOptions, "cache" | "shared"> {
+  const sizes = segments.flatMap(({ files }) => COMPRESSED_FILES.map((name) => files[name]!.bytes));
+  const shared = shareMemory(sizes, (1 - OTHER_FILES) * limit);
+  return { shared, cache: new BlockCache(limit - shared.blocks.byteLength) };
 }
 
 /** @throws {InputError} if there is a preset and the engine has none */
@@ -152,10 +170,11 @@ function checkPreset({ engine, preset }: ResolvedOpenOptions): void {
 
 function openEngine(
   store: PassageStore,
-  records: readonly SegmentRecord[],
-  codebook: Codebook | undefined,
+  snapshot: Snapshot,
   options: ResolvedOpenOptions,
 ): Promise<SearchEngine> {
+  const { segments, codec } = snapshot;
+  const { codebook } = codec;
   const { engine, memoryLimit, threads } = options;
   const isSmall =
     store.keyCount <= SMALL_KEYS && store.keyCount * 4 * store.dimension <= memoryLimit;
@@ -165,11 +184,33 @@ function openEngine(
   if (typeof engine === "object" && !empty)
     return engine.name === "faiss"
       ? openFaissFactorySearch(store, engine, options)
-      : openLanceSearch(store, records, engine, threads);
+      : openLanceSearch(
+          store,
+          segments.map(({ record }) => record),
+          engine,
+          threads,
+        );
   // Decoded keys of a large index are not kept in memory: the block cache keeps their codes.
   if (!codebook || preset === "exact")
     return openFlatSearch(store, codebook && !isSmall ? 0 : memoryLimit, threads);
-  return openCentroidSearch(store, codebook, PRESETS[preset], threads);
+  return openPreset(snapshot, codebook, PRESETS[preset], threads);
+}
+
+async function openPreset(
+  { segments, codec: { decoder }, shared }: Snapshot,
+  codebook: Codebook,
+  options: CentroidSearchOptions,
+  threads: number | undefined,
+): Promise<SearchEngine> {
+  const compressed = segments.map(({ record: { passages, longestKey }, compressed }) => ({
+    ...{ passages, longestKey, ...compressed! },
+  }));
+  const store = openCompressedStore(compressed, codebook.dimension, decoder);
+  const engine = await openCentroidSearch(store, codebook, options);
+  const plain = compressed.map(({ passages, longestKey, files }) => ({
+    ...{ passages, longestKey, files },
+  }));
+  return parallelSearch(engine, { shared: shared!, segments: plain, codebook, options }, threads);
 }
 
 async function openForSearch(
@@ -179,9 +220,9 @@ async function openForSearch(
   options: ResolvedOpenOptions,
 ): Promise<OpenGeneration> {
   const { manifest } = snapshot;
-  const { header, generation, segments: records } = manifest;
+  const { header, generation } = manifest;
   const { codebook } = snapshot.codec;
-  const keyEngine = await openEngine(store, records, codebook, options);
+  const keyEngine = await openEngine(store, snapshot, options);
   const engine = codebook ? rotatingEngine(keyEngine, codebook.rotation) : keyEngine;
   const scorer = openPassageScorer(engine.keys ?? store, options.threads);
   const rotated = (question: Float32Array) =>

@@ -15,7 +15,7 @@
  */
 
 import type { Codebook } from "../codec/codec.ts";
-import type { PassageStore } from "../index/format/store.ts";
+import type { CompressedStore } from "../index/format/compressed-store.ts";
 import { openMatMul } from "../scoring/matmul.ts";
 import { type ScoredPassage, TopK, topPositions } from "../scoring/top-k.ts";
 import { CodeScorer } from "./code-scores.ts";
@@ -42,12 +42,12 @@ const MIN_CANDIDATES_PER_HIT = 8;
 const RESCORED_PER_HIT = 1.25;
 
 export async function openCentroidSearch(
-  store: PassageStore,
+  store: CompressedStore,
   codebook: Codebook,
   { nprobe, candidatesPerHit }: CentroidSearchOptions,
-  threads: number | undefined,
 ): Promise<SearchEngine> {
-  const matmul = await openMatMul(store.dimension, threads);
+  // The products are a small part of the work. Other threads search other questions.
+  const matmul = await openMatMul(store.dimension, 1);
   const idle: CodeScorer[] = []; // concurrent searches need a scorer each
   const searchOne = async (
     question: Float32Array,
@@ -82,7 +82,7 @@ const READ_BATCH = 256;
 
 /** The `count` best passages by the scores of their codes, ascending by ordinal. */
 async function bestOf(
-  store: PassageStore,
+  store: CompressedStore,
   passages: Uint32Array,
   count: number,
   scorer: CodeScorer,
@@ -91,8 +91,8 @@ async function bestOf(
   const best = new TopK(count);
   for (let first = 0; first < passages.length; first += READ_BATCH) {
     const ordinals = passages.subarray(first, first + READ_BATCH);
-    for (const [i, codes] of (await store.codes(ordinals)).entries())
-      best.push(ordinals[i]!, scorer.score(codes));
+    await store.codes(ordinals, (lengths) => scorer.allocate(lengths));
+    for (const [i, score] of scorer.scores().entries()) best.push(ordinals[i]!, score);
   }
   const kept = best.take().slice(0, count);
   return Uint32Array.from(kept, ({ ordinal }) => ordinal).sort();
@@ -110,7 +110,7 @@ interface CentroidScores {
  * `least`, if there are as many.
  */
 async function findCandidates(
-  store: PassageStore,
+  store: CompressedStore,
   scores: CentroidScores,
   nprobe: number,
   counts: { readonly most: number; readonly least: number },
@@ -139,7 +139,7 @@ async function findCandidates(
  * token that met the passage, counted from 1; 0 if none did.
  */
 async function probeLists(
-  store: PassageStore,
+  store: CompressedStore,
   { data, questionTokens }: CentroidScores,
   nprobe: number,
 ): Promise<{ gains: Float32Array; metBy: Uint32Array }> {
@@ -150,9 +150,8 @@ async function probeLists(
     const row = data.subarray(i * centroids, (i + 1) * centroids);
     const best = topPositions(row, nprobe);
     const bound = row[best.at(-1)!]!;
-    for (const centroid of best) {
-      const gain = row[centroid]! - bound;
-      const list = await store.list(centroid);
+    for (const [rank, list] of (await store.lists(best)).entries()) {
+      const gain = row[best[rank]!]! - bound;
       for (let at = 0; at < list.length; at++) {
         const ordinal = list[at]!;
         if (metBy[ordinal] === i + 1) continue; // its first list is of its best centroid

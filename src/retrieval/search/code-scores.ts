@@ -25,15 +25,17 @@ const LANES = 16;
 const ROW_BYTES = 2 * LANES;
 
 /** The exported function of assembly/code-scores.ts. */
-type SumOfMaxima = (
+type AddSumsOfMaxima = (
   codes: number,
-  end: number,
+  ends: number,
+  passages: number,
+  sums: number,
   idBytes: number,
   subquantisers: number,
   starts: number,
   ratios: number,
   centroids: number,
-) => number;
+) => void;
 
 /** The products of one question token. */
 interface TokenProducts {
@@ -48,21 +50,23 @@ interface TokenProducts {
  *
  * The memory of a WebAssembly instance holds the ratios and the subquantiser counts of the
  * codebook; then, for each group of question tokens, the addresses of its codeword tables, the rows
- * of its centroids and the tables; then the codes to score.
+ * of its centroids and the tables; then, for each passage to score, the end of its codes and its
+ * sum; then the codes.
  */
 export class CodeScorer {
   readonly #codebook: Codebook;
   readonly #memory: WebAssembly.Memory;
   readonly #reserve: WasmKernel["reserve"];
-  readonly #sumOfMaxima: SumOfMaxima;
+  readonly #addSumsOfMaxima: AddSumsOfMaxima;
   /** Addresses in the memory. */
   readonly #subquantisers: number;
   readonly #groups: number;
-  #codes = 0;
+  #ends = 0;
   /** Bytes of a group, and the offsets of its rows and tables. */
   readonly #groupBytes: number;
   readonly #rows: number;
   readonly #codewords: number;
+  #passages = 0;
   #questionTokens = 0;
   /** The value of 1 in fixed point. */
   #unit = 0;
@@ -80,7 +84,7 @@ export class CodeScorer {
     reserve(this.#groups);
     this.#memory = memory;
     this.#reserve = reserve;
-    this.#sumOfMaxima = exports.sumOfMaxima as SumOfMaxima;
+    this.#addSumsOfMaxima = exports.addSumsOfMaxima as AddSumsOfMaxima;
     const greatest = Math.max(...ratios);
     new Int16Array(this.#memory.buffer).set(
       ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)),
@@ -106,30 +110,48 @@ export class CodeScorer {
     const scale = (32_767 - dimension) / Math.max(...products.map(largestSum));
     this.#questionTokens = tokens;
     this.#unit = Math.max(...ratios) / scale;
-    this.#codes = this.#groups + Math.ceil(tokens / LANES) * this.#groupBytes;
-    this.#reserve(this.#codes);
-    new Uint8Array(this.#memory.buffer, this.#groups, this.#codes - this.#groups).fill(0);
+    this.#ends = this.#groups + Math.ceil(tokens / LANES) * this.#groupBytes;
+    this.#reserve(this.#ends);
+    new Uint8Array(this.#memory.buffer, this.#groups, this.#ends - this.#groups).fill(0);
     for (const [i, product] of products.entries()) this.#write(i, product, scale);
   }
 
-  /** The approximate retrieval score of a passage, from the codes of its keys. */
-  score(codes: Uint8Array): number {
-    const end = this.#codes + codes.length;
-    this.#reserve(end);
-    new Uint8Array(this.#memory.buffer).set(codes, this.#codes);
+  /**
+   * Memory for the codes of passages, one after the other, from the bytes of each. It is valid
+   * until the next call.
+   */
+  allocate(lengths: Uint32Array): Uint8Array {
+    const codes = this.#ends + 8 * lengths.length;
+    const bytes = lengths.reduce((sum, length) => sum + length, 0);
+    this.#reserve(codes + bytes);
+    this.#passages = lengths.length;
+    const ends = new Uint32Array(this.#memory.buffer, this.#ends, lengths.length);
+    let end = codes;
+    for (const [i, length] of lengths.entries()) {
+      end += length;
+      ends[i] = end;
+    }
+    return new Uint8Array(this.#memory.buffer, codes, bytes);
+  }
+
+  /** The approximate retrieval scores of the passages whose codes were written. */
+  scores(): Float64Array {
+    const sums = this.#ends + 4 * this.#passages;
+    const totals = new Int32Array(this.#memory.buffer, sums, this.#passages).fill(0);
     const idBytes = centroidBytes(this.#codebook);
-    let sum = 0;
-    for (let group = this.#groups; group < this.#codes; group += this.#groupBytes)
-      sum += this.#sumOfMaxima(
-        this.#codes,
-        end,
+    for (let group = this.#groups; group < this.#ends; group += this.#groupBytes)
+      this.#addSumsOfMaxima(
+        sums + 4 * this.#passages,
+        this.#ends,
+        this.#passages,
+        sums,
         idBytes,
         this.#subquantisers,
         group,
         0,
         group + this.#rows,
       );
-    return (sum * this.#unit) / this.#questionTokens;
+    return Float64Array.from(totals, (sum) => (sum * this.#unit) / this.#questionTokens);
   }
 
   #productsOf(query: Float32Array, centroids: Float32Array): TokenProducts {

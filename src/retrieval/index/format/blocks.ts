@@ -3,10 +3,9 @@
  * causes an error that names the file, and reading by position stays cheap.
  */
 
-import type { FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { type Awaitable, chain, together } from "./awaitable.ts";
-import { damagedFile, readAt, readingErrorFrom } from "./storage.ts";
+import { damagedFile, fillFrom, type Readable, readingErrorFrom } from "./storage.ts";
 
 /**
  * Bytes of a block: small compared with the keys of a passage, and 4,000 times the size of its
@@ -64,28 +63,41 @@ export interface CheckedFile {
   read(position: number, length: number): Awaitable<Uint8Array>;
 }
 
+export interface BlockFile extends CheckedFile {
+  /** Fills `blocks` with the whole blocks from block `first` on; the last of the file is short. */
+  readBlocks(first: number, blocks: Uint8Array): Promise<void>;
+}
+
 export function checkedFile(
   path: string,
-  file: FileHandle,
+  file: Readable,
   bytes: number,
   checksums: Uint32Array,
-): CheckedFile {
+): BlockFile {
+  const readBlocks: BlockFile["readBlocks"] = async (first, blocks) => {
+    const start = first * BLOCK_BYTES;
+    const done = await fillFrom(file, start, blocks).catch((error: unknown) => {
+      throw readingErrorFrom(error, path);
+    });
+    for (let at = 0; at < blocks.length; at += BLOCK_BYTES) {
+      const block = blocks.subarray(at, Math.min(at + BLOCK_BYTES, done));
+      if (crc32(block) !== checksums[first + at / BLOCK_BYTES])
+        throw damagedFile(path, `the checksum of the block at ${start + at}`);
+    }
+  };
   return {
     path,
     bytes,
+    readBlocks,
     async read(position, length) {
       if (!(position >= 0 && length >= 0 && position + length <= bytes))
         throw damagedFile(path, `a position up to ${bytes}`, `${position + length}`);
-      const start = position - (position % BLOCK_BYTES);
+      const first = Math.floor(position / BLOCK_BYTES);
+      const start = first * BLOCK_BYTES;
       const end = Math.min(bytes, Math.ceil((position + length) / BLOCK_BYTES) * BLOCK_BYTES);
-      const data = await readAt(file, start, end - start).catch((error: unknown) => {
-        throw readingErrorFrom(error, path);
-      });
-      for (let at = 0; at < end - start; at += BLOCK_BYTES) {
-        const block = (start + at) / BLOCK_BYTES;
-        if (crc32(data.subarray(at, at + BLOCK_BYTES)) !== checksums[block])
-          throw damagedFile(path, `the checksum of the block at ${start + at}`);
-      }
+      // its own memory from byte 0, so that typed arrays can view it
+      const data = Buffer.allocUnsafeSlow(end - start);
+      await readBlocks(first, data);
       return data.subarray(position - start, position - start + length);
     },
   };

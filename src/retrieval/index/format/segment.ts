@@ -8,9 +8,12 @@ import type { KeyDecoder } from "../../codec/codec.ts";
 import { type Awaitable, chain } from "./awaitable.ts";
 import { BLOCK_BYTES, type BlockCache, type CheckedFile, checkedFile } from "./blocks.ts";
 import { findOrdinals } from "./id-hashes.ts";
+import { integers } from "./integers.ts";
 import type { SegmentRecord } from "./manifest.ts";
 import { BLOCK_CHECKSUMS } from "./new-files.ts";
 import { unpackFields, unpackPassage } from "./packed-passage.ts";
+import { openRows, type Rows } from "./rows.ts";
+import { type SharedFile, type SharedMemory, SharedReader, shareFile } from "./shared-blocks.ts";
 import { damagedFile, readAt } from "./storage.ts";
 
 const ROW_BYTES = 16; // two uint64
@@ -36,17 +39,16 @@ export interface Segment extends AsyncDisposable {
   passage(ordinal: number): Promise<Passage>;
   /** The ordinal of the passage with this id; undefined if the segment has none. */
   find(id: string): Promise<number | undefined>;
-  /**
-   * The encoded list of the passages with a key of this centroid (lists.ts). Compressed indexes
-   * only.
-   */
-  list(centroid: number): Awaitable<Uint8Array>;
+  /** Of a compressed index that is opened with shared memory. */
+  readonly compressed?: Compressed | undefined;
 }
 
 export interface SegmentOptions {
   readonly decoder: KeyDecoder;
   /** Keeps blocks in memory. Without it, every read goes to the disk. */
   readonly cache?: BlockCache | undefined;
+  /** Keeps blocks of codes and lists in memory that threads share. */
+  readonly shared?: SharedMemory | undefined;
 }
 
 /**
@@ -58,18 +60,23 @@ export interface SegmentOptions {
 export async function openSegment(
   path: string,
   record: SegmentRecord,
-  { decoder, cache }: SegmentOptions,
+  { decoder, cache, shared }: SegmentOptions,
 ): Promise<Segment> {
   const handles: FileHandle[] = [];
   const dispose = async () => {
     await Promise.all(handles.map((handle) => handle.close()));
   };
   try {
-    const checked = await openFiles(path, record, handles);
+    const opened = await openFiles(path, record, handles);
+    const compressed = shared && openCompressed(shared, shareFiles(opened));
     // the cache would treat a second `over` as another file
-    const known = new Map<string, CheckedFile>();
+    const known = new Map<string, CheckedFile>(Object.entries(compressed?.readers ?? {}));
+    const uncached = (name: string): CheckedFile => {
+      const { path, handle, bytes, checksums } = opened(name);
+      return checkedFile(path, handle, bytes, checksums);
+    };
     const files = (name: string): CheckedFile => {
-      const file = known.get(name) ?? cache?.over(checked(name)) ?? checked(name);
+      const file = known.get(name) ?? cache?.over(uncached(name)) ?? uncached(name);
       known.set(name, file);
       return file;
     };
@@ -77,7 +84,8 @@ export async function openSegment(
     const isAlive = (ordinal: number) => !((deleted[ordinal >>> 3] ?? 0) & (1 << (ordinal & 7)));
     return {
       ...readers(files, decoder, record),
-      packedStates: statesReader(files, checked, record),
+      packedStates: statesReader(files, uncached, record),
+      ...(compressed && { compressed }),
       record,
       isAlive,
       [Symbol.asyncDispose]: dispose,
@@ -94,11 +102,12 @@ export const fileOf = ({ record }: Pick<Segment, "record">, name: string): strin
 
 type Files = (name: string) => CheckedFile;
 
-function readers(
-  files: Files,
-  decoder: KeyDecoder,
-  record: SegmentRecord,
-): Omit<Segment, "record" | "isAlive" | "packedStates" | typeof Symbol.asyncDispose> {
+type SegmentReaders = Omit<
+  Segment,
+  "record" | "isAlive" | "packedStates" | "compressed" | typeof Symbol.asyncDispose
+>;
+
+function readers(files: Files, decoder: KeyDecoder, record: SegmentRecord): SegmentReaders {
   const hasMetadata = "metadata.json" in record.files;
   const passages = files("passages.deflate");
   const offsets = files("offsets.u64");
@@ -150,11 +159,43 @@ function readers(
         if ((await passage(ordinal)).id === id) return ordinal;
       return undefined;
     },
-    list: (centroid) =>
-      chain(files("lists.u64").read(centroid * 8, 16), (bytes) => {
-        const [start, end] = integers(bytes);
-        return files("lists.bin").read(start!, end! - start!);
-      }),
+  };
+}
+
+export const COMPRESSED_FILES = ["codes.u64", "codes.bin", "lists.u64", "lists.bin"] as const;
+
+/** The codes of the keys of a segment, and the lists of the centroids, through shared memory. */
+export interface Compressed {
+  /** The codes of each passage. */
+  readonly codes: Rows;
+  /** For each centroid the encoded list of the passages with one of its keys (lists.ts). */
+  readonly lists: Rows;
+  readonly files: CompressedFiles;
+  readonly readers: Readonly<Record<(typeof COMPRESSED_FILES)[number], SharedReader>>;
+}
+
+/** The files of `Compressed`, as threads give them to each other. */
+export type CompressedFiles = Readonly<Record<(typeof COMPRESSED_FILES)[number], SharedFile>>;
+
+const shareFiles = (opened: (name: string) => OpenedFile): CompressedFiles => {
+  const share = (name: string): SharedFile => {
+    const { path, handle, bytes, checksums } = opened(name);
+    return shareFile(path, handle.fd, bytes, checksums);
+  };
+  return Object.fromEntries(
+    COMPRESSED_FILES.map((name) => [name, share(name)]),
+  ) as unknown as CompressedFiles;
+};
+
+export function openCompressed(shared: SharedMemory, files: CompressedFiles): Compressed {
+  const readers = Object.fromEntries(
+    COMPRESSED_FILES.map((name) => [name, new SharedReader(shared, files[name])]),
+  ) as unknown as Compressed["readers"];
+  return {
+    codes: openRows(readers["codes.u64"], readers["codes.bin"]),
+    lists: openRows(readers["lists.u64"], readers["lists.bin"]),
+    files,
+    readers,
   };
 }
 
@@ -195,11 +236,18 @@ function codeBounds(
   ]);
 }
 
+interface OpenedFile {
+  readonly path: string;
+  readonly handle: FileHandle;
+  readonly bytes: number;
+  readonly checksums: Uint32Array;
+}
+
 async function openFiles(
   path: string,
   record: SegmentRecord,
   handles: FileHandle[],
-): Promise<(name: string) => CheckedFile> {
+): Promise<(name: string) => OpenedFile> {
   const opened = new Map<string, FileHandle>();
   for (const [name, { bytes }] of Object.entries(record.files)) {
     const file = await open(join(path, name), "r");
@@ -210,10 +258,11 @@ async function openFiles(
   }
   const checksums = await readChecksums(path, record, opened.get(BLOCK_CHECKSUMS));
   return (name) => {
-    const file = opened.get(name);
-    if (!file)
+    const handle = opened.get(name);
+    if (!handle)
       throw damagedFile(join(path, name), "the file in the manifest", "a manifest without it");
-    return checkedFile(join(path, name), file, record.files[name]!.bytes, checksums.get(name)!);
+    const { bytes } = record.files[name]!;
+    return { path: join(path, name), handle, bytes, checksums: checksums.get(name)! };
   };
 }
 
@@ -247,14 +296,6 @@ async function readChecksums(
     start += count;
   }
   return checksums;
-}
-
-/** Converts uint64 values below 2^53 without a BigInt for each: a search reads thousands. */
-function integers(data: Uint8Array): Float64Array {
-  const words = new Uint32Array(data.buffer, data.byteOffset, data.length / 4);
-  const values = new Float64Array(words.length / 2);
-  for (let i = 0; i < values.length; i++) values[i] = words[2 * i]! + 2 ** 32 * words[2 * i + 1]!;
-  return values;
 }
 
 const bigIntegers = (data: Uint8Array): BigUint64Array =>

@@ -2,7 +2,6 @@
 
 import { isMissing } from "../../../io/errors.ts";
 import type { Codec } from "../../codec/codec.ts";
-import type { BlockCache } from "./blocks.ts";
 import { readCodec } from "./codebook-file.ts";
 import { type Manifest, readManifest, type SegmentRecord, segmentPath } from "./manifest.ts";
 import { openSegment, type Segment, type SegmentOptions } from "./segment.ts";
@@ -12,10 +11,14 @@ export interface Snapshot extends AsyncDisposable {
   readonly manifest: Manifest;
   readonly codec: Codec;
   readonly segments: readonly Segment[];
+  readonly shared: SegmentOptions["shared"];
 }
 
-/** Chooses the block cache of an index by its codec; undefined for none. */
-export type ChooseCache = (codec: Codec) => BlockCache | undefined;
+/** Chooses the memory of an index. */
+export type ChooseMemory = (
+  codec: Codec,
+  manifest: Manifest,
+) => Pick<SegmentOptions, "cache" | "shared">;
 
 /**
  * Opens the newest generation of the index in `directory`.
@@ -27,12 +30,12 @@ export type ChooseCache = (codec: Codec) => BlockCache | undefined;
  */
 export async function openSnapshot(
   directory: string,
-  chooseCache: ChooseCache = () => undefined,
+  chooseMemory: ChooseMemory = () => ({}),
 ): Promise<Snapshot> {
   for (let last = 0; ; ) {
     const manifest = await readManifest(directory);
     try {
-      return await openGeneration(directory, manifest, chooseCache);
+      return await openGeneration(directory, manifest, chooseMemory);
     } catch (error) {
       if (!isMissing(error) || manifest.generation === last)
         throw readingErrorFrom(error, directory);
@@ -44,16 +47,16 @@ export async function openSnapshot(
 async function openGeneration(
   directory: string,
   manifest: Manifest,
-  chooseCache: ChooseCache,
+  chooseMemory: ChooseMemory,
 ): Promise<Snapshot> {
   const codec = await readCodec(directory, manifest);
   const { decoder } = codec;
-  const cache = chooseCache(codec);
+  const memory = chooseMemory(codec, manifest);
   const opened = await openSegments([{ directory, segments: manifest.segments }], {
     decoder,
-    cache,
+    ...memory,
   });
-  return { ...opened, manifest, codec };
+  return { ...opened, manifest, codec, shared: memory.shared };
 }
 
 /** Opens segments of one or more indexes that have the same codec. */

@@ -17,17 +17,38 @@ export async function writeAt(file: FileHandle, data: Uint8Array, position: numb
   }
 }
 
+/** An open file: a `FileHandle`, or what reads by a descriptor. */
+export interface Readable {
+  read(
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ readonly bytesRead: number }>;
+}
+
 /** Reads up to `length` bytes from `position`; fewer only at the end of the file. */
-export async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+export async function readAt(file: Readable, position: number, length: number): Promise<Buffer> {
   // its own memory from byte 0, so that typed arrays can view it
   const buffer = Buffer.allocUnsafeSlow(length);
+  const done = await fillFrom(file, position, buffer);
+  return done === length ? buffer : buffer.subarray(0, done);
+}
+
+/** Fills `buffer` from `position`. Returns the bytes read: fewer only at the end of the file. */
+export async function fillFrom(
+  file: Readable,
+  position: number,
+  buffer: Uint8Array,
+): Promise<number> {
   let done = 0;
-  while (done < length) {
-    const { bytesRead } = await file.read(buffer, done, length - done, position + done);
+  while (done < buffer.length) {
+    const rest = buffer.length - done;
+    const { bytesRead } = await file.read(buffer, done, rest, position + done);
     if (bytesRead === 0) break;
     done += bytesRead;
   }
-  return done === length ? buffer : buffer.subarray(0, done);
+  return done;
 }
 
 const RESUME = "and run it again: it continues where it stopped";

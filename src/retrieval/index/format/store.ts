@@ -1,8 +1,6 @@
 /** The segments of an index as one store: passages and token keys by ordinal, read from disk. */
 
 import type { Passage } from "../../../text/passage.ts";
-import { type Awaitable, chain, together } from "./awaitable.ts";
-import { decodeLists } from "./lists.ts";
 import { type PassageFields, unpackFields } from "./packed-passage.ts";
 import { fileOf, type Segment } from "./segment.ts";
 
@@ -54,12 +52,6 @@ export interface PassageStore extends KeyStore {
   /** The document id and metadata of each passage that has one of them, with its ordinal. */
   fields(): AsyncGenerator<[ordinal: number, fields: PassageFields]>;
   find(id: string): Promise<number | undefined>;
-  /** The encoded keys of each passage. */
-  codes(ordinals: Uint32Array): Awaitable<Uint8Array[]>;
-  /**
-   * The ordinals of the passages with a key of this centroid, ascending. Compressed indexes only.
-   */
-  list(centroid: number): Awaitable<Uint32Array>;
 }
 
 interface PieceRange {
@@ -93,13 +85,6 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
       const [segment, local] = locate(ordinal);
       return segment.keys(local, 1);
     },
-    codes: (ordinals) =>
-      together(
-        Array.from(ordinals, (ordinal) => {
-          const [segment, local] = locate(ordinal);
-          return segment.codes(local, 1);
-        }),
-      ),
     async passage(ordinal) {
       const [segment, local] = locate(ordinal);
       return segment.passage(local);
@@ -128,10 +113,6 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
       }
       return undefined;
     },
-    list: (centroid) =>
-      chain(together(segments.map((segment) => segment.list(centroid))), (lists) =>
-        decodeLists(lists, bases),
-      ),
   };
 }
 

@@ -1,0 +1,67 @@
+/** The models that are compared: copies of one model that differ in what retrieval compares. */
+
+import { join } from "node:path";
+import { type ModelConfig, readConfig } from "../../src/model/config.ts";
+import { loadWeights } from "../../src/model/load-weights.ts";
+import { TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
+import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { countTokenWeights } from "../../src/training/adaptation/token-weights.ts";
+import { writeModel } from "../../src/training/run/save-model.ts";
+
+type Weights = ReadonlyMap<string, Float32Array>;
+type Corpus = Parameters<typeof countTokenWeights>[0];
+
+/** A copy in float32 whose vector of a text is the mean of the states of its backbone. */
+export async function writeVectorModel(model: string, out: string): Promise<void> {
+  const config = await readConfig(model);
+  const weights = await loadWeights(model, config);
+  const changes = { pooling: "mean", retrievalHeads: 1, hybrid: undefined } as const;
+  await writeCopy(model, out, { ...config, ...changes }, weights, meanProjections(config, weights));
+}
+
+/** A copy in float32 with token weights counted in the corpus. */
+export async function writeWeighedModel(
+  model: string,
+  out: string,
+  corpus: Corpus,
+  maxPassageTokens: number,
+): Promise<void> {
+  const config = await readConfig(model);
+  const weights = await loadWeights(model, config);
+  const tokenizer = await loadTokenizer(join(model, "spiece.model"));
+  const counted = await countTokenWeights(corpus, tokenizer, config, maxPassageTokens);
+  const changed = new Map([[TOKEN_WEIGHTS, counted]]);
+  await writeCopy(model, out, { ...config, tokenWeights: true }, weights, changed);
+}
+
+/** A copy in float32. */
+export async function writeTokenModel(model: string, out: string): Promise<void> {
+  const config = await readConfig(model);
+  await writeCopy(model, out, config, await loadWeights(model, config), new Map());
+}
+
+const writeCopy = (
+  original: string,
+  out: string,
+  config: ModelConfig,
+  weights: Weights,
+  changed: Weights,
+): Promise<void> =>
+  writeModel(
+    out,
+    { ...config, pruning: undefined },
+    (name) => changed.get(name) ?? weights.get(name)!,
+    { original, dtype: "F32" },
+  );
+
+/** Projections with which the vector of a text is the mean of the states of the backbone. */
+function meanProjections(
+  { retrievalLayer, heads, headSize, modelSize }: ModelConfig,
+  weights: Weights,
+): Weights {
+  const layer = `encoder.block.${retrievalLayer}.layer.0`;
+  const norm = weights.get(`${layer}.layer_norm.weight`)!;
+  const identity = new Float32Array(heads * headSize * modelSize);
+  for (let d = 0; d < modelSize; d++) identity[d * modelSize + d] = 1 / norm[d]!;
+  return new Map(["q", "k"].map((part) => [`${layer}.SelfAttention.${part}.weight`, identity]));
+}

@@ -1,0 +1,115 @@
+/**
+ * ReAtt's ablations (Jiang et al. 2022, section 5) in a small world: the target of retrieval, the
+ * layer B, questions of a step, alpha, candidates, in-batch negatives. A model with random weights
+ * learns to retrieve from answers alone, so a row takes a minute.
+ *
+ * The world is that of test/training/run/learned-retrieval.test.ts: 24 names, each with 24
+ * passages that give the name one of 24 words. A question is a name, its answer the word of one of
+ * its passages, which is read with passages of other names and words.
+ */
+
+import { existsSync } from "node:fs";
+import { copyFile, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { createRandom } from "../../src/math/random.ts";
+import { type ModelConfig, writeConfig } from "../../src/model/config.ts";
+import type { Passage } from "../../src/text/passage.ts";
+import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { writeSet } from "./data.ts";
+import { measureSmallWorld } from "./measure-small-world.ts";
+import type { Row, Study } from "./study.ts";
+
+const TOKENIZER = "test/fixtures/t5/spiece.model";
+/** Rows of the embedding: as many as the tokens of the prompts need. */
+const VOCABULARY = 2_700;
+const COUNT = 24;
+const MOST_CANDIDATES = 8;
+const LAYERS = 4;
+const B = 2;
+
+export function reattStudy(_data: string, folder: string): Study {
+  const start = (layer: number): string => join(folder, `start-${layer}`);
+  const otherLayers = [1, 3];
+  const rows: Row[] = [
+    { name: "random weights", options: { steps: "1", "learning-rate": "1e-12" } },
+    { name: "distillation (B 2, 64 questions, 2 candidates, alpha 1)", options: {} },
+    { name: "gold passage as the target", options: goldOptions(folder) },
+    { name: "no target (answers alone)", options: { objective: "qa", alpha: undefined } },
+    { name: "no in-batch negatives", options: { "no-in-batch-negatives": "" } },
+    ...otherLayers.map((layer) => ({ name: `B ${layer}`, start: start(layer), options: {} })),
+    ...["16", "32"].map((questions) => ({
+      name: `${questions} questions`,
+      options: { questions },
+    })),
+    ...["0.25", "4", "16"].map((alpha) => ({ name: `alpha ${alpha}`, options: { alpha } })),
+    ...["4", "8"].map((count) => ({
+      name: `${count} candidates`,
+      options: { "candidates-per-question": count },
+    })),
+  ];
+  const corpus = join(folder, "corpus.jsonl");
+  const data = join(folder, "train.jsonl");
+  return {
+    options: {
+      ...{ model: start(B), corpus, data, "unsupervised-steps": "0" },
+      ...{ objective: "distillation", alpha: "1", "candidates-per-question": "2" },
+      ...{ questions: "64", steps: "100", "learning-rate": "3e-3" },
+    },
+    rows,
+    async prepare() {
+      if (existsSync(data)) return; // written last
+      for (const layer of [B, ...otherLayers]) await writeStart(start(layer), layer);
+      await writeWorld(folder);
+    },
+    measure: (model) => measureSmallWorld({ model, corpus, questions: data }),
+  };
+}
+
+const goldOptions = (folder: string) => ({
+  ...{ objective: "supervised", data: join(folder, "labelled.jsonl") },
+});
+
+/** A model without weights: training draws them. */
+async function writeStart(folder: string, retrievalLayer: number): Promise<void> {
+  const config: ModelConfig = {
+    ...{ vocabularySize: VOCABULARY, modelSize: 32, headSize: 32, heads: 2, feedForwardSize: 64 },
+    ...{ encoderLayers: LAYERS, decoderLayers: 2, feedForward: "gated-gelu", tied: true },
+    ...{ relativeBuckets: 32, relativeMaxDistance: 128, layerNormEpsilon: 1e-6, dropoutRate: 0 },
+    ...{ padId: 0, eosId: 1, decoderStartId: 0, noRepeatSize: 0, copying: false },
+    ...{ retrievalLayer, retrievalHead: 0, retrievalHeads: 1, retrievalScale: 4 },
+    ...{ distillationTau: 0.001, queryEncoder: false },
+  };
+  await mkdir(folder, { recursive: true });
+  await writeConfig(folder, config);
+  await copyFile(TOKENIZER, join(folder, "spiece.model"));
+}
+
+async function writeWorld(folder: string): Promise<void> {
+  const words = await drawWords(2 * COUNT);
+  const passages = words
+    .slice(0, COUNT)
+    .flatMap((title) =>
+      words.slice(COUNT).map((text): Passage => ({ id: `${title} ${text}`, title, text })),
+    );
+  const random = createRandom("contexts");
+  const questions = passages.map(({ id, title, text }) => {
+    const others = passages.filter((other) => other.title !== title && other.text !== text);
+    const read = random.shuffle(others).slice(0, MOST_CANDIDATES - 1);
+    const contexts = [id, ...read.map((other) => other.id)];
+    return { id, question: title, answers: [text], contexts };
+  });
+  const labelled = questions.map((question) => ({ ...question, passageId: question.id }));
+  await writeSet(folder, "labelled", { passages, questions: labelled });
+  await writeSet(folder, "train", { passages, questions });
+}
+
+/** Words of one token each. */
+async function drawWords(count: number): Promise<string[]> {
+  const tokenizer = await loadTokenizer(TOKENIZER);
+  const words: string[] = [];
+  for (let id = 600; id < VOCABULARY; id++) {
+    const word = tokenizer.decode([id]);
+    if (/^[A-Za-z]{4,}$/.test(word) && tokenizer.encode(word).join() === `${id}`) words.push(word);
+  }
+  return createRandom("words").shuffle(words).slice(0, count);
+}

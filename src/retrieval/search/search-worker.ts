@@ -1,0 +1,34 @@
+/** A worker thread of parallel-search.ts: searches the questions that no other thread has taken. */
+
+import { parentPort, workerData } from "node:worker_threads";
+import { residualDecoder } from "../codec/codec.ts";
+import { openCompressedStore } from "../index/format/compressed-store.ts";
+import { openCompressed } from "../index/format/segment.ts";
+import type { ScoredPassage } from "../scoring/top-k.ts";
+import { openCentroidSearch } from "./centroid-search.ts";
+import { isAccepted, type SearchTask, type SharedIndex, takeQuestions } from "./parallel-search.ts";
+
+const { shared, segments, codebook, options } = workerData as SharedIndex;
+const store = openCompressedStore(
+  segments.map(({ files, ...segment }) => ({ ...segment, ...openCompressed(shared, files) })),
+  codebook.dimension,
+  residualDecoder(codebook),
+);
+const engine = await openCentroidSearch(store, codebook, options);
+
+parentPort!.on("message", async (task: SearchTask | undefined) => {
+  if (!task) {
+    await engine[Symbol.asyncDispose]();
+    return parentPort!.close();
+  }
+  const { questions, topK, accepted, next } = task;
+  const accept = (ordinal: number) => isAccepted(accepted, ordinal);
+  const found: ScoredPassage[][] = [];
+  try {
+    for (const i of takeQuestions(questions.length, next))
+      found[i] = (await engine.search([questions[i]!], { topK, accept }))[0]!;
+  } catch {
+    // the main thread searches the question again, which gives the caller the error itself
+  }
+  task.found.postMessage(found);
+});
