@@ -3,7 +3,10 @@
  * and to answer, with random weights of the size of a T5 v1.1, or with those of MODEL.
  *
  *     npm run bench:memory -- [--shape small|base|large] [--precision fp32|fp16|int8]
- *         [--model MODEL] [--passages N] [--top-k K] [--directory DIR]
+ *         [--model MODEL] [--passages N] [--top-k K] [--directory DIR] [--keep-states N]
+ *
+ * With `--keep-states`, it measures instead what kept states of passages save: N answers from an
+ * index with them, and N from one without, in turn.
  *
  * Each figure comes from its own process, and memory is the maximum of that process. The model is
  * made in `--directory` at the first run; read it once before, so that the file cache is warm.
@@ -17,6 +20,7 @@ import type { Precision } from "../src/model/convert.ts";
 import { runApart } from "./bench-index/subprocess.ts";
 import type { Report, Task } from "./bench-memory/measure.ts";
 import { randomModel, SHAPE_NAMES, type ShapeName } from "./bench-memory/random-model.ts";
+import type { StatesReport, StatesTask } from "./bench-memory/states.ts";
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -25,6 +29,7 @@ async function main(): Promise<void> {
       precision: { type: "string", default: "fp32" },
       model: { type: "string" },
       passages: { type: "string", default: "64" },
+      "keep-states": { type: "string" },
       "top-k": { type: "string", default: "10" },
       directory: { type: "string", default: join(tmpdir(), "reatt-random-models") },
     },
@@ -36,8 +41,15 @@ async function main(): Promise<void> {
     values.model ?? (await randomModel(directory, shape as ShapeName, precision as Precision));
   const folder = await mkdtemp(join(tmpdir(), "reatt-memory-"));
   try {
+    const topK = Number(values["top-k"]);
+    if (values["keep-states"] !== undefined) {
+      const task: StatesTask = { model, folder, topK, answers: Number(values["keep-states"]) };
+      const module = import.meta.resolve("./bench-memory/states.ts");
+      console.log(JSON.stringify(await runApart<StatesReport>(module, task)));
+      return;
+    }
     const index = join(folder, "index");
-    const sizes = { passages: Number(values.passages), topK: Number(values["top-k"]) };
+    const sizes = { passages: Number(values.passages), topK };
     for (const what of ["index", "retrieve", "answer"] as const) {
       const task: Task = { what, model, index, ...sizes };
       const report = await runApart<Report>(import.meta.resolve("./bench-memory/measure.ts"), task);

@@ -9,6 +9,7 @@ export {
   readDocuments,
   type SkippedFile,
 } from "./documents/read-documents.ts";
+export type { StoredStates } from "./encoder/state-cache.ts";
 export { exactMatch, f1 } from "./evaluation/answers.ts";
 export {
   type AnswerOutcome,
@@ -75,13 +76,18 @@ export type { Bits } from "./retrieval/codec/codec.ts";
 export type { ExplainedToken, Explanation, MatchedToken } from "./retrieval/explain.ts";
 export type { FaissFactory } from "./retrieval/faiss/faiss-factory.ts";
 export type { HybridOptions } from "./retrieval/hybrid.ts";
-export type { CutText, IndexHeader, ShardRecord } from "./retrieval/index/format/manifest.ts";
+export type {
+  CutText,
+  IndexHeader,
+  ShardRecord,
+  StatesHeader,
+} from "./retrieval/index/format/manifest.ts";
 export {
   compactIndex,
   type MergeOptions,
   mergeShards,
 } from "./retrieval/index/maintain/compact.ts";
-export { type IndexInfo, indexInfo } from "./retrieval/index/maintain/info.ts";
+export { type IndexInfo, indexInfo, type StatesInfo } from "./retrieval/index/maintain/info.ts";
 export { deletePassages } from "./retrieval/index/maintain/update.ts";
 export { type Damage, verifyIndex } from "./retrieval/index/maintain/verify.ts";
 export type { BuildProgress } from "./retrieval/index/write/build.ts";

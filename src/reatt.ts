@@ -32,14 +32,14 @@ import {
   openRetrieverSession,
   type RetrieverSession,
 } from "./encoder/retriever-session.ts";
-import { StateCache } from "./encoder/state-cache.ts";
+import { StateCache, type StoredStates } from "./encoder/state-cache.ts";
 import type { DownloadProgress } from "./hub/download.ts";
 import { locateModel } from "./hub/locate-model.ts";
 import { InputError } from "./io/errors.ts";
 import { excerpt } from "./io/excerpt.ts";
 import { Lifetime } from "./io/lifetime.ts";
 import { type ModelConfig, readConfig, vectorSize } from "./model/config.ts";
-import { fingerprint } from "./model/fingerprint.ts";
+import { fingerprint, statesFingerprint } from "./model/fingerprint.ts";
 import { openStored } from "./model/load-weights.ts";
 import { parameterShapes } from "./model/parameter-names.ts";
 import { type PruningRule, pruningRule } from "./model/token-pruning.ts";
@@ -67,6 +67,7 @@ import { resolveOptions } from "./options/resolve.ts";
 import { type Explanation, explanationOf } from "./retrieval/explain.ts";
 import { chooseHybrid, type HybridOptions } from "./retrieval/hybrid.ts";
 import { findManifest, type IndexHeader, readManifest } from "./retrieval/index/format/manifest.ts";
+import { packStates } from "./retrieval/index/format/packed-states.ts";
 import { addPassages, deletePassages } from "./retrieval/index/maintain/update.ts";
 import { bitsOption } from "./retrieval/index/write/automatic-bits.ts";
 import {
@@ -387,7 +388,9 @@ export class ReAtt implements AsyncDisposable {
     const cutTokens = (passage: Passage): number =>
       tokensOver(this.tokenizer, passage, header.maxPassageTokens);
     await checkReplaceable(options.directory, options.replace);
-    const shared = { header, countTokens, cutTokens, bits: bitsOption(options) };
+    const countStates = (passage: Passage): number =>
+      passageIds(this.tokenizer, passage, header.maxPassageTokens).length;
+    const shared = { header, countTokens, countStates, cutTokens, bits: bitsOption(options) };
     return forecastBuild(checkedPassages(passages), { ...options, ...shared });
   }
 
@@ -459,7 +462,10 @@ export class ReAtt implements AsyncDisposable {
       const header = (await findManifest(directory))?.header;
       const tokens: IndexedShare = header
         ? sameTokens(directory, header)
-        : { maxPassageTokens: INDEX_OPTIONS.maxPassageTokens.parse(undefined), keepRatio: 1 };
+        : {
+            maxPassageTokens: INDEX_OPTIONS.maxPassageTokens.parse(undefined),
+            ...{ keepRatio: 1, keepStates: false },
+          };
       const { maxPassageTokens } = tokens;
       const keys = this.#keys(tokens, signal);
       const before = (await readRecord(directory))?.splitting;
@@ -906,8 +912,11 @@ export class ReAtt implements AsyncDisposable {
     const { topK = answerPassages } = options;
     const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, this.folder);
     const rankOptions = { ...rankOptionsOf({ ...options, topK }), hybrid };
-    const find = (batch: readonly TokenizedQuestion[]) => this.#retrieve(batch, index, rankOptions);
-    const reading = { ...options, maxPassageTokens, scoreOf: scoreOfHits(hybrid) };
+    const states = new WeakMap<Hit, StoredStates>();
+    const find = (batch: readonly TokenizedQuestion[]) =>
+      this.#retrieve(batch, index, rankOptions, states);
+    const storedOf = (hit: Hit) => states.get(hit);
+    const reading = { ...options, maxPassageTokens, scoreOf: scoreOfHits(hybrid), storedOf };
     return this.#reply(questions, find, reading, index.passageCount === 0);
   }
 
@@ -938,14 +947,20 @@ export class ReAtt implements AsyncDisposable {
   }
 
   get #searching(): SearchingModel {
-    return { fingerprint: this.fingerprint, pooling: this.config.pooling };
+    const { fingerprint, config } = this;
+    return { fingerprint, pooling: config.pooling, statesFingerprint: this.#statesFingerprint };
   }
 
-  /** The header of an index, and the function that makes its keys. */
+  get #statesFingerprint(): string {
+    return statesFingerprint(this.config, this.fingerprint);
+  }
+
+  /** The header of an index, and the functions that make its keys. */
   #keys(
     {
       maxPassageTokens,
       keepRatio,
+      keepStates,
       pruning = pruningRule(this.config.pruning, keepRatio),
     }: IndexedShare,
     signal?: AbortSignal,
@@ -960,6 +975,9 @@ export class ReAtt implements AsyncDisposable {
       maxPassageTokens,
       ...(keepRatio < 1 && { keepTokens: keepRatio, pruning }), // the names on disk
       ...(pooling && { pooling }),
+      ...(keepStates && {
+        states: { fingerprint: this.#statesFingerprint, size: config.modelSize },
+      }),
       prompts: {
         question: questionPrompt("{question}"),
         passage: passagePrompt({ title: "{title}", text: "{text}" }),
@@ -971,9 +989,13 @@ export class ReAtt implements AsyncDisposable {
       keepRatio < 1
         ? (keys: Float32Array) => pickRows(keys, keptRows(keys, header), dimension)
         : undefined;
-    const shared = { maxPassageTokens, prune, signal };
-    const encode: BuildOptions["encode"] = (passages, onProgress, { known, add: onKeys }) =>
-      encodePassageKeys(model, passages, { ...shared, onProgress, known, onKeys });
+    const shared = { maxPassageTokens, prune, withStates: keepStates, signal };
+    const pack = (states: Float32Array) => packStates(states, config.modelSize);
+    const encode: BuildOptions["encode"] = (passages, onProgress, { known, add }) =>
+      encodePassageKeys(model, passages, {
+        ...{ ...shared, onProgress, known },
+        onRun: ({ positions, keys, states }) => add(positions, keys, states?.map(pack)),
+      });
     // A whole passage with fewer keys is not cut, so it need not be tokenized again.
     const fullLength = pooling === undefined && keepRatio === 1 ? maxPassageTokens : 1;
     const cutTokens: BuildOptions["cutTokens"] = (passage, keys) =>
@@ -1034,10 +1056,12 @@ export class ReAtt implements AsyncDisposable {
     );
   }
 
+  /** @param states receives the states of the hits, if the index holds them */
   async #retrieve(
     questions: readonly TokenizedQuestion[],
     index: TokenIndex,
     options: RankOptions,
+    states?: WeakMap<Hit, StoredStates>,
   ): Promise<Hit[][]> {
     const vectors = await this.#encodeQuestions(questions, options.signal);
     const asked = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
@@ -1045,11 +1069,24 @@ export class ReAtt implements AsyncDisposable {
       const found = await rank(generation, asked, options);
       return Promise.all(
         found.map(async (hits) => {
-          const passages = await generation.passages(hits.map(({ ordinal }) => ordinal));
-          return hits.map(({ score }, i) => ({ ...passages[i]!, score }));
+          const ordinals = hits.map(({ ordinal }) => ordinal);
+          const passages = await generation.passages(ordinals);
+          const scored = hits.map(({ score }, i) => ({ ...passages[i]!, score }));
+          const stored = states && (await this.#statesOf(generation, ordinals));
+          for (const [i, own] of stored?.entries() ?? []) states!.set(scored[i]!, own);
+          return scored;
         }),
       );
     });
+  }
+
+  /** The states that the index holds, unless they are of another model. */
+  async #statesOf(
+    generation: IndexGeneration,
+    ordinals: readonly number[],
+  ): Promise<readonly StoredStates[] | undefined> {
+    const isOwn = generation.header.states?.fingerprint === this.#statesFingerprint;
+    return isOwn ? generation.states(ordinals) : undefined;
   }
 
   /** What reads. The reader is opened once, or again after a failure. */
@@ -1136,8 +1173,9 @@ function idOfHit(given: unknown): string {
   });
 }
 
-/** How long passages are and which of their tokens get a key. */
-interface IndexedShare extends Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio"> {
+/** How long passages are, which of their tokens get a key, and whether the index holds states. */
+interface IndexedShare
+  extends Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio" | "keepStates"> {
   /** Default: the rule of the model. */
   readonly pruning?: PruningRule | undefined;
 }
@@ -1148,9 +1186,10 @@ interface IndexedShare extends Pick<Resolved<typeof INDEX>, "maxPassageTokens" |
  * @throws {InputError} if an earlier version pruned the index
  */
 function sameTokens(directory: string, header: IndexHeader): IndexedShare {
-  const { maxPassageTokens, keepTokens, pruning } = header;
+  const { maxPassageTokens, keepTokens, pruning, states } = header;
   if (keepTokens !== undefined && pruning === undefined) throw prunedByAttention(directory);
-  return { maxPassageTokens, keepRatio: keepTokens ?? 1, pruning };
+  const keepStates = states !== undefined;
+  return { maxPassageTokens, keepRatio: keepTokens ?? 1, keepStates, pruning };
 }
 
 const nothingToPrune = (keepRatio: number): InputError =>

@@ -168,6 +168,7 @@ const indexOptions = {
   bits: mostly(fc.constantFrom(1, 2, 4, 8, 32)),
   replace: mostly(fc.constant(true)),
   keepRatio: mostly(fc.constantFrom(0.25, 0.5, 1)),
+  keepStates: mostly(fc.boolean()),
   maxPassageTokens: mostly(fc.integer({ min: 1, max: 600 })),
   shard: fc.option(fc.record({ index: small, count: small }), { nil: undefined, freq: 1 }),
   onProgress: mostly(fc.constant(() => {})),
@@ -304,6 +305,10 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
   ],
   "index.passages": [
     (given) => index.passages(given),
+    mostly(fc.array(fc.oneof(fc.integer({ min: 0, max: 1 }), number), { maxLength: 3 })),
+  ],
+  "index.states": [
+    (given) => index.states(given),
     mostly(fc.array(fc.oneof(fc.integer({ min: 0, max: 1 }), number), { maxLength: 3 })),
   ],
   explain: [

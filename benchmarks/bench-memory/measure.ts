@@ -6,8 +6,8 @@ import { readPassages } from "../../src/text/read-passages.ts";
 import { ownTask, peakMegabytes } from "../bench-index/subprocess.ts";
 
 const CORPUS = "data/squad/corpus.jsonl";
-const QUESTION = "Who patented a steam engine in 1781?";
-const MAX_ANSWER_TOKENS = 8; // a random model does not end its answers
+export const QUESTION = "Who patented a steam engine in 1781?";
+export const MAX_ANSWER_TOKENS = 8; // a random model does not end its answers
 
 export interface Task {
   readonly what: "index" | "retrieve" | "answer";
@@ -33,7 +33,9 @@ async function runTask({ what, model: folder, index, passages, topK }: Task): Pr
   };
   await using model = await time("load", () => ReAtt.load(folder));
   if (what === "index") {
-    await using _ = await time("index", () => model.index(first(passages), { directory: index }));
+    await using _ = await time("index", () =>
+      model.index(firstPassages(passages), { directory: index }),
+    );
   } else {
     await using opened = await model.openIndex(index);
     const search = (): Promise<unknown> => model.retrieve(QUESTION, opened, { topK });
@@ -45,7 +47,8 @@ async function runTask({ what, model: folder, index, passages, topK }: Task): Pr
   return { seconds, megabytes: peakMegabytes() };
 }
 
-async function* first(count: number): AsyncGenerator<Passage> {
+/** Passages of the corpus. */
+export async function* firstPassages(count: number): AsyncGenerator<Passage> {
   let left = count;
   for await (const passage of readPassages(CORPUS)) {
     if (left-- === 0) return;

@@ -37,7 +37,7 @@ export const verifyCommand = defineCommand({
 
 function formatInfo(info: IndexInfo): string {
   const { passages, tokens, bytes, bits, centroids, segments, deletedPassages } = info;
-  const { shard, generation, header, cut } = info;
+  const { shard, generation, header, cut, states } = info;
   const clusters = centroids ? `, ${centroids} centroids` : "";
   const rows: [name: string, value: string | number][] = [
     ["passages", passages],
@@ -49,6 +49,10 @@ function formatInfo(info: IndexInfo): string {
     ["generation", generation],
     ["model", header.fingerprint],
   ];
+  if (states) {
+    const total = formatBytes(states.tokens * states.bytesPerToken);
+    rows.splice(4, 0, ["states", `${total}, ${states.bytesPerToken} bytes a token`]);
+  }
   if (cut.passages > 0) {
     const limit = `over ${header.maxPassageTokens}`;
     rows.splice(2, 0, ["cut", `${cut.tokens} tokens ${limit} in ${cut.passages} passages`]);

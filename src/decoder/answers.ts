@@ -1,5 +1,6 @@
 /** Reads passages as text: questions and passages in, answers with their evidence out. */
 
+import type { StoredStates } from "../encoder/state-cache.ts";
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
 import { type AnswerSignals, calibratedConfidence } from "../model/answer-calibration.ts";
@@ -42,6 +43,8 @@ export type ResolvedReadOptions = Resolved<typeof READ_OPTIONS>;
 export interface AnsweringOptions<P extends PassageInput> extends ResolvedReadOptions {
   /** r(x, z), the retrieval score of a passage, where a search has found it. */
   readonly scoreOf?: ((passage: P) => number) | undefined;
+  /** The states of a passage, where it was found together with them. */
+  readonly storedOf?: ((passage: P) => StoredStates | undefined) | undefined;
 }
 
 /** A passage that the model has read, with all properties that it was given with. */
@@ -106,13 +109,15 @@ export async function answerFromPassages<P extends PassageInput>(
   model: AnsweringModel,
   questions: readonly TokenizedQuestion[],
   passages: readonly (readonly P[])[],
-  { scoreOf, ...options }: AnsweringOptions<P>,
+  { scoreOf, storedOf, ...options }: AnsweringOptions<P>,
 ): Promise<Omit<Reply<P>, "times">[]> {
   for (const [i, question] of questions.entries()) checkAnyPassage(question, passages[i]!);
-  if (options.reader === "marginal") return readEach(model, questions, passages, options);
+  const stored = passages.map((own) => storedOf && own.map(storedOf));
+  if (options.reader === "marginal") return readEach(model, questions, passages, stored, options);
   const inputs = questions.map((question, i) => ({
     ...readingInput(model.tokenizer, question, passages[i]!, options),
     relevances: scoreOf && relevances(model.config, passages[i]!.map(scoreOf)),
+    stored: stored[i],
   }));
   const readings = await read(model, inputs, readingOptions(model, passages, options));
   return readings.map((reading, i) => fusionReply(model, reading, passages[i]!, options));
@@ -123,6 +128,7 @@ async function readEach<P extends PassageInput>(
   model: AnsweringModel,
   questions: readonly TokenizedQuestion[],
   passages: readonly (readonly P[])[],
+  stored: readonly ReadingInput["stored"][],
   options: ResolvedReadOptions,
 ): Promise<Omit<Reply<P>, "times">[]> {
   const inputs = [];
@@ -130,7 +136,8 @@ async function readEach<P extends PassageInput>(
     const all = [...passages[i]!, NULL_PASSAGE];
     const scores = await model.scorePassages(question, all, options);
     const logPriors = logPriorsOf(scores, model.config.retrievalScale);
-    inputs.push({ ...readingInput(model.tokenizer, question, all, options), logPriors });
+    const read = readingInput(model.tokenizer, question, all, options);
+    inputs.push({ ...read, logPriors, stored: stored[i] });
   }
   const readings = await readMarginal(model, inputs, readingOptions(model, passages, options));
   return readings.map((reading, i) =>

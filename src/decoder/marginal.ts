@@ -70,8 +70,8 @@ async function readBatch(
   inputs: readonly MarginalInput[],
   { onToken: _, ...options }: ReadingOptions,
 ): Promise<MarginalReading[]> {
-  const pairs = inputs.flatMap(({ question, passages }) =>
-    passages.map((passage) => ({ question, passages: [passage] })),
+  const pairs = inputs.flatMap(({ question, passages, stored }) =>
+    passages.map((passage, i) => ({ question, passages: [passage], stored: [stored?.[i]] })),
   );
   const fused = await fuseInputs(model, pairs, options.signal);
   const generated = await generateFused(model, fused, pairs, options);

@@ -2,7 +2,7 @@
 
 import { batchesByLength } from "../encoder/batching.ts";
 import { encodeSequences, type RetrieverSession } from "../encoder/retriever-session.ts";
-import { StateCache } from "../encoder/state-cache.ts";
+import { StateCache, type StoredStates } from "../encoder/state-cache.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { type CopyStep, mixCopies } from "./copying.ts";
 import { spanContinuations } from "./extractive.ts";
@@ -16,6 +16,8 @@ export interface ReadingInput {
   readonly passages: readonly (readonly number[])[];
   /** How much the decoder favours each passage; see `FusedPassages.bias`. Default: all alike. */
   readonly relevances?: readonly number[] | undefined;
+  /** The stored states of passages, so that reading starts at layer B. Default: none. */
+  readonly stored?: readonly (StoredStates | undefined)[] | undefined;
 }
 
 export interface ReadingOptions extends Omit<GenerateOptions, "allowed"> {
@@ -115,7 +117,9 @@ export async function generateFused(
   }));
 }
 
-/** Encodes each question and each distinct passage once, then fuses them. */
+/**
+ * Encodes each question, and each distinct passage without stored states, once. Then fuses them.
+ */
 export async function fuseInputs(
   { config, encoder, reader, states: cache = new StateCache(0) }: ReadingModel,
   inputs: readonly ReadingInput[],
@@ -124,8 +128,11 @@ export async function fuseInputs(
   const encode = (sequences: readonly (readonly number[])[]): Promise<Float32Array[]> =>
     encodeSequences(encoder, config, sequences, "reading", { signal });
   const [passages, positions] = distinct(inputs.map((input) => input.passages));
+  const stored: (StoredStates | undefined)[] = [];
+  for (const [i, own] of positions.entries())
+    for (const [at, position] of own.entries()) stored[position] ??= inputs[i]!.stored?.[at];
   const questionStates = await encode(inputs.map(({ question }) => question));
-  const passageStates = await cache.statesOf(passages, encode);
+  const passageStates = await cache.statesOf(passages, encode, stored);
   const states = positions.map((own, i) => ({
     question: questionStates[i]!,
     passages: own.map((position) => passageStates[position]!),

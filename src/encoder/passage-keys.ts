@@ -1,10 +1,15 @@
-/** Makes the token keys of passages, as an index stores them. */
+/** Makes the token keys of passages, as an index stores them, and their states for reading. */
 
 import type { ModelConfig } from "../model/config.ts";
 import type { PassageInput } from "../text/passage.ts";
 import { passageIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
-import { type EncodeOptions, encodeOutputs, type RetrieverSession } from "./retriever-session.ts";
+import {
+  type EncodeOptions,
+  encodeOutputs,
+  encodeRuns,
+  type RetrieverSession,
+} from "./retriever-session.ts";
 
 export interface PassageKeyModel {
   readonly config: ModelConfig;
@@ -19,31 +24,43 @@ export interface PassageKeyOptions extends EncodeOptions {
   readonly prune?: ((keys: Float32Array) => Float32Array) | undefined;
   /** The keys of an interrupted call, by passage: only the other passages are encoded. */
   readonly known?: ReadonlyMap<number, Float32Array> | undefined;
-  /** Receives the keys of each run of the encoder, and the positions of their passages. */
-  readonly onKeys?:
-    | ((positions: readonly number[], keys: readonly Float32Array[]) => void)
-    | undefined;
+  /** Receives what each run of the encoder makes. */
+  readonly onRun?: ((run: EncodedRun) => void) | undefined;
+  /** Whether runs also give the states for reading, which they compute on the way to the keys. */
+  readonly withStates?: boolean | undefined;
+}
+
+/** What a run of the encoder makes of some passages. */
+export interface EncodedRun {
+  /** The positions of the passages. */
+  readonly positions: readonly number[];
+  readonly keys: readonly Float32Array[];
+  /** [tokens, modelSize] of each passage, also for tokens without a key; undefined without them */
+  readonly states: readonly Float32Array[] | undefined;
 }
 
 /** The keys of each passage: [tokens, vectorSize], or with pooling [1, vectorSize]. */
 export async function encodePassageKeys(
   { config, tokenizer, encoder }: PassageKeyModel,
   passages: readonly PassageInput[],
-  { maxPassageTokens, prune = (keys) => keys, known, onKeys, ...options }: PassageKeyOptions,
+  given: PassageKeyOptions,
 ): Promise<Float32Array[]> {
+  const { maxPassageTokens, prune = (keys) => keys, known, onRun, withStates, ...others } = given;
   const ids = passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens));
   const kept = passages.map((_, i) => known?.get(i));
-  await encodeOutputs(encoder, config, ids, ["keys"], {
-    ...options,
-    isKnown: (i) => kept[i] !== undefined,
-    async onRun({ keys }, positions) {
-      for (const i of positions) kept[i] = prune(keys[i]!);
-      onKeys?.(
-        positions,
-        positions.map((i) => kept[i]!),
-      );
-    },
-  });
+  const options = { ...others, isKnown: (i: number) => kept[i] !== undefined };
+  const keep = (
+    run: { readonly keys: Float32Array[]; readonly reading?: Float32Array[] },
+    positions: readonly number[],
+  ): void => {
+    const keys = run.keys.map(prune);
+    positions.forEach((i, row) => {
+      kept[i] = keys[row];
+    });
+    onRun?.({ positions, keys, states: run.reading });
+  };
+  if (withStates) await encodeRuns(encoder, config, ids, ["keys", "reading"], keep, options);
+  else await encodeRuns(encoder, config, ids, ["keys"], keep, options);
   return kept as Float32Array[];
 }
 

@@ -121,14 +121,13 @@ function stackParameters(
   return { model, parameters: stack === "queryEncoder" ? querySide(model) : model };
 }
 
-/** What a caller can do between two runs. */
-export interface RetrieverRunOptions<Output extends LowerOutput> extends EncodeOptions {
+/** The outputs of a run: for each of its sequences, in the order of the positions. */
+export type RunOutputs<Output extends LowerOutput> = Record<Output, Float32Array[]>;
+
+/** What a caller can leave out. */
+export interface RetrieverRunOptions extends EncodeOptions {
   /** Runs in which all positions are known are left out, with their outputs. */
   readonly isKnown?: ((position: number) => boolean) | undefined;
-  /** Receives all outputs after each run, and the positions of the sequences of this run. */
-  readonly onRun?:
-    | ((encoded: Record<Output, Float32Array[]>, positions: readonly number[]) => Promise<void>)
-    | undefined;
 }
 
 /** One output for each sequence, without padding: [length, 1 or, for phrases, 2, size]. */
@@ -148,11 +147,33 @@ export async function encodeOutputs<Output extends LowerOutput>(
   config: ModelConfig,
   sequences: readonly (readonly number[])[],
   outputs: readonly Output[],
-  { onProgress, signal, isKnown = () => false, onRun }: RetrieverRunOptions<Output> = {},
+  options?: EncodeOptions,
 ): Promise<Record<Output, Float32Array[]>> {
   const encoded = Object.fromEntries(
     outputs.map((output) => [output, new Array<Float32Array>(sequences.length)]),
   ) as Record<Output, Float32Array[]>;
+  const keep = (run: RunOutputs<Output>, positions: readonly number[]): void => {
+    for (const output of outputs)
+      positions.forEach((i, row) => {
+        encoded[output][i] = run[output][row]!;
+      });
+  };
+  await encodeRuns(session, config, sequences, outputs, keep, options);
+  return encoded;
+}
+
+/**
+ * The same, run by run. `onRun` receives the outputs of a run and the positions of its sequences;
+ * nothing else holds the outputs.
+ */
+export async function encodeRuns<Output extends LowerOutput>(
+  session: RetrieverSession,
+  config: ModelConfig,
+  sequences: readonly (readonly number[])[],
+  outputs: readonly Output[],
+  onRun: (run: RunOutputs<Output>, positions: readonly number[]) => void,
+  { onProgress, signal, isKnown = () => false }: RetrieverRunOptions = {},
+): Promise<void> {
   const lengths = sequences.map((sequence) => sequence.length);
   const done = { sequences: 0, tokens: 0 };
   for (const batch of batchesByLength(lengths, TOKENS_PER_BATCH)) {
@@ -160,17 +181,16 @@ export async function encodeOutputs<Output extends LowerOutput>(
     if (!batch.every(isKnown)) {
       const together = batch.map((i) => sequences[i]!);
       const results = await session.encode(padBatch(together, "right", config.padId), outputs);
-      for (const output of outputs)
-        batch.forEach((i, row) => {
-          encoded[output][i] = rowOf(results[output], row, lengths[i]!);
-        });
-      await onRun?.(encoded, batch);
+      const rows = outputs.map((output) => [
+        output,
+        batch.map((i, row) => rowOf(results[output], row, lengths[i]!)),
+      ]);
+      onRun(Object.fromEntries(rows) as RunOutputs<Output>, batch);
     }
     done.sequences += batch.length;
     done.tokens += batch.reduce((sum, i) => sum + lengths[i]!, 0);
     onProgress?.(done.sequences, done.tokens);
   }
-  return encoded;
 }
 
 /** A copy of a row without padding: [batch, length or fewer, size] -> [tokens or fewer, size]. */

@@ -6,6 +6,13 @@
 /** A passage of 200 tokens has 0.2 MB with 288 dimensions, and 0.8 MB with 1,024. */
 const CACHE_BYTES = 128 * 2 ** 20;
 
+/** The states of a passage that are stored, in a form that takes less memory. */
+export interface StoredStates {
+  readonly tokens: number;
+  /** Unpacks them: [tokens, modelSize]. */
+  unpack(): Float32Array;
+}
+
 /** The least recently used states leave first. */
 export class StateCache {
   readonly #limit: number;
@@ -24,15 +31,21 @@ export class StateCache {
   }
 
   /**
-   * The states of each sequence, each [length, modelSize]. `encode` computes those that are not
-   * held.
+   * The states of each sequence, each [length, modelSize]. Those that are not held are unpacked if
+   * they are in `stored` at the position of the sequence; `encode` computes the others. A cut
+   * sequence has other states than the whole, so stored ones count only for as many tokens.
    */
   async statesOf(
     sequences: readonly (readonly number[])[],
     encode: (missing: readonly (readonly number[])[]) => Promise<readonly Float32Array[]>,
+    stored: readonly (StoredStates | undefined)[] = [],
   ): Promise<Float32Array[]> {
-    const keys = sequences.map((sequence) => sequence.join());
-    const found = keys.map((key) => this.#states.get(key));
+    const usable = sequences.map(({ length }, i) =>
+      stored[i]?.tokens === length ? stored[i] : undefined,
+    );
+    // Apart, so that what is read without an index does not depend on what was read from one.
+    const keys = sequences.map((ids, i) => `${usable[i] ? "stored " : ""}${ids.join()}`);
+    const found = keys.map((key, i) => this.#states.get(key) ?? usable[i]?.unpack());
     const missing = sequences.filter((_, i) => !found[i]);
     const encoded = missing.length > 0 ? await encode(missing) : [];
     let next = 0;

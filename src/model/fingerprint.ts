@@ -49,6 +49,18 @@ export async function fingerprint(
   return hash.update(tokenizerBytes).digest("hex");
 }
 
+/**
+ * SHA-256, in hexadecimal, of everything that determines the states of passages for reading. That
+ * is a part of what determines their keys, and the number of joint layers, which the keys do not
+ * depend on: reading starts below these layers.
+ *
+ * @param ofKeys the `fingerprint` of the model
+ */
+export const statesFingerprint = ({ backbone }: ModelConfig, ofKeys: string): string =>
+  createHash("sha256")
+    .update(JSON.stringify([ofKeys, backbone?.jointLayers ?? 0]))
+    .digest("hex");
+
 /** An array, so that the fingerprint does not depend on property names. */
 function relevantValues(config: ModelConfig): (number | string)[] {
   return [

@@ -81,6 +81,13 @@ export const INDEX_OPTIONS = {
     help: "share of the tokens that are indexed",
     aliases: [{ flag: "keep-tokens" }],
   }),
+  /**
+   * Whether the index also holds the states of the lower layers for all tokens of its passages, in
+   * fp16. Then `answer` does not compute them again. Default: false.
+   */
+  keepStates: option(flag().default(false), {
+    help: "store what reading starts from: faster answers from a larger index",
+  }),
   /** Longer passages are truncated. Default 512, as in the release. */
   maxPassageTokens: option(integer(2).default(512), { help: "longer passages are cut" }),
 };

@@ -1,6 +1,7 @@
 /** Opens a token index for search. */
 
 import { isDeepStrictEqual } from "node:util";
+import type { StoredStates } from "../encoder/state-cache.ts";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import {
@@ -25,7 +26,9 @@ import {
   type Manifest,
   readManifest,
   type SegmentRecord,
+  type StatesHeader,
 } from "./index/format/manifest.ts";
+import { packedTokens, unpackStates } from "./index/format/packed-states.ts";
 import { COMPRESSED_FILES, type SegmentOptions } from "./index/format/segment.ts";
 import { shareMemory } from "./index/format/shared-blocks.ts";
 import { openSnapshot, type Snapshot } from "./index/format/snapshot.ts";
@@ -129,7 +132,10 @@ async function openGeneration(
   });
   const { manifest, segments } = snapshot;
   try {
-    if (model !== undefined) checkModel(directory, manifest.header, model);
+    if (model !== undefined) {
+      checkModel(directory, manifest.header, model);
+      warnOfStates(directory, manifest.header, model);
+    }
     const store = openStore(segments, manifest.header.dimension);
     return await openForSearch(directory, snapshot, store, options);
   } catch (error) {
@@ -270,6 +276,10 @@ async function openForSearch(
       checkOrdinals(ordinals, store.ordinalCount);
       return Promise.all(ordinals.map((ordinal) => store.passage(ordinal)));
     },
+    async states(ordinals) {
+      checkOrdinals(ordinals, store.ordinalCount);
+      return header.states && Promise.all(ordinals.map(storedStates(store, header.states)));
+    },
     async *entries() {
       for (let ordinal = 0; ordinal < store.ordinalCount; ordinal++)
         if (store.isAlive(ordinal)) yield [ordinal, await store.passage(ordinal)];
@@ -289,6 +299,15 @@ async function openForSearch(
   };
   return { generation: opened, manifest, release };
 }
+
+/** Reads the packed states of a passage, which take half of the memory of the others. */
+const storedStates =
+  (store: PassageStore, { size }: StatesHeader) =>
+  async (ordinal: number): Promise<StoredStates> => {
+    const { packed, file } = await store.packedStates(ordinal);
+    const unpack = () => unpackStates(packed, size, file);
+    return { tokens: packedTokens(packed, size), unpack };
+  };
 
 const WHERE = { where: whereSchema };
 
@@ -331,7 +350,10 @@ async function acceptor(
 }
 
 /** What decides whether a model can search an index. */
-export type SearchingModel = Pick<IndexHeader, "fingerprint" | "pooling">;
+export interface SearchingModel extends Pick<IndexHeader, "fingerprint" | "pooling"> {
+  /** Identifies the weights that make the states for reading. */
+  readonly statesFingerprint?: string | undefined;
+}
 
 /** @throws {InputError} if another model built the index */
 export function checkModel(directory: string, header: IndexHeader, model: SearchingModel): void {
@@ -347,5 +369,15 @@ export function checkModel(directory: string, header: IndexHeader, model: Search
   });
 }
 
-const keysOf = ({ pooling }: SearchingModel): string =>
+/** Reading computes states of another model again. Such a model has the keys of the index. */
+function warnOfStates(directory: string, { states }: IndexHeader, model: SearchingModel): void {
+  if (states === undefined || states.fingerprint === model.statesFingerprint) return;
+  process.emitWarning(
+    `${directory}: expected states that this model reads, got those of another; ` +
+      "answers do not use them: build the index again with --keep-states",
+    "ReAttWarning",
+  );
+}
+
+const keysOf = ({ pooling }: Pick<SearchingModel, "pooling">): string =>
   pooling === undefined ? "a key for each token" : `a key for each passage (pooling ${pooling})`;

@@ -78,6 +78,7 @@ export function refreshingIndex(
     products: (...given) => use((generation) => generation.products(...given)),
     keys: (...given) => use((generation) => generation.keys(...given)),
     passages: (...given) => use((generation) => generation.passages(...given)),
+    states: (...given) => use((generation) => generation.states(...given)),
     matching: (where) => use((generation) => generation.matching(where)),
     find: (id) => use((generation) => generation.find(id)),
     async *entries() {

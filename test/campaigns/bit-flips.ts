@@ -23,6 +23,7 @@ import {
   makePassages,
   withMetadata,
 } from "../retrieval/support.ts";
+import { addingStates, statesHeader } from "../retrieval/toy-states.ts";
 import {
   campaignFolder,
   campaignOptions,
@@ -42,7 +43,10 @@ const counts = { "damaged files": 0, "bit flips": 0, cuts: 0, errors: 0, "same a
 const subjects = await Promise.all(
   ([undefined, 2] as const).map(async (bits) => {
     const directory = join(folder, `${bits}`);
-    await build(directory, withMetadata(makePassages(PASSAGES)), { bits, encode: encodeVaried });
+    const options = bits
+      ? { bits, header: statesHeader, encode: addingStates(encodeVaried) }
+      : { encode: encodeVaried };
+    await build(directory, withMetadata(makePassages(PASSAGES)), options);
     await deletePassages(["p3", "p77"], { directory });
     const answer = await answers(directory);
     return filesBelow(directory).map((path) => ({ directory, path, answer }));
@@ -94,8 +98,12 @@ async function answers(directory: string): Promise<unknown> {
   await using index = await openIndex(directory, { threads: 1 });
   const hits = await index.search(encodeText("w1 w2 w3"), { topK: 10 });
   const passages = [];
-  for await (const [, passage] of index.entries()) passages.push(passage);
+  const states = [];
+  for await (const [ordinal, passage] of index.entries()) {
+    passages.push(passage);
+    states.push((await index.states([ordinal]))?.[0]?.unpack());
+  }
   const matches = await index.matching({ lang: "en" });
   const english = passages.map((_, ordinal) => matches(ordinal));
-  return [hits, passages, english, await index.find("p99"), await index.find("none")];
+  return [hits, passages, states, english, await index.find("p99"), await index.find("none")];
 }

@@ -31,6 +31,7 @@ import {
   noise,
   withMetadata,
 } from "../retrieval/support.ts";
+import { addingStates, checkStates, statesHeader } from "../retrieval/toy-states.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 import { trainedStates } from "../support/training.ts";
 import { removeLocks } from "./remove-locks.ts";
@@ -68,9 +69,11 @@ export const histories = (seed: number, shards: Shards, model: ReAtt): History[]
   modelHistory,
 ];
 
-/** Builds, adds, replaces, deletes, compacts and builds again. */
+/** Builds, adds, replaces, deletes, compacts, builds again. With bits, the index holds states. */
 function changes(seed: number, bits: Bits | undefined): Step[] {
-  const options = { header, encode: bits ? encodeVaried : encode };
+  const options = bits
+    ? { header: statesHeader, encode: addingStates(encodeVaried) }
+    : { header, encode };
   const first = withMetadata(makePassages(30 + (seed % 40), seed));
   const added = makePassages(6, seed + 1).map((passage, i) => ({ ...passage, id: `p${i * 17}` }));
   const gone = Array.from({ length: 9 }, (_, i) => `p${(i * 7 + seed) % 30}`);
@@ -196,6 +199,7 @@ async function checkIndex(
   const found: Passage[] = [];
   for await (const [, passage] of index.entries()) found.push(passage);
   assert.equal(found, steps[generation - 1]!.contents);
+  if (index.header.states) await checkStates(index);
   return generation;
 }
 

@@ -134,6 +134,27 @@ test("an index of some of the tokens says how many", async () => {
   );
 });
 
+test("an index with states says so, is extended with states, and answers", async () => {
+  const small = await corpus("two.jsonl", passage(1), passage(2));
+  const index = at("states");
+  const { stderr } = await reatt(
+    ...["index", ...MODEL, "--corpus", small, "--out", index, "--keep-states"],
+  );
+  assert.match(stderr, /^2 passages, about \d+ tokens: an index of about /);
+  const more = await corpus("four.jsonl", passage(3), passage(4));
+  await prints("index", "add", ...MODEL, "--index", index, "--corpus", more);
+  await prints("index", "delete", "--index", index, "p1");
+  await prints("index", "compact", "--index", index);
+  assert.is(await prints("index", "verify", "--index", index), "whole\n");
+  const { tokens, states, header } = await info("states");
+  assert.equal([states.tokens, header.states.size], [tokens, 384]);
+  const rows = await prints("index", "info", "--index", index);
+  assert.match(rows, new RegExp(`^states +[\\d.]+ kB, ${states.bytesPerToken} bytes a token`, "m"));
+  const ask = ["--index", index, "--question", "Which city has 3 bridges?", "--json"];
+  const { passages } = JSON.parse(await prints("answer", ...MODEL, ...ask, "--top-k", "2"));
+  assert.is(passages.length, 2);
+});
+
 test("shards are merged to the index that one build makes, in any order", async () => {
   for (const shard of ["1/2", "2/2"])
     assert.is((await build(`shard ${shard[0]}`, "--shard", shard)).code, 0);

@@ -7,7 +7,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type Reading, type ReadingInput, read } from "../../src/decoder/reader.ts";
 import { openReaderSession } from "../../src/decoder/reader-session.ts";
-import { openRetrieverSession } from "../../src/encoder/retriever-session.ts";
+import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { assertNear } from "../support/arrays.ts";
 import { naiveProbabilities, naiveT5, naiveTargetAttention } from "../support/naive-t5.ts";
@@ -153,6 +153,39 @@ test("onToken receives tokens with the position of their question", async () => 
 
 test("no questions give no answers", async () => {
   assert.equal(await readAll(config, weights, []), []);
+});
+
+test("stored states replace the lower layers of a passage, in every batch", async () => {
+  const config = TINY_MODELS["joint layers"]!;
+  const weights = randomWeights(config, "stored");
+  await using encoder = await openRetrieverSession(config, { weights });
+  await using reader = await openReaderSession(config, { weights });
+  const inputs = questionsOver(config, [3, 7], 3);
+  const expected = await read({ config, encoder, reader }, inputs, { maxTokens: 6 });
+  const encoded: number[] = [];
+  const counting: typeof encoder = {
+    ...encoder,
+    encode(batch, outputs) {
+      encoded.push(batch.ids.shape[0]!);
+      return encoder.encode(batch, outputs);
+    },
+  };
+  const statesOf = async (ids: readonly number[]) => {
+    const [states] = await encodeSequences(encoder, config, [ids], "reading");
+    return { tokens: ids.length, unpack: () => states! };
+  };
+  const withStates = await Promise.all(
+    inputs.map(async (input) => ({
+      ...input,
+      stored: await Promise.all(input.passages.map(statesOf)),
+    })),
+  );
+  const readings = await read({ config, encoder: counting, reader }, withStates, { maxTokens: 6 });
+  assert.equal(encoded, [2]); // both questions, no passage
+  for (const [i, { tokenIds, logProbabilities }] of readings.entries()) {
+    assert.equal(tokenIds, expected[i]!.tokenIds);
+    assertNear(logProbabilities, expected[i]!.logProbabilities, TOLERANCE);
+  }
 });
 
 test.run();

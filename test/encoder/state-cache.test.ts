@@ -47,6 +47,30 @@ test("the least recently used states leave first", async () => {
   assert.is(cache.bytes, 0);
 });
 
+test("stored states are unpacked once, and apart from encoded ones", async () => {
+  const cache = new StateCache();
+  const { computed, encode } = encoder();
+  let unpacked = 0;
+  const stored = (tokens: number) => ({
+    tokens,
+    unpack: () => new Float32Array(2 * tokens).fill(++unpacked),
+  });
+  const read = async (given?: (ReturnType<typeof stored> | undefined)[]) =>
+    (await cache.statesOf([[1, 2], [3]], encode, given)).map((states) => [...states]);
+  const encoded = [
+    [1, -1, 2, -2],
+    [3, -3],
+  ];
+  assert.equal(await read([stored(2)]), [[1, 1, 1, 1], encoded[1]]);
+  assert.equal(await read([stored(2), stored(1)]), [
+    [1, 1, 1, 1],
+    [2, 2],
+  ]);
+  assert.equal(await read(), encoded);
+  assert.equal(await read([stored(3), undefined]), encoded); // of a passage that is cut
+  assert.equal([unpacked, computed], [2, ["3", "1 2"]]);
+});
+
 test("a second reading of the same passages gives the same answer", async () => {
   await using model = await ReAtt.load("models/reatt-mini");
   const watt = { id: "watt", title: "Steam engine", text: "In 1781 James Watt patented one." };

@@ -1,8 +1,9 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
-import { fingerprint } from "../../src/model/fingerprint.ts";
-import { randomWeights, tinyConfig } from "../support/tiny-model.ts";
+import { fingerprint, statesFingerprint } from "../../src/model/fingerprint.ts";
+import { randomIds, randomWeights, TINY_MODELS, tinyConfig } from "../support/tiny-model.ts";
 
 const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 1, retrievalHead: 2, heads: 3 });
 const weights = randomWeights(config, "fingerprint");
@@ -92,5 +93,40 @@ test("a model without lower layers has a fingerprint", async () => {
     /^[0-9a-f]{64}$/,
   );
 });
+
+for (const name of ["v1.1", "joint layers", "backbone and a block"])
+  test(`${name}: other states for reading have another fingerprint`, async () => {
+    const model = TINY_MODELS[name]!;
+    const original = randomWeights(model, "states");
+    const ids = [randomIds(model, 9, "states")];
+    const measure = async (config: ModelConfig, weights: ReadonlyMap<string, Float32Array>) => {
+      await using encoder = await openRetrieverSession(config, { weights });
+      const [states] = await encodeSequences(encoder, config, ids, "reading");
+      const ofKeys = await fingerprint(config, (part) => [weights.get(part)!], tokenizer);
+      return { states: states!.join(), fingerprint: statesFingerprint(config, ofKeys) };
+    };
+    const before = await measure(model, original);
+    let changed = 0;
+    for (const [weight, values] of original) {
+      const more = new Map(original).set(
+        weight,
+        values.map((value) => value + 0.5),
+      );
+      const after = await measure(model, more);
+      if (after.states === before.states) continue;
+      changed++;
+      assert.is.not(after.fingerprint, before.fingerprint, weight);
+    }
+    assert.ok(changed > 5, `${changed} weights change the states`);
+    if (!model.backbone?.jointLayers) return;
+    // the same weights with another division between both stacks
+    const backbone = { ...model.backbone, jointLayers: model.backbone.jointLayers - 1 };
+    const after = await measure({ ...model, backbone }, original);
+    assert.is.not(after.states, before.states);
+    assert.is.not(after.fingerprint, before.fingerprint);
+    const ofKeys = (config: ModelConfig) =>
+      fingerprint(config, (part) => [original.get(part)!], tokenizer);
+    assert.is(await ofKeys({ ...model, backbone }), await ofKeys(model));
+  });
 
 test.run();

@@ -31,6 +31,7 @@ import {
   temporary,
   withMetadata,
 } from "./support.ts";
+import { addingStates, checkStates, statesHeader, toyStates } from "./toy-states.ts";
 
 const QUESTIONS = ["w1 w2 w3", "w4", "w7 w8 w9 w10 w11 w12 w13", "unknown words here"].map(
   encodeText,
@@ -303,6 +304,25 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
       }
     },
   );
+
+  suite(name("gives the states of its passages, also after changes"), async () => {
+    await using directory = await temporary();
+    const held = { header: statesHeader, encode: addingStates(options.encode) };
+    await build(directory.path, makePassages(100), { bits, ...held });
+    await deletePassages(["p3", "p98"], { directory: directory.path });
+    const added = makePassages(9, 2).map((passage, i) => ({ ...passage, id: `p${95 + i}` }));
+    await addPassages(added, { directory: directory.path, ...held });
+    await using index = await open(directory.path);
+    assert.is(index.passageCount, 103);
+    await checkStates(index);
+    const [hit] = await index.search(QUESTIONS[0]!, { topK: 1 });
+    await index.snapshot(async (generation) => {
+      const [states] = (await generation.states([hit!.ordinal]))!;
+      const [passage] = await generation.passages([hit!.ordinal]);
+      assert.is(states!.unpack().length, toyStates(passage!).length);
+    });
+    await rejects(index.states([104_000]), /^ordinals\[0\]|^ordinal/);
+  });
 
   suite(name("finds nothing in an index without passages"), async () => {
     await using directory = await temporary();

@@ -1,5 +1,6 @@
 /** The public interface of an open token index. */
 
+import type { StoredStates } from "../../encoder/state-cache.ts";
 import { filterOption } from "../../options/arguments.ts";
 import { type Given, integer } from "../../options/option.ts";
 import type { Passage } from "../../text/passage.ts";
@@ -93,6 +94,11 @@ export interface IndexGeneration {
    */
   keys(ordinal: number, positions?: readonly number[]): Promise<Float32Array>;
   passages(ordinals: readonly number[]): Promise<Passage[]>;
+  /**
+   * The states of passages that the index holds, so that reading need not compute them; undefined
+   * if it was built without `keepStates`.
+   */
+  states(ordinals: readonly number[]): Promise<StoredStates[] | undefined>;
   /** All passages with their ordinals, in the order of the index. */
   entries(): AsyncGenerator<[ordinal: number, passage: Passage], void>;
   /**

@@ -11,6 +11,8 @@ export interface SegmentCounts {
   readonly centroids: number | undefined;
   /** Whether a passage has a document id or metadata. */
   readonly hasMetadata: boolean;
+  /** Whether the index holds the states of its passages. */
+  readonly hasStates: boolean;
 }
 
 type Sizes = Readonly<Record<string, number | undefined>>;
@@ -22,12 +24,14 @@ export const segmentSizes = ({
   dimension,
   centroids,
   hasMetadata,
+  hasStates,
 }: SegmentCounts): Sizes => ({
   "passages.deflate": undefined,
   "offsets.u64": 16 * (passages + 1),
   "ids.u64": 16 * passages,
   "blocks.u32": undefined, // blockChecksumBytes
   ...(hasMetadata && { "metadata.json": undefined, "metadata.u64": 8 * (passages + 1) }),
+  ...(hasStates && { "states.bin": undefined, "states.u64": 8 * (passages + 1) }),
   ...(centroids === undefined
     ? { "keys.f32": 4 * tokens * dimension }
     : {

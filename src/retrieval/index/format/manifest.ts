@@ -14,6 +14,9 @@
  *                                 after the other (packed-passage.ts)
  *         metadata.u64            [passages + 1]: first byte of each passage in metadata.json. Both
  *                                 files are absent if no passage of the segment has either
+ *         states.bin              what reading starts from, for each passage (packed-states.ts)
+ *         states.u64              [passages + 1]: first byte of each passage in states.bin. Both
+ *                                 files are absent unless the index holds states
  *         keys.f32                [tokens, dimension]: token keys in order (codec float32)
  *         codes.bin               compressed token keys in order (codec quantised, codec.ts)
  *         codes.u64               [passages + 1]: first byte of the codes of each passage
@@ -88,8 +91,18 @@ export interface IndexHeader {
    * tokens have keys.
    */
   readonly pooling?: Pooling | undefined;
+  /** Set if the index holds the states of the lower layers for all tokens of its passages. */
+  readonly states?: StatesHeader | undefined;
   /** The templates of the encoded texts, e.g. `{ passage: "title: {title} context: {text}" }`. */
   readonly prompts: Readonly<Record<string, string>>;
+}
+
+/** Describes the states of passages that an index holds (the option `keepStates`). */
+export interface StatesHeader {
+  /** Identifies the weights that make the states. A model with another one makes its own. */
+  readonly fingerprint: string;
+  /** Values of the states of a token. */
+  readonly size: number;
 }
 
 export interface FileRecord {
@@ -191,6 +204,9 @@ const schema: z.ZodType<Manifest> = z.strictObject({
       ])
       .optional(),
     pooling: z.enum(POOLINGS).optional(),
+    states: z
+      .strictObject({ fingerprint: z.string(), size: z.int().positive().max(MAX_DIMENSION) })
+      .optional(),
     prompts: z.record(z.string(), z.string()),
   }),
   codec: z.discriminatedUnion("name", [
@@ -309,7 +325,8 @@ function checkLayout(path: string, { header, codec, shard, segments }: Manifest)
   for (const { name, passages, tokens, files, deleted } of segments) {
     const where = `segment ${name}`;
     const hasMetadata = "metadata.json" in files || "metadata.u64" in files;
-    const counts = { passages, tokens, dimension, centroids, hasMetadata };
+    const hasStates = header.states !== undefined;
+    const counts = { passages, tokens, dimension, centroids, hasMetadata, hasStates };
     checkSizes(path, where, files, segmentSizes(counts));
     const others = Object.entries(files).filter(([file]) => file !== "blocks.u32");
     const blocks = blockChecksumBytes(others.map(([, { bytes }]) => bytes));

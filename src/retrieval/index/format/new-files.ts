@@ -30,18 +30,28 @@ export async function writeParts(
   return checksum;
 }
 
-/** The files of document ids and metadata. */
-export const METADATA_FILES = ["metadata.json", "metadata.u64"] as const;
+/** The files of document ids and metadata, and of states: the data before the offsets. */
+export const OPTIONAL_FILES = [
+  "metadata.json",
+  "metadata.u64",
+  "states.bin",
+  "states.u64",
+] as const;
 
-/** The files without those of metadata if these hold none. The transaction removes them. */
-export const withoutEmptyMetadata = (
+/**
+ * The files without those of metadata, and of states, if they hold none. The transaction removes
+ * them.
+ */
+export function withoutEmptyFiles(
   checksums: Readonly<Record<string, RunningChecksum>>,
-): Record<string, RunningChecksum> =>
-  checksums["metadata.json"]?.bytes !== 0
-    ? checksums
-    : Object.fromEntries(
-        Object.entries(checksums).filter(([name]) => !METADATA_FILES.some((own) => own === name)),
-      );
+): Record<string, RunningChecksum> {
+  const { "metadata.json": metadata, "states.bin": states } = checksums;
+  const empty = new Set<string>([
+    ...(metadata?.bytes === 0 ? OPTIONAL_FILES.slice(0, 2) : []),
+    ...(states?.bytes === 0 ? OPTIONAL_FILES.slice(2) : []),
+  ]);
+  return Object.fromEntries(Object.entries(checksums).filter(([name]) => !empty.has(name)));
+}
 
 /**
  * Writes the file of block checksums. Returns the records of all files, in the order of

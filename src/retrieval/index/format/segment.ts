@@ -34,6 +34,8 @@ export interface Segment extends AsyncDisposable {
   packedPassage(ordinal: number): Promise<Uint8Array>;
   /** The stored document id and metadata of each of `count` passages from `first`. */
   packedFields(first: number, count: number): Promise<Uint8Array[]>;
+  /** The packed states of a passage (packed-states.ts); no bytes if the index holds none. */
+  packedStates(ordinal: number): Promise<Uint8Array>;
   passage(ordinal: number): Promise<Passage>;
   /** The ordinal of the passage with this id; undefined if the segment has none. */
   find(id: string): Promise<number | undefined>;
@@ -69,20 +71,20 @@ export async function openSegment(
     const compressed = shared && openCompressed(shared, shareFiles(opened));
     // the cache would treat a second `over` as another file
     const known = new Map<string, CheckedFile>(Object.entries(compressed?.readers ?? {}));
+    const uncached = (name: string): CheckedFile => {
+      const { path, handle, bytes, checksums } = opened(name);
+      return checkedFile(path, handle, bytes, checksums);
+    };
     const files = (name: string): CheckedFile => {
-      const checked = (): CheckedFile => {
-        const { path, handle, bytes, checksums } = opened(name);
-        return checkedFile(path, handle, bytes, checksums);
-      };
-      const file = known.get(name) ?? cache?.over(checked()) ?? checked();
+      const file = known.get(name) ?? cache?.over(uncached(name)) ?? uncached(name);
       known.set(name, file);
       return file;
     };
     const deleted = await readDeleted(path, record);
     const isAlive = (ordinal: number) => !((deleted[ordinal >>> 3] ?? 0) & (1 << (ordinal & 7)));
-    const hasMetadata = "metadata.json" in record.files;
     return {
-      ...readers(files, decoder, hasMetadata),
+      ...readers(files, decoder, record),
+      packedStates: statesReader(files, uncached, record),
       ...(compressed && { compressed }),
       record,
       isAlive,
@@ -100,11 +102,13 @@ export const fileOf = ({ record }: Pick<Segment, "record">, name: string): strin
 
 type Files = (name: string) => CheckedFile;
 
-function readers(
-  files: Files,
-  decoder: KeyDecoder,
-  hasMetadata: boolean,
-): Omit<Segment, "record" | "isAlive" | "compressed" | typeof Symbol.asyncDispose> {
+type SegmentReaders = Omit<
+  Segment,
+  "record" | "isAlive" | "packedStates" | "compressed" | typeof Symbol.asyncDispose
+>;
+
+function readers(files: Files, decoder: KeyDecoder, record: SegmentRecord): SegmentReaders {
+  const hasMetadata = "metadata.json" in record.files;
   const passages = files("passages.deflate");
   const offsets = files("offsets.u64");
   const ids = files("ids.u64");
@@ -192,6 +196,24 @@ export function openCompressed(shared: SharedMemory, files: CompressedFiles): Co
     lists: openRows(readers["lists.u64"], readers["lists.bin"]),
     files,
     readers,
+  };
+}
+
+/**
+ * @param uncached reads states without the block cache, which is for keys: the reader has its own
+ * cache of states
+ */
+function statesReader(
+  files: Files,
+  uncached: Files,
+  { files: records }: SegmentRecord,
+): Segment["packedStates"] {
+  if (!("states.bin" in records)) return async () => new Uint8Array();
+  const starts = files("states.u64");
+  const states = uncached("states.bin");
+  return async (ordinal) => {
+    const [start, end] = integers(await starts.read(8 * ordinal, 16));
+    return states.read(start!, end! - start!);
   };
 }
 

@@ -44,6 +44,11 @@ export interface PassageStore extends KeyStore {
   /** False for deleted passages. */
   isAlive(ordinal: number): boolean;
   passage(ordinal: number): Promise<Passage>;
+  /**
+   * The packed states of a passage (packed-states.ts) and their file. There are no bytes if the
+   * index holds no states.
+   */
+  packedStates(ordinal: number): Promise<{ readonly packed: Uint8Array; readonly file: string }>;
   /** The document id and metadata of each passage that has one of them, with its ordinal. */
   fields(): AsyncGenerator<[ordinal: number, fields: PassageFields]>;
   find(id: string): Promise<number | undefined>;
@@ -83,6 +88,11 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
     async passage(ordinal) {
       const [segment, local] = locate(ordinal);
       return segment.passage(local);
+    },
+    async packedStates(ordinal) {
+      const [segment, local] = locate(ordinal);
+      const packed = await segment.packedStates(local);
+      return { packed, file: fileOf(segment, "states.bin") };
     },
     async *fields() {
       for (const [i, segment] of segments.entries())

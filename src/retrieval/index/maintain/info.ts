@@ -10,7 +10,9 @@ import {
   readManifest,
   type SegmentRecord,
   type ShardRecord,
+  type StatesHeader,
 } from "../format/manifest.ts";
+import { stateBytes } from "../format/packed-states.ts";
 
 export interface IndexInfo {
   readonly generation: number;
@@ -28,8 +30,16 @@ export interface IndexInfo {
   readonly cut: CutText;
   /** Deleted passages that still take space; compaction removes them. */
   readonly deletedPassages: number;
+  /** The states for reading; undefined if the index holds none. */
+  readonly states?: StatesInfo | undefined;
   /** Size of all files. */
   readonly bytes: number;
+}
+
+export interface StatesInfo {
+  /** Tokens of all passages, also those without a key and those of deleted passages. */
+  readonly tokens: number;
+  readonly bytesPerToken: number;
 }
 
 /**
@@ -77,8 +87,15 @@ export async function indexInfo(directory: string): Promise<IndexInfo> {
       tokens: sum(segments.map((one) => cutOf(one).tokens)),
     },
     deletedPassages,
+    states: header.states && statesInfo(segments, header.states),
     bytes: sum(all.map(({ bytes }) => bytes)) + (await stat(manifestPath(directory))).size,
   };
+}
+
+function statesInfo(segments: readonly SegmentRecord[], { size }: StatesHeader): StatesInfo {
+  const bytesPerToken = stateBytes(size);
+  const bytes = segments.reduce((sum, { files }) => sum + files["states.bin"]!.bytes, 0);
+  return { tokens: bytes / bytesPerToken, bytesPerToken };
 }
 
 /** The cut text of the passages of a segment that are not deleted. */

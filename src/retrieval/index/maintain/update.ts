@@ -274,9 +274,13 @@ export function checkHeader(directory: string, of: IndexHeader, given: IndexHead
     "keepTokens",
     "pruning",
     "pooling",
+    "states",
     "prompts",
   ] as const) {
-    const [expected, got] = [JSON.stringify(of[key]), JSON.stringify(given[key])];
+    const [expected, got] = [of, given].map((one) => JSON.stringify(one[key]) ?? "none") as [
+      string,
+      string,
+    ];
     if (expected !== got)
       throw new InputError({
         where: directory,

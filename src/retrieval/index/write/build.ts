@@ -21,9 +21,10 @@ import { writing } from "../format/storage.ts";
 import { type BitsOption, bitsFor, float32Record } from "./automatic-bits.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
 import { copySegments, passageRanges, WINDOW } from "./copy.ts";
-import { type EncodedKeys, openPartialWindow } from "./partial-window.ts";
+import { type EncodedKeys, openPartialWindow, type PartialWindow } from "./partial-window.ts";
 import {
   type BuildPlan,
+  type EncodedWindow,
   openSegmentWriter,
   recordedCut,
   type SegmentWriter,
@@ -37,7 +38,8 @@ export interface BuildOptions {
   /**
    * Encodes passages to token keys, [tokens, dimension] each, with at least one token. It can
    * report the passages and tokens done so far. If it adds keys to `encoded` as it makes them, an
-   * interrupted build does not lose them, and gives them back as `encoded.known`.
+   * interrupted build does not lose them, and gives them back as `encoded.known`. For an index
+   * that holds states, it must add the keys with the states.
    */
   readonly encode: (
     passages: readonly Passage[],
@@ -208,13 +210,24 @@ export async function writeSegment(
     const before = window.filter((_, i) => partial.known.has(i)).length;
     if (before > 0) report("reused", before, 0);
     try {
-      return await options.encode(window, (...done) => report("encoded", ...done), partial);
+      const done = (...counts: [number, number]) => report("encoded", ...counts);
+      const keys = await options.encode(window, done, partial);
+      return { keys, states: header.states ? statesOf(window, partial) : [] };
     } catch (error) {
       await partial.save().catch(() => {}); // the first error counts
       throw error;
     }
   };
   return await writeWindows(writer, passages, options, encodeWindow);
+}
+
+/** Stops the build on a defect of the encoder. */
+function statesOf(window: readonly Passage[], { states }: PartialWindow): Uint8Array[] {
+  return window.map((_, i) => {
+    const packed = states.get(i);
+    if (packed === undefined) throw new Error(`encode added no states of passage ${i}`);
+    return packed;
+  });
 }
 
 type Report = (event: "reused" | "encoded", passages: number, tokens: number) => void;
@@ -224,7 +237,7 @@ type EncodeWindow = (
   window: readonly Passage[],
   digest: string,
   report: Report,
-) => Promise<readonly Float32Array[]>;
+) => Promise<Pick<EncodedWindow, "keys" | "states">>;
 
 const NOTHING = { passages: 0, tokens: 0, cut: { passages: 0, tokens: 0 } };
 
@@ -262,13 +275,16 @@ async function writeWindows(
       report("reused", ++windows);
       continue;
     }
-    const keys = await encodeWindow(window, soFar, (event, passages, tokens) =>
+    const encoded = await encodeWindow(window, soFar, (event, passages, tokens) =>
       report(event, windows, { passages, tokens }),
     );
+    const { keys } = encoded;
     checkKeys(keys, window.length, header.dimension);
     signal?.throwIfAborted();
     const cut = window.map((passage, i) => cutTokens(passage, keys[i]!.length / header.dimension));
-    await writing(directory, () => writer.append(window, keys, soFar, cut));
+    await writing(directory, () =>
+      writer.append({ ...encoded, passages: window, cutTokens: cut }, soFar),
+    );
     report("encoded", ++windows);
   }
   if (writer.resumePoints.length > windows) await divergeAfter(windows);

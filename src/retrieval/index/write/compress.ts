@@ -19,7 +19,7 @@ import type { RunningChecksum } from "../format/blocks.ts";
 import type { StoredCodebook } from "../format/codebook-file.ts";
 import { type CentroidPiece, encodeLists } from "../format/lists.ts";
 import type { SegmentRecord } from "../format/manifest.ts";
-import { completeSegment, METADATA_FILES, viewBytes, writeParts } from "../format/new-files.ts";
+import { completeSegment, OPTIONAL_FILES, viewBytes, writeParts } from "../format/new-files.ts";
 import type { Segment } from "../format/segment.ts";
 import { damagedFile, readAt } from "../format/storage.ts";
 import { openStore, PIECE_TOKENS } from "../format/store.ts";
@@ -29,7 +29,7 @@ import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
 const PIECE_PASSAGES = 1024;
 const PART_BYTES = 1_048_576;
 /** Files that float32 and compressed segments share. */
-const COMMON = ["passages.deflate", "offsets.u64", ...METADATA_FILES, "ids.u64"];
+const COMMON = ["passages.deflate", "offsets.u64", ...OPTIONAL_FILES, "ids.u64"];
 /** Files that grow with every piece of keys. */
 const GROWING = ["codes.bin", "codes.u64"] as const;
 
@@ -98,7 +98,7 @@ async function copyCommon(
 ): Promise<Record<string, RunningChecksum>> {
   const checksums: Record<string, RunningChecksum> = {};
   for (const name of COMMON) {
-    if (!(name in segment.record.files)) continue; // no passage has metadata
+    if (!(name in segment.record.files)) continue; // without metadata, without states
     const checksum = await writeParts(join(to, name), readParts(join(from, name)));
     if (checksum.crc32 !== segment.record.files[name]?.crc32) throw damagedFile(join(from, name));
     checksums[name] = checksum;

@@ -10,7 +10,7 @@ import type { Codec } from "../../codec/codec.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
 import { IdHashTable } from "../format/id-hashes.ts";
 import type { SegmentRecord } from "../format/manifest.ts";
-import { completeSegment, withoutEmptyMetadata, writeParts } from "../format/new-files.ts";
+import { completeSegment, withoutEmptyFiles, writeParts } from "../format/new-files.ts";
 import { unpackCut } from "../format/packed-passage.ts";
 import { fileOf, type Segment } from "../format/segment.ts";
 import { writeLists } from "./compress.ts";
@@ -72,6 +72,14 @@ export async function copySegments(
   checksums["metadata.u64"] = await writeParts(join(path, "metadata.u64"), [
     BigUint64Array.from(fieldStarts),
   ]);
+  const stateStarts = [0n];
+  checksums["states.bin"] = await writeParts(
+    join(path, "states.bin"),
+    copyStates(ranges, stateStarts, signal),
+  );
+  checksums["states.u64"] = await writeParts(join(path, "states.u64"), [
+    BigUint64Array.from(stateStarts),
+  ]);
   checksums["ids.u64"] = await writeParts(join(path, "ids.u64"), [ids.sorted()]);
   const starts = [0];
   checksums[decoder.file] = await writeParts(
@@ -94,7 +102,7 @@ export async function copySegments(
       0,
     ),
     ...recordedCut(cut),
-    files: await completeSegment(path, withoutEmptyMetadata(checksums)),
+    files: await completeSegment(path, withoutEmptyFiles(checksums)),
   };
 }
 
@@ -132,6 +140,23 @@ async function* copyFields(
     signal?.throwIfAborted();
     for (const [i, packed] of (await segment.packedFields(first, count)).entries()) {
       if (!segment.isAlive(first + i)) continue;
+      starts.push(starts.at(-1)! + BigInt(packed.length));
+      yield packed;
+    }
+  }
+}
+
+/** Appends the end of the states of each passage to `starts`. */
+async function* copyStates(
+  ranges: readonly PassageRange[],
+  starts: bigint[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  for (const { segment, first, count } of ranges) {
+    signal?.throwIfAborted();
+    for (let ordinal = first; ordinal < first + count; ordinal++) {
+      if (!segment.isAlive(ordinal)) continue;
+      const packed = await segment.packedStates(ordinal);
       starts.push(starts.at(-1)! + BigInt(packed.length));
       yield packed;
     }

@@ -9,8 +9,9 @@ import { formatBytes } from "../../../io/format-bytes.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Bits } from "../../codec/codec.ts";
 import { centroidCount } from "../../codec/train-codebook.ts";
-import { type CutText, findManifest } from "../format/manifest.ts";
+import { type CutText, findManifest, type StatesHeader } from "../format/manifest.ts";
 import { packFields, packPassage } from "../format/packed-passage.ts";
+import { stateBytes } from "../format/packed-states.ts";
 import { bitsFor } from "./automatic-bits.ts";
 import { type BuildOptions, isInShard } from "./build.ts";
 
@@ -18,6 +19,8 @@ import { type BuildOptions, isInShard } from "./build.ts";
 const SAMPLE_STRIDE = 16;
 /** Bytes of a passage for offsets, id, and the starts of its metadata and codes. */
 const PASSAGE_BYTES = 48;
+/** Bytes of a passage for the start of its states. */
+const STATES_START_BYTES = 8;
 /** Bytes of a token in the inverted lists. Usually less: tokens of a passage share a centroid. */
 const LIST_BYTES = 2;
 /** Bytes of manifest and checksums, rounded up. */
@@ -45,6 +48,8 @@ export interface ForecastOptions
   extends Pick<BuildOptions, "directory" | "bits" | "shard" | "signal" | "header"> {
   /** Counts the tokens of a passage that the index will hold. */
   readonly countTokens: (passage: Passage) => number;
+  /** Counts the tokens of a passage whose states the index will hold, if its header has states. */
+  readonly countStates?: ((passage: Passage) => number) | undefined;
   /** Counts the tokens of a passage that are cut. */
   readonly cutTokens: (passage: Passage) => number;
 }
@@ -75,15 +80,18 @@ interface Survey {
   readonly passages: number;
   readonly tokens: number;
   readonly cut: CutText;
-  readonly textBytes: number;
+  /** Texts, metadata and states, which every codec stores alike. */
+  readonly sharedBytes: number;
 }
 
 async function survey(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
-  { shard, countTokens, cutTokens, signal }: ForecastOptions,
+  { header, shard, countTokens, countStates = () => 0, cutTokens, signal }: ForecastOptions,
 ): Promise<Survey> {
+  const bytesOfStates = ({ size }: StatesHeader, passage: Passage): number =>
+    STATES_START_BYTES + stateBytes(size) * countStates(passage);
   let seen = 0;
-  const own = { passages: 0, sampled: 0, tokens: 0, textBytes: 0 };
+  const own = { passages: 0, sampled: 0, tokens: 0, sharedBytes: 0 };
   const cut = { passages: 0, tokens: 0 };
   for await (const passage of passages) {
     signal?.throwIfAborted();
@@ -94,23 +102,24 @@ async function survey(
     const over = cutTokens(passage);
     if (over > 0) cut.passages++;
     cut.tokens += over;
-    own.textBytes += packPassage(passage).length + packFields(passage).length;
+    own.sharedBytes += packPassage(passage).length + packFields(passage).length;
+    if (header.states) own.sharedBytes += bytesOfStates(header.states, passage);
   }
   const scale = own.passages / Math.max(1, own.sampled);
   return {
     passages: own.passages,
     tokens: Math.round(own.tokens * scale),
-    textBytes: Math.round(own.textBytes * scale),
+    sharedBytes: Math.round(own.sharedBytes * scale),
     cut: { passages: Math.round(cut.passages * scale), tokens: Math.round(cut.tokens * scale) },
   };
 }
 
 function sizes(
-  { passages, tokens, textBytes, cut }: Survey,
+  { passages, tokens, sharedBytes, cut }: Survey,
   { header: { dimension }, bits: given }: ForecastOptions,
 ): BuildForecast {
   const bits = bitsFor(given, tokens);
-  const common = textBytes + passages * PASSAGE_BYTES + FIXED_BYTES;
+  const common = sharedBytes + passages * PASSAGE_BYTES + FIXED_BYTES;
   const plain = common + tokens * 4 * dimension;
   if (bits === undefined)
     return { passages, tokens, cut, bits: 32, bytes: plain, peakBytes: plain };

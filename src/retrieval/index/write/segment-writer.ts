@@ -7,12 +7,7 @@ import { basename, join } from "node:path";
 import type { Passage } from "../../../text/passage.ts";
 import { longestRow } from "../../scoring/vectors.ts";
 import type { CutText, IndexHeader, SegmentRecord } from "../format/manifest.ts";
-import {
-  completeSegment,
-  viewBytes,
-  withoutEmptyMetadata,
-  writeParts,
-} from "../format/new-files.ts";
+import { completeSegment, viewBytes, withoutEmptyFiles, writeParts } from "../format/new-files.ts";
 import { packFields, packPassage, unpackPassage } from "../format/packed-passage.ts";
 import { openGrowingFiles, type ResumePoint } from "./growing-files.ts";
 
@@ -22,14 +17,29 @@ const GROWING = [
   "offsets.u64",
   "metadata.json",
   "metadata.u64",
+  "states.bin",
+  "states.u64",
   "keys.f32",
 ] as const;
+
+type GrowingFile = (typeof GROWING)[number];
 
 /** A build resumes an interrupted one if their plans are equal. */
 export interface BuildPlan {
   readonly header: IndexHeader;
   /** Passages between two resume points. */
   readonly windowPassages: number;
+}
+
+/** A window of passages as the files of a segment hold it. */
+export interface EncodedWindow {
+  readonly passages: readonly Passage[];
+  /** [tokens, dimension] of each passage */
+  readonly keys: readonly Float32Array[];
+  /** The packed states of each passage (packed-states.ts); none if the index holds no states. */
+  readonly states: readonly Uint8Array[];
+  /** The number of tokens of each passage without keys. */
+  readonly cutTokens: readonly number[];
 }
 
 /** The state of a segment after a window. */
@@ -45,16 +55,8 @@ export interface WindowState {
 export interface SegmentWriter extends AsyncDisposable {
   /** The durable windows. */
   readonly resumePoints: readonly ResumePoint<WindowState>[];
-  /**
-   * Appends a window and makes it durable. `keys[i]` is [tokens of passage i, dimension]; `digest`
-   * covers all passages up to its end; `cutTokens[i]` is the number of its tokens without keys.
-   */
-  append(
-    passages: readonly Passage[],
-    keys: readonly Float32Array[],
-    digest: string,
-    cutTokens: readonly number[],
-  ): Promise<void>;
+  /** Appends a window and makes it durable. `digest` covers all passages up to its end. */
+  append(window: EncodedWindow, digest: string): Promise<void>;
   /** Drops the windows after the first `count`. */
   rewind(count: number): Promise<void>;
   /** Reads the id of a passage of a durable window. */
@@ -69,7 +71,7 @@ export interface SegmentWriter extends AsyncDisposable {
  */
 export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<SegmentWriter> {
   const { dimension } = plan.header;
-  const files = await openGrowingFiles<(typeof GROWING)[number], WindowState>(path, GROWING, {
+  const files = await openGrowingFiles<GrowingFile, WindowState>(path, GROWING, {
     ...plan,
     files: GROWING, // an earlier reatt wrote others
   });
@@ -77,13 +79,10 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
     get resumePoints() {
       return files.resumePoints;
     },
-    append(passages, keys, digest, cutTokens) {
+    append(window, digest) {
       const before = files.resumePoints.at(-1) ?? EMPTY;
-      const sizes = {
-        passages: files.checksums["passages.deflate"].bytes,
-        metadata: files.checksums["metadata.json"].bytes,
-      };
-      const { data, state } = packWindow(passages, keys, dimension, before, sizes, cutTokens);
+      const sizeOf = (name: GrowingFile) => files.checksums[name].bytes;
+      const { data, state } = packWindow(window, dimension, before, sizeOf);
       return files.append(data, { ...state, digest });
     },
     rewind: (count) => files.rewind(count),
@@ -104,7 +103,7 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
         "ids.u64": await writeParts(join(path, "ids.u64"), [ids]),
         "keys.f32": keys,
       };
-      const records = await completeSegment(path, withoutEmptyMetadata(checksums));
+      const records = await completeSegment(path, withoutEmptyFiles(checksums));
       const counts = { passages, tokens, longestKey, ...recordedCut(cut) };
       return { name: basename(path), ...counts, files: records };
     },
@@ -124,46 +123,57 @@ const EMPTY: WindowState = {
 export const recordedCut = (cut: CutText): { readonly cut?: CutText } =>
   cut.passages > 0 ? { cut } : {};
 
-/** The bytes of a window for each file, and the state of the segment after it. */
+/**
+ * The bytes of a window for each file, and the state of the segment after it.
+ *
+ * @param sizeOf the size of a file before the window
+ */
 function packWindow(
-  passages: readonly Passage[],
-  keys: readonly Float32Array[],
+  { passages, keys, states, cutTokens }: EncodedWindow,
   dimension: number,
   before: WindowState,
-  sizes: { readonly passages: number; readonly metadata: number },
-  cutTokens: readonly number[],
-): {
-  data: Record<(typeof GROWING)[number], Uint8Array>;
-  state: Omit<WindowState, "digest">;
-} {
+  sizeOf: (name: GrowingFile) => number,
+): { data: Record<GrowingFile, Uint8Array>; state: Omit<WindowState, "digest"> } {
   const packed = passages.map((passage, i) => packPassage(passage, cutTokens[i]));
   const fields = passages.map(packFields);
-  let { tokens, longestKey } = before;
-  let { passages: byte, metadata: fieldByte } = sizes;
-  const offsets = before === EMPTY ? [0n, 0n] : [];
-  const fieldOffsets = before === EMPTY ? [0n] : [];
-  for (const [i, { length }] of packed.entries()) {
-    tokens += keys[i]!.length / dimension;
-    byte += length;
-    offsets.push(BigInt(tokens), BigInt(byte));
-    fieldByte += fields[i]!.length;
-    fieldOffsets.push(BigInt(fieldByte));
-  }
-  for (const key of keys) longestKey = Math.max(longestKey, longestRow(key, dimension));
+  const counts = keys.map(({ length }) => length / dimension);
+  const tokenEnds = endsOf(counts, before.tokens);
+  const byteEnds = endsOf(lengthsOf(packed), sizeOf("passages.deflate"));
+  const starts = (ends: readonly bigint[], first: readonly bigint[] = [0n]): Uint8Array =>
+    viewBytes(BigUint64Array.from(before === EMPTY ? [...first, ...ends] : ends));
+  const stateLengths = passages.map((_, i) => states[i]?.length ?? 0);
   return {
     data: {
       "passages.deflate": Buffer.concat(packed),
-      "offsets.u64": viewBytes(BigUint64Array.from(offsets)),
+      "offsets.u64": starts(
+        tokenEnds.flatMap((end, i) => [end, byteEnds[i]!]),
+        [0n, 0n],
+      ),
       "metadata.json": Buffer.concat(fields),
-      "metadata.u64": viewBytes(BigUint64Array.from(fieldOffsets)),
+      "metadata.u64": starts(endsOf(lengthsOf(fields), sizeOf("metadata.json"))),
+      "states.bin": Buffer.concat(states),
+      "states.u64": starts(endsOf(stateLengths, sizeOf("states.bin"))),
       "keys.f32": Buffer.concat(keys.map(viewBytes)),
     },
     state: {
-      ...{ passages: before.passages + passages.length, tokens, longestKey },
+      passages: before.passages + passages.length,
+      tokens: Number(tokenEnds.at(-1)),
+      longestKey: Math.max(before.longestKey, ...keys.map((key) => longestRow(key, dimension))),
       cut: {
         passages: before.cut.passages + cutTokens.filter((count) => count > 0).length,
         tokens: before.cut.tokens + cutTokens.reduce((sum, count) => sum + count, 0),
       },
     },
   };
+}
+
+const lengthsOf = (parts: readonly Uint8Array[]): number[] => parts.map(({ length }) => length);
+
+/** The ends of parts of these lengths, one after the other. The first begins at `start`. */
+function endsOf(lengths: readonly number[], start: number): bigint[] {
+  let end = start;
+  return lengths.map((length) => {
+    end += length;
+    return BigInt(end);
+  });
 }

@@ -10,12 +10,15 @@ import { deletePassages } from "../../../../src/retrieval/index/maintain/update.
 import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
 import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import { build, encodeText, encodeVaried, makePassages, temporary } from "../../support.ts";
+import { addingStates, statesHeader } from "../../toy-states.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests put values of any type in any place
 type Json = any;
 
 const directory = await temporary();
-await build(directory.path, makePassages(100), { bits: 2, encode: encodeVaried });
+await build(directory.path, makePassages(100), {
+  ...{ bits: 2, header: statesHeader, encode: addingStates(encodeVaried) },
+});
 await deletePassages(["p1", "p50"], { directory: directory.path });
 const path = manifestPath(directory.path);
 const original = await readFile(path, "utf8");
@@ -56,6 +59,11 @@ const CHANGES: Readonly<Record<string, (manifest: Json) => void>> = {
   "a file name that leads out of the folder": ({ segments: [{ files }] }) =>
     rename(files, "ids.u64", "../ids.u64"),
   "an unknown file": ({ segments: [{ files }] }) => rename(files, "ids.u64", "other.u64"),
+  "a header without states": ({ header }) => delete header.states,
+  "states of no size": ({ header }) => {
+    header.states.size = 0;
+  },
+  "a missing file of states": ({ segments: [{ files }] }) => delete files["states.bin"],
   "a missing file": ({ segments: [{ files }] }) => delete files["codes.u64"],
   "no block checksums": ({ segments: [{ files }] }) => delete files["blocks.u32"],
   "another order of files": ({ segments: [segment] }) => {

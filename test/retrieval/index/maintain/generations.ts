@@ -6,7 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { compactIndex } from "../../../../src/retrieval/index/maintain/compact.ts";
 import { addPassages, deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
-import { build, encode, header, makePassages, withMetadata } from "../../support.ts";
+import { build, encode, makePassages, withMetadata } from "../../support.ts";
+import { addingStates, statesHeader } from "../../toy-states.ts";
+
+/** How the generations are built: with states. */
+export const HOLDING_STATES = { header: statesHeader, encode: addingStates(slowly) };
 
 /** Of every four generations one is built, then passages are replaced, deleted, and compacted. */
 const STEPS = 4;
@@ -31,9 +35,9 @@ export function contentsOf(generation: number): Passage[] {
 
 /** Changes the index from the previous generation to `generation`. */
 export async function advance(directory: string, generation: number): Promise<void> {
-  const options = { directory, header, encode: slowly };
+  const options = { directory, ...HOLDING_STATES };
   const step = (generation - 1) % STEPS;
-  if (step === 0) await build(directory, makePassages(1600, generation), { encode: slowly });
+  if (step === 0) await build(directory, makePassages(1600, generation), HOLDING_STATES);
   if (step === 1) await addPassages(replacements(generation), options);
   if (step === 2) await deletePassages(deletedIds(generation), { directory });
   if (step === 3) await compactIndex({ directory });

@@ -8,7 +8,11 @@ import * as assert from "uvu/assert";
 import type { Bits } from "../../../../src/retrieval/codec/codec.ts";
 import { readManifest } from "../../../../src/retrieval/index/format/manifest.ts";
 import { compactIndex, mergeShards } from "../../../../src/retrieval/index/maintain/compact.ts";
-import { addPassages, deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
+import {
+  addPassages,
+  deletePassages,
+  type UpdateOptions,
+} from "../../../../src/retrieval/index/maintain/update.ts";
 import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
 import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
@@ -23,6 +27,7 @@ import {
   sameBytes,
   temporary,
 } from "../../support.ts";
+import { addingStates, checkStates, statesHeader } from "../../toy-states.ts";
 import { advance, contentsOf } from "./generations.ts";
 
 const QUESTION = encodeText("w1 w2 w3");
@@ -31,8 +36,12 @@ const QUESTION = encodeText("w1 w2 w3");
 const numbered = (first: number, count: number, seed: number): Passage[] =>
   makePassages(count, seed).map((passage, i) => ({ ...passage, id: `p${first + i}` }));
 
-const add = (directory: string, passages: readonly Passage[]) =>
-  addPassages(passages, { directory, header, encode });
+const add = (
+  directory: string,
+  passages: readonly Passage[],
+  options: Pick<UpdateOptions, "header" | "encode"> = { header, encode },
+) => addPassages(passages, { directory, ...options });
+const HOLDING_STATES = { header: statesHeader, encode: addingStates() };
 
 const change = fc.oneof(
   fc.record({
@@ -45,13 +54,14 @@ const change = fc.oneof(
   fc.record({ kind: fc.constant("compact" as const) }),
 );
 
-for (const bits of [undefined, 8] as const)
-  test(`random changes give the content of a list of passages, ${bits ? `${bits} bits` : "float32"}`, () =>
+for (const [bits, states] of [[undefined], [8], [undefined, "states"], [4, "states"]] as const)
+  test(`random changes give the content of a list of passages, ${bits ? `${bits} bits` : "float32"}, ${states ?? "no states"}`, () =>
     fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 6 }), async (changes) => {
         await using directory = await temporary();
         let expected = numbered(0, 30, 1);
-        await build(directory.path, expected, { bits });
+        const options = states ? HOLDING_STATES : { header, encode };
+        await build(directory.path, expected, { bits, ...options });
         for (const step of changes) {
           if (step.kind === "compact") await compactIndex({ directory: directory.path });
           if (step.kind === "delete") {
@@ -64,10 +74,14 @@ for (const bits of [undefined, 8] as const)
           if (step.kind === "add") {
             const added = numbered(step.first, step.count, step.seed);
             const ids = new Set(added.map(({ id }) => id));
-            await add(directory.path, added);
+            await add(directory.path, added, options);
             expected = [...expected.filter(({ id }) => !ids.has(id)), ...added];
           }
           await checkContents(directory.path, expected, bits);
+          if (!states) continue;
+          await using index = await openIndex(directory.path);
+          await checkStates(index);
+          assert.equal(await verifyIndex(directory.path), []);
         }
       }),
       { numRuns: 8 },
@@ -195,15 +209,32 @@ test("rejects additions without an index or by another model", async () => {
   assert.is((await readManifest(directory.path)).generation, 1);
 });
 
-for (const bits of [undefined, 2] as const)
-  test(`merged shards equal a single build, ${bits ? `${bits} bits` : "float32"}`, async () => {
+test("an index with states takes only passages with the same states, and one without none", async () => {
+  await using directory = await temporary();
+  await build(directory.path, numbered(0, 5, 1), HOLDING_STATES);
+  const other = { ...statesHeader, states: { fingerprint: "other", size: 5 } };
+  for (const given of [header, other])
+    await rejects(
+      add(directory.path, numbered(5, 5, 1), { header: given, encode: addingStates() }),
+      /expected passages encoded with states \{"fingerprint":"toy states","size":5\}, got /,
+    );
+  await build(directory.path, numbered(0, 5, 1));
+  await rejects(
+    add(directory.path, numbered(5, 5, 1), HOLDING_STATES),
+    /expected passages encoded with states none, got \{"fingerprint":"toy states"/,
+  );
+});
+
+for (const [bits, states] of [[undefined], [2], [2, "states"]] as const)
+  test(`merged shards equal a single build, ${bits ? `${bits} bits` : "float32"}, ${states ?? "no states"}`, async () => {
     const passages = makePassages(2300); // five windows
+    const options = states ? HOLDING_STATES : {};
     await using whole = await temporary();
-    await build(whole.path, passages, { bits });
+    await build(whole.path, passages, { bits, ...options });
     await using directory = await temporary();
     const shards = [1, 0, 2].map((index) => join(directory.path, `shard-${index}`));
     for (const [i, index] of [1, 0, 2].entries())
-      await build(shards[i]!, passages, { shard: { index, count: 3 } });
+      await build(shards[i]!, passages, { shard: { index, count: 3 }, ...options });
     const joined = join(directory.path, "joined");
     await mergeShards(shards, { directory: joined, bits });
     await sameBytes(joined, whole.path);

@@ -23,6 +23,7 @@ import {
   sameBytes,
   temporary,
 } from "../../support.ts";
+import { addingStates, checkStates, statesHeader } from "../../toy-states.ts";
 
 const WINDOWS = makePassages(2000); // four windows
 
@@ -87,6 +88,46 @@ test("resumes after an interruption and ends with the same bytes", async () => {
     ["resumed 1024", "reused 512", "reused 1024", "encoded 1536", "encoded 2000", "finished 2000"],
   );
   await sameBytes(directory.path, whole.path);
+});
+
+test("an interrupted build with states ends with the same bytes, and verify reads its states", async () => {
+  const options = { header: statesHeader, encode: addingStates() };
+  await using whole = await temporary();
+  await build(whole.path, WINDOWS, options);
+  await using directory = await temporary();
+  await interrupt(directory.path, 2, options);
+  const states = join(segmentPath(directory.path, "000001"), "states.bin");
+  await damage(states, 0.7, false); // the second window
+  const { events } = await watchedBuild(directory.path, WINDOWS, options);
+  assert.equal(events[0], { event: "resumed", passages: 512, tokens: events[0]!.tokens });
+  await sameBytes(directory.path, whole.path);
+  await using index = await openIndex(directory.path);
+  await checkStates(index);
+  await damage(states, 0.3, false);
+  assert.equal(await verifyIndex(directory.path), [
+    { path: states, problem: "its contents have changed" },
+  ]);
+  const ordinal = Math.floor(0.3 * WINDOWS.length);
+  const near = Array.from({ length: 300 }, (_, i) => ordinal - 150 + i);
+  await rejects(index.states(near), /states\.bin: expected the checksum of the block at/);
+});
+
+test("an encoder that adds no states is a defect", async () => {
+  await using directory = await temporary();
+  await rejects(
+    build(directory.path, makePassages(3), { header: statesHeader }),
+    /^encode added no states of passage 0$/,
+  );
+});
+
+test("an index without states gives none", async () => {
+  await using directory = await temporary();
+  await build(directory.path, makePassages(3));
+  await using index = await openIndex(directory.path);
+  assert.is(await index.states([0, 1]), undefined);
+  assert.equal((await readdir(segmentPath(directory.path, "000001"))).sort(), [
+    ...["blocks.u32", "ids.u64", "keys.f32", "offsets.u64", "passages.deflate"],
+  ]);
 });
 
 test("encodes damaged windows of an interrupted build again", () =>
@@ -236,7 +277,11 @@ test(`a full disk stops the build in one line, and the build resumes later${cann
 });
 
 /** Stops a build after `windows` windows. */
-async function interrupt(directory: string, windows: number): Promise<void> {
+async function interrupt(
+  directory: string,
+  windows: number,
+  options: Partial<BuildOptions> = {},
+): Promise<void> {
   const controller = new AbortController();
   let done = 0;
   await rejects(
@@ -245,6 +290,7 @@ async function interrupt(directory: string, windows: number): Promise<void> {
       onProgress: () => {
         if (++done === windows) controller.abort(new Error("stopped"));
       },
+      ...options,
     }),
     /stopped/,
   );

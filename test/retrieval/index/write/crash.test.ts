@@ -8,7 +8,8 @@ import { findManifest } from "../../../../src/retrieval/index/format/manifest.ts
 import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
 import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import { build, encodeText, naiveSearch, sameBytes, temporary } from "../../support.ts";
-import { advance, contentsOf } from "../maintain/generations.ts";
+import { checkStates } from "../../toy-states.ts";
+import { advance, contentsOf, HOLDING_STATES } from "../maintain/generations.ts";
 import { compileScript } from "./compile-script.ts";
 
 /** About 0.5 s each. `KILLS=400 npx tsx test/retrieval/index/write/crash.test.ts` runs longer. */
@@ -36,7 +37,7 @@ test(`survives ${KILLS} kills at random moments`, async () => {
     generation = await checkWhole(index, generation + 1);
   } while (generation % 4 !== 1);
   await using fresh = await temporary();
-  await build(fresh.path, contentsOf(generation));
+  await build(fresh.path, contentsOf(generation), HOLDING_STATES);
   await sameBytes(index, fresh.path); // the same as a build without kills
 });
 
@@ -64,6 +65,7 @@ async function checkWhole(directory: string, atLeast: number): Promise<number> {
   const keys = contents.map(({ text }) => encodeText(text));
   await using index = await openIndex(directory);
   assert.is(index.passageCount, contents.length);
+  await checkStates(index);
   const question = encodeText(`w${generation % 50} w7 w23`);
   const hits = await index.search(question, { topK: 50 });
   const expected = naiveSearch(question, keys, 50).map(({ ordinal }) => contents[ordinal]!);

@@ -10,6 +10,7 @@ import {
 } from "../../../../src/retrieval/index/write/forecast.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
 import { build, header, makePassages, rejects, temporary } from "../../support.ts";
+import { addingStates, statesHeader } from "../../toy-states.ts";
 
 const countTokens = ({ text }: Passage): number => text.split(" ").length;
 const PASSAGES = makePassages(3000);
@@ -35,6 +36,24 @@ for (const bits of [undefined, 2, 8] as const)
     assert.ok(Math.abs(forecast.bytes / bytes - 1) < 0.2, `${forecast.bytes} for ${bytes} bytes`);
     assert.is(forecast.peakBytes > forecast.bytes, bits !== undefined);
   });
+
+test("a forecast counts states", async () => {
+  await using directory = await temporary();
+  const options: ForecastOptions = {
+    ...{ directory: directory.path, header: statesHeader, bits: 4, countTokens },
+    countStates: (passage) => countTokens(passage) + 1,
+    cutTokens: () => 0,
+  };
+  const forecast = await forecastBuild(PASSAGES, options);
+  const without = await forecastBuild(PASSAGES, { ...options, header });
+  await build(directory.path, PASSAGES, { ...options, encode: addingStates() });
+  const { bytes, states } = await indexInfo(directory.path);
+  assert.ok(Math.abs(forecast.bytes / bytes - 1) < 0.2, `${forecast.bytes} for ${bytes} bytes`);
+  assert.is(states!.bytesPerToken, 14);
+  const ofStates = states!.tokens * states!.bytesPerToken + 8 * PASSAGES.length;
+  assert.ok(Math.abs((forecast.bytes - without.bytes) / ofStates - 1) < 0.05);
+  assert.ok(forecast.peakBytes - without.peakBytes > 1.9 * ofStates); // both stages have them
+});
 
 test("shards cover all passages", async () => {
   await using directory = await temporary();

@@ -1,7 +1,12 @@
-/** An encoder that makes the keys of a window in groups, as a model does, for tests of resume. */
+/**
+ * An encoder that makes the keys and states of a window in groups, as a model does, for tests of
+ * resume.
+ */
 
+import { packStates } from "../../../../src/retrieval/index/format/packed-states.ts";
 import type { BuildOptions } from "../../../../src/retrieval/index/write/build.ts";
-import { encodeVaried, header, makePassages } from "../../support.ts";
+import { encodeVaried, makePassages } from "../../support.ts";
+import { statesHeader, toyStates } from "../../toy-states.ts";
 
 /** Two windows. */
 export const CORPUS = makePassages(900);
@@ -22,7 +27,7 @@ export function groupEncoder({
   let encoded = 0;
   let groups = 0;
   return {
-    header,
+    header: statesHeader,
     encoded: () => encoded,
     async encode(window, onProgress, { known, add }) {
       const keys = window.map((_, i) => known.get(i));
@@ -39,7 +44,10 @@ export function groupEncoder({
         group.forEach((i, row) => {
           keys[i] = made[row];
         });
-        add(group, made);
+        const states = group.map((i) =>
+          packStates(toyStates(window[i]!), statesHeader.states!.size),
+        );
+        add(group, made, states);
         encoded += group.length;
         onProgress(start + group.length, 0);
         await onGroup?.(++groups);

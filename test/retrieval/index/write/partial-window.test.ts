@@ -40,9 +40,9 @@ test("encodes only the rest of the window, and ends with the same bytes", async 
   await using directory = await temporary();
   await cp(interrupted, directory.path, { recursive: true });
   const events: string[] = [];
-  const { encode, encoded } = groupEncoder();
+  const { encode, encoded, header } = groupEncoder();
   await build(directory.path, CORPUS, {
-    encode,
+    ...{ encode, header },
     onProgress: ({ event, passages }) => events.push(`${event} ${passages}`),
   });
   assert.is(encoded(), CORPUS.length - 5 * GROUP);
@@ -55,8 +55,8 @@ test("continues a second window too, and one that is interrupted twice", async (
   await cp(interrupted, directory.path, { recursive: true });
   await stopAfter(directory.path, 2);
   await stopAfter(directory.path, 5);
-  const { encode, encoded } = groupEncoder();
-  await build(directory.path, CORPUS, { encode });
+  const { encode, encoded, header } = groupEncoder();
+  await build(directory.path, CORPUS, { encode, header });
   assert.is(encoded(), CORPUS.length - 12 * GROUP);
   await sameBytes(directory.path, whole);
 });
@@ -77,7 +77,7 @@ test("does not use the keys of another corpus or model", async () => {
 test("encodes damaged keys again", () =>
   fc.assert(
     fc.asyncProperty(
-      fc.constantFrom("keys.f32", "journal"),
+      fc.constantFrom("keys.f32", "states.bin", "journal"),
       fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
       fc.boolean(),
       async (name, where, torn) => {
@@ -110,12 +110,15 @@ test(`survives ${KILLS} kills and loses at most some seconds of each`, async () 
   await sameBytes(directory.path, whole);
 });
 
-for (const keepRatio of [1, 0.5])
-  test(`a model continues a window with the same keys, keepRatio ${keepRatio}`, async () => {
+for (const [keepRatio, keepStates] of [
+  [1, false],
+  [0.5, true],
+] as const)
+  test(`a model continues a window with the same keys, keepRatio ${keepRatio}, ${keepStates ? "with" : "without"} states`, async () => {
     await using model = await ReAtt.load("models/reatt-mini", { threads: 1 });
     await using directory = await temporary();
     const passages = makePassages(200);
-    const at = (name: string) => ({ directory: join(directory.path, name), keepRatio });
+    const at = (name: string) => ({ directory: join(directory.path, name), keepRatio, keepStates });
     await using _ = await model.index(passages, at("whole"));
     const controller = new AbortController();
     let done = 0;
