@@ -8,8 +8,8 @@
  * `--data` is the folder of a BEIR dataset, or of questions with a `passage_id`. `--every N` asks
  * every Nth question only. `--vectors` is a model that was trained with `--pooling`; without it,
  * the vector of a text is the mean of the states of the backbone, which is what MiniLM was trained
- * for. `--phrases` is `--model` with phrase queries (`reatt train phrases`); without it, there is no
- * row of phrases. `--write-vectors DIR` writes the vector model that training starts from.
+ * for. `--phrases` is `--model` with phrase queries (`reatt train phrases`); without it, there is
+ * no row of phrases. `--write-vectors DIR` writes the vector model that training starts from.
  *
  * All rows are computed in float32, one question at a time, on one thread; indexes have 4 bits a
  * value. Prints a row for each retriever. "read" is exact match of the reader of `--model` on the

@@ -1,7 +1,8 @@
 /**
  * Runs a study: rows that differ in one choice, each trained with three seeds.
  *
- *     node --import tsx benchmarks/studies.ts NAME [--data DIR] [--out DIR] [--seeds N] [--lane K/N]
+ *     node --import tsx benchmarks/studies.ts NAME [--data DIR] [--out DIR] [--seeds N]
+ *         [--lane K/N]
  *
  * The table goes to stdout at the end. Figures are kept in `--out`: a study that is stopped goes on
  * with the same command. `--lane 1/2` and `--lane 2/2` divide the work between two processes; run
