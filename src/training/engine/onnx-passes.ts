@@ -15,7 +15,12 @@ import type {
 } from "../gradient-cache/gradient-passes.ts";
 import type { Chunk } from "../loss/batch.ts";
 import { tracedDropout } from "../loss/dropout.ts";
-import { cacheInputs, chunkInputs, normaliserInputs } from "../loss/graph-inputs.ts";
+import {
+  type CacheInputs,
+  cacheInputs,
+  chunkInputs,
+  normaliserInputs,
+} from "../loss/graph-inputs.ts";
 import { batchNormaliser, chunkLoss, chunkVectors, namedLosses } from "../loss/loss-graph.ts";
 import type { ObjectiveName } from "../loss/options.ts";
 import {
@@ -129,7 +134,7 @@ export function traceLoss(
   cached: boolean,
 ): Graph {
   return trace(chunkInputs(chunk, options.objective), (tracer, input) => {
-    const inputs = cacheInputs(config, chunk.questions, options);
+    const inputs = cacheInputs(config, chunk, options);
     const cache = cached ? inputsOf(tracer, inputs) : undefined;
     const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
     const trained = tracedParameters(tracer, config, options);
@@ -146,15 +151,13 @@ const tracedParameters = (
 ): TrainedParameters<Value> =>
   buildTrainedParameters(tracer, config, options, (name, shape) => tracer.parameter(name, shape));
 
-function inputsOf<Name extends string>(
-  tracer: Tracer,
-  signatures: Record<Name, Signature>,
-): Record<Name, Value> {
-  const inputs = {} as Record<Name, Value>;
-  for (const [name, signature] of Object.entries<Signature>(signatures))
-    inputs[name as Name] = tracer.input(name, signature);
-  return inputs;
-}
+const inputsOf = (tracer: Tracer, signatures: CacheInputs<Signature>): CacheInputs<Value> =>
+  Object.fromEntries(
+    Object.entries<Signature>(signatures).map(([name, signature]) => [
+      name,
+      tracer.input(name, signature),
+    ]),
+  ) as CacheInputs<Value>;
 
 /** The gradients of `loss`, each added to the input `sum:NAME`. */
 function addedGradients(
