@@ -9,11 +9,11 @@ import type { Tensor } from "../../tensor/ops.ts";
 import { type CompileOptions, compile, type Session } from "../../tensor/session.ts";
 import { type Graph, type Signature, type Tracer, trace, type Value } from "../../tensor/trace.ts";
 import type {
+  ComputedChunk,
   GradientOptions,
   GradientPasses,
   Tensors,
 } from "../gradient-cache/gradient-passes.ts";
-import type { Chunk } from "../loss/batch.ts";
 import { tracedDropout } from "../loss/dropout.ts";
 import {
   type CacheInputs,
@@ -31,7 +31,7 @@ import {
 } from "../loss/trained-parameters.ts";
 import type { ParameterState } from "./optimizer.ts";
 
-type Parameters = ReadonlyMap<string, ParameterState>;
+type Parameters = ReadonlyMap<string, Pick<ParameterState, "shape" | "value" | "gradient">>;
 
 /** Adds gradients to those in the states of `parameters`, which include the learned scalars. */
 export function openOnnxPasses(
@@ -63,7 +63,7 @@ export function openOnnxPasses(
   };
 }
 
-const sizeOf = ({ questions, candidates }: Chunk): string => `${questions} x ${candidates}`;
+const sizeOf = ({ questions, candidates }: ComputedChunk): string => `${questions} x ${candidates}`;
 
 interface CompiledGraphs extends AsyncDisposable {
   /** Runs the graph of this name, which `build` traces at the first run. */
@@ -96,7 +96,11 @@ function openGraphs(state: Tensors, options: CompileOptions): CompiledGraphs {
 }
 
 /** Pass 1: -> `queries`, `keys` */
-export function traceVectors(config: ModelConfig, options: GradientOptions, chunk: Chunk): Graph {
+export function traceVectors(
+  config: ModelConfig,
+  options: GradientOptions,
+  chunk: ComputedChunk,
+): Graph {
   const { objective } = chunk;
   return trace(chunkInputs(chunk, objective), (tracer, input) => {
     const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
@@ -130,7 +134,7 @@ export function traceLoss(
   config: ModelConfig,
   parameters: Parameters,
   options: GradientOptions & { readonly objective: ObjectiveName },
-  chunk: Chunk,
+  chunk: ComputedChunk,
   cached: boolean,
 ): Graph {
   return trace(chunkInputs(chunk, options.objective), (tracer, input) => {

@@ -72,7 +72,15 @@ async function compute(
 ): Promise<Computed[]> {
   const changed = { ...config, ...model };
   const states = trainedStates(changed, { mixed: tau !== undefined });
-  const options = { alpha: 2, copyAttention, inBatchNegatives, tau, dropout, copies, retrievalOnly };
+  const options = {
+    alpha: 2,
+    copyAttention,
+    inBatchNegatives,
+    tau,
+    dropout,
+    copies,
+    retrievalOnly,
+  };
   await using backend = await open(changed, states, options);
   const accumulate = gradientAccumulator(changed, backend.passes, options);
   const computed: Computed[] = [];
@@ -113,6 +121,12 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   "relevance and copy attention": { objective: "supervised", copyAttention: 0.5 },
 };
 
+/**
+ * Biases of keys in the backbone add the same number to all scores of a query, which a softmax
+ * ignores: their gradients are rounding errors.
+ */
+const SHIFTS = /\.key\.bias$/;
+
 function sameAs(whole: Computed, part: Computed, what: string): void {
   const { nll = 0, copyAttention = 0, loss, retrieval, distillation } = part.losses;
   const expected = whole.losses;
@@ -139,7 +153,8 @@ function sameAs(whole: Computed, part: Computed, what: string): void {
   if (expected.distillation)
     assertNear(distillation!.target.flat(), expected.distillation.target.flat(), TOLERANCE, what);
   for (const [name, gradient] of whole.gradients)
-    assertNear(part.gradients.get(name)!, gradient, TOLERANCE, `${what}: ${name}`);
+    if (!SHIFTS.test(name))
+      assertNear(part.gradients.get(name)!, gradient, TOLERANCE, `${what}: ${name}`);
 }
 
 const onOnnx = new Map<string, Computed>();
