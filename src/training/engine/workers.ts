@@ -67,18 +67,19 @@ export interface WorkerReply {
 
 /** Share of the free memory that workers can take. */
 const MEMORY_SHARE = 0.5;
-/** Node, sessions and a chunk of a small model. */
-export const WORKER_BYTES = 500_000_000;
+/** A thread of Node, and sessions with a chunk of a small model. */
+const WORKER_BYTES = 500_000_000;
 
 /**
  * The number of workers of a new run: one for each core, as far as half of the free memory has room
- * for their copies of the parameters.
+ * for them.
+ *
+ * @param modelBytes of all parameters. A worker has two copies, and two are shared with it: values
+ *   and gradients.
  */
-export function defaultWorkers(parameters: Parameters): number {
-  const values = [...parameters.values()].reduce((sum, { value }) => sum + value.byteLength, 0);
-  const each = 2 * values + WORKER_BYTES;
-  const fitting = Math.floor((MEMORY_SHARE * process.availableMemory()) / each);
-  return Math.max(1, Math.min(availableParallelism(), fitting));
+export function defaultWorkers(modelBytes: number): number {
+  const fitting = (MEMORY_SHARE * process.availableMemory()) / (WORKER_BYTES + 4 * modelBytes);
+  return Math.max(1, Math.min(availableParallelism(), Math.floor(fitting)));
 }
 
 export interface Workers extends AsyncDisposable {

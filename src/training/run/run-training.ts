@@ -89,7 +89,7 @@ export async function* runTraining(
   await createOutputDirectory(options.out);
   const dev = await openDevSet(options, corpus);
   const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, options.signal));
-  const workers = checkpoint ? (checkpoint.workers ?? 1) : defaultWorkers(parameters);
+  const workers = checkpoint ? (checkpoint.workers ?? 1) : defaultWorkers(bytesOf(parameters));
   await using engine = yield* openEngine(options, config, parameters, queue, workers);
   const description = describeRun(options, data, dev, monitor);
   await using log = await openRunLog(options, checkpoint, description);
@@ -117,6 +117,9 @@ export async function* runTraining(
   if (run.step === lastStep(run) && !isStopped(run)) yield* monitorRetrieval(run);
   return await finalise(run);
 }
+
+const bytesOf = (parameters: ReadonlyMap<string, ParameterState>): number =>
+  [...parameters.values()].reduce((sum, { value }) => sum + value.byteLength, 0);
 
 /** How the report names the run, and the questions that choose its model. */
 function describeRun(
