@@ -77,7 +77,11 @@ function openGraphs(state: Tensors, options: CompileOptions): CompiledGraphs {
     const known = sessions.get(name);
     if (known) return known;
     const graph = build();
-    const compiled = compile(graph, options).then((session) => ({ graph, session }));
+    // Steps have many lengths: with planned blocks, memory grew with each of them.
+    const compiled = compile(graph, { ...options, memoryPattern: false }).then((session) => ({
+      graph,
+      session,
+    }));
     sessions.set(name, compiled);
     return compiled;
   };
