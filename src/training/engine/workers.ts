@@ -67,19 +67,24 @@ export interface WorkerReply {
 
 /** Share of the free memory that workers can take. */
 const MEMORY_SHARE = 0.5;
-/** A thread of Node, and sessions with a chunk of a small model. */
-const WORKER_BYTES = 500_000_000;
+/** A thread of Node. */
+const THREAD_BYTES = 100_000_000;
+
+/**
+ * What a worker takes: a chunk, two copies of the model (values and gradients), the same shared
+ * with the main thread, and new sums of gradients.
+ */
+export const workerBytes = (modelBytes: number, chunkBytes: number): number =>
+  THREAD_BYTES + 5 * modelBytes + chunkBytes;
 
 /**
  * The number of workers of a new run: one for each core, as far as half of the free memory has room
  * for them.
- *
- * @param modelBytes of all parameters. A worker has two copies, and two are shared with it: values
- *   and gradients.
  */
-export function defaultWorkers(modelBytes: number): number {
-  const fitting = (MEMORY_SHARE * process.availableMemory()) / (WORKER_BYTES + 4 * modelBytes);
-  return Math.max(1, Math.min(availableParallelism(), Math.floor(fitting)));
+export function defaultWorkers(modelBytes: number, chunkBytes: number): number {
+  const available = MEMORY_SHARE * process.availableMemory();
+  const fitting = Math.floor(available / workerBytes(modelBytes, chunkBytes));
+  return Math.max(1, Math.min(availableParallelism(), fitting));
 }
 
 export interface Workers extends AsyncDisposable {

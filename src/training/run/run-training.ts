@@ -9,6 +9,7 @@ import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../data/corpus.ts";
 import type { ExampleSource } from "../data/example-source.ts";
 import type { TrainingData } from "../data/training-data.ts";
+import { chunkBytes } from "../engine/chunk-memory.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { defaultWorkers } from "../engine/workers.ts";
@@ -89,7 +90,9 @@ export async function* runTraining(
   await createOutputDirectory(options.out);
   const dev = await openDevSet(options, corpus);
   const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, options.signal));
-  const workers = checkpoint ? (checkpoint.workers ?? 1) : defaultWorkers(bytesOf(parameters));
+  const workers = checkpoint
+    ? (checkpoint.workers ?? 1)
+    : defaultWorkers(bytesOf(parameters), chunkBytes(config, options));
   await using engine = yield* openEngine(options, config, parameters, queue, workers);
   const description = describeRun(options, data, dev, monitor);
   await using log = await openRunLog(options, checkpoint, description);

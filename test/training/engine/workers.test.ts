@@ -94,8 +94,9 @@ test("an error in a worker ends the step", async () => {
 });
 
 test("the default is one for each core that has the memory", () => {
-  assert.ok(defaultWorkers(1_000) <= availableParallelism());
-  assert.is(defaultWorkers(2 ** 50), 1);
+  assert.ok(defaultWorkers(1_000, 1_000) <= availableParallelism());
+  assert.is(defaultWorkers(2 ** 50, 1_000), 1);
+  assert.is(defaultWorkers(1_000, 2 ** 50), 1);
 });
 
 test.run();
