@@ -10,8 +10,8 @@
  * first, during which memory is recorded, then five more alternately with the products alone.
  *
  * `--compare` measures steps of `supervised` and of `retrieval` alternately instead, each with one
- * worker and with one for each core, and the ratio of their questions per second. CPU time says more
- * than the clock on a machine that others use, too.
+ * worker and with one for each core, and the ratio of their questions per second. CPU time says
+ * more than the clock on a machine that others use, too.
  */
 
 import { availableParallelism, cpus, loadavg } from "node:os";
