@@ -180,10 +180,11 @@ function startThread(data: WorkerData): Thread {
   const worker =
     EXTENSION === ".ts" ? compiledThread(data) : new Worker(PROGRAM, { workerData: data });
   worker.unref(); // a caller that forgets to dispose of the engine can end
+  let last: Promise<unknown> = Promise.resolve();
   return {
     gradients: data.gradients,
-    call: (request) =>
-      new Promise((resolve, reject) => {
+    call: (request) => {
+      const reply = new Promise<WorkerReply>((resolve, reject) => {
         worker.ref();
         const settle = (finish: () => void): void => {
           worker.off("message", onReply).off("error", onError);
@@ -195,8 +196,14 @@ function startThread(data: WorkerData): Thread {
           settle(() => (reply.error ? reject(new Error(reply.error)) : resolve(reply)));
         worker.on("message", onReply).on("error", onError);
         worker.postMessage(request);
-      }),
-    end: () => worker.terminate(),
+      });
+      last = reply.catch(() => {});
+      return reply;
+    },
+    async end() {
+      await last; // onnxruntime aborts the process if its thread ends during a run
+      await worker.terminate();
+    },
   };
 }
 
