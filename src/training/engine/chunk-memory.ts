@@ -7,10 +7,10 @@ import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "./engine.ts";
 
 /**
  * Values that a token of a chunk holds in each layer with gradients, in units of the model size.
- * Measured with models/reatt-mini: 53 with `supervised`, 34 with `retrieval`, whose decoder and
- * vocabulary are missing (docs/experiments/speed.md).
+ * Measured with models/reatt-mini: 30 with `supervised`, 34 with `retrieval`
+ * (docs/experiments/speed.md).
  */
-const VALUES_PER_TOKEN = { reading: 60, retrieval: 40 };
+const VALUES_PER_TOKEN = 40;
 
 export function chunkBytes(
   config: ModelConfig,
@@ -25,11 +25,11 @@ export function chunkBytes(
   const ofLayer = modelSize * Float32Array.BYTES_PER_ELEMENT;
   if (objective !== "retrieval") {
     const all = layers + jointLayers + encoderLayers + decoderLayers;
-    return CHUNK_TOKENS * VALUES_PER_TOKEN.reading * all * ofLayer;
+    return CHUNK_TOKENS * VALUES_PER_TOKEN * all * ofLayer;
   }
   const tokens = questions * candidatesPerQuestion * maxPassageTokens; // padded to the longest
   const isKept = keepsSharedLayers(config, { ...options, retrievalOnly: true });
   const trained = (isKept ? jointLayers : layers) + retrievalLayer;
-  const held = VALUES_PER_TOKEN.retrieval * (headOnly ? 1 : Math.max(1, trained));
+  const held = VALUES_PER_TOKEN * (headOnly ? 1 : Math.max(1, trained));
   return Math.min(RETRIEVAL_CHUNK_TOKENS, tokens) * held * ofLayer;
 }
