@@ -9,11 +9,12 @@
  * matrix products that it computes, including the first pass of the gradient cache. N steps run
  * first, during which memory is recorded, then five more alternately with the products alone.
  *
- * `--compare` measures steps of `supervised` and of `retrieval` alternately instead, and the ratio
- * of their questions per second.
+ * `--compare` measures steps of `supervised` and of `retrieval` alternately instead, each with one
+ * worker and with one for each core, and the ratio of their questions per second. CPU time says
+ * more than the clock on a machine that others use, too.
  */
 
-import { cpus, loadavg } from "node:os";
+import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { type ModelConfig, readConfig } from "../src/model/config.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
@@ -23,7 +24,11 @@ import { passageIds } from "../src/text/prompts.ts";
 import { readPassages } from "../src/text/read-passages.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
 import type { EngineOptions } from "../src/training/engine/backend.ts";
-import { chunkQuestions, trainingEngine } from "../src/training/engine/engine.ts";
+import {
+  chunkQuestions,
+  type TrainingEngine,
+  trainingEngine,
+} from "../src/training/engine/engine.ts";
 import { openOnnxBackend } from "../src/training/engine/onnx-backend.ts";
 import { traceLoss, traceNormaliser, traceVectors } from "../src/training/engine/onnx-passes.ts";
 import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
@@ -94,7 +99,8 @@ function productsOfStep(
   options: EngineOptions & LossGraphOptions,
   examples: readonly TokenExample[],
 ): { chunks: number; chunk: Product[]; normaliser: Product[] } {
-  const chunks = chunksOf(config, examples, chunkQuestions(examples, options.objective), options);
+  const size = chunkQuestions(examples, options.objective, 1);
+  const chunks = chunksOf(config, examples, size, options);
   const [chunk] = chunks as [Chunk, ...Chunk[]];
   const [whole] = chunksOf(config, examples, examples.length, options) as [Chunk];
   const shared = chunks.length > 1 && ["distillation", "supervised"].includes(options.objective);
@@ -237,58 +243,99 @@ function format(report: Report): string {
   return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
 }
 
-interface Comparison {
-  /** Questions per second by objective, median. */
-  readonly questionsPerSecond: Readonly<Record<string, number>>;
-  /** Median over the pairs of steps. */
-  readonly ratio: number;
+/** Steps of one objective with a number of workers. */
+interface Measured {
+  readonly objective: ObjectiveName;
+  readonly workers: number;
+  readonly chunks: number;
+  readonly questionsPerSecond: number;
+  /** Seconds of all processors for a step: the median, and the least. */
+  readonly cpu: number;
+  readonly leastCpu: number;
 }
 
-/** Steps of `supervised` and of `retrieval` on the same examples. */
+interface Comparison {
+  readonly load: readonly number[];
+  readonly steps: readonly Measured[];
+  /** Time of `supervised` divided by that of `retrieval`: the median over pairs of steps. */
+  readonly ratio: number;
+  readonly cpuRatio: number;
+}
+
+type Way = Pick<Measured, "objective" | "workers">;
+
+/** Steps of `supervised` and of `retrieval` on the same examples, with one and several workers. */
 async function compare(): Promise<Comparison> {
   const [questions, passages, tokens] = [values.questions, values.passages, values.tokens].map(
     Number,
   ) as [number, number, number];
+  const load = [loadavg()[0]!];
   const config = await readConfig(MODEL);
   const cut = await cutExamples(questions, passages, tokens);
   const examples = cut.map((example) => ({ ...example, positives: [0] }));
-  const watch = new Stopwatch();
-  const engines: AsyncDisposable[] = [];
-  const steps = new Map<ObjectiveName, (step: number) => Promise<unknown>>();
-  for (const objective of ["supervised", "retrieval"] as const) {
-    const options: EngineOptions = {
-      ...{ alpha: 1, inBatchNegatives: true, retrievalOnly: objective === "retrieval" },
-      dropout: values.dropout === undefined ? config.dropoutRate : Number(values.dropout),
+  const ways = (["supervised", "retrieval"] as const).flatMap((objective) =>
+    [...new Set([1, availableParallelism()])].map((workers): Way => ({ objective, workers })),
+  );
+  const [watch, cpu] = [new Stopwatch(), new Map<string, number[]>()];
+  for (let round = 0; round <= REPETITIONS; round++)
+    for (const way of ways) {
+      const name = `${way.objective} ${way.workers}`;
+      // One engine at a time: together they do not fit into the memory of a small machine.
+      await using engine = await openEngineOf(config, way);
+      const take = (step: number): Promise<unknown> =>
+        engine.step({ ...{ examples, step }, objective: way.objective, ...STEP });
+      await take(1); // compiles the graphs and allocates their memory
+      if (round === 0) continue;
+      const start = process.cpuUsage();
+      await watch.time(name, () => take(2));
+      const { user, system } = process.cpuUsage(start);
+      cpu.set(name, [...(cpu.get(name) ?? []), (user + system) / 1e6]);
+    }
+  const steps = ways.map(({ objective, workers }): Measured => {
+    const [times, ofCpu] = [watch.times, cpu].map((all) => all.get(`${objective} ${workers}`)!);
+    return {
+      ...{ objective, workers },
+      chunks: questions / chunkQuestions(examples, objective, workers),
+      questionsPerSecond: (1000 * questions) / median(times!),
+      ...{ cpu: median(ofCpu!), leastCpu: Math.min(...ofCpu!) },
     };
-    const parameters = await openParameters(config);
-    const backend = await openOnnxBackend(config, parameters, options, {});
-    const engine = trainingEngine(config, parameters, options, backend);
-    engines.push(engine);
-    steps.set(objective, (step) =>
-      engine.step({ examples, objective, step, learningRate: LEARNING_RATE, key: "bench" }),
+  });
+  const most = Math.max(...ways.map(({ workers }) => workers));
+  const ratioOf = (all: ReadonlyMap<string, number[]>): number =>
+    median(
+      all.get(`supervised ${most}`)!.map((time, i) => time / all.get(`retrieval ${most}`)![i]!),
     );
-    await steps.get(objective)!(1); // compiles the graphs and allocates their memory
-  }
-  for (let step = 2; step < REPETITIONS + 2; step++)
-    for (const [objective, take] of steps) await watch.time(objective, () => take(step));
-  for (const engine of engines) await engine[Symbol.asyncDispose]();
-  const [full, alone] = ["supervised", "retrieval"].map((name) => watch.times.get(name)!) as [
-    number[],
-    number[],
-  ];
-  const rate = (times: number[]): number => (1000 * questions) / median(times);
   return {
-    questionsPerSecond: { supervised: rate(full), retrieval: rate(alone) },
-    ratio: median(full.map((time, i) => time / alone[i]!)),
+    ...{ load: [...load, loadavg()[0]!], steps },
+    ...{ ratio: ratioOf(watch.times), cpuRatio: ratioOf(cpu) },
   };
 }
 
-const formatComparison = ({ questionsPerSecond, ratio }: Comparison): string =>
+const STEP = { learningRate: LEARNING_RATE, key: "bench" };
+
+async function openEngineOf(
+  config: ModelConfig,
+  { objective, workers }: Way,
+): Promise<TrainingEngine> {
+  const options: EngineOptions = {
+    ...{ alpha: 1, inBatchNegatives: true, retrievalOnly: objective === "retrieval" },
+    dropout: values.dropout === undefined ? config.dropoutRate : Number(values.dropout),
+  };
+  const parameters = await openParameters(config);
+  const backend = await openOnnxBackend(config, parameters, options, {}, workers);
+  return trainingEngine(config, parameters, options, backend, { workers });
+}
+
+const formatComparison = ({ load, steps, ratio, cpuRatio }: Comparison): string =>
   [
-    ...Object.entries(questionsPerSecond).map(
-      ([name, rate]) => `${name.padEnd(12)}${rate.toFixed(1)} questions/s`,
+    `load ${load.map((one) => one.toFixed(1)).join(" to ")}`,
+    ...steps.map(
+      ({ objective, workers, chunks, questionsPerSecond, cpu, leastCpu }) =>
+        `${objective.padEnd(12)}${workers} workers, ${chunks} chunks: ` +
+        `${questionsPerSecond.toFixed(1)} questions/s, CPU ${cpu.toFixed(2)} s a step ` +
+        `(least ${leastCpu.toFixed(2)} s)`,
     ),
-    `${"ratio".padEnd(12)}${ratio.toFixed(1)}`,
+    `${"ratio".padEnd(12)}${ratio.toFixed(1)} by the clock, ${cpuRatio.toFixed(1)} by CPU time`,
   ].join("\n");
 
 if (values.compare) {

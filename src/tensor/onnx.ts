@@ -35,10 +35,11 @@ interface EncodeOptions {
  * @param options.fuse whether the provider computes `x W^T` in one operator. Default: true
  */
 export function encodeOnnx(
-  graph: Graph,
+  traced: Graph,
   fixed: ReadonlyMap<string, Weight>,
   { locate = (file) => file, fuse = true }: EncodeOptions = {},
 ): Uint8Array {
+  const graph = withOutputNames(traced);
   const { nodes } = graph;
   const parameters = [...graph.parameters.values()];
   const writer = new Writer([
@@ -55,7 +56,8 @@ export function encodeOnnx(
         node.inputs.map((input) => input.name),
       );
   for (const [name, value] of graph.outputs)
-    writer.emit("Identity", [value.name], {}, [outputName(name)]);
+    if (value.name !== outputName(name))
+      writer.emit("Identity", [value.name], {}, [outputName(name)]);
 
   const fed = [...graph.inputs.values(), ...parameters.filter((value) => !fixed.has(value.name))];
   const model = create(ModelProtoSchema, {
@@ -73,6 +75,26 @@ export function encodeOnnx(
     },
   });
   return toBinary(ModelProtoSchema, model);
+}
+
+/**
+ * The graph whose computed outputs have their names in the ONNX model. An `Identity` would copy
+ * each of them.
+ */
+function withOutputNames(graph: Graph): Graph {
+  const computed = new Set(graph.nodes.flatMap(({ outputs }) => outputs));
+  const named = new Map<Value, Value>();
+  for (const [name, value] of graph.outputs)
+    if (computed.has(value) && !named.has(value))
+      named.set(value, { ...value, name: outputName(name) });
+  const rename = (value: Value): Value => named.get(value) ?? value;
+  const nodes = graph.nodes.map((node) => ({
+    ...node,
+    inputs: node.inputs.map(rename),
+    outputs: node.outputs.map(rename),
+  }));
+  const outputs = new Map([...graph.outputs].map(([name, value]) => [name, rename(value)]));
+  return { ...graph, nodes, outputs };
 }
 
 /** The name of a graph output in the ONNX model. */

@@ -22,6 +22,11 @@ export interface CompileOptions {
   /** Number of threads of the cpu provider. Default: the number of physical cores. */
   threads?: number | undefined;
   /**
+   * Whether onnxruntime plans the memory of each combination of sizes that occurs twice, as one
+   * block. Blocks of different sizes add up. Default true.
+   */
+  memoryPattern?: boolean | undefined;
+  /**
    * Values of the graph's parameters to keep in the session: arrays, which it copies, or places in
    * files, which it maps. Every run must feed the other parameters.
    */
@@ -63,7 +68,7 @@ const IDLE_SPIN_US = 10;
  */
 export async function compile(
   graph: Graph,
-  { provider = "cpu", threads, weights }: CompileOptions = {},
+  { provider = "cpu", threads, memoryPattern = true, weights }: CompileOptions = {},
 ): Promise<Session> {
   const fixed = new Map([...(weights ?? [])].filter(([name]) => graph.parameters.has(name)));
   const stored = [...fixed.values()].filter(isStored);
@@ -72,6 +77,7 @@ export async function compile(
   const { folder, locate } = await findFiles(stored);
   const options: InferenceSession.SessionOptions = {
     executionProviders: [provider],
+    enableMemPattern: memoryPattern,
     logSeverityLevel: 3, // errors only; the warnings are about the assignment of nodes to providers
     externalData: [...fixed].flatMap(([path, weight]) =>
       isStored(weight) ? [] : { path, data: bytesOf(weight) },

@@ -3,10 +3,11 @@
 import { modelTitle } from "../../hub/model-title.ts";
 import { type ModelConfig, vectorSize } from "../../model/config.ts";
 import type { Corpus } from "../data/corpus.ts";
-import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
+import { chunkBytes } from "../engine/chunk-memory.ts";
+import { RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
+import { defaultWorkers, workerBytes } from "../engine/workers.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
-import { keepsSharedLayers } from "../loss/trained-parameters.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
 import { wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";
@@ -58,8 +59,6 @@ export interface AdaptationPlan {
  * (docs/experiments/speed.md).
  */
 const EFFICIENCY = 0.55;
-/** Values that a token of a chunk holds in each layer, in units of the model size. */
-const VALUES_PER_TOKEN = 60;
 /** Node and onnxruntime: a run of a model of half a million parameters took 1.2 GB. */
 const BASE_BYTES = 1_200_000_000;
 const FLOAT_BYTES = 4;
@@ -138,20 +137,15 @@ function indexesOf(options: ResolvedAdaptOptions): number {
   return options.querySide ? Math.min(1, refreshes) : refreshes + 1;
 }
 
-/** Values that the layers with gradients hold for a chunk. */
-function chunkValues(config: ModelConfig, options: ResolvedAdaptOptions): number {
-  const { encoderLayers, decoderLayers, retrievalLayer, modelSize, backbone } = config;
-  const { objective, headOnly, questions, candidatesPerQuestion, maxPassageTokens } = options;
-  const { layers, jointLayers } = backbone ?? { layers: 0, jointLayers: 0 };
-  const ofLayers = (tokens: number, count: number): number =>
-    tokens * Math.max(1, count) * VALUES_PER_TOKEN * modelSize;
-  if (objective !== "retrieval")
-    return ofLayers(CHUNK_TOKENS, layers + jointLayers + encoderLayers + decoderLayers);
-  const tokens = questions * candidatesPerQuestion * maxPassageTokens; // padded to the longest
-  const below = keepsSharedLayers(config, { ...options, retrievalOnly: true })
-    ? jointLayers
-    : layers;
-  return ofLayers(Math.min(RETRIEVAL_CHUNK_TOKENS, tokens), headOnly ? 1 : below + retrievalLayer);
+/** What the chunks of a step take that are computed at the same time. */
+function stepBytes(config: ModelConfig, options: ResolvedAdaptOptions, model: number): number {
+  const chunk = chunkBytes(config, options);
+  const { objective, questions, candidatesPerQuestion, maxPassageTokens } = options;
+  const isOneChunk =
+    objective === "retrieval" &&
+    questions * candidatesPerQuestion * maxPassageTokens <= RETRIEVAL_CHUNK_TOKENS;
+  const workers = isOneChunk ? 1 : defaultWorkers(model, chunk);
+  return workers === 1 ? chunk : workers * workerBytes(model, chunk);
 }
 
 function sizesOf(
@@ -164,7 +158,6 @@ function sizesOf(
   const { refresh, steps, questions, candidatesPerQuestion } = options;
   const model = parameters * FLOAT_BYTES;
   const held = Math.min(passages, steps * questions * candidatesPerQuestion) * lengths.characters;
-  const states = chunkValues(config, options) * FLOAT_BYTES;
   const keys = config.pooling === undefined ? lengths.indexed : 1;
   const index = passages * (keys * vectorSize(config) * FLOAT_BYTES + lengths.characters);
   const searched = Math.min(1, refreshesOf(options));
@@ -172,7 +165,7 @@ function sizesOf(
   return {
     // 7 models: value, gradient, two moments, gradients of a chunk, and the measured model's
     // encoder and reader
-    memoryBytes: BASE_BYTES + 7 * model + states + 2 * held + process,
+    memoryBytes: BASE_BYTES + 7 * model + stepBytes(config, options, model) + 2 * held + process,
     // 6 of a checkpoint that replaces another, the best weights, the saved model, the measured
     // model, and the model that finds candidates
     diskBytes: (6 + 3 + searched) * model + (searched + (options.querySide ? 0 : 1)) * index,

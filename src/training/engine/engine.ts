@@ -64,6 +64,8 @@ export interface EngineParts {
   readonly queue?: PreBatchQueue | undefined;
   /** For the retrieval head alone. */
   readonly fixedStates?: FixedStates | undefined;
+  /** Chunks that the backend computes at the same time. Default 1. */
+  readonly workers?: number | undefined;
 }
 
 /** Trains `parameters`, the states that `backend` was opened with. */
@@ -72,7 +74,7 @@ export function trainingEngine(
   parameters: ReadonlyMap<string, ParameterState>,
   options: EngineOptions,
   backend: Backend,
-  { queue, fixedStates }: EngineParts = {},
+  { queue, fixedStates, workers = 1 }: EngineParts = {},
 ): TrainingEngine {
   const { passes, optimizer } = backend;
   const accumulate = gradientAccumulator(config, passes, options, fixedStates?.withStates);
@@ -92,7 +94,7 @@ export function trainingEngine(
       const onKeys = queue && ((keys: Omit<StepKeys, "step">) => queue.add({ step, ...keys }));
       const losses = await accumulate({
         ...{ examples, objective },
-        chunkQuestions: chunkQuestions(examples, objective),
+        chunkQuestions: chunkQuestions(examples, objective, workers),
         key: [key, step],
         ...{ earlier, onKeys },
       });
@@ -119,11 +121,12 @@ export function trainingEngine(
 /**
  * Questions of a chunk: the largest divisor of the batch size whose chunks have at most
  * `CHUNK_TOKENS` or `RETRIEVAL_CHUNK_TOKENS` tokens on average. All chunks then have the same size
- * and share one graph.
+ * and share one graph. Several chunks are as many as the workers, or a multiple, where possible.
  */
 export function chunkQuestions(
   examples: readonly TokenExample[],
   objective: ObjectiveName,
+  workers: number,
 ): number {
   const limit = objective === "retrieval" ? RETRIEVAL_CHUNK_TOKENS : CHUNK_TOKENS;
   const tokens = examples.map(({ question, passages }) =>
@@ -131,5 +134,8 @@ export function chunkQuestions(
   );
   const perQuestion = mean(tokens);
   const divisors = examples.map((_, i) => i + 1).filter((size) => examples.length % size === 0);
-  return divisors.findLast((size) => size * perQuestion <= limit) ?? 1;
+  const fitting = divisors.filter((size) => size === 1 || size * perQuestion <= limit);
+  const isEven = (size: number): boolean => (examples.length / size) % workers === 0;
+  const largest = fitting.at(-1)!;
+  return largest === examples.length ? largest : (fitting.findLast(isEven) ?? largest);
 }

@@ -7,19 +7,26 @@ import type { Backend, EngineOptions } from "./backend.ts";
 import { openOnnxOptimizer } from "./onnx-optimizer.ts";
 import { openOnnxPasses } from "./onnx-passes.ts";
 import type { ParameterState } from "./optimizer.ts";
+import { openWorkers } from "./workers.ts";
 
-/** `parameters` are updated in place. */
+/**
+ * `parameters` are updated in place.
+ *
+ * @param workers threads that compute chunks at the same time, on the cpu provider. Default 1.
+ */
 export async function openOnnxBackend(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   options: EngineOptions,
   compileOptions: CompileOptions,
+  workers = 1,
 ): Promise<Backend> {
   const trained = selectTrained(config, options, parameters);
   const optimizer = await openOnnxOptimizer(trained, options, compileOptions);
   const passes = openOnnxPasses(config, parameters, options, compileOptions);
+  const parallel = workers > 1 ? openWorkers(workers, config, parameters, options) : undefined;
   return {
-    passes,
+    passes: parallel ? { ...passes, inParallel: parallel.run } : passes,
     optimizer,
     clearGradients() {
       for (const { gradient } of parameters.values()) gradient.fill(0);
@@ -27,6 +34,7 @@ export async function openOnnxBackend(
     async read() {},
     async write() {},
     async [Symbol.asyncDispose]() {
+      await parallel?.[Symbol.asyncDispose]();
       await Promise.all([passes[Symbol.asyncDispose](), optimizer[Symbol.asyncDispose]()]);
     },
   };

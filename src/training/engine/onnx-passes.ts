@@ -9,13 +9,18 @@ import type { Tensor } from "../../tensor/ops.ts";
 import { type CompileOptions, compile, type Session } from "../../tensor/session.ts";
 import { type Graph, type Signature, type Tracer, trace, type Value } from "../../tensor/trace.ts";
 import type {
+  ComputedChunk,
   GradientOptions,
   GradientPasses,
   Tensors,
 } from "../gradient-cache/gradient-passes.ts";
-import type { Chunk } from "../loss/batch.ts";
 import { tracedDropout } from "../loss/dropout.ts";
-import { cacheInputs, chunkInputs, normaliserInputs } from "../loss/graph-inputs.ts";
+import {
+  type CacheInputs,
+  cacheInputs,
+  chunkInputs,
+  normaliserInputs,
+} from "../loss/graph-inputs.ts";
 import { batchNormaliser, chunkLoss, chunkVectors, namedLosses } from "../loss/loss-graph.ts";
 import type { ObjectiveName } from "../loss/options.ts";
 import {
@@ -26,7 +31,7 @@ import {
 } from "../loss/trained-parameters.ts";
 import type { ParameterState } from "./optimizer.ts";
 
-type Parameters = ReadonlyMap<string, ParameterState>;
+type Parameters = ReadonlyMap<string, Pick<ParameterState, "shape" | "value" | "gradient">>;
 
 /** Adds gradients to those in the states of `parameters`, which include the learned scalars. */
 export function openOnnxPasses(
@@ -58,7 +63,7 @@ export function openOnnxPasses(
   };
 }
 
-const sizeOf = ({ questions, candidates }: Chunk): string => `${questions} x ${candidates}`;
+const sizeOf = ({ questions, candidates }: ComputedChunk): string => `${questions} x ${candidates}`;
 
 interface CompiledGraphs extends AsyncDisposable {
   /** Runs the graph of this name, which `build` traces at the first run. */
@@ -72,7 +77,11 @@ function openGraphs(state: Tensors, options: CompileOptions): CompiledGraphs {
     const known = sessions.get(name);
     if (known) return known;
     const graph = build();
-    const compiled = compile(graph, options).then((session) => ({ graph, session }));
+    // Steps have many lengths: with planned blocks, memory grew with each of them.
+    const compiled = compile(graph, { ...options, memoryPattern: false }).then((session) => ({
+      graph,
+      session,
+    }));
     sessions.set(name, compiled);
     return compiled;
   };
@@ -91,7 +100,11 @@ function openGraphs(state: Tensors, options: CompileOptions): CompiledGraphs {
 }
 
 /** Pass 1: -> `queries`, `keys` */
-export function traceVectors(config: ModelConfig, options: GradientOptions, chunk: Chunk): Graph {
+export function traceVectors(
+  config: ModelConfig,
+  options: GradientOptions,
+  chunk: ComputedChunk,
+): Graph {
   const { objective } = chunk;
   return trace(chunkInputs(chunk, objective), (tracer, input) => {
     const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
@@ -125,11 +138,11 @@ export function traceLoss(
   config: ModelConfig,
   parameters: Parameters,
   options: GradientOptions & { readonly objective: ObjectiveName },
-  chunk: Chunk,
+  chunk: ComputedChunk,
   cached: boolean,
 ): Graph {
   return trace(chunkInputs(chunk, options.objective), (tracer, input) => {
-    const inputs = cacheInputs(config, chunk.questions, options);
+    const inputs = cacheInputs(config, chunk, options);
     const cache = cached ? inputsOf(tracer, inputs) : undefined;
     const context = { ops: tracer, config, dropout: tracedDropout(tracer, options.dropout) };
     const trained = tracedParameters(tracer, config, options);
@@ -146,15 +159,13 @@ const tracedParameters = (
 ): TrainedParameters<Value> =>
   buildTrainedParameters(tracer, config, options, (name, shape) => tracer.parameter(name, shape));
 
-function inputsOf<Name extends string>(
-  tracer: Tracer,
-  signatures: Record<Name, Signature>,
-): Record<Name, Value> {
-  const inputs = {} as Record<Name, Value>;
-  for (const [name, signature] of Object.entries<Signature>(signatures))
-    inputs[name as Name] = tracer.input(name, signature);
-  return inputs;
-}
+const inputsOf = (tracer: Tracer, signatures: CacheInputs<Signature>): CacheInputs<Value> =>
+  Object.fromEntries(
+    Object.entries<Signature>(signatures).map(([name, signature]) => [
+      name,
+      tracer.input(name, signature),
+    ]),
+  ) as CacheInputs<Value>;
 
 /** The gradients of `loss`, each added to the input `sum:NAME`. */
 function addedGradients(

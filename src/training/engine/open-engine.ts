@@ -26,6 +26,7 @@ export interface EngineEvent {
  * Opens the engine of a run. The dropout rate is that of the model's configuration unless the
  * options set one.
  *
+ * @param workers threads that compute the chunks of a step, on onnxruntime's cpu provider
  * @throws {InputError} if the engine is not installed.
  */
 export async function* openEngine(
@@ -33,6 +34,7 @@ export async function* openEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   queue: PreBatchQueue | undefined,
+  workers: number,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
   const { copyAttention, tau, inBatchNegatives, copies, provider } = options;
   const { querySide, readerOnly, headOnly } = options;
@@ -47,8 +49,12 @@ export async function* openEngine(
   };
   const fixedStates = headOnly ? await openFixedStates(config, parameters) : undefined;
   if (options.engine === "onnxruntime") {
-    const backend = await openOnnxBackend(config, parameters, engineOptions, { provider });
-    return trainingEngine(config, parameters, engineOptions, backend, { queue, fixedStates });
+    const threads = provider === "cpu" ? workers : 1;
+    const backend = await openOnnxBackend(
+      ...([config, parameters, engineOptions, { provider }, threads] as const),
+    );
+    const parts = { queue, fixedStates, workers: threads };
+    return trainingEngine(config, parameters, engineOptions, backend, parts);
   }
   const { tf, name, device, failures } = await loadTensorFlow();
   yield { type: "engine", name, device, failures: failures.map(({ message }) => message) };

@@ -99,12 +99,13 @@ function targetMass(chunks: readonly ChunkPassages[]): Tensor {
 export function splitCache(vectors: readonly Tensors[], batch: Tensors): Tensors[] {
   let question = 0;
   let passage = 0;
-  return vectors.map(({ queries, keys }) => {
+  return vectors.map(({ queries, keys, ...shared }) => {
     const [questions, , n] = queries!.shape as [number, number, number];
     const [passages, , m] = keys!.shape as [number, number, number];
     const queryGradient = rowsOf(batch.queryGradient!, question, questions);
     const keyGradient = rowsOf(batch.keyGradient!, passage, passages);
     const cache = {
+      ...shared,
       logNormaliser: rowsOf(batch.logNormaliser!, question, questions),
       queryGradient: withoutPadding(queryGradient, 2, n, QUESTION_PADDING),
       keyGradient: withoutPadding(keyGradient, 2, m, PASSAGE_PADDING),

@@ -16,7 +16,8 @@
  * A batch of one chunk needs pass 3 only, and so does an objective without in-batch negatives.
  * Pre-batch negatives (pre-batch.ts) always need pass 2: they are more passages of Z there. The
  * gradients do not depend on the division into chunks, apart from rounding. Small chunks are also
- * faster on a processor: their tensors stay in its cache between two operations.
+ * faster on a processor: their tensors stay in its cache between two operations. Workers compute
+ * several chunks at the same time in passes 1 and 3 (engine/workers.ts).
  *
  * Source: Gao et al. 2021 (gradient cache); ReAtt, appendix A. The paper caches the gradients of
  * the whole adjustment loss (Eq. 2). For that, it also records the target attention in pass 1. Here
@@ -30,7 +31,7 @@ import type { ObjectiveName } from "../loss/options.ts";
 import { type BatchLosses, sumLosses } from "./batch-losses.ts";
 import { type DropoutKey, openChunkDropout } from "./chunk-dropout.ts";
 import { batchKeys, joinVectors, splitCache } from "./chunk-tensors.ts";
-import type { GradientOptions, GradientPasses, Tensors } from "./gradient-passes.ts";
+import type { ChunkPasses, GradientOptions, GradientPasses, Tensors } from "./gradient-passes.ts";
 import type { StepKeys } from "./pre-batch.ts";
 
 export interface Batch {
@@ -66,13 +67,32 @@ export function gradientAccumulator(
     const dropout = drawDropout(chunks, objective, key);
     const isCached =
       hasInBatchNormaliser(objective, options) && (chunks.length > 1 || batch.onKeys !== undefined);
-    const caches = isCached ? await cacheGradients(passes, chunks, dropout, options, batch) : [];
-    const losses: Tensors[] = [];
-    for (const [i, chunk] of chunks.entries())
-      losses.push(await passes.loss(chunk, dropout[i]!, objective, caches[i]));
+    const computeOn = async (workers: readonly ChunkPasses[]): Promise<Tensors[]> => {
+      const each = forEachChunk(workers, chunks);
+      const vectors = isCached ? await each((own, i) => own.vectors(chunks[i]!, dropout[i]!)) : [];
+      const caches = isCached ? await cacheGradients(passes, chunks, vectors, options, batch) : [];
+      return each((own, i) => own.loss(chunks[i]!, dropout[i]!, objective, caches[i]));
+    };
+    const isParallel = passes.inParallel !== undefined && chunks.length > 1;
+    const losses = await (isParallel ? passes.inParallel!(computeOn) : computeOn([passes]));
     return sumLosses(losses, objective, options);
   };
 }
+
+/**
+ * Returns a function that runs `work` on all chunks. The chunks i, i + W, i + 2 W, ... are computed
+ * one after the other by worker i of W, so the sums of gradients have a fixed order.
+ */
+const forEachChunk =
+  (workers: readonly ChunkPasses[], chunks: readonly Chunk[]) =>
+  async <T>(work: (own: ChunkPasses, chunk: number) => Promise<T>): Promise<T[]> => {
+    const results: T[] = [];
+    const share = async (own: ChunkPasses, first: number): Promise<void> => {
+      for (let i = first; i < chunks.length; i += workers.length) results[i] = await work(own, i);
+    };
+    await Promise.all(workers.map(share));
+    return results;
+  };
 
 /** Whether the loss of a question depends on the passages of other questions. */
 const hasInBatchNormaliser = (
@@ -80,16 +100,14 @@ const hasInBatchNormaliser = (
   { inBatchNegatives }: Pick<GradientOptions, "inBatchNegatives">,
 ): boolean => inBatchNegatives && objective !== "qa" && objective !== "marginal";
 
-/** Passes 1 and 2: the cache of each chunk. */
+/** Pass 2: the cache of each chunk. */
 async function cacheGradients(
   passes: GradientPasses,
   chunks: readonly Chunk[],
-  dropout: readonly Tensors[],
+  vectors: readonly Tensors[],
   options: GradientOptions,
   { earlier, onKeys }: Batch,
 ): Promise<Tensors[]> {
-  const vectors: Tensors[] = [];
-  for (const [i, chunk] of chunks.entries()) vectors.push(await passes.vectors(chunk, dropout[i]!));
   onKeys?.(batchKeys(chunks, vectors));
   const joined = joinVectors(chunks, vectors, options, earlier);
   return splitCache(vectors, await passes.normaliser(joined));

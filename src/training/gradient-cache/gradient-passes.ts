@@ -22,17 +22,37 @@ export interface GradientOptions
 /** Tensors by name. */
 export type Tensors = Readonly<Record<string, Tensor>>;
 
-export interface GradientPasses {
-  /** Pass 1: `queries` and `keys` of a chunk. `dropout` has the inputs of loss/dropout.ts. */
-  vectors(chunk: Chunk, dropout: Tensors): Promise<Tensors>;
+/** What the passes read of a chunk. */
+export type ComputedChunk = Omit<Chunk, "sequences" | "passages">;
+
+/** The passes over one chunk. */
+export interface ChunkPasses {
+  /**
+   * Pass 1: `queries` and `keys` of a chunk, and states that pass 3 begins with. `dropout` has the
+   * inputs of loss/dropout.ts.
+   */
+  vectors(chunk: ComputedChunk, dropout: Tensors): Promise<Tensors>;
+  /**
+   * Pass 3: the losses of a chunk (`namedLosses`). Adds the gradients of all trained parameters.
+   * `cache` has the tensors of `cacheInputs`, where the loss needs passages of other chunks.
+   */
+  loss(
+    chunk: ComputedChunk,
+    dropout: Tensors,
+    objective: ObjectiveName,
+    cache?: Tensors,
+  ): Promise<Tensors>;
+}
+
+export interface GradientPasses extends ChunkPasses {
   /**
    * Pass 2: `logNormaliser`, `queryGradient` and `keyGradient` of the batch, from the tensors of
    * `normaliserInputs`. Adds the gradients of the learned scalars.
    */
   normaliser(batch: Tensors): Promise<Tensors>;
   /**
-   * Pass 3: the losses of a chunk (`namedLosses`). Adds the gradients of all trained parameters.
-   * `cache` has the tensors of `cacheInputs`, where the loss needs passages of other chunks.
+   * Runs `work` with several passes, each of which can compute a chunk while the others do. Adds
+   * their gradients. Without it, chunks are computed one after the other.
    */
-  loss(chunk: Chunk, dropout: Tensors, objective: ObjectiveName, cache?: Tensors): Promise<Tensors>;
+  inParallel?<T>(work: (workers: readonly ChunkPasses[]) => Promise<T>): Promise<T>;
 }

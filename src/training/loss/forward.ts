@@ -11,6 +11,7 @@ import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.
 import { targetAttention } from "../../decoder/target-attention.ts";
 import {
   type EncodedTexts,
+  type EncoderInput,
   headVectors,
   type LowerParameters,
   lowerStates,
@@ -26,7 +27,7 @@ import { maskBias } from "../../model/layers/attention.ts";
 import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import type { ReaderGraphInput, RetrievalInput, StateInput } from "./graph-inputs.ts";
+import type { ReaderGraphInput, RetrievalInput, SharedStates, StateInput } from "./graph-inputs.ts";
 import { type CopiedLabels, copyShares } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
@@ -45,20 +46,39 @@ export interface EncodedChunk<T> extends RetrievalVectors<T> {
 /**
  * Encodes the questions for retrieval, and the different passages of a chunk. With `querySide`,
  * passages have no dropout, so that their keys are those of the index.
+ *
+ * @param shared states of the shared layers that were computed before
  */
 export function encodeForRetrieval<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: EncodingInputs<T>,
   options: Pick<LossGraphOptions, "tau" | "querySide">,
-): RetrievalVectors<T> {
+  shared: Partial<Record<SharedStates, T>> = {},
+): EncodedChunk<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
-  const states =
-    input.questionStates ??
-    lowerStates(context, querySide(model), { ids, mask, buckets }).retrieval;
+  const given = input.questionStates;
+  const { retrieval: states, reading } = given
+    ? { retrieval: given, reading: given }
+    : statesFrom(context, querySide(model), { ids, mask, buckets }, shared.questionShared);
   const questions = { states, ids, mask };
-  const { passageStates: _, ...vectors } = vectorsOf(context, model, input, options, questions);
-  return vectors;
+  const ofPassages = shared.passageShared;
+  const vectors = vectorsOf(context, model, input, options, questions, ofPassages);
+  return { ...vectors, questionStates: reading };
+}
+
+/** `lowerStates` of a text whose states of the shared layers may be known. */
+function statesFrom<T>(
+  context: LayerContext<T>,
+  parameters: LowerParameters<T>,
+  input: EncoderInput<T>,
+  shared: T | undefined,
+): { retrieval: T; reading: T } {
+  // Also if they are known, so that the dropout of later layers has the same names. A traced graph
+  // leaves out what no output depends on.
+  const computed = readingStates(context, parameters, input);
+  const reading = shared ?? computed;
+  return { reading, retrieval: retrievalStates(context, parameters, reading, input) };
 }
 
 /** Encodes the questions for retrieval and for reading, and the different passages of a chunk. */
@@ -80,13 +100,14 @@ function vectorsOf<T>(
   input: EncodingInputs<T>,
   { tau, querySide: trainedSide }: Pick<LossGraphOptions, "tau" | "querySide">,
   questions: EncodedTexts<T>,
+  shared?: T,
 ): Omit<EncodedChunk<T>, "questionStates"> {
   const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
   const { passageIds: ids, passageMask: mask, passageBuckets: buckets } = input;
   const given = input.passageStates;
   const states = given
     ? { retrieval: given, reading: given }
-    : lowerStates(ofPassages, model, { ids, mask, buckets });
+    : statesFrom(ofPassages, model, { ids, mask, buckets }, shared);
   const passages = { states: states.retrieval, ids, mask };
   const { ops, config } = context;
   const vectors = tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;

@@ -20,6 +20,7 @@ import type { Dim } from "../../tensor/ops.ts";
 import type { Signature } from "../../tensor/trace.ts";
 import type { LossGraphOptions, ObjectiveName } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
+import { keepsSharedLayers, type TrainedOptions } from "./trained-parameters.ts";
 
 /** The inputs of all objectives. */
 export type RetrievalInput =
@@ -181,22 +182,37 @@ export function normaliserInputs(
   };
 }
 
+/**
+ * The states of a chunk's questions and passages after the layers that training leaves as they are
+ * (`keepsSharedLayers`): pass 1 computes them, and pass 3 begins with them.
+ */
+export type SharedStates = "questionShared" | "passageShared";
+
 export type CacheInput = "logNormaliser" | "queryGradient" | "keyGradient";
+
+/** What pass 3 gets of a chunk from the gradient cache. */
+export type CacheInputs<T> = Readonly<Record<CacheInput, T> & Partial<Record<SharedStates, T>>>;
 
 /**
  * The inputs that a chunk gets from the gradient cache: the log normaliser of each question, and
- * the gradients of the batch's mean log normaliser with respect to the chunk's vectors.
+ * the gradients of the batch's mean log normaliser with respect to the chunk's vectors. Shared
+ * states are missing if the layers below them are trained, or if the chunk has states of its own.
  */
 export function cacheInputs(
   config: ModelConfig,
-  questions: number,
-  options: Pick<LossGraphOptions, "tau">,
-): Record<CacheInput, Signature> {
+  { questions, stateSize }: Omit<ChunkSizes, "candidates">,
+  options: Pick<LossGraphOptions, "tau"> & TrainedOptions,
+): CacheInputs<Signature> {
   const [n, m] = vectorCounts(config);
+  const isHeld = stateSize === undefined && keepsSharedLayers(config, options);
   return {
     logNormaliser: ["float32", questions],
     queryGradient: ["float32", questions, ...headsOf(config, options, n)],
     keyGradient: ["float32", "U", ...headsOf(config, options, m)],
+    ...(isHeld && {
+      questionShared: ["float32", questions, "n", config.modelSize],
+      passageShared: ["float32", "U", "m", config.modelSize],
+    }),
   };
 }
 

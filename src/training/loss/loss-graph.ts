@@ -27,11 +27,12 @@ import {
   readTogether,
 } from "./forward.ts";
 import type {
-  CacheInput,
+  CacheInputs,
   ChunkInputs,
   NormaliserInput,
   RetrievalInput,
   ScoreInput,
+  SharedStates,
 } from "./graph-inputs.ts";
 import { marginalLogLikelihood } from "./marginal.ts";
 import { labelLogProbabilities, meanNegativeLog } from "./nll.ts";
@@ -39,7 +40,11 @@ import type { LossGraphOptions } from "./options.ts";
 import { softTargetLoss } from "./retrieval-only.ts";
 import { passageScores, type RetrievalVectors } from "./retrieval-score.ts";
 import { positivesTarget, retrievalTarget } from "./supervised.ts";
-import type { TrainedParameters } from "./trained-parameters.ts";
+import {
+  keepsSharedLayers,
+  type TrainedOptions,
+  type TrainedParameters,
+} from "./trained-parameters.ts";
 
 /** The chunk's share of each loss of the batch, and what the losses were computed from. */
 export interface ChunkLoss<T> {
@@ -79,7 +84,7 @@ export function chunkLoss<T>(
   trained: TrainedParameters<T>,
   input: ChunkInputs<T>,
   options: LossGraphOptions,
-  cache?: Readonly<Record<CacheInput, T>>,
+  cache?: CacheInputs<T>,
 ): ChunkLoss<T> {
   const { ops } = context;
   if (options.objective === "retrieval")
@@ -105,10 +110,10 @@ function retrievalLoss<T>(
   trained: TrainedParameters<T>,
   input: RetrievalOnlyInputs<T>,
   options: LossGraphOptions,
-  cache: Readonly<Record<CacheInput, T>> | undefined,
+  cache: CacheInputs<T> | undefined,
 ): ChunkLoss<T> {
   const { ops } = context;
-  const encoded = encodeForRetrieval(context, trained.model, input, options);
+  const encoded = encodeForRetrieval(context, trained.model, input, options, cache);
   const scored = chunkScores(ops, trained, encoded, input, options);
   const target = positivesTarget(ops, { positives: input.positives, ownLogits: scored.ownLogits });
   const adjustment = adjustmentLoss(ops, trained, input, encoded, scored, target, options, cache);
@@ -151,7 +156,7 @@ function adjustmentLoss<T>(
   { scores, ownLogits }: Pick<ChunkScores<T>, "scores" | "ownLogits">,
   target: T,
   options: LossGraphOptions,
-  cache: Readonly<Record<CacheInput, T>> | undefined,
+  cache: CacheInputs<T> | undefined,
 ): Required<Pick<ChunkLoss<T>, "loss" | "retrieval" | "distillation">> {
   const logNormaliser =
     cache?.logNormaliser ?? inBatchLogNormaliser(ops, { scores, normaliserBias, logScale });
@@ -173,7 +178,7 @@ function adjustmentLoss<T>(
 function cachedGradientTerm<T>(
   ops: Ops<T>,
   { queries, keys }: RetrievalVectors<T>,
-  { queryGradient, keyGradient }: Readonly<Record<CacheInput, T>>,
+  { queryGradient, keyGradient }: CacheInputs<T>,
 ): T {
   const inner = (a: T, b: T): T => ops.sum(ops.multiply(a, b), [0, 1, 2, 3]);
   return ops.add(inner(queries, queryGradient), inner(keys, keyGradient));
@@ -232,18 +237,27 @@ export function namedLosses<T>(chunk: Omit<ChunkLoss<T>, "loss">): Record<string
   };
 }
 
-/** Pass 1 of the gradient cache: queries [Q, H, n, e] and keys [U, H, m, e] of a chunk. */
+/**
+ * Pass 1 of the gradient cache: queries [Q, H, n, e] and keys [U, H, m, e] of a chunk, and the
+ * states that `cacheInputs` has.
+ */
 export function chunkVectors<T>(
   context: LayerContext<T>,
   { model }: TrainedParameters<T>,
   input: ChunkInputs<T>,
-  options: Pick<LossGraphOptions, "objective" | "tau" | "querySide">,
-): { queries: T; keys: T } {
-  const { queries, keys } =
-    options.objective === "retrieval"
-      ? encodeForRetrieval(context, model, input, options)
-      : encodeChunk(context, model, input as ReadingInputs<T>, options);
-  return { queries, keys };
+  options: Pick<LossGraphOptions, "objective" | "tau"> & TrainedOptions,
+): Readonly<{ queries: T; keys: T } & Partial<Record<SharedStates, T>>> {
+  if (options.objective !== "retrieval") {
+    const { queries, keys } = encodeChunk(context, model, input as ReadingInputs<T>, options);
+    return { queries, keys };
+  }
+  const encoded = encodeForRetrieval(context, model, input, options);
+  const { queries, keys, questionStates, passageStates } = encoded;
+  const isHeld = input.passageStates === undefined && keepsSharedLayers(context.config, options);
+  return {
+    ...{ queries, keys },
+    ...(isHeld && { questionShared: questionStates, passageShared: passageStates }),
+  };
 }
 
 /**

@@ -38,6 +38,8 @@ export interface RunCheckpoint {
   readonly seconds: number;
   /** Changes of the schedule so far. Default: none. */
   readonly schedule?: readonly ScheduleChange[] | undefined;
+  /** Threads that compute chunks of a step: another number sums in another order. Default: 1. */
+  readonly workers?: number | undefined;
   /** Name of the file of the state. */
   readonly state: string;
 }
@@ -58,6 +60,7 @@ const description: z.ZodType<RunCheckpoint> = z.strictObject({
       }),
     )
     .optional(),
+  workers: z.int().positive().optional(),
   state: z.string().regex(/^state-\d+\.safetensors$/),
 });
 
@@ -77,7 +80,7 @@ const fileOf = (directory: string): string => join(directory, "checkpoint.json")
  */
 export async function writeCheckpoint(
   directory: string,
-  progress: Pick<RunCheckpoint, "plan" | "step" | "seconds" | "schedule">,
+  progress: Pick<RunCheckpoint, "plan" | "step" | "seconds" | "schedule" | "workers">,
   parameters: ReadonlyMap<string, ParameterState>,
   queue?: PreBatchQueue,
 ): Promise<void> {

@@ -1,0 +1,229 @@
+/**
+ * Workers: threads that compute the chunks of a batch at the same time, each on one thread of
+ * onnxruntime. Chunks have little work that one product can share between two cores, so W workers
+ * are faster than one session of W threads (docs/experiments/speed.md).
+ *
+ * A run of an onnxruntime session blocks the thread of Node that calls it, and takes no shared
+ * memory. So each worker has its own copy of the parameters and its own sums of gradients. Chunk i
+ * belongs to worker i mod W, and the sums are added in the order of the workers: the result depends
+ * on W, but not on which worker is faster.
+ */
+
+import { availableParallelism } from "node:os";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { ModelConfig } from "../../model/config.ts";
+import type {
+  ChunkPasses,
+  ComputedChunk,
+  GradientOptions,
+  Tensors,
+} from "../gradient-cache/gradient-passes.ts";
+import type { ObjectiveName } from "../loss/options.ts";
+import { selectTrained } from "../loss/trained-parameters.ts";
+import type { ParameterState } from "./optimizer.ts";
+
+type Parameters = ReadonlyMap<string, ParameterState>;
+
+/** What a worker is started with. */
+export interface WorkerData {
+  readonly config: ModelConfig;
+  readonly options: GradientOptions;
+  /** The parameters that training leaves as they are. */
+  readonly fixed: ReadonlyMap<string, Pick<ParameterState, "shape" | "value">>;
+  /** The others, with their places in the shared arrays. */
+  readonly trained: readonly TrainedPlace[];
+  /** Shared memory: what `begin` reads. */
+  readonly values: Float32Array;
+  /** Shared memory: what `end` writes. */
+  readonly gradients: Float32Array;
+}
+
+interface TrainedPlace {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly first: number;
+  readonly length: number;
+}
+
+export type WorkerRequest =
+  /** Takes the values of the parameters, and sets the sums of gradients to 0. */
+  | { readonly type: "begin" }
+  | { readonly type: "vectors"; readonly chunk: ComputedChunk; readonly dropout: Tensors }
+  | {
+      readonly type: "loss";
+      readonly chunk: ComputedChunk;
+      readonly dropout: Tensors;
+      readonly objective: ObjectiveName;
+      readonly cache: Tensors | undefined;
+    }
+  /** Gives the sums of gradients. */
+  | { readonly type: "end" };
+
+export interface WorkerReply {
+  readonly tensors?: Tensors;
+  readonly error?: string;
+}
+
+/** Share of the free memory that workers can take. */
+const MEMORY_SHARE = 0.5;
+/** A thread of Node. */
+const THREAD_BYTES = 100_000_000;
+
+/**
+ * What a worker takes: a chunk, two copies of the model (values and gradients), the same shared
+ * with the main thread, and new sums of gradients.
+ */
+export const workerBytes = (modelBytes: number, chunkBytes: number): number =>
+  THREAD_BYTES + 5 * modelBytes + chunkBytes;
+
+/**
+ * The number of workers of a new run: one for each core, as far as half of the free memory has room
+ * for them.
+ */
+export function defaultWorkers(modelBytes: number, chunkBytes: number): number {
+  const available = MEMORY_SHARE * process.availableMemory();
+  const fitting = Math.floor(available / workerBytes(modelBytes, chunkBytes));
+  return Math.max(1, Math.min(availableParallelism(), fitting));
+}
+
+export interface Workers extends AsyncDisposable {
+  /** Runs `work` on the current parameters, and adds the gradients to those of `parameters`. */
+  run<T>(work: (workers: readonly ChunkPasses[]) => Promise<T>): Promise<T>;
+}
+
+/** `.ts` in a checkout, `.js` in the package. */
+const EXTENSION: string = extname(import.meta.url);
+const PROGRAM: URL = new URL(`chunk-worker${EXTENSION}`, import.meta.url);
+
+/** On Node 20, tsx does not reach the threads of a program, so each of them loads it again. */
+function compiledThread(data: WorkerData): Worker {
+  const [tsx, program] = [import.meta.resolve("tsx/esm/api"), PROGRAM.href].map((url) =>
+    JSON.stringify(url),
+  );
+  const code = `import(${tsx}).then((tsx) => { tsx.register(); return import(${program}); });`;
+  return new Worker(code, { eval: true, workerData: data });
+}
+
+/** The threads start at the first use: a run whose steps are one chunk needs none. */
+export function openWorkers(
+  count: number,
+  config: ModelConfig,
+  parameters: Parameters,
+  options: GradientOptions,
+): Workers {
+  const selected = selectTrained(config, options, parameters);
+  const trained = placesOf(selected);
+  const length = trained.reduce((sum, place) => sum + place.length, 0);
+  const fixed = new Map(
+    [...parameters]
+      .filter(([name]) => !selected.has(name))
+      .map(([name, { shape, value }]) => [name, { shape, value }] as const),
+  );
+  const values = sharedArray(length);
+  let threads: readonly Thread[] | undefined;
+  const start = (): Thread[] =>
+    Array.from({ length: count }, () => {
+      const gradients = sharedArray(length);
+      return startThread({ config, options, fixed, trained, values, gradients });
+    });
+  return {
+    async run(work) {
+      threads ??= start();
+      for (const { name, first } of trained) values.set(parameters.get(name)!.value, first);
+      await Promise.all(threads.map((thread) => thread.call({ type: "begin" })));
+      const result = await work(threads.map(passesOf));
+      await Promise.all(threads.map((thread) => thread.call({ type: "end" })));
+      for (const { gradients } of threads)
+        for (const { name, first, length } of trained)
+          addTo(parameters.get(name)!.gradient, gradients.subarray(first, first + length));
+      return result;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all((threads ?? []).map((thread) => thread.end()));
+    },
+  };
+}
+
+function placesOf(parameters: Parameters): TrainedPlace[] {
+  let first = 0;
+  return [...parameters].map(
+    ([
+      name,
+      {
+        shape,
+        value: { length },
+      },
+    ]) => {
+      const place = { name, shape, first, length };
+      first += length;
+      return place;
+    },
+  );
+}
+
+const sharedArray = (length: number): Float32Array =>
+  new Float32Array(new SharedArrayBuffer(Float32Array.BYTES_PER_ELEMENT * length));
+
+function addTo(sum: Float32Array, part: Float32Array): void {
+  for (let i = 0; i < sum.length; i++) sum[i]! += part[i]!;
+}
+
+interface Thread {
+  readonly gradients: Float32Array;
+  /** One call at a time. */
+  call(request: WorkerRequest): Promise<WorkerReply>;
+  end(): Promise<unknown>;
+}
+
+function startThread(data: WorkerData): Thread {
+  const worker =
+    EXTENSION === ".ts" ? compiledThread(data) : new Worker(PROGRAM, { workerData: data });
+  worker.unref(); // a caller that forgets to dispose of the engine can end
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    gradients: data.gradients,
+    call: (request) => {
+      const reply = new Promise<WorkerReply>((resolve, reject) => {
+        worker.ref();
+        const settle = (finish: () => void): void => {
+          worker.off("message", onReply).off("error", onError);
+          worker.unref();
+          finish();
+        };
+        const onError = (error: unknown): void => settle(() => reject(error));
+        const onReply = (reply: WorkerReply): void =>
+          settle(() => (reply.error ? reject(new Error(reply.error)) : resolve(reply)));
+        worker.on("message", onReply).on("error", onError);
+        worker.postMessage(request);
+      });
+      last = reply.catch(() => {});
+      return reply;
+    },
+    async end() {
+      await last; // onnxruntime aborts the process if its thread ends during a run
+      await worker.terminate();
+    },
+  };
+}
+
+const passesOf = (thread: Thread): ChunkPasses => ({
+  async vectors(chunk, dropout) {
+    const { tensors } = await thread.call({ type: "vectors", chunk: computed(chunk), dropout });
+    return tensors!;
+  },
+  async loss(chunk, dropout, objective, cache) {
+    const request = { chunk: computed(chunk), dropout, objective, cache };
+    const { tensors } = await thread.call({ type: "loss", ...request });
+    return tensors!;
+  },
+});
+
+/** Without what the passes do not read. */
+const computed = ({
+  objective,
+  questions,
+  candidates,
+  stateSize,
+  tensors,
+}: ComputedChunk): ComputedChunk => ({ objective, questions, candidates, stateSize, tensors });

@@ -1,0 +1,102 @@
+/** Workers: batches whose chunks several threads compute at the same time. */
+
+import { availableParallelism } from "node:os";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { ModelConfig } from "../../../src/model/config.ts";
+import type { EngineOptions } from "../../../src/training/engine/backend.ts";
+import { chunkQuestions } from "../../../src/training/engine/engine.ts";
+import { openOnnxBackend } from "../../../src/training/engine/onnx-backend.ts";
+import { defaultWorkers } from "../../../src/training/engine/workers.ts";
+import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
+import type { ObjectiveName } from "../../../src/training/loss/options.ts";
+import { assertNear } from "../../support/arrays.ts";
+import { TINY_MODELS } from "../../support/tiny-model.ts";
+import { ONE_THREAD, randomExamples, trainedStates } from "../../support/training.ts";
+
+interface Setting {
+  readonly objective: ObjectiveName;
+  readonly model: ModelConfig;
+  readonly options?: Partial<EngineOptions>;
+}
+
+const SETTINGS: Readonly<Record<string, Setting>> = {
+  "relevance and reading": { objective: "supervised", model: TINY_MODELS["v1.1"]! },
+  "answers alone, without a normaliser": { objective: "qa", model: TINY_MODELS.copying! },
+  "retrieval alone, with shared layers": {
+    ...{ objective: "retrieval", model: TINY_MODELS["joint layers"]! },
+    options: { retrievalOnly: true },
+  },
+};
+
+/** For float32 sums in different orders. */
+const TOLERANCE = 1e-4;
+
+/** The gradients of each of several batches. */
+async function gradientsOf(
+  { objective, model, options = {} }: Setting,
+  workers: number,
+  keys: readonly string[],
+): Promise<Map<string, Float32Array>[]> {
+  const states = trainedStates(model);
+  const engine: EngineOptions = { alpha: 2, inBatchNegatives: true, dropout: 0.2, ...options };
+  const examples = randomExamples(model, 5, 3).map((one) => ({ ...one, positives: [0] }));
+  await using backend = await openOnnxBackend(model, states, engine, ONE_THREAD, workers);
+  const accumulate = gradientAccumulator(model, backend.passes, engine);
+  const computed: Map<string, Float32Array>[] = [];
+  for (const key of keys) {
+    backend.clearGradients();
+    await accumulate({ examples, chunkQuestions: 1, objective, key: [key] });
+    computed.push(new Map([...states].map(([name, { gradient }]) => [name, gradient.slice()])));
+  }
+  return computed;
+}
+
+for (const [title, setting] of Object.entries(SETTINGS))
+  test(`workers have the gradients of one, always with the same bits: ${title}`, async () => {
+    const [one] = await gradientsOf(setting, 1, ["a"]);
+    const [first, other, again] = await gradientsOf(setting, 2, ["a", "b", "a"]);
+    assert.equal(again, first);
+    assert.not.equal(other, first);
+    for (const [name, gradient] of one!)
+      if (!name.endsWith(".key.bias"))
+        // a softmax ignores it: rounding errors
+        assertNear(first!.get(name)!, gradient, TOLERANCE, name);
+  });
+
+test("a chunk size gives each worker the same number of chunks, where it can", () => {
+  const passages = [Array.from({ length: 90 }, () => 5)];
+  const examples = (count: number) =>
+    Array.from({ length: count }, () => ({
+      question: [5, 6, 7, 8, 9, 2, 2, 2, 2, 1],
+      answer: [1],
+      passages,
+    }));
+  const sizes = (count: number) => [1, 2, 3].map((n) => chunkQuestions(examples(count), "qa", n));
+  assert.equal(sizes(20), [20, 20, 20]); // one chunk
+  assert.equal(sizes(75), [25, 25, 25]); // three chunks; no number of chunks is even
+  assert.equal(sizes(36), [18, 18, 12]); // two chunks, or three
+});
+
+test("an error in a worker ends the step", async () => {
+  const model = TINY_MODELS["v1.1"]!;
+  const options: EngineOptions = { alpha: 1, inBatchNegatives: true, dropout: 0 };
+  await using backend = await openOnnxBackend(model, trainedStates(model), options, ONE_THREAD, 2);
+  const accumulate = gradientAccumulator(model, backend.passes, options);
+  const [example] = randomExamples(model, 1, 3);
+  const outside = { ...example!, question: [model.vocabularySize + 5, 1] };
+  const batch = { chunkQuestions: 1, objective: "qa" as const, key: ["a"] };
+  let message = "";
+  await accumulate({ examples: [example!, outside], ...batch }).catch((error: Error) => {
+    message = error.message;
+  });
+  assert.match(message, /Gather/);
+});
+
+test("the default is one for each core that has the memory", () => {
+  assert.ok(defaultWorkers(1_000, 1_000) <= availableParallelism());
+  assert.is(defaultWorkers(2 ** 50, 1_000), 1);
+  assert.is(defaultWorkers(1_000, 2 ** 50), 1);
+});
+
+test.run();
