@@ -72,6 +72,9 @@ interface Asked {
   readonly reader: ReAtt;
 }
 
+/** What the reader answered, by question and passage: retrievers often find the same one first. */
+const readAnswers = new Map<string, string>();
+
 if (values["write-vectors"]) {
   await writeVectorModel(values.model, values["write-vectors"]);
 } else {
@@ -209,8 +212,6 @@ async function row({ name, search, index }: Retriever, asked: Asked): Promise<st
   ].join(" | ");
 }
 
-const readAnswers = new Map<string, string>();
-
 /** P@20 by answer, exact match of the reader on the best passage, and of the best phrase. */
 async function answerCells(
   found: ReadonlyMap<string, Found>,
@@ -223,7 +224,6 @@ async function answerCells(
   for (const { id, question } of answered) {
     const { hits, quoted: answer } = found.get(id)!;
     const key = `${id} ${hits[0]?.id}`;
-    // several retrievers find the same passage first
     if (hits[0] && !readAnswers.has(key)) {
       const reply = await reader.read(question, [passages.get(hits[0].id)!]);
       readAnswers.set(key, reply.answer ?? "");
