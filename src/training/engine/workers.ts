@@ -10,8 +10,7 @@
  */
 
 import { availableParallelism } from "node:os";
-import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
+import { startWorker } from "../../io/worker.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type {
   ChunkPasses,
@@ -92,19 +91,6 @@ export interface Workers extends AsyncDisposable {
   run<T>(work: (workers: readonly ChunkPasses[]) => Promise<T>): Promise<T>;
 }
 
-/** `.ts` in a checkout, `.js` in the package. */
-const EXTENSION: string = extname(import.meta.url);
-const PROGRAM: URL = new URL(`chunk-worker${EXTENSION}`, import.meta.url);
-
-/** On Node 20, tsx does not reach the threads of a program, so each of them loads it again. */
-function compiledThread(data: WorkerData): Worker {
-  const [tsx, program] = [import.meta.resolve("tsx/esm/api"), PROGRAM.href].map((url) =>
-    JSON.stringify(url),
-  );
-  const code = `import(${tsx}).then((tsx) => { tsx.register(); return import(${program}); });`;
-  return new Worker(code, { eval: true, workerData: data });
-}
-
 /** The threads start at the first use: a run whose steps are one chunk needs none. */
 export function openWorkers(
   count: number,
@@ -177,8 +163,7 @@ interface Thread {
 }
 
 function startThread(data: WorkerData): Thread {
-  const worker =
-    EXTENSION === ".ts" ? compiledThread(data) : new Worker(PROGRAM, { workerData: data });
+  const worker = startWorker("./chunk-worker", import.meta.url, data);
   worker.unref(); // a caller that forgets to dispose of the engine can end
   let last: Promise<unknown> = Promise.resolve();
   return {
