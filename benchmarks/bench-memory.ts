@@ -18,8 +18,13 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Precision } from "../src/model/convert.ts";
 import { runApart } from "./bench-index/subprocess.ts";
-import type { Report, Task } from "./bench-memory/measure.ts";
-import { randomModel, SHAPE_NAMES, type ShapeName } from "./bench-memory/random-model.ts";
+import {
+  RANDOM_MODELS,
+  randomModel,
+  SHAPE_NAMES,
+  type ShapeName,
+} from "./bench-memory/random-model.ts";
+import { taskReports } from "./bench-memory/reports.ts";
 import type { StatesReport, StatesTask } from "./bench-memory/states.ts";
 
 async function main(): Promise<void> {
@@ -31,7 +36,7 @@ async function main(): Promise<void> {
       passages: { type: "string", default: "64" },
       "keep-states": { type: "string" },
       "top-k": { type: "string", default: "10" },
-      directory: { type: "string", default: join(tmpdir(), "reatt-random-models") },
+      directory: { type: "string", default: RANDOM_MODELS },
     },
   });
   if (!SHAPE_NAMES.includes(values.shape as ShapeName))
@@ -39,22 +44,17 @@ async function main(): Promise<void> {
   const { directory, shape, precision } = values;
   const model =
     values.model ?? (await randomModel(directory, shape as ShapeName, precision as Precision));
-  const folder = await mkdtemp(join(tmpdir(), "reatt-memory-"));
+  const topK = Number(values["top-k"]);
+  if (values["keep-states"] === undefined) {
+    for await (const report of taskReports(model, { passages: Number(values.passages), topK }))
+      console.log(JSON.stringify({ ...report, load: Number(loadavg()[0]!.toFixed(1)) }));
+    return;
+  }
+  const folder = await mkdtemp(join(tmpdir(), "reatt-states-"));
   try {
-    const topK = Number(values["top-k"]);
-    if (values["keep-states"] !== undefined) {
-      const task: StatesTask = { model, folder, topK, answers: Number(values["keep-states"]) };
-      const module = import.meta.resolve("./bench-memory/states.ts");
-      console.log(JSON.stringify(await runApart<StatesReport>(module, task)));
-      return;
-    }
-    const index = join(folder, "index");
-    const sizes = { passages: Number(values.passages), topK };
-    for (const what of ["index", "retrieve", "answer"] as const) {
-      const task: Task = { what, model, index, ...sizes };
-      const report = await runApart<Report>(import.meta.resolve("./bench-memory/measure.ts"), task);
-      console.log(JSON.stringify({ what, ...report, load: Number(loadavg()[0]!.toFixed(1)) }));
-    }
+    const task: StatesTask = { model, folder, topK, answers: Number(values["keep-states"]) };
+    const module = import.meta.resolve("./bench-memory/states.ts");
+    console.log(JSON.stringify(await runApart<StatesReport>(module, task)));
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -2,7 +2,10 @@
  * Measures the quick start: loading, building the index, answering, and how close the encoder comes
  * to the speed of its matrix products.
  *
- *     npm run bench -- [--passages N] [--top-k K] [--repetitions N] [--json]
+ *     npm run bench -- [--passages N] [--top-k K] [--repetitions N] [--large] [--json]
+ *
+ * `--large` also measures a T5-large with random weights, the size of the authors' checkpoints:
+ * load, index, search, answer, and the memory of each. It is made at the first run (3.2 GB).
  *
  * Ratios compare times measured alternately in one run. Times are meaningful only on an idle
  * machine: the load is printed with them. Progress goes to stderr.
@@ -23,6 +26,8 @@ import { readPassages } from "../src/text/read-passages.ts";
 import { type AnswerTimes, timeAnswers } from "./bench/answer-stages.ts";
 import { type Comparison, compareLower, compareUpper } from "./bench/matmul.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
+import { RANDOM_MODELS, randomModel } from "./bench-memory/random-model.ts";
+import { type TaskReport, taskReports } from "./bench-memory/reports.ts";
 
 const MODEL = "models/reatt-mini";
 const CORPUS = "data/squad/corpus.jsonl";
@@ -41,6 +46,7 @@ const { values } = parseArgs({
     passages: { type: "string", default: "2067" },
     "top-k": { type: "string", default: "5" },
     repetitions: { type: "string", default: "10" },
+    large: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 });
@@ -56,6 +62,8 @@ interface Report {
   readonly lower: Comparison;
   readonly upper: Comparison;
   readonly answers: AnswerTimes & { readonly topK: number };
+  /** Of a T5-large, 64 passages indexed and 10 read. */
+  readonly large?: readonly TaskReport[];
 }
 
 interface BuildTimes {
@@ -157,10 +165,20 @@ async function measure(folder: string): Promise<Report> {
     lower,
     upper,
     answers: { topK, ...answers },
+    ...(values.large && { large: await measureLarge() }),
   };
 }
 
-function format({ processor, cores, load, loading, build, lower, upper, answers }: Report): string {
+async function measureLarge(): Promise<TaskReport[]> {
+  process.stderr.write("a T5-large ...\n");
+  const model = await randomModel(RANDOM_MODELS, "large", "fp32");
+  const reports: TaskReport[] = [];
+  for await (const report of taskReports(model, { passages: 64, topK: 10 })) reports.push(report);
+  return reports;
+}
+
+function format(report: Report): string {
+  const { processor, cores, load, loading, build, lower, upper, answers, large = [] } = report;
   const ofProducts = ({ gigaflops, plainGigaflops, ratio }: Comparison): string =>
     `${gigaflops.toFixed(0)} GFLOP/s, ${ratio.toFixed(2)} of plain MatMul (${plainGigaflops.toFixed(0)} GFLOP/s)`;
   const ms = (value: number): string => `${value.toFixed(1)} ms`;
@@ -190,6 +208,13 @@ function format({ processor, cores, load, loading, build, lower, upper, answers 
       ms(time),
     ]),
     ["    a step", `${ms(answers.step)}, ${answers.steps.toFixed(1)} steps an answer`],
+    ...large.map(({ what, seconds, megabytes }): [string, string] => [
+      `T5-large: ${what}`,
+      [
+        ...Object.entries(seconds).map(([stage, time]) => `${stage} ${time} s`),
+        `${megabytes} MB`,
+      ].join(", "),
+    ]),
   ];
   return rows.map(([name, value]) => `${name.padEnd(24)}${value}`).join("\n");
 }

@@ -1,6 +1,7 @@
 /** Model folders of the sizes of T5 v1.1 with random weights: their memory and times are real. */
 
 import { copyFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeWeights } from "../../src/checkpoints/write-weights.ts";
 import { isComplete } from "../../src/hub/model-files.ts";
@@ -21,6 +22,9 @@ const SHAPES = {
 export type ShapeName = keyof typeof SHAPES;
 
 export const SHAPE_NAMES = Object.keys(SHAPES) as ShapeName[];
+
+/** Where the models are made, unless a command says otherwise. */
+export const RANDOM_MODELS: string = join(tmpdir(), "reatt-random-models");
 
 const NOISE = 2 ** 20 + 7; // drawn once: drawing every weight of `large` takes minutes
 
