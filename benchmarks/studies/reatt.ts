@@ -3,9 +3,8 @@
  * layer B, questions of a step, alpha, candidates, in-batch negatives. A model with random weights
  * learns to retrieve from answers alone, so a row takes a minute.
  *
- * The world is that of test/training/run/learned-retrieval.test.ts: 24 names, each with 24
- * passages that give the name one of 24 words. A question is a name, its answer the word of one of
- * its passages, which is read with passages of other names and words.
+ * The world is that of test/support/small-world.ts. A question is a name, its answer the word of
+ * one of its passages, which is read with passages of other names and words.
  */
 
 import { existsSync } from "node:fs";
@@ -13,16 +12,12 @@ import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createRandom } from "../../src/math/random.ts";
 import { type ModelConfig, writeConfig } from "../../src/model/config.ts";
-import type { Passage } from "../../src/text/passage.ts";
-import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { smallWorld, VOCABULARY } from "../../test/support/small-world.ts";
+import { TOKENIZER } from "../../test/support/training.ts";
 import { writeSet } from "./data.ts";
 import { measureSmallWorld } from "./measure-small-world.ts";
 import type { Row, Study } from "./study.ts";
 
-const TOKENIZER = "test/fixtures/t5/spiece.model";
-/** Rows of the embedding: as many as the tokens of the prompts need. */
-const VOCABULARY = 2_700;
-const COUNT = 24;
 const MOST_CANDIDATES = 8;
 const LAYERS = 4;
 const B = 2;
@@ -85,12 +80,7 @@ async function writeStart(folder: string, retrievalLayer: number): Promise<void>
 }
 
 async function writeWorld(folder: string): Promise<void> {
-  const words = await drawWords(2 * COUNT);
-  const passages = words
-    .slice(0, COUNT)
-    .flatMap((title) =>
-      words.slice(COUNT).map((text): Passage => ({ id: `${title} ${text}`, title, text })),
-    );
+  const { passages } = await smallWorld();
   const random = createRandom("contexts");
   const questions = passages.map(({ id, title, text }) => {
     const others = passages.filter((other) => other.title !== title && other.text !== text);
@@ -101,15 +91,4 @@ async function writeWorld(folder: string): Promise<void> {
   const labelled = questions.map((question) => ({ ...question, passageId: question.id }));
   await writeSet(folder, "labelled", { passages, questions: labelled });
   await writeSet(folder, "train", { passages, questions });
-}
-
-/** Words of one token each. */
-async function drawWords(count: number): Promise<string[]> {
-  const tokenizer = await loadTokenizer(TOKENIZER);
-  const words: string[] = [];
-  for (let id = 600; id < VOCABULARY; id++) {
-    const word = tokenizer.decode([id]);
-    if (/^[A-Za-z]{4,}$/.test(word) && tokenizer.encode(word).join() === `${id}`) words.push(word);
-  }
-  return createRandom("words").shuffle(words).slice(0, count);
 }

@@ -1,10 +1,9 @@
 /**
  * A model with random weights learns retrieval from answers alone.
  *
- * A passage gives a name one of 24 words, and every name has 24 passages, one for each word. A
- * question is a name. Its answer is the word of one of its passages, and the model reads that
- * passage together with a passage of another name. Neither passage is labelled: the decoder's
- * attention shows which one helps, and teaches retrieval.
+ * The world is that of small-world.ts. A question is a name. Its answer is the word of one of its
+ * passages, and the model reads that passage together with a passage of another name. Neither
+ * passage is labelled: the decoder's attention shows which one helps, and teaches retrieval.
  */
 
 import { mkdirSync } from "node:fs";
@@ -13,27 +12,11 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { createRandom } from "../../../src/math/random.ts";
 import { ReAtt } from "../../../src/reatt.ts";
-import type { Passage } from "../../../src/text/passage.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
-import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { train } from "../../../src/training/train.ts";
 import { finish } from "../../support/adaptation.ts";
-import { TOKENIZER, temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
-
-/** Rows of the embedding: as many as the tokens of the prompts need. */
-const VOCABULARY = 2_700;
-const COUNT = 24;
-
-/** Words of one token each. */
-async function drawWords(count: number): Promise<string[]> {
-  const tokenizer = await loadTokenizer(TOKENIZER);
-  const words: string[] = [];
-  for (let id = 600; id < VOCABULARY; id++) {
-    const word = tokenizer.decode([id]);
-    if (/^[A-Za-z]{4,}$/.test(word) && tokenizer.encode(word).join() === `${id}`) words.push(word);
-  }
-  return createRandom("words").shuffle(words).slice(0, count);
-}
+import { smallWorld, VOCABULARY } from "../../support/small-world.ts";
+import { temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
 
 /** The share of names for which the first passage found is about them. */
 async function recallAt1(model: string, corpus: string, names: readonly string[]): Promise<number> {
@@ -65,11 +48,7 @@ test("a random model of 2 + 2 layers comes to find the right passage first", asy
     },
     ...{ relativeBuckets: 32, relativeMaxDistance: 128, retrievalScale: 4 },
   });
-  const words = await drawWords(2 * COUNT);
-  const names = words.slice(0, COUNT);
-  const passages = names.flatMap((title) =>
-    words.slice(COUNT).map((text): Passage => ({ id: `${title} ${text}`, title, text })),
-  );
+  const { names, passages } = await smallWorld();
   const random = createRandom("contexts");
   const questions = passages.map(({ id, title, text }) => {
     const others = passages.filter((other) => other.title !== title && other.text !== text);

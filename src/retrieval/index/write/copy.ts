@@ -59,38 +59,23 @@ export async function copySegments(
   const offsets: Offsets = [0n, 0n];
   const cut = { passages: 0, tokens: 0 };
   const checksums: Record<string, RunningChecksum> = {};
-  const texts = copyTexts(ranges, ids, offsets, cut, signal);
-  checksums["passages.deflate"] = await writeParts(join(path, "passages.deflate"), texts);
-  checksums["offsets.u64"] = await writeParts(join(path, "offsets.u64"), [
-    BigUint64Array.from(offsets),
-  ]);
+  const write = async (name: string, parts: Parameters<typeof writeParts>[1]): Promise<void> => {
+    checksums[name] = await writeParts(join(path, name), parts);
+  };
+  await write("passages.deflate", copyTexts(ranges, ids, offsets, cut, signal));
+  await write("offsets.u64", [BigUint64Array.from(offsets)]);
   const fieldStarts = [0n];
-  checksums["metadata.json"] = await writeParts(
-    join(path, "metadata.json"),
-    copyFields(ranges, fieldStarts, signal),
-  );
-  checksums["metadata.u64"] = await writeParts(join(path, "metadata.u64"), [
-    BigUint64Array.from(fieldStarts),
-  ]);
+  await write("metadata.json", copyFields(ranges, fieldStarts, signal));
+  await write("metadata.u64", [BigUint64Array.from(fieldStarts)]);
   const stateStarts = [0n];
-  checksums["states.bin"] = await writeParts(
-    join(path, "states.bin"),
-    copyStates(ranges, stateStarts, signal),
-  );
-  checksums["states.u64"] = await writeParts(join(path, "states.u64"), [
-    BigUint64Array.from(stateStarts),
-  ]);
-  checksums["ids.u64"] = await writeParts(join(path, "ids.u64"), [ids.sorted()]);
+  await write("states.bin", copyStates(ranges, stateStarts, signal));
+  await write("states.u64", [BigUint64Array.from(stateStarts)]);
+  await write("ids.u64", [ids.sorted()]);
   const starts = [0];
-  checksums[decoder.file] = await writeParts(
-    join(path, decoder.file),
-    copyKeys(ranges, starts, signal),
-  );
+  await write(decoder.file, copyKeys(ranges, starts, signal));
   const passages = starts.length - 1;
   if (codebook) {
-    checksums["codes.u64"] = await writeParts(join(path, "codes.u64"), [
-      BigUint64Array.from(starts, BigInt),
-    ]);
+    await write("codes.u64", [BigUint64Array.from(starts, BigInt)]);
     Object.assign(checksums, await writeLists(path, passages, codebook, signal));
   }
   return {
