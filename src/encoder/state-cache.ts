@@ -6,7 +6,24 @@
 /** A passage of 200 tokens has 0.2 MB with 288 dimensions, and 0.8 MB with 1,024. */
 const CACHE_BYTES = 128 * 2 ** 20;
 
-/** The states of a passage that are stored, in a form that takes less memory. */
+/**
+ * The states of a passage that are stored, in a form that takes less memory.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const passages = [{ id: "1", title: "Rhine", text: "The Rhine flows to the North Sea." }];
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * await using index = await model.index(passages, { directory, keepStates: true });
+ * const [stored] = (await index.states([0]))!;
+ * console.log(stored!.unpack().length / stored!.tokens); // 384
+ * ```
+ */
 export interface StoredStates {
   readonly tokens: number;
   /** Unpacks them: [tokens, modelSize]. */
