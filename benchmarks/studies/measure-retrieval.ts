@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { openBeir } from "../../src/evaluation/beir.ts";
 import { evaluateRun } from "../../src/evaluation/ranking.ts";
 import { ReAtt } from "../../src/reatt.ts";
-import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import { ownTask, runApart } from "../bench-index/subprocess.ts";
 
 export interface RetrievalTask {
@@ -17,8 +16,6 @@ export interface RetrievalTask {
   /** Names of measures of `evaluateRun`. */
   readonly measures: readonly string[];
   readonly maxPassageTokens: number;
-  /** Rank by BM25, not by the model. */
-  readonly words?: boolean;
 }
 
 const DEPTH = 20;
@@ -41,10 +38,7 @@ async function measure(task: RetrievalTask): Promise<Record<string, number>> {
     const { maxPassageTokens } = task;
     const options = { directory: folder, bits: 32, maxPassageTokens, replace: true } as const;
     await using index = await model.index(dataset.passages(), options);
-    const lexical = task.words ? await openLexicalIndex(index) : undefined;
-    const hits = lexical
-      ? texts.map((text) => lexical.search(text, { topK: DEPTH }))
-      : await model.retrieve(texts, index, { topK: DEPTH });
+    const hits = await model.retrieve(texts, index, { topK: DEPTH });
     const run = new Map(
       queries.map((id, i) => [id, hits[i]!.filter((hit) => hit.id !== id)] as const),
     );

@@ -31,7 +31,7 @@ export interface Study {
   readonly options: Options;
   readonly rows: readonly Row[];
   /** The figures of a model, in percent. */
-  readonly measure: (model: string, row: Row) => Promise<Figures>;
+  readonly measure: (model: string) => Promise<Figures>;
 }
 
 export interface Place {
@@ -60,7 +60,7 @@ export async function runStudy(
     const before = performance.now();
     if (row.options) await train({ ...study.options, model: start, ...row.options }, seed, out);
     const seconds = (performance.now() - before) / 1000;
-    const figures = await study.measure(row.options ? out : start, row);
+    const figures = await study.measure(row.options ? out : start);
     await replaceFile(file, (handle) => handle.writeFile(JSON.stringify({ ...figures, seconds })));
     await rm(out, { recursive: true, force: true });
     console.error(row.name, seed, JSON.stringify(figures));
