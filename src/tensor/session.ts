@@ -11,6 +11,7 @@ import { checkMemory } from "./memory.ts";
 import { encodeOnnx, outputName } from "./onnx.ts";
 import { isInt8, isMapped, isStored, type Weight } from "./onnx-weights.ts";
 import type { Tensor } from "./ops.ts";
+import { physicalCores } from "./physical-cores.ts";
 import type { Graph } from "./trace.ts";
 
 /** Execution provider: the CPU, any GPU through Vulkan, Metal or DirectX, or an NVIDIA GPU. */
@@ -68,7 +69,12 @@ const IDLE_SPIN_US = 10;
  */
 export async function compile(
   graph: Graph,
-  { provider = "cpu", threads, memoryPattern = true, weights }: CompileOptions = {},
+  {
+    provider = "cpu",
+    threads = physicalCores(),
+    memoryPattern = true,
+    weights,
+  }: CompileOptions = {},
 ): Promise<Session> {
   const fixed = new Map([...(weights ?? [])].filter(([name]) => graph.parameters.has(name)));
   const stored = [...fixed.values()].filter(isStored);

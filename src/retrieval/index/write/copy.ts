@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { createDirectory } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
 import type { Codec } from "../../codec/codec.ts";
+import type { Awaitable } from "../format/awaitable.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
 import { IdHashTable } from "../format/id-hashes.ts";
 import type { SegmentRecord } from "../format/manifest.ts";
@@ -64,18 +65,20 @@ export async function copySegments(
   };
   await write("passages.deflate", copyTexts(ranges, ids, offsets, cut, signal));
   await write("offsets.u64", [BigUint64Array.from(offsets)]);
-  const fieldStarts = [0n];
-  await write("metadata.json", copyFields(ranges, fieldStarts, signal));
-  await write("metadata.u64", [BigUint64Array.from(fieldStarts)]);
-  const stateStarts = [0n];
-  await write("states.bin", copyStates(ranges, stateStarts, signal));
-  await write("states.u64", [BigUint64Array.from(stateStarts)]);
+  const copy = async (name: string, read: ReadPart): Promise<number[]> => {
+    const ends = [0];
+    await write(name, copyPart(ranges, read, ends, signal));
+    return ends;
+  };
+  const writePositions = (name: string, ends: readonly number[]): Promise<void> =>
+    write(name, [BigUint64Array.from(ends, BigInt)]);
+  await writePositions("metadata.u64", await copy("metadata.json", fieldsOf));
+  await writePositions("states.u64", await copy("states.bin", statesOf));
   await write("ids.u64", [ids.sorted()]);
-  const starts = [0];
-  await write(decoder.file, copyKeys(ranges, starts, signal));
-  const passages = starts.length - 1;
+  const ends = await copy(decoder.file, keysOf);
+  const passages = ends.length - 1;
   if (codebook) {
-    await write("codes.u64", [BigUint64Array.from(starts, BigInt)]);
+    await writePositions("codes.u64", ends);
     Object.assign(checksums, await writeLists(path, passages, codebook, signal));
   }
   return {
@@ -115,55 +118,30 @@ async function* copyTexts(
   }
 }
 
-/** Appends the end of the document id and metadata of each passage to `starts`. */
-async function* copyFields(
-  ranges: readonly PassageRange[],
-  starts: bigint[],
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array> {
-  for (const { segment, first, count } of ranges) {
-    signal?.throwIfAborted();
-    for (const [i, packed] of (await segment.packedFields(first, count)).entries()) {
-      if (!segment.isAlive(first + i)) continue;
-      starts.push(starts.at(-1)! + BigInt(packed.length));
-      yield packed;
-    }
-  }
-}
+type ReadPart = (segment: Segment, ordinal: number) => Awaitable<Uint8Array>;
 
-/** Appends the end of the states of each passage to `starts`. */
-async function* copyStates(
+/** Copies one part of each passage, and appends its end to `ends`. */
+async function* copyPart(
   ranges: readonly PassageRange[],
-  starts: bigint[],
+  read: ReadPart,
+  ends: number[],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
   for (const { segment, first, count } of ranges) {
     signal?.throwIfAborted();
     for (let ordinal = first; ordinal < first + count; ordinal++) {
       if (!segment.isAlive(ordinal)) continue;
-      const packed = await segment.packedStates(ordinal);
-      starts.push(starts.at(-1)! + BigInt(packed.length));
-      yield packed;
+      const part = await read(segment, ordinal);
+      ends.push(ends.at(-1)! + part.length);
+      yield part;
     }
   }
 }
 
-/** Appends the end of the keys of each passage to `starts`. */
-async function* copyKeys(
-  ranges: readonly PassageRange[],
-  starts: number[],
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array> {
-  for (const { segment, first, count } of ranges) {
-    signal?.throwIfAborted();
-    for (let ordinal = first; ordinal < first + count; ordinal++) {
-      if (!segment.isAlive(ordinal)) continue;
-      const codes = await segment.codes(ordinal, 1);
-      starts.push(starts.at(-1)! + codes.length);
-      yield codes;
-    }
-  }
-}
+/** The document id and metadata of a passage. */
+const fieldsOf: ReadPart = async (segment, ordinal) => (await segment.packedFields(ordinal, 1))[0]!;
+const statesOf: ReadPart = (segment, ordinal) => segment.packedStates(ordinal);
+const keysOf: ReadPart = (segment, ordinal) => segment.codes(ordinal, 1);
 
 /**
  * Also reports two different ids with the same hash, which 1 of 80,000 indexes with 21 million
