@@ -155,17 +155,19 @@ function retrievalParameters(config: ModelConfig): Set<string> {
 }
 
 /**
- * Names of the retrieval parameters that the objective `retrieval` leaves as they are: those of the
- * shared layers, and the relative bias if no block below B uses it.
+ * Names of the retrieval parameters that the objective `retrieval` leaves as they are: what the
+ * reader computes with, too, if the model has joint layers; else the relative bias if no block
+ * below B uses it. The reader of such a model computes with all of them, also with the norm and the
+ * projections of block B, but for the layers of the backbone that it has copies of.
  */
 function fixedParameters(config: ModelConfig, options: TrainedOptions): Set<string> {
-  const { embedding, encoder } = buildParameters(config, (name) => name);
-  const unused = config.retrievalLayer === 0 ? [encoder.relativeBias] : [];
-  if (!keepsSharedLayers(config, options)) return new Set(unused);
-  const { blocks, ...below } = encoder.backbone!;
+  const { encoder } = buildParameters(config, (name) => name);
+  if (!keepsSharedLayers(config, options))
+    return new Set(config.retrievalLayer === 0 ? [encoder.relativeBias] : []);
   const { layers, jointLayers } = config.backbone!;
-  const shared = { ...below, blocks: blocks.slice(0, layers - jointLayers) };
-  return new Set([...unused, embedding, ...namesIn(shared)]);
+  const copied = encoder.backbone!.blocks.slice(layers - jointLayers).flatMap(namesIn);
+  const own = new Set([...copied, TOKEN_WEIGHTS]);
+  return new Set([...retrievalParameters(config)].filter((name) => !own.has(name)));
 }
 
 /** The entries of `parameters` that are learned scalars. */

@@ -5,6 +5,9 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { loadWeights } from "../../../src/model/load-weights.ts";
+import { ReAtt } from "../../../src/reatt.ts";
+import type { Passage } from "../../../src/text/passage.ts";
+import { readPassages } from "../../../src/text/read-passages.ts";
 import { keepsSharedLayers } from "../../../src/training/loss/trained-parameters.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
@@ -16,6 +19,18 @@ const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
 const small = await writeSmallRun(folder.path);
 const joint = TINY_MODELS["joint layers"]!;
+
+/** What a model reads from two passages of its training. */
+async function answers(path: string): Promise<unknown> {
+  await using model = await ReAtt.load(path);
+  const passages: Passage[] = [];
+  for await (const passage of readPassages(small.corpus)) passages.push(passage);
+  const { answer, tokenIds, confidence } = await model.read(
+    "who built the tower",
+    passages.slice(0, 2),
+  );
+  return { answer, tokenIds, confidence };
+}
 
 test("which runs keep the shared layers", () => {
   assert.ok(keepsSharedLayers(joint, { retrievalOnly: true }));
@@ -48,11 +63,11 @@ test("it learns in retrieval's own layers, and the reader stays as it is", async
   );
   const { layers, jointLayers } = config.backbone!;
   const own = new RegExp(
-    `^backbone\\.encoder\\.layer\\.[${layers - jointLayers}-${layers - 1}]\\.|` +
-      `^encoder\\.block\\.${config.retrievalLayer}\\.layer\\.0\\.(layer_norm|SelfAttention\\.[qk])`,
+    `^backbone\\.encoder\\.layer\\.[${layers - jointLayers}-${layers - 1}]\\.`,
   );
   for (const [name] of changed) assert.match(name, own, name);
-  assert.ok(changed.some(([name]) => name.startsWith("backbone.")));
+  assert.ok(changed.length > 0);
+  assert.equal(await answers(out), await answers(model));
 });
 
 test.run();
