@@ -61,6 +61,9 @@ export interface Session extends AsyncDisposable {
  */
 const IDLE_SPIN_US = 10;
 
+/** Counted once: a session can be made while no file can be opened. */
+const CORES = physicalCores();
+
 /**
  * Compiles a graph. Weights of a float32 or int8 file are not packed for products: packing copies
  * all of them, and does not make a T5-large faster (docs/experiments/precision.md).
@@ -69,12 +72,7 @@ const IDLE_SPIN_US = 10;
  */
 export async function compile(
   graph: Graph,
-  {
-    provider = "cpu",
-    threads = physicalCores(),
-    memoryPattern = true,
-    weights,
-  }: CompileOptions = {},
+  { provider = "cpu", threads = CORES, memoryPattern = true, weights }: CompileOptions = {},
 ): Promise<Session> {
   const fixed = new Map([...(weights ?? [])].filter(([name]) => graph.parameters.has(name)));
   const stored = [...fixed.values()].filter(isStored);
