@@ -103,14 +103,14 @@ export function selectTrained<State>(
     return select((name) => head.includes(name));
   }
   if (!retrievalOnly && !readerOnly) return new Map(parameters);
-  const ofModel = retrievalParameters(config);
   if (readerOnly) {
+    const ofRetrieval = retrievalParameters(config);
     const partly = trainedHeads(config, { readerOnly });
-    return select((name) => (!ofModel.has(name) && name !== LOG_SCALE) || partly.has(name));
+    return select((name) => (!ofRetrieval.has(name) && name !== LOG_SCALE) || partly.has(name));
   }
-  const fixed = fixedParameters(config, options);
+  const trained = trainedByRetrieval(config, options);
   const scalars = [HEAD_WEIGHTS, LOG_SCALE];
-  return select((name) => (ofModel.has(name) && !fixed.has(name)) || scalars.includes(name));
+  return select((name) => trained.has(name) || scalars.includes(name));
 }
 
 /**
@@ -155,19 +155,22 @@ function retrievalParameters(config: ModelConfig): Set<string> {
 }
 
 /**
- * Names of the retrieval parameters that the objective `retrieval` leaves as they are: what the
- * reader computes with, too, if the model has joint layers; else the relative bias if no block
- * below B uses it. The reader of such a model computes with all of them, also with the norm and the
- * projections of block B, but for the layers of the backbone that it has copies of.
+ * Names of the model's parameters that the objective `retrieval` trains: those of retrieval, but
+ * for the relative bias if no block below B uses it. If the model has joint layers, the reader
+ * computes with most of them, also with the norm and the projections of block B. Then only what
+ * retrieval has for itself is trained: the layers of the backbone that the reader has copies of,
+ * and the token weights.
  */
-function fixedParameters(config: ModelConfig, options: TrainedOptions): Set<string> {
+function trainedByRetrieval(config: ModelConfig, options: TrainedOptions): Set<string> {
   const { encoder } = buildParameters(config, (name) => name);
-  if (!keepsSharedLayers(config, options))
-    return new Set(config.retrievalLayer === 0 ? [encoder.relativeBias] : []);
-  const { layers, jointLayers } = config.backbone!;
-  const copied = encoder.backbone!.blocks.slice(layers - jointLayers).flatMap(namesIn);
-  const own = new Set([...copied, TOKEN_WEIGHTS]);
-  return new Set([...retrievalParameters(config)].filter((name) => !own.has(name)));
+  if (keepsSharedLayers(config, options)) {
+    const { layers, jointLayers } = config.backbone!;
+    const copied = encoder.backbone!.blocks.slice(layers - jointLayers);
+    return new Set([...copied.flatMap(namesIn), TOKEN_WEIGHTS]);
+  }
+  const trained = retrievalParameters(config);
+  if (config.retrievalLayer === 0) trained.delete(encoder.relativeBias);
+  return trained;
 }
 
 /** The entries of `parameters` that are learned scalars. */

@@ -65,17 +65,17 @@ export async function copySegments(
   };
   await write("passages.deflate", copyTexts(ranges, ids, offsets, cut, signal));
   await write("offsets.u64", [BigUint64Array.from(offsets)]);
-  const copy = async (name: string, read: ReadPart): Promise<number[]> => {
+  const copy = async (name: string, open: OpenParts): Promise<number[]> => {
     const ends = [0];
-    await write(name, copyPart(ranges, read, ends, signal));
+    await write(name, copyParts(ranges, open, ends, signal));
     return ends;
   };
   const writePositions = (name: string, ends: readonly number[]): Promise<void> =>
     write(name, [BigUint64Array.from(ends, BigInt)]);
-  await writePositions("metadata.u64", await copy("metadata.json", fieldsOf));
-  await writePositions("states.u64", await copy("states.bin", statesOf));
+  await writePositions("metadata.u64", await copy("metadata.json", fields));
+  await writePositions("states.u64", await copy("states.bin", states));
   await write("ids.u64", [ids.sorted()]);
-  const ends = await copy(decoder.file, keysOf);
+  const ends = await copy(decoder.file, keys);
   const passages = ends.length - 1;
   if (codebook) {
     await writePositions("codes.u64", ends);
@@ -118,30 +118,39 @@ async function* copyTexts(
   }
 }
 
-type ReadPart = (segment: Segment, ordinal: number) => Awaitable<Uint8Array>;
+/** Opens one part of `count` passages from `first`. The result reads that of the i-th of them. */
+type OpenParts = (
+  segment: Segment,
+  first: number,
+  count: number,
+) => Awaitable<(i: number) => Awaitable<Uint8Array>>;
 
 /** Copies one part of each passage, and appends its end to `ends`. */
-async function* copyPart(
+async function* copyParts(
   ranges: readonly PassageRange[],
-  read: ReadPart,
+  open: OpenParts,
   ends: number[],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
   for (const { segment, first, count } of ranges) {
     signal?.throwIfAborted();
-    for (let ordinal = first; ordinal < first + count; ordinal++) {
-      if (!segment.isAlive(ordinal)) continue;
-      const part = await read(segment, ordinal);
+    const partOf = await open(segment, first, count);
+    for (let i = 0; i < count; i++) {
+      if (!segment.isAlive(first + i)) continue;
+      const part = await partOf(i);
       ends.push(ends.at(-1)! + part.length);
       yield part;
     }
   }
 }
 
-/** The document id and metadata of a passage. */
-const fieldsOf: ReadPart = async (segment, ordinal) => (await segment.packedFields(ordinal, 1))[0]!;
-const statesOf: ReadPart = (segment, ordinal) => segment.packedStates(ordinal);
-const keysOf: ReadPart = (segment, ordinal) => segment.codes(ordinal, 1);
+/** Document ids and metadata: small, so those of a range are read together. */
+const fields: OpenParts = async (segment, first, count) => {
+  const all = await segment.packedFields(first, count);
+  return (i) => all[i]!;
+};
+const states: OpenParts = (segment, first) => (i) => segment.packedStates(first + i);
+const keys: OpenParts = (segment, first) => (i) => segment.codes(first + i, 1);
 
 /**
  * Also reports two different ids with the same hash, which 1 of 80,000 indexes with 21 million
