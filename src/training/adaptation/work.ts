@@ -2,6 +2,7 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
+import { RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
 import { keepsSharedLayers } from "../loss/trained-parameters.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 
@@ -70,10 +71,12 @@ export function workOf(
     backboneWork(config, "layers", length) - backboneWork(config, "jointLayers", length);
   const kept = isKept ? pairs * shared(lengths.passage) + questions * shared(lengths.question) : 0;
   const backward = (FORWARD_AND_BACKWARD - 1) * (querySide ? allQuestions : forward - kept);
+  const isOneChunk = !isRead && pairs * pairLength <= RETRIEVAL_CHUNK_TOKENS;
+  const again = isOneChunk ? 0 : lower; // of the gradient cache
   return {
-    // The gradient cache runs the lower layers once more. The retrieval head alone needs the states
-    // of each text once, and the first steps meet new texts only.
-    step: headOnly ? lower : forward + backward + lower,
+    // The retrieval head alone needs the states of each text once, and the first steps meet new
+    // texts only.
+    step: headOnly ? lower : forward + backward + again,
     passage,
     parameters,
   };
