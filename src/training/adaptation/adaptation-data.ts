@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { ProgressEvent } from "../../io/progress.ts";
+import { answerable } from "../data/answerable.ts";
 import type { Corpus } from "../data/corpus.ts";
 import { labelFreeData } from "../data/label-free-data.ts";
 import { labelledQueryData } from "../data/labelled-query-data.ts";
@@ -103,7 +104,8 @@ async function* makeExamples(
     }
     yield { type: "stage", name: `making ${STAGES[name]}` };
     const sample = { wanted, seed: options.seed };
-    const all = await collected(labelFreeExamples(name, labelFree, sample, options.tagger));
+    const made = await collected(labelFreeExamples(name, labelFree, sample, options.tagger));
+    const all = name === "generated" ? yield* answerable(options, corpus, made) : made;
     const split = holdOut(all, options.seed, max);
     heldOut.push(...split.heldOut);
     data.set(name, labelFreeData(options, corpus, name, split.training));
@@ -116,6 +118,7 @@ const STAGES: Readonly<Record<LabelFreeName, string>> = {
   crops: "crops",
   titles: "queries of titles",
   phrases: "examples of recurring phrases",
+  generated: "questions about recurring phrases",
 };
 
 async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {

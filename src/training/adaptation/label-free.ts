@@ -4,6 +4,7 @@ import { InputError } from "../../io/errors.ts";
 import { sampleMaskedSentences } from "../data/sample-masked-sentences.ts";
 import { crops } from "../data/sources/crops.ts";
 import type { LabelFreeExample, Passages } from "../data/sources/example.ts";
+import { generatedQuestions } from "../data/sources/generated-questions.ts";
 import { maskedSpans } from "../data/sources/masked-spans.ts";
 import { countPhrases } from "../data/sources/phrase-table.ts";
 import { phrases } from "../data/sources/phrases.ts";
@@ -102,7 +103,10 @@ const candidatesAndNamed = (
   named: readonly LabelFreeName[],
 ): LabelFreeName[] => [...new Set([...candidates, ...named])];
 
-/** The sources to try. The tagger is not loaded for text that it does not know. */
+/**
+ * The sources to try. The tagger is not loaded for text that it does not know. Generated questions
+ * take long to make, and trained no better (docs/experiments/adaptation.md).
+ */
 async function suitable(
   corpus: Survey,
   sentences: Passages | undefined,
@@ -143,7 +147,10 @@ async function sampleSource(
 const usesSentences = (name: LabelFreeName, { sentences }: LabelFreeInputs): boolean =>
   sentences !== undefined && (name === "spans" || name === "phrases");
 
-/** The examples of a source. Masked spans of the corpus itself: `loadMaskedSentences`. */
+/**
+ * The examples of a source. Masked spans of the corpus itself: `loadMaskedSentences`. Generated
+ * questions still have to be answered: `answerable`.
+ */
 export async function* labelFreeExamples(
   name: LabelFreeName,
   { corpus, sentences }: LabelFreeInputs,
@@ -152,6 +159,7 @@ export async function* labelFreeExamples(
 ): AsyncGenerator<LabelFreeExample, void> {
   if (name === "crops") yield* crops(corpus, sample);
   else if (name === "titles") yield* titles(corpus, sample);
+  else if (name === "generated") yield* generatedQuestions(corpus, sample);
   else if (name === "spans") yield* maskedSpans(sentences ?? corpus, sample, tagger);
   else if (!sentences) yield* phrases(corpus, sample);
   else {

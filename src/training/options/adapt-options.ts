@@ -24,11 +24,11 @@ import { checkEffects, checkRun } from "./run-checks.ts";
 import { DEV_FILES, type ResolvedOptions, RUN_FILES, RUN_SETTINGS } from "./run-options.ts";
 
 /** Sources of examples that need documents only. */
-export const LABEL_FREE_SOURCES = ["spans", "crops", "titles", "phrases"] as const;
+export const LABEL_FREE_SOURCES = ["spans", "crops", "titles", "phrases", "generated"] as const;
 
 /**
- * What a model is adapted with: masked names and dates, crops, titles, recurring phrases, questions
- * with answers, relevance labels.
+ * What a model is adapted with: masked names and dates, crops, titles, recurring phrases, generated
+ * questions, questions with answers, relevance labels.
  */
 const SOURCES = [...LABEL_FREE_SOURCES, "questions", "labels"] as const;
 
@@ -96,7 +96,7 @@ const ADAPT_SOURCES = {
   }),
   /**
    * What to train on. `data` and `qrels` add `questions` and `labels`; `auto` adds the label-free
-   * sources that suit the corpus. Default: `auto` if `data` and `qrels` are not given.
+   * sources that suit the corpus, without `generated`. Default: `auto` if `data` and `qrels` are not given.
    */
   sources: option(
     z
@@ -288,6 +288,7 @@ export function requestedSources(given: AdaptOptions): RequestedSources {
     crops: sources.includes("crops"),
     titles: sources.includes("titles"),
     phrases: sources.includes("phrases"),
+    generated: sources.includes("generated"),
     questions: data !== undefined,
     labels: qrels !== undefined,
   };

@@ -11,6 +11,7 @@
 import { createRandom, type Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Extent, MASK } from "../../salient-spans/index.ts";
+import { drawPhrase, textOf } from "./draw-phrase.ts";
 import type { LabelFreeExample, Passages } from "./example.ts";
 import { countPhrases, type PhraseTable, type RecurringPhrase } from "./phrase-table.ts";
 import { isDrawn, type Sample, samplingOf } from "./sampling.ts";
@@ -61,12 +62,10 @@ function exampleOf(
   const sentence = passage.text.slice(extent.start, extent.end);
   if (sentence.includes("<extra_id_")) return undefined;
   const words = wordsOf(sentence);
-  const usable = maximal(table.find(words, sentence)).filter(
-    (phrase) => isUsable(phrase, words) && phrase.known.some((id) => id !== passage.id),
-  );
-  const phrase = drawByIdf(usable, random);
+  const isElsewhere = ({ known }: RecurringPhrase) => known.some((id) => id !== passage.id);
+  const phrase = drawPhrase(table.find(words, sentence).filter(isElsewhere), words, random);
   if (!phrase) return undefined;
-  const text = sentence.slice(words[phrase.first]!.start, words[phrase.end - 1]!.end);
+  const text = textOf(phrase, words, sentence);
   const id = `${passage.id}:${extent.start}-${extent.end}`;
   const relevant = phrase.known.filter((known) => known !== passage.id);
   if (random.next() < maskedShare)
@@ -108,40 +107,4 @@ function windowAround(
   if (isKept) return sentence.slice(start, stop);
   const left = sentence.slice(start, words[first]!.start).trimEnd();
   return `${left} ${sentence.slice(words[end - 1]!.end, stop).trimStart()}`.trim();
-}
-
-/** Without the phrases that are a part of a longer one with which they always occur. */
-function maximal(found: readonly RecurringPhrase[]): RecurringPhrase[] {
-  return found.filter(
-    ({ first, end, passages }) =>
-      !found.some(
-        (other) =>
-          other.first <= first &&
-          end <= other.end &&
-          other.end - other.first > end - first &&
-          other.passages === passages,
-      ),
-  );
-}
-
-/** Whether the phrase occurs once in its sentence, and five other words are left. */
-function isUsable({ first, end }: RecurringPhrase, words: readonly Word[]): boolean {
-  const keys = (from: number, to: number): string =>
-    ` ${words
-      .slice(from, to)
-      .map(({ key }) => key)
-      .join(" ")} `;
-  const phrase = keys(first, end);
-  const isRepeated = keys(0, first).includes(phrase) || keys(end, words.length).includes(phrase);
-  return !isRepeated && words.length - (end - first) >= MIN_WORDS;
-}
-
-function drawByIdf(found: readonly RecurringPhrase[], random: Random): RecurringPhrase | undefined {
-  const sum = found.reduce((all, { idf }) => all + idf, 0);
-  let rest = random.next() * sum;
-  for (const phrase of found) {
-    rest -= phrase.idf;
-    if (rest < 0) return phrase;
-  }
-  return found.at(-1);
 }
