@@ -96,7 +96,8 @@ const ADAPT_SOURCES = {
   }),
   /**
    * What to train on. `data` and `qrels` add `questions` and `labels`; `auto` adds the label-free
-   * sources that suit the corpus, without `generated`. Default: `auto` if `data` and `qrels` are not given.
+   * sources that suit the corpus, without `generated`. Default: `auto` if `data` and `qrels` are
+   * not given.
    */
   sources: option(
     z
