@@ -59,10 +59,7 @@ function formatInfo(info: IndexInfo): string {
   }
   if (header.pooling) rows.push(["pooling", `${header.pooling}: one key for each passage`]);
   if (header.keepTokens)
-    rows.push([
-      "kept",
-      `${(100 * header.keepTokens).toFixed(0)} % of the tokens, ${describe(header.pruning)}`,
-    ]);
+    rows.push(["keep ratio", `${header.keepTokens}, tokens ${describe(header.pruning)}`]);
   if (shard) rows.push(["shard", `${shard.index + 1} of ${shard.count}`]);
   return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
 }

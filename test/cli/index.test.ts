@@ -121,7 +121,7 @@ test("an index of some of the tokens says how many", async () => {
   assert.is((await info("part")).header.keepTokens, 0.25);
   assert.match(
     await prints("index", "info", "--index", at("part")),
-    /^kept +25 % of the tokens, chosen by \w+/m,
+    /^keep ratio +0\.25, tokens chosen by \w+/m,
   );
   assert.ok((await info("part")).tokens < (await info("exact")).tokens);
   const options = ["--corpus", CORPUS, "--out", at("none"), "--keep-ratio", "0.1"];
