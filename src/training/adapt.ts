@@ -200,14 +200,19 @@ async function* indexAdapted(
   if (resume && (await hasIndex(model, directory))) return { index: directory };
   yield { type: "stage", name: "indexing the corpus", total: corpus.size };
   let cut: CutText | undefined;
+  let isCompressing = false;
   const index = yield* reporting<ProgressEvent, AsyncDisposable>((report) =>
     model.index(corpus.passages(), {
       directory,
       replace: true,
       maxPassageTokens: INDEX_PASSAGE_TOKENS,
       signal,
-      onProgress: ({ passages, cut: found }) => {
+      onProgress: ({ event, passages, cut: found }) => {
         cut = found ?? cut;
+        if (event === "compressed" && !isCompressing) {
+          isCompressing = true;
+          report({ type: "stage", name: "compressing the index", total: corpus.size });
+        }
         report({ type: "progress", done: passages });
       },
     }),
