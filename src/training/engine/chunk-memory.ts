@@ -7,10 +7,10 @@ import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "./engine.ts";
 
 /**
  * Values that a token of a chunk holds in each layer with gradients, in units of the model size.
- * Measured with models/reatt-mini: 30 with `supervised`, 34 with `retrieval`
- * (docs/experiments/speed.md).
+ * Measured with models/reatt-mini: 30 with `supervised`, 34 with `retrieval`. The rest is memory
+ * that onnxruntime keeps, because batches differ in length (docs/experiments/speed.md).
  */
-const VALUES_PER_TOKEN = 40;
+const VALUES_PER_TOKEN = 54;
 
 export function chunkBytes(
   config: ModelConfig,
