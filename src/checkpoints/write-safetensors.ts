@@ -8,6 +8,7 @@ import {
   columnScaleName,
   INT8_VERSION,
   INT8_VERSION_KEY,
+  type Int8Matrix,
   quantiseLayer,
   quantiseTable,
   scaleName,
@@ -21,8 +22,8 @@ export type FloatType = "F32" | "F16";
 export interface TensorToWrite {
   readonly shape: readonly number[];
   /** Row-major. A function is called when the tensor is written. */
-  readonly values: Float32Array | (() => Promise<Float32Array>);
-  /** Default: that of the file. An I8 tensor is a matrix. */
+  readonly values: Float32Array | (() => Promise<Float32Array | Int8Matrix>);
+  /** Default: that of the file. An I8 tensor is a matrix; float32 values of it are rounded. */
   readonly dtype?: FloatType | "I8";
   /** Whether an I8 matrix is a table, and not the weight of a linear layer. Default: false. */
   readonly isTable?: boolean;
@@ -67,8 +68,9 @@ export async function writeSafetensors(
     await writeAt(file, header, 0);
     for (const [name, { shape, values }] of tensors) {
       const loaded = values instanceof Float32Array ? values : await values();
-      if (elementCount(shape) !== loaded.length)
-        throw new RangeError(`${name}: shape [${shape}] with ${loaded.length} values`);
+      const { length } = loaded instanceof Float32Array ? loaded : loaded.values;
+      if (elementCount(shape) !== length)
+        throw new RangeError(`${name}: shape [${shape}] with ${length} values`);
       await writeTensor({ file, path, entries, dataStart: header.length }, name, loaded);
     }
   });
@@ -122,20 +124,37 @@ function encodeHeader(entries: ReadonlyMap<string, Entry>): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-async function writeTensor(output: Output, name: string, values: Float32Array): Promise<void> {
+async function writeTensor(
+  output: Output,
+  name: string,
+  values: Float32Array | Int8Matrix,
+): Promise<void> {
   const { file, path, entries, dataStart } = output;
-  const positionOf = (entry: string): number => dataStart + entries.get(entry)!.data_offsets[0];
-  const { dtype, shape } = entries.get(name)!;
+  const { dtype, data_offsets: offsets } = entries.get(name)!;
   const where = `${path}: ${name}`;
-  if (dtype === "F32") return writeAt(file, bytesOf(values), positionOf(name));
-  if (dtype === "F16") return writeFloat16(file, where, values, positionOf(name));
+  if (!(values instanceof Float32Array)) return writeIntegers(output, name, values);
+  if (dtype === "F32") return writeAt(file, bytesOf(values), dataStart + offsets[0]);
+  if (dtype === "F16") return writeFloat16(file, where, values, dataStart + offsets[0]);
   if (!values.every(Number.isFinite))
     throw unwritable(where, "finite values", "infinity or NaN", "repair the model");
-  const isTable = entries.has(columnScaleName(name));
-  const rows = shape[isTable ? 0 : 1]!;
-  const quantised = isTable ? quantiseTable(values, rows) : quantiseLayer(values, rows);
-  const { values: steps, scales, columnScales } = quantised;
-  await writeAt(file, bytesOf(isTable ? steps : transpose(steps, rows)), positionOf(name));
+  await writeIntegers(output, name, quantised(output, name, values));
+}
+
+function quantised({ entries }: Output, name: string, values: Float32Array): Int8Matrix {
+  const { shape } = entries.get(name)!;
+  return entries.has(columnScaleName(name))
+    ? quantiseTable(values, shape[0]!)
+    : quantiseLayer(values, shape[1]!);
+}
+
+async function writeIntegers(
+  { file, entries, dataStart }: Output,
+  name: string,
+  { values, scales, columnScales }: Int8Matrix,
+): Promise<void> {
+  const positionOf = (entry: string): number => dataStart + entries.get(entry)!.data_offsets[0];
+  const stored = columnScales ? values : transpose(values, scales.length);
+  await writeAt(file, bytesOf(stored), positionOf(name));
   await writeAt(file, bytesOf(scales), positionOf(scaleName(name)));
   if (columnScales) await writeAt(file, bytesOf(columnScales), positionOf(columnScaleName(name)));
 }

@@ -1,7 +1,7 @@
 /** Loads the weights of a checkpoint and checks that they fit `config.json`. */
 
 import { stat } from "node:fs/promises";
-import { dequantise } from "../checkpoints/int8.ts";
+import { dequantise, type Int8Matrix, transpose } from "../checkpoints/int8.ts";
 import { openWeights } from "../checkpoints/open.ts";
 import { bytesOf, elementCount } from "../checkpoints/values.ts";
 import type { StoredValues, WeightFile } from "../checkpoints/weight-file.ts";
@@ -31,6 +31,8 @@ export interface StoredWeights extends AsyncDisposable {
   read(name: string): Promise<Float32Array>;
   /** The same in parts, from first to last. A part is valid until the next one is read. */
   parts(name: string): AsyncIterable<Float32Array>;
+  /** A weight as it is stored, if that is as 8-bit integers. */
+  integers(name: string): Promise<Int8Matrix | undefined>;
   /** What a session takes: the place of a weight, or its values if it cannot map them. */
   find(name: string): Promise<Weight>;
   /** @throws {InputError} if a file is no longer what it was when it was opened */
@@ -77,6 +79,7 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
     return {
       read: (name) => checkpoint.read(firstName(name)),
       parts: (name) => readParts(checkpoint, firstName(name)),
+      integers: async (name) => readIntegers(await checkpoint.locate(firstName(name))),
       find: async (name) => {
         const stored = firstName(name);
         return (await checkpoint.locate(stored)) ?? checkpoint.read(stored);
@@ -162,6 +165,21 @@ async function* readParts(checkpoint: WeightFile, name: string): AsyncGenerator<
     yield* readTable(place, place.scales, place.columnScales);
   else if (place?.dtype === "F32") yield* readFloats(place);
   else yield await checkpoint.read(name);
+}
+
+async function readIntegers(place: StoredValues | undefined): Promise<Int8Matrix | undefined> {
+  if (!place?.scales) return undefined;
+  const { file: path, position, shape, scales: ofRows, columnScales: ofColumns } = place;
+  const [rows, columns] = shape as [number, number];
+  const stored = new Int8Array(rows * columns);
+  const scales = new Float32Array(rows);
+  await using file = await openInputFile(path);
+  await file.readInto(bytesOf(stored), position);
+  await file.readInto(bytesOf(scales), ofRows.position);
+  if (!ofColumns) return { values: transpose(stored, columns), scales };
+  const columnScales = new Float32Array(columns);
+  await file.readInto(bytesOf(columnScales), ofColumns.position);
+  return { values: stored, scales, columnScales };
 }
 
 async function* readTable(

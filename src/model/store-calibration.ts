@@ -6,7 +6,7 @@ import { storeInConfig } from "./store-config.ts";
 
 /**
  * Writes the calibration as `answer_calibration` to `config.json`, in one step. Training and
- * adaptation write models without it, because it belongs to the weights it was fitted for.
+ * adaptation keep it if they leave all weights as they are that reading uses.
  *
  * @param folder the folder of the model
  * @param out a folder for a copy of the model: all files are copied, `config.json` last, so that a

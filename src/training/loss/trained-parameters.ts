@@ -8,9 +8,11 @@
 import { type ModelConfig, retrievalRows } from "../../model/config.ts";
 import {
   buildParameters,
+  isOfPhraseQueries,
   isOfQueryEncoder,
   type Leaf,
   namesIn,
+  parameterShapes,
   TOKEN_WEIGHTS,
 } from "../../model/parameter-names.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
@@ -162,15 +164,28 @@ function retrievalParameters(config: ModelConfig): Set<string> {
  * and the token weights.
  */
 function trainedByRetrieval(config: ModelConfig, options: TrainedOptions): Set<string> {
+  if (keepsSharedLayers(config, options))
+    return new Set([...copiedForReading(config), TOKEN_WEIGHTS]);
   const { encoder } = buildParameters(config, (name) => name);
-  if (keepsSharedLayers(config, options)) {
-    const { layers, jointLayers } = config.backbone!;
-    const copied = encoder.backbone!.blocks.slice(layers - jointLayers);
-    return new Set([...copied.flatMap(namesIn), TOKEN_WEIGHTS]);
-  }
   const trained = retrievalParameters(config);
   if (config.retrievalLayer === 0) trained.delete(encoder.relativeBias);
   return trained;
+}
+
+/** Names of the weights of the backbone that the reader has copies of: its joint layers. */
+function copiedForReading(config: ModelConfig): string[] {
+  const { encoder } = buildParameters(config, (name) => name);
+  if (!config.backbone) return [];
+  const { layers, jointLayers } = config.backbone;
+  return encoder.backbone!.blocks.slice(layers - jointLayers).flatMap(namesIn);
+}
+
+/** Names of the model's parameters that reading given passages does not depend on. */
+export function usedByRetrievalAlone(config: ModelConfig): Set<string> {
+  const queries = [...parameterShapes(config).keys()].filter(
+    (name) => isOfQueryEncoder(name) || isOfPhraseQueries(name),
+  );
+  return new Set([...copiedForReading(config), TOKEN_WEIGHTS, ...queries]);
 }
 
 /** The entries of `parameters` that are learned scalars. */

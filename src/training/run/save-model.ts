@@ -1,20 +1,29 @@
 /** Writes a model folder. */
 
 import { join } from "node:path";
-import { type FloatType, writeSafetensors } from "../../checkpoints/write-safetensors.ts";
+import type { Int8Matrix } from "../../checkpoints/int8.ts";
+import { hasWeights } from "../../checkpoints/open.ts";
+import { bytesOf } from "../../checkpoints/values.ts";
+import {
+  type FloatType,
+  type TensorToWrite,
+  writeSafetensors,
+} from "../../checkpoints/write-safetensors.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
 import { inputErrorFrom } from "../../io/errors.ts";
 import { replaceByCopy } from "../../io/replace-file.ts";
-import { type ModelConfig, writeConfig } from "../../model/config.ts";
+import { type ModelConfig, readConfig, writeConfig } from "../../model/config.ts";
+import { openStored } from "../../model/load-weights.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
+import { HEAD_WEIGHTS, LOG_SCALE, usedByRetrievalAlone } from "../loss/trained-parameters.ts";
 
 /** Beyond it exp(s), computed in float32, is 0 or infinite. */
 const MAX_LOG_SCALE = 87;
 
 /**
- * Writes trained parameters as a model folder, in float32. The learned scalars become part of the
+ * Writes trained parameters as a model folder: those that changed in float32, the others as the
+ * original model has them if it has them in int8. The learned scalars become part of the
  * configuration: the head of greatest weight, and the scale of scores.
  *
  * @param original folder of the model that training began with
@@ -32,6 +41,12 @@ export async function saveModel(
 
 /**
  * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step, in this order.
+ * Weights that the original model has in int8, and that still have the same values, stay as they
+ * are: integers of the values of `dtype` would be rounded once more, and the keys of these weights
+ * would no longer fit an index of the original model.
+ *
+ * The calibration of answers is kept if no weight changed that reading uses. The pruning layer is
+ * left out: it was fitted to other keys.
  *
  * @param values returns a weight by its name in the checkpoint
  * @param options.original folder with the tokenizer and the other fields of the configuration
@@ -44,18 +59,60 @@ export async function writeModel(
   { original, dtype }: { readonly original: string; readonly dtype: FloatType },
 ): Promise<void> {
   await createOutputDirectory(folder);
-  const tensors = [...parameterShapes(config)].map(
-    ([name, shape]) => [name, { shape, values: values(name) }] as const,
-  );
-  await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype });
+  await using stored = await openOriginal(original);
+  const ofRetrieval = usedByRetrievalAlone(config);
+  const tensors = new Map<string, TensorToWrite>();
+  let { calibration } = config;
+  for (const [name, shape] of parameterShapes(config)) {
+    const own = values(name);
+    const integers = await stored?.integers(name);
+    const isCompared = integers !== undefined || calibration !== undefined;
+    const isSame = isCompared && (await stored?.has(name, own)) === true;
+    if (!isSame && !ofRetrieval.has(name)) calibration = undefined;
+    tensors.set(name, isSame && integers ? asStored(shape, integers) : { shape, values: own });
+  }
+  await writeSafetensors(join(folder, "model.safetensors"), tensors, { dtype });
   await copyTokenizer(join(original, "spiece.model"), join(folder, "spiece.model"));
-  await writeConfig(folder, config, original);
+  await writeConfig(folder, { ...config, calibration }, original);
+}
+
+const asStored = (shape: readonly number[], integers: Int8Matrix): TensorToWrite => ({
+  shape,
+  dtype: "I8",
+  isTable: integers.columnScales !== undefined,
+  values: async () => integers,
+});
+
+/** The weights of the model that training began with. */
+interface Original extends AsyncDisposable {
+  /** Whether a weight has these values. */
+  has(name: string, values: Float32Array): Promise<boolean>;
+  integers(name: string): Promise<Int8Matrix | undefined>;
 }
 
 /**
- * The configuration with the learned head and scale. A calibration of answers and a pruning layer
- * are left out: they were fitted for other weights.
+ * Undefined if training began with random weights.
+ *
+ * @throws {InputError} if the original has gone
  */
+async function openOriginal(folder: string): Promise<Original | undefined> {
+  const isTrained = await hasWeights(folder).catch((error: unknown) => {
+    throw changedMeanwhile(error, folder, "the model that training began with");
+  });
+  if (!isTrained) return undefined;
+  const config = await readConfig(folder);
+  const stored = await openStored(folder, config);
+  const names = parameterShapes(config);
+  return {
+    async has(name, values) {
+      return names.has(name) && bytesOf(values).equals(bytesOf(await stored.read(name)));
+    },
+    integers: async (name) => (names.has(name) ? stored.integers(name) : undefined),
+    [Symbol.asyncDispose]: () => stored[Symbol.asyncDispose](),
+  };
+}
+
+/** The configuration with the learned head and scale. */
 function learnedConfig(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
@@ -66,13 +123,14 @@ function learnedConfig(
   const retrievalHead = headWeights
     ? headWeights.indexOf(Math.max(...headWeights))
     : config.retrievalHead;
-  const fitted = { calibration: undefined, pruning: undefined };
-  return { ...config, retrievalScale, retrievalHead, ...fitted };
+  return { ...config, retrievalScale, retrievalHead, pruning: undefined };
 }
 
 /** @throws {InputError} if the original has gone */
 const copyTokenizer = (from: string, to: string): Promise<void> =>
   replaceByCopy(to, from).catch((error: unknown) => {
-    const problem = { where: from, expected: "the tokenizer of the model" };
-    throw inputErrorFrom(error, { ...problem, remedy: "do not change the model during a run" });
+    throw changedMeanwhile(error, from, "the tokenizer of the model");
   });
+
+const changedMeanwhile = (error: unknown, where: string, expected: string): unknown =>
+  inputErrorFrom(error, { where, expected, remedy: "do not change the model during a run" });

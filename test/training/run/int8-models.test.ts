@@ -1,0 +1,112 @@
+/** Training of an int8 model: what it leaves as it is stays in int8, with the same bits. */
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { openWeights } from "../../../src/checkpoints/open.ts";
+import type { ModelConfig } from "../../../src/model/config.ts";
+import { convertModel } from "../../../src/model/convert.ts";
+import { storeCalibration } from "../../../src/model/store-calibration.ts";
+import { ReAtt } from "../../../src/reatt.ts";
+import type { Passage } from "../../../src/text/passage.ts";
+import { readPassages } from "../../../src/text/read-passages.ts";
+import type { TrainOptions } from "../../../src/training/options/train-options.ts";
+import { train } from "../../../src/training/train.ts";
+import { finish } from "../../support/adaptation.ts";
+import { TINY_MODELS } from "../../support/tiny-model.ts";
+import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const small = await writeSmallRun(folder.path);
+const passages: Passage[] = [];
+for await (const passage of readPassages(small.corpus)) passages.push(passage);
+
+/** A model of 8-bit integers with a calibration. */
+async function int8Model(name: string, config: ModelConfig): Promise<string> {
+  const [float, model] = [join(folder.path, `${name}-float`), join(folder.path, name)];
+  mkdirSync(float);
+  const { vocabularySize: _, ...sizes } = config;
+  await writeTinyModel(float, sizes);
+  await convertModel(float, { out: model, precision: "int8" });
+  const weights = { likelihood: 1, margin: 2, attention: 1, length: -0.5, quoted: 0.5 };
+  await storeCalibration(model, { intercept: -2, weights });
+  return model;
+}
+
+async function trained(
+  model: string,
+  { out = `${model}-trained`, ...changes }: Partial<TrainOptions>,
+): Promise<string> {
+  const sizes = { iterations: 1, questions: 4, steps: 2, learningRate: 0.01, dropout: 0 };
+  const options = { ...small, dev: undefined, ...sizes, maxPassageTokens: 40, model, out };
+  await finish(train({ ...options, ...changes }));
+  return out;
+}
+
+/** The tensors of 8-bit integers: places that hold their bytes. */
+async function integers(model: string): Promise<Map<string, Buffer>> {
+  await using weights = await openWeights(model);
+  const found = new Map<string, Buffer>();
+  const bytesAt = (file: string, position: number, length: number): Buffer =>
+    readFileSync(file).subarray(position, position + length);
+  for (const name of weights.tensors.keys()) {
+    const place = await weights.locate(name);
+    if (!place?.scales) continue;
+    const { shape, scales, columnScales } = place;
+    const parts = [bytesAt(place.file, place.position, shape[0]! * shape[1]!)];
+    for (const scale of [scales, ...(columnScales ? [columnScales] : [])])
+      parts.push(bytesAt(scale.file, scale.position, 4 * scale.shape[0]!));
+    found.set(name, Buffer.concat(parts));
+  }
+  return found;
+}
+
+const calibrationOf = (model: string): unknown =>
+  JSON.parse(readFileSync(join(model, "config.json"), "utf8")).answer_calibration;
+
+async function reading(path: string): Promise<unknown> {
+  await using model = await ReAtt.load(path);
+  const { answer, tokenIds, confidence } = await model.read(
+    "who built the tower",
+    passages.slice(0, 2),
+  );
+  return { answer, tokenIds, confidence };
+}
+
+test("retrieval training of a model with joint layers: its reader stays, with its calibration", async () => {
+  const model = await int8Model("joint", TINY_MODELS["joint layers"]!);
+  const out = await trained(model, { objective: "retrieval" });
+  const [before, after] = [await integers(model), await integers(out)];
+  assert.ok(after.size > 0 && after.size < before.size, `${after.size} of ${before.size}`);
+  for (const [name, bytes] of after) assert.ok(bytes.equals(before.get(name)!), name);
+  const changed = [...before.keys()].filter((name) => !after.has(name));
+  for (const name of changed) assert.match(name, /^backbone\.encoder\.layer\./);
+  assert.equal(calibrationOf(out), calibrationOf(model));
+  assert.equal(await reading(out), await reading(model));
+});
+
+test("the query side: an index of the int8 model stays valid", async () => {
+  const model = await int8Model("asking", TINY_MODELS["v1.1"]!);
+  const directory = join(folder.path, "index");
+  {
+    await using original = await ReAtt.load(model);
+    await using _ = await original.index(passages, { directory });
+  }
+  for (const querySide of ["projection", "layers"] as const) {
+    const out = await trained(model, { querySide, out: `${model}-${querySide}` });
+    await using asking = await ReAtt.load(out);
+    await using index = await asking.openIndex(directory);
+    assert.ok((await asking.retrieve("who built the tower", index)).length > 0);
+  }
+});
+
+test("training of everything: all that changed is in float32, without a calibration", async () => {
+  const model = await int8Model("all", TINY_MODELS["v1.1"]!);
+  const out = await trained(model, { objective: "supervised" });
+  assert.is((await integers(out)).size, 0);
+  assert.is(calibrationOf(out), undefined);
+});
+
+test.run();
