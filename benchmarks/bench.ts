@@ -17,9 +17,12 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { batchesByLength, TOKENS_PER_BATCH } from "../src/encoder/batching.ts";
 import { encodeSequences, openRetrieverSession } from "../src/encoder/retriever-session.ts";
-import { loadWeights } from "../src/model/load-weights.ts";
+import { type ModelConfig, vectorSize } from "../src/model/config.ts";
+import { loadWeights, openStored } from "../src/model/load-weights.ts";
+import { parameterShapes } from "../src/model/parameter-names.ts";
 import { ReAtt } from "../src/reatt.ts";
 import { buildIndex } from "../src/retrieval/index/write/build.ts";
+import type { Weight } from "../src/tensor/onnx-weights.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { passageIds } from "../src/text/prompts.ts";
 import { readPassages } from "../src/text/read-passages.ts";
@@ -75,6 +78,14 @@ interface BuildTimes {
   readonly encoding: number;
 }
 
+/** The weights as the model's sessions take them. */
+async function storedWeights(folder: string, config: ModelConfig): Promise<Map<string, Weight>> {
+  await using stored = await openStored(folder, config);
+  const weights = new Map<string, Weight>();
+  for (const name of parameterShapes(config).keys()) weights.set(name, await stored.find(name));
+  return weights;
+}
+
 async function timeLoading(): Promise<number> {
   const watch = new Stopwatch();
   for (let i = 0; i < 3; i++) {
@@ -86,7 +97,7 @@ async function timeLoading(): Promise<number> {
 
 async function timeBuild(
   model: ReAtt,
-  weights: ReadonlyMap<string, Float32Array>,
+  weights: ReadonlyMap<string, Weight>,
   passages: readonly Passage[],
   directory: string,
 ): Promise<BuildTimes> {
@@ -95,7 +106,7 @@ async function timeBuild(
   const watch = new Stopwatch();
   const header = {
     fingerprint: model.fingerprint,
-    dimension: config.headSize,
+    dimension: vectorSize(config),
     maxPassageTokens: MAX_PASSAGE_TOKENS,
     prompts: {},
   };
@@ -135,14 +146,15 @@ async function measure(folder: string): Promise<Report> {
     if (passages.length < Number(values.passages)) passages.push(passage);
   await using model = await ReAtt.load(MODEL);
   const { config, tokenizer } = model;
-  const weights = await loadWeights(MODEL, config);
+  const stored = await storedWeights(MODEL, config);
   say("building the index");
-  const build = await timeBuild(model, weights, passages, folder);
+  const build = await timeBuild(model, stored, passages, folder);
   say("comparing with plain products");
   const lengths = passages.map(
     (passage) => passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS).length,
   );
   const [batch, length] = middleBatch(lengths);
+  const weights = await loadWeights(MODEL, config); // the products beside them are of float32
   const lower = await compareLower(config, weights, batch, length);
   const upper = await compareUpper(config, weights, batch, length);
   say("answering");
@@ -151,7 +163,7 @@ async function measure(folder: string): Promise<Report> {
   const answers = await timeAnswers(
     model,
     index,
-    weights,
+    stored,
     QUESTIONS,
     topK,
     Number(values.repetitions),
@@ -197,8 +209,8 @@ function format(report: Report): string {
     ["  tokenising", `${tokenising.toFixed(1)} s`],
     ["  encoding", `${encoding.toFixed(1)} s`],
     ["  writing", `${(seconds - tokenising - encoding).toFixed(1)} s`],
-    ["lower layers", ofProducts(lower)],
-    ["upper layers", ofProducts(upper)],
+    ["lower layers, float32", ofProducts(lower)],
+    ["upper layers, float32", ofProducts(upper)],
     [
       "answer",
       `${ms(answers.total)}, reading ${answers.topK} passages, ${answers.tokens.toFixed(0)} tokens`,

@@ -9,6 +9,7 @@ import {
 } from "../../src/encoder/retriever-session.ts";
 import type { ReAtt } from "../../src/reatt.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
+import type { Weight } from "../../src/tensor/onnx-weights.ts";
 import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
 import { median, Stopwatch } from "./timing.ts";
 
@@ -35,7 +36,7 @@ const STAGES = [
 export async function timeAnswers(
   model: ReAtt,
   index: TokenIndex,
-  weights: ReadonlyMap<string, Float32Array>,
+  weights: ReadonlyMap<string, Weight>,
   questions: readonly string[],
   topK: number,
   repetitions: number,
