@@ -17,9 +17,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { batchesByLength, TOKENS_PER_BATCH } from "../src/encoder/batching.ts";
 import { encodeSequences, openRetrieverSession } from "../src/encoder/retriever-session.ts";
-import { type ModelConfig, vectorSize } from "../src/model/config.ts";
-import { loadWeights, openStored } from "../src/model/load-weights.ts";
-import { parameterShapes } from "../src/model/parameter-names.ts";
+import { vectorSize } from "../src/model/config.ts";
+import { findWeights, loadWeights, openStored } from "../src/model/load-weights.ts";
 import { ReAtt } from "../src/reatt.ts";
 import { buildIndex } from "../src/retrieval/index/write/build.ts";
 import type { Weight } from "../src/tensor/onnx-weights.ts";
@@ -76,14 +75,6 @@ interface BuildTimes {
   readonly seconds: number;
   readonly tokenising: number;
   readonly encoding: number;
-}
-
-/** The weights as the model's sessions take them. */
-async function storedWeights(folder: string, config: ModelConfig): Promise<Map<string, Weight>> {
-  await using stored = await openStored(folder, config);
-  const weights = new Map<string, Weight>();
-  for (const name of parameterShapes(config).keys()) weights.set(name, await stored.find(name));
-  return weights;
 }
 
 async function timeLoading(): Promise<number> {
@@ -146,7 +137,8 @@ async function measure(folder: string): Promise<Report> {
     if (passages.length < Number(values.passages)) passages.push(passage);
   await using model = await ReAtt.load(MODEL);
   const { config, tokenizer } = model;
-  const stored = await storedWeights(MODEL, config);
+  await using files = await openStored(MODEL, config);
+  const stored = await findWeights(files, config);
   say("building the index");
   const build = await timeBuild(model, stored, passages, folder);
   say("comparing with plain products");

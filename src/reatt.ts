@@ -40,8 +40,7 @@ import { excerpt } from "./io/excerpt.ts";
 import { Lifetime } from "./io/lifetime.ts";
 import { type ModelConfig, readConfig, vectorSize } from "./model/config.ts";
 import { fingerprint, statesFingerprint } from "./model/fingerprint.ts";
-import { openStored } from "./model/load-weights.ts";
-import { parameterShapes } from "./model/parameter-names.ts";
+import { findWeights, openStored } from "./model/load-weights.ts";
 import { type PruningRule, pruningRule } from "./model/token-pruning.ts";
 import {
   checkedPassages,
@@ -101,7 +100,6 @@ import {
 } from "./retrieval/search-phrases.ts";
 import { readRecord } from "./sync/record.ts";
 import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
-import type { Weight } from "./tensor/onnx-weights.ts";
 import { type CompileOptions, roundsInputs } from "./tensor/session.ts";
 import type { Span } from "./text/answer-span.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
@@ -288,8 +286,7 @@ export class ReAtt implements AsyncDisposable {
     const tokenizerFile = join(folder, "spiece.model");
     const tokenizer = await loadTokenizer(tokenizerFile, config.vocabularySize);
     await using stored = await openStored(folder, config);
-    const weights = new Map<string, Weight>();
-    for (const name of parameterShapes(config).keys()) weights.set(name, await stored.find(name));
+    const weights = await findWeights(stored, config);
     const options: CompileOptions = { provider, threads, weights };
     const identity = await fingerprint(config, stored.parts, await readFile(tokenizerFile), {
       integers: roundsInputs(options),

@@ -53,6 +53,16 @@ export async function loadWeights(
   return weights;
 }
 
+/** Every weight of the model as a session takes it, by its name in the checkpoint. */
+export async function findWeights(
+  stored: StoredWeights,
+  config: ModelConfig,
+): Promise<Map<string, Weight>> {
+  const weights = new Map<string, Weight>();
+  for (const name of parameterShapes(config).keys()) weights.set(name, await stored.find(name));
+  return weights;
+}
+
 /**
  * Opens the weights of a model and checks that they fit `config.json`.
  *

@@ -1,7 +1,7 @@
 /** Writes a model folder. */
 
 import { join } from "node:path";
-import type { Int8Matrix } from "../../checkpoints/int8.ts";
+import { dequantise, type Int8Matrix } from "../../checkpoints/int8.ts";
 import { hasWeights } from "../../checkpoints/open.ts";
 import { bytesOf } from "../../checkpoints/values.ts";
 import {
@@ -66,8 +66,9 @@ export async function writeModel(
   for (const [name, shape] of parameterShapes(config)) {
     const own = values(name);
     const integers = await stored?.integers(name);
-    const isCompared = integers !== undefined || calibration !== undefined;
-    const isSame = isCompared && (await stored?.has(name, own)) === true;
+    const read = async () => (calibration ? stored?.read(name) : undefined);
+    const before = integers ? dequantise(integers) : await read();
+    const isSame = before !== undefined && bytesOf(own).equals(bytesOf(before));
     if (!isSame && !ofRetrieval.has(name)) calibration = undefined;
     tensors.set(name, isSame && integers ? asStored(shape, integers) : { shape, values: own });
   }
@@ -83,11 +84,10 @@ const asStored = (shape: readonly number[], integers: Int8Matrix): TensorToWrite
   values: async () => integers,
 });
 
-/** The weights of the model that training began with. */
+/** The weights of the model that training began with; undefined for one that it has not. */
 interface Original extends AsyncDisposable {
-  /** Whether a weight has these values. */
-  has(name: string, values: Float32Array): Promise<boolean>;
   integers(name: string): Promise<Int8Matrix | undefined>;
+  read(name: string): Promise<Float32Array | undefined>;
 }
 
 /**
@@ -104,10 +104,8 @@ async function openOriginal(folder: string): Promise<Original | undefined> {
   const stored = await openStored(folder, config);
   const names = parameterShapes(config);
   return {
-    async has(name, values) {
-      return names.has(name) && bytesOf(values).equals(bytesOf(await stored.read(name)));
-    },
     integers: async (name) => (names.has(name) ? stored.integers(name) : undefined),
+    read: async (name) => (names.has(name) ? stored.read(name) : undefined),
     [Symbol.asyncDispose]: () => stored[Symbol.asyncDispose](),
   };
 }

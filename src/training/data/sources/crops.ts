@@ -6,45 +6,33 @@
  * section 4 (inverse cloze task). Windows of words where a text has no sentence ends are ours.
  */
 
-import { createRandom } from "../../../math/random.ts";
+import type { Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
+import type { Extent } from "../../salient-spans/index.ts";
 import { type LabelFreeExample, type Passages, readAs } from "./example.ts";
-import { isDrawn, type Sample, samplingOf } from "./sampling.ts";
-import { unitsOf } from "./units.ts";
+import { examplesOfUnits } from "./sampled-units.ts";
+import type { Sample } from "./sampling.ts";
 
 /** Share of the examples whose sentence is removed from its passage; section 9.2 of the source. */
 const REMOVED_SHARE = 0.9;
 
 /** About `wanted` crops: 1 to 5 of each passage, or one of each passage of a sample. */
-export async function* crops(
-  corpus: Passages,
-  { wanted, seed }: Sample,
-): AsyncGenerator<LabelFreeExample, void> {
-  const { perPassage, share } = samplingOf(corpus, wanted);
-  for await (const passage of corpus.passages(isDrawn(seed, "passages to crop", share)))
-    yield* cropsOf(passage, perPassage, seed);
-}
+export const crops = (corpus: Passages, sample: Sample): AsyncGenerator<LabelFreeExample, void> =>
+  examplesOfUnits(corpus, sample, { passages: "passages to crop", examples: "crops" }, cropOf);
 
-/** At most `count` crops of a passage, in random order. */
-function* cropsOf(passage: Passage, count: number, seed: number): Generator<LabelFreeExample> {
-  const random = createRandom(seed, "crops", passage.id);
-  let made = 0;
-  for (const extent of random.shuffle(unitsOf(passage.text))) {
-    const isRemoved = random.next() < REMOVED_SHARE;
-    const question = passage.text.slice(extent.start, extent.end);
-    const removed = {
-      cut: { passageId: passage.id, extent },
-      copies: { sentence: question, entity: "" },
-    };
-    const example: LabelFreeExample = {
-      id: `${passage.id}:${extent.start}-${extent.end}`,
-      question,
-      relevant: [passage.id],
-      removal: isRemoved ? removed : {},
-    };
-    // Also if the sentence stays: a passage of one sentence would be its own query.
-    if (!readAs({ ...example, removal: removed }, passage)) continue;
-    yield example;
-    if (++made === count) return;
-  }
+function cropOf(passage: Passage, extent: Extent, random: Random): LabelFreeExample | undefined {
+  const isRemoved = random.next() < REMOVED_SHARE;
+  const question = passage.text.slice(extent.start, extent.end);
+  const removed = {
+    cut: { passageId: passage.id, extent },
+    copies: { sentence: question, entity: "" },
+  };
+  const example: LabelFreeExample = {
+    id: `${passage.id}:${extent.start}-${extent.end}`,
+    question,
+    relevant: [passage.id],
+    removal: isRemoved ? removed : {},
+  };
+  // Also if the sentence stays: a passage of one sentence would be its own query.
+  return readAs({ ...example, removal: removed }, passage) && example;
 }

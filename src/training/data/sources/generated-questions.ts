@@ -8,14 +8,14 @@
  * 2019, "Synthetic QA Corpora Generation with Roundtrip Consistency".
  */
 
-import { createRandom, type Random } from "../../../math/random.ts";
+import type { Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Extent } from "../../salient-spans/index.ts";
 import { drawPhrase, textOf } from "./draw-phrase.ts";
 import type { LabelFreeExample, Passages } from "./example.ts";
 import { countPhrases, type PhraseTable, type RecurringPhrase } from "./phrase-table.ts";
-import { isDrawn, type Sample, samplingOf } from "./sampling.ts";
-import { unitsOf } from "./units.ts";
+import { examplesOfUnits } from "./sampled-units.ts";
+import type { Sample } from "./sampling.ts";
 import { type Word, wordsOf } from "./words.ts";
 
 const QUESTION_WORD = "what";
@@ -25,20 +25,13 @@ const MAX_WORDS = 10;
 /** About `wanted` questions, not read yet: 1 to 5 of each passage, or one of each of a sample. */
 export async function* generatedQuestions(
   corpus: Passages,
-  { wanted, seed }: Sample,
+  sample: Sample,
 ): AsyncGenerator<LabelFreeExample, void> {
-  const table = await countPhrases(corpus, seed);
-  const { perPassage, share } = samplingOf(corpus, wanted);
-  for await (const passage of corpus.passages(isDrawn(seed, "passages to ask about", share))) {
-    const random = createRandom(seed, "generated questions", passage.id);
-    let made = 0;
-    for (const extent of random.shuffle(unitsOf(passage.text))) {
-      const example = exampleOf(passage, extent, table, random);
-      if (!example) continue;
-      yield example;
-      if (++made === perPassage) break;
-    }
-  }
+  const table = await countPhrases(corpus, sample.seed);
+  const names = { passages: "passages to ask about", examples: "generated questions" };
+  yield* examplesOfUnits(corpus, sample, names, (passage, unit, random) =>
+    exampleOf(passage, unit, table, random),
+  );
 }
 
 function exampleOf(

@@ -8,14 +8,15 @@
  * 3; REALM (Guu et al. 2020), section 3.4. That a phrase is drawn in proportion to its idf is ours.
  */
 
-import { createRandom, type Random } from "../../../math/random.ts";
+import type { Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Extent, MASK } from "../../salient-spans/index.ts";
 import { drawPhrase, textOf } from "./draw-phrase.ts";
 import type { LabelFreeExample, Passages } from "./example.ts";
 import { countPhrases, type PhraseTable, type RecurringPhrase } from "./phrase-table.ts";
-import { isDrawn, type Sample, samplingOf } from "./sampling.ts";
-import { MIN_WORDS, unitsOf } from "./units.ts";
+import { examplesOfUnits } from "./sampled-units.ts";
+import type { Sample } from "./sampling.ts";
+import { MIN_WORDS } from "./units.ts";
 import { type Word, wordsOf } from "./words.ts";
 
 const MASKED_SHARE = 0.5;
@@ -36,20 +37,14 @@ export interface PhraseOptions extends Sample {
 /** About `wanted` examples: 1 to 5 of each passage, or one of each passage of a sample. */
 export async function* phrases(
   corpus: Passages,
-  { wanted, seed, table: given, onlyMasked = false }: PhraseOptions,
+  { table: given, onlyMasked = false, ...sample }: PhraseOptions,
 ): AsyncGenerator<LabelFreeExample, void> {
-  const table = given ?? (await countPhrases(corpus, seed));
-  const { perPassage, share } = samplingOf(corpus, wanted);
-  for await (const passage of corpus.passages(isDrawn(seed, "passages of phrases", share))) {
-    const random = createRandom(seed, "phrases", passage.id);
-    let made = 0;
-    for (const extent of random.shuffle(unitsOf(passage.text))) {
-      const example = exampleOf(passage, extent, table, random, onlyMasked ? 1 : MASKED_SHARE);
-      if (!example) continue;
-      yield example;
-      if (++made === perPassage) break;
-    }
-  }
+  const table = given ?? (await countPhrases(corpus, sample.seed));
+  const maskedShare = onlyMasked ? 1 : MASKED_SHARE;
+  const names = { passages: "passages of phrases", examples: "phrases" };
+  yield* examplesOfUnits(corpus, sample, names, (passage, unit, random) =>
+    exampleOf(passage, unit, table, random, maskedShare),
+  );
 }
 
 function exampleOf(
