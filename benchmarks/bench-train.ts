@@ -10,8 +10,8 @@
  * first, during which memory is recorded, then five more alternately with the products alone.
  *
  * `--compare` measures steps of `supervised` and of `retrieval` alternately instead, each with one
- * worker and with one for each core, and the ratio of their questions per second. CPU time says
- * more than the clock on a machine that others use, too.
+ * worker, as runs do by default, and with one for each core. The ratio of their questions per
+ * second is that of one worker. CPU time says more than the clock on a machine that others use.
  */
 
 import { availableParallelism, cpus, loadavg } from "node:os";
@@ -300,11 +300,8 @@ async function compare(): Promise<Comparison> {
       ...{ cpu: median(ofCpu!), leastCpu: Math.min(...ofCpu!) },
     };
   });
-  const most = Math.max(...ways.map(({ workers }) => workers));
   const ratioOf = (all: ReadonlyMap<string, number[]>): number =>
-    median(
-      all.get(`supervised ${most}`)!.map((time, i) => time / all.get(`retrieval ${most}`)![i]!),
-    );
+    median(all.get("supervised 1")!.map((time, i) => time / all.get("retrieval 1")![i]!));
   return {
     ...{ load: [...load, loadavg()[0]!], steps },
     ...{ ratio: ratioOf(watch.times), cpuRatio: ratioOf(cpu) },

@@ -6,7 +6,7 @@ import type { Corpus } from "../data/corpus.ts";
 import { chunkBytes } from "../engine/chunk-memory.ts";
 import { RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
-import { defaultWorkers, workerBytes } from "../engine/workers.ts";
+import { workerBytes } from "../engine/workers.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
 import { wantedExamples } from "./example-counts.ts";
@@ -140,12 +140,11 @@ function indexesOf(options: ResolvedAdaptOptions): number {
 /** What the chunks of a step take that are computed at the same time. */
 function stepBytes(config: ModelConfig, options: ResolvedAdaptOptions, model: number): number {
   const chunk = chunkBytes(config, options);
-  const { objective, questions, candidatesPerQuestion, maxPassageTokens } = options;
+  const { objective, questions, candidatesPerQuestion, maxPassageTokens, workers } = options;
   const isOneChunk =
     objective === "retrieval" &&
     questions * candidatesPerQuestion * maxPassageTokens <= RETRIEVAL_CHUNK_TOKENS;
-  const workers = isOneChunk ? 1 : defaultWorkers(model, chunk);
-  return workers === 1 ? chunk : workers * workerBytes(model, chunk);
+  return isOneChunk || workers === 1 ? chunk : workers * workerBytes(model, chunk);
 }
 
 function sizesOf(

@@ -26,7 +26,6 @@ export interface EngineEvent {
  * Opens the engine of a run. The dropout rate is that of the model's configuration unless the
  * options set one.
  *
- * @param workers threads that compute the chunks of a step, on onnxruntime's cpu provider
  * @throws {InputError} if the engine is not installed.
  */
 export async function* openEngine(
@@ -34,9 +33,8 @@ export async function* openEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   queue: PreBatchQueue | undefined,
-  workers: number,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
-  const { copyAttention, tau, inBatchNegatives, copies, provider } = options;
+  const { copyAttention, tau, inBatchNegatives, copies, provider, workers } = options;
   const { querySide, readerOnly, headOnly } = options;
   const retrievalOnly = options.objective === "retrieval";
   const engineOptions: EngineOptions = {
@@ -49,11 +47,10 @@ export async function* openEngine(
   };
   const fixedStates = headOnly ? await openFixedStates(config, parameters) : undefined;
   if (options.engine === "onnxruntime") {
-    const threads = provider === "cpu" ? workers : 1;
     const backend = await openOnnxBackend(
-      ...([config, parameters, engineOptions, { provider }, threads] as const),
+      ...([config, parameters, engineOptions, { provider }, workers] as const),
     );
-    const parts = { queue, fixedStates, workers: threads };
+    const parts = { queue, fixedStates, workers };
     return trainingEngine(config, parameters, engineOptions, backend, parts);
   }
   const { tf, name, device, failures } = await loadTensorFlow();

@@ -1,7 +1,7 @@
 /**
  * Workers: threads that compute the chunks of a batch at the same time, each on one thread of
- * onnxruntime. Chunks have little work that one product can share between two cores, so W workers
- * are faster than one session of W threads (docs/experiments/speed.md).
+ * onnxruntime. Where products share the cores badly, W workers are faster than one session of W
+ * threads; on two cores they are slower (docs/experiments/speed.md).
  *
  * A run of an onnxruntime session blocks the thread of Node that calls it, and takes no shared
  * memory. So each worker has its own copy of the parameters and its own sums of gradients. Chunk i
@@ -9,7 +9,6 @@
  * on W, but not on which worker is faster.
  */
 
-import { availableParallelism } from "node:os";
 import { startWorker } from "../../io/worker.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type {
@@ -64,8 +63,6 @@ export interface WorkerReply {
   readonly error?: string;
 }
 
-/** Share of the free memory that workers can take. */
-const MEMORY_SHARE = 0.5;
 /** A thread of Node. */
 const THREAD_BYTES = 100_000_000;
 
@@ -75,16 +72,6 @@ const THREAD_BYTES = 100_000_000;
  */
 export const workerBytes = (modelBytes: number, chunkBytes: number): number =>
   THREAD_BYTES + 5 * modelBytes + chunkBytes;
-
-/**
- * The number of workers of a new run: one for each core, as far as half of the free memory has room
- * for them.
- */
-export function defaultWorkers(modelBytes: number, chunkBytes: number): number {
-  const available = MEMORY_SHARE * process.availableMemory();
-  const fitting = Math.floor(available / workerBytes(modelBytes, chunkBytes));
-  return Math.max(1, Math.min(availableParallelism(), fitting));
-}
 
 export interface Workers extends AsyncDisposable {
   /** Runs `work` on the current parameters, and adds the gradients to those of `parameters`. */

@@ -6,8 +6,9 @@ import type { ResolvedOptions, RunOptions, RunTable } from "./run-options.ts";
 
 type RunChoices = Pick<
   Resolved<RunTable>,
-  "refresh" | "refreshSteps" | "scoreTemperature" | "objective" | "alpha" | "copies"
+  "refresh" | "refreshSteps" | "scoreTemperature" | "objective" | "alpha" | "copies" | "workers"
 > &
+  Pick<Resolved<RunTable>, "engine" | "provider"> &
   Pick<RunOptions, "dev" | "devQuestions">;
 
 /** Options that have an effect only beside others. */
@@ -35,6 +36,11 @@ const CONDITIONS: readonly {
     name: "copies",
     expected: "an objective with in-batch negatives",
     isMet: ({ objective }) => objective !== "qa" && objective !== "marginal",
+  },
+  {
+    name: "workers",
+    expected: "the engine onnxruntime on the CPU",
+    isMet: ({ engine, provider }) => engine === "onnxruntime" && provider === "cpu",
   },
   {
     name: "devQuestions",

@@ -302,6 +302,17 @@ export const RUN_SETTINGS = {
     group: COMPUTATION,
     plan: true,
   }),
+  /**
+   * Threads that each compute a part of a step on one core, in place of one session that divides
+   * each product between all cores (docs/experiments/speed.md). Each thread has its own copy of the
+   * model. A step of one chunk, such as those of `retrieval`, has no parts. Only with the engine
+   * `onnxruntime` on the CPU. Default 1.
+   */
+  workers: option(integer(1).default(1), {
+    help: "threads that compute parts of a step, each on one core with a copy of the model",
+    group: COMPUTATION,
+    plan: (workers): Record<string, number> => (workers > 1 ? { workers } : {}),
+  }),
   /** Seed of all random numbers. Default 0. */
   seed: option(integer(0).default(0), {
     help: "seed of all random numbers",

@@ -38,13 +38,11 @@ export interface RunCheckpoint {
   readonly seconds: number;
   /** Changes of the schedule so far. Default: none. */
   readonly schedule?: readonly ScheduleChange[] | undefined;
-  /** Threads that compute chunks of a step: another number sums in another order. Default: 1. */
-  readonly workers?: number | undefined;
   /** Name of the file of the state. */
   readonly state: string;
 }
 
-const description: z.ZodType<RunCheckpoint> = z.strictObject({
+const description: z.ZodType<RunCheckpoint> = z.object({
   format: z.literal("reatt-checkpoint"),
   version: z.literal(1),
   plan: z.record(z.string(), z.union([z.string(), z.number()])),
@@ -60,7 +58,6 @@ const description: z.ZodType<RunCheckpoint> = z.strictObject({
       }),
     )
     .optional(),
-  workers: z.int().positive().optional(),
   state: z.string().regex(/^state-\d+\.safetensors$/),
 });
 
@@ -80,7 +77,7 @@ const fileOf = (directory: string): string => join(directory, "checkpoint.json")
  */
 export async function writeCheckpoint(
   directory: string,
-  progress: Pick<RunCheckpoint, "plan" | "step" | "seconds" | "schedule" | "workers">,
+  progress: Pick<RunCheckpoint, "plan" | "step" | "seconds" | "schedule">,
   parameters: ReadonlyMap<string, ParameterState>,
   queue?: PreBatchQueue,
 ): Promise<void> {

@@ -9,10 +9,8 @@ import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../data/corpus.ts";
 import type { ExampleSource } from "../data/example-source.ts";
 import type { TrainingData } from "../data/training-data.ts";
-import { chunkBytes } from "../engine/chunk-memory.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import { defaultWorkers } from "../engine/workers.ts";
 import { openPreBatchQueue, type PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
@@ -90,16 +88,13 @@ export async function* runTraining(
   await createOutputDirectory(options.out);
   const dev = await openDevSet(options, corpus);
   const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, options.signal));
-  const workers = checkpoint
-    ? (checkpoint.workers ?? 1)
-    : defaultWorkers(bytesOf(parameters), chunkBytes(config, options));
-  await using engine = yield* openEngine(options, config, parameters, queue, workers);
+  await using engine = yield* openEngine(options, config, parameters, queue);
   const description = describeRun(options, data, dev, monitor);
   await using log = await openRunLog(options, checkpoint, description);
   const step = checkpoint?.step ?? 0;
   const isMonitored = checkpoint !== undefined && monitor !== undefined;
   const run: TrainingRun = {
-    ...{ options, config, tokenizer, corpus, data, plan, engine, workers, queue, log },
+    ...{ options, config, tokenizer, corpus, data, plan, engine, queue, log },
     ...{ dev, monitor, step },
     savedStep: checkpoint?.step,
     monitorRecords: isMonitored ? await readMonitorRecords(options.out, step) : [],
@@ -120,9 +115,6 @@ export async function* runTraining(
   if (run.step === lastStep(run) && !isStopped(run)) yield* monitorRetrieval(run);
   return await finalise(run);
 }
-
-const bytesOf = (parameters: ReadonlyMap<string, ParameterState>): number =>
-  [...parameters.values()].reduce((sum, { value }) => sum + value.byteLength, 0);
 
 /** How the report names the run, and the questions that choose its model. */
 function describeRun(
@@ -288,11 +280,11 @@ function scaleAndHeads(
 }
 
 async function save(run: TrainingRun): Promise<TrainingEvent> {
-  const { options, plan, step, log, engine, workers, queue, changes } = run;
+  const { options, plan, step, log, engine, queue, changes } = run;
   await log.sync();
   const directory = join(options.out, "checkpoint");
   const schedule = changes.length > 0 ? changes : undefined;
-  const progress = { plan, step, seconds: log.seconds(), schedule, workers };
+  const progress = { plan, step, seconds: log.seconds(), schedule };
   await writeCheckpoint(directory, progress, await engine.parameters(), queue);
   run.savedStep = step;
   return { type: "checkpoint", step, directory };

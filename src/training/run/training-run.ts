@@ -24,8 +24,6 @@ export interface TrainingRun {
   readonly data: TrainingData;
   readonly plan: RunPlan;
   readonly engine: TrainingEngine;
-  /** Threads that compute the chunks of a step. */
-  readonly workers: number;
   /** The pre-batch negatives of the next step; undefined without the option. */
   readonly queue: PreBatchQueue | undefined;
   readonly log: RunLog;

@@ -1,13 +1,11 @@
 /** Workers: batches whose chunks several threads compute at the same time. */
 
-import { availableParallelism } from "node:os";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import type { EngineOptions } from "../../../src/training/engine/backend.ts";
 import { chunkQuestions } from "../../../src/training/engine/engine.ts";
 import { openOnnxBackend } from "../../../src/training/engine/onnx-backend.ts";
-import { defaultWorkers } from "../../../src/training/engine/workers.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
 import type { ObjectiveName } from "../../../src/training/loss/options.ts";
 import { assertNear } from "../../support/arrays.ts";
@@ -91,12 +89,6 @@ test("an error in a worker ends the step", async () => {
     message = error.message;
   });
   assert.match(message, /Gather/);
-});
-
-test("the default is one for each core that has the memory", () => {
-  assert.ok(defaultWorkers(1_000, 1_000) <= availableParallelism());
-  assert.is(defaultWorkers(2 ** 50, 1_000), 1);
-  assert.is(defaultWorkers(1_000, 2 ** 50), 1);
 });
 
 test.run();

@@ -57,6 +57,7 @@ test("a plan has these entries only where they matter", () => {
   assert.is(planWith({ refresh: "none" }).refresh, "none");
   assert.is(planWith({ copies: "each" }).copies, "each");
   assert.is(planWith({ preBatch: 2 }).preBatch, 2);
+  assert.is(planWith({ workers: 2 }).workers, 2);
   assert.is(planWith({ objective: "retrieval", scoreTemperature: 4 }).scoreTemperature, 4);
   assert.is(planWith({ querySide: "layers" }).trained, "query encoder");
   assert.is(planWith({ querySide: "projection" }).trained, "query side");
@@ -188,6 +189,7 @@ test("an option that has no effect beside the others is an error, unless it has 
     [{ ...FILES, alpha: 2, objective: "marginal" }, /^alpha: expected the objective/],
     [{ ...FILES, alpha: 2, objective: "retrieval" }, /^alpha: expected the objective/],
     [{ ...FILES, copies: "each", objective: "qa" }, /^copies: expected an objective with in-batch/],
+    [{ ...FILES, workers: 2, engine: "tensorflow" }, /^workers: expected the engine onnxruntime/],
     [{ ...FILES, devQuestions: 5 }, /^devQuestions: expected dev, .* leave the option out, or add/],
   ];
   for (const [options, message] of cases) {
