@@ -199,30 +199,38 @@ export function tuneLambda<Q extends QuestionUnion>(
   return { ...best[best.length >> 1]!, tried };
 }
 
+/** Doublings by which lambda differs between collections: one standard deviation of the prior. */
+const PRIOR_DOUBLINGS = 1;
+
 /**
  * Chooses the lambda to store for a model: the mean of log(lambda) over the values from 1/32 to 32
- * times the scale-matched weight, each weighted by how well it agrees with the measurements. With
- * d_i the difference between the best value and lambda for question i, and n questions,
+ * times the scale-matched weight, each weighted by how well it agrees with the measurements, and
+ * with the lambda `known` before them, if there is one. With d_i the difference between the best
+ * value and lambda for question i, and n questions,
  *
- *     w(lambda) = exp(-z^2 / 2),  z = mean(d) / (sd(d) / sqrt(n))
+ *     w(lambda) = exp(-z^2 / 2) exp(-log2(lambda / known)^2 / 2),  z = mean(d) / (sd(d) / sqrt(n))
  *     log(result) = sum(w(lambda) log(lambda)) / sum(w(lambda))
  *
- * With few questions many values agree, and the result is near the scale-matched weight. With many
- * questions it is near the optimum. The optimum alone is mostly chance: `measure` often changes
- * little over a factor of ten. The weights are the likelihood of d = 0 under a normal distribution.
+ * With few questions many values agree, and the result is near the known value, or else near the
+ * scale-matched weight. With many questions it is near the optimum. The optimum alone is mostly
+ * chance: `measure` often changes little over a factor of ten. The first factor is the likelihood
+ * of d = 0 under a normal distribution, the second a normal prior.
  *
  * @throws {InputError} if there are no questions
  */
 export function robustLambda<Q extends QuestionUnion>(
   questions: readonly Q[],
   measure: (ranking: readonly SearchHit[], question: Q) => number,
+  known?: number,
 ): number {
   const values = (lambda: number): number[] =>
     questions.map((question) => measure(combineScores(question.union, lambda), question));
   const best = values(tuneLambda(questions, measure).lambda);
   let [sum, total] = [0, 0];
   for (const lambda of gridAround(scaleMatchedLambda(questions))) {
-    const weight = agreement(values(lambda).map((value, i) => best[i]! - value));
+    const doublings = known === undefined ? 0 : Math.log2(lambda / known) / PRIOR_DOUBLINGS;
+    const agrees = agreement(values(lambda).map((value, i) => best[i]! - value));
+    const weight = agrees * Math.exp(-(doublings ** 2) / 2);
     sum += weight * Math.log(lambda);
     total += weight;
   }

@@ -166,6 +166,18 @@ test("a lambda without measurable loss counts like the best", () => {
   assert.ok(many < 0.5);
 });
 
+test("lambda stays near the known one, as far as the questions agree", () => {
+  // Any lambda from 4 on ranks all questions right.
+  const questions = (count: number) => Array.from({ length: count }, () => above(4));
+  const alone = robustLambda([{ union: [], relevant: "" }], hit, 4);
+  assert.ok(Math.abs(alone - 4) < 0.1, `${alone}`);
+  const [free, near] = [undefined, 8].map((known) => robustLambda(questions(50), hit, known));
+  assert.ok(free! > 20 && near! > 4 && near! < 12, `${free} ${near}`);
+  // A known value that the questions contradict gives way.
+  const far = [1, 50].map((count) => robustLambda(questions(count), hit, 0.5));
+  assert.ok(far[0]! < 1 && far[1]! > 4 && far[1]! < 8, `${far}`);
+});
+
 test("rejects a development set without questions", () => {
   assert.throws(
     () => tuneLambda([], hit),

@@ -3,7 +3,7 @@
 import type { HybridWeights } from "../../model/config.ts";
 import type { ReAtt } from "../../reatt.ts";
 import { type Bm25, DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
-import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
+import { type LexicalIndex, withParameters } from "../../retrieval/bm25/lexical-index.ts";
 import {
   combineScores,
   type HybridScores,
@@ -27,8 +27,9 @@ export interface TuningQuestions {
 }
 
 /**
- * Searches as `hybridSearch` does and chooses lambda by the mean reciprocal rank (`robustLambda`).
- * k1 and b are BM25's defaults: too few questions are measured to choose them too.
+ * Searches as `hybridSearch` does and chooses lambda by the mean reciprocal rank (`robustLambda`),
+ * near the one that the model stores, if any. k1 and b are those of the model, or BM25's defaults:
+ * too few questions are measured to choose them too.
  */
 export async function tuneHybrid(
   model: ReAtt,
@@ -38,19 +39,23 @@ export async function tuneHybrid(
   signal?: AbortSignal,
 ): Promise<TunedHybrid> {
   const search = { topK: MIN_CANDIDATES, signal };
+  const { k1, b } = model.config.hybrid ?? DEFAULT_PARAMETERS;
+  const scored = withParameters(lexical, { k1, b });
   const vectors = await model.encodeQuestions(texts, { signal });
   const dense = await index.searchBatch(vectors, search);
   const questions: { union: HybridScores[]; relevant: ReadonlySet<string> }[] = [];
   for (const [i, text] of texts.entries()) {
-    const lists = { lexical: lexical.search(text, { topK: MIN_CANDIDATES }), dense: dense[i]! };
-    const union = await hybridScores(index, lexical, { text, vectors: vectors[i]! }, lists);
+    const lists = { lexical: scored.search(text, { topK: MIN_CANDIDATES }), dense: dense[i]! };
+    const union = await hybridScores(index, scored, { text, vectors: vectors[i]! }, lists);
     questions.push({ union, relevant: await relevantAmong(i, union) });
   }
-  const lambda = robustLambda(questions, (ranking, { relevant }) =>
-    reciprocalRank(ranking, (id) => relevant.has(id)),
+  const lambda = robustLambda(
+    questions,
+    (ranking, { relevant }) => reciprocalRank(ranking, (id) => relevant.has(id)),
+    model.config.hybrid?.lambda,
   );
   return {
-    weights: { lambda, ...DEFAULT_PARAMETERS },
+    weights: { lambda, k1, b },
     rankings: questions.map(({ union }) => combineScores(union, lambda)),
   };
 }
