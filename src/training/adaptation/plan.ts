@@ -4,7 +4,7 @@ import { modelTitle } from "../../hub/model-title.ts";
 import { type ModelConfig, vectorSize } from "../../model/config.ts";
 import type { Corpus } from "../data/corpus.ts";
 import { chunkBytes } from "../engine/chunk-memory.ts";
-import { RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
+import { isOneChunk } from "../engine/engine.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
 import { workerBytes } from "../engine/workers.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
@@ -141,10 +141,9 @@ function indexesOf(options: ResolvedAdaptOptions): number {
 function stepBytes(config: ModelConfig, options: ResolvedAdaptOptions, model: number): number {
   const chunk = chunkBytes(config, options);
   const { objective, questions, candidatesPerQuestion, maxPassageTokens, workers } = options;
-  const isOneChunk =
-    objective === "retrieval" &&
-    questions * candidatesPerQuestion * maxPassageTokens <= RETRIEVAL_CHUNK_TOKENS;
-  return isOneChunk || workers === 1 ? chunk : workers * workerBytes(model, chunk);
+  const tokens = questions * candidatesPerQuestion * maxPassageTokens;
+  const isParallel = workers > 1 && !isOneChunk(objective, tokens);
+  return isParallel ? workers * workerBytes(model, chunk) : chunk;
 }
 
 function sizesOf(

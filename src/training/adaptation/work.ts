@@ -2,7 +2,7 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
-import { RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
+import { isOneChunk } from "../engine/engine.ts";
 import { keepsSharedLayers } from "../loss/trained-parameters.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 
@@ -38,8 +38,8 @@ export function workOf(
     querySide,
     objective,
     headOnly,
-  }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide"> &
-    Partial<Pick<ResolvedAdaptOptions, "objective" | "headOnly">>,
+  }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide" | "objective"> &
+    Partial<Pick<ResolvedAdaptOptions, "headOnly">>,
   lengths: TokenLengths,
 ): Work {
   const { encoderLayers, retrievalLayer, decoderLayers } = config;
@@ -71,8 +71,7 @@ export function workOf(
     backboneWork(config, "layers", length) - backboneWork(config, "jointLayers", length);
   const kept = isKept ? pairs * shared(lengths.passage) + questions * shared(lengths.question) : 0;
   const backward = (FORWARD_AND_BACKWARD - 1) * (querySide ? allQuestions : forward - kept);
-  const isOneChunk = !isRead && pairs * pairLength <= RETRIEVAL_CHUNK_TOKENS;
-  const again = isOneChunk ? 0 : lower; // of the gradient cache
+  const again = isOneChunk(objective, pairs * pairLength) ? 0 : lower; // of the gradient cache
   return {
     // The retrieval head alone needs the states of each text once, and the first steps meet new
     // texts only.

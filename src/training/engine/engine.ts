@@ -58,6 +58,10 @@ export const CHUNK_TOKENS = 2_500;
  */
 export const RETRIEVAL_CHUNK_TOKENS = 16_000;
 
+/** Whether a batch with this many tokens of questions and passages is one chunk. */
+export const isOneChunk = (objective: ObjectiveName, tokens: number): boolean =>
+  objective === "retrieval" && tokens <= RETRIEVAL_CHUNK_TOKENS;
+
 /** What an engine can have beside its backend. */
 export interface EngineParts {
   /** Steps add their keys to it. */

@@ -8,7 +8,7 @@ test("the work of indexing a passage, by hand", () => {
   const lengths = { passage: 10, question: 5, answer: 2 };
   const { passage, parameters } = workOf(
     tinyConfig(),
-    { questions: 1, candidatesPerQuestion: 1 },
+    { questions: 1, candidatesPerQuestion: 1, objective: "supervised" },
     lengths,
   );
   assert.is(passage, 10 * (2 * block + 4 * 10 * 18));
@@ -19,14 +19,15 @@ test("the work of indexing a passage, by hand", () => {
 test("a step grows with its pairs, and less than twice with passages twice as many", () => {
   const lengths = { passage: 100, question: 20, answer: 8 };
   const step = (questions: number, candidatesPerQuestion: number): number =>
-    workOf(tinyConfig(), { questions, candidatesPerQuestion }, lengths).step;
+    workOf(tinyConfig(), { questions, candidatesPerQuestion, objective: "supervised" }, lengths)
+      .step;
   assert.is(step(8, 4), 8 * step(1, 4));
   assert.ok(step(4, 8) > step(4, 4) && step(4, 8) < 2 * step(4, 4));
 });
 
 test("a step of the query side alone has less than half the work, and a query encoder its weights", () => {
   const lengths = { passage: 100, question: 20, answer: 8 };
-  const sizes = { questions: 8, candidatesPerQuestion: 4 };
+  const sizes = { questions: 8, candidatesPerQuestion: 4, objective: "supervised" } as const;
   const all = workOf(tinyConfig(), sizes, lengths);
   const config = tinyConfig({ queryEncoder: true });
   const asking = workOf(config, { ...sizes, querySide: "layers" }, lengths);
