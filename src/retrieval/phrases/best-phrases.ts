@@ -21,6 +21,18 @@ export interface PassagePhrase {
   readonly last: number;
 }
 
+/** The first and the last token key of a span of the text; undefined if it is no phrase. */
+export function phraseTokens(
+  places: readonly (TokenPlace | undefined)[],
+  span: Span,
+): Pick<PassagePhrase, "first" | "last"> | undefined {
+  const first = places.findIndex((place) => place?.begins && place.span.start === span.start);
+  const last = places.findLastIndex((place) => place?.ends && place.span.end === span.end);
+  const [from, to] = [places[first], places[last]];
+  if (!from || !to || last < first) return undefined;
+  return to.words.last - from.words.first < MAX_PHRASE_WORDS ? { first, last } : undefined;
+}
+
 /** What a caller needs of the phrases of a passage. */
 export interface PhraseRequest {
   readonly limit: number;

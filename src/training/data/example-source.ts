@@ -1,10 +1,13 @@
 /** Training examples: their form, and which of them each step reads. */
 
 import { createRandom } from "../../math/random.ts";
+import { phraseTokens } from "../../retrieval/phrases/best-phrases.ts";
+import { tokenPlaces } from "../../retrieval/phrases/token-places.ts";
+import { findAnswerSpan } from "../../text/answer-span.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { TokenExample } from "../loss/batch.ts";
+import type { AnswerPhrase, TokenExample } from "../loss/batch.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { type RelevanceExample, stepRelevance } from "./step-relevance.ts";
 
@@ -57,14 +60,17 @@ interface StepOptions {
   readonly maxAnswerTokens: number;
   /** Number of earlier steps whose passages can be negatives. Default 0. */
   readonly preBatch?: number | undefined;
+  /** Weight of the phrase loss. With it, examples have phrases. Default 0. */
+  readonly phraseLoss?: number | undefined;
 }
 
 /** The examples of a step as token ids, the longest first. */
 export function examplesOfStep(
   source: ExampleSource,
   tokenizer: Tokenizer,
-  { seed, step, questions, maxPassageTokens, maxAnswerTokens, preBatch = 0 }: StepOptions,
+  options: StepOptions,
 ): TokenExample[] {
+  const { seed, step, questions, maxPassageTokens, maxAnswerTokens, preBatch = 0 } = options;
   const textsOf = (ofStep: number): TextExample[] =>
     lengthBucketedSample(source, { seed, step: ofStep, count: questions }).map((index) =>
       source.example(index, ofStep),
@@ -74,19 +80,37 @@ export function examplesOfStep(
   const examples = textsOf(step);
   const relevance = stepRelevance(examples, earlier);
   const idsOf = onceFor((passage: Passage) => passageIds(tokenizer, passage, maxPassageTokens));
-  const tokenExamples = examples.map(
-    ({ question, answer, passages, scores, retrievalOnly = false }, i): TokenExample => ({
+  const placesOf = onceFor((passage: Passage) => tokenPlaces(tokenizer, passage, idsOf(passage)));
+  const tokenExamples = examples.map((example, i): TokenExample => {
+    const { question, answer, passages, scores, retrievalOnly = false } = example;
+    const { positives, notNegatives } = relevance[i]!;
+    const hasPhrases = Boolean(options.phraseLoss) && !retrievalOnly;
+    return {
       question: retrievalQuestionIds(tokenizer, question),
       answer: retrievalOnly
         ? []
         : [...tokenizer.encode(answer), tokenizer.eosId].slice(0, maxAnswerTokens),
       passages: passages.map(idsOf),
-      scores,
-      positives: relevance[i]!.positives,
-      notNegatives: relevance[i]!.notNegatives.map(idsOf),
-    }),
-  );
+      ...{ scores, positives },
+      notNegatives: notNegatives.map(idsOf),
+      phrases: hasPhrases ? phrasesOf(example, positives, placesOf) : undefined,
+    };
+  });
   return longestFirst(tokenExamples);
+}
+
+/** Where the answer stands in the positives that contain it as a phrase. */
+function phrasesOf(
+  { answer, passages }: TextExample,
+  positives: readonly number[],
+  placesOf: (passage: Passage) => ReturnType<typeof tokenPlaces>,
+): AnswerPhrase[] {
+  return positives.flatMap((candidate) => {
+    const passage = passages[candidate]!;
+    const span = findAnswerSpan(answer, passage.text);
+    const tokens = span && phraseTokens(placesOf(passage), span);
+    return tokens ? { candidate, ...tokens } : [];
+  });
 }
 
 /** Computes the result for each key once. */

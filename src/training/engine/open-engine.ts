@@ -34,12 +34,12 @@ export async function* openEngine(
   parameters: ReadonlyMap<string, ParameterState>,
   queue: PreBatchQueue | undefined,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
-  const { copyAttention, tau, inBatchNegatives, copies, provider, workers } = options;
+  const { copyAttention, phraseLoss, tau, inBatchNegatives, copies, provider, workers } = options;
   const { querySide, readerOnly, headOnly } = options;
   const retrievalOnly = options.objective === "retrieval";
   const engineOptions: EngineOptions = {
     alpha: retrievalOnly ? 1 : options.alpha, // the retrieval loss is all there is
-    ...{ copyAttention, tau, inBatchNegatives, copies, querySide },
+    ...{ copyAttention, phraseLoss, tau, inBatchNegatives, copies, querySide },
     ...{ retrievalOnly, readerOnly, headOnly },
     scoreTemperature: options.scoreTemperature,
     dropout: options.dropout ?? config.dropoutRate,

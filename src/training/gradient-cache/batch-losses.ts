@@ -9,6 +9,8 @@ export interface BatchLosses {
   readonly nll?: number;
   /** The copy-attention loss of an answer token, in nats. Absent without a weight. */
   readonly copyAttention?: number;
+  /** The phrase loss of a question, in nats; for `retrieval`. Absent without a weight. */
+  readonly phraseLoss?: number;
   /** The loss that is minimised. */
   readonly loss: number;
   /** Absent for `qa`. */
@@ -36,7 +38,7 @@ export interface BatchLosses {
 export function sumLosses(
   chunks: readonly Tensors[],
   objective: ObjectiveName,
-  weights: Pick<LossGraphOptions, "alpha" | "copyAttention">,
+  weights: Pick<LossGraphOptions, "alpha" | "copyAttention" | "phraseLoss">,
 ): BatchLosses {
   const total = (name: string): number =>
     chunks.reduce((sum, chunk) => sum + chunk[name]!.data[0]!, 0);
@@ -54,8 +56,13 @@ export function sumLosses(
   if (objective === "marginal") return { ...reading, retrieval };
   const kl = total("kl");
   const softKl = isRead ? {} : { softKl: total("softKl") };
-  const loss = reading.loss + weights.alpha * (kl + (softKl.softKl ?? 0));
-  return { ...reading, loss, retrieval, distillation: { kl, ...softKl, target: rows("target") } };
+  const phrases = chunks[0]!.phraseLoss ? { phraseLoss: total("phraseLoss") } : {};
+  const loss =
+    reading.loss +
+    weights.alpha * (kl + (softKl.softKl ?? 0)) +
+    (weights.phraseLoss ?? 0) * (phrases.phraseLoss ?? 0);
+  const distillation = { kl, ...softKl, target: rows("target") };
+  return { ...reading, ...phrases, loss, retrieval, distillation };
 }
 
 function rowsOf({ data, shape }: Tensor): number[][] {

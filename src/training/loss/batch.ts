@@ -13,6 +13,7 @@ import type {
   ChunkInput,
   ChunkInputs,
   ChunkSizes,
+  PhraseInput,
   ReaderGraphInput,
   ScoreInput,
 } from "./graph-inputs.ts";
@@ -42,14 +43,21 @@ export interface TokenExample {
   readonly positives?: readonly number[] | undefined;
   /** For each candidate, the score that is given with the data, if any. For `retrieval`. */
   readonly scores?: readonly (number | undefined)[] | undefined;
+  /** Where the answer stands in the positives, for the phrase loss. */
+  readonly phrases?: readonly AnswerPhrase[] | undefined;
   /** Passages that are relevant, or probably relevant: they are not negatives of the question. */
   readonly notNegatives?: readonly (readonly number[])[] | undefined;
 }
+
+/** The answer in a passage: the index in `passages`, and the first and the last token. */
+export type AnswerPhrase = Readonly<Record<"candidate" | "first" | "last", number>>;
 
 export interface BatchOptions extends NormaliserOptions {
   readonly objective: ObjectiveName;
   /** Divides given scores. Default 1. */
   readonly scoreTemperature?: number | undefined;
+  /** Weight of the phrase loss. Default 0. */
+  readonly phraseLoss?: number | undefined;
 }
 
 /** Examples of a batch that are computed together. */
@@ -67,6 +75,8 @@ interface SharedByChunks {
   /** K */
   readonly candidates: number;
   readonly totals: Record<"batchQuestions" | "batchLabels", Tensor>;
+  /** The number of questions that have a phrase. */
+  readonly phrases: number;
 }
 
 /** Splits a batch into chunks of `size` questions. */
@@ -86,6 +96,7 @@ export function chunksOf(
       batchQuestions: scalar(Math.max(1, targets)),
       batchLabels: scalar(Math.max(1, labels)),
     },
+    phrases: batch.filter(({ phrases }) => phrases?.length).length,
   };
   const count = Math.ceil(batch.length / size);
   return Array.from({ length: count }, (_, i) => {
@@ -98,7 +109,11 @@ function withDistinctPassages(example: TokenExample): TokenExample {
   const { sequences, positions } = distinctSequences(example.passages);
   const positives = new Set(example.positives?.map((candidate) => positions[candidate]!));
   const scores = sequences.map((_, k) => example.scores?.[positions.indexOf(k)]);
-  return { ...example, passages: sequences, positives: [...positives], scores };
+  const phrases = example.phrases?.map((phrase) => ({
+    ...phrase,
+    candidate: positions[phrase.candidate]!,
+  }));
+  return { ...example, passages: sequences, positives: [...positives], scores, phrases };
 }
 
 /** Whether retrieval learns from a question. Questions that read have a target attention. */
@@ -110,11 +125,12 @@ function chunkOf(
   config: ModelConfig,
   examples: readonly TokenExample[],
   first: number,
-  { candidates, totals }: SharedByChunks,
+  { candidates, totals, phrases }: SharedByChunks,
   options: BatchOptions,
 ): Chunk {
   const { objective } = options;
   const isRead = objective !== "retrieval";
+  const hasPhrases = !isRead && Boolean(options.phraseLoss);
   const questionIds = examples.map(({ question }) => question);
   const question = padBatch(
     [...questionIds, ...(isRead ? questionIds.map(readingQuestionIds) : [])],
@@ -148,11 +164,13 @@ function chunkOf(
     ...(read
       ? { ...read, batchLabels: totals.batchLabels }
       : scoreTensors(examples, candidates, options)),
+    ...(hasPhrases && phraseTensors(examples, rows, passage.ids.shape, { candidates, phrases })),
   };
   return {
     objective,
     questions,
     candidates,
+    hasPhrases,
     tensors: tensors as Chunk["tensors"],
     sequences: chunkSequences(sequences, { first, questions, candidates, n, m, T }),
     passages,
@@ -201,6 +219,33 @@ function scoreTensors(
     );
   });
   return { softTargets: { data: softTargets, shape }, scoredMask: { data: scoredMask, shape } };
+}
+
+/** `rows` has the row in [U, m] of each candidate. */
+function phraseTensors(
+  examples: readonly TokenExample[],
+  rows: readonly (number | undefined)[],
+  [U, m]: readonly number[],
+  { candidates, phrases }: Pick<SharedByChunks, "candidates" | "phrases">,
+): Record<PhraseInput, Tensor> {
+  const [Q, tokens] = [examples.length, U! * m!];
+  const answers = new Float32Array(Q * 2 * tokens);
+  const passages = new Float32Array(Q * U!);
+  const weights = new Float32Array(Q);
+  examples.forEach((example, question) => {
+    for (const { candidate, first, last } of example.phrases ?? []) {
+      const row = rows[question * candidates + candidate]!;
+      answers[2 * question * tokens + row * m! + first] = 1;
+      answers[(2 * question + 1) * tokens + row * m! + last] = 1;
+      passages[question * U! + row] = 1;
+      weights[question] = 1 / phrases;
+    }
+  });
+  return {
+    phraseAnswers: { data: answers, shape: [Q, 2, U!, m!] },
+    phrasePassages: { data: passages, shape: [Q, U!] },
+    phraseWeights: { data: weights, shape: [Q] },
+  };
 }
 
 /** The names of sequences determine their dropout masks. They do not depend on the chunk. */

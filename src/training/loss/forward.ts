@@ -20,6 +20,7 @@ import {
   retrievalStates,
   retrievalVectors,
 } from "../../encoder/lower-layers.ts";
+import { phraseQueries } from "../../encoder/phrase-queries.ts";
 import { vectorMask } from "../../encoder/pooling.ts";
 import { upperStates } from "../../encoder/upper-layers.ts";
 import { vectorSize } from "../../model/config.ts";
@@ -43,6 +44,12 @@ export interface EncodedChunk<T> extends RetrievalVectors<T> {
   readonly passageStates: T;
 }
 
+/** A chunk that is encoded for retrieval alone. */
+export interface EncodedForRetrieval<T> extends EncodedChunk<T> {
+  /** [Q, 2, e]: of a model that has them */
+  readonly phraseQueries: T | undefined;
+}
+
 /**
  * Encodes the questions for retrieval, and the different passages of a chunk. With `querySide`,
  * passages have no dropout, so that their keys are those of the index.
@@ -55,7 +62,7 @@ export function encodeForRetrieval<T>(
   input: EncodingInputs<T>,
   options: Pick<LossGraphOptions, "tau" | "querySide">,
   shared: Partial<Record<SharedStates, T>> = {},
-): EncodedChunk<T> {
+): EncodedForRetrieval<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
   const given = input.questionStates;
   const { retrieval: states, reading } = given
@@ -64,7 +71,8 @@ export function encodeForRetrieval<T>(
   const questions = { states, ids, mask };
   const ofPassages = shared.passageShared;
   const vectors = vectorsOf(context, model, input, options, questions, ofPassages);
-  return { ...vectors, questionStates: reading };
+  const phrases = model.phraseQueries && phraseQueries(context, model, states, mask);
+  return { ...vectors, questionStates: reading, phraseQueries: phrases };
 }
 
 /** `lowerStates` of a text whose states of the shared layers may be known. */

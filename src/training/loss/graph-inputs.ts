@@ -74,7 +74,16 @@ export type ScoreInput =
   /** 1 for the candidates that have a given score. */
   | "scoredMask";
 
-export type ChunkInput = RetrievalInput | ReaderGraphInput | ScoreInput;
+/** The inputs of the phrase loss (phrases.ts). */
+export type PhraseInput =
+  /** 1 where the answer of a question starts, and where it ends, in its positives. */
+  | "phraseAnswers"
+  /** 1 for the passages of a question that have its answer. */
+  | "phrasePassages"
+  /** 1 / count of all questions of the batch with such a passage; 0 for the others. */
+  | "phraseWeights";
+
+export type ChunkInput = RetrievalInput | ReaderGraphInput | ScoreInput | PhraseInput;
 
 /**
  * Inputs in place of the ids of passages and of buckets: states that the lower layers have computed
@@ -88,7 +97,8 @@ export type StateInput =
 
 /** The inputs of a chunk. Those of `ReaderGraphInput` or those of `ScoreInput` are missing. */
 export type ChunkInputs<T> = Readonly<
-  Record<RetrievalInput, T> & Partial<Record<ReaderGraphInput | ScoreInput | StateInput, T>>
+  Record<RetrievalInput, T> &
+    Partial<Record<ReaderGraphInput | ScoreInput | PhraseInput | StateInput, T>>
 >;
 
 /** The sizes of a chunk that its inputs depend on. */
@@ -98,6 +108,8 @@ export interface ChunkSizes {
   readonly candidates: number;
   /** The model size, if the chunk has states in place of ids. */
   readonly stateSize?: number | undefined;
+  /** Whether the chunk has the inputs of the phrase loss. Default false. */
+  readonly hasPhrases?: boolean | undefined;
 }
 
 /**
@@ -105,7 +117,7 @@ export interface ChunkSizes {
  * the right. Masks have 1 for a token and 0 for padding. Inputs of other objectives are missing.
  */
 export function chunkInputs(
-  { questions, candidates, stateSize }: ChunkSizes,
+  { questions, candidates, stateSize, hasPhrases }: ChunkSizes,
   objective: ObjectiveName,
 ): Record<ChunkInput, Signature> {
   const isRead = objective !== "retrieval";
@@ -124,6 +136,7 @@ export function chunkInputs(
     ...(isRead
       ? readingInputs(questions, questions * candidates)
       : { softTargets: perCandidate, scoredMask: perCandidate }),
+    ...(hasPhrases && phraseInputs(questions)),
   };
   return inputs as Record<ChunkInput, Signature>;
 }
@@ -143,6 +156,12 @@ const textInputs = (
         questionStates: ["float32", rows, "n", stateSize],
         passageStates: ["float32", "U", "m", stateSize],
       };
+
+const phraseInputs = (questions: number): Record<PhraseInput, Signature> => ({
+  phraseAnswers: ["float32", questions, 2, "U", "m"],
+  phrasePassages: ["float32", questions, "U"],
+  phraseWeights: ["float32", questions],
+});
 
 function readingInputs(questions: number, pairs: number): Record<ReaderGraphInput, Signature> {
   return {

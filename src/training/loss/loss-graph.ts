@@ -4,12 +4,14 @@
  * - `distillation`, `supervised`: `L = nll + w copyAttention + alpha KL(target || P_ret)`
  * - `qa`: `L = nll + w copyAttention`
  * - `marginal`: `L = -1/N sum over questions of log P(a | q)`
- * - `retrieval`: `L = alpha KL(target || P_ret)` and the loss of given scores (retrieval-only.ts)
+ * - `retrieval`: `L = alpha KL(target || P_ret)`, the loss of given scores (retrieval-only.ts), and
+ *   with a weight that of phrases (phrases.ts)
  *
  * `chunkLoss` is the whole loss of a batch of one chunk. `chunkVectors` and `batchNormaliser` serve
  * the gradient cache (../gradient-cache/gradient-cache.ts). Letters of shapes: graph-inputs.ts.
  */
 
+import { MASKED } from "../../model/layers/attention.ts";
 import type { LayerContext } from "../../model/layers/context.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import { copyAttentionLogShares } from "./copy-attention.ts";
@@ -20,6 +22,7 @@ import {
 } from "./cross-document-adjustment.ts";
 import {
   type EncodedChunk,
+  type EncodedForRetrieval,
   encodeChunk,
   encodeForRetrieval,
   type ReadingInputs,
@@ -30,6 +33,7 @@ import type {
   CacheInputs,
   ChunkInputs,
   NormaliserInput,
+  PhraseInput,
   RetrievalInput,
   ScoreInput,
   SharedStates,
@@ -37,6 +41,7 @@ import type {
 import { marginalLogLikelihood } from "./marginal.ts";
 import { labelLogProbabilities, meanNegativeLog } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
+import { passageLoss } from "./phrases.ts";
 import { softTargetLoss } from "./retrieval-only.ts";
 import { passageScores, type RetrievalVectors } from "./retrieval-score.ts";
 import { positivesTarget, retrievalTarget } from "./supervised.ts";
@@ -54,6 +59,8 @@ export interface ChunkLoss<T> {
   readonly nll?: T;
   /** []; absent without a weight */
   readonly copyAttention?: T;
+  /** []; absent without a weight */
+  readonly phraseLoss?: T;
   /** Absent for `qa`. */
   readonly retrieval?: {
     /** [Q, U]: scores of the chunk's passages, before the learned scale */
@@ -102,7 +109,9 @@ export function chunkLoss<T>(
   return { ...reading, ...adjustment, loss: ops.add(reading.loss, adjustment.loss) };
 }
 
-type RetrievalOnlyInputs<T> = Readonly<Record<RetrievalInput | ScoreInput, T>>;
+type RetrievalOnlyInputs<T> = Readonly<
+  Record<RetrievalInput | ScoreInput, T> & Partial<Record<PhraseInput, T>>
+>;
 
 /** The loss of positives and of given scores (retrieval-only.ts). */
 function retrievalLoss<T>(
@@ -121,7 +130,32 @@ function retrievalLoss<T>(
   const ofQuestions = softTargetLoss(ops, { logits: scored.allLogits, softTargets, scoredMask });
   const softKl = ops.divide(ops.sum(ofQuestions, [0]), input.batchQuestions);
   const loss = ops.add(adjustment.loss, ops.multiply(softKl, ops.scalar(options.alpha)));
-  return { ...adjustment, distillation: { ...adjustment.distillation, softKl }, loss };
+  const retrieval = { ...adjustment, distillation: { ...adjustment.distillation, softKl }, loss };
+  if (!options.phraseLoss) return retrieval;
+  const phraseLoss = chunkPhraseLoss(ops, encoded, input);
+  const weighted = ops.multiply(phraseLoss, ops.scalar(options.phraseLoss));
+  return { ...retrieval, phraseLoss, loss: ops.add(loss, weighted) };
+}
+
+/** The loss of phrases over the tokens of the chunk's passages that count for a question. */
+function chunkPhraseLoss<T>(
+  ops: Ops<T>,
+  { phraseQueries, keys, passageMask }: EncodedForRetrieval<T>,
+  input: RetrievalOnlyInputs<T>,
+): T {
+  const [passages, , m, e] = ops.shape(keys);
+  const [questions] = ops.shape(input.phrasePassages!);
+  const tokens = ops.reshape(passageMask, [1, passages!, m!]);
+  const padding = ops.multiply(ops.subtract(ops.scalar(1), tokens), ops.scalar(MASKED));
+  const ofPassages = (x: T): T => ops.reshape(x, [questions!, passages!, 1]);
+  const flat = (x: T, rows: number): T => ops.reshape(x, [questions!, rows, -1]);
+  return passageLoss(ops, phraseQueries!, {
+    keys: ops.reshape(keys, [-1, e!]),
+    answers: flat(input.phraseAnswers!, 2),
+    own: flat(ops.multiply(ofPassages(input.phrasePassages!), tokens), 1),
+    weights: input.phraseWeights!,
+    bias: flat(ops.add(ofPassages(input.normaliserBias), padding), 1),
+  });
 }
 
 /** `nll + w copyAttention`, and the target attention [Q, K]. */
@@ -228,10 +262,11 @@ function chunkScores<T>(
 
 /** The outputs of a chunk by name, without the loss that is differentiated. */
 export function namedLosses<T>(chunk: Omit<ChunkLoss<T>, "loss">): Record<string, T> {
-  const { nll, copyAttention, retrieval, distillation } = chunk;
+  const { nll, copyAttention, phraseLoss, retrieval, distillation } = chunk;
   return {
     ...(nll && { nll }),
     ...(copyAttention && { copyAttention }),
+    ...(phraseLoss && { phraseLoss }),
     ...retrieval,
     ...distillation,
   };

@@ -42,4 +42,6 @@ export interface LossGraphOptions {
   readonly querySide?: QuerySide | undefined;
   /** Weight of the copy-attention loss. Not used by `marginal`. Default 0. */
   readonly copyAttention?: number | undefined;
+  /** Weight of the phrase loss of `retrieval`. Needs a model with phrase queries. Default 0. */
+  readonly phraseLoss?: number | undefined;
 }

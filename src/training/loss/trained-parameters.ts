@@ -36,7 +36,10 @@ export interface TrainedOptions extends Pick<LossGraphOptions, "tau" | "querySid
   readonly retrievalOnly?: boolean | undefined;
   /** Trains only what retrieval does not depend on. Default false. */
   readonly readerOnly?: boolean | undefined;
-  /** Trains only the projections of the retrieval head, and token weights. Default false. */
+  /**
+   * Trains only the projections of the retrieval head, token weights and phrase queries. Default
+   * false.
+   */
   readonly headOnly?: boolean | undefined;
 }
 
@@ -102,7 +105,7 @@ export function selectTrained<State>(
   if (headOnly) {
     const projections = retrievalProjections(config);
     const head = [...projections, TOKEN_WEIGHTS, LOG_SCALE];
-    return select((name) => head.includes(name));
+    return select((name) => head.includes(name) || isOfPhraseQueries(name));
   }
   if (!retrievalOnly && !readerOnly) return new Map(parameters);
   if (readerOnly) {
@@ -112,7 +115,8 @@ export function selectTrained<State>(
   }
   const trained = trainedByRetrieval(config, options);
   const scalars = [HEAD_WEIGHTS, LOG_SCALE];
-  return select((name) => trained.has(name) || scalars.includes(name));
+  const isTrained = (name: string): boolean => trained.has(name) || scalars.includes(name);
+  return select((name) => isTrained(name) || isOfPhraseQueries(name));
 }
 
 /**

@@ -160,7 +160,7 @@ function candidateConflicts({
 
 /** Parts of the model that can be trained alone. */
 function partConflicts(options: RunValues): Conflict[] {
-  const { objective, querySide, readerOnly, headOnly, tau, qaSteps } = options;
+  const { objective, querySide, readerOnly, headOnly, tau, qaSteps, phraseLoss, pooling } = options;
   const mixed = tau !== undefined && "all heads mixed (tau)";
   const other = (querySide && "the query side") || mixed;
   return [
@@ -173,6 +173,16 @@ function partConflicts(options: RunValues): Conflict[] {
         (qaSteps > 0 && "steps on the objective qa (qaSteps)") ||
         mixed,
       remedy: "leave one of the two out",
+    },
+    {
+      where: "phraseLoss",
+      isGiven: phraseLoss > 0,
+      expected: "the objective retrieval, of one head whose keys are trained",
+      got:
+        (objective !== "retrieval" && `the objective ${objective}`) ||
+        (pooling !== undefined && "one vector for each text (pooling)") ||
+        other,
+      remedy: "give the objective retrieval, or leave phraseLoss out",
     },
     {
       where: "readerOnly",

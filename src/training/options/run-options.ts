@@ -119,6 +119,16 @@ export const RUN_SETTINGS = {
     aliases: [{ flag: "pointer" }],
     plan: (pointer): Record<string, number> => (pointer ? { pointer } : {}),
   }),
+  /**
+   * Weight of the phrase loss, for the objective `retrieval`: the model learns phrase queries, and
+   * keys that they find (DensePhrases, section 4). Default 0; without it, the trained model has no
+   * phrase queries.
+   */
+  phraseLoss: option(number({ from: 0 }).default(0), {
+    help: "weight of the phrase loss, for the objective retrieval: answers by phrases",
+    group: LOSS,
+    plan: (phraseLoss): Record<string, number> => (phraseLoss ? { phraseLoss } : {}),
+  }),
   /** What a step minimises. Default `distillation`. */
   objective: option(
     choice("distillation", "supervised", "marginal", "qa", "retrieval").default(

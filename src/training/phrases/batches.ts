@@ -1,10 +1,10 @@
-/** The tensors of a step: the inputs of the losses in loss.ts, from an index. */
+/** The tensors of a step: the inputs of the losses in loss/phrases.ts, from an index. */
 
 import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
 import type { FoundPhrase } from "../../retrieval/search-phrases.ts";
 import type { Tensor } from "../../tensor/ops.ts";
+import type { PassageLossInput, SearchLossInput } from "../loss/phrases.ts";
 import type { GoldPhrase } from "./examples.ts";
-import type { PassageLossInput, SearchLossInput } from "./loss.ts";
 
 type Index = Pick<IndexGeneration, "header" | "keys">;
 

@@ -1,11 +1,10 @@
 /** The examples that train phrase queries: questions, and where their answers stand in an index. */
 
 import { InputError } from "../../io/errors.ts";
-import { MAX_PHRASE_WORDS } from "../../retrieval/phrases/best-phrases.ts";
-import type { TokenPlace } from "../../retrieval/phrases/token-places.ts";
+import { phraseTokens } from "../../retrieval/phrases/best-phrases.ts";
 import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
-import { findAnswerSpan, type Span } from "../../text/answer-span.ts";
+import { findAnswerSpan } from "../../text/answer-span.ts";
 import type { TrainingQuestion } from "../data/training-questions.ts";
 
 /** An answer in the passage that its question was asked about. */
@@ -34,21 +33,9 @@ export async function* goldPhrases(
     const spans = answers.flatMap((answer) => findAnswerSpan(answer, passage.text) ?? []);
     const keys = (await index.keys(ordinal)).length / index.header.dimension;
     const places = await placesOf(passage, keys);
-    const found = spans.map((span) => tokensOf(places, span)).find((tokens) => tokens);
+    const found = spans.map((span) => phraseTokens(places, span)).find((tokens) => tokens);
     if (found) yield { question, ordinal, ...found };
   }
-}
-
-/** The token keys of a span; undefined if it is no phrase, or if its tokens are pruned. */
-function tokensOf(
-  places: readonly (TokenPlace | undefined)[],
-  span: Span,
-): { first: number; last: number } | undefined {
-  const first = places.findIndex((place) => place?.begins && place.span.start === span.start);
-  const last = places.findLastIndex((place) => place?.ends && place.span.end === span.end);
-  const [from, to] = [places[first], places[last]];
-  if (!from || !to || last < first) return undefined;
-  return to.words.last - from.words.first < MAX_PHRASE_WORDS ? { first, last } : undefined;
 }
 
 /** @throws {InputError} if there is no phrase to train on */

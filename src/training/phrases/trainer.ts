@@ -10,11 +10,16 @@ import { type CompileOptions, compile } from "../../tensor/session.ts";
 import { type Graph, type Signature, type Tracer, trace, type Value } from "../../tensor/trace.ts";
 import { openOnnxOptimizer } from "../engine/onnx-optimizer.ts";
 import type { OptimizerUpdate, ParameterState } from "../engine/optimizer.ts";
-import { type PassageLossInput, passageLoss, type SearchLossInput, searchLoss } from "./loss.ts";
+import {
+  type PassageLossInput,
+  passageLoss,
+  type SearchLossInput,
+  searchLoss,
+} from "../loss/phrases.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;
 
-/** The input of each loss of loss.ts. */
+/** The input of each loss of loss/phrases.ts. */
 interface LossInputs<T> {
   readonly passage: PassageLossInput<T>;
   readonly search: SearchLossInput<T>;

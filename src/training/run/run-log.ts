@@ -245,6 +245,7 @@ function scalarsOf({ step, ...metrics }: MetricsRecord): Record<string, number> 
 function lossRecord({
   nll,
   copyAttention,
+  phraseLoss,
   loss,
   gradientNorm,
   retrieval,
@@ -254,6 +255,7 @@ function lossRecord({
     ...(nll === undefined ? {} : { nll }),
     // the copy-attention loss; the key of metrics.jsonl keeps its first name
     ...(copyAttention === undefined ? {} : { pointer: copyAttention }),
+    ...(phraseLoss === undefined ? {} : { phraseLoss }),
     loss,
     gradientNorm,
     ...(retrieval ? { ownProbability: mean(retrieval.logProbabilities.map(probability)) } : {}),

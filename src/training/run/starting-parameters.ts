@@ -25,18 +25,22 @@ type ConfigOptions = Pick<
   | "tau"
   | "selectHead"
   | "maxPassageTokens"
+  | "phraseLoss"
 > & { readonly model: string };
 
 /**
- * The configuration of the trained model: with a query encoder if the run trains one, with the
- * vectors of the options, and without phrase queries, because they were trained for other keys.
+ * The configuration of the trained model: with a query encoder if the run trains one, and with the
+ * vectors of the options. It has phrase queries only if the run trains them: others were trained
+ * for other keys.
  *
  * @throws {InputError} as `readConfig` does, if other vectors contradict another option, and if
  * passages can have more tokens than the model has positions
  */
 export async function readTrainedConfig(options: ConfigOptions): Promise<ModelConfig> {
-  const original = { ...(await readConfig(options.model)), phraseQueries: undefined };
+  const phraseQueries = options.phraseLoss ? true : undefined;
+  const original = { ...(await readConfig(options.model)), phraseQueries };
   const config = withVectors(original, options);
+  if (phraseQueries && config.pooling !== undefined) throw noTokenKeys(options.model);
   checkNoChoice(config, options);
   if (config !== original) checkIndexIsNew(options);
   if (options.headOnly && config.queryEncoder)
@@ -129,3 +133,11 @@ export async function startingParameters(
     parameters.set(HEAD_WEIGHTS, parameterState([config.heads], new Float32Array(config.heads)));
   return parameters;
 }
+
+const noTokenKeys = (folder: string): InputError =>
+  new InputError({
+    where: `${folder}: phraseLoss`,
+    expected: "a model that retrieves by tokens",
+    got: "one with a vector for each text (retrieval_pooling)",
+    remedy: "name another model: phrases begin and end with the keys of tokens",
+  });

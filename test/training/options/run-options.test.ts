@@ -58,6 +58,7 @@ test("a plan has these entries only where they matter", () => {
   assert.is(planWith({ copies: "each" }).copies, "each");
   assert.is(planWith({ preBatch: 2 }).preBatch, 2);
   assert.is(planWith({ workers: 2 }).workers, 2);
+  assert.is(planWith({ objective: "retrieval", phraseLoss: 2 }).phraseLoss, 2);
   assert.is(planWith({ objective: "retrieval", scoreTemperature: 4 }).scoreTemperature, 4);
   assert.is(planWith({ querySide: "layers" }).trained, "query encoder");
   assert.is(planWith({ querySide: "projection" }).trained, "query side");

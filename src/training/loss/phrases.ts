@@ -1,13 +1,13 @@
 /**
- * The losses that train phrase queries on keys that do not change. Letters of shapes: Q questions,
- * T token keys of a step, n phrases of a question, d head size.
+ * The losses of phrase queries. Letters of shapes: Q questions, T token keys of a step, n phrases
+ * of a question, d size of a key.
  *
  * Source: Lee et al. 2021 (DensePhrases), sections 4.1, 4.2 and 6.
  */
 
 import { MASKED } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import { logSumExp } from "../loss/log-sum-exp.ts";
+import { logSumExp } from "./log-sum-exp.ts";
 
 /** Adds {@link MASKED} where `mask` is 0. */
 const masked = <T>(ops: Ops<T>, x: T, mask: T): T =>
@@ -20,19 +20,22 @@ const weightedSum = <T>(ops: Ops<T>, losses: T, weights: T): T =>
 export interface PassageLossInput<T> {
   /** [T, d]: the token keys of the different passages of the step */
   readonly keys: T;
-  /** [Q, 2, T]: 1 at the first, and at the last, token of the answer */
+  /** [Q, 2, T]: 1 at the first, and at the last, token of each occurrence of the answer */
   readonly answers: T;
   /** [Q, 1, T]: 1 for the tokens of the question's passage */
   readonly own: T;
-  /** [Q]: 1 / Q */
+  /** [Q]: 1 / count, or 0 for a question without an answer in its passage */
   readonly weights: T;
+  /** [Q, 1, T]: 0 for the tokens that count for a question, {@link MASKED} for the others */
+  readonly bias?: T;
 }
 
 /**
- * The loss of the phrase of the gold passage, for the start and the end each:
+ * The loss of the phrase of the gold passage, for the start and the end each, with the tokens A at
+ * which the answer starts or ends:
  *
- *     L = -log P(t* | tokens of the gold passage) - log P(t* | tokens of all passages of the step)
- *     P(t | S) = softmax over t in S of q . k_t
+ *     L = -log P(A | tokens of the gold passage) - log P(A | tokens of all passages of the step)
+ *     P(A | S) = sum over t in A of softmax over t in S of q . k_t
  *
  * The first term is that of reading (Eq. 6), the second has in-batch negatives (section 4.2). There
  * only the answers of the other questions are negatives; here all tokens are, since their keys are
@@ -41,8 +44,9 @@ export interface PassageLossInput<T> {
  * @param vectors the phrase queries, [Q, 2, d]
  */
 export function passageLoss<T>(ops: Ops<T>, vectors: T, input: PassageLossInput<T>): T {
-  const logits = ops.matmul(vectors, ops.transpose(input.keys, [1, 0])); // [Q, 2, T]
-  const gold = ops.sum(ops.multiply(logits, input.answers), [2]); // [Q, 2]
+  const all = ops.matmul(vectors, ops.transpose(input.keys, [1, 0])); // [Q, 2, T]
+  const logits = input.bias === undefined ? all : ops.add(all, input.bias);
+  const gold = logSumExp(ops, masked(ops, logits, input.answers)); // [Q, 2]
   const own = logSumExp(ops, masked(ops, logits, input.own));
   const losses = ops.subtract(ops.add(own, logSumExp(ops, logits)), ops.add(gold, gold));
   return weightedSum(ops, ops.sum(losses, [1]), input.weights);
