@@ -11,7 +11,7 @@
  * The learned vectors w_h ("pool") choose the tokens that count, in place of BERT's [CLS].
  *
  * Source: Lee et al. 2021, Learning Dense Representations of Phrases at Scale (DensePhrases),
- * section 3.2. There keys are trained too; here they are those of the retrieval head.
+ * section 3.2. The keys are those of the retrieval head.
  */
 
 import { linear, MASKED } from "../model/layers/attention.ts";
