@@ -42,7 +42,7 @@ export interface RunCheckpoint {
   readonly state: string;
 }
 
-const description: z.ZodType<RunCheckpoint> = z.object({
+const description: z.ZodType<RunCheckpoint> = z.strictObject({
   format: z.literal("reatt-checkpoint"),
   version: z.literal(1),
   plan: z.record(z.string(), z.union([z.string(), z.number()])),
@@ -58,6 +58,8 @@ const description: z.ZodType<RunCheckpoint> = z.object({
       }),
     )
     .optional(),
+  /** Of earlier versions; now an entry of the plan. */
+  workers: z.int().positive().optional(),
   state: z.string().regex(/^state-\d+\.safetensors$/),
 });
 

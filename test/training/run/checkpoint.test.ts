@@ -104,6 +104,7 @@ for (const [title, text, named] of [
     JSON.stringify({ ...wholeText(), state: "../state-1.safetensors" }),
     "state",
   ],
+  ["an entry that is unknown", JSON.stringify({ ...wholeText(), extra: 1 }), "text"],
   ["a step that is none", JSON.stringify({ ...wholeText(), step: -1 }), "step"],
 ] as const)
   test(`a description that is ${title} is refused`, async () => {
@@ -111,6 +112,14 @@ for (const [title, text, named] of [
     writeFileSync(join(folder.path, "checkpoint.json"), text);
     await refused(findCheckpoint(folder.path), new RegExp(`checkpoint\\.json: .* got ${named}: `));
   });
+
+test("a checkpoint that has the number of workers, as before it was an option, is read", async () => {
+  await using folder = temporaryFolder();
+  await writeCheckpoint(folder.path, progress, states("once"));
+  const file = join(folder.path, "checkpoint.json");
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), workers: 2 }));
+  assert.is((await findCheckpoint(folder.path))!.step, progress.step);
+});
 
 function wholeText(): RunCheckpoint {
   return { format: "reatt-checkpoint", version: 1, ...progress, state: "state-000007.safetensors" };
