@@ -4,7 +4,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { indexedTokens } from "../../encoder/passage-keys.ts";
 import { openRetrieverSession, type RetrieverSession } from "../../encoder/retriever-session.ts";
-import { InputError } from "../../io/errors.ts";
 import { type ModelConfig, readConfig } from "../../model/config.ts";
 import { fingerprint } from "../../model/fingerprint.ts";
 import { initialWeight } from "../../model/initialise.ts";
@@ -16,6 +15,7 @@ import { tokenPlaces } from "../../retrieval/phrases/token-places.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
+import { requireTokenKeys } from "../options/token-keys.ts";
 import type { ResolvedPhraseTraining } from "./options.ts";
 
 export interface PhraseModel extends AsyncDisposable {
@@ -40,7 +40,7 @@ export async function openPhraseModel({
   threads,
 }: ResolvedPhraseTraining): Promise<PhraseModel> {
   const stored = await readConfig(folder);
-  if (stored.pooling !== undefined) throw noTokenKeys(folder);
+  requireTokenKeys(stored, folder, "phrases begin and end with the keys of tokens");
   const tokenizerFile = join(folder, "spiece.model");
   const tokenizer = await loadTokenizer(tokenizerFile, stored.vocabularySize);
   const weights = await loadWeights(folder, stored);
@@ -78,11 +78,3 @@ export async function openPhraseModel({
     },
   };
 }
-
-const noTokenKeys = (folder: string): InputError =>
-  new InputError({
-    where: folder,
-    expected: "a model that retrieves by tokens",
-    got: "one with a vector for each text (retrieval_pooling)",
-    remedy: "name another model: phrases begin and end with the keys of tokens",
-  });

@@ -24,6 +24,7 @@ import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import { type Corpus, openCorpus } from "../data/corpus.ts";
 import { readTrainingFile, type TrainingQuestion } from "../data/training-questions.ts";
 import { withModelFolder } from "../options/model-folder.ts";
+import { requireTokenKeys } from "../options/token-keys.ts";
 import {
   type PruningTrainingOptions,
   type ResolvedPruningTraining,
@@ -94,7 +95,7 @@ export async function* trainPruning(
   await using corpus = await openCorpus(options.corpus, { signal });
   const asked = chosenQuestions(questions, corpus, options);
   await using model = await ReAtt.load(options.model, { threads });
-  if (model.config.pooling !== undefined) throw noTokenKeys(options.model);
+  requireTokenKeys(model.config, options.model, "an index of this one has no tokens to prune");
   const directory = await createTemporaryDirectory("pruning");
   try {
     await using index = yield* indexOf(model, corpus, asked, join(directory, "index"), signal);
@@ -205,11 +206,3 @@ export function fitLayer(rows: readonly Float64Array[], costs: Float64Array): To
 }
 
 const rounded = (value: number): number => Number(value.toPrecision(DIGITS));
-
-const noTokenKeys = (folder: string): InputError =>
-  new InputError({
-    where: folder,
-    expected: "a model that retrieves by tokens",
-    got: "one with a vector for each text (retrieval_pooling)",
-    remedy: "name another model: an index of this one has no tokens to prune",
-  });

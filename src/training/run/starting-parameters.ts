@@ -13,6 +13,7 @@ import { loadWeights } from "../../model/load-weights.ts";
 import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
+import { requireTokenKeys } from "../options/token-keys.ts";
 import type { ResolvedOptions, TrainOptions } from "../options/train-options.ts";
 
 type ConfigOptions = Pick<
@@ -40,7 +41,12 @@ export async function readTrainedConfig(options: ConfigOptions): Promise<ModelCo
   const phraseQueries = options.phraseLoss ? true : undefined;
   const original = { ...(await readConfig(options.model)), phraseQueries };
   const config = withVectors(original, options);
-  if (phraseQueries && config.pooling !== undefined) throw noTokenKeys(options.model);
+  if (phraseQueries)
+    requireTokenKeys(
+      config,
+      `${options.model}: phraseLoss`,
+      "phrases begin and end with the keys of tokens",
+    );
   checkNoChoice(config, options);
   if (config !== original) checkIndexIsNew(options);
   if (options.headOnly && config.queryEncoder)
@@ -133,11 +139,3 @@ export async function startingParameters(
     parameters.set(HEAD_WEIGHTS, parameterState([config.heads], new Float32Array(config.heads)));
   return parameters;
 }
-
-const noTokenKeys = (folder: string): InputError =>
-  new InputError({
-    where: `${folder}: phraseLoss`,
-    expected: "a model that retrieves by tokens",
-    got: "one with a vector for each text (retrieval_pooling)",
-    remedy: "name another model: phrases begin and end with the keys of tokens",
-  });
