@@ -14,7 +14,7 @@
  * section 3.2. The keys are those of the retrieval head.
  */
 
-import { linear, MASKED } from "../model/layers/attention.ts";
+import { hiddenBias, linear } from "../model/layers/attention.ts";
 import type { LayerContext } from "../model/layers/context.ts";
 import type { ModelParameters, PhraseQueryParameters } from "../model/parameters.ts";
 
@@ -31,7 +31,7 @@ export function phraseQueries<T>(
   const { attentionNorm } = parameters.queryEncoder.blocks[config.retrievalLayer]!;
   const normed = ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon);
   const [batch, length] = ops.shape(mask);
-  const hidden = ops.multiply(ops.subtract(ops.scalar(1), mask), ops.scalar(MASKED));
+  const hidden = hiddenBias(ops, mask);
   const bias = ops.reshape(hidden, [batch!, 1, length!]);
   const vector = ({ pool, projection }: PhraseQueryParameters<T>): T => {
     const weights = ops.transpose(linear(ops, pool, normed), [0, 2, 1]); // [batch, heads, length]

@@ -56,11 +56,14 @@ export function meanValues<T>(ops: Ops<T>, scores: T, value: T, { heads, headSiz
   return ops.reshape(ops.transpose(means, [0, 2, 1, 3]), [batch!, length!, heads * headSize]);
 }
 
-/** Bias 0 where `mask` is 1, {@link MASKED} where it is 0: [batch, key] -> [batch, 1, 1, key]. */
+/** 0 where `mask` is 1, {@link MASKED} where it is 0. */
+export const hiddenBias = <T>(ops: Ops<T>, mask: T): T =>
+  ops.multiply(ops.subtract(ops.scalar(1), mask), ops.scalar(MASKED));
+
+/** `hiddenBias` for attention: [batch, key] -> [batch, 1, 1, key]. */
 export function maskBias<T>(ops: Ops<T>, mask: T): T {
   const [batch, key] = ops.shape(mask);
-  const hidden = ops.subtract(ops.scalar(1), mask);
-  return ops.reshape(ops.multiply(hidden, ops.scalar(MASKED)), [batch!, 1, 1, key!]);
+  return ops.reshape(hiddenBias(ops, mask), [batch!, 1, 1, key!]);
 }
 
 /** The feed-forward layer: [..., modelSize] -> [..., modelSize]. */

@@ -14,7 +14,7 @@
  * The learned scale e^s (`logScale` is s) is an addition of this project. The paper has no scale.
  */
 
-import { MASKED } from "../../model/layers/attention.ts";
+import { hiddenBias } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import { logSumExp } from "./log-sum-exp.ts";
 
@@ -41,7 +41,7 @@ export function candidateLogits<T>(
   ops: Ops<T>,
   { allLogits, candidateMask }: { allLogits: T; candidateMask: T },
 ): T {
-  const hidden = ops.multiply(ops.subtract(ops.scalar(1), candidateMask), ops.scalar(MASKED));
+  const hidden = hiddenBias(ops, candidateMask);
   return ops.add(allLogits, hidden);
 }
 

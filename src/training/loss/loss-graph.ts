@@ -11,7 +11,7 @@
  * the gradient cache (../gradient-cache/gradient-cache.ts). Letters of shapes: graph-inputs.ts.
  */
 
-import { MASKED } from "../../model/layers/attention.ts";
+import { hiddenBias } from "../../model/layers/attention.ts";
 import type { LayerContext } from "../../model/layers/context.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import { copyAttentionLogShares } from "./copy-attention.ts";
@@ -146,7 +146,7 @@ function chunkPhraseLoss<T>(
   const [passages, , m, e] = ops.shape(keys);
   const [questions] = ops.shape(input.phrasePassages!);
   const tokens = ops.reshape(passageMask, [1, passages!, m!]);
-  const padding = ops.multiply(ops.subtract(ops.scalar(1), tokens), ops.scalar(MASKED));
+  const padding = hiddenBias(ops, tokens);
   const ofPassages = (x: T): T => ops.reshape(x, [questions!, passages!, 1]);
   const flat = (x: T, rows: number): T => ops.reshape(x, [questions!, rows, -1]);
   return passageLoss(ops, phraseQueries!, {

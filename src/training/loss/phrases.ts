@@ -5,13 +5,12 @@
  * Source: Lee et al. 2021 (DensePhrases), sections 4.1, 4.2 and 6.
  */
 
-import { MASKED } from "../../model/layers/attention.ts";
+import { hiddenBias } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import { logSumExp } from "./log-sum-exp.ts";
 
-/** Adds {@link MASKED} where `mask` is 0. */
-const masked = <T>(ops: Ops<T>, x: T, mask: T): T =>
-  ops.add(x, ops.multiply(ops.subtract(ops.scalar(1), mask), ops.scalar(MASKED)));
+/** Adds MASKED where `mask` is 0. */
+const masked = <T>(ops: Ops<T>, x: T, mask: T): T => ops.add(x, hiddenBias(ops, mask));
 
 /** The mean of losses: `weights` are 1 / count, or 0 for a question that does not count. */
 const weightedSum = <T>(ops: Ops<T>, losses: T, weights: T): T =>
@@ -26,7 +25,7 @@ export interface PassageLossInput<T> {
   readonly own: T;
   /** [Q]: 1 / count, or 0 for a question without an answer in its passage */
   readonly weights: T;
-  /** [Q, 1, T]: 0 for the tokens that count for a question, {@link MASKED} for the others */
+  /** [Q, 1, T]: 0 for the tokens that count for a question, MASKED for the others */
   readonly bias?: T;
 }
 

@@ -16,7 +16,7 @@
  * is an addition of this project.
  */
 
-import { MASKED } from "../../model/layers/attention.ts";
+import { hiddenBias } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
 
 /** `t / temperature` as a distribution over the scored candidates; 0 for the others. */
@@ -41,7 +41,7 @@ export function softTargetLoss<T>(
   ops: Ops<T>,
   { logits, softTargets, scoredMask }: { logits: T; softTargets: T; scoredMask: T },
 ): T {
-  const others = ops.multiply(ops.subtract(ops.scalar(1), scoredMask), ops.scalar(MASKED));
+  const others = hiddenBias(ops, scoredMask);
   const logProbabilities = ops.multiply(ops.logSoftmax(ops.add(logits, others)), scoredMask);
   // A share can underflow to 0. 0 log 0 is 0.
   const logTargets = ops.log(ops.add(softTargets, ops.scalar(1e-30)));

@@ -11,7 +11,7 @@
  *     r(q, d) = sum_h P_h r_h(q, d)        P = softmax(w / tau)        w: learned head weights
  */
 
-import { MASKED } from "../../model/layers/attention.ts";
+import { hiddenBias } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
 
 /** Query vectors and token keys of the heads that score passages, with their masks. */
@@ -38,7 +38,7 @@ export function headScores<T>(
   // [H, e, U m]
   const allKeys = ops.reshape(ops.transpose(keys, [1, 3, 0, 2]), [heads!, size!, -1]);
   // [U, m]
-  const hidden = ops.multiply(ops.subtract(ops.scalar(1), passageMask), ops.scalar(MASKED));
+  const hidden = hiddenBias(ops, passageMask);
   // [H, Q n, U m]
   const matches = ops.add(ops.matmul(allQueries, allKeys), ops.reshape(hidden, [1, 1, -1]));
   // [H, Q, n, U]

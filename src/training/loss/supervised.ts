@@ -17,7 +17,7 @@
  * attention of ReAtt. The combination is an addition of this project.
  */
 
-import { MASKED } from "../../model/layers/attention.ts";
+import { hiddenBias } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
 
 /**
@@ -40,7 +40,7 @@ export function positivesTarget<T>(
   ops: Ops<T>,
   { positives, ownLogits }: { positives: T; ownLogits: T },
 ): T {
-  const others = ops.multiply(ops.subtract(ops.scalar(1), positives), ops.scalar(MASKED));
+  const others = hiddenBias(ops, positives);
   const known = ops.softmax(ops.add(ownLogits, others)); // [Q, K]
   return ops.multiply(hasPositives(ops, positives), known);
 }
