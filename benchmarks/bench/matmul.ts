@@ -4,8 +4,8 @@
  * products run alone on onnxruntime: the difference is the cost of the other operations.
  */
 
-import { traceFusion } from "../../src/decoder/fusion.ts";
 import { traceReading } from "../../src/encoder/retriever-session.ts";
+import { traceUpper } from "../../src/encoder/upper-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
 import type { Dim, Tensor } from "../../src/tensor/ops.ts";
@@ -46,7 +46,7 @@ export function compareLower(
   return compare(traceReading(config), { batch, length }, feeds, weights);
 }
 
-/** The upper encoder layers and the decoder's keys and values, `pairs` pairs of `length` tokens. */
+/** The upper encoder layers over `pairs` pairs of `length` tokens. */
 export function compareUpper(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
@@ -58,7 +58,7 @@ export function compareUpper(
     mask: { data: new Float32Array(pairs * length).fill(1), shape: [pairs, length] },
     buckets: positionBuckets(config, "encoder", length),
   };
-  return compare(traceFusion(config), { pairs, length }, feeds, weights);
+  return compare(traceUpper(config), { pairs, length }, feeds, weights);
 }
 
 /** `sizes` are of the graph's named axes. Both run alternately, so other load affects both. */

@@ -16,7 +16,7 @@ const ROWS_PER_STEP = 512;
 
 /**
  * `log P(y | x, z)` of the answers of each input, natural logarithms in their order. The answers of
- * an input run side by side and share its keys and values.
+ * an input run side by side and share its passages.
  *
  * @param answers for each input, the token ids of one or more answers
  * @throws the reason of `signal` once it is aborted.

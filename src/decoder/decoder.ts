@@ -3,8 +3,7 @@
  * all passages of a question at once.
  *
  * A row is an answer that is being generated: one for each question, or one for each beam. The rows
- * of a question are adjacent and share its cross-attention keys and values, which are computed
- * once.
+ * of a question are adjacent and share its passages.
  */
 
 import {
@@ -17,8 +16,9 @@ import {
 import type { LayerContext } from "../model/layers/context.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
 import type { DecoderBlockParameters, ModelParameters } from "../model/parameters.ts";
+import { attendToStates, stateScores } from "./cross-attention.ts";
 
-/** Keys and values of one attention layer, each [batch, heads, length, headSize]. */
+/** Keys and values of a self-attention layer, each [batch, heads, length, headSize]. */
 export interface KeyValue<T> {
   readonly key: T;
   readonly value: T;
@@ -32,8 +32,8 @@ export interface DecoderInput<T> {
   readonly ids: T;
   /** `positionBuckets(config, "decoder", ...)` [length, past + length] */
   readonly buckets: T;
-  /** For each block, keys and values of the fused passages: [questions, heads, fused, headSize] */
-  readonly cross: readonly KeyValue<T>[];
+  /** The encoder's states of the tokens of all passages: [questions, fused, modelSize] */
+  readonly passages: T;
   /** float32 [questions, 1, 1, fused], added to the attention scores: `MASKED` for padding */
   readonly crossBias: T;
   /** For each block, keys and values of the tokens before `ids`: [rows, heads, past, headSize] */
@@ -54,21 +54,6 @@ export interface DecoderOutput<T> {
   readonly crossScores: T;
 }
 
-/**
- * Cross-attention keys and values for each block, from states of the encoder:
- * [batch, length, modelSize] -> [batch, heads, length, headSize].
- */
-export function crossKeyValues<T>(
-  context: LayerContext<T>,
-  parameters: ModelParameters<T>,
-  states: T,
-): KeyValue<T>[] {
-  return parameters.decoder.blocks.map(({ crossAttention }) => ({
-    key: projectToHeads(context, crossAttention.key, states),
-    value: projectToHeads(context, crossAttention.value, states),
-  }));
-}
-
 /** Embeds `ids` and runs all blocks of the decoder. */
 export function decode<T>(
   context: LayerContext<T>,
@@ -85,7 +70,7 @@ export function decode<T>(
     const own = selfAttention(context, block, x, selfBias, input.past?.[i]);
     present.push(own.present);
     x = ops.add(x, dropout(own.output));
-    const cross = crossAttention(context, block, x, input.crossBias, input.cross[i]!);
+    const cross = crossAttention(context, block, x, input);
     crossScores = cross.scores;
     x = ops.add(x, dropout(cross.output));
     const inner = ops.rmsNorm(x, block.feedForwardNorm, config.layerNormEpsilon);
@@ -122,22 +107,20 @@ function selfAttention<T>(
   return { output: attend(context, block.selfAttention, scores, present.value), present };
 }
 
-/** Joins the rows of a question to one long query, so that its keys and values are not copied. */
+/** Joins the rows of a question to one long query, which attends to its passages. */
 function crossAttention<T>(
   context: LayerContext<T>,
-  block: DecoderBlockParameters<T>,
+  { crossAttentionNorm, crossAttention: layer }: DecoderBlockParameters<T>,
   x: T,
-  bias: T,
-  { key, value }: KeyValue<T>,
+  { passages, crossBias }: DecoderInput<T>,
 ) {
   const { ops, config } = context;
-  const [questions] = ops.shape(key);
-  const normed = ops.rmsNorm(x, block.crossAttentionNorm, config.layerNormEpsilon);
+  const [questions] = ops.shape(passages);
+  const normed = ops.rmsNorm(x, crossAttentionNorm, config.layerNormEpsilon);
   const together = ops.reshape(normed, [questions!, -1, config.modelSize]);
-  const query = projectToHeads(context, block.crossAttention.query, together);
-  const scores = ops.add(attentionScores(ops, query, key), bias);
+  const scores = ops.add(stateScores(context, layer, together, passages), crossBias);
   return {
-    output: ops.reshape(attend(context, block.crossAttention, scores, value), ops.shape(x)),
+    output: ops.reshape(attendToStates(context, layer, scores, passages), ops.shape(x)),
     scores,
   };
 }

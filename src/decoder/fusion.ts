@@ -1,16 +1,13 @@
 /**
  * Fusion-in-decoder (Izacard and Grave 2021): the upper encoder layers encode each question with
- * each of its passages, and the keys and values of all these pairs are joined for the decoder.
+ * each of its passages, and the states of all these pairs are joined for the decoder.
  */
 
-import { encodePairs, type PairStates, pairLength, traceUpper } from "../encoder/upper-session.ts";
+import { encodePairs, type PairStates, pairLength } from "../encoder/upper-session.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { MASKED } from "../model/layers/attention.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import type { Session } from "../tensor/session.ts";
-import type { Graph } from "../tensor/trace.ts";
-import { crossKeyValues } from "./decoder.ts";
-import { mapBlocks, named } from "./key-values.ts";
 
 /** States of the lower layers for a question and its passages, each [length, modelSize]. */
 export interface ReadingStates {
@@ -22,10 +19,8 @@ export interface ReadingStates {
 
 /** What the decoder attends to. */
 export interface FusedPassages {
-  /**
-   * `cross.N.key` and `cross.N.value` of each decoder block N: [questions, heads, fused, headSize]
-   */
-  readonly cross: Readonly<Record<string, Tensor>>;
+  /** The states of the tokens of all pairs of a question: [questions, fused, modelSize] */
+  readonly states: Tensor;
   /**
    * float32 [questions, fused], added to the scores of the decoder's attention: the relevance of
    * the passage for its tokens, `MASKED` for padding after the last token of a question
@@ -43,17 +38,10 @@ interface Pair extends PairStates {
   readonly relevance: number;
 }
 
-/** The upper layers, with the keys and values `cross.N` [pairs, heads, length, headSize]. */
-export const traceFusion = (config: ModelConfig): Graph =>
-  traceUpper(config, (context, parameters, states) =>
-    named("cross", crossKeyValues(context, parameters, states)),
-  );
-
 /**
- * Encodes each question with each of its passages and joins the keys and values without the
- * padding.
+ * Encodes each question with each of its passages and joins the states without the padding.
  *
- * @param upper the compiled graph of {@link traceFusion}
+ * @param upper the compiled graph of `traceUpper`
  * @throws the reason of `signal` once it is aborted.
  */
 export async function fuse(
@@ -65,20 +53,21 @@ export async function fuse(
   const pairsOf = inputs.map((input, row) => pairsOfQuestion(config, input, row));
   const pairs = pairsOf.flat();
   const fused = Math.max(...pairs.map(({ start, length }) => start + length));
-  const shape = [inputs.length, config.heads, fused, config.headSize];
-  const size = shape.reduce((product, dim) => product * dim);
-  const cross = mapBlocks(config, "cross", () => ({ data: new Float32Array(size), shape }));
-  const batches = encodePairs(config, upper, pairs, Object.keys(cross), signal);
-  for await (const { positions, outputs } of batches) {
-    const batch = positions.map((i) => pairs[i]!);
-    for (const [name, { data }] of Object.entries(outputs))
-      copyPairs(data as Float32Array, batch, cross[name]!);
+  const { modelSize } = config;
+  const states = new Float32Array(inputs.length * fused * modelSize);
+  for await (const { positions, states: found } of encodePairs(config, upper, pairs, signal)) {
+    const padded = found.shape[1]! * modelSize; // values of one pair
+    positions.forEach((position, i) => {
+      const { row, start, length } = pairs[position]!;
+      const own = found.data.subarray(i * padded, i * padded + length * modelSize);
+      states.set(own, (row * fused + start) * modelSize);
+    });
   }
   const bias = new Float32Array(inputs.length * fused).fill(MASKED);
   for (const { row, start, length, relevance } of pairs)
     bias.fill(relevance, row * fused + start, row * fused + start + length);
   return {
-    cross,
+    states: { data: states, shape: [inputs.length, fused, modelSize] },
     bias: { data: bias, shape: [inputs.length, fused] },
     lengths: pairsOf.map((own) => own.map(({ length }) => length)),
   };
@@ -95,22 +84,5 @@ function pairsOfQuestion(
     const start = end;
     end += length;
     return { question, passage, row, start, length, relevance: relevances?.[i] ?? 0 };
-  });
-}
-
-/** Copies pairs [pairs, heads, length, headSize] into `to` [questions, heads, fused, headSize]. */
-function copyPairs(
-  from: Float32Array,
-  pairs: readonly Pair[],
-  to: { data: Float32Array; shape: number[] },
-): void {
-  const [, heads, fused, headSize] = to.shape as [number, number, number, number];
-  const padded = from.length / (pairs.length * heads); // values of one head of one pair
-  pairs.forEach(({ row, start, length }, pair) => {
-    for (let head = 0; head < heads; head++) {
-      const source = (pair * heads + head) * padded;
-      const target = ((row * heads + head) * fused + start) * headSize;
-      to.data.set(from.subarray(source, source + length * headSize), target);
-    }
   });
 }

@@ -1,42 +1,36 @@
-/** Names of the decoder's keys and values, as they pass between graphs. */
+/** Names of the decoder's keys and values of tokens, as they pass from one step to the next. */
 
 import type { ModelConfig } from "../model/config.ts";
 import type { KeyValue } from "./decoder.ts";
 
-/** Cross-attention over the passages, or self-attention over the tokens generated before. */
-export type Attended = "cross" | "past";
-
-/** `KIND.N.key` and `KIND.N.value` of each decoder block N, with a value from `make`. */
-export function mapBlocks<V>(
-  { decoderLayers }: ModelConfig,
-  kind: Attended,
-  make: () => V,
-): Record<string, V> {
-  const blocks = Array.from({ length: decoderLayers }, (_, i) => [
-    `${kind}.${i}.key`,
-    `${kind}.${i}.value`,
-  ]);
+/** `past.N.key` and `past.N.value` of each decoder block N, with a value from `make`. */
+export function mapBlocks<V>({ decoderLayers }: ModelConfig, make: () => V): Record<string, V> {
+  const blocks = Array.from({ length: decoderLayers }, (_, i) => namesOf(i));
   return Object.fromEntries(blocks.flat().map((name) => [name, make()]));
 }
 
 /** The keys and values of all blocks by name. */
-export function named<T>(kind: Attended, blocks: readonly KeyValue<T>[]): Record<string, T> {
+export function named<T>(blocks: readonly KeyValue<T>[]): Record<string, T> {
   return Object.fromEntries(
-    blocks.flatMap(({ key, value }, i) => [
-      [`${kind}.${i}.key`, key],
-      [`${kind}.${i}.value`, value],
-    ]),
+    blocks.flatMap(({ key, value }, i) => {
+      const [ofKey, ofValue] = namesOf(i);
+      return [
+        [ofKey, key],
+        [ofValue, value],
+      ];
+    }),
   );
 }
 
 /** The keys and values of all blocks from their names: the inverse of {@link named}. */
 export function fromNames<T>(
   { decoderLayers }: ModelConfig,
-  kind: Attended,
   values: Readonly<Record<string, T>>,
 ): KeyValue<T>[] {
-  return Array.from({ length: decoderLayers }, (_, i) => ({
-    key: values[`${kind}.${i}.key`]!,
-    value: values[`${kind}.${i}.value`]!,
-  }));
+  return Array.from({ length: decoderLayers }, (_, i) => {
+    const [ofKey, ofValue] = namesOf(i);
+    return { key: values[ofKey]!, value: values[ofValue]! };
+  });
 }
+
+const namesOf = (block: number): [string, string] => [`past.${block}.key`, `past.${block}.value`];

@@ -1,5 +1,6 @@
 /** Runs the reader: the upper encoder layers with fusion, then the decoder, step by step. */
 
+import { traceUpper } from "../encoder/upper-session.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { inferenceContext } from "../model/layers/context.ts";
 import { positionBuckets } from "../model/layers/relative-position.ts";
@@ -9,7 +10,7 @@ import { type CompileOptions, compile } from "../tensor/session.ts";
 import { type Graph, type Signature, trace } from "../tensor/trace.ts";
 import { copyDistribution, meanAttention } from "./copying.ts";
 import { decode, vocabularyLogits } from "./decoder.ts";
-import { type FusedPassages, fuse, type ReadingStates, traceFusion } from "./fusion.ts";
+import { type FusedPassages, fuse, type ReadingStates } from "./fusion.ts";
 import { fromNames, mapBlocks, named } from "./key-values.ts";
 import { tokenAttention } from "./target-attention.ts";
 
@@ -48,12 +49,12 @@ export async function openReaderSession(
   options: CompileOptions,
 ): Promise<ReaderSession> {
   const [upper, step] = await Promise.all([
-    compile(traceFusion(config), options),
+    compile(traceUpper(config), options),
     compile(traceStep(config), options),
   ]);
   return {
     fuse: (inputs, signal) => fuse(config, upper, inputs, signal),
-    start: (rows) => mapBlocks(config, "past", () => emptyPast(config, rows)),
+    start: (rows) => mapBlocks(config, () => emptyPast(config, rows)),
     step: async (fused, { ids, parents, past }) => {
       const length = past["past.0.key"]!.shape[2]!;
       const buckets = positionBuckets(config, "decoder", 1, length + 1, length);
@@ -61,8 +62,8 @@ export async function openReaderSession(
         ids,
         parents,
         buckets,
+        passages: fused.states,
         bias: fused.bias,
-        ...fused.cross,
         ...past,
       });
       const copy = copyGate && { gate: copyGate, attention: copyAttention! };
@@ -79,16 +80,15 @@ export async function openReaderSession(
  * that copies, `copyGate` and `copyAttention` (`StepOutput`).
  */
 function traceStep(config: ModelConfig): Graph {
-  const { heads, headSize } = config;
-  const cross = ["float32", "questions", heads, "fused", headSize] as const;
+  const { heads, headSize, modelSize } = config;
   const past = ["float32", "parentRows", heads, "past", headSize] as const;
   const inputs: Record<string, Signature> = {
     ids: ["int32", "rows", 1],
     parents: ["int32", "rows"],
     buckets: ["int32", 1, "past+1"],
+    passages: ["float32", "questions", "fused", modelSize],
     bias: ["float32", "questions", "fused"],
-    ...mapBlocks(config, "cross", () => cross),
-    ...mapBlocks(config, "past", () => past),
+    ...mapBlocks(config, () => past),
   };
   return trace(inputs, (ops, input) => {
     const context = inferenceContext(ops, config);
@@ -96,9 +96,9 @@ function traceStep(config: ModelConfig): Graph {
     const decoded = decode(context, parameters, {
       ids: input.ids!,
       buckets: input.buckets!,
-      cross: fromNames(config, "cross", input),
+      passages: input.passages!,
       crossBias: ops.reshape(input.bias!, ["questions", 1, 1, "fused"]),
-      past: fromNames(config, "past", input).map(({ key, value }) => ({
+      past: fromNames(config, input).map(({ key, value }) => ({
         key: ops.gather(key, input.parents!),
         value: ops.gather(value, input.parents!),
       })),
@@ -111,7 +111,7 @@ function traceStep(config: ModelConfig): Graph {
       logits: ops.reshape(logits, ["rows", config.vocabularySize]),
       attention: tokenAttention(context, crossScores),
       ...(copy && { copyGate: copy.gate, copyAttention: copy.attention }),
-      ...named("past", decoded.present),
+      ...named(decoded.present),
     };
   });
 }

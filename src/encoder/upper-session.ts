@@ -1,13 +1,12 @@
 /** Runs the upper encoder layers over pairs of a question and a passage. */
 
 import type { ModelConfig } from "../model/config.ts";
-import { inferenceContext, type LayerContext } from "../model/layers/context.ts";
+import { inferenceContext } from "../model/layers/context.ts";
 import { positionBuckets } from "../model/layers/relative-position.ts";
 import { buildParameters } from "../model/parameter-names.ts";
-import type { ModelParameters } from "../model/parameters.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import type { Session } from "../tensor/session.ts";
-import { type Graph, trace, type Value } from "../tensor/trace.ts";
+import { type Graph, trace } from "../tensor/trace.ts";
 import { batchesByLength, TOKENS_PER_BATCH } from "./batching.ts";
 import { upperStates } from "./upper-layers.ts";
 
@@ -21,22 +20,12 @@ export interface PairStates {
 export interface PairBatch {
   /** The positions of the pairs of this run. */
   readonly positions: readonly number[];
-  /** The outputs by name, in the order of `positions`, padded on the right. */
-  readonly outputs: Readonly<Record<string, Tensor>>;
+  /** [pairs, length, modelSize], in the order of `positions`, padded on the right */
+  readonly states: Tensor;
 }
 
-/** Further outputs of the graph that are computed from the states. */
-type Derive = (
-  context: LayerContext<Value>,
-  parameters: ModelParameters<Value>,
-  states: Value,
-) => Record<string, Value>;
-
-/**
- * `states`, `mask`, `buckets` (`PairInput`) -> `states` [pairs, length, modelSize] and the outputs
- * of `derive`. The decoder derives its keys and values in the same graph, which saves a copy.
- */
-export function traceUpper(config: ModelConfig, derive: Derive = () => ({})): Graph {
+/** `states`, `mask`, `buckets` (`PairInput`) -> `states` [pairs, length, modelSize]. */
+export function traceUpper(config: ModelConfig): Graph {
   return trace(
     {
       states: ["float32", "pairs", "length", config.modelSize],
@@ -46,8 +35,7 @@ export function traceUpper(config: ModelConfig, derive: Derive = () => ({})): Gr
     (ops, input) => {
       const context = inferenceContext(ops, config);
       const parameters = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-      const states = upperStates(context, parameters, input);
-      return { states, ...derive(context, parameters, states) };
+      return { states: upperStates(context, parameters, input) };
     },
   );
 }
@@ -56,21 +44,21 @@ export function traceUpper(config: ModelConfig, derive: Derive = () => ({})): Gr
  * Runs the graph of {@link traceUpper} over all pairs. Pairs of similar length share a run, also
  * pairs of different questions.
  *
- * @param fetch the outputs that are wanted
+ * @param upper the compiled graph of {@link traceUpper}
  * @throws the reason of `signal` once it is aborted.
  */
 export async function* encodePairs(
   config: ModelConfig,
   upper: Session,
   pairs: readonly PairStates[],
-  fetch: readonly string[],
   signal?: AbortSignal,
 ): AsyncGenerator<PairBatch, void> {
   const lengths = pairs.map((pair) => pairLength(config, pair));
   for (const positions of batchesByLength(lengths, TOKENS_PER_BATCH)) {
     signal?.throwIfAborted();
     const together = positions.map((i) => pairs[i]!);
-    yield { positions, outputs: await upper.run(padPairs(config, together), fetch) };
+    const { states } = await upper.run<"states">(padPairs(config, together));
+    yield { positions, states };
   }
 }
 

@@ -9,7 +9,8 @@
  * | I8 of a linear layer | of integers, mapped; the rows of x are rounded, too | as F16 |
  * | I8 of a table | as F16 | mapped; rows are scaled when they are read |
  *
- * All other operations read W as float32, which is computed when the session is created.
+ * A reshaped W of F32 is mapped as well: it has the same values. All other operations read W as
+ * float32, which is computed when the session is created.
  *
  * A product of integers (dynamic quantisation, with a scale for each row of x):
  *
@@ -77,6 +78,8 @@ export class WeightWriter {
   readonly #writer: Writer;
   readonly #fixed: ReadonlyMap<string, Weight>;
   readonly #options: WeightOptions;
+  /** The reshaped weights that are mapped. */
+  readonly #reshaped: ReadonlyMap<Value, StoredValues>;
   /** The transposed matrices that only products need, and the weight of each. */
   readonly #transposed: ReadonlyMap<Value, Value>;
   /** What several operations share. */
@@ -91,7 +94,10 @@ export class WeightWriter {
     this.#writer = writer;
     this.#fixed = fixed;
     this.#options = options;
-    this.#transposed = options.fuse ? transposedWeights(graph, fixed) : new Map();
+    this.#reshaped = options.fuse ? reshapedWeights(graph, fixed) : new Map();
+    this.#transposed = options.fuse
+      ? transposedWeights(graph, (value) => fixed.get(value.name) ?? this.#reshaped.get(value))
+      : new Map();
     const others = graph.nodes.filter((node) => !this.#readsStored(node));
     const factors = [...this.#transposed.values()].filter(({ name }) => !this.#is(isLayer, name));
     const read = others.flatMap(({ inputs }) => inputs);
@@ -108,6 +114,7 @@ export class WeightWriter {
     const [first, second] = node.inputs;
     const output = node.outputs[0]!.name;
     if (node.operation === "gather") this.#lookup(first!.name, second!.name, output);
+    if (node.operation === "reshape") this.#place(output, this.#reshaped.get(node.outputs[0]!)!);
     if (node.operation === "matmul")
       this.#product(first!.name, this.#transposed.get(second!)!.name, output);
     return true; // a transposition is part of its products
@@ -116,6 +123,7 @@ export class WeightWriter {
   #readsStored({ operation, inputs, outputs }: Node): boolean {
     if (operation === "matmul") return this.#transposed.has(inputs[1]!);
     if (operation === "transpose") return this.#transposed.has(outputs[0]!);
+    if (operation === "reshape") return this.#reshaped.has(outputs[0]!);
     return operation === "gather" && this.#options.fuse && this.#is(isTable, inputs[0]!.name);
   }
 
@@ -129,8 +137,9 @@ export class WeightWriter {
     const { name } = value;
     const writer = this.#writer;
     if (!isStored(weight)) writer.external(value, ELEMENT_TYPES[value.type], { location: name });
-    else if (weight.dtype === "F32") this.#place(name, weight);
-    else if (isInt8(weight)) this.#declareInt8(name, weight, whole);
+    else if (weight.dtype === "F32") {
+      if (whole) this.#place(name, weight);
+    } else if (isInt8(weight)) this.#declareInt8(name, weight, whole);
     else {
       const stored = this.#place(`${name}:stored`, weight);
       writer.emit("Cast", [stored], { to: ElementType.FLOAT }, [name]);
@@ -237,15 +246,34 @@ const namesOf = (value: string) => ({
   columns: `${value}:columns`,
 });
 
-/** The transposed matrices that only products `x W^T` with a stored weight W need. */
+/** The reshaped weights of F32 files: the place of the weight with the new shape. */
+function reshapedWeights(
+  { nodes }: Graph,
+  fixed: ReadonlyMap<string, Weight>,
+): Map<Value, StoredValues> {
+  const reshaped = new Map<Value, StoredValues>();
+  for (const { operation, inputs, outputs } of nodes) {
+    const weight = operation === "reshape" ? fixed.get(inputs[0]!.name) : undefined;
+    const shape = outputs[0]!.shape.filter((dim) => typeof dim === "number");
+    if (weight && isStored(weight) && weight.dtype === "F32")
+      reshaped.set(outputs[0]!, { ...weight, shape });
+  }
+  return reshaped;
+}
+
+/**
+ * The transposed matrices that only products `x W^T` with a stored weight W need.
+ *
+ * @param weightOf the weight whose values a value of the graph has, if it is fixed
+ */
 function transposedWeights(
   { nodes, outputs }: Graph,
-  fixed: ReadonlyMap<string, Weight>,
+  weightOf: (value: Value) => Weight | undefined,
 ): Map<Value, Value> {
   const transposed = new Map<Value, Value>();
   for (const { operation, inputs, attributes, outputs } of nodes) {
-    const weight = operation === "transpose" ? fixed.get(inputs[0]!.name) : undefined;
-    if (weight && isStored(weight) && attributes.permutation!.join() === "1,0")
+    const weight = operation === "transpose" ? weightOf(inputs[0]!) : undefined;
+    if (weight && isStored(weight) && swapsLastAxes(attributes.permutation!))
       transposed.set(outputs[0]!, inputs[0]!);
   }
   for (const { operation, inputs } of nodes)
@@ -254,4 +282,9 @@ function transposedWeights(
     });
   for (const output of outputs.values()) transposed.delete(output);
   return transposed;
+}
+
+function swapsLastAxes(permutation: readonly number[]): boolean {
+  const axes = permutation.map((_, axis) => axis);
+  return permutation.join() === [...axes.slice(0, -2), axes.at(-1), axes.at(-2)].join();
 }

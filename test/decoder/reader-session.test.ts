@@ -5,7 +5,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { crossKeyValues, decode, vocabularyLogits } from "../../src/decoder/decoder.ts";
+import { decode, vocabularyLogits } from "../../src/decoder/decoder.ts";
 import { openReaderSession, type ReaderSession } from "../../src/decoder/reader-session.ts";
 import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
@@ -109,8 +109,8 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       (ops, { ids, buckets, fused, bias }) => {
         const context = inferenceContext(ops, config);
         const parameters = buildParameters(config, (leaf, shape) => ops.parameter(leaf, shape));
-        const cross = crossKeyValues(context, parameters, fused);
-        const { states } = decode(context, parameters, { ids, buckets, cross, crossBias: bias });
+        const input = { ids, buckets, passages: fused, crossBias: bias };
+        const { states } = decode(context, parameters, input);
         return { logits: vocabularyLogits(context, parameters, states) };
       },
     );

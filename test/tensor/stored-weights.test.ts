@@ -24,12 +24,21 @@ const draw = (...shape: number[]): Tensor => ({
 const MATRIX = draw(24, 16);
 const TABLE = draw(24, 16);
 
-/** Products with a matrix and with its rows; rows of the matrix; a vector. */
-const graph = trace({ x: ["float32", "rows", 16], ids: ["int32", "rows"] }, (ops, { x, ids }) => {
+/** Products with a matrix, its rows and its parts by heads; rows of a table. */
+const GRAPH_INPUTS = {
+  x: ["float32", "rows", 16],
+  ids: ["int32", "rows"],
+  heads: ["float32", 3, "rows", 8],
+} as const;
+const graph = trace(GRAPH_INPUTS, (ops, { x, ids, heads }) => {
   const matrix = ops.parameter("matrix", [24, 16]);
   const table = ops.parameter("table", [24, 16]);
   const transposed = ops.transpose(table, [1, 0]);
+  const byHeads = ops.reshape(matrix, [3, 8, 16]);
+  const wide = ops.matmul(heads, byHeads); // [3, rows, 16]
   return {
+    wide,
+    narrow: ops.matmul(wide, ops.transpose(byHeads, [0, 2, 1])), // [3, rows, 8]
     product: ops.matmul(x, ops.transpose(matrix, [1, 0])),
     part: ops.matmul(x, ops.transpose(ops.slice(matrix, 0, 3, 7), [1, 0])),
     rows: ops.gather(table, ids),
@@ -40,6 +49,7 @@ const graph = trace({ x: ["float32", "rows", 16], ids: ["int32", "rows"] }, (ops
 const inputs = {
   x: draw(5, 16),
   ids: { data: Int32Array.of(0, 23, 7, 7, 1), shape: [5] },
+  heads: draw(3, 5, 8),
 };
 
 async function outputsOf(weights: ReadonlyMap<string, Weight>): Promise<Record<string, Tensor>> {

@@ -43,7 +43,7 @@ export function workOf(
   lengths: TokenLengths,
 ): Work {
   const { encoderLayers, retrievalLayer, decoderLayers } = config;
-  const { block, cross, generated, parameters } = weightsOf(config);
+  const { block, generated, parameters } = weightsOf(config);
   const attention = (length: number): number => PER_PAIR * length * config.heads * config.headSize;
   const layers = (count: number, length: number): number =>
     count * length * (PER_WEIGHT * block + attention(length));
@@ -57,15 +57,15 @@ export function workOf(
   const upper =
     layers(encoderLayers - retrievalLayer, pairLength) +
     backboneWork(config, "jointLayers", pairLength);
-  const crossKeys = decoderLayers * pairLength * PER_WEIGHT * cross;
   const perAnswerToken =
-    PER_WEIGHT * generated + decoderLayers * attention(candidatesPerQuestion * pairLength);
+    PER_WEIGHT * generated +
+    decoderLayers * PER_PAIR * candidatesPerQuestion * pairLength * config.heads * config.modelSize;
 
   const allQuestions = questions * question;
   const isRead = objective !== "retrieval";
   const lower = pairs * passage + (isRead ? 2 : 1) * allQuestions;
   const decoding = questions * lengths.answer * perAnswerToken;
-  const forward = lower + (isRead ? pairs * (upper + crossKeys) + decoding : 0);
+  const forward = lower + (isRead ? pairs * upper + decoding : 0);
   const isKept = keepsSharedLayers(config, { querySide, retrievalOnly: !isRead });
   const shared = (length: number): number =>
     backboneWork(config, "layers", length) - backboneWork(config, "jointLayers", length);
@@ -92,25 +92,23 @@ function backboneWork(
   return backbone[layers] * length * (PER_WEIGHT * block + PER_PAIR * length * modelSize);
 }
 
-/** Numbers of weights: of an encoder block, of a decoder layer's keys and values, and so on. */
+/** Numbers of weights. */
 function weightsOf(config: ModelConfig): {
+  /** Of an encoder block. */
   block: number;
-  cross: number;
   /** Used for each generated token. */
   generated: number;
   parameters: number;
 } {
-  const { encoderLayers, decoderLayers, heads, headSize, modelSize, vocabularySize } = config;
+  const { encoderLayers, modelSize, vocabularySize } = config;
   const shapes = [...parameterShapes(config)];
   const sizeOf = (prefix: string): number =>
     shapes
       .filter(([name]) => name.startsWith(prefix) && !name.includes("relative"))
       .reduce((sum, [, shape]) => sum + shape.reduce((product, size) => product * size, 1), 0);
-  const cross = 2 * modelSize * heads * headSize;
   return {
     block: sizeOf("encoder.block.") / encoderLayers,
-    cross,
-    generated: sizeOf("decoder.block.") - decoderLayers * cross + vocabularySize * modelSize,
+    generated: sizeOf("decoder.block.") + vocabularySize * modelSize,
     parameters: sizeOf(""),
   };
 }

@@ -7,7 +7,7 @@
  */
 
 import { copyDistribution, meanAttention } from "../../decoder/copying.ts";
-import { crossKeyValues, decode, vocabularyLogits } from "../../decoder/decoder.ts";
+import { decode, vocabularyLogits } from "../../decoder/decoder.ts";
 import { targetAttention } from "../../decoder/target-attention.ts";
 import {
   type EncodedTexts,
@@ -191,7 +191,7 @@ export function readTogether<T>(
   const decoded = decode(context, model, {
     ids: input.answerIds,
     buckets: input.answerBuckets,
-    cross: crossKeyValues(context, model, ops.reshape(states, [questions, -1, config.modelSize])),
+    passages: ops.reshape(states, [questions, -1, config.modelSize]),
     crossBias: maskBias(ops, ops.reshape(input.pairMask, [questions, -1])),
   });
   const { states: outputs, crossScores } = decoded;
@@ -219,7 +219,7 @@ export function readAlone<T>(
   const decoded = decode(context, model, {
     ids: perPair(input.answerIds),
     buckets: input.answerBuckets,
-    cross: crossKeyValues(context, model, states),
+    passages: states,
     crossBias: maskBias(ops, input.pairMask),
   });
   const labels = perPair(input.labels);
