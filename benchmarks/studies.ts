@@ -12,10 +12,17 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { dprStudy } from "./studies/dpr.ts";
+import { questionsStudy } from "./studies/questions.ts";
 import { reattStudy } from "./studies/reatt.ts";
 import { runStudy, tableOf } from "./studies/study.ts";
+import { targetsStudy } from "./studies/targets.ts";
 
-const STUDIES = { dpr: dprStudy, reatt: reattStudy };
+const STUDIES = {
+  dpr: dprStudy,
+  questions: questionsStudy,
+  reatt: reattStudy,
+  targets: targetsStudy,
+};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

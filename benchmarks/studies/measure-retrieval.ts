@@ -1,11 +1,15 @@
-/** Retrieval of a model on a dataset, in a process of its own. */
+/** Retrieval, and answers, of a model on a dataset, in a process of its own. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { exactMatch } from "../../src/evaluation/answers.ts";
 import { openBeir } from "../../src/evaluation/beir.ts";
 import { evaluateRun } from "../../src/evaluation/ranking.ts";
+import { mean } from "../../src/math/mean.ts";
 import { ReAtt } from "../../src/reatt.ts";
+import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
+import { readTrainingFile } from "../../src/training/data/training-questions.ts";
 import { ownTask, runApart } from "../bench-index/subprocess.ts";
 
 export interface RetrievalTask {
@@ -16,6 +20,15 @@ export interface RetrievalTask {
   /** Names of measures of `evaluateRun`. */
   readonly measures: readonly string[];
   readonly maxPassageTokens: number;
+  readonly answers?: AnswerTask;
+}
+
+/** Exact match `em`, reading the best passages that are found, and `em, gold`, the right one. */
+export interface AnswerTask {
+  /** Questions with `answers` and `passage_id`; every `every`-th is answered. */
+  readonly questions: string;
+  readonly every: number;
+  readonly topK: number;
 }
 
 const DEPTH = 20;
@@ -43,8 +56,29 @@ async function measure(task: RetrievalTask): Promise<Record<string, number>> {
       queries.map((id, i) => [id, hits[i]!.filter((hit) => hit.id !== id)] as const),
     );
     const { measures } = evaluateRun(run, qrels, [1, 5, 20]);
-    return Object.fromEntries(task.measures.map((name) => [name, 100 * measures[name]!]));
+    return {
+      ...Object.fromEntries(task.measures.map((name) => [name, 100 * measures[name]!])),
+      ...(task.answers && (await measureAnswers(model, index, task.answers))),
+    };
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+async function measureAnswers(
+  model: ReAtt,
+  index: TokenIndex,
+  { questions, every, topK }: AnswerTask,
+): Promise<Record<string, number>> {
+  const asked = (await readTrainingFile(questions)).filter((_, i) => i % every === 0);
+  const right: Record<string, number[]> = { em: [], "em, gold": [] };
+  for (const { question, answers, passageId } of asked) {
+    const gold = { filter: new Set([passageId!]) };
+    for (const [name, place] of Object.entries({ em: { topK }, "em, gold": gold })) {
+      const options = { ...place, hybrid: false, minimumConfidence: 0 } as const;
+      const { answer } = await model.answer(question, index, options);
+      right[name]!.push(Number(exactMatch(answer ?? "", answers)));
+    }
+  }
+  return Object.fromEntries(Object.entries(right).map(([name, ones]) => [name, 100 * mean(ones)]));
 }
