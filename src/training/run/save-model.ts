@@ -1,5 +1,6 @@
 /** Writes a model folder. */
 
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { dequantise, type Int8Matrix } from "../../checkpoints/int8.ts";
 import { hasWeights } from "../../checkpoints/open.ts";
@@ -13,6 +14,7 @@ import { createOutputDirectory } from "../../io/create-directory.ts";
 import { inputErrorFrom } from "../../io/errors.ts";
 import { replaceByCopy } from "../../io/replace-file.ts";
 import { type ModelConfig, readConfig, writeConfig } from "../../model/config.ts";
+import { fingerprint } from "../../model/fingerprint.ts";
 import { openStored } from "../../model/load-weights.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
@@ -45,8 +47,8 @@ export async function saveModel(
  * are: integers of the values of `dtype` would be rounded once more, and the keys of these weights
  * would no longer fit an index of the original model.
  *
- * The calibration of answers is kept if no weight changed that reading uses. The pruning layer is
- * left out: it was fitted to other keys.
+ * The calibration of answers is kept if no weight changed that reading uses, the pruning layer if
+ * no key of a passage changed.
  *
  * @param values returns a weight by its name in the checkpoint
  * @param options.original folder with the tokenizer and the other fields of the configuration
@@ -74,7 +76,27 @@ export async function writeModel(
   }
   await writeSafetensors(join(folder, "model.safetensors"), tensors, { dtype });
   await copyTokenizer(join(original, "spiece.model"), join(folder, "spiece.model"));
-  await writeConfig(folder, { ...config, calibration }, original);
+  const keeps = config.pruning && stored && (await hasSameKeys(folder, config, values, stored));
+  const pruning = keeps ? config.pruning : undefined;
+  await writeConfig(folder, { ...config, calibration, pruning }, original);
+}
+
+/** Whether the keys of passages are those of the original. */
+async function hasSameKeys(
+  folder: string,
+  config: ModelConfig,
+  values: (name: string) => Float32Array,
+  stored: Original,
+): Promise<boolean> {
+  const tokenizer = await readFile(join(folder, "spiece.model"));
+  const before = async function* (name: string) {
+    yield (await stored.read(name))!;
+  };
+  const [ours, theirs] = await Promise.all([
+    fingerprint(config, (name) => [values(name)], tokenizer),
+    fingerprint(stored.config, before, tokenizer),
+  ]);
+  return ours === theirs;
 }
 
 const asStored = (shape: readonly number[], integers: Int8Matrix): TensorToWrite => ({
@@ -86,6 +108,7 @@ const asStored = (shape: readonly number[], integers: Int8Matrix): TensorToWrite
 
 /** The weights of the model that training began with; undefined for one that it has not. */
 interface Original extends AsyncDisposable {
+  readonly config: ModelConfig;
   integers(name: string): Promise<Int8Matrix | undefined>;
   read(name: string): Promise<Float32Array | undefined>;
 }
@@ -104,6 +127,7 @@ async function openOriginal(folder: string): Promise<Original | undefined> {
   const stored = await openStored(folder, config);
   const names = parameterShapes(config);
   return {
+    config,
     integers: async (name) => (names.has(name) ? stored.integers(name) : undefined),
     read: async (name) => (names.has(name) ? stored.read(name) : undefined),
     [Symbol.asyncDispose]: () => stored[Symbol.asyncDispose](),
@@ -121,7 +145,7 @@ function learnedConfig(
   const retrievalHead = headWeights
     ? headWeights.indexOf(Math.max(...headWeights))
     : config.retrievalHead;
-  return { ...config, retrievalScale, retrievalHead, pruning: undefined };
+  return { ...config, retrievalScale, retrievalHead };
 }
 
 /** @throws {InputError} if the original has gone */

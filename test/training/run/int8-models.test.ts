@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openWeights } from "../../../src/checkpoints/open.ts";
-import type { ModelConfig } from "../../../src/model/config.ts";
+import { type ModelConfig, vectorSize } from "../../../src/model/config.ts";
 import { convertModel } from "../../../src/model/convert.ts";
-import { storeCalibration } from "../../../src/model/store-calibration.ts";
+import { storeInConfig } from "../../../src/model/store-config.ts";
+import { PRUNING_SHARES, pruningWeights } from "../../../src/model/token-pruning.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
@@ -23,7 +24,7 @@ const small = await writeSmallRun(folder.path);
 const passages: Passage[] = [];
 for await (const passage of readPassages(small.corpus)) passages.push(passage);
 
-/** A model of 8-bit integers with a calibration. */
+/** A model of 8-bit integers with a calibration and a pruning layer. */
 async function int8Model(name: string, config: ModelConfig): Promise<string> {
   const [float, model] = [join(folder.path, `${name}-float`), join(folder.path, name)];
   mkdirSync(float);
@@ -31,7 +32,11 @@ async function int8Model(name: string, config: ModelConfig): Promise<string> {
   await writeTinyModel(float, sizes);
   await convertModel(float, { out: model, precision: "int8" });
   const weights = { likelihood: 1, margin: 2, attention: 1, length: -0.5, quoted: 0.5 };
-  await storeCalibration(model, { intercept: -2, weights });
+  const pruning = {
+    weights: Array.from({ length: pruningWeights(vectorSize(config)) }, (_, i) => i / 8),
+    thresholds: PRUNING_SHARES.map((share) => 1 - share),
+  };
+  await storeInConfig(model, { calibration: { intercept: -2, weights }, pruning }, model);
   return model;
 }
 
@@ -63,8 +68,8 @@ async function integers(model: string): Promise<Map<string, Buffer>> {
   return found;
 }
 
-const calibrationOf = (model: string): unknown =>
-  JSON.parse(readFileSync(join(model, "config.json"), "utf8")).answer_calibration;
+const configOf = (model: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(join(model, "config.json"), "utf8"));
 
 async function reading(path: string): Promise<unknown> {
   await using model = await ReAtt.load(path);
@@ -83,11 +88,20 @@ test("retrieval training of a model with joint layers: its reader stays, with it
   for (const [name, bytes] of after) assert.ok(bytes.equals(before.get(name)!), name);
   const changed = [...before.keys()].filter((name) => !after.has(name));
   for (const name of changed) assert.match(name, /^backbone\.encoder\.layer\./);
-  assert.equal(calibrationOf(out), calibrationOf(model));
+  assert.equal(configOf(out).answer_calibration, configOf(model).answer_calibration);
+  assert.is(configOf(out).token_pruning, undefined); // it was fitted to other keys
   assert.equal(await reading(out), await reading(model));
 });
 
-test("the query side: an index of the int8 model stays valid", async () => {
+test("reader-only training keeps the pruning layer: no key changes", async () => {
+  const model = await int8Model("reading", TINY_MODELS["joint layers"]!);
+  const out = await trained(model, { objective: "qa", readerOnly: true });
+  assert.ok(configOf(model).token_pruning);
+  assert.equal(configOf(out).token_pruning, configOf(model).token_pruning);
+  assert.is(configOf(out).answer_calibration, undefined); // it was fitted to other answers
+});
+
+test("the query side: an index of the int8 model stays valid, with its pruning layer", async () => {
   const model = await int8Model("asking", TINY_MODELS["v1.1"]!);
   const directory = join(folder.path, "index");
   {
@@ -96,17 +110,19 @@ test("the query side: an index of the int8 model stays valid", async () => {
   }
   for (const querySide of ["projection", "layers"] as const) {
     const out = await trained(model, { querySide, out: `${model}-${querySide}` });
+    assert.equal(configOf(out).token_pruning, configOf(model).token_pruning);
     await using asking = await ReAtt.load(out);
     await using index = await asking.openIndex(directory);
     assert.ok((await asking.retrieve("who built the tower", index)).length > 0);
   }
 });
 
-test("training of everything: all that changed is in float32, without a calibration", async () => {
+test("training of everything: all that changed is in float32, nothing fitted stays", async () => {
   const model = await int8Model("all", TINY_MODELS["v1.1"]!);
   const out = await trained(model, { objective: "supervised" });
   assert.is((await integers(out)).size, 0);
-  assert.is(calibrationOf(out), undefined);
+  assert.is(configOf(out).answer_calibration, undefined);
+  assert.is(configOf(out).token_pruning, undefined);
 });
 
 test.run();
