@@ -46,7 +46,9 @@ export type Precision = ConvertOptions["precision"];
  * model: one tensor is converted after the other.
  *
  * `fp16` and `int8` round: indexes of the original model must be built again with the converted
- * one, because its keys differ.
+ * one, because its keys differ. With `int8`, matrices that the model has in int8 already stay as
+ * they are, and its other matrices are rounded. So after a training that changes no key, indexes
+ * stay valid.
  *
  * @param model a folder, a name on the hub, or nothing for the model of this package
  * @returns the bytes of the weights
@@ -79,7 +81,7 @@ export async function convertModel(
   await createDirectory(out).catch((error: unknown) => {
     throw writeErrorFrom(error, out);
   });
-  const tensors = tensorsOf(stored, config, precision, signal);
+  const tensors = await tensorsOf(stored, config, precision, signal);
   const dtype = precision === "fp16" ? "F16" : "F32";
   const bytes = await writeWeights(out, tensors, { dtype, shardBytes });
   await copyModelFiles(folder, out, { weights: false });
@@ -87,26 +89,32 @@ export async function convertModel(
   return bytes;
 }
 
-/** All weights in `precision`. Those of int8 have balanced columns. */
-function tensorsOf(
+/**
+ * All weights in `precision`. Those of int8 have balanced columns: a model that has int8 weights
+ * was balanced when they were rounded.
+ */
+async function tensorsOf(
   stored: StoredWeights,
   config: ModelConfig,
   precision: Precision,
   signal: AbortSignal | undefined,
-): Map<string, TensorToWrite> {
+): Promise<Map<string, TensorToWrite>> {
   const isInt8 = precision === "int8";
+  const shapes = [...parameterShapes(config)];
+  const rounded = new Set<string>();
+  for (const [name] of isInt8 ? shapes : []) if (await stored.isInt8(name)) rounded.add(name);
   const kept = isInt8 ? keptFloat(config) : () => true;
-  const read = isInt8 ? balanceColumns(config, stored.read) : stored.read;
-  const tensors = new Map<string, TensorToWrite>();
-  for (const [name, shape] of parameterShapes(config)) {
-    const values = (): Promise<Float32Array> => {
+  const read = isInt8 && rounded.size === 0 ? balanceColumns(config, stored.read) : stored.read;
+  const tensors = shapes.map(([name, shape]): [string, TensorToWrite] => {
+    const values = async () => {
       signal?.throwIfAborted();
-      return read(name);
+      return rounded.has(name) ? (await stored.integers(name))! : read(name);
     };
+    const isMatrix = shape.length === 2 && !kept(name);
     const form = { dtype: "I8", isTable: name === "shared.weight" } as const;
-    tensors.set(name, { shape, values, ...(!kept(name) && shape.length === 2 && form) });
-  }
-  return tensors;
+    return [name, { shape, values, ...(isMatrix && form) }];
+  });
+  return new Map(tensors);
 }
 
 /**

@@ -7,7 +7,7 @@ import { bytesOf, elementCount } from "../checkpoints/values.ts";
 import type { StoredValues, WeightFile } from "../checkpoints/weight-file.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { openInputFile } from "../io/input-file.ts";
-import type { Weight } from "../tensor/onnx-weights.ts";
+import { isInt8, type Weight } from "../tensor/onnx-weights.ts";
 import type { ModelConfig } from "./config.ts";
 import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
 
@@ -31,6 +31,8 @@ export interface StoredWeights extends AsyncDisposable {
   read(name: string): Promise<Float32Array>;
   /** The same in parts, from first to last. A part is valid until the next one is read. */
   parts(name: string): AsyncIterable<Float32Array>;
+  /** Whether a weight is stored as 8-bit integers. */
+  isInt8(name: string): Promise<boolean>;
   /** A weight as it is stored, if that is as 8-bit integers. */
   integers(name: string): Promise<Int8Matrix | undefined>;
   /** What a session takes: the place of a weight, or its values if it cannot map them. */
@@ -89,6 +91,10 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
     return {
       read: (name) => checkpoint.read(firstName(name)),
       parts: (name) => readParts(checkpoint, firstName(name)),
+      isInt8: async (name) => {
+        const place = await checkpoint.locate(firstName(name));
+        return place !== undefined && isInt8(place);
+      },
       integers: async (name) => readIntegers(await checkpoint.locate(firstName(name))),
       find: async (name) => {
         const stored = firstName(name);

@@ -101,6 +101,29 @@ test("reader-only training keeps the pruning layer: no key changes", async () =>
   assert.is(configOf(out).answer_calibration, undefined); // it was fitted to other answers
 });
 
+test("a trained model in int8 again: what was in int8 keeps its bits, and indexes stay valid", async () => {
+  const model = await int8Model("again", TINY_MODELS["joint layers"]!);
+  const directory = join(folder.path, "index of all");
+  {
+    await using original = await ReAtt.load(model);
+    await using _ = await original.index(passages, { directory });
+  }
+  const out = await trained(model, { objective: "qa", readerOnly: true });
+  const again = `${out}-int8`;
+  await convertModel(out, { out: again, precision: "int8" });
+  const [before, between, after] = [
+    await integers(model),
+    await integers(out),
+    await integers(again),
+  ];
+  assert.ok(between.size < before.size);
+  assert.equal([...after.keys()].sort(), [...before.keys()].sort());
+  for (const [name, bytes] of between) assert.ok(bytes.equals(after.get(name)!), name);
+  await using asking = await ReAtt.load(again);
+  await using index = await asking.openIndex(directory);
+  assert.ok((await asking.retrieve("who built the tower", index)).length > 0);
+});
+
 test("the query side: an index of the int8 model stays valid, with its pruning layer", async () => {
   const model = await int8Model("asking", TINY_MODELS["v1.1"]!);
   const directory = join(folder.path, "index");
