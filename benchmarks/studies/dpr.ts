@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createRandom } from "../../src/math/random.ts";
 import { writeVectorModel } from "../bench-retrievers/models.ts";
 import { about, readSet, sample, writeSet } from "./data.ts";
-import { measureRetrieval } from "./measure-retrieval.ts";
+import { measureOnSquad } from "./measure-retrieval.ts";
 import type { Row, Study } from "./study.ts";
 
 const PARAGRAPHS = 1_000;
@@ -55,11 +55,7 @@ export function dprStudy(data: string, folder: string): Study {
       await writeSet(few, "thousand", { ...chosen, questions: thousand });
       await writeSet(few, "random", { ...chosen, questions: withRandom(chosen, paragraphs) });
     },
-    measure: (model) =>
-      measureRetrieval({
-        ...{ model, data: join(data, "squad"), split: "dev", maxPassageTokens: 256 },
-        measures: ["recall@1", "recall@5", "recall@20"],
-      }),
+    measure: (model) => measureOnSquad(model, data),
   };
 }
 

@@ -12,7 +12,7 @@ import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readTrainingFile } from "../../src/training/data/training-questions.ts";
 import { ownTask, runApart } from "../bench-index/subprocess.ts";
 
-export interface RetrievalTask {
+interface RetrievalTask {
   readonly model: string;
   /** A folder that `openBeir` opens. */
   readonly data: string;
@@ -24,7 +24,7 @@ export interface RetrievalTask {
 }
 
 /** Exact match `em`, reading the best passages that are found, and `em, gold`, the right one. */
-export interface AnswerTask {
+interface AnswerTask {
   /** Questions with `answers` and `passage_id`; every `every`-th is answered. */
   readonly questions: string;
   readonly every: number;
@@ -33,9 +33,24 @@ export interface AnswerTask {
 
 const DEPTH = 20;
 
-/** The measures of a model, in percent. */
-export const measureRetrieval = (task: RetrievalTask): Promise<Record<string, number>> =>
-  runApart(import.meta.url, task);
+/**
+ * R@1, 5 and 20 of a model on SQuAD dev, in percent, and exact match with `answers`.
+ *
+ * @param data the folder of all data, with `squad`
+ */
+export function measureOnSquad(
+  model: string,
+  data: string,
+  answers?: Omit<AnswerTask, "questions">,
+): Promise<Record<string, number>> {
+  const squad = join(data, "squad");
+  const task: RetrievalTask = {
+    ...{ model, data: squad, split: "dev", maxPassageTokens: 256 },
+    measures: ["recall@1", "recall@5", "recall@20"],
+    ...(answers && { answers: { questions: join(squad, "dev.jsonl"), ...answers } }),
+  };
+  return runApart(import.meta.url, task);
+}
 
 const task = ownTask<RetrievalTask>(import.meta.url);
 if (task) console.log(JSON.stringify(await measure(task)));

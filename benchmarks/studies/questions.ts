@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../../src/io/errors.ts";
-import { measureRetrieval } from "./measure-retrieval.ts";
+import { measureOnSquad } from "./measure-retrieval.ts";
 import type { Options, Row, Study } from "./study.ts";
 
 const COUNTS = [6_000, 12_000, 24_000, 48_000];
@@ -20,7 +20,6 @@ const READING = join(RECIPE, "reading");
 
 /** @param data the folder of all data, with `squad` */
 export function questionsStudy(data: string): Study {
-  const squad = join(data, "squad");
   const from = (texts: string): Options => ({
     corpus: join(READING, texts, "corpus.jsonl"),
     data: join(READING, texts, "questions.jsonl"),
@@ -50,11 +49,6 @@ export function questionsStudy(data: string): Study {
         remedy: "run recipes/reatt-mini/train until its stage `excerpts` begins",
       });
     },
-    measure: (model) =>
-      measureRetrieval({
-        ...{ model, data: squad, split: "dev", maxPassageTokens: 256 },
-        measures: ["recall@1", "recall@5", "recall@20"],
-        answers: { questions: join(squad, "dev.jsonl"), every: 3, topK: 1 },
-      }),
+    measure: (model) => measureOnSquad(model, data, { every: 3, topK: 1 }),
   };
 }

@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { about, readSet, sample, writeSet } from "./data.ts";
-import { measureRetrieval } from "./measure-retrieval.ts";
+import { measureOnSquad } from "./measure-retrieval.ts";
 import type { Study } from "./study.ts";
 
 const PARAGRAPHS = 1_000;
@@ -15,7 +15,6 @@ const PARAGRAPHS = 1_000;
 /** @param data the folder of all data, with `squad` and `qa`, beside that of the models */
 export function targetsStudy(data: string, folder: string): Study {
   const few = join(folder, "few");
-  const squad = join(data, "squad");
   return {
     options: {
       ...{ model: join(data, "../models/reatt-mini-seed"), corpus: join(few, "corpus.jsonl") },
@@ -34,11 +33,6 @@ export function targetsStudy(data: string, folder: string): Study {
       const paragraphs = sample(all.passages, PARAGRAPHS, "targets study").map(({ id }) => id);
       await writeSet(few, "questions", about(all, new Set(paragraphs)));
     },
-    measure: (model) =>
-      measureRetrieval({
-        ...{ model, data: squad, split: "dev", maxPassageTokens: 256 },
-        measures: ["recall@1", "recall@5", "recall@20"],
-        answers: { questions: join(squad, "dev.jsonl"), every: 6, topK: 5 },
-      }),
+    measure: (model) => measureOnSquad(model, data, { every: 6, topK: 5 }),
   };
 }

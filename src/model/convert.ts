@@ -106,13 +106,13 @@ async function tensorsOf(
   const kept = isInt8 ? keptFloat(config) : () => true;
   const read = isInt8 && rounded.size === 0 ? balanceColumns(config, stored.read) : stored.read;
   const tensors = shapes.map(([name, shape]): [string, TensorToWrite] => {
+    const isInteger = rounded.has(name) || (shape.length === 2 && !kept(name));
+    const form = { dtype: "I8", isTable: name === "shared.weight" } as const;
     const values = async () => {
       signal?.throwIfAborted();
       return rounded.has(name) ? (await stored.integers(name))! : read(name);
     };
-    const isMatrix = shape.length === 2 && !kept(name);
-    const form = { dtype: "I8", isTable: name === "shared.weight" } as const;
-    return [name, { shape, values, ...(isMatrix && form) }];
+    return [name, { shape, values, ...(isInteger && form) }];
   });
   return new Map(tensors);
 }

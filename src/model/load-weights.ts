@@ -7,7 +7,7 @@ import { bytesOf, elementCount } from "../checkpoints/values.ts";
 import type { StoredValues, WeightFile } from "../checkpoints/weight-file.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { openInputFile } from "../io/input-file.ts";
-import { isInt8, type Weight } from "../tensor/onnx-weights.ts";
+import type { Weight } from "../tensor/onnx-weights.ts";
 import type { ModelConfig } from "./config.ts";
 import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
 
@@ -91,10 +91,7 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
     return {
       read: (name) => checkpoint.read(firstName(name)),
       parts: (name) => readParts(checkpoint, firstName(name)),
-      isInt8: async (name) => {
-        const place = await checkpoint.locate(firstName(name));
-        return place !== undefined && isInt8(place);
-      },
+      isInt8: async (name) => (await checkpoint.locate(firstName(name)))?.scales !== undefined,
       integers: async (name) => readIntegers(await checkpoint.locate(firstName(name))),
       find: async (name) => {
         const stored = firstName(name);

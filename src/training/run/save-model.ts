@@ -1,6 +1,5 @@
 /** Writes a model folder. */
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { dequantise, type Int8Matrix } from "../../checkpoints/int8.ts";
 import { hasWeights } from "../../checkpoints/open.ts";
@@ -76,19 +75,18 @@ export async function writeModel(
   }
   await writeSafetensors(join(folder, "model.safetensors"), tensors, { dtype });
   await copyTokenizer(join(original, "spiece.model"), join(folder, "spiece.model"));
-  const keeps = config.pruning && stored && (await hasSameKeys(folder, config, values, stored));
+  const keeps = config.pruning && stored && (await hasSameKeys(config, values, stored));
   const pruning = keeps ? config.pruning : undefined;
   await writeConfig(folder, { ...config, calibration, pruning }, original);
 }
 
-/** Whether the keys of passages are those of the original. */
+/** Whether the keys of passages are those of the original, whose tokenizer was copied. */
 async function hasSameKeys(
-  folder: string,
   config: ModelConfig,
   values: (name: string) => Float32Array,
   stored: Original,
 ): Promise<boolean> {
-  const tokenizer = await readFile(join(folder, "spiece.model"));
+  const tokenizer = new Uint8Array(); // the same for both
   const before = async function* (name: string) {
     yield (await stored.read(name))!;
   };
