@@ -8,8 +8,8 @@
  * `--data` is the folder of a BEIR dataset, or of questions with a `passage_id`. `--every N` asks
  * every Nth question only. `--vectors` is a model that was trained with `--pooling`; without it,
  * the vector of a text is the mean of the states of the backbone, which is what MiniLM was trained
- * for. `--phrases` is `--model` with phrase queries (`reatt train phrases`); without it, there is
- * no row of phrases. `--write-vectors DIR` writes the vector model that training starts from.
+ * for. `--phrases` is a model with phrase queries (`reatt train --phrase-loss`); without it, there
+ * is no row of phrases. `--write-vectors DIR` writes the vector model that training starts from.
  *
  * All rows are computed in float32, one question at a time, on one thread; indexes have 4 bits a
  * value. Prints a row for each retriever. "read" is exact match of the reader of `--model` on the
@@ -92,23 +92,26 @@ async function compare(folder: string): Promise<void> {
   for await (const passage of dataset.passages()) passages.set(passage.id, passage);
   const corpus = { size: passages.size, passages: () => dataset.passages() };
   const at = (name: string): string => join(folder, name);
-  await writeTokenModel(values.phrases ?? values.model, at("tokens"));
+  await writeTokenModel(values.model, at("tokens"));
   await writeWeighedModel(values.model, at("weighed"), corpus, MAX_PASSAGE_TOKENS);
   if (!values.vectors) await writeVectorModel(values.model, at("vectors"));
-  const models = [at("tokens"), at("weighed"), values.vectors ?? at("vectors")];
-  const [tokens, weighed, vectors] = await Promise.all(
-    models.map((name) => ReAtt.load(name, { threads: 1 })),
-  );
-  const tokenIndex = await build(tokens!, at("token-index"), passages);
-  const vectorIndex = await build(vectors!, at("vector-index"), passages);
-  const asked = await openQuestions(dataset, passages, tokens!);
+  if (values.phrases) await writeTokenModel(values.phrases, at("phrases"));
+  const load = (model: string) => ReAtt.load(model, { threads: 1 });
+  await using tokens = await load(at("tokens"));
+  await using weighed = await load(at("weighed"));
+  await using vectors = await load(values.vectors ?? at("vectors"));
+  await using phrases = values.phrases ? await load(at("phrases")) : undefined;
+  const tokenIndex = await build(tokens, at("token-index"), passages);
+  const vectorIndex = await build(vectors, at("vector-index"), passages);
+  const phraseIndex = phrases && (await build(phrases, at("phrase-index"), passages));
+  const asked = await openQuestions(dataset, passages, tokens);
   console.log(
     `${values.data}, ${values.split}: ${asked.qrels.size} questions, ${passages.size} passages`,
   );
-  const opened = { tokens: tokens!, weighed: weighed!, vectors: vectors!, tokenIndex, vectorIndex };
+  const ofPhrases = phrases && { model: phrases, index: phraseIndex! };
+  const opened = { tokens, weighed, vectors, tokenIndex, vectorIndex, phrases: ofPhrases };
   for (const retriever of await retrievers(opened)) console.log(await row(retriever, asked));
-  for (const one of [tokenIndex.opened, vectorIndex.opened, tokens!, weighed!, vectors!])
-    await one.close();
+  for (const index of [tokenIndex, vectorIndex, phraseIndex]) await index?.opened.close();
 }
 
 async function openQuestions(
@@ -130,6 +133,7 @@ interface Opened {
   readonly vectors: ReAtt;
   readonly tokenIndex: Built;
   readonly vectorIndex: Built;
+  readonly phrases?: { readonly model: ReAtt; readonly index: Built } | undefined;
 }
 
 async function retrievers(opened: Opened): Promise<Retriever[]> {
@@ -150,11 +154,7 @@ async function retrievers(opened: Opened): Promise<Retriever[]> {
     const filter = new Set(chosen.map(({ id }) => id));
     return { hits: await tokens.retrieve(question, tokenIndex.opened, { topK: DEPTH, filter }) };
   };
-  const phrases = async (question: string): Promise<Found> => {
-    const options = { topK: DEPTH, granularity: "passage" } as const;
-    const found = await tokens.phrases(question, tokenIndex.opened, options);
-    return { hits: found, quoted: found[0]?.answer };
-  };
+  const phrases = opened.phrases && phraseRow(opened.phrases);
   const words = async (question: string): Promise<Found> => ({
     hits: lexical.search(question, { topK: DEPTH }),
   });
@@ -164,11 +164,21 @@ async function retrievers(opened: Opened): Promise<Retriever[]> {
     { name: "tokens", ...dense(tokens, tokenIndex) },
     { name: "tokens, weighed", ...dense(weighed, tokenIndex) },
     { name: "vectors, then tokens", search: twoStages },
-    ...(values.phrases ? [{ name: "phrases", search: phrases, index: tokenIndex }] : []),
+    ...(phrases ? [phrases] : []),
     { name: "tokens and words", ...dense(tokens, tokenIndex, true) },
     { name: "weighed tokens and words", ...dense(weighed, tokenIndex, true) },
   ];
 }
+
+/** Passages by their best phrase. */
+const phraseRow = ({ model, index }: NonNullable<Opened["phrases"]>): Retriever => ({
+  ...{ name: "phrases", index },
+  async search(question) {
+    const options = { topK: DEPTH, granularity: "passage" } as const;
+    const hits = await model.phrases(question, index.opened, options);
+    return { hits, quoted: hits[0]?.answer };
+  },
+});
 
 interface Built {
   readonly opened: TokenIndex;

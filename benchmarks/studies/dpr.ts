@@ -1,7 +1,7 @@
 /**
  * DPR's ablations with one vector for each text (Karpukhin et al. 2020, table 3 and figure 1):
- * negatives, and the number of questions. The start compares the means of MiniLM's states; only
- * their projection is trained, so a row takes minutes.
+ * negatives, and the number of questions. The start compares the means of the states of the seed of
+ * the embedded model, which were not trained for that.
  */
 
 import { existsSync } from "node:fs";
@@ -14,10 +14,10 @@ import type { Row, Study } from "./study.ts";
 
 const PARAGRAPHS = 1_000;
 const RANDOM_NEGATIVES = 7;
-const STEPS = 120;
+const STEPS = 80;
 const QUESTIONS = 32;
 
-/** @param data the folder of all data, with `squad`, `scifact` and `qa` */
+/** @param data the folder of all data, with `squad` and `qa`, beside that of the models */
 export function dprStudy(data: string, folder: string): Study {
   const start = join(folder, "start");
   const few = join(folder, "few");
@@ -39,9 +39,8 @@ export function dprStudy(data: string, folder: string): Study {
   return {
     options: {
       corpus: join(few, "corpus.jsonl"),
-      ...{ model: start, objective: "retrieval", "head-only": "" },
+      ...{ model: start, objective: "retrieval", "max-passage-tokens": "152" },
       ...{ questions: `${QUESTIONS}`, steps: `${STEPS}`, "learning-rate": "1e-3" },
-      "max-passage-tokens": "192",
     },
     rows,
     async prepare() {
@@ -51,7 +50,7 @@ export function dprStudy(data: string, folder: string): Study {
       const chosen = about(squad, new Set(paragraphs));
       await writeSet(few, "questions", chosen);
       const thousand = sample(chosen.questions, 1_000, "dpr study");
-      await writeVectorModel("models/reatt-mini", start);
+      await writeVectorModel(join(data, "../models/reatt-mini-seed"), start);
       await writeSet(few, "thousand", { ...chosen, questions: thousand });
       await writeSet(few, "random", { ...chosen, questions: withRandom(chosen, paragraphs) });
     },

@@ -9,7 +9,7 @@ export interface BatchLosses {
   readonly nll?: number;
   /** The copy-attention loss of an answer token, in nats. Absent without a weight. */
   readonly copyAttention?: number;
-  /** The phrase loss of a question, in nats; for `retrieval`. Absent without a weight. */
+  /** The phrase loss of a question, in nats. Absent without a weight. */
   readonly phraseLoss?: number;
   /** The loss that is minimised. */
   readonly loss: number;

@@ -25,7 +25,7 @@ import {
   passageName,
   type QuestionPassages,
 } from "./normaliser-bias.ts";
-import type { ObjectiveName } from "./options.ts";
+import { learnsPhrases, type ObjectiveName } from "./options.ts";
 import { givenDistribution } from "./retrieval-only.ts";
 
 /** A question with its answer and its candidates, as token ids. */
@@ -96,7 +96,7 @@ export function chunksOf(
       batchQuestions: scalar(Math.max(1, targets)),
       batchLabels: scalar(Math.max(1, labels)),
     },
-    phrases: batch.filter(({ phrases }) => phrases?.length).length,
+    phrases: batch.filter((example) => hasPhrase(example, options.objective)).length,
   };
   const count = Math.ceil(batch.length / size);
   return Array.from({ length: count }, (_, i) => {
@@ -120,6 +120,10 @@ function withDistinctPassages(example: TokenExample): TokenExample {
 const hasTarget = ({ positives = [], scores = [] }: TokenExample, objective: ObjectiveName) =>
   objective !== "retrieval" || positives.length > 0 || scores.some((score) => score !== undefined);
 
+/** Whether phrases learn from a question. Questions that read have what the decoder looks at. */
+const hasPhrase = ({ phrases, answer }: TokenExample, objective: ObjectiveName): boolean =>
+  objective === "retrieval" ? Boolean(phrases?.length) : answer.length > 1;
+
 /** `first` is the index in the batch of the chunk's first example. */
 function chunkOf(
   config: ModelConfig,
@@ -130,7 +134,7 @@ function chunkOf(
 ): Chunk {
   const { objective } = options;
   const isRead = objective !== "retrieval";
-  const hasPhrases = !isRead && Boolean(options.phraseLoss);
+  const hasPhrases = Boolean(options.phraseLoss) && learnsPhrases(objective);
   const questionIds = examples.map(({ question }) => question);
   const question = padBatch(
     [...questionIds, ...(isRead ? questionIds.map(readingQuestionIds) : [])],
@@ -164,7 +168,10 @@ function chunkOf(
     ...(read
       ? { ...read, batchLabels: totals.batchLabels }
       : scoreTensors(examples, candidates, options)),
-    ...(hasPhrases && phraseTensors(examples, rows, passage.ids.shape, { candidates, phrases })),
+    ...(hasPhrases &&
+      (isRead
+        ? turnTensors(examples, T, phrases)
+        : phraseTensors(examples, rows, passage.ids.shape, { candidates, phrases }))),
   };
   return {
     objective,
@@ -227,7 +234,7 @@ function phraseTensors(
   rows: readonly (number | undefined)[],
   [U, m]: readonly number[],
   { candidates, phrases }: Pick<SharedByChunks, "candidates" | "phrases">,
-): Record<PhraseInput, Tensor> {
+): Partial<Record<PhraseInput, Tensor>> {
   const [Q, tokens] = [examples.length, U! * m!];
   const answers = new Float32Array(Q * 2 * tokens);
   const passages = new Float32Array(Q * U!);
@@ -244,6 +251,27 @@ function phraseTensors(
   return {
     phraseAnswers: { data: answers, shape: [Q, 2, U!, m!] },
     phrasePassages: { data: passages, shape: [Q, U!] },
+    phraseWeights: { data: weights, shape: [Q] },
+  };
+}
+
+/** The first and the last token of each answer, without `</s>`. */
+function turnTensors(
+  examples: readonly TokenExample[],
+  T: number,
+  phrases: number,
+): Partial<Record<PhraseInput, Tensor>> {
+  const Q = examples.length;
+  const turns = new Float32Array(Q * 2 * T);
+  const weights = new Float32Array(Q);
+  examples.forEach(({ answer }, question) => {
+    if (answer.length < 2) return;
+    turns[2 * question * T] = 1;
+    turns[(2 * question + 1) * T + answer.length - 2] = 1;
+    weights[question] = 1 / phrases;
+  });
+  return {
+    phraseTurns: { data: turns, shape: [Q, 2, T] },
     phraseWeights: { data: weights, shape: [Q] },
   };
 }

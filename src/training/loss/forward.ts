@@ -42,10 +42,6 @@ export interface EncodedChunk<T> extends RetrievalVectors<T> {
   readonly questionStates: T;
   /** [U, m, modelSize]: the passages as the reader reads them */
   readonly passageStates: T;
-}
-
-/** A chunk that is encoded for retrieval alone. */
-export interface EncodedForRetrieval<T> extends EncodedChunk<T> {
   /** [Q, 2, e]: of a model that has them */
   readonly phraseQueries: T | undefined;
 }
@@ -62,7 +58,7 @@ export function encodeForRetrieval<T>(
   input: EncodingInputs<T>,
   options: Pick<LossGraphOptions, "tau" | "querySide">,
   shared: Partial<Record<SharedStates, T>> = {},
-): EncodedForRetrieval<T> {
+): EncodedChunk<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
   const given = input.questionStates;
   const { retrieval: states, reading } = given
@@ -98,7 +94,9 @@ export function encodeChunk<T>(
 ): EncodedChunk<T> {
   const { retrieval, reading } = encodeQuestions(context, model, input);
   const vectors = vectorsOf(context, model, input, options, retrieval);
-  return { ...vectors, questionStates: reading };
+  const { states, mask } = retrieval;
+  const phrases = model.phraseQueries && phraseQueries(context, model, states, mask);
+  return { ...vectors, questionStates: reading, phraseQueries: phrases };
 }
 
 /** Vectors of encoded questions and of the passages, which it encodes. */
@@ -109,7 +107,7 @@ function vectorsOf<T>(
   { tau, querySide: trainedSide }: Pick<LossGraphOptions, "tau" | "querySide">,
   questions: EncodedTexts<T>,
   shared?: T,
-): Omit<EncodedChunk<T>, "questionStates"> {
+): Omit<EncodedChunk<T>, "questionStates" | "phraseQueries"> {
   const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
   const { passageIds: ids, passageMask: mask, passageBuckets: buckets } = input;
   const given = input.passageStates;

@@ -74,13 +74,15 @@ export type ScoreInput =
   /** 1 for the candidates that have a given score. */
   | "scoredMask";
 
-/** The inputs of the phrase loss (phrases.ts). */
+/** The inputs of the phrase loss (chunk-phrases.ts). */
 export type PhraseInput =
-  /** 1 where the answer of a question starts, and where it ends, in its positives. */
+  /** For `retrieval`: 1 where the answer starts, and where it ends, in the question's positives. */
   | "phraseAnswers"
-  /** 1 for the passages of a question that have its answer. */
+  /** For `retrieval`: 1 for the passages of a question that have its answer. */
   | "phrasePassages"
-  /** 1 / count of all questions of the batch with such a passage; 0 for the others. */
+  /** For objectives that read: 1 for the first, and for the last, token of the answer. */
+  | "phraseTurns"
+  /** 1 / count of all questions of the batch that have a phrase; 0 for the others. */
   | "phraseWeights";
 
 export type ChunkInput = RetrievalInput | ReaderGraphInput | ScoreInput | PhraseInput;
@@ -136,7 +138,7 @@ export function chunkInputs(
     ...(isRead
       ? readingInputs(questions, questions * candidates)
       : { softTargets: perCandidate, scoredMask: perCandidate }),
-    ...(hasPhrases && phraseInputs(questions)),
+    ...(hasPhrases && phraseInputs(questions, isRead)),
   };
   return inputs as Record<ChunkInput, Signature>;
 }
@@ -157,9 +159,16 @@ const textInputs = (
         passageStates: ["float32", "U", "m", stateSize],
       };
 
-const phraseInputs = (questions: number): Record<PhraseInput, Signature> => ({
-  phraseAnswers: ["float32", questions, 2, "U", "m"],
-  phrasePassages: ["float32", questions, "U"],
+const phraseInputs = (
+  questions: number,
+  isRead: boolean,
+): Partial<Record<PhraseInput, Signature>> => ({
+  ...(isRead
+    ? { phraseTurns: ["float32", questions, 2, "T"] }
+    : {
+        phraseAnswers: ["float32", questions, 2, "U", "m"],
+        phrasePassages: ["float32", questions, "U"],
+      }),
   phraseWeights: ["float32", questions],
 });
 

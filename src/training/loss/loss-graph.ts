@@ -4,16 +4,17 @@
  * - `distillation`, `supervised`: `L = nll + w copyAttention + alpha KL(target || P_ret)`
  * - `qa`: `L = nll + w copyAttention`
  * - `marginal`: `L = -1/N sum over questions of log P(a | q)`
- * - `retrieval`: `L = alpha KL(target || P_ret)`, the loss of given scores (retrieval-only.ts), and
- *   with a weight that of phrases (phrases.ts)
+ * - `retrieval`: `L = alpha KL(target || P_ret)`, and the loss of given scores (retrieval-only.ts)
+ *
+ * `distillation`, `supervised` and `retrieval` can add that of phrases (chunk-phrases.ts).
  *
  * `chunkLoss` is the whole loss of a batch of one chunk. `chunkVectors` and `batchNormaliser` serve
  * the gradient cache (../gradient-cache/gradient-cache.ts). Letters of shapes: graph-inputs.ts.
  */
 
-import { hiddenBias } from "../../model/layers/attention.ts";
 import type { LayerContext } from "../../model/layers/context.ts";
 import type { Ops } from "../../tensor/ops.ts";
+import { answerPhraseLoss, attentionPhraseLoss } from "./chunk-phrases.ts";
 import { copyAttentionLogShares } from "./copy-attention.ts";
 import {
   candidateLogits,
@@ -22,7 +23,6 @@ import {
 } from "./cross-document-adjustment.ts";
 import {
   type EncodedChunk,
-  type EncodedForRetrieval,
   encodeChunk,
   encodeForRetrieval,
   type ReadingInputs,
@@ -41,7 +41,6 @@ import type {
 import { marginalLogLikelihood } from "./marginal.ts";
 import { labelLogProbabilities, meanNegativeLog } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
-import { passageLoss } from "./phrases.ts";
 import { softTargetLoss } from "./retrieval-only.ts";
 import { passageScores, type RetrievalVectors } from "./retrieval-score.ts";
 import { positivesTarget, retrievalTarget } from "./supervised.ts";
@@ -100,13 +99,34 @@ export function chunkLoss<T>(
   const encoded = encodeChunk(context, trained.model, read, options);
   if (options.objective === "marginal")
     return marginalLoss(context, trained, read, encoded, options);
-  const { attention, ...reading } = readingLoss(context, trained, read, encoded, options);
+  const { attention, tokenAttention, ...reading } = readingLoss(
+    context,
+    trained,
+    read,
+    encoded,
+    options,
+  );
   if (options.objective === "qa") return reading;
   const scored = chunkScores(ops, trained, encoded, read, options);
   const targets = { positives: read.positives, ownLogits: scored.ownLogits };
   const target = retrievalTarget(ops, { ...targets, targetAttention: attention });
   const adjustment = adjustmentLoss(ops, trained, read, encoded, scored, target, options, cache);
-  return { ...reading, ...adjustment, loss: ops.add(reading.loss, adjustment.loss) };
+  const both = { ...reading, ...adjustment, loss: ops.add(reading.loss, adjustment.loss) };
+  const phrases = () => attentionPhraseLoss(ops, encoded, input, tokenAttention);
+  return withPhrases(ops, both, options, phrases);
+}
+
+/** Adds the phrase loss, if it has a weight. */
+function withPhrases<T>(
+  ops: Ops<T>,
+  losses: ChunkLoss<T>,
+  { phraseLoss: weight }: LossGraphOptions,
+  compute: () => T,
+): ChunkLoss<T> {
+  if (!weight) return losses;
+  const phraseLoss = compute();
+  const weighted = ops.multiply(phraseLoss, ops.scalar(weight));
+  return { ...losses, phraseLoss, loss: ops.add(losses.loss, weighted) };
 }
 
 type RetrievalOnlyInputs<T> = Readonly<
@@ -131,54 +151,30 @@ function retrievalLoss<T>(
   const softKl = ops.divide(ops.sum(ofQuestions, [0]), input.batchQuestions);
   const loss = ops.add(adjustment.loss, ops.multiply(softKl, ops.scalar(options.alpha)));
   const retrieval = { ...adjustment, distillation: { ...adjustment.distillation, softKl }, loss };
-  if (!options.phraseLoss) return retrieval;
-  const phraseLoss = chunkPhraseLoss(ops, encoded, input);
-  const weighted = ops.multiply(phraseLoss, ops.scalar(options.phraseLoss));
-  return { ...retrieval, phraseLoss, loss: ops.add(loss, weighted) };
+  return withPhrases(ops, retrieval, options, () => answerPhraseLoss(ops, encoded, input));
 }
 
-/** The loss of phrases over the tokens of the chunk's passages that count for a question. */
-function chunkPhraseLoss<T>(
-  ops: Ops<T>,
-  { phraseQueries, keys, passageMask }: EncodedForRetrieval<T>,
-  input: RetrievalOnlyInputs<T>,
-): T {
-  const [passages, , m, e] = ops.shape(keys);
-  const [questions] = ops.shape(input.phrasePassages!);
-  const tokens = ops.reshape(passageMask, [1, passages!, m!]);
-  const padding = hiddenBias(ops, tokens);
-  const ofPassages = (x: T): T => ops.reshape(x, [questions!, passages!, 1]);
-  const flat = (x: T, rows: number): T => ops.reshape(x, [questions!, rows, -1]);
-  return passageLoss(ops, phraseQueries!, {
-    keys: ops.reshape(keys, [-1, e!]),
-    answers: flat(input.phraseAnswers!, 2),
-    own: flat(ops.multiply(ofPassages(input.phrasePassages!), tokens), 1),
-    weights: input.phraseWeights!,
-    bias: flat(ops.add(ofPassages(input.normaliserBias), padding), 1),
-  });
-}
-
-/** `nll + w copyAttention`, and the target attention [Q, K]. */
+/** `nll + w copyAttention`, and the attention of `readTogether`. */
 function readingLoss<T>(
   context: LayerContext<T>,
   { model }: TrainedParameters<T>,
   input: ReadingInputs<T>,
   encoded: EncodedChunk<T>,
   { copyAttention: weight }: LossGraphOptions,
-): Pick<ChunkLoss<T>, "loss" | "copyAttention"> & { nll: T; attention: T } {
+): Pick<ChunkLoss<T>, "loss" | "copyAttention"> & { nll: T; attention: T; tokenAttention: T } {
   const { ops } = context;
   const { tokenAttention, attention, ...read } = readTogether(context, model, input, encoded);
   const { labels, labelMask } = input;
   const ofLabels = labelLogProbabilities(ops, { ...read, labels, labelMask });
   const nll = meanNegativeLog(ops, ofLabels, input.batchLabels);
-  if (!weight) return { nll, loss: nll, attention };
+  if (!weight) return { nll, loss: nll, attention, tokenAttention };
   const shares = copyAttentionLogShares(ops, {
     attention: tokenAttention,
     copyMask: input.copyMask,
   });
   const copyAttention = meanNegativeLog(ops, shares, input.batchLabels);
   const loss = ops.add(nll, ops.multiply(copyAttention, ops.scalar(weight)));
-  return { nll, copyAttention, loss, attention };
+  return { nll, copyAttention, loss, attention, tokenAttention };
 }
 
 /** `alpha KL(target || P_ret)`, averaged over the questions of the batch. */

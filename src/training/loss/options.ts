@@ -14,6 +14,10 @@
  */
 export type ObjectiveName = "distillation" | "supervised" | "marginal" | "qa" | "retrieval";
 
+/** Whether an objective can have the phrase loss. `qa` and `marginal` have no retrieval target. */
+export const learnsPhrases = (objective: ObjectiveName): boolean =>
+  objective !== "qa" && objective !== "marginal";
+
 /**
  * The part of the query side that is trained where token keys have to stay as they are, so that an
  * index stays valid (model/fingerprint.ts): the query projection of the retrieval head, or all
@@ -42,6 +46,9 @@ export interface LossGraphOptions {
   readonly querySide?: QuerySide | undefined;
   /** Weight of the copy-attention loss. Not used by `marginal`. Default 0. */
   readonly copyAttention?: number | undefined;
-  /** Weight of the phrase loss of `retrieval`. Needs a model with phrase queries. Default 0. */
+  /**
+   * Weight of the phrase loss, for objectives with `learnsPhrases`. Needs a model with phrase
+   * queries. Default 0.
+   */
   readonly phraseLoss?: number | undefined;
 }

@@ -51,6 +51,34 @@ export function passageLoss<T>(ops: Ops<T>, vectors: T, input: PassageLossInput<
   return weightedSum(ops, ops.sum(losses, [1]), input.weights);
 }
 
+export interface AttentionLossInput<T> {
+  /** [Q, 2, N]: the logits of the tokens of a question's candidates, near MASKED for padding */
+  readonly own: T;
+  /** [Q, 2, T]: of all tokens, near MASKED for those that do not count */
+  readonly all: T;
+  /** [Q, 2, N]: the attention of the decoder at the first, and at the last, token of the answer */
+  readonly target: T;
+  /** [Q]: 1 / count, or 0 for a question without an answer */
+  readonly weights: T;
+}
+
+/**
+ * The loss of a phrase that the decoder points at, for the start and the end each: cross-entropies
+ * of its attention a over the tokens of the candidates,
+ *
+ *     L = -sum over t of a_t [log P(t | tokens of the candidates) + log P(t | all tokens)]
+ *
+ * A distribution is the teacher in DensePhrases too (section 4.1): that of a reader which sees the
+ * question and the passage together.
+ */
+export function attentionLoss<T>(ops: Ops<T>, input: AttentionLossInput<T>): T {
+  const { own, all, target, weights } = input;
+  const expected = ops.sum(ops.multiply(target, own), [2]); // [Q, 2]
+  const normalisers = ops.add(logSumExp(ops, own), logSumExp(ops, all));
+  const losses = ops.subtract(normalisers, ops.add(expected, expected));
+  return weightedSum(ops, ops.sum(losses, [1]), weights);
+}
+
 export interface SearchLossInput<T> {
   /** [Q, n, d]: the keys of the first, and of the last, tokens of the phrases that were found */
   readonly starts: T;

@@ -2,6 +2,7 @@
 
 import { InputError } from "../../io/errors.ts";
 import { defaultOf, type OptionTable, type Resolved } from "../../options/option.ts";
+import { learnsPhrases } from "../loss/options.ts";
 import type { ResolvedOptions, RunOptions, RunTable } from "./run-options.ts";
 
 type RunChoices = Pick<
@@ -177,12 +178,13 @@ function partConflicts(options: RunValues): Conflict[] {
     {
       where: "phraseLoss",
       isGiven: phraseLoss > 0,
-      expected: "the objective retrieval, of one head whose keys are trained",
+      expected:
+        "the objective retrieval, distillation or supervised, of one head whose keys are trained",
       got:
-        (objective !== "retrieval" && `the objective ${objective}`) ||
+        (!learnsPhrases(objective) && `the objective ${objective}`) ||
         (pooling !== undefined && "one vector for each text (pooling)") ||
         other,
-      remedy: "give the objective retrieval, or leave phraseLoss out",
+      remedy: "give another objective, or leave phraseLoss out",
     },
     {
       where: "readerOnly",

@@ -120,12 +120,13 @@ export const RUN_SETTINGS = {
     plan: (pointer): Record<string, number> => (pointer ? { pointer } : {}),
   }),
   /**
-   * Weight of the phrase loss, for the objective `retrieval`: the model learns phrase queries, and
-   * keys that they find (DensePhrases, section 4). Default 0; without it, the trained model has no
-   * phrase queries.
+   * Weight of the phrase loss: the model learns phrase queries, and keys that they find
+   * (DensePhrases, section 4). With the objective `retrieval` they learn where the answer stands in
+   * the positives, with `distillation` and `supervised` where the decoder looks. Default 0; without
+   * it, the trained model has no phrase queries.
    */
   phraseLoss: option(number({ from: 0 }).default(0), {
-    help: "weight of the phrase loss, for the objective retrieval: answers by phrases",
+    help: "weight of the phrase loss: answers by phrases",
     group: LOSS,
     plan: (phraseLoss): Record<string, number> => (phraseLoss ? { phraseLoss } : {}),
   }),

@@ -8,9 +8,17 @@ import * as assert from "uvu/assert";
 import { inferenceContext } from "../../../src/model/layers/context.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
 import { type Chunk, chunksOf, type TokenExample } from "../../../src/training/loss/batch.ts";
-import { encodeForRetrieval } from "../../../src/training/loss/forward.ts";
+import { answerPhraseLoss, attentionPhraseLoss } from "../../../src/training/loss/chunk-phrases.ts";
+import {
+  type EncodedChunk,
+  encodeChunk,
+  encodeForRetrieval,
+  type ReadingInputs,
+  readTogether,
+} from "../../../src/training/loss/forward.ts";
 import type { ChunkInputs } from "../../../src/training/loss/graph-inputs.ts";
 import { chunkLoss } from "../../../src/training/loss/loss-graph.ts";
+import type { ObjectiveName } from "../../../src/training/loss/options.ts";
 import {
   buildTrainedParameters,
   selectTrained,
@@ -51,33 +59,42 @@ const examples: TokenExample[] = [
   { question: [8, 1], answer: [], passages: [D], positives: [0] },
 ];
 const WEIGHT = 1.5;
-const objective = "retrieval";
-const options = { alpha: 2, inBatchNegatives: true, dropout: 0, retrievalOnly: true } as const;
-type Options = typeof options & { readonly phraseLoss?: number };
-const withPhrases: Options = { ...options, phraseLoss: WEIGHT };
+const batch = { alpha: 2, inBatchNegatives: true, dropout: 0 } as const;
+const ALONE = { ...batch, objective: "retrieval", retrievalOnly: true } as const;
+const READ = { ...batch, objective: "distillation" } as const;
+type Options = typeof batch & {
+  readonly objective: ObjectiveName;
+  readonly retrievalOnly?: boolean;
+  readonly phraseLoss?: number;
+};
+const withPhrases = (options: Options): Options => ({ ...options, phraseLoss: WEIGHT });
 const states = trainedStates(config);
-const chunkOf = (given: Options): Chunk =>
-  chunksOf(config, examples, examples.length, { ...given, objective })[0]!;
+const chunkOf = (given: Options): Chunk => chunksOf(config, examples, examples.length, given)[0]!;
+const context = inferenceContext(naiveOps, config);
 
-const parametersOf = (weightOf: (name: string) => NaiveTensor | undefined) =>
-  buildTrainedParameters<NaiveTensor>(naiveOps, config, options, (name, shape) => {
+type WeightOf = (name: string) => NaiveTensor | undefined;
+
+const parametersOf = (weightOf: WeightOf) =>
+  buildTrainedParameters<NaiveTensor>(naiveOps, config, {}, (name, shape) => {
     return weightOf(name) ?? { data: states.get(name)!.value, shape };
   });
 
-const lossOf = (
-  given: Options,
-  weightOf: (name: string) => NaiveTensor | undefined = () => undefined,
-): NaiveTensor => {
+const lossOf = (given: Options, weightOf: WeightOf = () => undefined): NaiveTensor => {
   const input = chunkOf(given).tensors as ChunkInputs<NaiveTensor>;
-  const context = inferenceContext(naiveOps, config);
-  return chunkLoss(context, parametersOf(weightOf), input, { ...given, objective }).loss;
+  return chunkLoss(context, parametersOf(weightOf), input, given).loss;
 };
 
-test("the loss is that of loops over the tokens that count", () => {
-  const input = chunkOf(withPhrases).tensors as ChunkInputs<NaiveTensor>;
-  const context = inferenceContext(naiveOps, config);
-  const { model } = parametersOf(() => undefined);
-  const { phraseQueries, keys } = encodeForRetrieval(context, model, input, {});
+/** What the phrase loss adds to the loss, without its weight. */
+const phraseLossOf = (options: Options): number => {
+  const [without, withIt] = [options, withPhrases(options)].map((given) => lossOf(given).data[0]!);
+  return (withIt! - without!) / WEIGHT;
+};
+
+/** Loops over the tokens of a chunk whose passages and questions are encoded. */
+function loops(
+  input: ChunkInputs<NaiveTensor>,
+  { phraseQueries, keys }: Pick<EncodedChunk<NaiveTensor>, "phraseQueries" | "keys">,
+) {
   const [passages, , m, size] = keys.shape as [number, number, number, number];
   const ids = (passage: number) => [
     ...input.passageIds.data.slice(passage * m, passage * m + m).filter((id) => id !== 0),
@@ -93,6 +110,14 @@ test("the loss is that of loops over the tokens that count", () => {
     Math.log(tokens.reduce((sum, [p, t]) => sum + Math.exp(logit(question, side, p!, t!)), 0));
   const tokensOf = (list: readonly (readonly number[])[]) =>
     list.flatMap((passage) => passage.map((_, token) => [rowOf(passage), token]));
+  return { rowOf, logit, logSum, tokensOf };
+}
+
+test("the loss is that of loops over the tokens that count", () => {
+  const input = chunkOf(withPhrases(ALONE)).tensors as ChunkInputs<NaiveTensor>;
+  const { model } = parametersOf(() => undefined);
+  const encoded = encodeForRetrieval(context, model, input, {});
+  const { rowOf, logSum, tokensOf } = loops(input, encoded);
   const [a, b, c] = [rowOf(A), rowOf(B), rowOf([9, 9, 1])];
   const cases = [
     {
@@ -127,11 +152,47 @@ test("the loss is that of loops over the tokens that count", () => {
           logSum(question, side, tokensOf(counted)) -
           2 * logSum(question, side, at[side]!)) /
         2;
-  const [without, withIt] = [options, withPhrases].map((given) => lossOf(given).data[0]!);
-  assertNear([withIt! - without!], [WEIGHT * expected], 1e-5);
+  assertNear([phraseLossOf(ALONE)], [expected], 1e-5);
 });
 
-test("the gradients are central differences on each engine", async () => {
+test("with a reader, the target is where the decoder looks in the candidates", () => {
+  const input = chunkOf(withPhrases(READ)).tensors as ReadingInputs<NaiveTensor>;
+  const { model } = parametersOf(() => undefined);
+  const encoded = encodeChunk(context, model, input, {});
+  const { tokenAttention } = readTogether(context, model, input, encoded);
+  const [, T, columns] = tokenAttention.shape as [number, number, number];
+  const [n, m] = [input.questionMask.shape[1]!, input.passageMask.shape[1]!];
+  const { rowOf, logit, logSum, tokensOf } = loops(input, encoded);
+  const everything = [A, B, C, D, [9, 9, 1]];
+  const cases = [
+    { own: [A, B], counted: [A, B, D, [9, 9, 1]], turns: [0, 1] },
+    { own: [D, B, [9, 9, 1]], counted: everything, turns: [0, 0] },
+    { own: [C, D], counted: everything, turns: [0, 0] },
+  ];
+  let expected = 0;
+  for (const [question, { own, counted, turns }] of cases.entries())
+    for (const [side, turn] of turns.entries()) {
+      const looked = own.flatMap((passage, k) =>
+        passage.map((_, token) => {
+          const column = k * (n + m) + n + token;
+          const share = tokenAttention.data[(question * T + turn) * columns + column]!;
+          return { share, logit: logit(question, side, rowOf(passage), token) };
+        }),
+      );
+      const total = looked.reduce((sum, { share }) => sum + share, 0);
+      const mean = looked.reduce((sum, one) => sum + (one.share / total) * one.logit, 0);
+      const normalisers = [own, counted].map((list) => logSum(question, side, tokensOf(list)));
+      expected += (normalisers[0]! + normalisers[1]! - 2 * mean) / cases.length;
+    }
+  assertNear([phraseLossOf(READ)], [expected], 1e-5);
+});
+
+for (const options of [ALONE, READ])
+  test(`${options.objective}: the gradients are central differences on each engine`, () =>
+    checkGradients(options));
+
+/** What the phrase loss adds to gradients. The target of the decoder's attention is a constant. */
+async function checkGradients(options: Options): Promise<void> {
   const checked = [
     "phrase_query.start.pool.weight",
     "phrase_query.end.projection.weight",
@@ -142,25 +203,53 @@ test("the gradients are central differences on each engine", async () => {
     const { value: data, shape } = states.get(name)!;
     return { data, shape: [...shape] };
   });
+  const lossAt = phraseLossAt(options);
   const expected = centralDifferences(
-    (_, ...given) => lossOf(withPhrases, (name) => given[checked.indexOf(name)]),
+    (_, ...given) => lossAt((name) => given[checked.indexOf(name)]),
     tensors,
   );
   for (const [engine, open] of Object.entries(BACKENDS)) {
-    await using backend = await open(config, states, withPhrases);
-    backend.clearGradients();
-    const accumulate = gradientAccumulator(config, backend.passes, withPhrases);
-    const losses = await accumulate({ examples, chunkQuestions: 4, objective, key: ["key"] });
-    assertNear([losses.loss], lossOf(withPhrases).data, 2e-4);
-    const phrases = (losses.loss - lossOf(options).data[0]!) / WEIGHT;
-    assertNear([losses.phraseLoss!], [phrases], 2e-4);
-    await backend.read(states.keys());
+    const gradientsOf = async (given: Options): Promise<Float32Array[]> => {
+      await using backend = await open(config, states, given);
+      backend.clearGradients();
+      const accumulate = gradientAccumulator(config, backend.passes, given);
+      const { objective } = given;
+      const losses = await accumulate({ examples, chunkQuestions: 4, objective, key: ["key"] });
+      assertNear([losses.loss], lossOf(given).data, 2e-4);
+      if (given.phraseLoss) assertNear([losses.phraseLoss!], [phraseLossOf(options)], 2e-4);
+      await backend.read(states.keys());
+      return checked.map((name) => states.get(name)!.gradient.slice());
+    };
+    const without = await gradientsOf(options);
+    const withIt = await gradientsOf(withPhrases(options));
     for (const [i, name] of checked.entries()) {
+      const added = withIt[i]!.map((value, at) => (value - without[i]![at]!) / WEIGHT);
       assert.ok(expected[i]!.some((value) => Math.abs(value) > 1e-3));
-      assertNear(states.get(name)!.gradient, expected[i]!, 2e-4, `${engine}, ${name}`);
+      assertNear(added, expected[i]!, 5e-4, `${engine}, ${name}`);
     }
   }
-});
+}
+
+/** The phrase loss by weights. The decoder's attention is that of the weights in `states`. */
+function phraseLossAt(options: Options) {
+  const chunk = chunkOf(withPhrases(options));
+  if (options.objective === "retrieval") {
+    const input = chunk.tensors as ChunkInputs<NaiveTensor>;
+    return (weightOf: WeightOf): NaiveTensor => {
+      const encoded = encodeForRetrieval(context, parametersOf(weightOf).model, input, {});
+      return answerPhraseLoss(naiveOps, encoded, input);
+    };
+  }
+  const input = chunk.tensors as ReadingInputs<NaiveTensor>;
+  const encodedBy = (weightOf: WeightOf) => {
+    const { model } = parametersOf(weightOf);
+    return { model, encoded: encodeChunk(context, model, input, {}) };
+  };
+  const { model, encoded } = encodedBy(() => undefined);
+  const { tokenAttention } = readTogether(context, model, input, encoded);
+  return (weightOf: WeightOf): NaiveTensor =>
+    attentionPhraseLoss(naiveOps, encodedBy(weightOf).encoded, input, tokenAttention);
+}
 
 test("phrase queries are trained with retrieval, or with its head alone", () => {
   const ofPhrases = [...states.keys()].filter((name) => name.startsWith("phrase_query."));

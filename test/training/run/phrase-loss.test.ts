@@ -46,6 +46,16 @@ test("a run trains phrase queries and the keys that they find", async () => {
   assert.is(text.slice(best!.span.start, best!.span.end), best!.answer);
 });
 
+test("the decoder teaches phrase queries, after steps that only read", async () => {
+  const out = join(folder.path, "taught");
+  const objective = "distillation";
+  await finish(train({ ...options, objective, out, qaSteps: 1 }));
+  assert.is((await readConfig(out)).phraseQueries, true);
+  const losses = metrics(out).map(({ phraseLoss }) => phraseLoss);
+  assert.is(losses[0], undefined); // a step on qa
+  assert.ok(losses.slice(1).every((loss) => loss! > 0));
+});
+
 test("a resumed run has the same bits", async () => {
   const stopped = { ...options, out: join(folder.path, "stopped"), resume: true };
   const stop = new AbortController();
@@ -60,7 +70,7 @@ test("a resumed run has the same bits", async () => {
 test("a model without token keys, and options that keep keys, are refused", async () => {
   const run = (given: Partial<TrainOptions>) =>
     finish(train({ ...options, ...given, out: join(folder.path, "never") }));
-  await refused(run({ objective: "supervised" }), /^phraseLoss: expected the objective retrieval/);
+  await refused(run({ objective: "qa" }), /^phraseLoss: expected the objective retrieval, .* got/);
   await refused(run({ querySide: "layers" }), /^phraseLoss: .* got the query side/);
   await refused(run({ pooling: "mean" }), /^phraseLoss: .* got one vector for each text/);
 });
