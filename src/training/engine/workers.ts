@@ -17,6 +17,7 @@ import type {
   GradientOptions,
   Tensors,
 } from "../gradient-cache/gradient-passes.ts";
+import type { Chunk } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/options.ts";
 import { selectTrained } from "../loss/trained-parameters.ts";
 import type { ParameterState } from "./optimizer.ts";
@@ -192,10 +193,7 @@ const passesOf = (thread: Thread): ChunkPasses => ({
 });
 
 /** Without what the passes do not read. */
-const computed = ({
-  objective,
-  questions,
-  candidates,
-  stateSize,
-  tensors,
-}: ComputedChunk): ComputedChunk => ({ objective, questions, candidates, stateSize, tensors });
+function computed(chunk: ComputedChunk): ComputedChunk {
+  const { sequences, passages, ...read } = chunk as Chunk;
+  return read;
+}

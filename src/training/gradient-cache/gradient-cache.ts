@@ -13,6 +13,8 @@
  * 3. Loss: each chunk with gradients, with the same dropout. log Z is a constant here. The term
  *    alpha sum of g v replaces its derivative, because d(g v) = (d mean(log Z) / dv) dv.
  *
+ * Phrases have the tokens of one chunk as negatives, and those of pre-batch passages, in pass 3.
+ *
  * A batch of one chunk needs pass 3 only, and so does an objective without in-batch negatives.
  * Pre-batch negatives (pre-batch.ts) always need pass 2: they are more passages of Z there. The
  * gradients do not depend on the division into chunks, apart from rounding. Small chunks are also
@@ -31,6 +33,7 @@ import type { ObjectiveName } from "../loss/options.ts";
 import { type BatchLosses, sumLosses } from "./batch-losses.ts";
 import { type DropoutKey, openChunkDropout } from "./chunk-dropout.ts";
 import { batchKeys, joinVectors, splitCache } from "./chunk-tensors.ts";
+import { openEarlierKeys } from "./earlier-keys.ts";
 import type { ChunkPasses, GradientOptions, GradientPasses, Tensors } from "./gradient-passes.ts";
 import type { StepKeys } from "./pre-batch.ts";
 
@@ -62,7 +65,10 @@ export function gradientAccumulator(
   const drawDropout = openChunkDropout(config, options);
   return async (batch) => {
     const { examples, chunkQuestions, objective, key } = batch;
-    const chunks = chunksOf(config, examples, chunkQuestions, { ...options, objective });
+    const earlier = openEarlierKeys(config, batch, options);
+    const chunks = chunksOf(config, examples, chunkQuestions, { ...options, objective }).map(
+      earlier,
+    );
     if (prepare) for (const [i, chunk] of chunks.entries()) chunks[i] = await prepare(chunk);
     const dropout = drawDropout(chunks, objective, key);
     const isCached =

@@ -31,12 +31,14 @@ export function answerPhraseLoss<T>(
   const [questions] = ops.shape(input.normaliserBias);
   const tokens = ops.reshape(passageMask, [1, passages!, m!]);
   const ofPassages = ops.reshape(input.phrasePassages!, [questions!, passages!, 1]);
+  const earlier = earlierLogits(ops, phraseQueries!, input);
   return passageLoss(ops, phraseQueries!, {
     keys: ops.reshape(keys, [-1, e!]),
     answers: ops.reshape(input.phraseAnswers!, [questions!, 2, -1]),
     own: ops.reshape(ops.multiply(ofPassages, tokens), [questions!, 1, -1]),
     weights: input.phraseWeights!,
     bias: countedBias(ops, passageMask, input),
+    ...(earlier !== undefined && { earlier }),
   });
 }
 
@@ -60,15 +62,18 @@ export function attentionPhraseLoss<T>(
     ops.reshape(logits, [questions!, 2, passages!, m!]),
     [0, 2, 1, 3],
   );
-  const chosen = ops.gather(ops.reshape(byPassage, [-1, 2, m!]), input.candidatePositions); // [P, 2, m]
+  // [P, 2, m]
+  const chosen = ops.gather(ops.reshape(byPassage, [-1, 2, m!]), input.candidatePositions);
   const byCandidate = ops.reshape(chosen, [questions!, candidates!, 2, m!]);
   const own = ops.reshape(ops.transpose(byCandidate, [0, 2, 1, 3]), [questions!, 2, -1]);
   const tokens = ops.reshape(ops.gather(passageMask, input.candidateRows!), [questions!, -1, m!]);
   const isCandidate = ops.reshape(input.candidateMask, [questions!, candidates!, 1]);
   const mask = ops.reshape(ops.multiply(tokens, isCandidate), [questions!, 1, -1]);
+  const counted = ops.add(logits, countedBias(ops, passageMask, input));
+  const earlier = earlierLogits(ops, phraseQueries!, input);
   return attentionLoss(ops, {
     own: ops.add(own, hiddenBias(ops, mask)),
-    all: ops.add(logits, countedBias(ops, passageMask, input)),
+    all: earlier === undefined ? counted : ops.concat([counted, earlier], 2),
     target: pointedTokens(ops, ops.stopGradient(attention), mask, input),
     weights: input.phraseWeights!,
   });
@@ -90,6 +95,16 @@ function pointedTokens<T>(
   const total = ops.sum(shares, [2], { keep: true });
   return ops.divide(shares, ops.add(total, ops.scalar(1e-9))); // a question without an answer has 0
 }
+
+/** The logits of the tokens of earlier steps: -> [Q, 2, W]. */
+const earlierLogits = <T>(
+  ops: Ops<T>,
+  vectors: T,
+  { earlierKeys, earlierBias }: Inputs<T>,
+): T | undefined =>
+  earlierKeys === undefined
+    ? undefined
+    : ops.add(ops.matmul(vectors, ops.transpose(earlierKeys, [1, 0])), earlierBias!);
 
 /** MASKED for padding, and for passages that do not count for a question: -> [Q, 1, U m]. */
 function countedBias<T>(ops: Ops<T>, passageMask: T, { normaliserBias }: Inputs<T>): T {

@@ -11,6 +11,7 @@
  * - `m`: tokens of a passage with padding (|d|)
  *   Vectors have 1 in place of n and m if the model pools (encoder/pooling.ts)
  * - `T`: tokens of an answer with padding
+ * - `W`: tokens of the passages of earlier steps (gradient-cache/pre-batch.ts)
  * - `H`: heads that score passages: all heads, or 1 where the retrieval head is fixed
  * - `e`: values of a vector: the head size (e), or with pooling that of all heads
  */
@@ -83,7 +84,10 @@ export type PhraseInput =
   /** For objectives that read: 1 for the first, and for the last, token of the answer. */
   | "phraseTurns"
   /** 1 / count of all questions of the batch that have a phrase; 0 for the others. */
-  | "phraseWeights";
+  | "phraseWeights"
+  /** The token keys of earlier steps, and 0 for those that count for a question, else MASKED. */
+  | "earlierKeys"
+  | "earlierBias";
 
 export type ChunkInput = RetrievalInput | ReaderGraphInput | ScoreInput | PhraseInput;
 
@@ -112,6 +116,8 @@ export interface ChunkSizes {
   readonly stateSize?: number | undefined;
   /** Whether the chunk has the inputs of the phrase loss. Default false. */
   readonly hasPhrases?: boolean | undefined;
+  /** The size of a key, if the phrase loss has the keys of earlier steps. */
+  readonly earlierKeySize?: number | undefined;
 }
 
 /**
@@ -119,7 +125,7 @@ export interface ChunkSizes {
  * the right. Masks have 1 for a token and 0 for padding. Inputs of other objectives are missing.
  */
 export function chunkInputs(
-  { questions, candidates, stateSize, hasPhrases }: ChunkSizes,
+  { questions, candidates, stateSize, hasPhrases, earlierKeySize }: ChunkSizes,
   objective: ObjectiveName,
 ): Record<ChunkInput, Signature> {
   const isRead = objective !== "retrieval";
@@ -138,7 +144,7 @@ export function chunkInputs(
     ...(isRead
       ? readingInputs(questions, questions * candidates)
       : { softTargets: perCandidate, scoredMask: perCandidate }),
-    ...(hasPhrases && phraseInputs(questions, isRead)),
+    ...(hasPhrases && phraseInputs(questions, isRead, earlierKeySize)),
   };
   return inputs as Record<ChunkInput, Signature>;
 }
@@ -162,6 +168,7 @@ const textInputs = (
 const phraseInputs = (
   questions: number,
   isRead: boolean,
+  earlierKeySize: number | undefined,
 ): Partial<Record<PhraseInput, Signature>> => ({
   ...(isRead
     ? { phraseTurns: ["float32", questions, 2, "T"] }
@@ -170,6 +177,10 @@ const phraseInputs = (
         phrasePassages: ["float32", questions, "U"],
       }),
   phraseWeights: ["float32", questions],
+  ...(earlierKeySize !== undefined && {
+    earlierKeys: ["float32", "W", earlierKeySize],
+    earlierBias: ["float32", questions, 1, "W"],
+  }),
 });
 
 function readingInputs(questions: number, pairs: number): Record<ReaderGraphInput, Signature> {

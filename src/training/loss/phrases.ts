@@ -27,6 +27,8 @@ export interface PassageLossInput<T> {
   readonly weights: T;
   /** [Q, 1, T]: 0 for the tokens that count for a question, MASKED for the others */
   readonly bias?: T;
+  /** [Q, 2, W]: the logits of tokens of earlier steps, near MASKED for those that do not count */
+  readonly earlier?: T;
 }
 
 /**
@@ -36,9 +38,9 @@ export interface PassageLossInput<T> {
  *     L = -log P(A | tokens of the gold passage) - log P(A | tokens of all passages of the step)
  *     P(A | S) = sum over t in A of softmax over t in S of q . k_t
  *
- * The first term is that of reading (Eq. 6), the second has in-batch negatives (section 4.2). There
- * only the answers of the other questions are negatives; here all tokens are, since their keys are
- * at hand.
+ * The first term is that of reading (Eq. 6), the second has in-batch and pre-batch negatives
+ * (sections 4.2 and 4.3). There only the answers of the other questions are negatives; here all
+ * tokens are, since their keys are at hand.
  *
  * @param vectors the phrase queries, [Q, 2, d]
  */
@@ -47,7 +49,8 @@ export function passageLoss<T>(ops: Ops<T>, vectors: T, input: PassageLossInput<
   const logits = input.bias === undefined ? all : ops.add(all, input.bias);
   const gold = logSumExp(ops, masked(ops, logits, input.answers)); // [Q, 2]
   const own = logSumExp(ops, masked(ops, logits, input.own));
-  const losses = ops.subtract(ops.add(own, logSumExp(ops, logits)), ops.add(gold, gold));
+  const everything = input.earlier === undefined ? logits : ops.concat([logits, input.earlier], 2);
+  const losses = ops.subtract(ops.add(own, logSumExp(ops, everything)), ops.add(gold, gold));
   return weightedSum(ops, ops.sum(losses, [1]), input.weights);
 }
 

@@ -25,6 +25,10 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
     ...{ objective: "retrieval", model: TINY_MODELS["joint layers"]! },
     options: { retrievalOnly: true },
   },
+  "retrieval with phrases": {
+    ...{ objective: "retrieval", model: { ...TINY_MODELS["v1.1"]!, phraseQueries: true } },
+    options: { retrievalOnly: true, phraseLoss: 1 },
+  },
 };
 
 /** For float32 sums in different orders. */
@@ -38,7 +42,8 @@ async function gradientsOf(
 ): Promise<Map<string, Float32Array>[]> {
   const states = trainedStates(model);
   const engine: EngineOptions = { alpha: 2, inBatchNegatives: true, dropout: 0.2, ...options };
-  const examples = randomExamples(model, 5, 3).map((one) => ({ ...one, positives: [0] }));
+  const phrases = [{ candidate: 0, first: 0, last: 1 }];
+  const examples = randomExamples(model, 5, 3).map((one) => ({ ...one, positives: [0], phrases }));
   await using backend = await openOnnxBackend(model, states, engine, ONE_THREAD, workers);
   const accumulate = gradientAccumulator(model, backend.passes, engine);
   const computed: Map<string, Float32Array>[] = [];

@@ -7,6 +7,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { inferenceContext } from "../../../src/model/layers/context.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
+import type { StepKeys } from "../../../src/training/gradient-cache/pre-batch.ts";
 import { type Chunk, chunksOf, type TokenExample } from "../../../src/training/loss/batch.ts";
 import { answerPhraseLoss, attentionPhraseLoss } from "../../../src/training/loss/chunk-phrases.ts";
 import {
@@ -250,6 +251,42 @@ function phraseLossAt(options: Options) {
   return (weightOf: WeightOf): NaiveTensor =>
     attentionPhraseLoss(naiveOps, encodedBy(weightOf).encoded, input, tokenAttention);
 }
+
+for (const options of [ALONE, READ])
+  for (const [engine, open] of Object.entries(BACKENDS))
+    test(`${engine}, ${options.objective}: tokens of earlier steps are negatives once`, async () => {
+      const given = withPhrases(options);
+      const { objective } = given;
+      await using backend = await open(config, states, given);
+      const accumulate = gradientAccumulator(config, backend.passes, given);
+      const ofQueries = [...states.keys()].filter((name) => name.startsWith("phrase_query."));
+      const compute = async (batchExamples: TokenExample[], earlier?: readonly StepKeys[]) => {
+        backend.clearGradients();
+        let keys: Omit<StepKeys, "step"> | undefined;
+        const losses = await accumulate({
+          ...{ examples: batchExamples, chunkQuestions: 3, objective, key: ["key"], earlier },
+          ...(earlier && { onKeys: (ofBatch) => (keys = ofBatch) }),
+        });
+        await backend.read(states.keys());
+        const gradients = ofQueries.flatMap((name) => [...states.get(name)!.gradient]);
+        return { phraseLoss: losses.phraseLoss!, gradients, keys };
+      };
+      // A is there already, C is relevant to the first question. Passages have different lengths.
+      const other: TokenExample = {
+        ...{ question: [8, 1], answer: [], positives: [0] },
+        passages: [[11, 4, 10, 4, 3, 2, 1], A, C],
+      };
+      const asked = examples.slice(0, 2);
+      const expected = await compute([...asked, other]);
+      const { keys } = await compute([other], []);
+      const earlier = [2, 1].map((step) => ({ step, ...keys! }));
+      const actual = await compute(asked, earlier);
+      assertNear([actual.phraseLoss], [expected.phraseLoss], 2e-5);
+      assertNear(actual.gradients, expected.gradients, 2e-4);
+      const none = await compute(asked, []);
+      assertNear([none.phraseLoss], [(await compute(asked)).phraseLoss], 1e-6);
+      assert.ok(expected.phraseLoss - none.phraseLoss > 0.1);
+    });
 
 test("phrase queries are trained with retrieval, or with its head alone", () => {
   const ofPhrases = [...states.keys()].filter((name) => name.startsWith("phrase_query."));
