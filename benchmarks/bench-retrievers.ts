@@ -171,14 +171,14 @@ async function retrievers(opened: Opened): Promise<Retriever[]> {
 }
 
 /** Passages by their best phrase. */
-const phraseRow = ({ model, index }: NonNullable<Opened["phrases"]>): Retriever => ({
-  ...{ name: "phrases", index },
-  async search(question) {
-    const options = { topK: DEPTH, granularity: "passage" } as const;
+function phraseRow({ model, index }: NonNullable<Opened["phrases"]>): Retriever {
+  const options = { topK: DEPTH, granularity: "passage" } as const;
+  const search = async (question: string): Promise<Found> => {
     const hits = await model.phrases(question, index.opened, options);
     return { hits, quoted: hits[0]?.answer };
-  },
-});
+  };
+  return { name: "phrases", search, index };
+}
 
 interface Built {
   readonly opened: TokenIndex;

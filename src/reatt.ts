@@ -95,6 +95,7 @@ import { exactScore } from "./retrieval/scoring/exact-score.ts";
 import type { IndexGeneration, TokenIndex } from "./retrieval/search/token-index.ts";
 import {
   PHRASE_OPTIONS,
+  type PhraseRequest,
   type PhraseSearchOptions,
   searchPhrases,
 } from "./retrieval/search-phrases.ts";
@@ -604,7 +605,8 @@ export class ReAtt implements AsyncDisposable {
    *     f(i, j) = q_start . k_i + q_end . k_j,   i <= j, at most 20 words
    *
    * The upper layers and the decoder do not run. The search is exact where that of the index is.
-   * Every answer is a part of the text of its passage: `text.slice(span.start, span.end)`. The
+   * Every answer is a part of the text of its passage: `text.slice(span.start, span.end)`. With
+   * `hybrid`, the passages are those of hybrid search, in its order, which finds more answers. The
    * model needs phrase queries, which `trainPhrases` and `reatt train phrases` train for an index.
    *
    * Source: Lee et al. 2021, Learning Dense Representations of Phrases at Scale (DensePhrases).
@@ -637,13 +639,20 @@ export class ReAtt implements AsyncDisposable {
     checkIndex(index, this.#searching);
     const options = resolveOptions(PHRASE_OPTIONS, given);
     if (!this.config.phraseQueries) throw noPhraseQueries(this.folder, index.directory);
+    const hybrid = chooseHybrid(options.hybrid ?? false, this.config.hybrid, this.folder);
+    if (hybrid && options.granularity !== "passage") throw hybridPhrases(options.granularity);
     const texts = typeof question === "string" ? [question] : question;
     const found = await this.#lifetime.use(async () => {
       const { queryEncoder } = this.#sessions;
-      const ids = this.#tokenize(texts).map((tokenized) => tokenized.ids);
+      const tokenized = this.#tokenize(texts);
+      const ids = tokenized.map((asked) => asked.ids);
       const { signal } = options;
       const vectors = await encodeSequences(queryEncoder, this.config, ids, "phrases", { signal });
-      return index.snapshot((generation) => this.#phrases(generation, vectors, options));
+      if (!hybrid) return index.snapshot((own) => this.#phrases(own, vectors, options));
+      const { topK, where, filter } = options;
+      const ranking = { topK, where, filter, hybrid, signal, granularity: "passage" } as const;
+      const hits = await this.#retrieve(tokenized, index, ranking);
+      return index.snapshot((own) => this.#phrasesOfHits(own, vectors, hits, options));
     });
     return typeof question === "string" ? found[0]! : found;
   }
@@ -1036,7 +1045,7 @@ export class ReAtt implements AsyncDisposable {
   async #phrases(
     generation: IndexGeneration,
     vectors: readonly Float32Array[],
-    options: Resolved<typeof PHRASE_OPTIONS>,
+    options: PhraseRequest,
   ): Promise<Phrase[][]> {
     const found = await searchPhrases(generation, vectors, options, async (passage, keys) => {
       const { ids, kept } = await this.#indexedTokens(passage, generation.header, keys);
@@ -1051,6 +1060,23 @@ export class ReAtt implements AsyncDisposable {
         });
       }),
     );
+  }
+
+  /** The best phrase of each hit of each question. A passage without a phrase is left out. */
+  #phrasesOfHits(
+    generation: IndexGeneration,
+    vectors: readonly Float32Array[],
+    hits: readonly (readonly Hit[])[],
+    { granularity, topK, signal }: PhraseRequest,
+  ): Promise<Phrase[][]> {
+    const ofQuestion = async (own: readonly Hit[], question: number): Promise<Phrase[]> => {
+      const filter = new Set(own.map(({ id }) => id));
+      const request = { granularity, topK, signal, filter, where: undefined };
+      const [phrases] = await this.#phrases(generation, [vectors[question]!], request);
+      const byId = new Map(phrases!.map((phrase) => [phrase.id, phrase]));
+      return own.flatMap(({ id }) => byId.get(id) ?? []);
+    };
+    return Promise.all(hits.map(ofQuestion));
   }
 
   /** @param states receives the states of the hits, if the index holds them */
@@ -1195,6 +1221,14 @@ const nothingToPrune = (keepRatio: number): InputError =>
     expected: "1 with a model that has one vector for a passage (retrieval_pooling)",
     got: String(keepRatio),
     remedy: "leave it out",
+  });
+
+const hybridPhrases = (granularity: string): InputError =>
+  new InputError({
+    where: "hybrid",
+    expected: 'granularity "passage", because hybrid search ranks passages',
+    got: JSON.stringify(granularity),
+    remedy: "give that granularity, or leave hybrid out",
   });
 
 const noPhraseQueries = (folder: string, index: string): InputError =>

@@ -27,8 +27,8 @@ const OPTIONS = {
   ...searchOptions(ANSWER_TOP_K, "true if the model stores weights"),
   reader: option(choice(...READERS, "none").default("fusion"), {
     help:
-      `${infoOf(reader).help}; none: answer with the best phrase of each passage, for which the ` +
-      "model needs phrase queries",
+      `${infoOf(reader).help}; none: answer with the best phrase of each passage (with ` +
+      "--hybrid, of those that hybrid search finds), for which the model needs phrase queries",
     group: infoOf(reader).group!,
   }),
   ...READING,
@@ -89,7 +89,7 @@ async function* phrasesOf({
   model,
   index,
   questions,
-  options: { hybrid: _, ...options },
+  options,
 }: OpenSearch): AsyncGenerator<Phrase[], void> {
   const { granularity = "passage", topK = PASSAGES_READ } = options;
   const texts = questions.map(({ question }) => question);
@@ -104,7 +104,6 @@ function checkUnread(values: Values): void {
   const reading = Object.entries(READING).filter(
     ([name, schema]) => values[name as keyof typeof READING] !== defaultOf(schema),
   );
-  const hybrid = ["hybrid", "lambda", "k1", "b"] as const;
-  const [first] = [...reading.map(([name]) => name), ...hybrid.filter((name) => values[name])];
+  const [first] = reading.map(([name]) => name);
   if (first !== undefined) throw new UsageError(`--${flagOf(first)} with --reader none`);
 }

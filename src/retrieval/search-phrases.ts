@@ -26,7 +26,7 @@ import {
   phraseProducts,
 } from "./phrases/best-phrases.ts";
 import type { TokenPlace } from "./phrases/token-places.ts";
-import { narrowed, WHERE_OPTION } from "./rank.ts";
+import { narrowed, RETRIEVE_OPTIONS, WHERE_OPTION } from "./rank.ts";
 import type { IndexGeneration, SearchHit } from "./search/token-index.ts";
 
 /** What a phrase search counts. A sentence, passage or document is ranked by its best phrase. */
@@ -46,10 +46,19 @@ export const PHRASE_OPTIONS = {
   ...WHERE_OPTION,
   /** The ids, or the ordinals, of the passages that the search may use. */
   filter: filterOption,
+  /**
+   * Takes the passages that hybrid search finds, in its order, each with its best phrase; for the
+   * granularity `passage`. `true` uses the weights that the model stores, an object gives others.
+   * Default `false`: phrases of the whole index, ranked by their own scores.
+   */
+  hybrid: RETRIEVE_OPTIONS.hybrid,
   ...SIGNAL,
 };
 
 export type PhraseSearchOptions = Given<typeof PHRASE_OPTIONS>;
+
+/** The options of `searchPhrases`. */
+export type PhraseRequest = Omit<Resolved<typeof PHRASE_OPTIONS>, "hybrid">;
 
 /** A phrase of an index. */
 export interface FoundPhrase extends PassagePhrase {
@@ -74,7 +83,7 @@ const FIRST_PASSAGES = 64;
 export async function searchPhrases(
   index: IndexGeneration,
   questions: readonly Float32Array[],
-  { topK, granularity, where, filter: given, signal }: Resolved<typeof PHRASE_OPTIONS>,
+  { topK, granularity, where, filter: given, signal }: PhraseRequest,
   placesOf: PlacesOf,
 ): Promise<FoundPhrase[][]> {
   const filter = where ? await narrowed(index, given, where) : given;

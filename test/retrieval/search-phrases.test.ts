@@ -24,6 +24,7 @@ import { passageIds, passagePrompt } from "../../src/text/prompts.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import { sentences } from "../../src/text/sentences.ts";
 import { tokenSpans } from "../../src/text/token-spans.ts";
+import { refused } from "../checkpoints/support.ts";
 import { temporaryFolder, writeTinyModel } from "../support/training.ts";
 
 const folder = temporaryFolder();
@@ -239,6 +240,31 @@ test("answers quote the text, in whole indexes and in pruned ones", async () => 
       assert.ok(Math.abs(score - inBatch!.score) < 1e-4);
     }
   }
+});
+
+test("with hybrid search, each passage that it finds has its best phrase, in its order", async () => {
+  await using model = await ReAtt.load(MODEL);
+  const directory = join(folder.path, "hybrid");
+  await using index = await model.index(PASSAGES, { directory });
+  const ranking = { topK: 6, where: { number: { lt: 150 } }, hybrid: { lambda: 0.5 } };
+  const questions = ["Who ruled Normandy?", "When did it end?"];
+  const hits = await model.retrieve(questions, index, ranking);
+  const found = await model.phrases(questions, index, { ...ranking, granularity: "passage" });
+  for (const [i, question] of questions.entries()) {
+    const ids = hits[i]!.map(({ id }) => id);
+    assert.equal(
+      found[i]!.map(({ id }) => id),
+      ids,
+    );
+    for (const [rank, id] of ids.entries()) {
+      const [best] = await model.phrases(question, index, { topK: 1, filter: new Set([id]) });
+      assert.is(found[i]![rank]!.answer, best!.answer);
+    }
+  }
+  await refused(
+    model.phrases("Who?", index, { hybrid: { lambda: 1 } }),
+    /^hybrid: expected granularity "passage", .* got "phrase"/,
+  );
 });
 
 test("a model without phrase queries says what to do", async () => {

@@ -162,6 +162,17 @@ test("the commands train phrase queries and answer with phrases", async () => {
   }
   const one = await runCaptured([...ask, "--question", "What is the number of Paris?"]);
   assert.match(one.stdout, /^What is the number of Paris\?\n\[12\]\n +1\. .*Paris \(1\)\n/);
+  const hybrid = [
+    "--question",
+    "What is the number of Paris?",
+    "--hybrid",
+    "--lambda",
+    "0",
+    "--json",
+  ];
+  const byWords = JSON.parse((await runCaptured([...ask, ...hybrid])).stdout);
+  assert.is(byWords.passages[0].title, "Paris");
+  assert.is(byWords.answer, byWords.passages[0].answer);
   const wrong = await runCaptured([...ask, "--question", "Who?", "--beams", "2"]);
   assert.is(wrong.code, 2);
   assert.match(wrong.stderr, /--beams with --reader none/);
