@@ -12,8 +12,9 @@
  * is no row of phrases. `--write-vectors DIR` writes the vector model that training starts from.
  *
  * All rows are computed in float32, one question at a time, on one thread. Indexes have 4 bits a
- * value and are built on all cores. Prints a row for each retriever. "read" is exact match of the reader of `--model` on the
- * best passage, "quoted" that of the best phrase; both only for questions with answers.
+ * value and are built on all cores. Prints a row for each retriever. "read" is exact match of the
+ * reader of `--model` on the best passage, "quoted" that of the best phrase; both only for
+ * questions with answers.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";

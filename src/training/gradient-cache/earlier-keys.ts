@@ -21,7 +21,7 @@ interface EarlierBatch {
   readonly earlier?: readonly StepKeys[] | undefined;
 }
 
-/** Returns a function that adds the tensors `earlierKeys` and `earlierBias`, if a chunk has them. */
+/** Returns a function that adds `earlierKeys` and `earlierBias` to a chunk that learns phrases. */
 export function openEarlierKeys(
   config: ModelConfig,
   { objective, earlier }: EarlierBatch,
@@ -48,7 +48,7 @@ function lengthsOf({ data, shape: [passages, m] }: Tensor): number[] {
   });
 }
 
-/** The keys of all tokens, without padding: [W, e]. Before the first step, one that never counts. */
+/** The keys of all tokens without padding: [W, e]. In the first step, one that never counts. */
 function tokenKeys(earlier: readonly StepKeys[], lengths: readonly number[], size: number): Tensor {
   const total = lengths.reduce((sum, length) => sum + length, 0);
   const data = new Float32Array(Math.max(1, total) * size);
