@@ -12,9 +12,9 @@
  * is no row of phrases. `--write-vectors DIR` writes the vector model that training starts from.
  *
  * All rows are computed in float32, one question at a time, on one thread. Indexes have 4 bits a
- * value and are built on all cores. Prints a row for each retriever. "read" is exact match of the
- * reader of `--model` on the best passage, "quoted" that of the best phrase; both only for
- * questions with answers.
+ * value, are built on all cores and are searched as a user's are. Prints a row for each retriever.
+ * "read" is exact match of the reader of `--model` on the best passage, "quoted" that of the best
+ * phrase; both only for questions with answers.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -197,7 +197,7 @@ async function build(
   await using builder = await ReAtt.load(model.folder);
   await (await builder.index(passages.values(), options)).close();
   const seconds = (performance.now() - start) / 1000;
-  const opened = await model.openIndex(directory, { preset: "exact", threads: 1 });
+  const opened = await model.openIndex(directory, { threads: 1 });
   const { bytes } = await indexInfo(directory);
   return { opened, bytes, seconds };
 }
