@@ -101,9 +101,7 @@ async function* phrasesOf({
 
 /** @throws {UsageError} for an option that has no effect without a reader */
 function checkUnread(values: Values): void {
-  const reading = Object.entries(READING).filter(
-    ([name, schema]) => values[name as keyof typeof READING] !== defaultOf(schema),
-  );
-  const [first] = reading.map(([name]) => name);
+  const names = Object.keys(READING) as (keyof typeof READING)[];
+  const first = names.find((name) => values[name] !== defaultOf(READING[name]));
   if (first !== undefined) throw new UsageError(`--${flagOf(first)} with --reader none`);
 }

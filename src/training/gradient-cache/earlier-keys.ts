@@ -48,10 +48,12 @@ function lengthsOf({ data, shape: [passages, m] }: Tensor): number[] {
   });
 }
 
+const sumOf = (lengths: readonly number[]): number =>
+  lengths.reduce((sum, length) => sum + length, 0);
+
 /** The keys of all tokens without padding: [W, e]. In the first step, one that never counts. */
 function tokenKeys(earlier: readonly StepKeys[], lengths: readonly number[], size: number): Tensor {
-  const total = lengths.reduce((sum, length) => sum + length, 0);
-  const data = new Float32Array(Math.max(1, total) * size);
+  const data = new Float32Array(Math.max(1, sumOf(lengths)) * size);
   let passage = 0;
   let at = 0;
   for (const { keys, passageMask } of earlier) {
@@ -75,15 +77,14 @@ function biasOfTokens(
   first: number,
   lengths: readonly number[],
 ): Tensor {
-  const rows = Array.from({ length: questions! }, (_, question) =>
-    lengths.flatMap((length, passage): number[] =>
-      Array(length).fill(data[question * columns! + first + passage]!),
-    ),
-  );
-  const W = Math.max(1, rows[0]?.length ?? 0);
+  const W = Math.max(1, sumOf(lengths));
   const values = new Float32Array(questions! * W).fill(MASKED);
-  rows.forEach((row, question) => {
-    values.set(row, question * W);
-  });
+  for (let question = 0; question < questions!; question++) {
+    let at = question * W;
+    for (const [passage, length] of lengths.entries()) {
+      values.fill(data[question * columns! + first + passage]!, at, at + length);
+      at += length;
+    }
+  }
   return { data: values, shape: [questions!, 1, W] };
 }

@@ -46,9 +46,11 @@ export function iterationStage(
 ): Stage {
   const { unsupervisedSteps, qaSteps, steps, objective } = options;
   const seed = `${options.seed} ${iteration}`;
+  // The objectives that read learn phrases from the decoder: no answer has to be found in a text.
+  const phraseLoss = objective === "retrieval" ? options.phraseLoss : 0;
   return {
     ...{ first: unsupervisedSteps + iteration * steps, steps, seed },
-    examples: (step) => examplesOfStep(source(), tokenizer, { ...options, seed, step }),
+    examples: (step) => examplesOfStep(source(), tokenizer, { ...options, seed, step, phraseLoss }),
     objective: (step) => (iteration === 0 && step < qaSteps ? "qa" : objective),
   };
 }
