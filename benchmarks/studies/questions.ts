@@ -1,15 +1,19 @@
 /**
- * What the embedded model gains from the number of real questions: each row reads that many
- * questions once. Reading starts from MiniLM with a reader that has read nothing, retrieval from
+ * What the embedded model gains from the number of real questions. Each row continues the model of
+ * the row before with questions that it has not seen, once each, with its own warm-up and decay of
+ * the learning rate. Reading starts from MiniLM with a reader that has read nothing, retrieval from
  * MiniLM itself, as in recipes/reatt-mini, which makes the start and the questions.
  */
 
 import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../../src/io/errors.ts";
+import { sample } from "./data.ts";
 import { measureOnSquad } from "./measure-retrieval.ts";
 import type { Options, Row, Study } from "./study.ts";
 
+/** Questions that a model has seen after each row. */
 const COUNTS = [6_000, 12_000, 24_000, 48_000];
 const QUESTIONS = 32;
 
@@ -19,36 +23,65 @@ const START = join(RECIPE, "converted");
 const READING = join(RECIPE, "reading");
 
 /** @param data the folder of all data, with `squad` */
-export function questionsStudy(data: string): Study {
-  const from = (texts: string): Options => ({
-    corpus: join(READING, texts, "corpus.jsonl"),
-    data: join(READING, texts, "questions.jsonl"),
-  });
+export function questionsStudy(data: string, folder: string): Study {
   const reading: Options = {
-    ...{ ...from("excerpts"), objective: "qa", "reader-only": "", "copy-attention": "1" },
-    ...{ "learning-rate": "5e-4", "max-passage-tokens": "112" },
+    ...{ objective: "qa", "reader-only": "", "copy-attention": "1", "learning-rate": "5e-4" },
+    "max-passage-tokens": "112",
   };
   const retrieval: Options = {
-    ...{ ...from("paragraphs"), objective: "retrieval", refresh: "none" },
-    ...{ "learning-rate": "3e-5", "max-passage-tokens": "192" },
+    ...{ objective: "retrieval", refresh: "none", "learning-rate": "3e-5" },
+    "max-passage-tokens": "192",
   };
-  const rows = (name: string, options: Options): Row[] =>
-    COUNTS.map((count) => ({
-      name: `${name}, ${count.toLocaleString("en")} questions`,
-      options: { ...options, steps: `${Math.round(count / QUESTIONS)}` },
-    }));
+  const readers = chain("reading", reading, "excerpts", folder);
+  const finders = chain("retrieval", retrieval, "paragraphs", folder);
   return {
     options: { model: START, questions: `${QUESTIONS}`, "candidates-per-question": "1" },
-    rows: [{ name: "before" }, ...rows("reading", reading), ...rows("retrieval", retrieval)],
+    // in turn: with two lanes, one trains readers and the other retrieval
+    rows: [{ name: "before" }, ...COUNTS.flatMap((_, i) => [readers[i]!, finders[i]!])],
     async prepare() {
-      if (existsSync(join(READING, "paragraphs/questions.jsonl")) && existsSync(START)) return;
-      throw new InputError({
-        where: RECIPE,
-        expected: "the folders `converted` and `reading`",
-        got: "none",
-        remedy: "run recipes/reatt-mini/train until its stage `excerpts` begins",
-      });
+      if (!existsSync(join(READING, "paragraphs/questions.jsonl")) || !existsSync(START))
+        throw new InputError({
+          where: RECIPE,
+          expected: "the folders `converted` and `reading`",
+          got: "none",
+          remedy: "run recipes/reatt-mini/train until its stage `excerpts` begins",
+        });
+      for (const texts of ["excerpts", "paragraphs"]) await writeParts(texts, join(folder, texts));
     },
-    measure: (model) => measureOnSquad(model, data, { every: 3, topK: 1 }),
+    // only readers have learned to answer
+    measure: (model, row) =>
+      measureOnSquad(model, data, readers.includes(row) ? { every: 3, topK: 1 } : undefined),
   };
+}
+
+/** A row for each count: each starts from the model of the row before. */
+function chain(name: string, options: Options, texts: string, folder: string): Row[] {
+  const rows: Row[] = [];
+  for (const [i, count] of COUNTS.entries()) {
+    const after = rows.at(-1);
+    rows.push({
+      name: `${name}, ${count.toLocaleString("en")} questions`,
+      ...(after && { after }),
+      options: {
+        ...options,
+        corpus: join(READING, texts, "corpus.jsonl"),
+        data: join(folder, texts, `${count}.jsonl`),
+        steps: `${Math.ceil((count - (COUNTS[i - 1] ?? 0)) / QUESTIONS)}`,
+      },
+    });
+  }
+  return rows;
+}
+
+/** `COUNT.jsonl` has the questions that its row adds. Both lanes write the same. */
+async function writeParts(texts: string, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const lines = (await readFile(join(READING, texts, "questions.jsonl"), "utf8"))
+    .trim()
+    .split("\n");
+  const order = sample(lines, COUNTS.at(-1)!, "questions study");
+  for (const [i, count] of COUNTS.entries()) {
+    const part = order.slice(COUNTS[i - 1] ?? 0, count);
+    await writeFile(join(folder, `${count}.jsonl`), `${part.join("\n")}\n`);
+  }
 }

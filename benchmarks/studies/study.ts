@@ -22,6 +22,8 @@ export interface Row {
   readonly options?: Options;
   /** The model to start from, if it is not that of the study. */
   readonly start?: string;
+  /** The row whose model of the same seed it starts from. */
+  readonly after?: Row;
 }
 
 export interface Study {
@@ -30,8 +32,8 @@ export interface Study {
   /** Options that all rows have. */
   readonly options: Options;
   readonly rows: readonly Row[];
-  /** The figures of a model, in percent. */
-  readonly measure: (model: string) => Promise<Figures>;
+  /** The figures of the model of a row, in percent. */
+  readonly measure: (model: string, row: Row) => Promise<Figures>;
 }
 
 export interface Place {
@@ -55,14 +57,17 @@ export async function runStudy(
   for (const { row, seed } of runs.filter((_, i) => i % lanes === lane)) {
     const file = figuresFile(folder, row, seed);
     if (existsSync(file)) continue;
-    const start = row.start ?? study.options.model!;
-    const out = join(folder, `model ${slug(row)} ${seed}`);
+    const out = modelFolder(folder, row, seed);
+    const start = row.after
+      ? modelFolder(folder, row.after, seed)
+      : (row.start ?? study.options.model!);
     const before = performance.now();
     if (row.options) await train({ ...study.options, model: start, ...row.options }, seed, out);
     const seconds = (performance.now() - before) / 1000;
-    const figures = await study.measure(row.options ? out : start);
+    const figures = await study.measure(row.options ? out : start, row);
     await replaceFile(file, (handle) => handle.writeFile(JSON.stringify({ ...figures, seconds })));
-    await rm(out, { recursive: true, force: true });
+    if (study.rows.every(({ after }) => after !== row))
+      await rm(out, { recursive: true, force: true });
     console.error(row.name, seed, JSON.stringify(figures));
   }
 }
@@ -70,11 +75,11 @@ export async function runStudy(
 /** A Markdown table: the mean of each figure over the seeds, and half of the range. */
 export async function tableOf(study: Study, { folder, seeds }: Place): Promise<string> {
   const rows = await Promise.all(study.rows.map((row) => figuresOf(row, folder, seeds)));
-  const names = Object.keys(rows.find((runs) => runs.length > 0)?.[0] ?? {});
-  const shown = names.filter((name) => name !== "seconds");
+  const names = new Set(rows.flat().flatMap(Object.keys));
+  const shown = [...names].filter((name) => name !== "seconds");
   const lines = study.rows.map(({ name }, i) => [
     name,
-    ...shown.map((figure) => spread(rows[i]!.map((run) => run[figure]!))),
+    ...shown.map((figure) => spread(rows[i]!.flatMap((run) => run[figure] ?? []))),
     rows[i]!.length,
   ]);
   return [["", ...shown, "seeds"], Array(shown.length + 2).fill("---"), ...lines]
@@ -97,6 +102,9 @@ function spread(values: readonly number[]): string {
 }
 
 const slug = ({ name }: Row): string => name.replaceAll(/[^\w]+/g, "-");
+
+const modelFolder = (folder: string, row: Row, seed: number): string =>
+  join(folder, `model ${slug(row)} ${seed}`);
 
 const figuresFile = (folder: string, row: Row, seed: number): string =>
   join(folder, `figures ${slug(row)} ${seed}.json`);
