@@ -10,8 +10,9 @@
  * first, during which memory is recorded, then five more alternately with the products alone.
  *
  * `--compare` measures steps of `supervised` and of `retrieval` alternately instead, each with one
- * worker, as runs do by default, and with one for each core. The ratio of their questions per
- * second is that of one worker. CPU time says more than the clock on a machine that others use.
+ * worker, as runs do by default, and with one for each core. `retrieval` is measured for texts that
+ * it meets for the first time, and for texts whose states it holds. The ratios of questions per
+ * second are those of one worker. CPU time says more than the clock on a machine that others use.
  */
 
 import { availableParallelism, cpus, loadavg } from "node:os";
@@ -29,6 +30,7 @@ import {
   type TrainingEngine,
   trainingEngine,
 } from "../src/training/engine/engine.ts";
+import { openFixedStates } from "../src/training/engine/fixed-states.ts";
 import { openOnnxBackend } from "../src/training/engine/onnx-backend.ts";
 import { traceLoss, traceNormaliser, traceVectors } from "../src/training/engine/onnx-passes.ts";
 import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
@@ -247,6 +249,8 @@ function format(report: Report): string {
 interface Measured {
   readonly objective: ObjectiveName;
   readonly workers: number;
+  /** Whether the states of the texts are held. */
+  readonly held: boolean;
   readonly chunks: number;
   readonly questionsPerSecond: number;
   /** Seconds of all processors for a step: the median, and the least. */
@@ -257,12 +261,16 @@ interface Measured {
 interface Comparison {
   readonly load: readonly number[];
   readonly steps: readonly Measured[];
-  /** Time of `supervised` divided by that of `retrieval`: the median over pairs of steps. */
-  readonly ratio: number;
-  readonly cpuRatio: number;
+  /** Time of `supervised` divided by that of `retrieval`, for texts that it meets first. */
+  readonly first: Ratio;
+  /** The same for texts whose states are held. */
+  readonly again: Ratio;
 }
 
-type Way = Pick<Measured, "objective" | "workers">;
+/** By the clock and by CPU time: medians over pairs of steps. */
+type Ratio = Readonly<Record<"clock" | "cpu", number>>;
+
+type Way = Pick<Measured, "objective" | "workers" | "held">;
 
 /** Steps of `supervised` and of `retrieval` on the same examples, with one and several workers. */
 async function compare(): Promise<Comparison> {
@@ -273,13 +281,17 @@ async function compare(): Promise<Comparison> {
   const config = await readConfig(MODEL);
   const cut = await cutExamples(questions, passages, tokens);
   const examples = cut.map((example) => ({ ...example, positives: [0] }));
-  const ways = (["supervised", "retrieval"] as const).flatMap((objective) =>
-    [...new Set([1, availableParallelism()])].map((workers): Way => ({ objective, workers })),
-  );
+  const counts = [...new Set([1, availableParallelism()])];
+  const ways = [
+    ...counts.map((workers): Way => ({ objective: "supervised", workers, held: false })),
+    ...[false, true].flatMap((held) =>
+      counts.map((workers): Way => ({ objective: "retrieval", workers, held })),
+    ),
+  ];
   const [watch, cpu] = [new Stopwatch(), new Map<string, number[]>()];
   for (let round = 0; round <= REPETITIONS; round++)
     for (const way of ways) {
-      const name = `${way.objective} ${way.workers}`;
+      const name = nameOf(way);
       // One engine at a time: together they do not fit into the memory of a small machine.
       await using engine = await openEngineOf(config, way);
       const take = (step: number): Promise<unknown> =>
@@ -291,28 +303,37 @@ async function compare(): Promise<Comparison> {
       const { user, system } = process.cpuUsage(start);
       cpu.set(name, [...(cpu.get(name) ?? []), (user + system) / 1e6]);
     }
-  const steps = ways.map(({ objective, workers }): Measured => {
-    const [times, ofCpu] = [watch.times, cpu].map((all) => all.get(`${objective} ${workers}`)!);
+  const steps = ways.map((way): Measured => {
+    const [times, ofCpu] = [watch.times, cpu].map((all) => all.get(nameOf(way))!);
     return {
-      ...{ objective, workers },
-      chunks: questions / chunkQuestions(examples, objective, workers),
+      ...way,
+      chunks: questions / chunkQuestions(examples, way.objective, way.workers),
       questionsPerSecond: (1000 * questions) / median(times!),
       ...{ cpu: median(ofCpu!), leastCpu: Math.min(...ofCpu!) },
     };
   });
-  const ratioOf = (all: ReadonlyMap<string, number[]>): number =>
-    median(all.get("supervised 1")!.map((time, i) => time / all.get("retrieval 1")![i]!));
-  return {
-    ...{ load: [...load, loadavg()[0]!], steps },
-    ...{ ratio: ratioOf(watch.times), cpuRatio: ratioOf(cpu) },
+  const timesOf = (all: ReadonlyMap<string, number[]>, way: Omit<Way, "workers">): number[] =>
+    all.get(nameOf({ ...way, workers: 1 }))!;
+  const ratio = (held: boolean): Ratio => {
+    const [clock, ofCpu] = [watch.times, cpu].map((all) => {
+      const whole = timesOf(all, { objective: "supervised", held: false });
+      return median(
+        timesOf(all, { objective: "retrieval", held }).map((time, i) => whole[i]! / time),
+      );
+    });
+    return { clock: clock!, cpu: ofCpu! };
   };
+  return { load: [...load, loadavg()[0]!], steps, first: ratio(false), again: ratio(true) };
 }
+
+const nameOf = ({ objective, workers, held }: Way): string =>
+  `${objective}${held ? ", states held" : ""}, ${workers} workers`;
 
 const STEP = { learningRate: LEARNING_RATE, key: "bench" };
 
 async function openEngineOf(
   config: ModelConfig,
-  { objective, workers }: Way,
+  { objective, workers, held }: Way,
 ): Promise<TrainingEngine> {
   const options: EngineOptions = {
     ...{ alpha: 1, inBatchNegatives: true, retrievalOnly: objective === "retrieval" },
@@ -320,19 +341,24 @@ async function openEngineOf(
   };
   const parameters = await openParameters(config);
   const backend = await openOnnxBackend(config, parameters, options, {}, workers);
-  return trainingEngine(config, parameters, options, backend, { workers });
+  const fixedStates = held ? await openFixedStates(config, parameters, "shared") : undefined;
+  return trainingEngine(config, parameters, options, backend, { workers, fixedStates });
 }
 
-const formatComparison = ({ load, steps, ratio, cpuRatio }: Comparison): string =>
+const formatRatio = (name: string, { clock, cpu }: Ratio): string =>
+  `ratio, ${name}: ${clock.toFixed(1)} by the clock, ${cpu.toFixed(1)} by CPU time`;
+
+const formatComparison = ({ load, steps, first, again }: Comparison): string =>
   [
     `load ${load.map((one) => one.toFixed(1)).join(" to ")}`,
     ...steps.map(
-      ({ objective, workers, chunks, questionsPerSecond, cpu, leastCpu }) =>
-        `${objective.padEnd(12)}${workers} workers, ${chunks} chunks: ` +
-        `${questionsPerSecond.toFixed(1)} questions/s, CPU ${cpu.toFixed(2)} s a step ` +
-        `(least ${leastCpu.toFixed(2)} s)`,
+      (step) =>
+        `${nameOf(step).padEnd(36)}${step.chunks} chunks: ` +
+        `${step.questionsPerSecond.toFixed(1)} questions/s, CPU ${step.cpu.toFixed(2)} s a step ` +
+        `(least ${step.leastCpu.toFixed(2)} s)`,
     ),
-    `${"ratio".padEnd(12)}${ratio.toFixed(1)} by the clock, ${cpuRatio.toFixed(1)} by CPU time`,
+    formatRatio("texts met first", first),
+    formatRatio("states held", again),
   ].join("\n");
 
 if (values.compare) {

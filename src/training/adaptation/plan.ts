@@ -5,7 +5,9 @@ import { type ModelConfig, vectorSize } from "../../model/config.ts";
 import type { Corpus } from "../data/corpus.ts";
 import { chunkBytes } from "../engine/chunk-memory.ts";
 import { isOneChunk } from "../engine/engine.ts";
+import { fixedStatesBytes } from "../engine/fixed-states.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
+import { fixedLayers } from "../engine/open-engine.ts";
 import { workerBytes } from "../engine/workers.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
@@ -146,6 +148,21 @@ function stepBytes(config: ModelConfig, options: ResolvedAdaptOptions, model: nu
   return isParallel ? workers * workerBytes(model, chunk) : chunk;
 }
 
+/** The states that a run holds because the layers below them do not change. */
+function heldBytes(
+  config: ModelConfig,
+  options: ResolvedAdaptOptions,
+  passages: number,
+  lengths: MeanLengths,
+): number {
+  const { objective, querySide, dropout = config.dropoutRate } = options;
+  const retrievalOnly = objective === "retrieval";
+  if (!fixedLayers(config, options, { retrievalOnly, querySide, dropout })) return 0;
+  const questions = options.iterations * options.steps * options.questions;
+  const read = Math.min(passages, questions * options.candidatesPerQuestion);
+  return fixedStatesBytes(config, read * lengths.passage + questions * lengths.question);
+}
+
 function sizesOf(
   config: ModelConfig,
   options: ResolvedAdaptOptions,
@@ -160,10 +177,12 @@ function sizesOf(
   const index = passages * (keys * vectorSize(config) * FLOAT_BYTES + lengths.characters);
   const searched = Math.min(1, refreshesOf(options));
   const process = refresh === "background" ? BASE_BYTES + model : 0;
+  const states = heldBytes(config, options, passages, lengths);
+  const step = stepBytes(config, options, model) + states;
   return {
     // 7 models: value, gradient, two moments, gradients of a chunk, and the measured model's
     // encoder and reader
-    memoryBytes: BASE_BYTES + 7 * model + stepBytes(config, options, model) + 2 * held + process,
+    memoryBytes: BASE_BYTES + 7 * model + step + 2 * held + process,
     // 6 of a checkpoint that replaces another, the best weights, the saved model, the measured
     // model, and the model that finds candidates
     diskBytes: (6 + 3 + searched) * model + (searched + (options.querySide ? 0 : 1)) * index,

@@ -66,7 +66,7 @@ export const isOneChunk = (objective: ObjectiveName, tokens: number): boolean =>
 export interface EngineParts {
   /** Steps add their keys to it. */
   readonly queue?: PreBatchQueue | undefined;
-  /** For the retrieval head alone. */
+  /** For runs that leave layers as they are. */
   readonly fixedStates?: FixedStates | undefined;
   /** Chunks that the backend computes at the same time. Default 1. */
   readonly workers?: number | undefined;

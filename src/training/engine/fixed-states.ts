@@ -1,7 +1,7 @@
 /**
- * States of texts for runs that train the retrieval head alone. The layers below the head do not
- * change in such a run, so the states of a text are computed once and held, as long as memory
- * allows. A step then takes little more than the scores of its passages.
+ * States of texts after the layers that a run leaves as they are: all below the head in a run that
+ * trains the retrieval head alone, or the layers that retrieval shares with reading
+ * (`keepsSharedLayers`). They are computed once for each text and held, as long as memory allows.
  */
 
 import { freemem } from "node:os";
@@ -15,33 +15,46 @@ import type { ParameterState } from "./optimizer.ts";
 /** Share of the free memory that the states of a run can take. */
 const MEMORY_SHARE = 0.25;
 
-/** Computes the inputs `questionStates` and `passageStates` of chunks. */
+/** The layers whose states are held: those that reading shares, or all below the head. */
+export type FixedLayers = "shared" | "lower";
+
+/** Adds to chunks their `StateInput` or their `SharedStates` (loss/graph-inputs.ts). */
 export interface FixedStates extends AsyncDisposable {
   /** The chunk with states of its questions and passages. */
   withStates(chunk: Chunk): Promise<Chunk>;
 }
 
-/** @param parameters as they are now: later changes of the retrieval head have no effect */
+/** Bytes that the states of this many tokens take, at most. */
+export const fixedStatesBytes = ({ modelSize }: ModelConfig, tokens: number): number =>
+  Math.min(MEMORY_SHARE * freemem(), tokens * modelSize * Float32Array.BYTES_PER_ELEMENT);
+
+/** @param parameters as they are now: later changes of other layers have no effect */
 export async function openFixedStates(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
+  layers: FixedLayers,
 ): Promise<FixedStates> {
   const weights = new Map([...parameters].map(([name, { value }]) => [name, value]));
   const session = await openRetrieverSession(config, { weights });
   const cache = new StateCache(MEMORY_SHARE * freemem());
   const statesOf = async (ids: Tensor, mask: Tensor): Promise<Tensor> => {
     const encoded = await cache.statesOf(tokenRows(ids, mask), (missing) =>
-      encodeSequences(session, config, missing, "states"),
+      encodeSequences(session, config, missing, layers === "shared" ? "reading" : "states"),
     );
     return padded(encoded, mask, config.modelSize);
   };
   return {
     async withStates(chunk) {
       const { questionIds, questionMask, passageIds, passageMask } = chunk.tensors;
-      const questionStates = await statesOf(questionIds, questionMask);
-      const passageStates = await statesOf(passageIds, passageMask);
-      const tensors = { ...chunk.tensors, questionStates, passageStates };
-      return { ...chunk, stateSize: config.modelSize, tensors };
+      const questions = await statesOf(questionIds, questionMask);
+      const passages = await statesOf(passageIds, passageMask);
+      const [size, tensors] = [config.modelSize, chunk.tensors];
+      if (layers === "shared") {
+        const states = { questionShared: questions, passageShared: passages };
+        return { ...chunk, sharedSize: size, tensors: { ...tensors, ...states } };
+      }
+      const states = { questionStates: questions, passageStates: passages };
+      return { ...chunk, stateSize: size, tensors: { ...tensors, ...states } };
     },
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };

@@ -3,11 +3,11 @@
 import type { ModelConfig } from "../../model/config.ts";
 import { type LoadedTensorFlow, loadTensorFlow } from "../../tensor/tensorflow/load.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
-import { partlyTrained } from "../loss/trained-parameters.ts";
+import { keepsSharedLayers, partlyTrained } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { EngineOptions } from "./backend.ts";
 import { type TrainingEngine, trainingEngine } from "./engine.ts";
-import { openFixedStates } from "./fixed-states.ts";
+import { type FixedLayers, openFixedStates } from "./fixed-states.ts";
 import { openOnnxBackend } from "./onnx-backend.ts";
 import type { ParameterState } from "./optimizer.ts";
 import { openTensorFlowBackend } from "./tensorflow-backend.ts";
@@ -45,7 +45,8 @@ export async function* openEngine(
     dropout: options.dropout ?? config.dropoutRate,
     withoutDecay: partlyTrained(config, { tau, querySide, retrievalOnly, readerOnly, headOnly }),
   };
-  const fixedStates = headOnly ? await openFixedStates(config, parameters) : undefined;
+  const layers = fixedLayers(config, options, engineOptions);
+  const fixedStates = layers && (await openFixedStates(config, parameters, layers));
   if (options.engine === "onnxruntime") {
     const backend = await openOnnxBackend(
       ...([config, parameters, engineOptions, { provider }, workers] as const),
@@ -57,4 +58,18 @@ export async function* openEngine(
   yield { type: "engine", name, device, failures: failures.map(({ message }) => message) };
   const backend = openTensorFlowBackend(tf, config, parameters, engineOptions);
   return trainingEngine(config, parameters, engineOptions, backend, { queue, fixedStates });
+}
+
+/**
+ * The layers whose states are held between steps. With dropout, the states of shared layers differ
+ * in each step. TensorFlow.js runs the shared layers in any case.
+ */
+export function fixedLayers(
+  config: ModelConfig,
+  { headOnly, engine }: Pick<ResolvedOptions, "headOnly" | "engine">,
+  engineOptions: Pick<EngineOptions, "dropout" | "querySide" | "retrievalOnly">,
+): FixedLayers | undefined {
+  if (headOnly) return "lower";
+  const isKept = engineOptions.dropout === 0 && keepsSharedLayers(config, engineOptions);
+  return isKept && engine === "onnxruntime" ? "shared" : undefined;
 }

@@ -33,7 +33,9 @@ import { type CopiedLabels, copyShares } from "./nll.ts";
 import type { LossGraphOptions } from "./options.ts";
 import type { RetrievalVectors } from "./retrieval-score.ts";
 
-type EncodingInputs<T> = Readonly<Record<RetrievalInput, T> & Partial<Record<StateInput, T>>>;
+type EncodingInputs<T> = Readonly<
+  Record<RetrievalInput, T> & Partial<Record<StateInput | SharedStates, T>>
+>;
 export type ReadingInputs<T> = Readonly<Record<RetrievalInput | ReaderGraphInput, T>>;
 
 /** A chunk after the lower encoder layers. */
@@ -49,24 +51,20 @@ export interface EncodedChunk<T> extends RetrievalVectors<T> {
 /**
  * Encodes the questions for retrieval, and the different passages of a chunk. With `querySide`,
  * passages have no dropout, so that their keys are those of the index.
- *
- * @param shared states of the shared layers that were computed before
  */
 export function encodeForRetrieval<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
   input: EncodingInputs<T>,
   options: Pick<LossGraphOptions, "tau" | "querySide">,
-  shared: Partial<Record<SharedStates, T>> = {},
 ): EncodedChunk<T> {
   const { questionIds: ids, questionMask: mask, questionBuckets: buckets } = input;
   const given = input.questionStates;
   const { retrieval: states, reading } = given
     ? { retrieval: given, reading: given }
-    : statesFrom(context, querySide(model), { ids, mask, buckets }, shared.questionShared);
+    : statesFrom(context, querySide(model), { ids, mask, buckets }, input.questionShared);
   const questions = { states, ids, mask };
-  const ofPassages = shared.passageShared;
-  const vectors = vectorsOf(context, model, input, options, questions, ofPassages);
+  const vectors = vectorsOf(context, model, input, options, questions);
   const phrases = model.phraseQueries && phraseQueries(context, model, states, mask);
   return { ...vectors, questionStates: reading, phraseQueries: phrases };
 }
@@ -106,14 +104,13 @@ function vectorsOf<T>(
   input: EncodingInputs<T>,
   { tau, querySide: trainedSide }: Pick<LossGraphOptions, "tau" | "querySide">,
   questions: EncodedTexts<T>,
-  shared?: T,
 ): Omit<EncodedChunk<T>, "questionStates" | "phraseQueries"> {
   const ofPassages = trainedSide ? inferenceContext(context.ops, context.config) : context;
   const { passageIds: ids, passageMask: mask, passageBuckets: buckets } = input;
   const given = input.passageStates;
   const states = given
     ? { retrieval: given, reading: given }
-    : statesFrom(ofPassages, model, { ids, mask, buckets }, shared);
+    : statesFrom(ofPassages, model, { ids, mask, buckets }, input.passageShared);
   const passages = { states: states.retrieval, ids, mask };
   const { ops, config } = context;
   const vectors = tau === undefined ? scoringVectors<T> : vectorsOfHeads<T>;

@@ -101,10 +101,17 @@ export type StateInput =
   /** [U, m, modelSize] */
   | "passageStates";
 
+/**
+ * The states of a chunk's questions and passages after the layers that training leaves as they are
+ * (`keepsSharedLayers`). They are inputs of the chunk if they were computed before the step.
+ * Otherwise pass 1 computes them, and pass 3 begins with them.
+ */
+export type SharedStates = "questionShared" | "passageShared";
+
 /** The inputs of a chunk. Those of `ReaderGraphInput` or those of `ScoreInput` are missing. */
 export type ChunkInputs<T> = Readonly<
   Record<RetrievalInput, T> &
-    Partial<Record<ReaderGraphInput | ScoreInput | PhraseInput | StateInput, T>>
+    Partial<Record<ReaderGraphInput | ScoreInput | PhraseInput | StateInput | SharedStates, T>>
 >;
 
 /** The sizes of a chunk that its inputs depend on. */
@@ -114,6 +121,8 @@ export interface ChunkSizes {
   readonly candidates: number;
   /** The model size, if the chunk has states in place of ids. */
   readonly stateSize?: number | undefined;
+  /** The model size, if the chunk has shared states. */
+  readonly sharedSize?: number | undefined;
   /** Whether the chunk has the inputs of the phrase loss. Default false. */
   readonly hasPhrases?: boolean | undefined;
   /** The size of a key, if the phrase loss has the keys of earlier steps. */
@@ -125,7 +134,7 @@ export interface ChunkSizes {
  * the right. Masks have 1 for a token and 0 for padding. Inputs of other objectives are missing.
  */
 export function chunkInputs(
-  { questions, candidates, stateSize, hasPhrases, earlierKeySize }: ChunkSizes,
+  { questions, candidates, stateSize, sharedSize, hasPhrases, earlierKeySize }: ChunkSizes,
   objective: ObjectiveName,
 ): Record<ChunkInput, Signature> {
   const isRead = objective !== "retrieval";
@@ -134,6 +143,7 @@ export function chunkInputs(
   const inputs: Partial<ChunkInputs<Signature>> = {
     questionIds: ["int32", rows, "n"],
     ...textInputs(rows, stateSize),
+    ...(sharedSize !== undefined && sharedInputs(rows, sharedSize)),
     questionMask: ["float32", rows, "n"],
     passageMask: ["float32", "U", "m"],
     normaliserBias: ["float32", questions, "U"],
@@ -164,6 +174,11 @@ const textInputs = (
         questionStates: ["float32", rows, "n", stateSize],
         passageStates: ["float32", "U", "m", stateSize],
       };
+
+const sharedInputs = (rows: number, size: number): Record<SharedStates, Signature> => ({
+  questionShared: ["float32", rows, "n", size],
+  passageShared: ["float32", "U", "m", size],
+});
 
 const phraseInputs = (
   questions: number,
@@ -221,12 +236,6 @@ export function normaliserInputs(
   };
 }
 
-/**
- * The states of a chunk's questions and passages after the layers that training leaves as they are
- * (`keepsSharedLayers`): pass 1 computes them, and pass 3 begins with them.
- */
-export type SharedStates = "questionShared" | "passageShared";
-
 export type CacheInput = "logNormaliser" | "queryGradient" | "keyGradient";
 
 /** What pass 3 gets of a chunk from the gradient cache. */
@@ -235,23 +244,20 @@ export type CacheInputs<T> = Readonly<Record<CacheInput, T> & Partial<Record<Sha
 /**
  * The inputs that a chunk gets from the gradient cache: the log normaliser of each question, and
  * the gradients of the batch's mean log normaliser with respect to the chunk's vectors. Shared
- * states are missing if the layers below them are trained, or if the chunk has states of its own.
+ * states are missing if the layers below them are trained, or if the chunk has states already.
  */
 export function cacheInputs(
   config: ModelConfig,
-  { questions, stateSize }: Omit<ChunkSizes, "candidates">,
+  { questions, stateSize, sharedSize }: Omit<ChunkSizes, "candidates">,
   options: Pick<LossGraphOptions, "tau"> & TrainedOptions,
 ): CacheInputs<Signature> {
   const [n, m] = vectorCounts(config);
-  const isHeld = stateSize === undefined && keepsSharedLayers(config, options);
+  const isHeld = (stateSize ?? sharedSize) === undefined && keepsSharedLayers(config, options);
   return {
     logNormaliser: ["float32", questions],
     queryGradient: ["float32", questions, ...headsOf(config, options, n)],
     keyGradient: ["float32", "U", ...headsOf(config, options, m)],
-    ...(isHeld && {
-      questionShared: ["float32", questions, "n", config.modelSize],
-      passageShared: ["float32", "U", "m", config.modelSize],
-    }),
+    ...(isHeld && sharedInputs(questions, config.modelSize)),
   };
 }
 

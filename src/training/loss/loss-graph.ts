@@ -130,7 +130,7 @@ function withPhrases<T>(
 }
 
 type RetrievalOnlyInputs<T> = Readonly<
-  Record<RetrievalInput | ScoreInput, T> & Partial<Record<PhraseInput, T>>
+  Record<RetrievalInput | ScoreInput, T> & Partial<Record<PhraseInput | SharedStates, T>>
 >;
 
 /** The loss of positives and of given scores (retrieval-only.ts). */
@@ -142,7 +142,7 @@ function retrievalLoss<T>(
   cache: CacheInputs<T> | undefined,
 ): ChunkLoss<T> {
   const { ops } = context;
-  const encoded = encodeForRetrieval(context, trained.model, input, options, cache);
+  const encoded = encodeForRetrieval(context, trained.model, { ...input, ...cache }, options);
   const scored = chunkScores(ops, trained, encoded, input, options);
   const target = positivesTarget(ops, { positives: input.positives, ownLogits: scored.ownLogits });
   const adjustment = adjustmentLoss(ops, trained, input, encoded, scored, target, options, cache);
@@ -284,7 +284,8 @@ export function chunkVectors<T>(
   }
   const encoded = encodeForRetrieval(context, model, input, options);
   const { queries, keys, questionStates, passageStates } = encoded;
-  const isHeld = input.passageStates === undefined && keepsSharedLayers(context.config, options);
+  const known = input.passageStates ?? input.passageShared;
+  const isHeld = known === undefined && keepsSharedLayers(context.config, options);
   return {
     ...{ queries, keys },
     ...(isHeld && { questionShared: questionStates, passageShared: passageStates }),

@@ -80,7 +80,7 @@ for (const [name, shape] of [...MODELS, ["weighted tokens", WEIGHTED] as const])
           const alone = { ...options, retrievalOnly: true, headOnly: true };
           await using own = await open(config, states, alone);
           own.clearGradients();
-          await using fixed = await openFixedStates(config, states);
+          await using fixed = await openFixedStates(config, states, "lower");
           const accumulate = gradientAccumulator(config, own.passes, alone, fixed.withStates);
           const losses = await accumulate({ ...batch, chunkQuestions });
           await own.read(states.keys());

@@ -8,12 +8,23 @@ import { loadWeights } from "../../../src/model/load-weights.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
-import { keepsSharedLayers } from "../../../src/training/loss/trained-parameters.ts";
+import { openFixedStates } from "../../../src/training/engine/fixed-states.ts";
+import { fixedLayers } from "../../../src/training/engine/open-engine.ts";
+import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
+import { keepsSharedLayers, selectTrained } from "../../../src/training/loss/trained-parameters.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
 import { finish } from "../../support/adaptation.ts";
+import { assertNear } from "../../support/arrays.ts";
+import { BACKENDS } from "../../support/backends.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
-import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
+import {
+  randomExamples,
+  temporaryFolder,
+  trainedStates,
+  writeSmallRun,
+  writeTinyModel,
+} from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -40,6 +51,52 @@ test("which runs keep the shared layers", () => {
   for (const name of ["v1.1", "backbone"])
     assert.not(keepsSharedLayers(TINY_MODELS[name]!, { retrievalOnly: true }), name);
 });
+
+test("which runs hold the states of the shared layers between steps", () => {
+  const options = { headOnly: false, engine: "onnxruntime" } as const;
+  const own = { retrievalOnly: true, dropout: 0 };
+  assert.is(fixedLayers(joint, options, own), "shared");
+  assert.is(fixedLayers(joint, { ...options, headOnly: true }, own), "lower");
+  assert.is(fixedLayers(joint, options, { ...own, dropout: 0.1 }), undefined);
+  assert.is(fixedLayers(joint, options, { ...own, retrievalOnly: false }), undefined);
+  assert.is(fixedLayers(joint, { ...options, engine: "tensorflow" }, own), undefined);
+  assert.is(fixedLayers(TINY_MODELS.backbone!, options, own), undefined);
+});
+
+const MODELS = {
+  "joint layers": joint,
+  "weighted tokens": { ...joint, tokenWeights: true },
+  "a block below the head": { ...joint, retrievalLayer: 1 },
+};
+
+for (const [name, config] of Object.entries(MODELS))
+  for (const chunkQuestions of [4, 2])
+    test(`${name}, ${chunkQuestions} questions a chunk: held states change no gradient`, async () => {
+      const options = { alpha: 1, inBatchNegatives: true, dropout: 0, retrievalOnly: true };
+      const examples = randomExamples(config, 4, 3).map((one) => ({ ...one, positives: [1] }));
+      const batch = { examples, chunkQuestions, objective: "retrieval", key: ["key"] } as const;
+      for (const [engine, open] of Object.entries(BACKENDS)) {
+        const [whole, held] = [trainedStates(config), trainedStates(config)];
+        await using backend = await open(config, whole, options);
+        backend.clearGradients();
+        const expected = await gradientAccumulator(config, backend.passes, options)(batch);
+        await backend.read(whole.keys());
+        await using own = await open(config, held, options);
+        await using fixed = await openFixedStates(config, held, "shared");
+        const accumulate = gradientAccumulator(config, own.passes, options, fixed.withStates);
+        for (const turn of ["computed", "held"]) {
+          own.clearGradients();
+          const losses = await accumulate(batch);
+          await own.read(held.keys());
+          const what = `${engine}, ${turn}`;
+          if (chunkQuestions === 4) assertNear([losses.loss], [expected.loss], 1e-4, what);
+          // A key bias shifts all scores of a query alike, so its gradient is 0 but for rounding.
+          for (const [key, { gradient }] of selectTrained(config, options, whole))
+            if (!key.endsWith(".key.bias"))
+              assertNear(held.get(key)!.gradient, gradient, 1e-4, `${what}, ${key}`);
+        }
+      }
+    });
 
 test("it learns in retrieval's own layers, and the reader stays as it is", async () => {
   const model = join(folder.path, "joint");
