@@ -1,0 +1,73 @@
+/** States that are held between steps: a resumed run computes them again, with the same bits. */
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { Tensor } from "../../../src/tensor/ops.ts";
+import { openFixedStates } from "../../../src/training/engine/fixed-states.ts";
+import type { Tensors } from "../../../src/training/gradient-cache/gradient-passes.ts";
+import { chunksOf, type TokenExample } from "../../../src/training/loss/batch.ts";
+import type { TrainOptions } from "../../../src/training/options/train-options.ts";
+import { train } from "../../../src/training/train.ts";
+import { finish } from "../../support/adaptation.ts";
+import { randomIds, TINY_MODELS } from "../../support/tiny-model.ts";
+import {
+  temporaryFolder,
+  trainedStates,
+  writeSmallRun,
+  writeTinyModel,
+} from "../../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const small = await writeSmallRun(folder.path);
+const config = TINY_MODELS["joint layers"]!;
+
+for (const layers of ["shared", "lower"] as const)
+  test(`${layers}: the states of a text do not depend on the other texts of a step`, async () => {
+    const passageStates = async (examples: readonly TokenExample[]): Promise<Tensor> => {
+      await using fixed = await openFixedStates(config, trainedStates(config), layers);
+      const options = { objective: "retrieval", inBatchNegatives: true } as const;
+      const [chunk] = chunksOf(config, examples, examples.length, options);
+      const tensors: Tensors = (await fixed.withStates(chunk!)).tensors;
+      return tensors[layers === "shared" ? "passageShared" : "passageStates"]!;
+    };
+    const examples = Array.from({ length: 6 }, (_, i) => {
+      const ids = randomIds(config, 2 + 3 * i, "text", i);
+      return { question: ids.slice(0, 2), answer: [], passages: [ids], positives: [0] };
+    });
+    const { data, shape } = await passageStates(examples);
+    for (const [row, example] of examples.entries()) {
+      const alone = await passageStates([example]);
+      const start = row * shape[1]! * config.modelSize;
+      assert.equal(data.slice(start, start + alone.data.length), alone.data, `${row}`);
+    }
+  });
+
+for (const headOnly of [false, true])
+  test(`${headOnly ? "the head alone" : "joint layers"}: a resumed run has the same bits`, async () => {
+    const model = join(folder.path, `model ${headOnly}`);
+    mkdirSync(model);
+    const { vocabularySize: _, ...sizes } = config;
+    await writeTinyModel(model, sizes);
+    const options: TrainOptions & { readonly model: string } = {
+      ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01, model },
+      ...{ objective: "retrieval", headOnly, maxPassageTokens: 40, steps: 6, dropout: 0 },
+    };
+    const [whole, stopped] = ["whole", "stopped"].map((name) =>
+      join(folder.path, `${name} ${headOnly}`),
+    ) as [string, string];
+    await finish(train({ ...options, out: whole }));
+    for (const step of [2, 4, 6]) {
+      const stop = new AbortController();
+      const resumed = { ...options, out: stopped, resume: true, signal: stop.signal };
+      await finish(train(resumed), (event) => {
+        if (event.type === "step" && event.step === step) stop.abort();
+      });
+    }
+    const file = (out: string): Buffer => readFileSync(join(out, "model.safetensors"));
+    assert.ok(file(stopped).equals(file(whole)));
+  });
+
+test.run();
