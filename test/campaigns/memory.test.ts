@@ -1,0 +1,22 @@
+/** The campaign of memory at a small size. docs/RELIABILITY.md has its full size. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { outputOf } from "./output-of.ts";
+
+/** Kinds of memory.ts. So few say nothing about memory: this tests that the campaign runs. */
+const COUNTS: Readonly<Record<string, number>> = {
+  searches: 50,
+  answers: 10,
+  steps: 20,
+  loads: 10,
+};
+
+for (const [kind, count] of Object.entries(COUNTS))
+  test(`memory: ${count} ${kind}`, async () => {
+    const output = await outputOf("memory", count, "--kind", kind);
+    assert.match(output, /first \d+ MB, mean .* \d+ MB, last \d+ MB, slope -?\d+ bytes for each\n/);
+    assert.ok(output.includes(`${kind} ${count}, failures`));
+  });
+
+test.run();
