@@ -6,9 +6,10 @@
  */
 
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../../src/io/errors.ts";
+import { replaceFile } from "../../src/io/replace-file.ts";
 import { sample } from "./data.ts";
 import { measureOnSquad } from "./measure-retrieval.ts";
 import type { Options, Row, Study } from "./study.ts";
@@ -73,7 +74,10 @@ function chain(name: string, options: Options, texts: string, folder: string): R
   return rows;
 }
 
-/** `COUNT.jsonl` has the questions that its row adds. Both lanes write the same. */
+/**
+ * `COUNT.jsonl` has the questions that its row adds. Both lanes write the same, and one may read
+ * while the other writes.
+ */
 async function writeParts(texts: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const lines = (await readFile(join(READING, texts, "questions.jsonl"), "utf8"))
@@ -82,6 +86,7 @@ async function writeParts(texts: string, folder: string): Promise<void> {
   const order = sample(lines, COUNTS.at(-1)!, "questions study");
   for (const [i, count] of COUNTS.entries()) {
     const part = order.slice(COUNTS[i - 1] ?? 0, count);
-    await writeFile(join(folder, `${count}.jsonl`), `${part.join("\n")}\n`);
+    const file = join(folder, `${count}.jsonl`);
+    await replaceFile(file, (handle) => handle.writeFile(`${part.join("\n")}\n`));
   }
 }

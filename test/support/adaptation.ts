@@ -3,7 +3,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Passage } from "../../src/text/passage.ts";
+import type { TrainOptions } from "../../src/training/options/train-options.ts";
 import type { Tagger } from "../../src/training/salient-spans/index.ts";
+import { train } from "../../src/training/train.ts";
 import { writeLines } from "./training.ts";
 
 const CITIES = [
@@ -71,6 +73,16 @@ function writeLabels(file: string): string {
   const rows = PASSAGES.map((_, i) => `q${i}\tp${i}\t${1 + (i % 2)}\n`);
   writeFileSync(file, `query-id\tcorpus-id\tscore\n${rows.join("")}`);
   return file;
+}
+
+/** Trains up to each of the steps in turn: the run is stopped there, and resumed. */
+export async function trainInParts(options: TrainOptions, steps: readonly number[]): Promise<void> {
+  for (const last of steps) {
+    const stop = new AbortController();
+    await finish(train({ ...options, resume: true, signal: stop.signal }), (event) => {
+      if (event.type === "step" && event.step === last) stop.abort();
+    });
+  }
 }
 
 /** Runs to the end. */

@@ -12,8 +12,8 @@ import type { Tensor } from "../../tensor/ops.ts";
 import type { Chunk } from "../loss/batch.ts";
 import type { ParameterState } from "./optimizer.ts";
 
-/** Share of the free memory that the states of a run can take. */
-const MEMORY_SHARE = 0.25;
+/** Bytes that the states of a run can take: a quarter of the free memory. */
+const memoryLimit = (): number => freemem() / 4;
 
 /** The layers whose states are held: those that reading shares, or all below the head. */
 export type FixedLayers = "shared" | "lower";
@@ -26,7 +26,7 @@ export interface FixedStates extends AsyncDisposable {
 
 /** Bytes that the states of this many tokens take, at most. */
 export const fixedStatesBytes = ({ modelSize }: ModelConfig, tokens: number): number =>
-  Math.min(MEMORY_SHARE * freemem(), tokens * modelSize * Float32Array.BYTES_PER_ELEMENT);
+  Math.min(memoryLimit(), tokens * modelSize * Float32Array.BYTES_PER_ELEMENT);
 
 /** @param parameters as they are now: later changes of other layers have no effect */
 export async function openFixedStates(
@@ -36,7 +36,7 @@ export async function openFixedStates(
 ): Promise<FixedStates> {
   const weights = new Map([...parameters].map(([name, { value }]) => [name, value]));
   const session = await openRetrieverSession(config, { weights });
-  const cache = new StateCache(MEMORY_SHARE * freemem());
+  const cache = new StateCache(memoryLimit());
   const statesOf = async (ids: Tensor, mask: Tensor): Promise<Tensor> => {
     const encoded = await cache.statesOf(tokenRows(ids, mask), (missing) =>
       encodeSequences(session, config, missing, layers === "shared" ? "reading" : "states"),
@@ -48,13 +48,12 @@ export async function openFixedStates(
       const { questionIds, questionMask, passageIds, passageMask } = chunk.tensors;
       const questions = await statesOf(questionIds, questionMask);
       const passages = await statesOf(passageIds, passageMask);
-      const [size, tensors] = [config.modelSize, chunk.tensors];
-      if (layers === "shared") {
-        const states = { questionShared: questions, passageShared: passages };
-        return { ...chunk, sharedSize: size, tensors: { ...tensors, ...states } };
-      }
-      const states = { questionStates: questions, passageStates: passages };
-      return { ...chunk, stateSize: size, tensors: { ...tensors, ...states } };
+      const { modelSize } = config;
+      const [sizes, states] =
+        layers === "shared"
+          ? [{ sharedSize: modelSize }, { questionShared: questions, passageShared: passages }]
+          : [{ stateSize: modelSize }, { questionStates: questions, passageStates: passages }];
+      return { ...chunk, ...sizes, tensors: { ...chunk.tensors, ...states } };
     },
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };

@@ -10,7 +10,7 @@ import type { Tensors } from "../../../src/training/gradient-cache/gradient-pass
 import { chunksOf, type TokenExample } from "../../../src/training/loss/batch.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
-import { finish } from "../../support/adaptation.ts";
+import { finish, trainInParts } from "../../support/adaptation.ts";
 import { randomIds, TINY_MODELS } from "../../support/tiny-model.ts";
 import {
   temporaryFolder,
@@ -59,13 +59,7 @@ for (const headOnly of [false, true])
       join(folder.path, `${name} ${headOnly}`),
     ) as [string, string];
     await finish(train({ ...options, out: whole }));
-    for (const step of [2, 4, 6]) {
-      const stop = new AbortController();
-      const resumed = { ...options, out: stopped, resume: true, signal: stop.signal };
-      await finish(train(resumed), (event) => {
-        if (event.type === "step" && event.step === step) stop.abort();
-      });
-    }
+    await trainInParts({ ...options, out: stopped }, [2, 4, 6]);
     const file = (out: string): Buffer => readFileSync(join(out, "model.safetensors"));
     assert.ok(file(stopped).equals(file(whole)));
   });

@@ -9,7 +9,7 @@ import { loadWeights } from "../../../src/model/load-weights.ts";
 import { adapt } from "../../../src/training/adapt.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
-import { capitals, finish, writeAdaptationFiles } from "../../support/adaptation.ts";
+import { capitals, finish, trainInParts, writeAdaptationFiles } from "../../support/adaptation.ts";
 import {
   temporaryFolder,
   writeLines,
@@ -48,13 +48,7 @@ test("a run that is stopped after any step ends with the bits of one that is not
   };
   const whole = await finish(train({ ...options, out: join(folder.path, "whole") }));
   assert.ok(whole.finished);
-  const resumed = { ...options, out: join(folder.path, "stopped"), resume: true };
-  for (const step of [2, 4, 6]) {
-    const stop = new AbortController();
-    await finish(train({ ...resumed, signal: stop.signal }), (event) => {
-      if (event.type === "step" && event.step === step) stop.abort();
-    });
-  }
+  await trainInParts({ ...options, out: join(folder.path, "stopped") }, [2, 4, 6]);
   const bytes = (out: string, file: string): Buffer => readFileSync(join(folder.path, out, file));
   for (const file of ["model.safetensors", join("checkpoint", "state-000006.safetensors")])
     assert.ok(bytes("stopped", file).equals(bytes("whole", file)), file);

@@ -10,7 +10,7 @@ import type { TrainOptions } from "../../../src/training/options/train-options.t
 import { readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
 import { train } from "../../../src/training/train.ts";
-import { finish } from "../../support/adaptation.ts";
+import { finish, trainInParts } from "../../support/adaptation.ts";
 import {
   argumentsOf,
   temporaryFolder,
@@ -76,12 +76,7 @@ test("questions follow, measured against the model that had seen none", () => {
 
 test("stopped in a stage or between two, the run ends as if it had not been", async () => {
   const resumed = { ...scratch, out: at("stopped"), resume: true };
-  for (const last of [2, 4, 5]) {
-    const stop = new AbortController();
-    await finish(train({ ...resumed, signal: stop.signal }), (event) => {
-      if (event.type === "step" && event.step === last) stop.abort();
-    });
-  }
+  await trainInParts(resumed, [2, 4, 5]);
   assert.equal((await finish(train(resumed))).after, result.after);
   assert.equal(await outcome(resumed.out), expected);
 });

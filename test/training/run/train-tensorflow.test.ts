@@ -9,7 +9,7 @@ import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
 import type { TrainingEvent } from "../../../src/training/run/events.ts";
 import { train } from "../../../src/training/train.ts";
 import { refused } from "../../checkpoints/support.ts";
-import { finish } from "../../support/adaptation.ts";
+import { finish, trainInParts } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
 
@@ -31,12 +31,7 @@ test("a run says once which TensorFlow.js computes, and why no faster one does",
 
 test("a run that is stopped after any step ends as if it had not been, bit for bit", async () => {
   const resumed = { ...options, out: join(folder.path, "stopped"), resume: true };
-  for (const last of [1, 2]) {
-    const stop = new AbortController();
-    await finish(train({ ...resumed, signal: stop.signal }), (event) => {
-      if (event.type === "step" && event.step === last) stop.abort();
-    });
-  }
+  await trainInParts(resumed, [1, 2]);
   await finish(train(resumed));
   assert.ok(readFileSync(stateFile(resumed.out)).equals(readFileSync(stateFile(options.out))));
 });
