@@ -10,9 +10,10 @@
  * first, during which memory is recorded, then five more alternately with the products alone.
  *
  * `--compare` measures steps of `supervised` and of `retrieval` alternately instead, each with one
- * worker, as runs do by default, and with one for each core. `retrieval` is measured for texts that
- * it meets for the first time, and for texts whose states it holds. The ratios of questions per
- * second are those of one worker. CPU time says more than the clock on a machine that others use.
+ * worker, as runs do by default, and with one for each core. `retrieval` is measured with all of
+ * its layers and with the last one alone (`--trained-layers 1`); for texts that it meets for the
+ * first time, and for texts whose states it holds. The ratios of questions per second are those of
+ * one worker. CPU time says more than the clock on a machine that others use.
  */
 
 import { availableParallelism, cpus, loadavg } from "node:os";
@@ -36,7 +37,7 @@ import { traceLoss, traceNormaliser, traceVectors } from "../src/training/engine
 import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
 import { type Chunk, chunksOf, type TokenExample } from "../src/training/loss/batch.ts";
 import type { LossGraphOptions, ObjectiveName } from "../src/training/loss/options.ts";
-import { LOG_SCALE } from "../src/training/loss/trained-parameters.ts";
+import { LOG_SCALE, withTrainedLayers } from "../src/training/loss/trained-parameters.ts";
 import { flopsOf, openPlain, type Product, productsOf } from "./bench/matmul.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 
@@ -249,6 +250,8 @@ function format(report: Report): string {
 interface Measured {
   readonly objective: ObjectiveName;
   readonly workers: number;
+  /** Layers of the backbone that `retrieval` trains; undefined for all of its own. */
+  readonly trainedLayers?: number | undefined;
   /** Whether the states of the texts are held. */
   readonly held: boolean;
   readonly chunks: number;
@@ -261,16 +264,18 @@ interface Measured {
 interface Comparison {
   readonly load: readonly number[];
   readonly steps: readonly Measured[];
-  /** Time of `supervised` divided by that of `retrieval`, for texts that it meets first. */
-  readonly first: Ratio;
-  /** The same for texts whose states are held. */
-  readonly again: Ratio;
+  /** Of each way to train `retrieval` with one worker. */
+  readonly ratios: readonly Ratio[];
 }
 
-/** By the clock and by CPU time: medians over pairs of steps. */
-type Ratio = Readonly<Record<"clock" | "cpu", number>>;
+/** Time of `supervised` divided by that of `retrieval`: medians over pairs of steps. */
+interface Ratio {
+  readonly way: string;
+  readonly clock: number;
+  readonly cpu: number;
+}
 
-type Way = Pick<Measured, "objective" | "workers" | "held">;
+type Way = Pick<Measured, "objective" | "workers" | "trainedLayers" | "held">;
 
 /** Steps of `supervised` and of `retrieval` on the same examples, with one and several workers. */
 async function compare(): Promise<Comparison> {
@@ -284,8 +289,10 @@ async function compare(): Promise<Comparison> {
   const counts = [...new Set([1, availableParallelism()])];
   const ways = [
     ...counts.map((workers): Way => ({ objective: "supervised", workers, held: false })),
-    ...[false, true].flatMap((held) =>
-      counts.map((workers): Way => ({ objective: "retrieval", workers, held })),
+    ...[undefined, 1].flatMap((trainedLayers) =>
+      [false, true].flatMap((held) =>
+        counts.map((workers): Way => ({ objective: "retrieval", workers, trainedLayers, held })),
+      ),
     ),
   ];
   const [watch, cpu] = [new Stopwatch(), new Map<string, number[]>()];
@@ -312,53 +319,51 @@ async function compare(): Promise<Comparison> {
       ...{ cpu: median(ofCpu!), leastCpu: Math.min(...ofCpu!) },
     };
   });
-  const timesOf = (all: ReadonlyMap<string, number[]>, way: Omit<Way, "workers">): number[] =>
-    all.get(nameOf({ ...way, workers: 1 }))!;
-  const ratio = (held: boolean): Ratio => {
-    const [clock, ofCpu] = [watch.times, cpu].map((all) => {
-      const whole = timesOf(all, { objective: "supervised", held: false });
-      return median(
-        timesOf(all, { objective: "retrieval", held }).map((time, i) => whole[i]! / time),
-      );
+  const ratios = ways
+    .filter(({ objective, workers }) => objective === "retrieval" && workers === 1)
+    .map((way): Ratio => {
+      const [clock, ofCpu] = [watch.times, cpu].map((all) => {
+        const whole = all.get(nameOf({ objective: "supervised", workers: 1, held: false }))!;
+        return median(all.get(nameOf(way))!.map((time, i) => whole[i]! / time));
+      });
+      return { way: nameOf(way), clock: clock!, cpu: ofCpu! };
     });
-    return { clock: clock!, cpu: ofCpu! };
-  };
-  return { load: [...load, loadavg()[0]!], steps, first: ratio(false), again: ratio(true) };
+  return { load: [...load, loadavg()[0]!], steps, ratios };
 }
 
-const nameOf = ({ objective, workers, held }: Way): string =>
-  `${objective}${held ? ", states held" : ""}, ${workers} workers`;
+const nameOf = ({ objective, workers, trainedLayers, held }: Way): string =>
+  `${objective}${trainedLayers ? ", last layer" : ""}${held ? ", states held" : ""}, ${workers} workers`;
 
 const STEP = { learningRate: LEARNING_RATE, key: "bench" };
 
 async function openEngineOf(
-  config: ModelConfig,
-  { objective, workers, held }: Way,
+  model: ModelConfig,
+  { objective, workers, trainedLayers, held }: Way,
 ): Promise<TrainingEngine> {
+  const config = withTrainedLayers(model, { trainedLayers });
   const options: EngineOptions = {
     ...{ alpha: 1, inBatchNegatives: true, retrievalOnly: objective === "retrieval" },
     dropout: values.dropout === undefined ? config.dropoutRate : Number(values.dropout),
   };
-  const parameters = await openParameters(config);
+  const parameters = await openParameters(model);
   const backend = await openOnnxBackend(config, parameters, options, {}, workers);
   const fixedStates = held ? await openFixedStates(config, parameters, "shared") : undefined;
   return trainingEngine(config, parameters, options, backend, { workers, fixedStates });
 }
 
-const formatRatio = (name: string, { clock, cpu }: Ratio): string =>
-  `ratio, ${name}: ${clock.toFixed(1)} by the clock, ${cpu.toFixed(1)} by CPU time`;
+const formatRatio = ({ way, clock, cpu }: Ratio): string =>
+  `ratio, ${way}: ${clock.toFixed(1)} by the clock, ${cpu.toFixed(1)} by CPU time`;
 
-const formatComparison = ({ load, steps, first, again }: Comparison): string =>
+const formatComparison = ({ load, steps, ratios }: Comparison): string =>
   [
     `load ${load.map((one) => one.toFixed(1)).join(" to ")}`,
     ...steps.map(
       (step) =>
-        `${nameOf(step).padEnd(36)}${step.chunks} chunks: ` +
+        `${nameOf(step).padEnd(48)}${step.chunks} chunks: ` +
         `${step.questionsPerSecond.toFixed(1)} questions/s, CPU ${step.cpu.toFixed(2)} s a step ` +
         `(least ${step.leastCpu.toFixed(2)} s)`,
     ),
-    formatRatio("texts met first", first),
-    formatRatio("states held", again),
+    ...ratios.map(formatRatio),
   ].join("\n");
 
 if (values.compare) {

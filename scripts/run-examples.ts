@@ -37,6 +37,7 @@ const { examples, missing } = findExamples([...modules.values()]);
 const failures = new Map(typeErrors(examples, modules));
 const folder = mkdtempSync(join(tmpdir(), "reatt-examples-"));
 symlinkSync(resolve("node_modules"), join(folder, "node_modules")); // for packages of others
+process.env.TMPDIR = folder; // what examples write is removed with it
 let passed = 0;
 for (const [i, example] of examples.entries()) {
   const start = performance.now();

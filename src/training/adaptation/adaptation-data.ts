@@ -22,7 +22,7 @@ import {
 import { QUERY_SIDES } from "../options/run-options.ts";
 import type { MaskedSentence } from "../salient-spans/index.ts";
 import { wantedExamples } from "./example-counts.ts";
-import { type AdaptationInputs, holdOut, MAX_HELD_OUT } from "./inputs.ts";
+import { type AdaptationInputs, holdOut, maxHeldOut } from "./inputs.ts";
 import { labelFreeExamples } from "./label-free.ts";
 import { createMonitorSet } from "./monitor-set.ts";
 
@@ -89,7 +89,8 @@ async function* makeExamples(
   { sources, labelFree }: AdaptationInputs,
 ): AsyncGenerator<ProgressEvent, Made> {
   const names = sources.names.filter(isLabelFree);
-  const max = options.dev === undefined ? Math.floor(MAX_HELD_OUT / Math.max(1, names.length)) : 0;
+  const max =
+    options.dev === undefined ? Math.floor(maxHeldOut(options) / Math.max(1, names.length)) : 0;
   const data = new Map<SourceName, TrainingData>();
   let sentences: readonly MaskedSentence[] = [];
   const heldOut: LabelFreeExample[] = [];

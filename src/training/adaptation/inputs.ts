@@ -9,6 +9,7 @@ import { readable } from "../data/sources/readable.ts";
 import { openSentences } from "../data/sources/sentence-file.ts";
 import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
 import { type AdaptOptions, trainingPassageTokens } from "../options/adapt-options.ts";
+import { DEV_QUESTIONS } from "../options/run-options.ts";
 import type { ChosenSources, LabelFreeInputs } from "./label-free.ts";
 
 /** Examples to train on, and examples for the retrieval monitor. */
@@ -24,10 +25,15 @@ export interface AdaptationInputs {
   readonly labelled: Split<LabelledQuery>;
 }
 
-/** Maximum number of held-out examples of each source; label-free sources share it. */
-export const MAX_HELD_OUT = 200;
+const MAX_HELD_OUT = 600;
+/** Fewer in a short run: each measurement of retrieval indexes their passages. */
+const HELD_OUT_PER_MINUTE = 20;
 /** The share of the examples to hold out, if that is fewer. */
 const HELD_OUT_SHARE = 0.1;
+
+/** Maximum number of held-out examples of each source; label-free sources share it. */
+export const maxHeldOut = ({ minutes = Infinity }: Pick<AdaptOptions, "minutes">): number =>
+  Math.min(MAX_HELD_OUT, Math.ceil(HELD_OUT_PER_MINUTE * minutes));
 
 /**
  * Opens what label-free examples are made of.
@@ -58,7 +64,7 @@ export async function readInputs(
       ? undefined
       : (await readQuestionsAbout(corpus, dev, signal)).slice(
           0,
-          options.devQuestions ?? MAX_HELD_OUT,
+          options.devQuestions ?? DEV_QUESTIONS,
         );
   const labelled =
     queries === undefined || qrels === undefined ? [] : await readLabels(queries, qrels, corpus);
@@ -72,8 +78,8 @@ export async function readInputs(
   return {
     sources,
     labelFree,
-    questions: holdOut(questions, seed),
-    labelled: holdOut(labelled, seed),
+    questions: holdOut(questions, seed, maxHeldOut(options)),
+    labelled: holdOut(labelled, seed, maxHeldOut(options)),
   };
 }
 
@@ -87,11 +93,7 @@ async function readLabels(
 }
 
 /** Holds out a random tenth of the examples, at most `max`. Both parts keep their order. */
-export function holdOut<T>(
-  examples: readonly T[],
-  seed: number,
-  max: number = MAX_HELD_OUT,
-): Split<T> {
+export function holdOut<T>(examples: readonly T[], seed: number, max: number): Split<T> {
   const count = Math.min(max, Math.floor(examples.length * HELD_OUT_SHARE));
   const places = new Set(
     createRandom(seed, "held out")

@@ -10,11 +10,18 @@ import type { MonitorQuestion, MonitorSet } from "../data/training-data.ts";
 import type { TrainingQuestion } from "../data/training-questions.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import { MASK, type MaskedSentence, removeMaskedSentence } from "../salient-spans/index.ts";
+import { maxHeldOut } from "./inputs.ts";
 
 /** Random passages beside the relevant ones. */
-export const MONITOR_PASSAGES = 400;
+const MONITOR_PASSAGES = 400;
 /** BM25's passages in which an answer is searched, for a question without a passage id. */
 const ANSWER_DEPTH = 20;
+
+/** The passages of a monitor set whose examples have one relevant passage each. */
+export const monitoredPassages = (
+  options: Pick<ResolvedAdaptOptions, "minutes">,
+  corpusSize: number,
+): number => Math.min(corpusSize, maxHeldOut(options) + MONITOR_PASSAGES);
 
 /** Held-out examples of each source. */
 export interface HeldOutExamples {

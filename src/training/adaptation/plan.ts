@@ -15,7 +15,7 @@ import { wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import type { AdaptationSample } from "./label-free.ts";
 import type { MeanLengths } from "./lengths.ts";
-import { MONITOR_PASSAGES } from "./monitor-set.ts";
+import { monitoredPassages } from "./monitor-set.ts";
 import { type Work, workOf } from "./work.ts";
 
 /** What an adaptation is going to do. All numbers of time and size are estimates. */
@@ -93,7 +93,7 @@ export function planAdaptation(
   const passages = corpus.size;
   const measurements = 2 + Math.floor((iterations * steps) / monitorSteps);
   const indexed =
-    indexesOf(options) * passages + measurements * Math.min(passages, MONITOR_PASSAGES);
+    indexesOf(options) * passages + measurements * monitoredPassages(options, passages);
   const { names, labelFree, reason } = inputs.sources;
   const made = new Map<SourceName, number>(
     labelFree.map(({ name, available }) => [

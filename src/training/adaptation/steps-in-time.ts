@@ -7,7 +7,7 @@ import { InputError } from "../../io/errors.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { MeanLengths } from "./lengths.ts";
-import { MONITOR_PASSAGES } from "./monitor-set.ts";
+import { monitoredPassages } from "./monitor-set.ts";
 import { workOf } from "./work.ts";
 
 /** Measurements of retrieval that are planned: before, meanwhile and after. */
@@ -33,7 +33,7 @@ export function stepsInTime(
   const work = workOf(config, options, lengths);
   const ofIndex = options.querySide ? 0 : indexSeconds(config, options, passages, lengths, rate);
   if (ofIndex > MAX_INDEX_SHARE * seconds) throw tooLarge(minutes, passages, ofIndex);
-  const monitored = Math.min(passages, 2 * MONITOR_PASSAGES);
+  const monitored = monitoredPassages(options, passages);
   const measurements = (MEASUREMENTS * monitored * work.passage) / rate;
   const steps = Math.floor((seconds - ofIndex - measurements) / (work.step / rate));
   return Math.max(MIN_STEPS, Math.min(MAX_STEPS, steps));

@@ -3,7 +3,7 @@
 import type { ModelConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import { isOneChunk } from "../engine/engine.ts";
-import { keepsSharedLayers } from "../loss/trained-parameters.ts";
+import { keepsSharedLayers, withTrainedLayers } from "../loss/trained-parameters.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 
 /** Mean numbers of tokens. */
@@ -38,8 +38,9 @@ export function workOf(
     querySide,
     objective,
     headOnly,
+    trainedLayers,
   }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide" | "objective"> &
-    Partial<Pick<ResolvedAdaptOptions, "headOnly">>,
+    Partial<Pick<ResolvedAdaptOptions, "headOnly" | "trainedLayers">>,
   lengths: TokenLengths,
 ): Work {
   const { encoderLayers, retrievalLayer, decoderLayers } = config;
@@ -67,8 +68,9 @@ export function workOf(
   const decoding = questions * lengths.answer * perAnswerToken;
   const forward = lower + (isRead ? pairs * upper + decoding : 0);
   const isKept = keepsSharedLayers(config, { querySide, retrievalOnly: !isRead });
+  const trained = withTrainedLayers(config, { trainedLayers });
   const shared = (length: number): number =>
-    backboneWork(config, "layers", length) - backboneWork(config, "jointLayers", length);
+    backboneWork(trained, "layers", length) - backboneWork(trained, "jointLayers", length);
   const kept = isKept ? pairs * shared(lengths.passage) + questions * shared(lengths.question) : 0;
   const backward = (FORWARD_AND_BACKWARD - 1) * (querySide ? allQuestions : forward - kept);
   const again = isOneChunk(objective, pairs * pairLength) ? 0 : lower; // of the gradient cache

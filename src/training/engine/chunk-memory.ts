@@ -1,7 +1,7 @@
 /** Estimates of the memory that the states and gradients of a chunk take. */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { keepsSharedLayers } from "../loss/trained-parameters.ts";
+import { keepsSharedLayers, withTrainedLayers } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/run-options.ts";
 import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "./engine.ts";
 
@@ -16,7 +16,12 @@ export function chunkBytes(
   config: ModelConfig,
   options: Pick<
     ResolvedOptions,
-    "objective" | "headOnly" | "questions" | "candidatesPerQuestion" | "maxPassageTokens"
+    | "objective"
+    | "headOnly"
+    | "trainedLayers"
+    | "questions"
+    | "candidatesPerQuestion"
+    | "maxPassageTokens"
   >,
 ): number {
   const { encoderLayers, decoderLayers, retrievalLayer, modelSize, backbone } = config;
@@ -29,7 +34,8 @@ export function chunkBytes(
   }
   const tokens = questions * candidatesPerQuestion * maxPassageTokens; // padded to the longest
   const isKept = keepsSharedLayers(config, { ...options, retrievalOnly: true });
-  const trained = (isKept ? jointLayers : layers) + retrievalLayer;
+  const own = withTrainedLayers(config, options).backbone?.jointLayers ?? 0;
+  const trained = (isKept ? own : layers) + retrievalLayer;
   const held = VALUES_PER_TOKEN * (headOnly ? 1 : Math.max(1, trained));
   return Math.min(RETRIEVAL_CHUNK_TOKENS, tokens) * held * ofLayer;
 }

@@ -3,7 +3,7 @@
 import type { ModelConfig } from "../../model/config.ts";
 import { type LoadedTensorFlow, loadTensorFlow } from "../../tensor/tensorflow/load.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
-import { keepsSharedLayers, partlyTrained } from "../loss/trained-parameters.ts";
+import { keepsSharedLayers, partlyTrained, withTrainedLayers } from "../loss/trained-parameters.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { EngineOptions } from "./backend.ts";
 import { type TrainingEngine, trainingEngine } from "./engine.ts";
@@ -30,10 +30,11 @@ export interface EngineEvent {
  */
 export async function* openEngine(
   options: ResolvedOptions,
-  config: ModelConfig,
+  model: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   queue: PreBatchQueue | undefined,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
+  const config = withTrainedLayers(model, options);
   const { copyAttention, phraseLoss, tau, inBatchNegatives, copies, provider, workers } = options;
   const { querySide, readerOnly, headOnly } = options;
   const retrievalOnly = options.objective === "retrieval";

@@ -56,6 +56,19 @@ export function keepsSharedLayers(
   return Boolean(retrievalOnly) && querySide === undefined && hasJointLayers && !queryEncoder;
 }
 
+/**
+ * `config` for the loss of the objective `retrieval`, if it trains only the last `trainedLayers` of
+ * the layers that the reader has copies of. The others then count as shared: they are left as they
+ * are.
+ */
+export function withTrainedLayers(
+  config: ModelConfig,
+  { trainedLayers }: { readonly trainedLayers?: number | undefined },
+): ModelConfig {
+  if (!config.backbone || trainedLayers === undefined) return config;
+  return { ...config, backbone: { ...config.backbone, jointLayers: trainedLayers } };
+}
+
 /** The parameter tree of the loss graph. `leaf` makes each parameter from its name and shape. */
 export function buildTrainedParameters<T>(
   ops: Ops<T>,

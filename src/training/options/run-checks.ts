@@ -161,7 +161,8 @@ function candidateConflicts({
 
 /** Parts of the model that can be trained alone. */
 function partConflicts(options: RunValues): Conflict[] {
-  const { objective, querySide, readerOnly, headOnly, tau, qaSteps, phraseLoss, pooling } = options;
+  const { objective, querySide, readerOnly, headOnly, trainedLayers } = options;
+  const { tau, qaSteps, phraseLoss, pooling } = options;
   const mixed = tau !== undefined && "all heads mixed (tau)";
   const other = (querySide && "the query side") || mixed;
   return [
@@ -199,6 +200,16 @@ function partConflicts(options: RunValues): Conflict[] {
       expected: "the objective retrieval, of one head",
       got: (objective !== "retrieval" && `the objective ${objective}`) || other,
       remedy: "give the objective retrieval, or leave headOnly out",
+    },
+    {
+      where: "trainedLayers",
+      isGiven: trainedLayers !== undefined,
+      expected: "the objective retrieval, of the layers that passages and questions share",
+      got:
+        (objective !== "retrieval" && `the objective ${objective}`) ||
+        (querySide && "the query side") ||
+        (headOnly && "the retrieval head alone (headOnly)"),
+      remedy: "leave one of the two out",
     },
   ];
 }

@@ -240,6 +240,18 @@ export const RUN_SETTINGS = {
     plan: (headOnly): Record<string, string> => (headOnly ? { part: "retrieval head" } : {}),
   }),
   /**
+   * Train only the last layers of the backbone, this many. What is below them does not change, so
+   * the states of a text are computed once. Needs the objective `retrieval` and a model whose
+   * reader has layers of its own (`joint_hidden_layers`). Default: all layers that the reader does
+   * not use.
+   */
+  trainedLayers: option(integer(1).optional(), {
+    help: "train only the last N layers of the backbone, with the objective retrieval",
+    defaultText: "all that the reader does not use",
+    group: LOSS,
+    plan: (trainedLayers): Record<string, number> => (trainedLayers ? { trainedLayers } : {}),
+  }),
+  /**
    * Retrieve by one vector for each text instead of one for each token: that of the last token,
    * `</s>`, or the mean of the tokens, from all heads of the retrieval layer. Default: as in
    * `config.json`.
@@ -346,6 +358,9 @@ export const RUN_SETTINGS = {
   }),
 };
 
+/** Questions of `dev` that are used unless the options say otherwise. */
+export const DEV_QUESTIONS = 200;
+
 /** Questions that measure retrieval or answers while a run goes on. */
 export const DEV_FILES = {
   /** Questions that the best checkpoint is chosen by, in the form of `data`. Default: none. */
@@ -355,7 +370,7 @@ export const DEV_FILES = {
     defaultText: "keep the last",
   }),
   /** The first questions of `dev` that are used. Default 200. */
-  devQuestions: option(integer(1).default(200), {
+  devQuestions: option(integer(1).default(DEV_QUESTIONS), {
     help: "use the first N questions of --dev",
     card: false,
   }),

@@ -21,6 +21,7 @@ type ConfigOptions = Pick<
   | "querySide"
   | "readerOnly"
   | "headOnly"
+  | "trainedLayers"
   | "pooling"
   | "similarity"
   | "tau"
@@ -56,8 +57,24 @@ export async function readTrainedConfig(options: ConfigOptions): Promise<ModelCo
       got: "a model with a query encoder",
       remedy: "leave headOnly out",
     });
+  checkTrainedLayers(config, options);
   if (options.maxPassageTokens !== undefined) checkPositions(config, options.maxPassageTokens);
   return options.querySide === "layers" ? { ...config, queryEncoder: true } : config;
+}
+
+/** @throws {InputError} if retrieval does not have as many layers for itself */
+function checkTrainedLayers(
+  { backbone, queryEncoder }: ModelConfig,
+  { trainedLayers = 0 }: ConfigOptions,
+): void {
+  const own = queryEncoder ? 0 : (backbone?.jointLayers ?? 0);
+  if (trainedLayers <= own) return;
+  throw new InputError({
+    where: "trainedLayers",
+    expected: own > 0 ? `at most ${own}` : "a model whose reader has layers of its own",
+    got: own > 0 ? String(trainedLayers) : "a model that reads with the layers it retrieves with",
+    remedy: own > 0 ? "give fewer" : "leave trainedLayers out",
+  });
 }
 
 /**

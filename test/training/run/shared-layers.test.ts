@@ -11,9 +11,14 @@ import { readPassages } from "../../../src/text/read-passages.ts";
 import { openFixedStates } from "../../../src/training/engine/fixed-states.ts";
 import { fixedLayers } from "../../../src/training/engine/open-engine.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
-import { keepsSharedLayers, selectTrained } from "../../../src/training/loss/trained-parameters.ts";
+import {
+  keepsSharedLayers,
+  selectTrained,
+  withTrainedLayers,
+} from "../../../src/training/loss/trained-parameters.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
+import { rejects } from "../../retrieval/support.ts";
 import { finish } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { BACKENDS } from "../../support/backends.ts";
@@ -67,6 +72,7 @@ const MODELS = {
   "joint layers": joint,
   "weighted tokens": { ...joint, tokenWeights: true },
   "a block below the head": { ...joint, retrievalLayer: 1 },
+  "one trained layer": withTrainedLayers(joint, { trainedLayers: 1 }),
 };
 
 for (const [name, config] of Object.entries(MODELS))
@@ -98,33 +104,49 @@ for (const [name, config] of Object.entries(MODELS))
       }
     });
 
-test("it learns in retrieval's own layers, and the reader stays as it is", async () => {
-  const model = join(folder.path, "joint");
-  const out = join(folder.path, "adapted");
-  mkdirSync(model);
-  const { vocabularySize: _, ...sizes } = joint;
-  const config = await writeTinyModel(model, sizes);
-  const losses: number[] = [];
-  const options: TrainOptions = {
-    ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01 },
-    ...{ objective: "retrieval", maxPassageTokens: 40, steps: 40, dropout: 0, model, out },
-  };
-  await finish(train(options), (event) => {
-    if (event.type === "step") losses.push(event.losses.loss);
+/** The settings of a run that shows whether the loss falls. */
+const learning: Omit<TrainOptions, "model" | "out"> = {
+  ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01 },
+  ...{ objective: "retrieval", maxPassageTokens: 40, steps: 40, dropout: 0 },
+};
+
+for (const trainedLayers of [undefined, 1])
+  test(`trained layers: ${trainedLayers ?? "all of retrieval"}, and the reader stays as it is`, async () => {
+    const model = join(folder.path, `joint ${trainedLayers}`);
+    const out = join(folder.path, `adapted ${trainedLayers}`);
+    mkdirSync(model);
+    const { vocabularySize: _, ...sizes } = joint;
+    const config = await writeTinyModel(model, sizes);
+    const losses: number[] = [];
+    await finish(train({ ...learning, model, out, trainedLayers }), (event) => {
+      if (event.type === "step") losses.push(event.losses.loss);
+    });
+    const mean = (of: readonly number[]): number => of.reduce((sum, x) => sum + x, 0) / of.length;
+    assert.ok(mean(losses.slice(-5)) < 0.9 * mean(losses.slice(0, 5)), losses.join(" "));
+    const [old, now] = [await loadWeights(model, config), await loadWeights(out, config)];
+    const changed = [...now].filter(([name, values]) =>
+      values.some((value, i) => value !== old.get(name)![i]),
+    );
+    const { layers, jointLayers } = config.backbone!;
+    const first = layers - (trainedLayers ?? jointLayers);
+    const own = new RegExp(`^backbone\\.encoder\\.layer\\.[${first}-${layers - 1}]\\.`);
+    for (const [name] of changed) assert.match(name, own, name);
+    assert.ok(changed.length > 0);
+    assert.equal(await answers(out), await answers(model));
   });
-  const mean = (of: readonly number[]): number => of.reduce((sum, x) => sum + x, 0) / of.length;
-  assert.ok(mean(losses.slice(-5)) < 0.9 * mean(losses.slice(0, 5)), losses.join(" "));
-  const [old, now] = [await loadWeights(model, config), await loadWeights(out, config)];
-  const changed = [...now].filter(([name, values]) =>
-    values.some((value, i) => value !== old.get(name)![i]),
-  );
-  const { layers, jointLayers } = config.backbone!;
-  const own = new RegExp(
-    `^backbone\\.encoder\\.layer\\.[${layers - jointLayers}-${layers - 1}]\\.`,
-  );
-  for (const [name] of changed) assert.match(name, own, name);
-  assert.ok(changed.length > 0);
-  assert.equal(await answers(out), await answers(model));
+
+test("a model without as many layers of its own is refused", async () => {
+  for (const [name, expected] of [
+    ["joint layers", /^trainedLayers: expected at most 2, got 3; give fewer$/],
+    ["backbone", /^trainedLayers: expected a model whose reader has layers of its own, got /],
+  ] as const) {
+    const model = join(folder.path, `refused ${name}`);
+    mkdirSync(model);
+    const { vocabularySize: _, ...sizes } = TINY_MODELS[name]!;
+    await writeTinyModel(model, sizes);
+    const run = train({ ...learning, model, out: `${model} out`, trainedLayers: 3 });
+    await rejects(finish(run), expected);
+  }
 });
 
 test.run();
