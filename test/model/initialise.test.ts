@@ -1,6 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { hasWeights } from "../../src/checkpoints/open.ts";
+import { mean } from "../../src/math/mean.ts";
 import { initialWeights } from "../../src/model/initialise.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
 import { assertNear } from "../support/arrays.ts";
@@ -15,7 +16,6 @@ const config = tinyConfig({
   feedForwardSize: 256,
 });
 
-const mean = (x: Float32Array): number => x.reduce((sum, value) => sum + value, 0) / x.length;
 const deviation = (x: Float32Array): number =>
   Math.sqrt(mean(x.map((value) => value ** 2)) - mean(x) ** 2);
 

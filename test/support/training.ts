@@ -67,6 +67,15 @@ export function temporaryFolder(): { readonly path: string } & AsyncDisposable {
 /** The tokenizer of all models here. */
 export const TOKENIZER: string = resolve("test/fixtures/t5/spiece.model");
 
+/** Makes a folder with a model of `config`, but with the vocabulary of the tokenizer. */
+export async function makeTinyModel(
+  folder: string,
+  { vocabularySize: _, ...sizes }: ModelConfig,
+): Promise<ModelConfig> {
+  mkdirSync(folder);
+  return await writeTinyModel(folder, sizes);
+}
+
 /** A model folder with the tokenizer of T5. `changes` apply to its configuration. */
 export async function writeTinyModel(
   folder: string,

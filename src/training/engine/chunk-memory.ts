@@ -24,7 +24,10 @@ export function chunkBytes(
     | "maxPassageTokens"
   >,
 ): number {
-  const { encoderLayers, decoderLayers, retrievalLayer, modelSize, backbone } = config;
+  const { encoderLayers, decoderLayers, retrievalLayer, modelSize, backbone } = withTrainedLayers(
+    config,
+    options,
+  );
   const { objective, headOnly, questions, candidatesPerQuestion, maxPassageTokens } = options;
   const { layers, jointLayers } = backbone ?? { layers: 0, jointLayers: 0 };
   const ofLayer = modelSize * Float32Array.BYTES_PER_ELEMENT;
@@ -34,8 +37,7 @@ export function chunkBytes(
   }
   const tokens = questions * candidatesPerQuestion * maxPassageTokens; // padded to the longest
   const isKept = keepsSharedLayers(config, { ...options, retrievalOnly: true });
-  const own = withTrainedLayers(config, options).backbone?.jointLayers ?? 0;
-  const trained = (isKept ? own : layers) + retrievalLayer;
+  const trained = (isKept ? jointLayers : layers) + retrievalLayer;
   const held = VALUES_PER_TOKEN * (headOnly ? 1 : Math.max(1, trained));
   return Math.min(RETRIEVAL_CHUNK_TOKENS, tokens) * held * ofLayer;
 }

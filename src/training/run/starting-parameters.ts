@@ -12,7 +12,7 @@ import { initialWeight, initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
+import { HEAD_WEIGHTS, keepsSharedLayers, LOG_SCALE } from "../loss/trained-parameters.ts";
 import { requireTokenKeys } from "../options/token-keys.ts";
 import type { ResolvedOptions, TrainOptions } from "../options/train-options.ts";
 
@@ -63,18 +63,24 @@ export async function readTrainedConfig(options: ConfigOptions): Promise<ModelCo
 }
 
 /** @throws {InputError} if retrieval does not have as many layers for itself */
-function checkTrainedLayers(
-  { backbone, queryEncoder }: ModelConfig,
-  { trainedLayers = 0 }: ConfigOptions,
-): void {
-  const own = queryEncoder ? 0 : (backbone?.jointLayers ?? 0);
-  if (trainedLayers <= own) return;
-  throw new InputError({
-    where: "trainedLayers",
-    expected: own > 0 ? `at most ${own}` : "a model whose reader has layers of its own",
-    got: own > 0 ? String(trainedLayers) : "a model that reads with the layers it retrieves with",
-    remedy: own > 0 ? "give fewer" : "leave trainedLayers out",
-  });
+function checkTrainedLayers(config: ModelConfig, { trainedLayers }: ConfigOptions): void {
+  if (trainedLayers === undefined) return;
+  const where = "trainedLayers";
+  if (!keepsSharedLayers(config, { retrievalOnly: true }))
+    throw new InputError({
+      where,
+      expected: "a model whose reader has layers of its own",
+      got: "a model that reads with the layers it retrieves with",
+      remedy: "leave trainedLayers out",
+    });
+  const { jointLayers } = config.backbone!;
+  if (trainedLayers > jointLayers)
+    throw new InputError({
+      where,
+      expected: `at most ${jointLayers}`,
+      got: String(trainedLayers),
+      remedy: "give fewer",
+    });
 }
 
 /**

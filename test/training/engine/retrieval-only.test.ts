@@ -5,6 +5,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { mean } from "../../../src/math/mean.ts";
 import { trainingEngine } from "../../../src/training/engine/engine.ts";
 import type { ParameterState } from "../../../src/training/engine/optimizer.ts";
 import type { BatchLosses } from "../../../src/training/gradient-cache/batch-losses.ts";
@@ -28,7 +29,6 @@ import { trainedStates } from "../../support/training.ts";
 const config = tinyConfig();
 const TOLERANCE = 1e-4; // float32
 const sum = (values: readonly number[]): number => values.reduce((total, x) => total + x, 0);
-const mean = (values: readonly number[]): number => sum(values) / values.length;
 
 const A = [5, 6, 1];
 const B = [7, 8, 9, 1];

@@ -4,6 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { mean } from "../../../src/math/mean.ts";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
 import { TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
@@ -19,6 +20,7 @@ import { assertNear } from "../../support/arrays.ts";
 import { BACKENDS } from "../../support/backends.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 import {
+  makeTinyModel,
   temporaryFolder,
   trainedStates,
   writeSmallRun,
@@ -111,15 +113,12 @@ for (const [name, heads] of [
 ] as const)
   test(`${name}: it learns, and changes the rows of the head alone`, async () => {
     const model = join(folder.path, `${name} model`);
-    mkdirSync(model);
-    const { vocabularySize: _, ...sizes } = TINY_MODELS[name]!;
-    const config = await writeTinyModel(model, { ...sizes, ...heads });
+    const config = await makeTinyModel(model, { ...TINY_MODELS[name]!, ...heads });
     const out = join(folder.path, `${name} out`);
     const losses: number[] = [];
     await finish(train({ ...options, model, out, steps: 40, similarity: "cosine" }), (event) => {
       if (event.type === "step") losses.push(event.losses.loss);
     });
-    const mean = (of: readonly number[]): number => of.reduce((sum, x) => sum + x, 0) / of.length;
     assert.ok(mean(losses.slice(-5)) < 0.9 * mean(losses.slice(0, 5)), losses.join(" "));
     const [old, now] = [await loadWeights(model, config), await loadWeights(out, config)];
     const changed = [...now].filter(([key, values]) => !sameValues(values, old.get(key)!));

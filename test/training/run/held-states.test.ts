@@ -1,6 +1,6 @@
 /** States that are held between steps: a resumed run computes them again, with the same bits. */
 
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -13,10 +13,10 @@ import { train } from "../../../src/training/train.ts";
 import { finish, trainInParts } from "../../support/adaptation.ts";
 import { randomIds, TINY_MODELS } from "../../support/tiny-model.ts";
 import {
+  makeTinyModel,
   temporaryFolder,
   trainedStates,
   writeSmallRun,
-  writeTinyModel,
 } from "../../support/training.ts";
 
 const folder = temporaryFolder();
@@ -48,9 +48,7 @@ for (const layers of ["shared", "lower"] as const)
 for (const headOnly of [false, true])
   test(`${headOnly ? "the head alone" : "joint layers"}: a resumed run has the same bits`, async () => {
     const model = join(folder.path, `model ${headOnly}`);
-    mkdirSync(model);
-    const { vocabularySize: _, ...sizes } = config;
-    await writeTinyModel(model, sizes);
+    await makeTinyModel(model, config);
     const options: TrainOptions & { readonly model: string } = {
       ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01, model },
       ...{ objective: "retrieval", headOnly, maxPassageTokens: 40, steps: 6, dropout: 0 },

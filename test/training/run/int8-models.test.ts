@@ -1,6 +1,6 @@
 /** Training of an int8 model: what it leaves as it is stays in int8, with the same bits. */
 
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -16,7 +16,7 @@ import type { TrainOptions } from "../../../src/training/options/train-options.t
 import { train } from "../../../src/training/train.ts";
 import { finish } from "../../support/adaptation.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
-import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
+import { makeTinyModel, temporaryFolder, writeSmallRun } from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -27,9 +27,7 @@ for await (const passage of readPassages(small.corpus)) passages.push(passage);
 /** A model of 8-bit integers with a calibration and a pruning layer. */
 async function int8Model(name: string, config: ModelConfig): Promise<string> {
   const [float, model] = [join(folder.path, `${name}-float`), join(folder.path, name)];
-  mkdirSync(float);
-  const { vocabularySize: _, ...sizes } = config;
-  await writeTinyModel(float, sizes);
+  await makeTinyModel(float, config);
   await convertModel(float, { out: model, precision: "int8" });
   const weights = { likelihood: 1, margin: 2, attention: 1, length: -0.5, quoted: 0.5 };
   const pruning = {

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { mean } from "../../../src/math/mean.ts";
 import { readConfig } from "../../../src/model/config.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import { adapt } from "../../../src/training/adapt.ts";
@@ -36,7 +37,6 @@ for (const [pooling, similarity] of [
     });
     assert.ok(finished);
     // The loss is -log P of the positive.
-    const mean = (of: readonly number[]): number => of.reduce((sum, x) => sum + x, 0) / of.length;
     assert.ok(mean(losses.slice(-5)) < 0.7 * mean(losses.slice(0, 5)), losses.join(" "));
     const config = await readConfig(out);
     assert.equal([config.pooling, config.similarity], [pooling, similarity]);

@@ -1,6 +1,5 @@
 /** Runs with `--reader-only`: what search depends on stays as it is, bit for bit. */
 
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -11,7 +10,7 @@ import { train } from "../../../src/training/train.ts";
 import { rejects } from "../../retrieval/support.ts";
 import { finish } from "../../support/adaptation.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
-import { temporaryFolder, writeSmallRun, writeTinyModel } from "../../support/training.ts";
+import { makeTinyModel, temporaryFolder, writeSmallRun } from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -24,9 +23,7 @@ const options: TrainOptions = {
 for (const name of ["v1.1", "backbone", "joint layers"])
   test(`${name}: only what reads changes, and an index made before serves on`, async () => {
     const model = join(folder.path, `${name} model`);
-    mkdirSync(model);
-    const { vocabularySize: _, ...sizes } = TINY_MODELS[name]!;
-    const config = await writeTinyModel(model, sizes);
+    const config = await makeTinyModel(model, TINY_MODELS[name]!);
     const out = join(folder.path, `${name} out`);
     await finish(train({ ...options, model, out }));
 

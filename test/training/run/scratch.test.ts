@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { mean } from "../../../src/math/mean.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
@@ -38,7 +39,6 @@ test("the stage lowers its loss on a toy corpus", async () => {
   await finish(train({ ...scratch, ...long, dropout: 0, dev: undefined }));
   const records = await readMetrics(join(long.out, "metrics.jsonl"));
   const losses = records.flatMap(({ step, nll }) => (step <= 60 ? [nll as number] : []));
-  const mean = (some: number[]): number => some.reduce((sum, loss) => sum + loss, 0) / some.length;
   assert.is(losses.length, 60);
   assert.ok(
     mean(losses.slice(-5)) < 0.5 * mean(losses.slice(0, 5)),

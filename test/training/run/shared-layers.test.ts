@@ -1,9 +1,9 @@
 /** The objective `retrieval` leaves the layers that the reader shares as they are. */
 
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { mean } from "../../../src/math/mean.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import type { Passage } from "../../../src/text/passage.ts";
@@ -24,11 +24,11 @@ import { assertNear } from "../../support/arrays.ts";
 import { BACKENDS } from "../../support/backends.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 import {
+  makeTinyModel,
   randomExamples,
   temporaryFolder,
   trainedStates,
   writeSmallRun,
-  writeTinyModel,
 } from "../../support/training.ts";
 
 const folder = temporaryFolder();
@@ -114,14 +114,11 @@ for (const trainedLayers of [undefined, 1])
   test(`trained layers: ${trainedLayers ?? "all of retrieval"}, and the reader stays as it is`, async () => {
     const model = join(folder.path, `joint ${trainedLayers}`);
     const out = join(folder.path, `adapted ${trainedLayers}`);
-    mkdirSync(model);
-    const { vocabularySize: _, ...sizes } = joint;
-    const config = await writeTinyModel(model, sizes);
+    const config = await makeTinyModel(model, joint);
     const losses: number[] = [];
     await finish(train({ ...learning, model, out, trainedLayers }), (event) => {
       if (event.type === "step") losses.push(event.losses.loss);
     });
-    const mean = (of: readonly number[]): number => of.reduce((sum, x) => sum + x, 0) / of.length;
     assert.ok(mean(losses.slice(-5)) < 0.9 * mean(losses.slice(0, 5)), losses.join(" "));
     const [old, now] = [await loadWeights(model, config), await loadWeights(out, config)];
     const changed = [...now].filter(([name, values]) =>
@@ -141,9 +138,7 @@ test("a model without as many layers of its own is refused", async () => {
     ["backbone", /^trainedLayers: expected a model whose reader has layers of its own, got /],
   ] as const) {
     const model = join(folder.path, `refused ${name}`);
-    mkdirSync(model);
-    const { vocabularySize: _, ...sizes } = TINY_MODELS[name]!;
-    await writeTinyModel(model, sizes);
+    await makeTinyModel(model, TINY_MODELS[name]!);
     const run = train({ ...learning, model, out: `${model} out`, trainedLayers: 3 });
     await rejects(finish(run), expected);
   }
