@@ -83,14 +83,14 @@ export type Engine =
  * A compressed index with at most this number of keys is searched exactly by default: with all keys
  * decoded in memory, that takes no longer than the presets (docs/experiments/search.md).
  */
-const SMALL_KEYS = 524_288; // 200 MB of decoded keys with 96 dimensions
+const SMALL_KEYS = 524_288; // 537 MB of decoded keys with 256 dimensions
 
 /** `exact` scores all passages. The others score candidates; `balanced` scores more than `fast`. */
 export type PresetName = "fast" | "balanced" | "exact";
 
 const PRESETS: Record<Exclude<PresetName, "exact">, CentroidSearchOptions> = {
   fast: { nprobe: 32, candidatesPerHit: 32 },
-  balanced: { nprobe: 64, candidatesPerHit: 96 },
+  balanced: { nprobe: 64, candidatesPerHit: 128 },
 };
 
 /**

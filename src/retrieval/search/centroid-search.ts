@@ -7,7 +7,8 @@
  * maximum of the passage. For a passage in none of the lists, the last centroid read is the
  * estimate, which is about an upper bound.
  * 2. The passages with the greatest mean estimate are scored by the codes of all their keys
- * (code-scores.ts).
+ * (code-scores.ts), in rounds of descending estimates. A round that finds few better passages is
+ * the last: how well the estimates rank depends on the model and on the question.
  * 3. The best of these are decoded and scored exactly (rescore.ts).
  *
  * Sources: Santhanam et al., PLAID, 2022 (centroid interaction); Lee et al., XTR, 2023 (bounds for
@@ -25,7 +26,7 @@ import { rescore } from "./rescore.ts";
 export interface CentroidSearchOptions {
   /** Centroids whose lists a question token reads. */
   readonly nprobe: number;
-  /** Passages that reach step 2, for each hit. */
+  /** The most passages that reach step 2, for each hit. */
   readonly candidatesPerHit: number;
 }
 
@@ -37,6 +38,12 @@ const MIN_HITS = 20;
  * read, more lists are read.
  */
 const MIN_CANDIDATES_PER_HIT = 8;
+
+/** The share of the candidates that the first round scores. Each further round doubles them. */
+const FIRST_ROUND = 1 / 8;
+
+/** A round that brings at most this share of the hits is the last. */
+const FEW_HITS = 0.02;
 
 /** Passages that reach step 3, for each hit. Few, because code scores are close to exact ones. */
 const RESCORED_PER_HIT = 1.25;
@@ -60,7 +67,7 @@ export async function openCentroidSearch(
     const candidates = await findCandidates(store, scores, nprobe, counts, search.accept);
     const scorer = idle.pop() ?? new CodeScorer(codebook);
     scorer.setQuestion(question, centroidProducts);
-    const best = await bestOf(store, candidates, Math.ceil(RESCORED_PER_HIT * hits), scorer);
+    const best = await bestOf(store, candidates, hits, scorer);
     idle.push(scorer);
     return rescore(store, matmul, question, best, search.topK);
   };
@@ -80,22 +87,46 @@ export async function openCentroidSearch(
 /** Passages whose codes are read together: some hundred kB. */
 const READ_BATCH = 256;
 
-/** The `count` best passages by the scores of their codes, ascending by ordinal. */
+/**
+ * The best of `candidates`, best estimates first, by the scores of their codes: as many as step 3
+ * needs for `hits` hits, ascending by ordinal.
+ */
 async function bestOf(
   store: CompressedStore,
-  passages: Uint32Array,
-  count: number,
+  candidates: Uint32Array,
+  hits: number,
   scorer: CodeScorer,
 ): Promise<Uint32Array> {
-  if (passages.length <= count) return passages;
+  const count = Math.ceil(RESCORED_PER_HIT * hits);
+  if (candidates.length <= count) return candidates.sort();
   const best = new TopK(count);
+  for (let share = FIRST_ROUND, scored = 0; share <= 1; share *= 2) {
+    const round = candidates.slice(scored, Math.ceil(share * candidates.length)).sort();
+    await scoreCodes(store, round, scorer, best);
+    const ofRound = new Set(round);
+    const found = best
+      .take()
+      .slice(0, hits)
+      .filter(({ ordinal }) => ofRound.has(ordinal));
+    if (found.length <= FEW_HITS * hits) break;
+    scored += round.length;
+  }
+  const kept = best.take().slice(0, count);
+  return Uint32Array.from(kept, ({ ordinal }) => ordinal).sort();
+}
+
+/** Pushes the scores of the codes of `passages` to `best`. */
+async function scoreCodes(
+  store: CompressedStore,
+  passages: Uint32Array,
+  scorer: CodeScorer,
+  best: TopK,
+): Promise<void> {
   for (let first = 0; first < passages.length; first += READ_BATCH) {
     const ordinals = passages.subarray(first, first + READ_BATCH);
     await store.codes(ordinals, (lengths) => scorer.allocate(lengths));
     for (const [i, score] of scorer.scores().entries()) best.push(ordinals[i]!, score);
   }
-  const kept = best.take().slice(0, count);
-  return Uint32Array.from(kept, ({ ordinal }) => ordinal).sort();
 }
 
 /** The products of a question with the centroids. */
@@ -106,8 +137,8 @@ interface CentroidScores {
 }
 
 /**
- * The `most` most promising accepted passages or a few more, ascending by ordinal. At least
- * `least`, if there are as many.
+ * The `most` most promising accepted passages or a few more, best first. At least `least`, if there
+ * are as many.
  */
 async function findCandidates(
   store: CompressedStore,
@@ -128,7 +159,7 @@ async function findCandidates(
   const candidates = met.filter((ordinal) => gains[ordinal]! >= least);
   if (candidates.length < counts.least && nprobe < centroids)
     return findCandidates(store, scores, 4 * nprobe, counts, accept);
-  return Uint32Array.from(candidates);
+  return Uint32Array.from(candidates).sort((a, b) => gains[b]! - gains[a]!);
 }
 
 /**

@@ -1,0 +1,110 @@
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { type Codebook, decodeKeys } from "../../../src/retrieval/codec/codec.ts";
+import type { CompressedStore } from "../../../src/retrieval/index/format/compressed-store.ts";
+import { byScore } from "../../../src/retrieval/scoring/top-k.ts";
+import { openCentroidSearch } from "../../../src/retrieval/search/centroid-search.ts";
+import { noise } from "../support.ts";
+
+const DIMENSION = 8;
+const PASSAGES = 2000;
+const TOKENS = 3;
+const HITS = 40;
+
+/** A byte for each dimension, with codewords of `width` times a random number. */
+function randomCodebook(centroids: number, width: number): Codebook {
+  return {
+    bits: 8,
+    dimension: DIMENSION,
+    rotation: new Float32Array(DIMENSION ** 2),
+    centroids: noise(centroids * DIMENSION, 1),
+    subquantisers: new Uint16Array(centroids).fill(DIMENSION),
+    codewords: new Map([[DIMENSION, noise(256 * DIMENSION, 2).map((value) => width * value)]]),
+    ratios: new Float32Array(256).fill(1),
+  };
+}
+
+/** Passages of random keys in memory. `read` counts the passages whose codes were read. */
+function randomStore(codebook: Codebook): CompressedStore & { read: number } {
+  const centroids = codebook.subquantisers.length;
+  const random = noise(PASSAGES * TOKENS * (DIMENSION + 1), 3).map((value) => Math.abs(value));
+  let at = 0;
+  const below = (end: number): number => Math.floor(random[at++]! * 1e6) % end;
+  const code = (): number[] => {
+    const residual = Array.from({ length: DIMENSION }, () => below(256));
+    return [below(centroids), 0, 0, ...residual];
+  };
+  const codes = Array.from({ length: PASSAGES }, () =>
+    Uint8Array.from(Array.from({ length: TOKENS }, code).flat()),
+  );
+  const lists = Array.from({ length: centroids }, (_, centroid) =>
+    Uint32Array.from(codes.keys()).filter((p) =>
+      codes[p]!.some((byte, i) => i % (DIMENSION + 3) === 0 && byte === centroid),
+    ),
+  );
+  return {
+    read: 0,
+    dimension: DIMENSION,
+    ordinalCount: PASSAGES,
+    longestKey: 100,
+    keys: async (ordinal) => decodeKeys(codes[ordinal]!, codebook),
+    async codes(ordinals, allocate) {
+      this.read += ordinals.length;
+      const parts = [...ordinals].map((ordinal) => codes[ordinal]!);
+      const target = allocate(Uint32Array.from(parts, ({ length }) => length));
+      target.set(parts.flatMap((part) => [...part]));
+    },
+    lists: async (wanted) => wanted.map((centroid) => lists[centroid]!),
+  };
+}
+
+/** The best passages by all keys, with plain loops. */
+async function naiveSearch(store: CompressedStore, question: Float32Array): Promise<number[]> {
+  const scored = [];
+  for (let ordinal = 0; ordinal < PASSAGES; ordinal++) {
+    const keys = await store.keys(ordinal);
+    let score = 0;
+    for (let i = 0; i < question.length; i += DIMENSION) {
+      let best = -Infinity;
+      for (let j = 0; j < keys.length; j += DIMENSION) {
+        let product = 0;
+        for (let d = 0; d < DIMENSION; d++) product += question[i + d]! * keys[j + d]!;
+        best = Math.max(best, product);
+      }
+      score += best;
+    }
+    scored.push({ ordinal, score });
+  }
+  return scored
+    .sort(byScore)
+    .slice(0, HITS)
+    .map(({ ordinal }) => ordinal);
+}
+
+async function searched(centroids: number, width: number) {
+  const codebook = randomCodebook(centroids, width);
+  const store = randomStore(codebook);
+  await using engine = await openCentroidSearch(store, codebook, {
+    nprobe: centroids,
+    candidatesPerHit: PASSAGES / HITS,
+  });
+  const question = noise(4 * DIMENSION, 4);
+  const request = { topK: HITS, accept: () => true };
+  const [hits] = await engine.search([question], request);
+  const found = hits!.map(({ ordinal }) => ordinal);
+  return { found, naive: await naiveSearch(store, question), read: store.read };
+}
+
+test("estimates that rank well end the search after two rounds", async () => {
+  const { found, naive, read } = await searched(200, 1e-3);
+  assert.equal(found, naive);
+  assert.is(read, PASSAGES / 4);
+});
+
+test("estimates that say nothing leave all candidates to be scored", async () => {
+  const { found, naive, read } = await searched(1, 1);
+  assert.equal(found, naive);
+  assert.is(read, PASSAGES);
+});
+
+test.run();
