@@ -69,8 +69,10 @@ function checkTrainedLayers(config: ModelConfig, { trainedLayers }: ConfigOption
   if (!keepsSharedLayers(config, { retrievalOnly: true }))
     throw new InputError({
       where,
-      expected: "a model whose reader has layers of its own",
-      got: "a model that reads with the layers it retrieves with",
+      expected: "a model whose reader has layers of its own, without a query encoder",
+      got: config.queryEncoder
+        ? "a model with a query encoder"
+        : "a model that reads with the layers it retrieves with",
       remedy: "leave trainedLayers out",
     });
   const { jointLayers } = config.backbone!;

@@ -135,10 +135,12 @@ for (const trainedLayers of [undefined, 1])
 test("a model without as many layers of its own is refused", async () => {
   for (const [name, expected] of [
     ["joint layers", /^trainedLayers: expected at most 2, got 3; give fewer$/],
-    ["backbone", /^trainedLayers: expected a model whose reader has layers of its own, got /],
+    ["backbone", /^trainedLayers: expected [^;]*, got a model that reads with the layers it /],
+    ["query encoder", /^trainedLayers: expected [^;]*, got a model with a query encoder; /],
   ] as const) {
     const model = join(folder.path, `refused ${name}`);
-    await makeTinyModel(model, TINY_MODELS[name]!);
+    const config = name === "query encoder" ? { ...joint, queryEncoder: true } : TINY_MODELS[name]!;
+    await makeTinyModel(model, config);
     const run = train({ ...learning, model, out: `${model} out`, trainedLayers: 3 });
     await rejects(finish(run), expected);
   }
