@@ -149,17 +149,19 @@ async function findCandidates(
 ): Promise<Uint32Array> {
   const centroids = scores.data.length / scores.questionTokens;
   const { gains, metBy } = await probeLists(store, scores, nprobe);
-  const met: number[] = [];
+  const met = new Uint32Array(metBy.length);
+  const estimates = new Float32Array(metBy.length);
+  let count = 0;
   for (let ordinal = 0; ordinal < metBy.length; ordinal++)
-    if (metBy[ordinal]! > 0 && accept(ordinal)) met.push(ordinal);
-  const least = thresholdOf(
-    Float32Array.from(met, (ordinal) => gains[ordinal]!),
-    counts.most,
-  );
-  const candidates = met.filter((ordinal) => gains[ordinal]! >= least);
+    if (metBy[ordinal]! > 0 && accept(ordinal)) {
+      estimates[count] = gains[ordinal]!;
+      met[count++] = ordinal;
+    }
+  const least = thresholdOf(estimates.subarray(0, count), counts.most);
+  const candidates = met.subarray(0, count).filter((ordinal) => gains[ordinal]! >= least);
   if (candidates.length < counts.least && nprobe < centroids)
     return findCandidates(store, scores, 4 * nprobe, counts, accept);
-  return Uint32Array.from(candidates).sort((a, b) => gains[b]! - gains[a]!);
+  return candidates.sort((a, b) => gains[b]! - gains[a]!);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { type Awaitable, chain } from "./awaitable.ts";
 import type { CheckedFile } from "./blocks.ts";
-import { integers } from "./integers.ts";
+import { integerAt, wordsOf } from "./integers.ts";
 import type { SharedReader } from "./shared-blocks.ts";
 
 export interface Rows {
@@ -18,21 +18,21 @@ const WINDOW = 2_048;
 /** @param starts uint64: the start of each of `count` rows, and the end of the last */
 export function openRows(starts: CheckedFile, data: SharedReader): Rows {
   const count = starts.bytes / 8 - 1;
-  const readWindow = (window: number): Awaitable<Float64Array> => {
+  const readWindow = (window: number): Awaitable<Uint32Array> => {
     const first = window * WINDOW;
-    return chain(starts.read(8 * first, 8 * (Math.min(WINDOW, count - first) + 1)), integers);
+    return chain(starts.read(8 * first, 8 * (Math.min(WINDOW, count - first) + 1)), wordsOf);
   };
   return {
     async ranges(rows) {
-      const windows = new Map<number, Float64Array>();
+      const windows = new Map<number, Uint32Array>();
       const ranges = new Float64Array(2 * rows.length);
       for (let i = 0; i < rows.length; i++) {
         const number = Math.floor(rows[i]! / WINDOW);
         const window = windows.get(number) ?? (await readWindow(number));
         windows.set(number, window);
         const at = rows[i]! - number * WINDOW;
-        ranges[2 * i] = window[at]!;
-        ranges[2 * i + 1] = window[at + 1]!;
+        ranges[2 * i] = integerAt(window, at);
+        ranges[2 * i + 1] = integerAt(window, at + 1);
       }
       return ranges;
     },
