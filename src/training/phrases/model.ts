@@ -7,12 +7,13 @@ import { openRetrieverSession, type RetrieverSession } from "../../encoder/retri
 import { type ModelConfig, readConfig } from "../../model/config.ts";
 import { fingerprint } from "../../model/fingerprint.ts";
 import { initialWeight } from "../../model/initialise.ts";
-import { loadWeights } from "../../model/load-weights.ts";
+import { findWeights, loadWeights, openStored } from "../../model/load-weights.ts";
 import { isOfPhraseQueries, parameterShapes } from "../../model/parameter-names.ts";
 import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../../retrieval/index/write/token-pruning.ts";
 import { tokenPlaces } from "../../retrieval/phrases/token-places.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
+import { roundsInputs } from "../../tensor/session.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { requireTokenKeys } from "../options/token-keys.ts";
@@ -44,6 +45,7 @@ export async function openPhraseModel({
   const tokenizerFile = join(folder, "spiece.model");
   const tokenizer = await loadTokenizer(tokenizerFile, stored.vocabularySize);
   const weights = await loadWeights(folder, stored);
+  await using checkpoint = await openStored(folder, stored);
   const config = { ...stored, phraseQueries: true };
   const parameters = new Map<string, ParameterState>();
   for (const [name, shape] of parameterShapes(config))
@@ -52,7 +54,8 @@ export async function openPhraseModel({
       parameters.set(name, parameterState(shape, values));
       weights.delete(name);
     }
-  const compileOptions = { threads, weights };
+  // as they are stored, so that keys and queries are those of `ReAtt.load`
+  const compileOptions = { threads, weights: await findWeights(checkpoint, stored) };
   const lower = { ...stored, phraseQueries: undefined };
   const encoder = await openRetrieverSession(lower, compileOptions);
   const queryEncoder = stored.queryEncoder
@@ -72,6 +75,7 @@ export async function openPhraseModel({
       stored,
       (name) => [weights.get(name)!],
       await readFile(tokenizerFile),
+      { integers: roundsInputs(compileOptions) },
     ),
     async [Symbol.asyncDispose]() {
       for (const session of new Set([encoder, queryEncoder])) await session[Symbol.asyncDispose]();

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readConfig } from "../../../src/model/config.ts";
+import { convertModel } from "../../../src/model/convert.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import {
   type PhraseTrainingEvent,
@@ -96,6 +97,23 @@ test("search steps alone learn from answers without passages", async () => {
   });
   assert.equal([result.questions, result.examples], [10, 0]);
   assert.ok(steps[59]!.loss < 0.3 * steps[0]!.loss, `${steps[0]!.loss} ${steps[59]!.loss}`);
+});
+
+test("a model in int8 trains with its own index, and keeps its integers", async () => {
+  const model = at("int8");
+  await convertModel(MODEL, { out: model, precision: "int8" });
+  const before = await ReAtt.load(model);
+  await using _ = await before.index(PASSAGES, { directory: at("int8-index") });
+  const out = at("int8-trained");
+  await stepsOf({
+    ...{ ...FILES, model, index: at("int8-index"), out },
+    ...{ steps: 2, searchSteps: 2, questions: 5, learningRate: 0.02, phrases: 20 },
+  });
+  const after = await ReAtt.load(out);
+  assert.is(after.fingerprint, before.fingerprint);
+  const asked = QUESTIONS.map(({ question }) => question);
+  assert.equal(await after.encodeQuestions(asked), await before.encodeQuestions(asked));
+  await Promise.all([before.close(), after.close()]);
 });
 
 test("two runs with one seed are equal", async () => {
