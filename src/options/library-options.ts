@@ -56,14 +56,15 @@ const shardRecord = z
 /** How an index is built. */
 export const INDEX_OPTIONS = {
   /**
-   * Bits for each dimension of a key: 1, 2, 4 or 8, or 32 for float32 keys. Default: 4, except that
-   * shards and indexes of fewer than 65,536 tokens have float32 keys. Such an index is compressed
-   * when an addition makes it larger.
+   * Bits for each dimension of a key: 1, 2, 4 or 8, or 32 for float32 keys. Default: 2 for token
+   * keys of 192 values or more, otherwise 4. Shards and indexes of fewer than 65,536 tokens have
+   * float32 keys. Such an index is compressed when an addition makes it larger.
    */
   bits: option(z.literal([1, 2, 4, 8, 32], "1, 2, 4, 8 or 32").optional(), {
     help: "bits of each dimension of a key; 32 does not compress",
     placeholder: "1|2|4|8|32",
-    defaultText: "4; 32 for shards and below 65,536 tokens",
+    defaultText:
+      "2 for token keys of 192 values or more, otherwise 4; 32 for shards and small indexes",
     parse: Number,
   }),
   /** Whether an index in the folder is replaced when the new one is complete. Default: false. */

@@ -90,12 +90,13 @@ async function appendSegment(
 }
 
 /** Whether an index with automatic bits has enough keys to compress when `added` is part of it. */
-const outgrows = ({ codec, segments }: Manifest, added: SegmentRecord): boolean =>
+const outgrows = ({ codec, header, segments }: Manifest, added: SegmentRecord): boolean =>
   codec.name === "float32" &&
   bitsFor(
     codec.bits,
     segments.reduce((sum, { tokens, deleted }) => sum + tokens - (deleted?.tokens ?? 0), 0) +
       added.tokens,
+    header,
   ) !== undefined;
 
 /** Compresses all passages of an index, without those that `added` replaces, to one segment. */

@@ -1,13 +1,14 @@
 /**
  * The default number of bits of a key. A codebook needs enough keys to learn from, and takes space
  * itself. So a small index keeps float32 keys, and an addition that makes it larger compresses it.
- * docs/experiments/index-quality.md has the measurements behind both numbers.
+ * docs/experiments/index-quality.md has the measurements behind all numbers.
  */
 
 import type { Bits } from "../../codec/codec.ts";
-import type { CodecRecord } from "../format/manifest.ts";
+import type { CodecRecord, IndexHeader } from "../format/manifest.ts";
 
-const AUTOMATIC_BITS = 4;
+/** Values of a token's key from which two bits for each lose nothing. */
+const MANY_VALUES = 192;
 
 /** The least number of keys that are compressed: 256 for each codeword. */
 export const COMPRESSED_TOKENS = 65_536;
@@ -28,8 +29,15 @@ export function bitsOption({
 }
 
 /** The bits of an index with this number of keys; undefined for float32. */
-export const bitsFor = (bits: BitsOption, tokens: number): Bits | undefined =>
-  bits !== "automatic" ? bits : tokens < COMPRESSED_TOKENS ? undefined : AUTOMATIC_BITS;
+export function bitsFor(
+  bits: BitsOption,
+  tokens: number,
+  { dimension, pooling }: Pick<IndexHeader, "dimension" | "pooling">,
+): Bits | undefined {
+  if (bits !== "automatic") return bits;
+  if (tokens < COMPRESSED_TOKENS) return undefined;
+  return pooling === undefined && dimension >= MANY_VALUES ? 2 : 4;
+}
 
 /** The codec of an index of float32 keys. */
 export const float32Record = (bits: BitsOption): CodecRecord => ({

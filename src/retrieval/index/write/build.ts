@@ -122,7 +122,7 @@ export async function finishStage(
   options: CompressOptions,
 ): Promise<IndexState> {
   const { directory, header, signal } = options;
-  const chosen = bitsFor(bits, staged.tokens);
+  const chosen = bitsFor(bits, staged.tokens, header);
   if (chosen !== undefined) return compressWhole(staged, name, chosen, options);
   return writing(directory, async () => {
     await using stage = await openStage(directory, staged, header.dimension);

@@ -116,9 +116,10 @@ async function survey(
 
 function sizes(
   { passages, tokens, sharedBytes, cut }: Survey,
-  { header: { dimension }, bits: given }: ForecastOptions,
+  { header, bits: given }: ForecastOptions,
 ): BuildForecast {
-  const bits = bitsFor(given, tokens);
+  const { dimension } = header;
+  const bits = bitsFor(given, tokens, header);
   const common = sharedBytes + passages * PASSAGE_BYTES + FIXED_BYTES;
   const plain = common + tokens * 4 * dimension;
   if (bits === undefined)

@@ -41,10 +41,13 @@ test("the option says what the index has", () => {
   assert.is(bitsOption({ shard: {} }), undefined);
   assert.is(bitsOption({ bits: 32 }), undefined);
   assert.is(bitsOption({ bits: 2 }), 2);
-  assert.is(bitsFor("automatic", COMPRESSED_TOKENS - 1), undefined);
-  assert.is(bitsFor("automatic", COMPRESSED_TOKENS), 4);
-  assert.is(bitsFor(undefined, 1e9), undefined);
-  assert.is(bitsFor(1, 1), 1);
+  const [few, many] = [{ dimension: 64 }, { dimension: 256 }];
+  assert.is(bitsFor("automatic", COMPRESSED_TOKENS - 1, many), undefined);
+  assert.is(bitsFor("automatic", COMPRESSED_TOKENS, few), 4);
+  assert.is(bitsFor("automatic", COMPRESSED_TOKENS, many), 2);
+  assert.is(bitsFor("automatic", COMPRESSED_TOKENS, { ...many, pooling: "mean" }), 4);
+  assert.is(bitsFor(undefined, 1e9, many), undefined);
+  assert.is(bitsFor(1, 1, few), 1);
 });
 
 for (const count of [1, 3, 10])
