@@ -50,6 +50,14 @@ export async function loadWeights(
   config: ModelConfig,
 ): Promise<Map<string, Float32Array>> {
   await using stored = await openStored(folder, config);
+  return await readWeights(stored, config);
+}
+
+/** The same from weights that are open. */
+export async function readWeights(
+  stored: StoredWeights,
+  config: ModelConfig,
+): Promise<Map<string, Float32Array>> {
   const weights = new Map<string, Float32Array>();
   for (const name of parameterShapes(config).keys()) weights.set(name, await stored.read(name));
   return weights;

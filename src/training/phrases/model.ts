@@ -7,7 +7,7 @@ import { openRetrieverSession, type RetrieverSession } from "../../encoder/retri
 import { type ModelConfig, readConfig } from "../../model/config.ts";
 import { fingerprint } from "../../model/fingerprint.ts";
 import { initialWeight } from "../../model/initialise.ts";
-import { findWeights, loadWeights, openStored } from "../../model/load-weights.ts";
+import { findWeights, openStored, readWeights } from "../../model/load-weights.ts";
 import { isOfPhraseQueries, parameterShapes } from "../../model/parameter-names.ts";
 import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../../retrieval/index/write/token-pruning.ts";
@@ -44,8 +44,8 @@ export async function openPhraseModel({
   requireTokenKeys(stored, folder, "phrases begin and end with the keys of tokens");
   const tokenizerFile = join(folder, "spiece.model");
   const tokenizer = await loadTokenizer(tokenizerFile, stored.vocabularySize);
-  const weights = await loadWeights(folder, stored);
   await using checkpoint = await openStored(folder, stored);
+  const weights = await readWeights(checkpoint, stored);
   const config = { ...stored, phraseQueries: true };
   const parameters = new Map<string, ParameterState>();
   for (const [name, shape] of parameterShapes(config))

@@ -2,9 +2,9 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type Codebook, decodeKeys } from "../../../src/retrieval/codec/codec.ts";
 import type { CompressedStore } from "../../../src/retrieval/index/format/compressed-store.ts";
-import { byScore } from "../../../src/retrieval/scoring/top-k.ts";
+import type { ScoredPassage } from "../../../src/retrieval/scoring/top-k.ts";
 import { openCentroidSearch } from "../../../src/retrieval/search/centroid-search.ts";
-import { noise } from "../support.ts";
+import { naiveSearch, noise } from "../support.ts";
 
 const DIMENSION = 8;
 const PASSAGES = 2000;
@@ -58,28 +58,7 @@ function randomStore(codebook: Codebook): CompressedStore & { read: number } {
   };
 }
 
-/** The best passages by all keys, with plain loops. */
-async function naiveSearch(store: CompressedStore, question: Float32Array): Promise<number[]> {
-  const scored = [];
-  for (let ordinal = 0; ordinal < PASSAGES; ordinal++) {
-    const keys = await store.keys(ordinal);
-    let score = 0;
-    for (let i = 0; i < question.length; i += DIMENSION) {
-      let best = -Infinity;
-      for (let j = 0; j < keys.length; j += DIMENSION) {
-        let product = 0;
-        for (let d = 0; d < DIMENSION; d++) product += question[i + d]! * keys[j + d]!;
-        best = Math.max(best, product);
-      }
-      score += best;
-    }
-    scored.push({ ordinal, score });
-  }
-  return scored
-    .sort(byScore)
-    .slice(0, HITS)
-    .map(({ ordinal }) => ordinal);
-}
+const ordinals = (hits: readonly ScoredPassage[]): number[] => hits.map(({ ordinal }) => ordinal);
 
 async function searched(centroids: number, width: number) {
   const codebook = randomCodebook(centroids, width);
@@ -91,8 +70,9 @@ async function searched(centroids: number, width: number) {
   const question = noise(4 * DIMENSION, 4);
   const request = { topK: HITS, accept: () => true };
   const [hits] = await engine.search([question], request);
-  const found = hits!.map(({ ordinal }) => ordinal);
-  return { found, naive: await naiveSearch(store, question), read: store.read };
+  const keys = await Promise.all(Array.from({ length: PASSAGES }, (_, p) => store.keys(p)));
+  const naive = naiveSearch(question, keys, HITS, DIMENSION);
+  return { found: ordinals(hits!), naive: ordinals(naive), read: store.read };
 }
 
 test("estimates that rank well end the search after two rounds", async () => {
