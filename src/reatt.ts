@@ -26,12 +26,9 @@ import {
   type UtilityOptions,
 } from "./decoder/retrieval-utility.ts";
 import { resolveReadOptions } from "./documents/read-documents.ts";
+import { openRetriever, type Retriever } from "./encoder/open-retriever.ts";
 import { encodePassageKeys, type IndexedTokens, indexedTokens } from "./encoder/passage-keys.ts";
-import {
-  encodeSequences,
-  openRetrieverSession,
-  type RetrieverSession,
-} from "./encoder/retriever-session.ts";
+import { encodeSequences } from "./encoder/retriever-session.ts";
 import { StateCache, type StoredStates } from "./encoder/state-cache.ts";
 import type { DownloadProgress } from "./hub/download.ts";
 import { locateModel } from "./hub/locate-model.ts";
@@ -39,7 +36,7 @@ import { InputError } from "./io/errors.ts";
 import { excerpt } from "./io/excerpt.ts";
 import { Lifetime } from "./io/lifetime.ts";
 import { type ModelConfig, readConfig, vectorSize } from "./model/config.ts";
-import { fingerprint, statesFingerprint } from "./model/fingerprint.ts";
+import { statesFingerprint } from "./model/fingerprint.ts";
 import { findWeights, openStored } from "./model/load-weights.ts";
 import { type PruningRule, pruningRule } from "./model/token-pruning.ts";
 import {
@@ -101,7 +98,7 @@ import {
 } from "./retrieval/search-phrases.ts";
 import { readRecord } from "./sync/record.ts";
 import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
-import { type CompileOptions, roundsInputs } from "./tensor/session.ts";
+import type { CompileOptions } from "./tensor/session.ts";
 import type { Span } from "./text/answer-span.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
 import {
@@ -198,13 +195,6 @@ export interface Phrase extends Hit {
 /** Questions of a batch share a pass over the index and each step of the decoder. */
 const QUESTIONS_PER_BATCH = 16;
 
-/** The compiled parts of a model that retrieve. They hold native memory. */
-interface Sessions {
-  readonly encoder: RetrieverSession;
-  /** `encoder` itself, unless the model has a query encoder. */
-  readonly queryEncoder: RetrieverSession;
-}
-
 /**
  * A loaded model. It holds native memory: declare it with `await using`, and the indexes that it
  * opens too.
@@ -219,7 +209,7 @@ export class ReAtt implements AsyncDisposable {
    * can search the indexes that were built with its fingerprint.
    */
   readonly fingerprint: string;
-  readonly #sessions: Sessions;
+  readonly #retriever: Retriever;
   readonly #openReader: () => Promise<ReaderSession>;
   /** Opened at the first reading: the reader has most of the weights. */
   #reader: Promise<ReaderSession> | undefined;
@@ -231,16 +221,15 @@ export class ReAtt implements AsyncDisposable {
     folder: string,
     config: ModelConfig,
     tokenizer: Tokenizer,
-    fingerprint: string,
-    sessions: Sessions,
+    retriever: Retriever,
     openReader: () => Promise<ReaderSession>,
   ) {
-    if (!sessions) throw notLoaded();
+    if (!retriever) throw notLoaded();
     this.folder = folder;
     this.config = config;
     this.tokenizer = tokenizer;
-    this.fingerprint = fingerprint;
-    this.#sessions = sessions;
+    this.fingerprint = retriever.fingerprint;
+    this.#retriever = retriever;
     this.#openReader = openReader;
     this.#lifetime = new Lifetime(`the model ${folder}`, "load it again");
   }
@@ -289,15 +278,8 @@ export class ReAtt implements AsyncDisposable {
     await using stored = await openStored(folder, config);
     const weights = await findWeights(stored, config);
     const options: CompileOptions = { provider, threads, weights };
-    const identity = await fingerprint(config, stored.parts, await readFile(tokenizerFile), {
-      integers: roundsInputs(options),
-    });
-    const [encoder, queryEncoder] = await Promise.all([
-      openRetrieverSession(config, options),
-      config.queryEncoder ? openRetrieverSession(config, options, "queryEncoder") : undefined,
-    ]);
-    const sessions = { encoder, queryEncoder: queryEncoder ?? encoder };
-    return new ReAtt(folder, config, tokenizer, identity, sessions, async () => {
+    const retriever = await openRetriever(config, stored, await readFile(tokenizerFile), options);
+    return new ReAtt(folder, config, tokenizer, retriever, async () => {
       await stored.checkUnchanged();
       return openReaderSession(config, options);
     });
@@ -643,7 +625,7 @@ export class ReAtt implements AsyncDisposable {
     if (hybrid && options.granularity !== "passage") throw hybridPhrases(options.granularity);
     const texts = typeof question === "string" ? [question] : question;
     const found = await this.#lifetime.use(async () => {
-      const { queryEncoder } = this.#sessions;
+      const { queryEncoder } = this.#retriever;
       const tokenized = this.#tokenize(texts);
       const ids = tokenized.map((asked) => asked.ids);
       const { signal } = options;
@@ -941,9 +923,8 @@ export class ReAtt implements AsyncDisposable {
    */
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
-      const sessions = new Set<AsyncDisposable>(Object.values(this.#sessions));
-      if (this.#reader) sessions.add(await this.#reader);
-      return Promise.all(Array.from(sessions, (session) => session[Symbol.asyncDispose]()));
+      const reader = await this.#reader;
+      await Promise.all([this.#retriever[Symbol.asyncDispose](), reader?.[Symbol.asyncDispose]()]);
     });
   }
 
@@ -972,7 +953,7 @@ export class ReAtt implements AsyncDisposable {
     signal?: AbortSignal,
   ): Pick<BuildOptions, "header" | "encode" | "cutTokens"> {
     const { config, tokenizer, fingerprint } = this;
-    const { encoder } = this.#sessions;
+    const { encoder } = this.#retriever;
     const { pooling } = config;
     if (pooling !== undefined && keepRatio < 1) throw nothingToPrune(keepRatio);
     const header: IndexHeader = {
@@ -1016,7 +997,7 @@ export class ReAtt implements AsyncDisposable {
   /** The tokens of a passage that has `count` keys in an index. */
   #indexedTokens(passage: Passage, header: IndexHeader, count: number): Promise<IndexedTokens> {
     const { config, tokenizer } = this;
-    const model = { config, tokenizer, encoder: this.#sessions.encoder };
+    const model = { config, tokenizer, encoder: this.#retriever.encoder };
     return indexedTokens(model, passage, header.maxPassageTokens, chooserOf(header, count));
   }
 
@@ -1024,7 +1005,7 @@ export class ReAtt implements AsyncDisposable {
     questions: readonly TokenizedQuestion[],
     signal?: AbortSignal,
   ): Promise<Float32Array[]> {
-    const { queryEncoder } = this.#sessions;
+    const { queryEncoder } = this.#retriever;
     const ids = questions.map((question) => question.ids);
     return encodeSequences(queryEncoder, this.config, ids, "queries", { signal });
   }
@@ -1037,7 +1018,7 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<number[]> {
     const { config, tokenizer } = this;
     const [vectors] = await this.#encodeQuestions([question], signal);
-    const model = { config, tokenizer, encoder: this.#sessions.encoder };
+    const model = { config, tokenizer, encoder: this.#retriever.encoder };
     const keys = await encodePassageKeys(model, passages, { maxPassageTokens, signal });
     return keys.map((own) => exactScore(vectors!, own, vectorSize(config)));
   }
@@ -1119,7 +1100,7 @@ export class ReAtt implements AsyncDisposable {
       throw error;
     });
     const { config, tokenizer } = this;
-    const { encoder } = this.#sessions;
+    const { encoder } = this.#retriever;
     const scorePassages: AnsweringModel["scorePassages"] = (question, passages, options) =>
       this.#scores(question, passages, options);
     const reader = await this.#reader;

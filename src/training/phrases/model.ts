@@ -2,10 +2,10 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { openRetriever } from "../../encoder/open-retriever.ts";
 import { indexedTokens } from "../../encoder/passage-keys.ts";
-import { openRetrieverSession, type RetrieverSession } from "../../encoder/retriever-session.ts";
+import type { RetrieverSession } from "../../encoder/retriever-session.ts";
 import { type ModelConfig, readConfig } from "../../model/config.ts";
-import { fingerprint } from "../../model/fingerprint.ts";
 import { initialWeight } from "../../model/initialise.ts";
 import { findWeights, openStored, readWeights } from "../../model/load-weights.ts";
 import { isOfPhraseQueries, parameterShapes } from "../../model/parameter-names.ts";
@@ -13,7 +13,6 @@ import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../../retrieval/index/write/token-pruning.ts";
 import { tokenPlaces } from "../../retrieval/phrases/token-places.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
-import { roundsInputs } from "../../tensor/session.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { requireTokenKeys } from "../options/token-keys.ts";
@@ -57,10 +56,9 @@ export async function openPhraseModel({
   // as they are stored, so that keys and queries are those of `ReAtt.load`
   const compileOptions = { threads, weights: await findWeights(checkpoint, stored) };
   const lower = { ...stored, phraseQueries: undefined };
-  const encoder = await openRetrieverSession(lower, compileOptions);
-  const queryEncoder = stored.queryEncoder
-    ? await openRetrieverSession(lower, compileOptions, "queryEncoder")
-    : encoder;
+  const tokenizerBytes = await readFile(tokenizerFile);
+  const retriever = await openRetriever(lower, checkpoint, tokenizerBytes, compileOptions);
+  const { encoder, queryEncoder } = retriever;
   const placesOf =
     (header: IndexHeader): PlacesOf =>
     async (passage, keys) => {
@@ -71,14 +69,7 @@ export async function openPhraseModel({
     };
   return {
     ...{ folder, config, tokenizer, weights, parameters, queryEncoder, placesOf },
-    fingerprint: await fingerprint(
-      stored,
-      (name) => [weights.get(name)!],
-      await readFile(tokenizerFile),
-      { integers: roundsInputs(compileOptions) },
-    ),
-    async [Symbol.asyncDispose]() {
-      for (const session of new Set([encoder, queryEncoder])) await session[Symbol.asyncDispose]();
-    },
+    fingerprint: retriever.fingerprint,
+    [Symbol.asyncDispose]: () => retriever[Symbol.asyncDispose](),
   };
 }
