@@ -44,8 +44,8 @@ export const timeSearches = (task: SearchTask): Promise<SearchTimes> =>
   runApart(import.meta.url, task);
 
 async function timeHere(task: SearchTask): Promise<SearchTimes> {
-  const { directory, searched, timed, ...options } = task;
-  const questions = (await readVectors(task.questions)).slice(0, searched);
+  const { directory, questions: file, searched, timed, ...options } = task;
+  const questions = (await readVectors(file)).slice(0, searched);
   const openings: number[] = [];
   for (let i = 0; i < 5; i++) {
     const start = performance.now();

@@ -1,15 +1,14 @@
 /**
  * Blocks of files in memory that threads share.
  *
- * A block takes a slot when a thread reads it first, and keeps it, so a thread can use what it
- * finds without a lock. When all slots are taken, other blocks are read from the disk each time.
+ * A block that was read several times takes a slot and keeps it, so a thread can use what it finds
+ * without a lock. When all slots are taken, other blocks are read from the disk each time.
  */
 
-import { read } from "node:fs";
-import { promisify } from "node:util";
 import { type Awaitable, chain } from "./awaitable.ts";
 import { BLOCK_BYTES, type BlockFile, type CheckedFile, checkedFile } from "./blocks.ts";
-import { damagedFile, type Readable } from "./storage.ts";
+import { readerOf } from "./descriptor-reader.ts";
+import { damagedFile } from "./storage.ts";
 
 /** The memory, as threads give it to each other. */
 export interface SharedMemory {
@@ -26,15 +25,20 @@ export interface SharedFile {
   readonly descriptor: number;
   readonly bytes: number;
   readonly checksums: Uint32Array;
-  /** The place of each block: `TAKEN` and more for a slot of the memory. */
+  /**
+   * The place of each block: `TAKEN` and more for a slot of the memory. Until it has a place, the
+   * negative number of its reads.
+   */
   readonly places: Int32Array;
 }
 
-const ABSENT = 0;
 /** A thread copies the block into its slot, or has found no slot. */
 const PENDING = 1;
 /** The place of a block in slot 0. */
 const TAKEN = 2;
+
+/** Reads of a block before it is kept: the first use of memory takes longer than a few reads. */
+const READS = 3;
 
 /** An array of bytes in Node 20 has fewer than 2^32. */
 const MAX_SLOTS = 2 ** 32 / BLOCK_BYTES - 1;
@@ -63,8 +67,6 @@ export function shareFile(
   return { path, descriptor, bytes, checksums, places };
 }
 
-const readDescriptor = promisify(read);
-
 /** Reads a file through the memory. */
 export class SharedReader implements CheckedFile {
   readonly path: string;
@@ -73,13 +75,14 @@ export class SharedReader implements CheckedFile {
   readonly #memory: Uint8Array;
   readonly #taken: Int32Array;
   readonly #places: Int32Array;
+  /** For blocks that no slot holds. Concurrent calls need one each. */
+  readonly #buffers: Uint8Array[] = [];
 
   constructor({ blocks, taken }: SharedMemory, file: SharedFile) {
     const { path, bytes, descriptor, checksums, places } = file;
-    const readable: Readable = { read: (...place) => readDescriptor(descriptor, ...place) };
     this.path = path;
     this.bytes = bytes;
-    this.#file = checkedFile(path, readable, bytes, checksums);
+    this.#file = checkedFile(path, readerOf(descriptor), bytes, checksums);
     this.#memory = new Uint8Array(blocks);
     this.#taken = taken;
     this.#places = places;
@@ -103,12 +106,12 @@ export class SharedReader implements CheckedFile {
         throw damagedFile(this.path, `a position up to ${this.bytes}`, `${start} to ${end}`);
       for (let at = start; at < end; at += BLOCK_BYTES - (at % BLOCK_BYTES)) {
         const block = Math.floor(at / BLOCK_BYTES);
-        if (this.#slotOf(block) < 0) missing.push(block);
+        if (this.#slotOf(block) < 0 && missing.at(-1) !== block) missing.push(block);
       }
     }
-    return chain(missing.length > 0 ? this.#readMissing(missing) : NONE, (found) =>
-      this.#copyFrom(found, ranges, target),
-    );
+    return missing.length > 0
+      ? this.#copyMissing(missing, ranges, target)
+      : this.#copyFrom(NONE, ranges, target);
   }
 
   /** The slot of a block; negative if it has none. */
@@ -131,42 +134,42 @@ export class SharedReader implements CheckedFile {
       }
   }
 
-  async #readMissing(missing: readonly number[]): Promise<FoundBlocks> {
+  /** As `copy`, where `missing` are blocks of the ranges that are in no slot. */
+  async #copyMissing(
+    missing: readonly number[],
+    ranges: Float64Array,
+    target: Uint8Array,
+  ): Promise<void> {
+    const runs = runsOf(missing);
+    const blocks = runs.reduce((sum, [first, end]) => sum + end - first, 0);
+    let buffer = this.#buffers.pop() ?? new Uint8Array();
+    if (buffer.length < blocks * BLOCK_BYTES) buffer = new Uint8Array(2 * blocks * BLOCK_BYTES);
     const found: FoundBlocks = new Map();
-    const runs = runsOf(missing, (block) => this.#slotOf(block) < 0);
-    const read = (run: Run): Promise<void> =>
-      this.#claim(run) ? this.#readToSlots(run, found) : this.#readRun(run, found);
+    let start = 0;
+    const read = ([first, end]: Run): Promise<void> => {
+      const data = buffer.subarray(start, start + this.#bytesOf([first, end]));
+      start += data.length;
+      for (let block = first; block < end; block++)
+        found.set(block, data.subarray((block - first) * BLOCK_BYTES));
+      return this.#file.readBlocks(first, data);
+    };
     await Promise.all(runs.map(read));
-    return found;
+    for (const block of new Set(missing)) this.#keep(block, found.get(block)!);
+    this.#copyFrom(found, ranges, target);
+    this.#buffers.push(buffer);
   }
 
-  /** Whether this thread, and no other, reads all blocks of the run. */
-  #claim([first, end]: Run): boolean {
-    for (let block = first; block < end; block++)
-      if (Atomics.compareExchange(this.#places, block, ABSENT, PENDING) !== ABSENT) {
-        while (--block >= first) Atomics.store(this.#places, block, ABSENT);
-        return false;
-      }
-    return true;
-  }
-
-  /** Reads blocks to slots, if there are as many. Otherwise they stay pending. */
-  async #readToSlots([first, end]: Run, found: FoundBlocks): Promise<void> {
-    const slot = Atomics.add(this.#taken, 0, end - first);
-    const start = slot * BLOCK_BYTES;
-    if ((slot + end - first) * BLOCK_BYTES > this.#memory.length)
-      return this.#readRun([first, end], found);
-    const blocks = this.#memory.subarray(start, start + this.#bytesOf([first, end]));
-    await this.#file.readBlocks(first, blocks);
-    for (let block = first; block < end; block++)
-      Atomics.store(this.#places, block, slot + block - first + TAKEN);
-  }
-
-  async #readRun([first, end]: Run, found: FoundBlocks): Promise<void> {
-    const data = new Uint8Array(this.#bytesOf([first, end]));
-    await this.#file.readBlocks(first, data);
-    for (let block = first; block < end; block++)
-      found.set(block, data.subarray((block - first) * BLOCK_BYTES));
+  /** Counts a read of a block, or keeps it, if it was read often and a slot is left. */
+  #keep(block: number, data: Uint8Array): void {
+    const place = Atomics.load(this.#places, block);
+    if (place > 0) return; // another thread keeps it
+    const next = place > -READS ? place - 1 : PENDING;
+    if (Atomics.compareExchange(this.#places, block, place, next) !== place) return;
+    if (next !== PENDING) return;
+    const slot = Atomics.add(this.#taken, 0, 1);
+    if ((slot + 1) * BLOCK_BYTES > this.#memory.length) return; // it stays pending
+    this.#memory.set(data.subarray(0, this.#bytesOf([block, block + 1])), slot * BLOCK_BYTES);
+    Atomics.store(this.#places, block, slot + TAKEN);
   }
 
   #bytesOf([first, end]: Run): number {
@@ -188,15 +191,13 @@ const RUN_BLOCKS = 64; // 1 MiB
 /** Bytes of the longest range whose blocks are kept. */
 const MOST_KEPT = 8 * BLOCK_BYTES;
 
-/** Joins blocks to runs, and those between them that are missing, too. */
-function runsOf(blocks: readonly number[], isMissing: (block: number) => boolean): Run[] {
+/** Joins blocks to runs, with those between them. */
+function runsOf(blocks: readonly number[]): Run[] {
   const runs: [first: number, end: number][] = [];
   for (const block of Float64Array.from(blocks).sort()) {
     const last = runs.at(-1);
-    const isNear = last && block < last[1] + GAP && block < last[0] + RUN_BLOCKS;
-    let next = last?.[1] ?? block;
-    while (isNear && next < block && isMissing(next)) next++;
-    if (isNear && next >= block) last[1] = Math.max(last[1], block + 1);
+    if (last && block < last[1] + GAP && block < last[0] + RUN_BLOCKS)
+      last[1] = Math.max(last[1], block + 1);
     else runs.push([block, block + 1]);
   }
   return runs;

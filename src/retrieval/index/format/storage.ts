@@ -8,6 +8,7 @@ import {
   isSystemError,
   systemProblem,
 } from "../../../io/errors.ts";
+import type { Awaitable } from "./awaitable.ts";
 
 /** Writes all of `data` at `position`; a single system call can write less. */
 export async function writeAt(file: FileHandle, data: Uint8Array, position: number): Promise<void> {
@@ -24,7 +25,7 @@ export interface Readable {
     offset: number,
     length: number,
     position: number,
-  ): Promise<{ readonly bytesRead: number }>;
+  ): Awaitable<{ readonly bytesRead: number }>;
 }
 
 /** Reads up to `length` bytes from `position`; fewer only at the end of the file. */
