@@ -128,13 +128,13 @@ export const LANCE_OPTIONS = {
 /** How an index is opened. */
 export const OPEN_OPTIONS = {
   /**
-   * How onnxruntime searches a compressed index. Default: `exact` up to 524,288 tokens whose
-   * decoded keys fit in `memoryLimit`, otherwise `balanced`. The search of float32 keys is always
-   * exact.
+   * How onnxruntime searches a compressed index. Default: `exact` if the decoded keys take at most
+   * 64 MiB (vectors: up to 524,288) and fit in `memoryLimit`, otherwise `balanced`. The search of
+   * float32 keys is always exact.
    */
   preset: option(choice("fast", "balanced", "exact").optional(), {
     help: "how onnxruntime searches a compressed index; a float32 index is searched exactly",
-    defaultText: "exact up to 524,288 tokens, otherwise balanced",
+    defaultText: "exact for small indexes (64 MiB of decoded keys), otherwise balanced",
     group: ENGINE,
   }),
   /** Default `onnxruntime`. */

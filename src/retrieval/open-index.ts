@@ -79,11 +79,14 @@ export type Engine =
   | ({ readonly name: "faiss" } & FaissFactory)
   | ({ readonly name: "lancedb" } & LanceTable);
 
+/** The most decoded keys that exact search of a compressed index keeps in memory. */
+const KEPT_KEYS = 524_288; // 537 MB with 256 dimensions
+
 /**
- * A compressed index with at most this number of keys is searched exactly by default: with all keys
- * decoded in memory, that takes no longer than the presets (docs/experiments/search.md).
+ * Bytes of decoded token keys up to which a compressed index is searched exactly by default: they
+ * are decoded in the time of the first search of a preset (docs/experiments/search.md).
  */
-const SMALL_KEYS = 524_288; // 537 MB of decoded keys with 256 dimensions
+const SMALL_BYTES = 2 ** 26;
 
 /** `exact` scores all passages. The others score candidates; `balanced` scores more than `fast`. */
 export type PresetName = "fast" | "balanced" | "exact";
@@ -176,8 +179,10 @@ function openEngine(
   const { segments, codec } = snapshot;
   const { codebook } = codec;
   const { engine, memoryLimit, threads } = options;
-  const isSmall =
-    store.keyCount <= SMALL_KEYS && store.keyCount * 4 * store.dimension <= memoryLimit;
+  const decodedBytes = store.keyCount * 4 * store.dimension;
+  const canKeep = store.keyCount <= KEPT_KEYS && decodedBytes <= memoryLimit;
+  const hasVectors = snapshot.manifest.header.pooling !== undefined; // one question vector, few lists
+  const isSmall = canKeep && (hasVectors || decodedBytes <= SMALL_BYTES);
   const preset = options.preset ?? (isSmall ? "exact" : "balanced");
   const empty = store.keyCount === 0; // faiss aborts the process if there are no keys
   if (engine === "faiss" && !empty) return openFaissSearch(store, threads);
@@ -190,9 +195,9 @@ function openEngine(
           engine,
           threads,
         );
-  // Decoded keys of a large index are not kept in memory: the block cache keeps their codes.
+  // Of a large compressed index, the block cache keeps the codes instead.
   if (!codebook || preset === "exact")
-    return openFlatSearch(store, codebook && !isSmall ? 0 : memoryLimit, threads);
+    return openFlatSearch(store, codebook && !canKeep ? 0 : memoryLimit, threads);
   return openPreset(snapshot, codebook, PRESETS[preset], threads);
 }
 
