@@ -181,7 +181,7 @@ function openEngine(
   const { engine, memoryLimit, threads } = options;
   const decodedBytes = store.keyCount * 4 * store.dimension;
   const canKeep = store.keyCount <= KEPT_KEYS && decodedBytes <= memoryLimit;
-  const hasVectors = snapshot.manifest.header.pooling !== undefined; // one question vector, few lists
+  const hasVectors = snapshot.manifest.header.pooling !== undefined; // a question reads few lists
   const isSmall = canKeep && (hasVectors || decodedBytes <= SMALL_BYTES);
   const preset = options.preset ?? (isSmall ? "exact" : "balanced");
   const empty = store.keyCount === 0; // faiss aborts the process if there are no keys
