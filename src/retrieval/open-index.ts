@@ -83,8 +83,9 @@ export type Engine =
 const KEPT_KEYS = 524_288; // 537 MB with 256 dimensions
 
 /**
- * Bytes of decoded token keys up to which a compressed index is searched exactly by default: they
- * are decoded in the time of the first search of a preset (docs/experiments/search.md).
+ * Bytes of decoded token keys up to which a compressed index is searched exactly by default. The
+ * first search decodes them, half a second, and later ones are faster than those of a preset
+ * (docs/experiments/search.md).
  */
 const SMALL_BYTES = 2 ** 26;
 
