@@ -32,17 +32,18 @@ export interface Kernel {
   readonly compiled: URL;
 }
 
-export const CODE_SCORES: Kernel = {
-  source: "code-scores.ts",
-  constant: "CODE_SCORES",
-  compiled: new URL("../src/retrieval/search/code-scores.wasm.ts", import.meta.url),
-};
+const kernel = (source: string, constant: string, folder: string): Kernel => ({
+  source: `${source}.ts`,
+  constant,
+  compiled: new URL(`../src/retrieval/${folder}/${source}.wasm.ts`, import.meta.url),
+});
 
-export const NEAREST_CODEWORD: Kernel = {
-  source: "nearest-codeword.ts",
-  constant: "NEAREST_CODEWORD",
-  compiled: new URL("../src/retrieval/codec/nearest-codeword.wasm.ts", import.meta.url),
-};
+export const KERNELS: readonly Kernel[] = [
+  kernel("code-scores", "CODE_SCORES", "search"),
+  kernel("decode-keys", "DECODE_KEYS", "codec"),
+  kernel("list-gains", "LIST_GAINS", "search"),
+  kernel("nearest-codeword", "NEAREST_CODEWORD", "codec"),
+];
 
 /** The TypeScript file of a compiled kernel. */
 export async function compileKernel({ source, constant }: Kernel): Promise<string> {
@@ -59,5 +60,4 @@ export async function compileKernel({ source, constant }: Kernel): Promise<strin
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const kernel of [CODE_SCORES, NEAREST_CODEWORD])
-    await writeFile(kernel.compiled, await compileKernel(kernel));
+  for (const kernel of KERNELS) await writeFile(kernel.compiled, await compileKernel(kernel));

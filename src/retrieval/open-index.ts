@@ -246,7 +246,9 @@ async function openForSearch(
     const found = few
       ? await scorer.best(questions.map(rotated), few, topK, signal)
       : await engine.search(questions, { topK, accept, signal });
-    return Promise.all(found.map((hits) => Promise.all(hits.map(withId))));
+    const named: SearchHit[][] = [];
+    for (const hits of found) named.push(await Promise.all(hits.map(withId)));
+    return named;
   };
   const opened: IndexGeneration = {
     directory,
@@ -349,7 +351,7 @@ async function acceptor(
   store: PassageStore,
   filter: SearchOptions["filter"],
 ): Promise<(ordinal: number) => boolean> {
-  if (!filter) return store.isAlive;
+  if (!filter) return store.passageCount === store.ordinalCount ? () => true : store.isAlive;
   if (typeof filter === "function") return (ordinal) => store.isAlive(ordinal) && filter(ordinal);
   const ordinals = new Set(await Promise.all(Array.from(filter, store.find)));
   return (ordinal) => ordinals.has(ordinal);

@@ -10,9 +10,12 @@ export interface KeyDecoder {
   readonly file: "keys.f32" | "codes.bin";
   /** Bytes for each token; undefined if tokens differ in size. */
   readonly tokenBytes: number | undefined;
-  /** [tokens, dimension] */
-  decode(bytes: Uint8Array): Float32Array;
+  /** [tokens, dimension]. `allocate` provides memory for keys that are computed. */
+  decode(bytes: Uint8Array, allocate?: AllocateValues): Float32Array;
 }
+
+/** Provides memory for a number of values. */
+export type AllocateValues = (values: number) => Float32Array;
 
 export const float32Decoder = (dimension: number): KeyDecoder => ({
   file: "keys.f32",
@@ -114,45 +117,6 @@ export function centroidsOf(codes: Uint8Array, codebook: Codebook): Uint32Array 
     readCentroid(codes, at, idBytes),
   );
 }
-
-/** Decodes to rotated keys, [tokens, dimension]. `ratios` replaces those of the codebook. */
-export function decodeKeys(
-  codes: Uint8Array,
-  codebook: Codebook,
-  ratios: Float32Array = codebook.ratios,
-): Float32Array {
-  const { dimension, centroids, subquantisers, codewords } = codebook;
-  const layouts = new Map(
-    Array.from(codewords, ([count, table]) => [
-      count,
-      { table, starts: subquantiserStarts(dimension, count) },
-    ]),
-  );
-  const idBytes = centroidBytes(codebook);
-  const tokens = codeStarts(codes, codebook);
-  const keys = new Float32Array((tokens.length - 1) * dimension);
-  for (let token = 0; token + 1 < tokens.length; token++) {
-    const at = tokens[token]!;
-    const centroid = readCentroid(codes, at, idBytes);
-    const ratio = ratios[codes[at + idBytes]!]!;
-    const { table, starts } = layouts.get(subquantisers[centroid]!)!;
-    const from = centroid * dimension;
-    const to = token * dimension;
-    for (let subspace = 0, d = 0; d < dimension; subspace++) {
-      const end = starts[subspace + 1]!;
-      const first = starts[subspace]!;
-      let next = CODEWORDS * first + codes[at + idBytes + 1 + subspace]! * (end - first);
-      for (; d < end; d++) keys[to + d] = ratio * (centroids[from + d]! + table[next++]!);
-    }
-  }
-  return keys;
-}
-
-export const residualDecoder = (codebook: Codebook): KeyDecoder => ({
-  file: "codes.bin",
-  tokenBytes: undefined,
-  decode: (codes) => decodeKeys(codes, codebook),
-});
 
 /** @throws {InputError} if keys of this dimension cannot be coded with this number of bits */
 export function checkBits(bits: number, dimension: number): void {

@@ -1,12 +1,7 @@
 /** Encodes token keys with a codebook. codec.ts defines the form of a code. */
 
-import {
-  CODEWORDS,
-  type Codebook,
-  centroidBytes,
-  decodeKeys,
-  subquantiserStarts,
-} from "./codec.ts";
+import { CODEWORDS, type Codebook, centroidBytes, subquantiserStarts } from "./codec.ts";
+import { openKeyDecoder } from "./key-decoder.ts";
 import { type FindNearest, openNearestFinder } from "./nearest.ts";
 import { openCodewordSearch } from "./nearest-codeword.ts";
 import { openRotator } from "./opq-rotation.ts";
@@ -25,6 +20,7 @@ export async function openKeyEncoder(codebook: Codebook): Promise<KeyEncoder> {
   const rotator = await openRotator(rotation, dimension);
   const finder = await openNearestFinder(dimension);
   const findCodeword = openCodewordSearch();
+  const decode = openKeyDecoder({ ...codebook, ratios: UNIT_RATIOS });
   return {
     async encode(keys) {
       const rotated = await rotator.rotate(keys); // [n, dimension]
@@ -33,7 +29,7 @@ export async function openKeyEncoder(codebook: Codebook): Promise<KeyEncoder> {
       const { codes, starts } = startCodes(nearest, subquantisers, idBytes);
       const firstBytes = starts.map((start) => start + idBytes + 1);
       await encodeResiduals(codes, firstBytes, residuals, nearest, codebook, findCodeword);
-      const wanted = lengthRatios(rotated, decodeKeys(codes, codebook, UNIT_RATIOS), dimension);
+      const wanted = lengthRatios(rotated, decode(codes), dimension);
       for (const [row, ratio] of (await findCodeword(wanted, ratios, 1)).entries())
         codes[starts[row]! + idBytes] = ratio;
       return codes;

@@ -4,10 +4,10 @@ import {
   type Bits,
   CODEWORDS,
   type Codebook,
-  decodeKeys,
   subquantiserCounts,
   subquantiserStarts,
 } from "./codec.ts";
+import { openKeyDecoder } from "./key-decoder.ts";
 import {
   columnsOf,
   lengthRatios,
@@ -152,7 +152,7 @@ async function trainRatios(
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
   await using encoder = await openKeyEncoder(codebook);
-  const decoded = decodeKeys(await encoder.encode(keys), codebook);
+  const decoded = openKeyDecoder(codebook)(await encoder.encode(keys));
   return await kMeans(
     repeated(lengthRatios(keys, decoded, codebook.dimension), 1),
     1,

@@ -7,8 +7,8 @@
  *
  * The products of q_i with all centroids and codewords are computed once for each question, so a
  * key costs one look-up for each subquantiser (asymmetric distance computation). A look-up gives
- * the products of 16 question tokens as 16-bit fixed-point numbers, which WebAssembly adds and
- * compares eight at a time (assembly/code-scores.ts).
+ * the products of up to 24 question tokens as 16-bit fixed-point numbers, which WebAssembly adds
+ * and compares eight at a time (assembly/code-scores.ts).
  *
  * Sources: Jégou et al., Product quantization for nearest neighbor search, 2011, section III.A;
  * André et al., Cache locality is not enough: high-performance nearest neighbor search with product
@@ -20,14 +20,13 @@ import { openKernel, type WasmKernel } from "../codec/wasm-kernel.ts";
 import { dotProduct } from "../scoring/vectors.ts";
 import { CODE_SCORES } from "./code-scores.wasm.ts";
 
-/** Question tokens in a group. Their products with one vector are a row. */
-const LANES = 16;
-const ROW_BYTES = 2 * LANES;
+/** Bytes of a product in fixed point. */
+const PRODUCT_BYTES = 2;
 
-/** The exported function of assembly/code-scores.ts. */
+/** The exported functions of assembly/code-scores.ts, by the question tokens in a row. */
 type AddSumsOfMaxima = (
   codes: number,
-  ends: number,
+  ranges: number,
   passages: number,
   sums: number,
   idBytes: number,
@@ -37,12 +36,17 @@ type AddSumsOfMaxima = (
   centroids: number,
 ) => void;
 
-/** The products of one question token. */
-interface TokenProducts {
-  /** [centroids] */
-  readonly centroids: Float32Array;
-  /** With the codewords, by the number of subquantisers m: [m, 256]. */
-  readonly codewords: ReadonlyMap<number, Float32Array>;
+/** Question tokens whose products with one vector are a row. */
+type Lanes = 8 | 16 | 24;
+
+interface Group {
+  readonly lanes: Lanes;
+  readonly firstToken: number;
+  readonly endToken: number;
+  /** Addresses in the memory. */
+  readonly starts: number;
+  readonly rows: number;
+  readonly end: number;
 }
 
 /**
@@ -50,41 +54,42 @@ interface TokenProducts {
  *
  * The memory of a WebAssembly instance holds the ratios and the subquantiser counts of the
  * codebook; then, for each group of question tokens, the addresses of its codeword tables, the rows
- * of its centroids and the tables; then, for each passage to score, the end of its codes and its
- * sum; then the codes.
+ * of the centroids and those of the codewords, which are the tables; then, for each passage to
+ * score, the range of its codes and its sum; then the codes.
  */
 export class CodeScorer {
   readonly #codebook: Codebook;
   readonly #memory: WebAssembly.Memory;
   readonly #reserve: WasmKernel["reserve"];
-  readonly #addSumsOfMaxima: AddSumsOfMaxima;
+  readonly #addSumsOfMaxima: Readonly<Record<Lanes, AddSumsOfMaxima>>;
+  /** Codewords of all subquantisers. */
+  readonly #codewords: number;
   /** Addresses in the memory. */
   readonly #subquantisers: number;
-  readonly #groups: number;
-  #ends = 0;
-  /** Bytes of a group, and the offsets of its rows and tables. */
-  readonly #groupBytes: number;
-  readonly #rows: number;
-  readonly #codewords: number;
-  #passages = 0;
+  readonly #firstGroup: number;
+  #ranges = 0;
+  #groups: readonly Group[] = [];
+  /** Of the question with all codewords: [question tokens, codewords]. */
+  #codewordProducts = new Float32Array();
   #questionTokens = 0;
   /** The value of 1 in fixed point. */
   #unit = 0;
 
   constructor(codebook: Codebook) {
     this.#codebook = codebook;
-    const { ratios, subquantisers, codewords, dimension } = codebook;
-    const allSubquantisers = [...codewords.keys()].reduce((total, count) => total + count);
-    this.#subquantisers = aligned(2 * CODEWORDS);
-    this.#groups = aligned(this.#subquantisers + subquantisers.byteLength);
-    this.#rows = aligned(4 * (dimension + 1));
-    this.#codewords = this.#rows + subquantisers.length * ROW_BYTES;
-    this.#groupBytes = this.#codewords + allSubquantisers * CODEWORDS * ROW_BYTES;
+    const { ratios, subquantisers, codewords } = codebook;
+    this.#codewords = CODEWORDS * [...codewords.keys()].reduce((total, count) => total + count);
+    this.#subquantisers = aligned(PRODUCT_BYTES * CODEWORDS);
+    this.#firstGroup = aligned(this.#subquantisers + subquantisers.byteLength);
     const { memory, exports, reserve } = openKernel(CODE_SCORES, "compressed search");
-    reserve(this.#groups);
+    reserve(this.#firstGroup);
     this.#memory = memory;
     this.#reserve = reserve;
-    this.#addSumsOfMaxima = exports.addSumsOfMaxima as AddSumsOfMaxima;
+    this.#addSumsOfMaxima = {
+      8: exports.addSumsOfMaxima8 as AddSumsOfMaxima,
+      16: exports.addSumsOfMaxima16 as AddSumsOfMaxima,
+      24: exports.addSumsOfMaxima24 as AddSumsOfMaxima,
+    };
     const greatest = Math.max(...ratios);
     new Int16Array(this.#memory.buffer).set(
       ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)),
@@ -99,128 +104,161 @@ export class CodeScorer {
   setQuestion(question: Float32Array, centroidProducts: Float32Array): void {
     const { dimension, subquantisers, ratios } = this.#codebook;
     const tokens = question.length / dimension;
-    const products = Array.from({ length: tokens }, (_, i) =>
-      this.#productsOf(
-        question.subarray(i * dimension, (i + 1) * dimension),
-        centroidProducts.subarray(i * subquantisers.length, (i + 1) * subquantisers.length),
-      ),
-    );
+    this.#multiplyCodewords(question);
+    let largest = 0;
+    for (let i = 0; i < tokens; i++)
+      largest = Math.max(largest, this.#largestSum(i, centroidProducts));
     // The sum of a centroid's product and one product of each subquantiser stays below 2^15, with
     // all rounding.
-    const scale = (32_767 - dimension) / Math.max(...products.map(largestSum));
+    const scale = (32_767 - dimension) / largest;
     this.#questionTokens = tokens;
     this.#unit = Math.max(...ratios) / scale;
-    this.#ends = this.#groups + Math.ceil(tokens / LANES) * this.#groupBytes;
-    this.#reserve(this.#ends);
-    new Uint8Array(this.#memory.buffer, this.#groups, this.#ends - this.#groups).fill(0);
-    for (const [i, product] of products.entries()) this.#write(i, product, scale);
+    this.#groups = this.#layOut(tokens);
+    this.#ranges = this.#groups.at(-1)!.end;
+    this.#reserve(this.#ranges);
+    for (const group of this.#groups) {
+      const { starts, rows, lanes, end } = group;
+      new Uint8Array(this.#memory.buffer, rows, end - rows).fill(0); // lanes without a token
+      this.#writeRows(group, rows, centroidProducts, subquantisers.length, scale);
+      let table = rows + PRODUCT_BYTES * lanes * subquantisers.length;
+      this.#writeRows(group, table, this.#codewordProducts, this.#codewords, scale);
+      const addresses = new Uint32Array(this.#memory.buffer, starts, dimension + 1);
+      for (const count of this.#codebook.codewords.keys()) {
+        addresses[count] = table;
+        table += PRODUCT_BYTES * lanes * CODEWORDS * count;
+      }
+    }
   }
 
-  /**
-   * Memory for the codes of passages, one after the other, from the bytes of each. It is valid
-   * until the next call.
-   */
-  allocate(lengths: Uint32Array): Uint8Array {
-    const codes = this.#ends + 8 * lengths.length;
-    const bytes = lengths.reduce((sum, length) => sum + length, 0);
+  /** Memory for `bytes` of codes of this number of passages. It is valid until the next call. */
+  allocate(passages: number, bytes: number): Uint8Array {
+    const codes = this.#codesOf(passages);
     this.#reserve(codes + bytes);
-    this.#passages = lengths.length;
-    const ends = new Uint32Array(this.#memory.buffer, this.#ends, lengths.length);
-    let end = codes;
-    for (const [i, length] of lengths.entries()) {
-      end += length;
-      ends[i] = end;
-    }
     return new Uint8Array(this.#memory.buffer, codes, bytes);
   }
 
-  /** The approximate retrieval scores of the passages whose codes were written. */
-  scores(): Float64Array {
-    const sums = this.#ends + 4 * this.#passages;
-    const totals = new Int32Array(this.#memory.buffer, sums, this.#passages).fill(0);
+  /**
+   * The approximate retrieval scores of passages whose codes were written to the memory for them.
+   * `ranges` are their places in it, [passages, 2].
+   */
+  scores(ranges: Uint32Array): Float64Array {
+    const passages = ranges.length / 2;
+    new Uint32Array(this.#memory.buffer, this.#ranges, ranges.length).set(ranges);
+    const sums = this.#ranges + ranges.byteLength;
+    const totals = new Int32Array(this.#memory.buffer, sums, passages).fill(0);
     const idBytes = centroidBytes(this.#codebook);
-    for (let group = this.#groups; group < this.#ends; group += this.#groupBytes)
-      this.#addSumsOfMaxima(
-        sums + 4 * this.#passages,
-        this.#ends,
-        this.#passages,
+    for (const { lanes, starts, rows } of this.#groups)
+      this.#addSumsOfMaxima[lanes](
+        this.#codesOf(passages),
+        this.#ranges,
+        passages,
         sums,
         idBytes,
         this.#subquantisers,
-        group,
+        starts,
         0,
-        group + this.#rows,
+        rows,
       );
-    return Float64Array.from(totals, (sum) => (sum * this.#unit) / this.#questionTokens);
+    return new Float64Array(totals).map((sum) => (sum * this.#unit) / this.#questionTokens);
   }
 
-  #productsOf(query: Float32Array, centroids: Float32Array): TokenProducts {
-    const codewords = new Map<number, Float32Array>();
-    for (const [subquantisers, table] of this.#codebook.codewords)
-      codewords.set(subquantisers, codewordProducts(query, table, subquantisers));
-    return { centroids, codewords };
+  /** The address of the codes of this number of passages. */
+  #codesOf(passages: number): number {
+    return aligned(this.#ranges + 12 * passages);
   }
 
-  /** Writes the products of question token i to its lane of its group. */
-  #write(i: number, { centroids, codewords }: TokenProducts, scale: number): void {
-    const group = this.#groups + Math.floor(i / LANES) * this.#groupBytes;
-    const numbers = new Int16Array(this.#memory.buffer);
-    const starts = new Uint32Array(this.#memory.buffer, group, this.#codebook.dimension + 1);
-    let at = (group + this.#rows) / 2 + (i % LANES);
-    for (let c = 0; c < centroids.length; c++, at += LANES)
-      numbers[at] = Math.round(centroids[c]! * scale);
-    let table = group + this.#codewords;
-    for (const [subquantisers, products] of codewords) {
-      starts[subquantisers] = table;
-      table += subquantisers * CODEWORDS * ROW_BYTES;
-      for (let e = 0; e < products.length; e++, at += LANES)
-        numbers[at] = Math.round(products[e]! * scale);
+  /** The groups of a question, with their places in the memory. */
+  #layOut(tokens: number): Group[] {
+    const { dimension, subquantisers } = this.#codebook;
+    const groups: Group[] = [];
+    const lanes = lanesFor(tokens);
+    for (let [firstToken, starts] = [0, this.#firstGroup]; firstToken < tokens; ) {
+      const endToken = Math.min(tokens, firstToken + lanes);
+      const rows = aligned(starts + 4 * (dimension + 1));
+      const end = rows + PRODUCT_BYTES * lanes * (subquantisers.length + this.#codewords);
+      groups.push({ lanes, firstToken, endToken, starts, rows, end });
+      [firstToken, starts] = [endToken, end];
+    }
+    return groups;
+  }
+
+  /** Computes the products of all question tokens with all codewords. */
+  #multiplyCodewords(question: Float32Array): void {
+    const { dimension, codewords } = this.#codebook;
+    const size = (question.length / dimension) * this.#codewords;
+    if (this.#codewordProducts.length < size) this.#codewordProducts = new Float32Array(size);
+    let at = 0;
+    for (let token = 0; token < question.length; token += dimension)
+      for (const [subquantisers, table] of codewords) {
+        const starts = subquantiserStarts(dimension, subquantisers);
+        for (let subspace = 0; subspace < subquantisers; subspace++) {
+          const first = starts[subspace]!;
+          const width = starts[subspace + 1]! - first;
+          for (let c = 0, word = CODEWORDS * first; c < CODEWORDS; c++, word += width)
+            this.#codewordProducts[at++] = dotProduct(question, token + first, table, word, width);
+        }
+      }
+  }
+
+  /**
+   * Of question token i, the greatest absolute value of a sum of one centroid's product and one
+   * product of each subquantiser.
+   */
+  #largestSum(i: number, centroidProducts: Float32Array): number {
+    const centroids = this.#codebook.subquantisers.length;
+    let first = i * this.#codewords;
+    let largest = 0;
+    for (const subquantisers of this.#codebook.codewords.keys()) {
+      let total = 0;
+      for (let subspace = 0; subspace < subquantisers; subspace++, first += CODEWORDS)
+        total += largestOf(this.#codewordProducts, first, first + CODEWORDS);
+      largest = Math.max(largest, total);
+    }
+    return largestOf(centroidProducts, i * centroids, (i + 1) * centroids) + largest;
+  }
+
+  /**
+   * Writes the products of the tokens of a group with `count` vectors, [question tokens, count], as
+   * rows from `address`.
+   */
+  #writeRows(
+    { lanes, firstToken, endToken }: Group,
+    address: number,
+    products: Float32Array,
+    count: number,
+    scale: number,
+  ): void {
+    const rows = new Int16Array(this.#memory.buffer, address, count * lanes);
+    for (let first = 0; first < count; first += WRITTEN_ROWS) {
+      const end = Math.min(first + WRITTEN_ROWS, count);
+      for (let token = firstToken; token < endToken; token++) {
+        const from = token * count;
+        for (let i = first, at = first * lanes + token - firstToken; i < end; i++, at += lanes)
+          rows[at] = ((products[from + i]! * scale + ROUNDING) | 0) - OFFSET;
+      }
     }
   }
 }
 
+/** The fewest lanes with which a question of this many tokens has the fewest groups. */
+function lanesFor(tokens: number): Lanes {
+  const groups = Math.ceil(tokens / 24);
+  return tokens <= 8 * groups ? 8 : tokens <= 16 * groups ? 16 : 24;
+}
+
+/** Rows that are written for one token before the next: they stay in a cache. */
+const WRITTEN_ROWS = 256;
+
+/** `| 0` cuts, which rounds positive numbers when a half is added. Math.round takes longer. */
+const OFFSET = 32_768;
+const ROUNDING = OFFSET + 0.5;
+
 /** The next address at which a row can start. */
-const aligned = (address: number): number => Math.ceil(address / ROW_BYTES) * ROW_BYTES;
+const aligned = (address: number): number => Math.ceil(address / 32) * 32;
 
-/** The products of a question token with all codewords: [subquantisers, 256]. */
-function codewordProducts(
-  query: Float32Array,
-  table: Float32Array,
-  subquantisers: number,
-): Float32Array {
-  const codewords = new Float32Array(subquantisers * CODEWORDS);
-  const starts = subquantiserStarts(query.length, subquantisers);
-  for (let subspace = 0; subspace < subquantisers; subspace++) {
-    const first = starts[subspace]!;
-    const width = starts[subspace + 1]! - first;
-    for (let codeword = 0; codeword < CODEWORDS; codeword++)
-      codewords[subspace * CODEWORDS + codeword] = dotProduct(
-        query,
-        first,
-        table,
-        CODEWORDS * first + codeword * width,
-        width,
-      );
-  }
-  return codewords;
-}
-
-/**
- * The greatest absolute value of a sum of one centroid's product and one product of each
- * subquantiser.
- */
-function largestSum({ centroids, codewords }: TokenProducts): number {
-  const residuals = Array.from(codewords.values(), (products) => {
-    let total = 0;
-    for (let first = 0; first < products.length; first += CODEWORDS)
-      total += largestOf(products.subarray(first, first + CODEWORDS));
-    return total;
-  });
-  return largestOf(centroids) + Math.max(...residuals);
-}
-
-function largestOf(values: Float32Array): number {
+/** The greatest absolute value from `first` to `end`. */
+function largestOf(values: Float32Array, first: number, end: number): number {
   let largest = 0;
-  for (let i = 0; i < values.length; i++) largest = Math.max(largest, Math.abs(values[i]!));
+  for (let i = first; i < end; i++) largest = Math.max(largest, Math.abs(values[i]!));
   return largest;
 }

@@ -11,13 +11,17 @@
  * on compressed codes, and token-hits.ts bounds scores from the nearest tokens.
  */
 
+import type { AllocateValues } from "../codec/codec.ts";
 import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 import type { MatMul } from "../scoring/matmul.ts";
 import { type ScoredPassage, TopK } from "../scoring/top-k.ts";
 import { dotProduct } from "../scoring/vectors.ts";
 
 /** The part of a store that rescoring reads. */
-export type Keys = Pick<KeyStore, "dimension" | "longestKey" | "keys">;
+export interface Keys extends Pick<KeyStore, "dimension" | "longestKey"> {
+  /** The keys of one passage: [tokens, dimension]. They may be in memory from `allocate`. */
+  keys(ordinal: number, allocate?: AllocateValues): Promise<Float32Array>;
+}
 
 /**
  * Scores the passages `ordinals` for `question`, [tokens, dimension], and returns the `topK` best.
@@ -77,32 +81,45 @@ function exactScores(
 /** Tokens of gathered keys: few, so that their memory is used again and stays in a cache. */
 const GATHERED_TOKENS = 2_048;
 
+/** Memory that no call uses. The first use of new memory takes longer than the products. */
+const idle: Float32Array[] = [];
+
+/** Values of the memory that is kept: 16 MB. */
+const MOST_KEPT = 2 ** 22;
+
 /**
  * Reads the keys of passages from anywhere in the store, in pieces of about `GATHERED_TOKENS`. A
  * piece is valid until the next one.
  */
 async function* gatherPieces(
-  store: Pick<KeyStore, "dimension" | "keys">,
+  store: Pick<Keys, "dimension" | "keys">,
   ordinals: Uint32Array,
 ): AsyncGenerator<KeyPiece> {
-  let memory = new Float32Array();
+  let memory = idle.pop() ?? new Float32Array();
+  let used = 0;
+  const allocate = (values: number): Float32Array => {
+    if (used + values > memory.length) {
+      const larger = new Float32Array(2 * (used + values));
+      larger.set(memory.subarray(0, used));
+      memory = larger;
+    }
+    return memory.subarray(used, used + values);
+  };
   let from = 0;
-  let parts: Float32Array[] = [];
   let starts = [0];
   for (const [i, ordinal] of ordinals.entries()) {
-    const keys = await store.keys(ordinal);
-    parts.push(keys);
-    starts.push(starts.at(-1)! + keys.length / store.dimension);
+    const keys = await store.keys(ordinal, allocate);
+    if (keys.buffer !== memory.buffer) allocate(keys.length).set(keys);
+    used += keys.length;
+    starts.push(used / store.dimension);
     if (starts.at(-1)! < GATHERED_TOKENS && i + 1 < ordinals.length) continue;
-    const size = starts.at(-1)! * store.dimension;
-    if (size > memory.length) memory = new Float32Array(size);
-    const all = memory.subarray(0, size);
-    for (const [p, part] of parts.entries()) all.set(part, starts[p]! * store.dimension);
-    yield { ordinals: ordinals.subarray(from, i + 1), starts: Uint32Array.from(starts), keys: all };
+    const piece = { ordinals: ordinals.subarray(from, i + 1), starts: Uint32Array.from(starts) };
+    yield { ...piece, keys: memory.subarray(0, used) };
     from = i + 1;
-    parts = [];
+    used = 0;
     starts = [0];
   }
+  if (memory.length <= MOST_KEPT) idle.push(memory);
 }
 
 /**

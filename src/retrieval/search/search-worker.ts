@@ -1,7 +1,7 @@
 /** A worker thread of parallel-search.ts: searches the questions that no other thread has taken. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { residualDecoder } from "../codec/codec.ts";
+import { residualDecoder } from "../codec/key-decoder.ts";
 import { openCompressedStore } from "../index/format/compressed-store.ts";
 import { openCompressed } from "../index/format/segment.ts";
 import type { ScoredPassage } from "../scoring/top-k.ts";

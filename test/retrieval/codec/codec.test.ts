@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileKernel, NEAREST_CODEWORD } from "../../../scripts/build-wasm.ts";
+import { compileKernel, KERNELS } from "../../../scripts/build-wasm.ts";
 import {
   type Codebook,
   centroidsOf,
   codeStarts,
-  decodeKeys,
   subquantiserCounts,
 } from "../../../src/retrieval/codec/codec.ts";
+import { openKeyDecoder } from "../../../src/retrieval/codec/key-decoder.ts";
 import { openKeyEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
 import { kMeans } from "../../../src/retrieval/codec/kmeans.ts";
 import { type FindNearest, openNearestFinder } from "../../../src/retrieval/codec/nearest.ts";
@@ -64,10 +64,10 @@ test("codewords are found with values of any size", async () => {
   }
 });
 
-test("the compiled kernel matches its source", async () => {
-  const compiled = await readFile(NEAREST_CODEWORD.compiled, "utf8");
-  assert.is(compiled, await compileKernel(NEAREST_CODEWORD));
-});
+for (const kernel of KERNELS)
+  test(`the compiled kernel matches its source: ${kernel.source}`, async () => {
+    assert.is(await readFile(kernel.compiled, "utf8"), await compileKernel(kernel));
+  });
 
 test("k-means finds separate clusters", async () => {
   const heaps = [0, 10, 20, 30];
@@ -99,7 +99,7 @@ test("a code holds centroid, ratio and residual; more bits decrease the error", 
       assert.is(centroid, codes[starts[token]!]! + 256 * codes[starts[token]! + 1]!);
       assert.is(starts[token + 1]! - starts[token]!, 3 + codebook.subquantisers[centroid]!);
     }
-    const decoded = decodeKeys(codes, codebook);
+    const decoded = openKeyDecoder(codebook)(codes);
     assert.equal(decoded.subarray(0, 50 * DIMENSION), decodeNaively(codes, codebook, 50));
     const rotated = rotate(keys, codebook.rotation, DIMENSION);
     errors.push(rotated.reduce((sum, key, i) => sum + (key - decoded[i]!) ** 2, 0) / keys.length);

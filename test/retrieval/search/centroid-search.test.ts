@@ -1,7 +1,12 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type Codebook, decodeKeys } from "../../../src/retrieval/codec/codec.ts";
-import type { CompressedStore } from "../../../src/retrieval/index/format/compressed-store.ts";
+import type { Codebook } from "../../../src/retrieval/codec/codec.ts";
+import { openKeyDecoder } from "../../../src/retrieval/codec/key-decoder.ts";
+import type {
+  Allocate,
+  CompressedStore,
+} from "../../../src/retrieval/index/format/compressed-store.ts";
+import { encodeList } from "../../../src/retrieval/index/format/lists.ts";
 import type { ScoredPassage } from "../../../src/retrieval/scoring/top-k.ts";
 import { openCentroidSearch } from "../../../src/retrieval/search/centroid-search.ts";
 import { naiveSearch, noise } from "../support.ts";
@@ -38,24 +43,47 @@ function randomStore(codebook: Codebook): CompressedStore & { read: number } {
     Uint8Array.from(Array.from({ length: TOKENS }, code).flat()),
   );
   const lists = Array.from({ length: centroids }, (_, centroid) =>
-    Uint32Array.from(codes.keys()).filter((p) =>
-      codes[p]!.some((byte, i) => i % (DIMENSION + 3) === 0 && byte === centroid),
+    encodeList(
+      Uint32Array.from(codes.keys()).filter((p) =>
+        codes[p]!.some((byte, i) => i % (DIMENSION + 3) === 0 && byte === centroid),
+      ),
     ),
   );
+  const decode = openKeyDecoder(codebook);
   return {
     read: 0,
     dimension: DIMENSION,
     ordinalCount: PASSAGES,
     longestKey: 100,
-    keys: async (ordinal) => decodeKeys(codes[ordinal]!, codebook),
+    keys: async (ordinal) => decode(codes[ordinal]!),
     async codes(ordinals, allocate) {
       this.read += ordinals.length;
-      const parts = [...ordinals].map((ordinal) => codes[ordinal]!);
-      const target = allocate(Uint32Array.from(parts, ({ length }) => length));
-      target.set(parts.flatMap((part) => [...part]));
+      return copyTo(
+        allocate,
+        Array.from(ordinals, (ordinal) => codes[ordinal]!),
+      );
     },
-    lists: async (wanted) => wanted.map((centroid) => lists[centroid]!),
+    async lists(wanted, allocate) {
+      const ranges = copyTo(
+        allocate,
+        Array.from(wanted, (centroid) => lists[centroid]!),
+      );
+      return [{ path: "lists.bin", base: 0, passages: PASSAGES, ranges }];
+    },
   };
+}
+
+/** The range of each part in the memory: [parts, 2]. */
+function copyTo(allocate: Allocate, parts: readonly Uint8Array[]): Uint32Array {
+  const memory = allocate(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  return Uint32Array.from(
+    parts.flatMap((part) => {
+      memory.set(part, end);
+      end += part.length;
+      return [end - part.length, end];
+    }),
+  );
 }
 
 const ordinals = (hits: readonly ScoredPassage[]): number[] => hits.map(({ ordinal }) => ordinal);
@@ -78,7 +106,7 @@ async function searched(centroids: number, width: number) {
 test("estimates that rank well end the search after two rounds", async () => {
   const { found, naive, read } = await searched(200, 1e-3);
   assert.equal(found, naive);
-  assert.is(read, PASSAGES / 4);
+  assert.ok(read >= PASSAGES / 4 && read <= PASSAGES / 4 + 3, `${read}`); // equal estimates
 });
 
 test("estimates that say nothing leave all candidates to be scored", async () => {

@@ -1,9 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { CODE_SCORES, compileKernel } from "../../../scripts/build-wasm.ts";
 import { InputError } from "../../../src/io/errors.ts";
-import { type Codebook, codeStarts, decodeKeys } from "../../../src/retrieval/codec/codec.ts";
+import { type Codebook, codeStarts } from "../../../src/retrieval/codec/codec.ts";
+import { openKeyDecoder } from "../../../src/retrieval/codec/key-decoder.ts";
 import { openKeyEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
 import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
 import { CodeScorer } from "../../../src/retrieval/search/code-scores.ts";
@@ -23,8 +22,8 @@ const centroidProducts = (question: Float32Array, { centroids }: Codebook): Floa
 
 /** The score of one passage. */
 function scoreCodes(scorer: CodeScorer, codes: Uint8Array): number {
-  scorer.allocate(Uint32Array.of(codes.length)).set(codes);
-  return scorer.scores()[0]!;
+  scorer.allocate(1, codes.length).set(codes);
+  return scorer.scores(Uint32Array.of(0, codes.length))[0]!;
 }
 
 const scoreOf = (question: Float32Array, keys: Float32Array) =>
@@ -59,14 +58,15 @@ for (const bits of [1, 2, 8] as const)
     const codes = await encoder.encode(keys);
     const starts = codeStarts(codes, codebook);
     const scorer = new CodeScorer(codebook);
-    // One group of lanes; two; three with a single token in the last; then fewer again, so that
-    // products of the last question must not count.
-    for (const tokens of [5, 20, 33, 1]) {
+    const decode = openKeyDecoder(codebook);
+    // Rows of 8, 16 and 24 tokens; several groups, the last of them not full; then fewer again, so
+    // that products of the last question must not count.
+    for (const tokens of [5, 16, 20, 24, 25, 49, 9, 1]) {
       const question = noise(tokens * DIMENSION, tokens);
       scorer.setQuestion(question, centroidProducts(question, codebook));
       for (let p = 0; p < 100; p++) {
         const passage = codes.subarray(starts[30 * p], starts[30 * p + 1 + (p % 30)]);
-        const exact = scoreOf(question, decodeKeys(passage, codebook));
+        const exact = scoreOf(question, decode(passage));
         // The greatest product is about 20, in 32,768 steps of 16 bits. A sum of many numbers is
         // off by a few of these steps.
         assert.ok(
@@ -82,7 +82,7 @@ test("scores longer passages than before and products of all sizes without overf
   const codebook = await trainCodebook(keys, DIMENSION, 32, 8);
   await using encoder = await openKeyEncoder(codebook);
   const codes = await encoder.encode(keys);
-  const decoded = decodeKeys(codes, codebook);
+  const decoded = openKeyDecoder(codebook)(codes);
   const scorer = new CodeScorer(codebook);
   for (const size of [1e-6, 1, 1e6]) {
     const question = noise(3 * DIMENSION, 7).map((value) => value * size);
@@ -94,9 +94,24 @@ test("scores longer passages than before and products of all sizes without overf
   }
 });
 
-test("the compiled kernel matches its source", async () => {
-  const compiled = await readFile(CODE_SCORES.compiled, "utf8");
-  assert.is(compiled, await compileKernel(CODE_SCORES));
+test("passages lie anywhere in the memory", async () => {
+  const keys = noise(300 * DIMENSION);
+  const codebook = await trainCodebook(keys, DIMENSION, 32, 2);
+  await using encoder = await openKeyEncoder(codebook);
+  const codes = await encoder.encode(keys);
+  const starts = codeStarts(codes, codebook);
+  const question = noise(4 * DIMENSION, 3);
+  const scorer = new CodeScorer(codebook);
+  scorer.setQuestion(question, centroidProducts(question, codebook));
+  const passages = [7, 0, 250, 100].map((first) => codes.slice(starts[first], starts[first + 40]));
+  const expected = passages.map((passage) => scoreCodes(scorer, passage));
+  const memory = scorer.allocate(passages.length, 10_000);
+  const ranges = passages.flatMap((passage, i) => {
+    const start = [5_000, 9_000, 3, 7_001][i]!;
+    memory.set(passage, start);
+    return [start, start + passage.length];
+  });
+  assert.equal([...scorer.scores(Uint32Array.from(ranges))], expected);
 });
 
 test.run();

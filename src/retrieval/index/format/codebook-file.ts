@@ -13,9 +13,9 @@ import {
   type Codebook,
   type Codec,
   float32Decoder,
-  residualDecoder,
   subquantiserCounts,
 } from "../../codec/codec.ts";
+import { residualDecoder } from "../../codec/key-decoder.ts";
 import { readJournal, writeJournal } from "./journal.ts";
 import { partsFile } from "./layout.ts";
 import {

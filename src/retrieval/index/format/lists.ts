@@ -78,26 +78,3 @@ export function encodeList(ordinals: Uint32Array): Uint8Array {
   }
   return Uint8Array.from(bytes);
 }
-
-/** The ordinals of several lists, one after the other. Those of list i count from `bases[i]`. */
-export function decodeLists(lists: readonly Uint8Array[], bases: readonly number[]): Uint32Array {
-  // each takes a byte or more
-  const ordinals = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
-  let count = 0;
-  for (const [i, bytes] of lists.entries()) {
-    let ordinal = bases[i]! - 1;
-    let difference = 0;
-    let shift = 0;
-    for (let at = 0; at < bytes.length; at++) {
-      const byte = bytes[at]!;
-      difference |= (byte & 127) << shift;
-      shift += 7;
-      if (byte >= 128) continue;
-      ordinal += difference;
-      ordinals[count++] = ordinal;
-      difference = 0;
-      shift = 0;
-    }
-  }
-  return ordinals.subarray(0, count);
-}

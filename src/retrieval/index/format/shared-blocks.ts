@@ -94,14 +94,24 @@ export class SharedReader implements CheckedFile {
       return this.#file.read(position, length);
     const target = new Uint8Array(length);
     const range = Float64Array.of(position, position + length);
-    return chain(this.copy(range, target), () => target);
+    return chain(this.copy(range, target, Uint32Array.of(0, length)), () => target);
   }
 
-  /** Copies ranges, pairs of a first byte and an end, to `target`, one after the other. */
-  copy(ranges: Float64Array, target: Uint8Array): Awaitable<void> {
+  /** As `read`, for a range in one block: in place, if the memory has it. Callers do not write. */
+  view(position: number, length: number): Awaitable<Uint8Array> {
+    const block = Math.floor(position / BLOCK_BYTES);
+    const slot = this.#slotOf(block);
+    if (slot < 0) return this.read(position, length);
+    const start = (slot - block) * BLOCK_BYTES + position;
+    return this.#memory.subarray(start, start + length);
+  }
+
+  /** Copies ranges, [ranges, 2], to those of `target` that `places` lists alike. */
+  copy(ranges: Float64Array, target: Uint8Array, places: Uint32Array): Awaitable<void> {
     const missing: number[] = [];
     for (let i = 0; i < ranges.length; i += 2) {
-      const [start, end] = [ranges[i]!, ranges[i + 1]!];
+      const start = ranges[i]!;
+      const end = ranges[i + 1]!;
       if (!(start <= end && end <= this.bytes))
         throw damagedFile(this.path, `a position up to ${this.bytes}`, `${start} to ${end}`);
       for (let at = start; at < end; at += BLOCK_BYTES - (at % BLOCK_BYTES)) {
@@ -110,8 +120,8 @@ export class SharedReader implements CheckedFile {
       }
     }
     return missing.length > 0
-      ? this.#copyMissing(missing, ranges, target)
-      : this.#copyFrom(NONE, ranges, target);
+      ? this.#copyMissing(missing, ranges, target, places)
+      : this.#copyFrom(NONE, ranges, target, places);
   }
 
   /** The slot of a block; negative if it has none. */
@@ -119,10 +129,14 @@ export class SharedReader implements CheckedFile {
     return Atomics.load(this.#places, block) - TAKEN;
   }
 
-  #copyFrom(found: FoundBlocks, ranges: Float64Array, target: Uint8Array): void {
-    let to = 0;
+  #copyFrom(
+    found: FoundBlocks,
+    ranges: Float64Array,
+    target: Uint8Array,
+    places: Uint32Array,
+  ): void {
     for (let i = 0; i < ranges.length; i += 2)
-      for (let from = ranges[i]!, end = ranges[i + 1]!; from < end; ) {
+      for (let to = places[i]!, from = ranges[i]!, end = ranges[i + 1]!; from < end; ) {
         const block = Math.floor(from / BLOCK_BYTES);
         const start = from - block * BLOCK_BYTES;
         const length = Math.min(end - from, BLOCK_BYTES - start);
@@ -139,6 +153,7 @@ export class SharedReader implements CheckedFile {
     missing: readonly number[],
     ranges: Float64Array,
     target: Uint8Array,
+    places: Uint32Array,
   ): Promise<void> {
     const runs = runsOf(missing);
     const blocks = runs.reduce((sum, [first, end]) => sum + end - first, 0);
@@ -155,7 +170,7 @@ export class SharedReader implements CheckedFile {
     };
     await Promise.all(runs.map(read));
     for (const block of new Set(missing)) this.#keep(block, found.get(block)!);
-    this.#copyFrom(found, ranges, target);
+    this.#copyFrom(found, ranges, target, places);
     this.#buffers.push(buffer);
   }
 
@@ -186,7 +201,7 @@ const NONE: FoundBlocks = new Map();
 type Run = readonly [first: number, end: number];
 
 /** The most blocks between two that are read with them: as cheap as another read. */
-const GAP = 4;
+const GAP = 2;
 const RUN_BLOCKS = 64; // 1 MiB
 /** Bytes of the longest range whose blocks are kept. */
 const MOST_KEPT = 8 * BLOCK_BYTES;

@@ -5,13 +5,8 @@
 
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
-import {
-  type Bits,
-  type Codebook,
-  centroidsOf,
-  codeStarts,
-  decodeKeys,
-} from "../../codec/codec.ts";
+import { type Bits, type Codebook, centroidsOf, codeStarts } from "../../codec/codec.ts";
+import { openKeyDecoder } from "../../codec/key-decoder.ts";
 import { openKeyEncoder } from "../../codec/key-encoder.ts";
 import { centroidCount, sampleSize, trainCodebook } from "../../codec/train-codebook.ts";
 import { longestRow } from "../../scoring/vectors.ts";
@@ -125,6 +120,7 @@ async function encodePieces(
 ): Promise<void> {
   const { dimension } = codebook;
   await using encoder = await openKeyEncoder(codebook);
+  const decode = openKeyDecoder(codebook);
   const pieces = openStore([segment], dimension).pieces({
     from: files.resumePoints.length,
     signal,
@@ -135,7 +131,7 @@ async function encodePieces(
     const first = files.checksums["codes.bin"].bytes;
     const tokens = codeStarts(codes, codebook);
     const ends = Array.from(starts.subarray(1), (end) => BigInt(first + tokens[end]!));
-    const longest = longestRow(decodeKeys(codes, codebook), dimension);
+    const longest = longestRow(decode(codes), dimension);
     const passages = ordinals.at(-1)! + 1;
     await files.append(
       {

@@ -51,15 +51,22 @@ test("copies ranges, whatever fits in the memory, in one thread or another", asy
     const readers = [new SharedReader(memory, shared), new SharedReader(memory, shared)];
     await fc.assert(
       fc.asyncProperty(RANGES, async (ranges) => {
-        const expected = ranges.flatMap(([start, end]) => [...BYTES.subarray(start, end)]);
+        const places: number[] = []; // with 5 bytes between
+        for (const [start, end] of ranges) {
+          const place = (places.at(-1) ?? 0) + 5;
+          places.push(place, place + end! - start!);
+        }
+        const expected = new Uint8Array((places.at(-1) ?? 0) + 5);
+        for (const [i, [start, end]] of ranges.entries())
+          expected.set(BYTES.subarray(start, end), places[2 * i]);
         const copies = await Promise.all(
           readers.map(async (reader) => {
             const target = new Uint8Array(expected.length);
-            await reader.copy(Float64Array.from(ranges.flat()), target);
+            await reader.copy(Float64Array.from(ranges.flat()), target, Uint32Array.from(places));
             return target;
           }),
         );
-        for (const copy of copies) assert.equal(copy, Uint8Array.from(expected));
+        for (const copy of copies) assert.equal(copy, expected);
       }),
       { numRuns: 20 },
     );
@@ -74,6 +81,10 @@ test("keeps a block that was read several times", async () => {
     assert.equal(await reader.read(5, BLOCK_BYTES), BYTES.slice(5, BLOCK_BYTES + 5));
   await damage(file.path, 0, false);
   assert.equal(reader.read(5, 10), BYTES.slice(5, 15)); // at once
+  const view = await reader.view(5, 10);
+  assert.equal(view, BYTES.slice(5, 15));
+  assert.ok(view.buffer instanceof SharedArrayBuffer); // in place
+  assert.equal(await reader.view(BYTES.length - 10, 10), BYTES.slice(-10)); // not kept
 });
 
 test("names the file for a damaged block and for a range outside of it", async () => {
@@ -85,7 +96,12 @@ test("names the file for a damaged block and for a range outside of it", async (
     /file: expected the checksum of the block at \d+/,
   );
   assert.throws(
-    () => reader.copy(Float64Array.of(0, BYTES.length + 1), new Uint8Array(BYTES.length + 1)),
+    () =>
+      reader.copy(
+        Float64Array.of(0, BYTES.length + 1),
+        new Uint8Array(BYTES.length + 1),
+        Uint32Array.of(0, BYTES.length + 1),
+      ),
     /file: expected a position up to/,
   );
 });
