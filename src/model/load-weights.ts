@@ -1,7 +1,7 @@
 /** Loads the weights of a checkpoint and checks that they fit `config.json`. */
 
 import { stat } from "node:fs/promises";
-import { dequantise, type Int8Matrix, transpose } from "../checkpoints/int8.ts";
+import { dequantise, dequantiseStored, type Int8Matrix, transpose } from "../checkpoints/int8.ts";
 import { openWeights } from "../checkpoints/open.ts";
 import { bytesOf, elementCount } from "../checkpoints/values.ts";
 import type { StoredValues, WeightFile } from "../checkpoints/weight-file.ts";
@@ -29,7 +29,10 @@ const UNUSED_BIAS =
 export interface StoredWeights extends AsyncDisposable {
   /** A weight as float32, by its name in the checkpoint (see `parameterShapes`). */
   read(name: string): Promise<Float32Array>;
-  /** The same in parts, from first to last. A part is valid until the next one is read. */
+  /**
+   * The same in parts, from first to last. A part is valid until another one is read, also one of
+   * another weight.
+   */
   parts(name: string): AsyncIterable<Float32Array>;
   /** Whether a weight is stored as 8-bit integers. */
   isInt8(name: string): Promise<boolean>;
@@ -41,8 +44,8 @@ export interface StoredWeights extends AsyncDisposable {
   checkUnchanged(): Promise<void>;
 }
 
-/** Values of a part: 4 MB. */
-const PART = 2 ** 20;
+/** Values of a part: 1 MB. A cache of the processor holds it, and it is used again. */
+const PART = 2 ** 18;
 
 /** Every weight of the model as float32, by its name in the checkpoint. See {@link openStored}. */
 export async function loadWeights(
@@ -93,12 +96,13 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
     for (const [name, shape] of shapes)
       for (const stored of storedNames(checkpoint, config, name))
         checkShape(checkpoint, stored, shape);
+    const parts = new PartReader();
     const firstName = (name: string): string => storedNames(checkpoint, config, name)[0]!;
     for (const name of shapes.keys())
       await checkCopies(checkpoint, storedNames(checkpoint, config, name));
     return {
       read: (name) => checkpoint.read(firstName(name)),
-      parts: (name) => readParts(checkpoint, firstName(name)),
+      parts: (name) => parts.read(checkpoint, firstName(name)),
       isInt8: async (name) => (await checkpoint.locate(firstName(name)))?.scales !== undefined,
       integers: async (name) => readIntegers(await checkpoint.locate(firstName(name))),
       find: async (name) => {
@@ -177,15 +181,61 @@ async function checkCopies(checkpoint: WeightFile, names: readonly string[]): Pr
 }
 
 /**
- * Large weights need not be in memory as a whole: float32 and tables of 8-bit integers are read
- * from the file part by part.
+ * Large weights need not be in memory as a whole: float32 and 8-bit integers are read from the file
+ * part by part, all into the same memory. The first use of new memory takes longer than to read and
+ * convert the values.
  */
-async function* readParts(checkpoint: WeightFile, name: string): AsyncGenerator<Float32Array> {
-  const place = await checkpoint.locate(name);
-  if (place?.scales && place.columnScales)
-    yield* readTable(place, place.scales, place.columnScales);
-  else if (place?.dtype === "F32") yield* readFloats(place);
-  else yield await checkpoint.read(name);
+class PartReader {
+  readonly #part = new Float32Array(PART);
+  #integers = new Int8Array();
+
+  async *read(checkpoint: WeightFile, name: string): AsyncGenerator<Float32Array> {
+    const place = await checkpoint.locate(name);
+    if (place?.scales && place.shape[1]! <= PART) yield* this.#dequantised(place, place.scales);
+    else if (place?.dtype === "F32") yield* this.#floats(place);
+    else yield await checkpoint.read(name);
+  }
+
+  async *#dequantised(
+    { file: path, position, shape, columnScales: ofColumns }: StoredValues,
+    ofRows: StoredValues,
+  ): AsyncGenerator<Float32Array> {
+    const [rows, columns] = shape as [number, number];
+    const scales = new Float32Array(rows);
+    await using file = await openInputFile(path);
+    await file.readInto(bytesOf(scales), ofRows.position);
+    const columnScales = ofColumns && new Float32Array(columns);
+    if (columnScales) await file.readInto(bytesOf(columnScales), ofColumns.position);
+    const step = Math.floor(PART / columns);
+    // a layer is stored transposed, so each of its parts needs the whole of it
+    const stored = this.#memory(columnScales ? step * columns : rows * columns);
+    if (!columnScales) await file.readInto(bytesOf(stored), position);
+    for (let row = 0; row < rows; row += step) {
+      const ofPart = scales.subarray(row, row + step);
+      const part = this.#part.subarray(0, ofPart.length * columns);
+      if (columnScales) {
+        const values = stored.subarray(0, part.length);
+        await file.readInto(bytesOf(values), position + row * columns);
+        dequantise({ values, scales: ofPart, columnScales }, part);
+      } else dequantiseStored(stored, scales, row, part);
+      yield part;
+    }
+  }
+
+  async *#floats({ file: path, position, shape }: StoredValues): AsyncGenerator<Float32Array> {
+    const count = elementCount(shape);
+    await using file = await openInputFile(path);
+    for (let start = 0; start < count; start += PART) {
+      const values = this.#part.subarray(0, Math.min(PART, count - start));
+      await file.readInto(bytesOf(values), position + 4 * start);
+      yield values;
+    }
+  }
+
+  #memory(size: number): Int8Array {
+    if (this.#integers.length < size) this.#integers = new Int8Array(size);
+    return this.#integers.subarray(0, size);
+  }
 }
 
 async function readIntegers(place: StoredValues | undefined): Promise<Int8Matrix | undefined> {
@@ -201,37 +251,6 @@ async function readIntegers(place: StoredValues | undefined): Promise<Int8Matrix
   const columnScales = new Float32Array(columns);
   await file.readInto(bytesOf(columnScales), ofColumns.position);
   return { values: stored, scales, columnScales };
-}
-
-async function* readTable(
-  { file: path, position, shape }: StoredValues,
-  scalesPlace: StoredValues,
-  columnsPlace: StoredValues,
-): AsyncGenerator<Float32Array> {
-  const [rows, columns] = shape as [number, number];
-  const scales = new Float32Array(rows);
-  const columnScales = new Float32Array(columns);
-  await using file = await openInputFile(path);
-  await file.readInto(bytesOf(scales), scalesPlace.position);
-  await file.readInto(bytesOf(columnScales), columnsPlace.position);
-  const step = Math.ceil(PART / columns);
-  for (let row = 0; row < rows; row += step) {
-    const ofRows = scales.subarray(row, row + step);
-    const values = new Int8Array(ofRows.length * columns);
-    await file.readInto(bytesOf(values), position + row * columns);
-    yield dequantise({ values, scales: ofRows, columnScales });
-  }
-}
-
-async function* readFloats(place: StoredValues): AsyncGenerator<Float32Array> {
-  const count = elementCount(place.shape);
-  const part = new Float32Array(Math.min(PART, count));
-  await using file = await openInputFile(place.file);
-  for (let start = 0; start < count; start += PART) {
-    const values = part.subarray(0, Math.min(PART, count - start));
-    await file.readInto(bytesOf(values), place.position + 4 * start);
-    yield values;
-  }
 }
 
 /** Remembers size and time of all files. The result compares them with what they are later. */

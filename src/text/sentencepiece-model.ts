@@ -30,11 +30,11 @@ const NORMALIZER = {
 export function parsePieces(bytes: Uint8Array): string[] {
   const pieces: string[] = [];
   let hasNormalizer = false;
+  const ofPiece = { [PIECE.piece]: (reader: BinaryReader) => pieces.push(reader.string()) };
   readFields(new BinaryReader(bytes), {
     [MODEL.pieces]: (reader) => {
-      readFields(new BinaryReader(reader.bytes()), {
-        [PIECE.piece]: (piece) => pieces.push(piece.string()),
-      });
+      const size = reader.uint32();
+      readFields(reader, ofPiece, reader.pos + size); // a reader for each piece takes a while
     },
     [MODEL.normalizerSpec]: (reader) => {
       checkNormalizer(reader.bytes());
@@ -91,15 +91,22 @@ function checkCharsmap(bytes: Uint8Array): void {
   }
 }
 
-/** Calls the reader of each known field and skips other fields. */
+/**
+ * Calls the reader of each known field of a message and skips other fields.
+ *
+ * @param end where the message ends
+ * @throws {Error} if its last field ends elsewhere
+ */
 function readFields(
   reader: BinaryReader,
   fields: Record<number, (reader: BinaryReader) => void>,
+  end: number = reader.len,
 ): void {
-  while (reader.pos < reader.len) {
+  while (reader.pos < end) {
     const [number, wireType] = reader.tag();
     const read = fields[number];
     if (read) read(reader);
     else reader.skip(wireType, number);
   }
+  if (reader.pos !== end || end > reader.len) throw new Error("a message that ends elsewhere");
 }

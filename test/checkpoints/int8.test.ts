@@ -3,7 +3,13 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { dequantise, quantiseLayer, quantiseTable } from "../../src/checkpoints/int8.ts";
+import {
+  dequantise,
+  dequantiseStored,
+  quantiseLayer,
+  quantiseTable,
+  transpose,
+} from "../../src/checkpoints/int8.ts";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { refused, safetensorsBytes, temporaryFolder } from "./support.ts";
@@ -184,6 +190,27 @@ test("damaged scales, another shape and another version are refused in one line"
   );
   const alone = { a_scale: undefined, b: { dtype: "F32", shape: [2], data_offsets: [0, 8] } };
   await check(alone, scales(1, 1), /: a: expected F32, F16 or BF16, got I8/);
+});
+
+test("rows of a stored layer are those of its matrix", () => {
+  for (const [rows, columns] of [
+    [37, 21],
+    [16, 5],
+    [1, 2],
+  ] as const) {
+    const layer = quantiseLayer(
+      Float32Array.from({ length: rows * columns }, (_, i) => Math.sin(i)),
+      rows,
+    );
+    const stored = transpose(layer.values, rows);
+    const whole = dequantise(layer);
+    for (let first = 0; first < rows; first += 3)
+      for (let count = 1; first + count <= rows; count += 5) {
+        const part = new Float32Array(count * columns);
+        dequantiseStored(stored, layer.scales, first, part);
+        assert.equal(part, whole.subarray(first * columns, (first + count) * columns));
+      }
+  }
 });
 
 test.run();

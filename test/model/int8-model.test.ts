@@ -8,6 +8,7 @@ import { mean } from "../../src/math/mean.ts";
 import { readConfig } from "../../src/model/config.ts";
 import { convertModel } from "../../src/model/convert.ts";
 import { openStored } from "../../src/model/load-weights.ts";
+import { parameterShapes } from "../../src/model/parameter-names.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
@@ -77,12 +78,17 @@ test("an index belongs to one precision, and a wrong one is refused in one line"
   await refused(original.openIndex(int8.directory), /expected an index of the model/);
 });
 
-test("the parts of a table are the table", async () => {
-  await using stored = await openStored(folder, await readConfig(folder));
-  const parts: Float32Array[] = [];
-  for await (const part of stored.parts("shared.weight")) parts.push(part);
-  assert.ok(parts.length > 1);
-  assert.ok(Buffer.concat(parts.map(bytesOf)).equals(bytesOf(await stored.read("shared.weight"))));
+test("the parts of a weight are the weight", async () => {
+  const config = await readConfig(folder);
+  await using stored = await openStored(folder, config);
+  const counts = new Map<string, number>();
+  for (const name of parameterShapes(config).keys()) {
+    const parts: Buffer[] = [];
+    for await (const part of stored.parts(name)) parts.push(Buffer.from(bytesOf(part)));
+    assert.ok(Buffer.concat(parts).equals(bytesOf(await stored.read(name))), name);
+    counts.set(name, parts.length);
+  }
+  assert.ok(counts.get("shared.weight")! > 1);
 });
 
 test("the weights in float32 have other keys than products of integers: another fingerprint", async () => {
