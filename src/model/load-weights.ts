@@ -1,9 +1,10 @@
 /** Loads the weights of a checkpoint and checks that they fit `config.json`. */
 
 import { stat } from "node:fs/promises";
-import { dequantise, dequantiseStored, type Int8Matrix, transpose } from "../checkpoints/int8.ts";
+import { type Int8Matrix, transpose } from "../checkpoints/int8.ts";
 import { openWeights } from "../checkpoints/open.ts";
-import { bytesOf, elementCount } from "../checkpoints/values.ts";
+import { hasParts, PartReader } from "../checkpoints/part-reader.ts";
+import { bytesOf } from "../checkpoints/values.ts";
 import type { StoredValues, WeightFile } from "../checkpoints/weight-file.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { openInputFile } from "../io/input-file.ts";
@@ -43,9 +44,6 @@ export interface StoredWeights extends AsyncDisposable {
   /** @throws {InputError} if a file is no longer what it was when it was opened */
   checkUnchanged(): Promise<void>;
 }
-
-/** Values of a part: 1 MB. A cache of the processor holds it, and it is used again. */
-const PART = 2 ** 18;
 
 /** Every weight of the model as float32, by its name in the checkpoint. See {@link openStored}. */
 export async function loadWeights(
@@ -97,12 +95,17 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
       for (const stored of storedNames(checkpoint, config, name))
         checkShape(checkpoint, stored, shape);
     const parts = new PartReader();
+    const readParts = async function* (name: string): AsyncGenerator<Float32Array> {
+      const place = await checkpoint.locate(name);
+      if (place && hasParts(place)) yield* parts.read(place);
+      else yield await checkpoint.read(name);
+    };
     const firstName = (name: string): string => storedNames(checkpoint, config, name)[0]!;
     for (const name of shapes.keys())
       await checkCopies(checkpoint, storedNames(checkpoint, config, name));
     return {
       read: (name) => checkpoint.read(firstName(name)),
-      parts: (name) => parts.read(checkpoint, firstName(name)),
+      parts: (name) => readParts(firstName(name)),
       isInt8: async (name) => (await checkpoint.locate(firstName(name)))?.scales !== undefined,
       integers: async (name) => readIntegers(await checkpoint.locate(firstName(name))),
       find: async (name) => {
@@ -177,64 +180,6 @@ async function checkCopies(checkpoint: WeightFile, names: readonly string[]): Pr
     const remedy =
       "set tie_word_embeddings to false in config.json if they are meant to differ, as in T5 v1.1";
     throw misfit(`${checkpoint.path}: ${copy}`, `a copy of ${first}`, "other values", remedy);
-  }
-}
-
-/**
- * Large weights need not be in memory as a whole: float32 and 8-bit integers are read from the file
- * part by part, all into the same memory. The first use of new memory takes longer than to read and
- * convert the values.
- */
-class PartReader {
-  readonly #part = new Float32Array(PART);
-  #integers = new Int8Array();
-
-  async *read(checkpoint: WeightFile, name: string): AsyncGenerator<Float32Array> {
-    const place = await checkpoint.locate(name);
-    if (place?.scales && place.shape[1]! <= PART) yield* this.#dequantised(place, place.scales);
-    else if (place?.dtype === "F32") yield* this.#floats(place);
-    else yield await checkpoint.read(name);
-  }
-
-  async *#dequantised(
-    { file: path, position, shape, columnScales: ofColumns }: StoredValues,
-    ofRows: StoredValues,
-  ): AsyncGenerator<Float32Array> {
-    const [rows, columns] = shape as [number, number];
-    const scales = new Float32Array(rows);
-    await using file = await openInputFile(path);
-    await file.readInto(bytesOf(scales), ofRows.position);
-    const columnScales = ofColumns && new Float32Array(columns);
-    if (columnScales) await file.readInto(bytesOf(columnScales), ofColumns.position);
-    const step = Math.floor(PART / columns);
-    // a layer is stored transposed, so each of its parts needs the whole of it
-    const stored = this.#memory(columnScales ? step * columns : rows * columns);
-    if (!columnScales) await file.readInto(bytesOf(stored), position);
-    for (let row = 0; row < rows; row += step) {
-      const ofPart = scales.subarray(row, row + step);
-      const part = this.#part.subarray(0, ofPart.length * columns);
-      if (columnScales) {
-        const values = stored.subarray(0, part.length);
-        await file.readInto(bytesOf(values), position + row * columns);
-        dequantise({ values, scales: ofPart, columnScales }, part);
-      } else dequantiseStored(stored, scales, row, part);
-      yield part;
-    }
-  }
-
-  async *#floats({ file: path, position, shape }: StoredValues): AsyncGenerator<Float32Array> {
-    const count = elementCount(shape);
-    await using file = await openInputFile(path);
-    for (let start = 0; start < count; start += PART) {
-      const values = this.#part.subarray(0, Math.min(PART, count - start));
-      await file.readInto(bytesOf(values), position + 4 * start);
-      yield values;
-    }
-  }
-
-  #memory(size: number): Int8Array {
-    if (this.#integers.length < size) this.#integers = new Int8Array(size);
-    return this.#integers.subarray(0, size);
   }
 }
 

@@ -7,7 +7,7 @@
  * | F32 | `FusedMatMul`: onnxruntime reads W where the file is mapped | mapped |
  * | F16, BF16 | W becomes float32 when the session is created | the same |
  * | I8 of a linear layer | of integers, mapped; the rows of x are rounded, too | as F16 |
- * | I8 of a table | as F16 | mapped; rows are scaled when they are read |
+ * | I8 of a table | W is fed to each run as float32 | mapped; rows are scaled when they are read |
  *
  * A reshaped W of F32 is mapped as well: it has the same values. All other operations read W as
  * float32, which is computed when the session is created.
@@ -43,6 +43,20 @@ export const isInt8 = (weight: Weight): weight is Int8Weight =>
 const isTable = (weight: Weight): boolean => isInt8(weight) && weight.columnScales !== undefined;
 
 const isLayer = (weight: Weight): boolean => isInt8(weight) && weight.columnScales === undefined;
+
+/**
+ * The names of the tables of integers that a node needs as float32, and not only some rows of them.
+ */
+export const wholeTables = ({ nodes }: Graph, fixed: ReadonlyMap<string, Weight>): string[] =>
+  [...fixed]
+    .filter(([, weight]) => isTable(weight))
+    .map(([name]) => name)
+    .filter((name) =>
+      nodes.some(
+        ({ operation, inputs }) =>
+          operation !== "gather" && inputs.some((input) => input.name === name),
+      ),
+    );
 
 /** Whether a session reads a stored weight where the file is mapped. */
 export const isMapped = (weight: StoredValues): boolean => weight.dtype === "F32" || isInt8(weight);
