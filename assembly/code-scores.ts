@@ -10,91 +10,15 @@ const CODEWORDS: usize = 256;
 /** Bytes of eight products. */
 const EIGHT: usize = 16;
 
-/** `addSumsOfMaxima` for rows of 8 question tokens. */
-export function addSumsOfMaxima8(
-  codes: usize,
-  ranges: usize,
-  passages: u32,
-  sums: usize,
-  idBytes: usize,
-  subquantisers: usize,
-  starts: usize,
-  ratios: usize,
-  centroids: usize,
-): void {
-  addSumsOfMaxima<u8>(
-    codes,
-    ranges,
-    passages,
-    sums,
-    idBytes,
-    subquantisers,
-    starts,
-    ratios,
-    centroids,
-  );
-}
-
-/** `addSumsOfMaxima` for rows of 16 question tokens. */
-export function addSumsOfMaxima16(
-  codes: usize,
-  ranges: usize,
-  passages: u32,
-  sums: usize,
-  idBytes: usize,
-  subquantisers: usize,
-  starts: usize,
-  ratios: usize,
-  centroids: usize,
-): void {
-  addSumsOfMaxima<u16>(
-    codes,
-    ranges,
-    passages,
-    sums,
-    idBytes,
-    subquantisers,
-    starts,
-    ratios,
-    centroids,
-  );
-}
-
-/** `addSumsOfMaxima` for rows of 24 question tokens. */
-export function addSumsOfMaxima24(
-  codes: usize,
-  ranges: usize,
-  passages: u32,
-  sums: usize,
-  idBytes: usize,
-  subquantisers: usize,
-  starts: usize,
-  ratios: usize,
-  centroids: usize,
-): void {
-  addSumsOfMaxima<u32>(
-    codes,
-    ranges,
-    passages,
-    sums,
-    idBytes,
-    subquantisers,
-    starts,
-    ratios,
-    centroids,
-  );
-}
-
 /**
  * Adds to the sum of each passage, over the question tokens of a row, the greatest product with a
  * key,
  *
  *     sum_i max_j ratio_j (centroids[c_j][i] + sum_m tables[m][code_jm][i])
  *
- * `Row` is u8, u16 or u32 for rows of 8, 16 or 24 question tokens: for each type, the compiler
- * makes a function without the unused instructions. All arguments but `passages` and `idBytes` are
- * addresses.
+ * All arguments but `lanes`, `passages` and `idBytes` are addresses.
  *
+ * @param lanes question tokens in a row: 8, 16 or 24
  * @param codes of the keys of the passages: the centroid in `idBytes`, a byte for the ratio, and a
  * byte for each subquantiser
  * @param ranges [passages, 2] 32-bit: where the codes of each passage start and end, from `codes`
@@ -105,7 +29,61 @@ export function addSumsOfMaxima24(
  * @param ratios [256] 16-bit: 32,767 stands for the greatest, which is the unit of the sum
  * @param centroids [centroids] rows
  */
-function addSumsOfMaxima<Row>(
+export function addSumsOfMaxima(
+  lanes: u32,
+  codes: usize,
+  ranges: usize,
+  passages: u32,
+  sums: usize,
+  idBytes: usize,
+  subquantisers: usize,
+  starts: usize,
+  ratios: usize,
+  centroids: usize,
+): void {
+  if (lanes === 8)
+    addForRows<u8>(
+      codes,
+      ranges,
+      passages,
+      sums,
+      idBytes,
+      subquantisers,
+      starts,
+      ratios,
+      centroids,
+    );
+  else if (lanes === 16)
+    addForRows<u16>(
+      codes,
+      ranges,
+      passages,
+      sums,
+      idBytes,
+      subquantisers,
+      starts,
+      ratios,
+      centroids,
+    );
+  else
+    addForRows<u32>(
+      codes,
+      ranges,
+      passages,
+      sums,
+      idBytes,
+      subquantisers,
+      starts,
+      ratios,
+      centroids,
+    );
+}
+
+/**
+ * `Row` is u8, u16 or u32 for rows of 8, 16 or 24 question tokens: for each type, the compiler
+ * makes a function without the unused instructions.
+ */
+function addForRows<Row>(
   codes: usize,
   ranges: usize,
   passages: u32,

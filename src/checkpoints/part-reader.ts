@@ -3,8 +3,8 @@
  * whole, and the first use of new memory takes longer than to read and convert the values.
  */
 
-import { openInputFile } from "../io/input-file.ts";
-import { dequantise, dequantiseStored } from "./int8.ts";
+import { type InputFile, openInputFile } from "../io/input-file.ts";
+import { dequantise, dequantiseStored, type Int8Matrix } from "./int8.ts";
 import { bytesOf, elementCount } from "./values.ts";
 import type { StoredValues } from "./weight-file.ts";
 
@@ -12,12 +12,27 @@ import type { StoredValues } from "./weight-file.ts";
 const PART = 2 ** 18;
 
 /** Whether a weight is stored in a way that can be read part by part. */
-export const hasParts = ({ dtype, shape, scales }: StoredValues): boolean =>
-  scales ? shape[1]! <= PART : dtype === "F32";
+export const hasParts = ({ dtype, scales }: StoredValues): boolean =>
+  scales !== undefined || dtype === "F32";
+
+/** The scales of a matrix of 8-bit integers. */
+export async function readScales(
+  file: InputFile,
+  { shape, columnScales: ofColumns }: StoredValues,
+  ofRows: StoredValues,
+): Promise<Pick<Int8Matrix, "scales" | "columnScales">> {
+  const [rows, columns] = shape as [number, number];
+  const scales = new Float32Array(rows);
+  await file.readInto(bytesOf(scales), ofRows.position);
+  if (!ofColumns) return { scales };
+  const columnScales = new Float32Array(columns);
+  await file.readInto(bytesOf(columnScales), ofColumns.position);
+  return { scales, columnScales };
+}
 
 /** Reads weights part by part, all into the same memory. */
 export class PartReader {
-  readonly #part = new Float32Array(PART);
+  #part = new Float32Array(PART);
   #integers = new Int8Array();
 
   /** The values of a weight that `hasParts`. A part is valid until another one is read. */
@@ -25,17 +40,13 @@ export class PartReader {
     return place.scales ? this.#dequantised(place, place.scales) : this.#floats(place);
   }
 
-  async *#dequantised(
-    { file: path, position, shape, columnScales: ofColumns }: StoredValues,
-    ofRows: StoredValues,
-  ): AsyncGenerator<Float32Array> {
+  async *#dequantised(place: StoredValues, ofRows: StoredValues): AsyncGenerator<Float32Array> {
+    const { position, shape } = place;
     const [rows, columns] = shape as [number, number];
-    const scales = new Float32Array(rows);
-    await using file = await openInputFile(path);
-    await file.readInto(bytesOf(scales), ofRows.position);
-    const columnScales = ofColumns && new Float32Array(columns);
-    if (columnScales) await file.readInto(bytesOf(columnScales), ofColumns.position);
-    const step = Math.floor(PART / columns);
+    await using file = await openInputFile(place.file);
+    const { scales, columnScales } = await readScales(file, place, ofRows);
+    const step = Math.max(1, Math.floor(PART / columns));
+    if (this.#part.length < columns) this.#part = new Float32Array(columns);
     // a layer is stored transposed, so each of its parts needs the whole of it
     const stored = this.#memory(columnScales ? step * columns : rows * columns);
     if (!columnScales) await file.readInto(bytesOf(stored), position);

@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { type Int8Matrix, transpose } from "../checkpoints/int8.ts";
 import { openWeights } from "../checkpoints/open.ts";
-import { hasParts, PartReader } from "../checkpoints/part-reader.ts";
+import { hasParts, PartReader, readScales } from "../checkpoints/part-reader.ts";
 import { bytesOf } from "../checkpoints/values.ts";
 import type { StoredValues, WeightFile } from "../checkpoints/weight-file.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
@@ -185,17 +185,12 @@ async function checkCopies(checkpoint: WeightFile, names: readonly string[]): Pr
 
 async function readIntegers(place: StoredValues | undefined): Promise<Int8Matrix | undefined> {
   if (!place?.scales) return undefined;
-  const { file: path, position, shape, scales: ofRows, columnScales: ofColumns } = place;
-  const [rows, columns] = shape as [number, number];
+  const [rows, columns] = place.shape as [number, number];
   const stored = new Int8Array(rows * columns);
-  const scales = new Float32Array(rows);
-  await using file = await openInputFile(path);
-  await file.readInto(bytesOf(stored), position);
-  await file.readInto(bytesOf(scales), ofRows.position);
-  if (!ofColumns) return { values: transpose(stored, columns), scales };
-  const columnScales = new Float32Array(columns);
-  await file.readInto(bytesOf(columnScales), ofColumns.position);
-  return { values: stored, scales, columnScales };
+  await using file = await openInputFile(place.file);
+  await file.readInto(bytesOf(stored), place.position);
+  const scales = await readScales(file, place, place.scales);
+  return { values: scales.columnScales ? stored : transpose(stored, columns), ...scales };
 }
 
 /** Remembers size and time of all files. The result compares them with what they are later. */

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as assert from "uvu/assert";
+import type { Allocate } from "../../src/retrieval/index/format/compressed-store.ts";
 import {
   type IndexHeader,
   readManifest,
@@ -171,4 +172,17 @@ export function isInstalled(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Copies parts to memory, as a compressed store does: the range of each in it, [parts, 2]. */
+export function copyTo(allocate: Allocate, parts: readonly Uint8Array[]): Uint32Array {
+  const memory = allocate(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  return Uint32Array.from(
+    parts.flatMap((part) => {
+      memory.set(part, end);
+      end += part.length;
+      return [end - part.length, end];
+    }),
+  );
 }

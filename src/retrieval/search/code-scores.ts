@@ -23,8 +23,9 @@ import { CODE_SCORES } from "./code-scores.wasm.ts";
 /** Bytes of a product in fixed point. */
 const PRODUCT_BYTES = 2;
 
-/** The exported functions of assembly/code-scores.ts, by the question tokens in a row. */
+/** The exported function of assembly/code-scores.ts. */
 type AddSumsOfMaxima = (
+  lanes: Lanes,
   codes: number,
   ranges: number,
   passages: number,
@@ -61,7 +62,7 @@ export class CodeScorer {
   readonly #codebook: Codebook;
   readonly #memory: WebAssembly.Memory;
   readonly #reserve: WasmKernel["reserve"];
-  readonly #addSumsOfMaxima: Readonly<Record<Lanes, AddSumsOfMaxima>>;
+  readonly #addSumsOfMaxima: AddSumsOfMaxima;
   /** Codewords of all subquantisers. */
   readonly #codewords: number;
   /** Addresses in the memory. */
@@ -85,11 +86,7 @@ export class CodeScorer {
     reserve(this.#firstGroup);
     this.#memory = memory;
     this.#reserve = reserve;
-    this.#addSumsOfMaxima = {
-      8: exports.addSumsOfMaxima8 as AddSumsOfMaxima,
-      16: exports.addSumsOfMaxima16 as AddSumsOfMaxima,
-      24: exports.addSumsOfMaxima24 as AddSumsOfMaxima,
-    };
+    this.#addSumsOfMaxima = exports.addSumsOfMaxima as AddSumsOfMaxima;
     const greatest = Math.max(...ratios);
     new Int16Array(this.#memory.buffer).set(
       ratios.map((ratio) => Math.round((ratio / greatest) * 32_767)),
@@ -148,7 +145,8 @@ export class CodeScorer {
     const totals = new Int32Array(this.#memory.buffer, sums, passages).fill(0);
     const idBytes = centroidBytes(this.#codebook);
     for (const { lanes, starts, rows } of this.#groups)
-      this.#addSumsOfMaxima[lanes](
+      this.#addSumsOfMaxima(
+        lanes,
         this.#codesOf(passages),
         this.#ranges,
         passages,

@@ -4,6 +4,7 @@ import * as assert from "uvu/assert";
 import type { CompressedStore } from "../../../src/retrieval/index/format/compressed-store.ts";
 import { encodeList } from "../../../src/retrieval/index/format/lists.ts";
 import { CandidateFinder } from "../../../src/retrieval/search/candidates.ts";
+import { copyTo } from "../support.ts";
 
 const CENTROIDS = 5;
 
@@ -27,22 +28,16 @@ function storeOf(
     keys: unread,
     codes: unread,
     async lists(centroids, allocate) {
-      const parts = segments.map(({ lists }) =>
+      const all = segments.flatMap(({ lists }) =>
         Array.from(centroids, (centroid) => encodeList(Uint32Array.from(lists[centroid]!))),
       );
-      const memory = allocate(parts.flat().reduce((sum, { length }) => sum + length, 0));
-      let end = 0;
+      const ranges = copyTo(allocate, all);
+      const size = 2 * centroids.length;
       return segments.map(({ passages }, i) => ({
         path: "lists.bin",
         base: bases[i]!,
         passages,
-        ranges: Uint32Array.from(
-          parts[i]!.flatMap((list) => {
-            memory.set(list, end);
-            end += list.length;
-            return [end - list.length, end];
-          }),
-        ),
+        ranges: ranges.subarray(i * size, (i + 1) * size),
       }));
     },
   };

@@ -2,14 +2,11 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Codebook } from "../../../src/retrieval/codec/codec.ts";
 import { openKeyDecoder } from "../../../src/retrieval/codec/key-decoder.ts";
-import type {
-  Allocate,
-  CompressedStore,
-} from "../../../src/retrieval/index/format/compressed-store.ts";
+import type { CompressedStore } from "../../../src/retrieval/index/format/compressed-store.ts";
 import { encodeList } from "../../../src/retrieval/index/format/lists.ts";
 import type { ScoredPassage } from "../../../src/retrieval/scoring/top-k.ts";
 import { openCentroidSearch } from "../../../src/retrieval/search/centroid-search.ts";
-import { naiveSearch, noise } from "../support.ts";
+import { copyTo, naiveSearch, noise } from "../support.ts";
 
 const DIMENSION = 8;
 const PASSAGES = 2000;
@@ -71,19 +68,6 @@ function randomStore(codebook: Codebook): CompressedStore & { read: number } {
       return [{ path: "lists.bin", base: 0, passages: PASSAGES, ranges }];
     },
   };
-}
-
-/** The range of each part in the memory: [parts, 2]. */
-function copyTo(allocate: Allocate, parts: readonly Uint8Array[]): Uint32Array {
-  const memory = allocate(parts.reduce((sum, { length }) => sum + length, 0));
-  let end = 0;
-  return Uint32Array.from(
-    parts.flatMap((part) => {
-      memory.set(part, end);
-      end += part.length;
-      return [end - part.length, end];
-    }),
-  );
 }
 
 const ordinals = (hits: readonly ScoredPassage[]): number[] => hits.map(({ ordinal }) => ordinal);
