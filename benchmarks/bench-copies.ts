@@ -13,11 +13,11 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { finished } from "../src/io/progress.ts";
 import { mean } from "../src/math/mean.ts";
-import { openCorpus } from "../src/training/data/corpus.ts";
-import { lengthBucketedSample, type TextExample } from "../src/training/data/example-source.ts";
-import { questionData } from "../src/training/data/question-data.ts";
-import { type Relevance, stepRelevance } from "../src/training/data/step-relevance.ts";
-import { readQuestionsAbout } from "../src/training/data/training-questions.ts";
+import { openCorpus } from "../src/training/examples/corpus.ts";
+import { lengthBucketedSample, type TextExample } from "../src/training/examples/example-source.ts";
+import { questionData } from "../src/training/examples/question-data.ts";
+import { type Relevance, stepRelevance } from "../src/training/examples/step-relevance.ts";
+import { readQuestionsAbout } from "../src/training/examples/training-questions.ts";
 import { withDefaults } from "../src/training/options/train-options.ts";
 
 /** Of one question, or of one step. */

@@ -12,7 +12,7 @@ import { exactMatch, f1 } from "../src/evaluation/answers.ts";
 import { mean } from "../src/math/mean.ts";
 import { type PhraseOptions, ReAtt } from "../src/reatt.ts";
 import type { Question } from "../src/text/read-passages.ts";
-import { readTrainingFile } from "../src/training/data/training-questions.ts";
+import { readTrainingFile } from "../src/training/examples/training-questions.ts";
 
 const { values } = parseArgs({
   options: {

@@ -11,14 +11,14 @@
 import { createRandom } from "../src/math/random.ts";
 import { buildBm25 } from "../src/retrieval/bm25/bm25.ts";
 import type { Passage } from "../src/text/passage.ts";
-import { type Corpus, openCorpus } from "../src/training/data/corpus.ts";
-import { containsPhrase } from "../src/training/data/sources/contains-phrase.ts";
-import { crops } from "../src/training/data/sources/crops.ts";
-import { type LabelFreeExample, readAs } from "../src/training/data/sources/example.ts";
-import { maskedSpans } from "../src/training/data/sources/masked-spans.ts";
-import { phrases } from "../src/training/data/sources/phrases.ts";
-import { readable } from "../src/training/data/sources/readable.ts";
-import { titles } from "../src/training/data/sources/titles.ts";
+import { type Corpus, openCorpus } from "../src/training/examples/corpus.ts";
+import { containsPhrase } from "../src/training/examples/sources/contains-phrase.ts";
+import { crops } from "../src/training/examples/sources/crops.ts";
+import { type LabelFreeExample, readAs } from "../src/training/examples/sources/example.ts";
+import { maskedSpans } from "../src/training/examples/sources/masked-spans.ts";
+import { phrases } from "../src/training/examples/sources/phrases.ts";
+import { readable } from "../src/training/examples/sources/readable.ts";
+import { titles } from "../src/training/examples/sources/titles.ts";
 
 const MEASURED = 500;
 const DEPTH = 30;

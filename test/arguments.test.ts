@@ -22,7 +22,7 @@ import {
   type TokenIndex,
   verifyIndex,
 } from "../src/index.ts";
-import { readTrainingFile } from "../src/training/data/training-questions.ts";
+import { readTrainingFile } from "../src/training/examples/training-questions.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-arguments-"));
 test.after(() => rmSync(folder, { recursive: true }));

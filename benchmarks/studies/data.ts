@@ -8,7 +8,7 @@ import { readPassages } from "../../src/text/read-passages.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
-} from "../../src/training/data/training-questions.ts";
+} from "../../src/training/examples/training-questions.ts";
 
 export interface QuestionSet {
   readonly passages: readonly Passage[];

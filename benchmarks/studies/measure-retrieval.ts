@@ -9,7 +9,7 @@ import { evaluateRun } from "../../src/evaluation/ranking.ts";
 import { mean } from "../../src/math/mean.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
-import { readTrainingFile } from "../../src/training/data/training-questions.ts";
+import { readTrainingFile } from "../../src/training/examples/training-questions.ts";
 import { ownTask, runApart } from "../bench-index/subprocess.ts";
 
 interface RetrievalTask {

@@ -7,7 +7,7 @@ import { mean } from "../../src/math/mean.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
-import { readTrainingFile } from "../../src/training/data/training-questions.ts";
+import { readTrainingFile } from "../../src/training/examples/training-questions.ts";
 import { ownTask, runApart } from "../bench-index/subprocess.ts";
 import type { Figures } from "./study.ts";
 

@@ -20,7 +20,7 @@ import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
-} from "../../src/training/data/training-questions.ts";
+} from "../../src/training/examples/training-questions.ts";
 import { excerpt, wordsOf } from "./data/excerpt.ts";
 import { asKeywords } from "./data/keywords.ts";
 import { passageRecord, questionRecord, writeRecords } from "./data/write-records.ts";

@@ -29,7 +29,7 @@ import { readPassages } from "../../src/text/read-passages.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
-} from "../../src/training/data/training-questions.ts";
+} from "../../src/training/examples/training-questions.ts";
 import { recallOf } from "../../src/training/run/evaluate.ts";
 
 const { values } = parseArgs({

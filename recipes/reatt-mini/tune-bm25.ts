@@ -25,7 +25,7 @@ import { readPassages } from "../../src/text/read-passages.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
-} from "../../src/training/data/training-questions.ts";
+} from "../../src/training/examples/training-questions.ts";
 import { reciprocalRank } from "../../src/training/run/tune-hybrid.ts";
 
 const { values } = parseArgs({

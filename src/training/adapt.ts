@@ -23,7 +23,7 @@ import { adaptationSamples } from "./adaptation/samples.ts";
 import { stepsInTime } from "./adaptation/steps-in-time.ts";
 import { countTokenWeights, withTokenWeights } from "./adaptation/token-weights.ts";
 import { verdictOf } from "./adaptation/verdict.ts";
-import { type Corpus, openCorpus } from "./data/corpus.ts";
+import { type Corpus, openCorpus } from "./examples/corpus.ts";
 import {
   type AdaptOptions,
   checkFiles,

@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import { InputError } from "../io/errors.ts";
-import { openCorpus } from "./data/corpus.ts";
-import { questionData } from "./data/question-data.ts";
-import { readQuestionsAbout } from "./data/training-questions.ts";
+import { openCorpus } from "./examples/corpus.ts";
+import { questionData } from "./examples/question-data.ts";
+import { readQuestionsAbout } from "./examples/training-questions.ts";
 import { withModelFolder } from "./options/model-folder.ts";
 import { withModelTau } from "./options/model-tau.ts";
 import { type TrainOptions, withDefaults } from "./options/train-options.ts";

@@ -21,7 +21,7 @@ import { readRecord } from "../../src/sync/record.ts";
 import { passageIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
 import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
-import { readTrainingFile } from "../../src/training/data/training-questions.ts";
+import { readTrainingFile } from "../../src/training/examples/training-questions.ts";
 import { fixtures, safetensorsBytes, zipBytes } from "../checkpoints/support.ts";
 import { fuzzedDocuments } from "./fuzzed-documents.ts";
 import { flipBytes, mutateBytes, mutateJson } from "./mutate.ts";

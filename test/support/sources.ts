@@ -1,7 +1,7 @@
 /** Small corpora as streams, and their examples. */
 
 import type { Passage } from "../../src/text/passage.ts";
-import type { LabelFreeExample, Passages } from "../../src/training/data/sources/example.ts";
+import type { LabelFreeExample, Passages } from "../../src/training/examples/sources/example.ts";
 
 /** Passages in memory. */
 export const passagesOf = (all: readonly Passage[]): Passages => ({

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { replaceFile } from "../../../src/io/replace-file.ts";
 import type { Passage } from "../../../src/text/passage.ts";
-import type { TrainingQuestion } from "../../../src/training/data/training-questions.ts";
+import type { TrainingQuestion } from "../../../src/training/examples/training-questions.ts";
 
 export const passageRecord = ({ id, title, text }: Passage): object => ({ _id: id, title, text });
 

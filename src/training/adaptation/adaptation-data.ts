@@ -3,16 +3,16 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { ProgressEvent } from "../../io/progress.ts";
-import { answerable } from "../data/answerable.ts";
-import type { Corpus } from "../data/corpus.ts";
-import { labelFreeData } from "../data/label-free-data.ts";
-import { labelledQueryData } from "../data/labelled-query-data.ts";
-import { maskedSentenceData } from "../data/masked-sentence-data.ts";
-import { mixedData, type WeightedData } from "../data/mixed-data.ts";
-import { questionData } from "../data/question-data.ts";
-import { loadMaskedSentences } from "../data/sample-masked-sentences.ts";
-import type { LabelFreeExample } from "../data/sources/example.ts";
-import type { TrainingData } from "../data/training-data.ts";
+import { answerable } from "../examples/answerable.ts";
+import type { Corpus } from "../examples/corpus.ts";
+import { labelFreeData } from "../examples/label-free-data.ts";
+import { labelledQueryData } from "../examples/labelled-query-data.ts";
+import { maskedSentenceData } from "../examples/masked-sentence-data.ts";
+import { mixedData, type WeightedData } from "../examples/mixed-data.ts";
+import { questionData } from "../examples/question-data.ts";
+import { loadMaskedSentences } from "../examples/sample-masked-sentences.ts";
+import type { LabelFreeExample } from "../examples/sources/example.ts";
+import type { TrainingData } from "../examples/training-data.ts";
 import {
   isLabelFree,
   type LabelFreeName,

@@ -10,7 +10,7 @@ import { modelTitle } from "../../hub/model-title.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import { cardEntries } from "../../options/records.ts";
-import type { Corpus } from "../data/corpus.ts";
+import type { Corpus } from "../examples/corpus.ts";
 import { ADAPT_OPTIONS, type ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
 import type { AdaptationPlan } from "./plan.ts";

@@ -1,7 +1,7 @@
 /** How many training examples an adaptation has and draws. */
 
-import { DRAWN_PER_EXAMPLE } from "../data/label-free-data.ts";
-import { SENTENCES_PER_EXAMPLE } from "../data/masked-sentence-data.ts";
+import { DRAWN_PER_EXAMPLE } from "../examples/label-free-data.ts";
+import { SENTENCES_PER_EXAMPLE } from "../examples/masked-sentence-data.ts";
 import type { LabelFreeName, ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import type { ChosenSources } from "./label-free.ts";

@@ -3,11 +3,11 @@
 import { readQrels } from "../../evaluation/trec.ts";
 import { createRandom } from "../../math/random.ts";
 import { readQuestions } from "../../text/read-passages.ts";
-import type { Corpus } from "../data/corpus.ts";
-import { type LabelledQuery, labelledQueries } from "../data/labelled-queries.ts";
-import { readable } from "../data/sources/readable.ts";
-import { openSentences } from "../data/sources/sentence-file.ts";
-import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
+import type { Corpus } from "../examples/corpus.ts";
+import { type LabelledQuery, labelledQueries } from "../examples/labelled-queries.ts";
+import { readable } from "../examples/sources/readable.ts";
+import { openSentences } from "../examples/sources/sentence-file.ts";
+import { readQuestionsAbout, type TrainingQuestion } from "../examples/training-questions.ts";
 import { type AdaptOptions, trainingPassageTokens } from "../options/adapt-options.ts";
 import { DEV_QUESTIONS } from "../options/run-options.ts";
 import type { ChosenSources, LabelFreeInputs } from "./label-free.ts";

@@ -1,15 +1,15 @@
 /** The label-free sources of an adaptation: which of them a corpus has, and their examples. */
 
 import { InputError } from "../../io/errors.ts";
-import { sampleMaskedSentences } from "../data/sample-masked-sentences.ts";
-import { crops } from "../data/sources/crops.ts";
-import type { LabelFreeExample, Passages } from "../data/sources/example.ts";
-import { generatedQuestions } from "../data/sources/generated-questions.ts";
-import { maskedSpans } from "../data/sources/masked-spans.ts";
-import { countPhrases } from "../data/sources/phrase-table.ts";
-import { phrases } from "../data/sources/phrases.ts";
-import { MAX_PER_PASSAGE, type Sample } from "../data/sources/sampling.ts";
-import { titles } from "../data/sources/titles.ts";
+import { sampleMaskedSentences } from "../examples/sample-masked-sentences.ts";
+import { crops } from "../examples/sources/crops.ts";
+import type { LabelFreeExample, Passages } from "../examples/sources/example.ts";
+import { generatedQuestions } from "../examples/sources/generated-questions.ts";
+import { maskedSpans } from "../examples/sources/masked-spans.ts";
+import { countPhrases } from "../examples/sources/phrase-table.ts";
+import { phrases } from "../examples/sources/phrases.ts";
+import { MAX_PER_PASSAGE, type Sample } from "../examples/sources/sampling.ts";
+import { titles } from "../examples/sources/titles.ts";
 import {
   type AdaptOptions,
   checkSources,

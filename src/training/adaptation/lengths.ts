@@ -4,7 +4,7 @@ import { mean } from "../../math/mean.ts";
 import { createRandom } from "../../math/random.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { Corpus } from "../data/corpus.ts";
+import type { Corpus } from "../examples/corpus.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { AdaptationSample } from "./label-free.ts";
 import type { TokenLengths } from "./work.ts";

@@ -3,11 +3,11 @@
 import { containsAnswer } from "../../evaluation/answers.ts";
 import { createRandom } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
-import type { Corpus } from "../data/corpus.ts";
-import type { LabelledQuery } from "../data/labelled-queries.ts";
-import { type LabelFreeExample, readAs } from "../data/sources/example.ts";
-import type { MonitorQuestion, MonitorSet } from "../data/training-data.ts";
-import type { TrainingQuestion } from "../data/training-questions.ts";
+import type { Corpus } from "../examples/corpus.ts";
+import type { LabelledQuery } from "../examples/labelled-queries.ts";
+import { type LabelFreeExample, readAs } from "../examples/sources/example.ts";
+import type { MonitorQuestion, MonitorSet } from "../examples/training-data.ts";
+import type { TrainingQuestion } from "../examples/training-questions.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import { MASK, type MaskedSentence, removeMaskedSentence } from "../salient-spans/index.ts";
 import { maxHeldOut } from "./inputs.ts";

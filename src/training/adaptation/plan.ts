@@ -2,13 +2,13 @@
 
 import { modelTitle } from "../../hub/model-title.ts";
 import { type ModelConfig, vectorSize } from "../../model/config.ts";
-import type { Corpus } from "../data/corpus.ts";
 import { chunkBytes } from "../engine/chunk-memory.ts";
 import { isOneChunk } from "../engine/engine.ts";
 import { fixedStatesBytes } from "../engine/fixed-states.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
 import { fixedLayers } from "../engine/open-engine.ts";
 import { workerBytes } from "../engine/workers.ts";
+import type { Corpus } from "../examples/corpus.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
 import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
 import { wantedExamples } from "./example-counts.ts";

@@ -1,8 +1,8 @@
 /** The head that an adaptation trains to retrieve. */
 
 import type { ModelConfig } from "../../model/config.ts";
-import type { Corpus } from "../data/corpus.ts";
-import { sampleMaskedSentences } from "../data/sample-masked-sentences.ts";
+import type { Corpus } from "../examples/corpus.ts";
+import { sampleMaskedSentences } from "../examples/sample-masked-sentences.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { TrainingEvent } from "../run/events.ts";
 import { HEAD_SELECTION_QUESTIONS, needsHead, selectMissingHead } from "../run/select-head.ts";

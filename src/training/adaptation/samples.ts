@@ -1,7 +1,7 @@
 /** Sample examples for the plan of an adaptation. */
 
-import type { Corpus } from "../data/corpus.ts";
-import { type LabelledQuery, labelledExample } from "../data/labelled-queries.ts";
+import type { Corpus } from "../examples/corpus.ts";
+import { type LabelledQuery, labelledExample } from "../examples/labelled-queries.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import { type AdaptationSample, SAMPLES, sampleOf } from "./label-free.ts";

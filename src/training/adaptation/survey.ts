@@ -2,9 +2,9 @@
 
 import { createHash } from "node:crypto";
 import { InputError } from "../../io/errors.ts";
-import type { Passages } from "../data/sources/example.ts";
-import { isDrawn } from "../data/sources/sampling.ts";
-import { wordsOf } from "../data/sources/words.ts";
+import type { Passages } from "../examples/sources/example.ts";
+import { isDrawn } from "../examples/sources/sampling.ts";
+import { wordsOf } from "../examples/sources/words.ts";
 import type { LabelFreeName } from "../options/adapt-options.ts";
 import { sentences } from "../salient-spans/index.ts";
 

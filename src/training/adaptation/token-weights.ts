@@ -3,7 +3,7 @@
 import type { ModelConfig } from "../../model/config.ts";
 import { passageIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { Corpus } from "../data/corpus.ts";
+import type { Corpus } from "../examples/corpus.ts";
 
 /**
  * The configuration with token weights, if the model compares tokens by the cosine. The length of

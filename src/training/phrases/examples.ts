@@ -5,7 +5,7 @@ import { phraseTokens } from "../../retrieval/phrases/best-phrases.ts";
 import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
 import { findAnswerSpan } from "../../text/answer-span.ts";
-import type { TrainingQuestion } from "../data/training-questions.ts";
+import type { TrainingQuestion } from "../examples/training-questions.ts";
 
 /** An answer in the passage that its question was asked about. */
 export interface GoldPhrase {

@@ -16,7 +16,7 @@ import { openIndex } from "../../retrieval/open-index.ts";
 import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
 import { PHRASE_OPTIONS, searchPhrases } from "../../retrieval/search-phrases.ts";
 import { retrievalQuestionIds } from "../../text/prompts.ts";
-import { readTrainingFile, type TrainingQuestion } from "../data/training-questions.ts";
+import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";
 import { withModelFolder } from "../options/model-folder.ts";
 import { writeModel } from "../run/save-model.ts";
 import { learningRateAt } from "../run/schedule.ts";

@@ -21,8 +21,8 @@ import {
 } from "../../model/token-pruning.ts";
 import { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
-import { type Corpus, openCorpus } from "../data/corpus.ts";
-import { readTrainingFile, type TrainingQuestion } from "../data/training-questions.ts";
+import { type Corpus, openCorpus } from "../examples/corpus.ts";
+import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";
 import { withModelFolder } from "../options/model-folder.ts";
 import { requireTokenKeys } from "../options/token-keys.ts";
 import {

@@ -7,8 +7,8 @@ import { constants, setPriority } from "node:os";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InputError } from "../../io/errors.ts";
-import type { CandidateRetriever } from "../data/candidates.ts";
-import type { Corpus } from "../data/corpus.ts";
+import type { CandidateRetriever } from "../examples/candidates.ts";
+import type { Corpus } from "../examples/corpus.ts";
 import type { IndexingOptions } from "./current-model.ts";
 
 /** The argument of the process, as JSON. The process opens the corpus itself. */

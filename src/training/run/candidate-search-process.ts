@@ -5,8 +5,8 @@
 
 import { on } from "node:events";
 import { finished, reporting } from "../../io/progress.ts";
-import type { CandidateRetriever } from "../data/candidates.ts";
-import { corpusChanged, openCorpus } from "../data/corpus.ts";
+import type { CandidateRetriever } from "../examples/candidates.ts";
+import { corpusChanged, openCorpus } from "../examples/corpus.ts";
 import type {
   BackgroundSearchRequest,
   SearchProcessOptions,

@@ -8,9 +8,9 @@ import type { ModelConfig } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Provider } from "../../tensor/session.ts";
-import type { CandidateRetriever } from "../data/candidates.ts";
-import type { Corpus } from "../data/corpus.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
+import type { CandidateRetriever } from "../examples/candidates.ts";
+import type { Corpus } from "../examples/corpus.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { saveModel } from "./save-model.ts";
 

@@ -1,8 +1,8 @@
 /** The dev questions of a run, and what BM25 retrieves for them. */
 
 import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
-import type { Corpus } from "../data/corpus.ts";
-import { readQuestionsAbout, type TrainingQuestion } from "../data/training-questions.ts";
+import type { Corpus } from "../examples/corpus.ts";
+import { readQuestionsAbout, type TrainingQuestion } from "../examples/training-questions.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { Baseline } from "../report/report.ts";
 import { CUTOFFS, recallOf } from "./evaluate.ts";

@@ -8,7 +8,7 @@ import type { ReAtt } from "../../reatt.ts";
 import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Passage } from "../../text/passage.ts";
-import type { TrainingQuestion } from "../data/training-questions.ts";
+import type { TrainingQuestion } from "../examples/training-questions.ts";
 import type { SampleReply } from "../report/report.ts";
 import { type TuningQuestions, tuneHybrid } from "./tune-hybrid.ts";
 

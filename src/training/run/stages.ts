@@ -5,14 +5,14 @@
 import { createRandom, type Random } from "../../math/random.ts";
 import { passageIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { Corpus } from "../data/corpus.ts";
+import type { Corpus } from "../examples/corpus.ts";
 import {
   drawIndexes,
   type ExampleSource,
   examplesOfStep,
   longestFirst,
-} from "../data/example-source.ts";
-import { corrupt, noiseSpans } from "../data/span-corruption.ts";
+} from "../examples/example-source.ts";
+import { corrupt, noiseSpans } from "../examples/span-corruption.ts";
 import type { TokenExample } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/options.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";

@@ -2,9 +2,9 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { Corpus } from "../data/corpus.ts";
-import type { TrainingData } from "../data/training-data.ts";
 import type { TrainingEngine } from "../engine/engine.ts";
+import type { Corpus } from "../examples/corpus.ts";
+import type { TrainingData } from "../examples/training-data.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { SnapshotExamples } from "./background-refresh.ts";

@@ -4,7 +4,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
 import { chooseSources } from "../../../src/training/adaptation/label-free.ts";
-import type { Passages } from "../../../src/training/data/sources/example.ts";
+import type { Passages } from "../../../src/training/examples/sources/example.ts";
 import type { SourceName } from "../../../src/training/options/adapt-options.ts";
 import { capitals, PASSAGES } from "../../support/adaptation.ts";
 import { passagesOf, textsOf } from "../../support/sources.ts";

@@ -9,7 +9,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { ReAtt } from "../../../src/reatt.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
-import { readTrainingFile } from "../../../src/training/data/training-questions.ts";
+import { readTrainingFile } from "../../../src/training/examples/training-questions.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { type MetricsRecord, readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";

@@ -3,8 +3,8 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
-import { openCorpus } from "../../../src/training/data/corpus.ts";
-import type { ExampleSource } from "../../../src/training/data/example-source.ts";
+import { openCorpus } from "../../../src/training/examples/corpus.ts";
+import type { ExampleSource } from "../../../src/training/examples/example-source.ts";
 import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { iterationStage, unsupervisedStage } from "../../../src/training/run/stages.ts";
 import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { openSentences } from "../../../../src/training/data/sources/sentence-file.ts";
+import { openSentences } from "../../../../src/training/examples/sources/sentence-file.ts";
 import { temporaryFolder } from "../../../support/training.ts";
 
 async function read(content: string): Promise<{ size: number; texts: string[] }> {

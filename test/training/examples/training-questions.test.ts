@@ -11,7 +11,7 @@ import {
   readQuestionsAbout,
   readTrainingFile,
   type TrainingQuestion,
-} from "../../../src/training/data/training-questions.ts";
+} from "../../../src/training/examples/training-questions.ts";
 import { acceptedOrRefused, refused, temporaryFolder } from "../../checkpoints/support.ts";
 import { testWithShared } from "../../support/shared.ts";
 

@@ -6,7 +6,7 @@ import {
   type LabelledQuery,
   labelledExample,
   labelledQueries,
-} from "../../../src/training/data/labelled-queries.ts";
+} from "../../../src/training/examples/labelled-queries.ts";
 
 const queries = new Map([
   ["q1", "what is a passage"],

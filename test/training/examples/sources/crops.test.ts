@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { crops } from "../../../../src/training/data/sources/crops.ts";
-import { readAs } from "../../../../src/training/data/sources/example.ts";
+import { crops } from "../../../../src/training/examples/sources/crops.ts";
+import { readAs } from "../../../../src/training/examples/sources/example.ts";
 import { ALL, listOf, passagesOf, textsOf } from "../../../support/sources.ts";
 
 const OWLS = "Owls hunt at night by ear. Their feathers make almost no sound.";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { containsAnswer } from "../../../src/evaluation/answers.ts";
-import { withAnswerPositives } from "../../../src/training/data/answer-positives.ts";
-import { openCorpus } from "../../../src/training/data/corpus.ts";
-import type { TrainingQuestion } from "../../../src/training/data/training-questions.ts";
+import { withAnswerPositives } from "../../../src/training/examples/answer-positives.ts";
+import { openCorpus } from "../../../src/training/examples/corpus.ts";
+import type { TrainingQuestion } from "../../../src/training/examples/training-questions.ts";
 import { finish } from "../../support/adaptation.ts";
 import { temporaryFolder, writeLines } from "../../support/training.ts";
 

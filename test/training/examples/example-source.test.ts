@@ -6,7 +6,7 @@ import {
   drawIndexes,
   type ExampleSource,
   lengthBucketedSample,
-} from "../../../src/training/data/example-source.ts";
+} from "../../../src/training/examples/example-source.ts";
 
 /** Example `i` has a passage of 7 i mod `size` characters. */
 const ofLengths = (size: number): ExampleSource => ({

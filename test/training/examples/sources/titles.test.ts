@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readAs } from "../../../../src/training/data/sources/example.ts";
-import { headings, titles } from "../../../../src/training/data/sources/titles.ts";
+import { readAs } from "../../../../src/training/examples/sources/example.ts";
+import { headings, titles } from "../../../../src/training/examples/sources/titles.ts";
 import { ALL, listOf, passagesOf } from "../../../support/sources.ts";
 
 const BELOW = "This paragraph has the fifteen words that make the line above it a heading today.";

@@ -1,8 +1,8 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { ExampleSource } from "../../../src/training/data/example-source.ts";
-import { apportion, mixedData } from "../../../src/training/data/mixed-data.ts";
-import type { TrainingData } from "../../../src/training/data/training-data.ts";
+import type { ExampleSource } from "../../../src/training/examples/example-source.ts";
+import { apportion, mixedData } from "../../../src/training/examples/mixed-data.ts";
+import type { TrainingData } from "../../../src/training/examples/training-data.ts";
 import { finish } from "../../support/adaptation.ts";
 
 const dataOf = (name: string, size: number): TrainingData => ({

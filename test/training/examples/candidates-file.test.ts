@@ -7,7 +7,7 @@ import {
   type CandidatesSource,
   readCandidates,
   writeCandidates,
-} from "../../../src/training/data/candidates-file.ts";
+} from "../../../src/training/examples/candidates-file.ts";
 import { acceptedOrRefused, refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "close-passages.jsonl");

@@ -5,7 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { createRandom } from "../../../src/math/random.ts";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
-import { corrupt, noiseSpans } from "../../../src/training/data/span-corruption.ts";
+import { corrupt, noiseSpans } from "../../../src/training/examples/span-corruption.ts";
 import { TOKENIZER } from "../../support/training.ts";
 
 const SENTINELS = Array.from({ length: 100 }, (_, i) => 32_099 - i);

@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { generatedQuestions } from "../../../../src/training/data/sources/generated-questions.ts";
-import { wordsOf } from "../../../../src/training/data/sources/words.ts";
+import { generatedQuestions } from "../../../../src/training/examples/sources/generated-questions.ts";
+import { wordsOf } from "../../../../src/training/examples/sources/words.ts";
 import { ALL, listOf, textsOf } from "../../../support/sources.ts";
 
 const OWLS = textsOf(

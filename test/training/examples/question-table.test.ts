@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
-import { readTrainingFile } from "../../../src/training/data/training-questions.ts";
+import { readTrainingFile } from "../../../src/training/examples/training-questions.ts";
 import { rejects, temporary } from "../../retrieval/support.ts";
 
 const folder = await temporary();

@@ -4,13 +4,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { openCorpus } from "../../../src/training/data/corpus.ts";
-import type { TextExample } from "../../../src/training/data/example-source.ts";
-import { questionData } from "../../../src/training/data/question-data.ts";
+import { openCorpus } from "../../../src/training/examples/corpus.ts";
+import type { TextExample } from "../../../src/training/examples/example-source.ts";
+import { questionData } from "../../../src/training/examples/question-data.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
-} from "../../../src/training/data/training-questions.ts";
+} from "../../../src/training/examples/training-questions.ts";
 import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { temporaryFolder } from "../../support/training.ts";

@@ -4,13 +4,13 @@ import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Passage } from "../../../src/text/passage.ts";
-import { openCorpus } from "../../../src/training/data/corpus.ts";
-import type { ExampleSource } from "../../../src/training/data/example-source.ts";
+import { openCorpus } from "../../../src/training/examples/corpus.ts";
+import type { ExampleSource } from "../../../src/training/examples/example-source.ts";
 import {
   type MaskedDataOptions,
   maskedSentenceData,
-} from "../../../src/training/data/masked-sentence-data.ts";
-import { loadMaskedSentences } from "../../../src/training/data/sample-masked-sentences.ts";
+} from "../../../src/training/examples/masked-sentence-data.ts";
+import { loadMaskedSentences } from "../../../src/training/examples/sample-masked-sentences.ts";
 import {
   type ResolvedOptions,
   type RunOptions,

@@ -8,11 +8,11 @@ import {
   type CandidateRetriever,
   findCandidates,
   givenCandidates,
-} from "../../../src/training/data/candidates.ts";
+} from "../../../src/training/examples/candidates.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
-} from "../../../src/training/data/training-questions.ts";
+} from "../../../src/training/examples/training-questions.ts";
 import { refused } from "../../checkpoints/support.ts";
 import { testWithShared } from "../../support/shared.ts";
 

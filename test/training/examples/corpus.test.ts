@@ -7,7 +7,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Passage } from "../../../src/text/passage.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
-import { openCorpus } from "../../../src/training/data/corpus.ts";
+import { openCorpus } from "../../../src/training/examples/corpus.ts";
 import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "corpus.jsonl");
