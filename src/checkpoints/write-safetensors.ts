@@ -1,7 +1,7 @@
 /** Writes safetensors files. See safetensors.ts for the format, int8.ts for 8-bit tensors. */
 
-import type { FileHandle } from "node:fs/promises";
 import { InputError } from "../io/errors.ts";
+import type { OpenFile } from "../io/open-file.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { narrowFloat16, VALUES_PER_BATCH } from "./half.ts";
 import {
@@ -31,7 +31,7 @@ export interface TensorToWrite {
 
 /** A file that is being written. */
 interface Output {
-  readonly file: FileHandle;
+  readonly file: OpenFile;
   readonly path: string;
   readonly entries: ReadonlyMap<string, Entry>;
   /** Position of the first data. */
@@ -160,7 +160,7 @@ async function writeIntegers(
 }
 
 async function writeFloat16(
-  file: FileHandle,
+  file: OpenFile,
   where: string,
   values: Float32Array,
   position: number,
@@ -183,7 +183,7 @@ async function writeFloat16(
   }
 }
 
-async function writeAt(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+async function writeAt(file: OpenFile, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const length = Math.min(WRITE_BYTES, bytes.length - done);
     done += (await file.write(bytes, done, length, position + done)).bytesWritten;

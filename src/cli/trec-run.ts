@@ -4,8 +4,9 @@
  * Source: https://github.com/usnistgov/trec_eval
  */
 
-import { type FileHandle, lstat, open } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { InputError } from "../io/errors.ts";
+import { type OpenFile, openFile } from "../io/open-file.ts";
 import { replaceFile } from "../io/replace-file.ts";
 
 const TAG = "reatt";
@@ -16,11 +17,11 @@ const TAG = "reatt";
  */
 export async function writeRunFile(
   path: string,
-  write: (file: FileHandle) => Promise<void>,
+  write: (file: OpenFile) => Promise<void>,
 ): Promise<void> {
   const existing = await lstat(path).catch(() => undefined);
   if (existing === undefined || existing.isFile()) return replaceFile(path, write);
-  const file = await open(path, "w");
+  const file = await openFile(path, "w");
   try {
     await write(file);
   } finally {

@@ -1,9 +1,10 @@
 /** Tells a file of passages, as JSON Lines, from a document. */
 
 import type { Stats } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { gunzipSync, constants as zlib } from "node:zlib";
 import { inputErrorFrom } from "../io/errors.ts";
+import { openFile } from "../io/open-file.ts";
 import { isGzip } from "../io/text-file.ts";
 import { isJsonLinesName, readerOf } from "./formats.ts";
 
@@ -46,7 +47,7 @@ export function isPassageLine(head: Buffer): boolean {
 
 /** The beginning of a file, decompressed. */
 export async function readHead(file: string): Promise<Buffer> {
-  const handle = await open(file);
+  const handle = await openFile(file);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     const head = buffer.subarray(0, bytesRead);

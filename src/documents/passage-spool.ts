@@ -1,9 +1,9 @@
 /** Documents as a file of passages (JSON Lines), which can be read more than once. */
 
-import type { FileHandle } from "node:fs/promises";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createTemporaryDirectory } from "../io/create-directory.ts";
+import type { OpenFile } from "../io/open-file.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import type { Passage } from "../text/passage.ts";
 import { holdsPassages, statDocuments } from "./passage-file.ts";
@@ -51,7 +51,7 @@ export async function isPassageFile(source: string): Promise<boolean> {
 export const writePassages = (file: string, passages: AsyncIterable<Passage>): Promise<void> =>
   replaceFile(file, (handle) => writeLines(handle, passages));
 
-async function writeLines(handle: FileHandle, passages: AsyncIterable<Passage>): Promise<void> {
+async function writeLines(handle: OpenFile, passages: AsyncIterable<Passage>): Promise<void> {
   let lines: string[] = [];
   for await (const { id: _id, ...passage } of passages) {
     lines.push(`${JSON.stringify({ _id, ...passage })}\n`);

@@ -1,11 +1,11 @@
 /** The bytes and the text of a file of documents, read in bounded memory. */
 
 import { constants } from "node:fs";
-import { open } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
 import { formatBytes } from "../io/format-bytes.ts";
+import { openFile } from "../io/open-file.ts";
 import { isGzip, readErrorFrom } from "../io/text-file.ts";
 import { decodeText } from "./encoding.ts";
 
@@ -42,7 +42,7 @@ async function readBytes(path: string): Promise<Buffer> {
 
 /** Does not follow a link that has replaced the file. */
 async function readStored(path: string): Promise<Buffer> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  const handle = await openFile(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     const stats = await handle.stat();
     if (stats.size > MAX_BYTES) throw tooLarge(path, stats.size);

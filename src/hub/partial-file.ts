@@ -1,9 +1,10 @@
 /** A file that is downloaded piece by piece, with the hash of what is there. */
 
 import { createHash, type Hash } from "node:crypto";
-import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { writeErrorFrom } from "../io/errors.ts";
+import { chunksOf, type OpenFile, openFile } from "../io/open-file.ts";
 import { syncDirectory } from "../io/replace-file.ts";
 
 /** What the file must be at its end. */
@@ -16,12 +17,12 @@ export interface ExpectedFile {
 export class PartialFile implements AsyncDisposable {
   readonly #path: string;
   readonly #expected: ExpectedFile;
-  readonly #file: FileHandle;
+  readonly #file: OpenFile;
   #hash: Hash;
   /** Bytes that are there. */
   size = 0;
 
-  private constructor(path: string, expected: ExpectedFile, file: FileHandle) {
+  private constructor(path: string, expected: ExpectedFile, file: OpenFile) {
     this.#path = path;
     this.#expected = expected;
     this.#file = file;
@@ -30,11 +31,11 @@ export class PartialFile implements AsyncDisposable {
 
   /** Opens the file, and hashes what an earlier download left. */
   static async open(path: string, expected: ExpectedFile): Promise<PartialFile> {
-    const file = await open(path, "a+").catch((error: unknown) => {
+    const file = await openFile(path, "a+").catch((error: unknown) => {
       throw writeErrorFrom(error, path);
     });
     const partial = new PartialFile(path, expected, file);
-    for await (const chunk of file.createReadStream({ start: 0, autoClose: false })) {
+    for await (const chunk of chunksOf(file, 0)) {
       partial.#hash.update(chunk);
       partial.size += chunk.length;
     }

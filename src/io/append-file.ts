@@ -1,7 +1,7 @@
 /** A file to which a long run appends. */
 
-import { open } from "node:fs/promises";
 import { writeErrorFrom } from "./errors.ts";
+import { openFile } from "./open-file.ts";
 
 export interface AppendFile extends AsyncDisposable {
   append(data: string | Uint8Array): Promise<void>;
@@ -14,7 +14,7 @@ export interface AppendFile extends AsyncDisposable {
  * if the system cannot write.
  */
 export async function openAppendFile(path: string): Promise<AppendFile> {
-  const handle = await writing(path, open(path, "a"));
+  const handle = await writing(path, openFile(path, "a"));
   return {
     append: (data) => writing(path, handle.appendFile(data)),
     sync: () => writing(path, handle.sync()),

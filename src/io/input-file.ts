@@ -3,8 +3,8 @@
  * 3 GB checkpoint.
  */
 
-import { type FileHandle, open } from "node:fs/promises";
 import { InputError, inputErrorFrom } from "./errors.ts";
+import { type OpenFile, openFile } from "./open-file.ts";
 
 const READ_BYTES = 2 ** 28; // for one system call, which reads at most 2 GiB
 
@@ -20,7 +20,7 @@ export interface InputFile extends AsyncDisposable {
 
 /** @throws {InputError} if `path` is not a regular file or cannot be read. */
 export async function openInputFile(path: string): Promise<InputFile> {
-  const handle = await open(path).catch((error) => {
+  const handle = await openFile(path).catch((error) => {
     throw cannotRead(path, error);
   });
   try {
@@ -33,7 +33,7 @@ export async function openInputFile(path: string): Promise<InputFile> {
   }
 }
 
-function inputFile(path: string, size: number, handle: FileHandle): InputFile {
+function inputFile(path: string, size: number, handle: OpenFile): InputFile {
   const readInto = async (bytes: Uint8Array, position: number): Promise<void> => {
     for (let done = 0; done < bytes.length; ) {
       const length = Math.min(READ_BYTES, bytes.length - done);

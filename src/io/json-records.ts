@@ -3,11 +3,12 @@
  */
 
 import { constants } from "node:buffer";
-import { open, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gunzip, gunzipSync, constants as zlib } from "node:zlib";
 import { InputError } from "./errors.ts";
 import { type JsonRecord, readJsonLines } from "./json-lines.ts";
+import { openFile } from "./open-file.ts";
 import { parseJson } from "./parse-json.ts";
 import { decodeUtf8, isGzip, readErrorFrom } from "./text-file.ts";
 
@@ -53,7 +54,7 @@ async function isArray(file: string): Promise<boolean> {
 }
 
 async function readHead(file: string): Promise<Buffer> {
-  const handle = await open(file);
+  const handle = await openFile(file);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     const head = buffer.subarray(0, bytesRead);

@@ -13,11 +13,12 @@
 
 import { createHash, randomInt } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { open, readdir, rm, stat, utimes } from "node:fs/promises";
+import { readdir, rm, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InputError, isMissing, isSystemError } from "./errors.ts";
+import { openFile } from "./open-file.ts";
 
 const BEAT_MS = 10_000;
 /**
@@ -100,7 +101,7 @@ function heldLock(directory: string, path: string): Lock {
 
 async function create(path: string): Promise<boolean> {
   try {
-    await (await open(path, "wx")).close();
+    await (await openFile(path, "wx")).close();
     return true;
   } catch (error) {
     // this process writes there already

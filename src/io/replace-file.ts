@@ -2,9 +2,10 @@
  * Atomic replacement of files: readers see the old content or the new content, never a part of it.
  */
 
-import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { writeErrorFrom } from "./errors.ts";
+import { chunksOf, type OpenFile, openFile } from "./open-file.ts";
 
 /**
  * Writes a temporary file beside `path`, makes it durable (fsync) and renames it to `path`.
@@ -14,12 +15,12 @@ import { writeErrorFrom } from "./errors.ts";
  */
 export async function replaceFile(
   path: string,
-  write: (file: FileHandle) => Promise<void>,
+  write: (file: OpenFile) => Promise<void>,
 ): Promise<void> {
   // A fixed name, so that the next run overwrites the file of a killed process
   const temporary = `${path}.new`;
   try {
-    const file = await open(temporary, "w");
+    const file = await openFile(temporary, "w");
     try {
       await write(file);
       await file.sync();
@@ -40,11 +41,10 @@ export async function replaceFile(
  * @throws {InputError} as `replaceFile` does. What reading `from` throws is not changed.
  */
 export async function replaceByCopy(path: string, from: string): Promise<void> {
-  const source = await open(from, "r");
+  const source = await openFile(from, "r");
   try {
     await replaceFile(path, async (file) => {
-      for await (const chunk of source.createReadStream({ autoClose: false }))
-        await file.appendFile(chunk as Buffer);
+      for await (const chunk of chunksOf(source)) await file.appendFile(chunk);
     });
   } finally {
     await source.close();
@@ -54,7 +54,7 @@ export async function replaceByCopy(path: string, from: string): Promise<void> {
 /** Makes changes of the names in a directory durable: created, renamed and removed files. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return; // Windows cannot open directories
-  const directory = await open(path, "r");
+  const directory = await openFile(path, "r");
   try {
     await directory.sync();
   } finally {

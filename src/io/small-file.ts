@@ -1,11 +1,11 @@
 /** Reads files that are small by their purpose: configurations, vocabularies. */
 
-import { open } from "node:fs/promises";
 import { InputError } from "./errors.ts";
 import { formatBytes } from "./format-bytes.ts";
+import { chunksOf, openFile } from "./open-file.ts";
 
 /**
- * Reads a whole file. Reads at most one byte more than the limit, also from a device without end.
+ * Reads a whole file. Reads little more than the limit, also from a device without end.
  * Errors of the system are thrown unchanged.
  *
  * @throws {InputError} if the file has more than `maxBytes`.
@@ -13,10 +13,11 @@ import { formatBytes } from "./format-bytes.ts";
 export async function readSmallFile(path: string, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  const handle = await open(path); // before the stream: it would emit an error to nobody
-  for await (const chunk of handle.createReadStream({ end: maxBytes })) {
+  await using file = await openFile(path);
+  for await (const chunk of chunksOf(file)) {
     chunks.push(chunk);
     size += chunk.length;
+    if (size > maxBytes) break;
   }
   if (size <= maxBytes) return Buffer.concat(chunks);
   throw new InputError({

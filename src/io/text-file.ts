@@ -1,10 +1,10 @@
 /** Lines of UTF-8 text files, plain or gzip (RFC 1952), read in bounded memory. */
 
 import { isUtf8 } from "node:buffer";
-import { type FileHandle, open } from "node:fs/promises";
-import { pipeline, type Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { InputError, inputErrorFrom } from "./errors.ts";
+import { chunksOf, type OpenFile, openFile } from "./open-file.ts";
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]); // RFC 1952, 2.3.1
 const NEWLINE = 0x0a;
@@ -36,9 +36,9 @@ export async function* readTextLines(
 ): AsyncGenerator<TextLine, void> {
   let line = 0;
   let offset = 0;
-  let handle: FileHandle | undefined;
+  let handle: OpenFile | undefined;
   try {
-    handle = await open(file);
+    handle = await openFile(file);
     for await (const bytes of splitLines(await decompressed(handle, signal), file)) {
       line++;
       const where = `${file}:${line}`;
@@ -74,10 +74,13 @@ async function* splitLines(
   if (pendingBytes > 0) yield Buffer.concat(pending);
 }
 
-async function decompressed(handle: FileHandle, signal?: AbortSignal): Promise<Readable> {
+async function decompressed(handle: OpenFile, signal?: AbortSignal): Promise<Readable> {
   const { buffer } = await handle.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0);
   signal?.throwIfAborted(); // an aborted stream would emit its error before anyone listens
-  const source = handle.createReadStream({ start: 0, autoClose: false, ...(signal && { signal }) });
+  const source = Readable.from(chunksOf(handle, 0), {
+    objectMode: false,
+    ...(signal && { signal }),
+  });
   // The last stream of a pipeline reports the errors of all streams, so the callback has nothing to
   // do.
   return isGzip(buffer) ? pipeline(source, createGunzip(), () => {}) : source;

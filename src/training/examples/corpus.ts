@@ -7,12 +7,13 @@
  */
 
 import { createHash } from "node:crypto";
-import { type FileHandle, open, rm, stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createTemporaryDirectory } from "../../io/create-directory.ts";
 import { InputError, systemProblem } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
 import { parseJsonLine } from "../../io/json-lines.ts";
+import { type OpenFile, openFile } from "../../io/open-file.ts";
 import { type Bm25, buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import type { Passage } from "../../text/passage.ts";
 import { type PassageLine, parsePassage, readPassageLines } from "../../text/read-passages.ts";
@@ -58,7 +59,7 @@ const PASSAGES_PER_WRITE = 1_000;
 
 /** Where passages are read from: the corpus file, or a temporary copy of a gzip file's passages. */
 interface PassageStore {
-  readonly handle: FileHandle;
+  readonly handle: OpenFile;
   readonly isCopy: boolean;
 }
 
@@ -154,7 +155,7 @@ async function survey(
 /** Writes passages as JSON Lines, and yields each with its offset there. */
 async function* copied(
   lines: AsyncIterable<PassageLine>,
-  handle: FileHandle,
+  handle: OpenFile,
 ): AsyncGenerator<PassageLine, void> {
   let pending: Buffer[] = [];
   let offset = 0;
@@ -204,7 +205,7 @@ function passageAt(bytes: Buffer, id: string, file: string): Passage {
 }
 
 async function openStore(file: string): Promise<PassageStore> {
-  const handle = await open(file).catch((error: unknown) => {
+  const handle = await openFile(file).catch((error: unknown) => {
     throw cannotRead(file, error);
   });
   const { buffer } = await handle.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0);
@@ -214,10 +215,10 @@ async function openStore(file: string): Promise<PassageStore> {
 }
 
 /** Its name is removed at once, so nothing is left even if the process is killed. */
-async function openTemporaryFile(): Promise<FileHandle> {
+async function openTemporaryFile(): Promise<OpenFile> {
   const folder = await createTemporaryDirectory("corpus-copy");
   try {
-    return await open(join(folder, "passages.jsonl"), "wx+");
+    return await openFile(join(folder, "passages.jsonl"), "wx+");
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

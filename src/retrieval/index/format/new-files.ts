@@ -1,7 +1,7 @@
 /** Writes complete files of a segment, and finishes a segment with the checksums of its files. */
 
-import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { openFile } from "../../../io/open-file.ts";
 import { type RunningChecksum, runningChecksum } from "./blocks.ts";
 import type { FileRecord } from "./manifest.ts";
 import { writeAt } from "./storage.ts";
@@ -16,7 +16,7 @@ export async function writeParts(
   parts: AsyncIterable<ArrayBufferView> | Iterable<ArrayBufferView>,
 ): Promise<RunningChecksum> {
   const checksum = runningChecksum();
-  const file = await open(path, "w");
+  const file = await openFile(path, "w");
   try {
     for await (const part of parts) {
       const bytes = viewBytes(part);

@@ -1,8 +1,9 @@
 /** Reads a segment of an index by position. manifest.ts has the layout. */
 
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { type OpenFile, openFile } from "../../../io/open-file.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { KeyDecoder } from "../../codec/codec.ts";
 import { type Awaitable, chain } from "./awaitable.ts";
@@ -62,7 +63,7 @@ export async function openSegment(
   record: SegmentRecord,
   { decoder, cache, shared }: SegmentOptions,
 ): Promise<Segment> {
-  const handles: FileHandle[] = [];
+  const handles: OpenFile[] = [];
   const dispose = async () => {
     await Promise.all(handles.map((handle) => handle.close()));
   };
@@ -238,7 +239,7 @@ function codeBounds(
 
 interface OpenedFile {
   readonly path: string;
-  readonly handle: FileHandle;
+  readonly handle: OpenFile;
   readonly bytes: number;
   readonly checksums: Uint32Array;
 }
@@ -246,11 +247,11 @@ interface OpenedFile {
 async function openFiles(
   path: string,
   record: SegmentRecord,
-  handles: FileHandle[],
+  handles: OpenFile[],
 ): Promise<(name: string) => OpenedFile> {
-  const opened = new Map<string, FileHandle>();
+  const opened = new Map<string, OpenFile>();
   for (const [name, { bytes }] of Object.entries(record.files)) {
-    const file = await open(join(path, name), "r");
+    const file = await openFile(join(path, name), "r");
     handles.push(file);
     opened.set(name, file);
     const { size } = await file.stat();
@@ -281,7 +282,7 @@ export async function readDeleted(path: string, { deleted }: SegmentRecord): Pro
 async function readChecksums(
   path: string,
   record: SegmentRecord,
-  file: FileHandle | undefined,
+  file: OpenFile | undefined,
 ): Promise<Map<string, Uint32Array>> {
   const { bytes, crc32: expected } = record.files[BLOCK_CHECKSUMS] ?? { bytes: 0, crc32: 0 };
   const data = file ? await readAt(file, 0, bytes) : new Uint8Array();

@@ -1,6 +1,5 @@
 /** Reads and writes files by position, and converts errors of the system to InputError. */
 
-import type { FileHandle } from "node:fs/promises";
 import {
   InputError,
   inputErrorFrom,
@@ -8,10 +7,11 @@ import {
   isSystemError,
   systemProblem,
 } from "../../../io/errors.ts";
+import type { OpenFile } from "../../../io/open-file.ts";
 import type { Awaitable } from "./awaitable.ts";
 
 /** Writes all of `data` at `position`; a single system call can write less. */
-export async function writeAt(file: FileHandle, data: Uint8Array, position: number): Promise<void> {
+export async function writeAt(file: OpenFile, data: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < data.length; ) {
     const { bytesWritten } = await file.write(data, done, data.length - done, position + done);
     done += bytesWritten;

@@ -1,9 +1,9 @@
 /** Reads every byte of an index and compares checksums. */
 
-import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isSystemError, systemProblem } from "../../../io/errors.ts";
+import { type OpenFile, openFile } from "../../../io/open-file.ts";
 import { checkPath } from "../../../options/arguments.ts";
 import { SIGNAL } from "../../../options/option.ts";
 import { resolveOptions } from "../../../options/resolve.ts";
@@ -60,14 +60,14 @@ export async function verifyIndex(
   return damages;
 }
 
-interface OpenFile {
+interface RecordedFile {
   readonly path: string;
-  readonly file: FileHandle;
+  readonly file: OpenFile;
   readonly record: FileRecord;
 }
 
 interface OpenGeneration extends AsyncDisposable {
-  readonly files: readonly OpenFile[];
+  readonly files: readonly RecordedFile[];
   /** The files that cannot be opened. */
   readonly damages: readonly Damage[];
 }
@@ -93,14 +93,14 @@ async function openGeneration(directory: string): Promise<OpenGeneration> {
 }
 
 async function openFiles(directory: string, manifest: Manifest): Promise<OpenGeneration> {
-  const files: OpenFile[] = [];
+  const files: RecordedFile[] = [];
   const damages: Damage[] = [];
   const dispose = async () => {
     await Promise.all(files.map(({ file }) => file.close()));
   };
   for (const [path, record] of filesOf(directory, manifest))
     try {
-      files.push({ path, record, file: await open(path, "r") });
+      files.push({ path, record, file: await openFile(path, "r") });
     } catch (error) {
       if (!isSystemError(error) || isTooManyFiles(error)) {
         await dispose();
@@ -126,7 +126,7 @@ function* filesOf(
 }
 
 async function problemOf(
-  file: FileHandle,
+  file: OpenFile,
   record: FileRecord,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {

@@ -3,8 +3,8 @@
  * centroid.
  */
 
-import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { openFile } from "../../../io/open-file.ts";
 import { type Bits, type Codebook, centroidsOf, codeStarts } from "../../codec/codec.ts";
 import { openKeyDecoder } from "../../codec/key-decoder.ts";
 import { openKeyEncoder } from "../../codec/key-encoder.ts";
@@ -102,7 +102,7 @@ async function copyCommon(
 }
 
 async function* readParts(path: string): AsyncGenerator<Uint8Array> {
-  await using file = await open(path);
+  await using file = await openFile(path);
   for (let at = 0; ; at += PART_BYTES) {
     const part = await readAt(file, at, PART_BYTES);
     yield part;
@@ -173,8 +173,8 @@ async function* centroidPieces(
   codebook: Codebook,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<CentroidPiece> {
-  await using codes = await open(join(path, "codes.bin"));
-  await using starts = await open(join(path, "codes.u64"));
+  await using codes = await openFile(join(path, "codes.bin"));
+  await using starts = await openFile(join(path, "codes.u64"));
   for (let first = 0; first < passages; first += PIECE_PASSAGES) {
     signal?.throwIfAborted();
     const count = Math.min(PIECE_PASSAGES, passages - first);

@@ -3,9 +3,10 @@
  * before the next begins, so an interrupted writer resumes after the last complete step.
  */
 
-import { constants, type FileHandle, open } from "node:fs/promises";
+import { constants } from "node:fs/promises";
 import { join } from "node:path";
 import { createDirectory } from "../../../io/create-directory.ts";
+import { type OpenFile, openFile } from "../../../io/open-file.ts";
 import { type RunningChecksum, runningChecksum } from "../format/blocks.ts";
 import { journalLine, journalPath, readJournal, writeJournal } from "../format/journal.ts";
 import type { FileRecord } from "../format/manifest.ts";
@@ -55,8 +56,8 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
   readonly #folder: string;
   readonly #names: readonly Name[];
   readonly #plan: object;
-  readonly #handles = new Map<Name, FileHandle>();
-  #journal: FileHandle | undefined;
+  readonly #handles = new Map<Name, OpenFile>();
+  #journal: OpenFile | undefined;
   #resumePoints: ResumePoint<State>[] = [];
   #checksums: Record<Name, RunningChecksum>;
 
@@ -79,7 +80,7 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     for (const name of this.#names)
       this.#handles.set(
         name,
-        await open(join(this.#folder, name), constants.O_RDWR | constants.O_CREAT),
+        await openFile(join(this.#folder, name), constants.O_RDWR | constants.O_CREAT),
       );
   }
 
@@ -88,7 +89,7 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     this.#resumePoints = await this.#wholeResumePoints(resumePoints);
     await this.#journal?.close();
     await writeJournal(this.#folder, this.#plan, this.#resumePoints);
-    this.#journal = await open(journalPath(this.#folder), "a");
+    this.#journal = await openFile(journalPath(this.#folder), "a");
     for (const [name, handle] of this.#handles) {
       await handle.truncate(this.#checksums[name].bytes);
       await handle.datasync(); // no append may follow
