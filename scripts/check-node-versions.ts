@@ -1,5 +1,6 @@
 /**
- * Uses the built package on several versions of Node: `tsx scripts/check-node-versions.ts [VERSION...]`.
+ * Uses the built package on several versions of Node:
+ * `tsx scripts/check-node-versions.ts [VERSION...]`.
  *
  * `node` comes from npm. `node-versions/drop-everything.js` says what is used. The last line is
  * `N passed, N failed`.

@@ -1,7 +1,7 @@
 /**
- * Opens files that nobody has to close. From Node 25 on, a `FileHandle` that is collected as garbage
- * while it is open ends the process. A caller may drop an index, a generator or a promise at any
- * time, so reatt opens files here and nowhere else.
+ * Opens files that nobody has to close. From Node 25 on, a `FileHandle` that is garbage while it is
+ * open ends the process. A caller may drop an index, a generator or a promise at any time, so reatt
+ * opens files here and nowhere else.
  *
  * Source: https://nodejs.org/api/deprecations.html#DEP0137
  */
