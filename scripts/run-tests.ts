@@ -2,15 +2,19 @@
  * Runs test files: `npm test [PATTERN] [-- --time-limit SECONDS]`.
  *
  * Every test/**\/*.test.ts whose path contains PATTERN runs in its own process, two at a time. The
- * output of a file is printed whole, in the order of the files. A file fails if one of its tests
- * fails, if it crashes or hangs, or if it runs no test, as a uvu suite without `.run()` does. The
- * last line is `N passed, N failed`, followed by `, N skipped` if tests were skipped.
+ * output of a file is printed whole, with its seconds, in the order of the files. A file fails if
+ * one of its tests fails, if it crashes or hangs, or if it runs no test, as a uvu suite without
+ * `.run()` does. The last line is `N passed, N failed`, followed by `, N skipped` if tests were
+ * skipped.
+ *
+ * As `.build/tests/scripts/run-tests.js`, which scripts/test compiles, it runs compiled tests.
  */
 
 import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 interface Counts {
@@ -22,11 +26,14 @@ interface Counts {
 interface Outcome extends Counts {
   file: string;
   output: string;
+  /** Wall-clock time. */
+  seconds: number;
   /** What went wrong with the file, apart from its tests. */
   fault: string | undefined;
 }
 
 const SIMULTANEOUS_FILES = 2;
+const SLOWEST_SHOWN = 15;
 const TIME_LIMIT_S = 600; // an open handle keeps a uvu process alive
 
 const { values, positionals } = parseArgs({
@@ -65,7 +72,8 @@ async function runAll(files: readonly string[]): Promise<Outcome[]> {
 async function runFile(file: string, logPath: string): Promise<Outcome> {
   // A log file instead of a pipe: a process that the test leaves running would keep a pipe open.
   const log = openSync(logPath, "w");
-  const child = spawn(process.execPath, ["--import", "tsx", file], {
+  const started = performance.now();
+  const child = spawn(process.execPath, commandOf(file), {
     stdio: ["ignore", log, log],
     env: { ...process.env, FORCE_COLOR: "0" },
     timeout: timeLimitMs,
@@ -78,7 +86,15 @@ async function runFile(file: string, logPath: string): Promise<Outcome> {
   );
   closeSync(log);
   const output = readFileSync(logPath, "utf8");
-  return { file, output, ...judge(output, code, signal) };
+  const seconds = (performance.now() - started) / 1000;
+  return { file, output, seconds, ...judge(output, code, signal) };
+}
+
+/** The arguments of Node for a test file, compiled if this script is. */
+function commandOf(file: string): string[] {
+  if (import.meta.url.endsWith(".ts")) return ["--import", "tsx", file];
+  const build = fileURLToPath(new URL("..", import.meta.url));
+  return [join(relative(".", build), file.replace(/\.ts$/, ".js"))];
 }
 
 function judge(
@@ -104,8 +120,8 @@ function summaryNumber(output: string, name: "Total" | "Passed" | "Skipped"): nu
   return Number(lines.at(-1)?.[1] ?? 0);
 }
 
-function print({ file, output, fault }: Outcome): void {
-  console.log(`\n${file}\n${output.trimEnd()}`);
+function print({ file, output, seconds, fault }: Outcome): void {
+  console.log(`\n${file} (${seconds.toFixed(1)} s)\n${output.trimEnd()}`);
   if (fault !== undefined) console.log(`  FAIL  ${file} ${fault}`);
 }
 
@@ -114,6 +130,9 @@ function summarize(outcomes: readonly Outcome[]): void {
     outcomes.reduce((total, outcome) => total + outcome[key], 0);
   const bad = outcomes.filter(({ failed }) => failed > 0);
   if (outcomes.length === 0) console.log(`no test file matches "${positionals[0] ?? ""}"`);
+  const slowest = outcomes.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST_SHOWN);
+  console.log("\nSlowest:");
+  for (const { file, seconds } of slowest) console.log(`  ${seconds.toFixed(1)} s  ${file}`);
   if (bad.length > 0) console.log(`\nFailed:\n${bad.map(({ file }) => `  ${file}`).join("\n")}`);
   const skipped = sum("skipped") > 0 ? `, ${sum("skipped")} skipped` : "";
   const failed = outcomes.length === 0 ? 1 : sum("failed");

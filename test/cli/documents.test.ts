@@ -10,6 +10,7 @@ import { passagePrompt } from "../../src/text/prompts.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { writeMixedDocuments } from "../documents/mixed.ts";
 import { temporary } from "../retrieval/support.ts";
+import { moduleArguments } from "../support/node-program.ts";
 import { runCaptured } from "./support.ts";
 
 const MODEL = ["--model", "models/reatt-mini"];
@@ -134,7 +135,7 @@ test("sync prints what it did", async () => {
 test("standard input, and sync --watch until it is interrupted", async () => {
   const out = join(folder.path, "stdin");
   const reatt = (...args: string[]) =>
-    spawn(process.execPath, ["--import", "tsx", "src/cli/main.ts", ...args]);
+    spawn(process.execPath, [...moduleArguments("src/cli/main.ts"), ...args]);
   const build = reatt("index", ...MODEL, "--corpus", "-", "--out", out);
   build.stdin.end("The lion lives in Africa.");
   assert.is(await new Promise((resolve) => build.once("exit", resolve)), 0);

@@ -8,6 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { LOADER, moduleArguments, programFile } from "../support/node-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-main-"));
 test.after(() => rmSync(folder, { recursive: true }));
@@ -16,7 +17,7 @@ function start(...args: string[]): {
   child: ChildProcessWithoutNullStreams;
   ended: Promise<{ code: number | null; stderr: string }>;
 } {
-  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/main.ts", ...args]);
+  const child = spawn(process.execPath, [...moduleArguments("src/cli/main.ts"), ...args]);
   let stderr = "";
   child.stderr.on("data", (data) => {
     stderr += data;
@@ -43,7 +44,7 @@ test("help and version do not load onnxruntime", async () => {
     });`,
   );
   const loads = async (...args: string[]) => {
-    const program = ["--import", "tsx", "--import", watcher, "src/cli/main.ts", ...args];
+    const program = [...LOADER, "--import", watcher, programFile("src/cli/main.ts"), ...args];
     return (await promisify(execFile)(process.execPath, program)).stderr;
   };
   for (const flag of ["--help", "--version"]) assert.is(await loads(flag), "false");

@@ -9,6 +9,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { ReAtt } from "../../src/reatt.ts";
 import { PASSAGES, send } from "../server/support.ts";
+import { moduleArguments } from "../support/node-program.ts";
 import { runCaptured } from "./support.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-serve-"));
@@ -23,7 +24,7 @@ test.after(() => rmSync(folder, { recursive: true }));
 
 function start(command: string, ...args: string[]) {
   const common = ["--model", "models/reatt-mini", "--index", directory];
-  const line = ["--import", "tsx", "src/cli/main.ts", command, ...common, ...args];
+  const line = [...moduleArguments("src/cli/main.ts"), command, ...common, ...args];
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, line);
   const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)

@@ -24,6 +24,7 @@ import { EMBEDDED_MODEL, parseHubName } from "../../src/hub/model-name.ts";
 import { InputError } from "../../src/io/errors.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { type Fault, type HubServer, startHub } from "../support/hub-server.ts";
+import { LOADER, programFile } from "../support/node-program.ts";
 
 const COMMIT = "a".repeat(40);
 const OLD = "b".repeat(40);
@@ -342,15 +343,13 @@ test("a busy hub ends a download after some attempts", async () => {
 /** A process that locates a model. */
 function locating(name: string): { child: ChildProcess; folder: Promise<string> } {
   const program = `
-    import { locateModel } from "./src/hub/locate-model.ts";
+    import { locateModel } from "${programFile("src/hub/locate-model.ts")}";
     const onProgress = (progress) => process.send(progress);
     process.stdout.write(await locateModel("${name}", { onProgress }));
     process.disconnect();`;
-  const child = spawn(
-    process.execPath,
-    ["--import", "tsx", "--input-type=module", "--eval", program],
-    { stdio: ["ignore", "pipe", "inherit", "ipc"] },
-  );
+  const child = spawn(process.execPath, [...LOADER, "--input-type=module", "--eval", program], {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
   let output = "";
   child.stdout!.on("data", (data) => {
     output += data;

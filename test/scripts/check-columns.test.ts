@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { moduleArguments } from "../support/node-program.ts";
 
 /** Words of nine letters and a space: `columns` in all. */
 const words = (columns: number): string => "wordsword ".repeat(columns / 10).slice(0, columns);
@@ -19,7 +20,7 @@ function check(files: Record<string, string>): { status: number | null; lines: s
       writeFileSync(path, text);
       return path;
     });
-    const argv = ["--import", "tsx", "scripts/check-columns.ts", ...paths];
+    const argv = [...moduleArguments("scripts/check-columns.ts"), ...paths];
     const { status, stdout } = spawnSync(process.execPath, argv, { encoding: "utf8" });
     return { status, lines: stdout.trimEnd().replaceAll(`${folder}/`, "").split("\n") };
   } finally {

@@ -3,9 +3,10 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { LOADER, programFile } from "../support/node-program.ts";
 
 /** Runs the checker in a folder that holds these files. */
 function checkLinks(
@@ -18,7 +19,7 @@ function checkLinks(
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), text);
     }
-    const argv = ["--import", import.meta.resolve("tsx"), resolve("scripts/check-links.ts")];
+    const argv = [...LOADER, programFile("scripts/check-links.ts")];
     const { status, stdout } = spawnSync(process.execPath, [...argv, ...paths], {
       cwd: folder,
       encoding: "utf8",

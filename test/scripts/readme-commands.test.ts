@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { moduleArguments } from "../support/node-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-readme-"));
 test.after(() => rmSync(folder, { recursive: true }));
@@ -13,7 +14,7 @@ test.after(() => rmSync(folder, { recursive: true }));
 function runCommands(readme: string): { status: number | null; lines: string[] } {
   const path = join(folder, "README.md");
   writeFileSync(path, readme);
-  const argv = ["--import", "tsx", "scripts/readme-commands.ts", path];
+  const argv = [...moduleArguments("scripts/readme-commands.ts"), path];
   const { status, stdout } = spawnSync(process.execPath, argv, { encoding: "utf8" });
   return { status, lines: stdout.trimEnd().split("\n") };
 }

@@ -4,6 +4,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { moduleArguments } from "../support/node-program.ts";
 import { PASSAGES, send, startTestServer } from "./support.ts";
 
 const server = await startTestServer();
@@ -13,7 +14,7 @@ const transports = {
     new StdioClientTransport({
       command: process.execPath,
       args: [
-        ...["--import", "tsx", "src/cli/main.ts", "mcp"],
+        ...[...moduleArguments("src/cli/main.ts"), "mcp"],
         ...["--model", "models/reatt-mini", "--index", server.directory],
       ],
     }),

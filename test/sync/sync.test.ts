@@ -12,6 +12,7 @@ import { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { temporary } from "../retrieval/support.ts";
+import { moduleArguments } from "../support/node-program.ts";
 
 const model = await ReAtt.load("models/reatt-mini", { threads: 1 });
 test.after(() => model.close());
@@ -140,7 +141,7 @@ test("a synchronisation that is killed at any moment converges when it runs agai
         long(5 + ((round * 37 + name.charCodeAt(0)) % 90), `${name}${round}`),
       );
     if (round % 2 === 1) await rm(join(place.docs, "d.txt"));
-    const args = ["--import", "tsx", "test/sync/synchronise.ts", place.docs, place.directory];
+    const args = [...moduleArguments("test/sync/synchronise.ts"), place.docs, place.directory];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
     const [ready] = (await once(child.stdout, "data")) as [Buffer];
     assert.match(String(ready), /ready/);

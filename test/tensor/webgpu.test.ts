@@ -8,6 +8,7 @@ import { existsSync } from "node:fs";
 import { delimiter } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { moduleArguments } from "../support/node-program.ts";
 
 const SWIFTSHADER = "/usr/lib/chromium"; // also contains a Vulkan loader, libvulkan.so.1
 const NO_DEVICE = 3; // exit code of webgpu-suite.ts
@@ -21,7 +22,7 @@ if (existsSync(`${SWIFTSHADER}/vk_swiftshader_icd.json`)) {
 }
 const { status, signal, stdout, stderr } = spawnSync(
   process.execPath,
-  ["--import", "tsx", "test/tensor/webgpu-suite.ts"],
+  [...moduleArguments("test/tensor/webgpu-suite.ts")],
   { env: environment, encoding: "utf8" },
 );
 

@@ -9,6 +9,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { adapt } from "../../src/training/adapt.ts";
 import { finish, writeAdaptationFiles } from "../support/adaptation.ts";
+import { moduleArguments } from "../support/node-program.ts";
 import { writeTinyModel } from "../support/training.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-adapt-resume-"));
@@ -59,7 +60,7 @@ test("killed and resumed, it ends with the same parameters, bit for bit", async 
 function killAtStep(step: number, args: readonly string[]): Promise<string | number | null> {
   const child = spawn(
     process.execPath,
-    ["--import", "tsx", "src/cli/main.ts", "adapt", "--json", ...args],
+    [...moduleArguments("src/cli/main.ts"), "adapt", "--json", ...args],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },

@@ -14,6 +14,7 @@ import { readMetrics } from "../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../src/training/run/events.ts";
 import { train } from "../../src/training/train.ts";
 import { refused } from "../checkpoints/support.ts";
+import { moduleArguments } from "../support/node-program.ts";
 import { argumentsOf, temporaryFolder, writeSmallRun } from "../support/training.ts";
 
 /** Some seconds each; `KILLS=50 npx tsx test/training/train.test.ts` for a long look. */
@@ -113,9 +114,7 @@ test(`a run that is killed ${KILLS} times at random moments ends as if it had no
 
 function startProcess({ signal: _, resume, ...rest }: TrainOptions) {
   const args = [
-    "--import",
-    "tsx",
-    "src/cli/main.ts",
+    ...moduleArguments("src/cli/main.ts"),
     "train",
     ...argumentsOf(rest),
     ...(resume ? ["--resume"] : []),

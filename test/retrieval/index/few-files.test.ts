@@ -1,23 +1,24 @@
 /** Too many open files are an InputError, and never end the process. */
 
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { LOADER, programBeside } from "../../support/node-program.ts";
 import { temporary } from "../support.ts";
 
-const SCRIPT = fileURLToPath(new URL("few-files.ts", import.meta.url));
+const SCRIPT = programBeside("few-files", import.meta.url);
 const LIMIT = 150;
 
 test("reports in one line that too many files are open, and works afterwards", async () => {
   if (process.platform === "win32") return; // without ulimit
   await using directory = await temporary();
-  const command = `ulimit -n ${LIMIT} && exec "$0" --import tsx "$1" "$2"`;
+  const command = `ulimit -n ${LIMIT} && exec "$0" "$@"`;
   const { stdout } = await promisify(execFile)("sh", [
     "-c",
     command,
     process.execPath,
+    ...LOADER,
     SCRIPT,
     directory.path,
   ]);

@@ -15,6 +15,7 @@ import { type MetricsRecord, readMetrics } from "../../../src/training/report/me
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
 import { train } from "../../../src/training/train.ts";
 import { refused } from "../../checkpoints/support.ts";
+import { moduleArguments } from "../../support/node-program.ts";
 import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
 
 const folder = temporaryFolder();
@@ -168,7 +169,8 @@ test("killed while it searches in the background, a run leaves no process for lo
   const run = spawn(
     process.execPath,
     [
-      ...["--import", "tsx", "src/cli/main.ts", "train", "--json", ...args],
+      ...moduleArguments("src/cli/main.ts"),
+      ...["train", "--json", ...args],
       ...[
         "--questions",
         "2",

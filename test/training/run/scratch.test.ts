@@ -12,6 +12,7 @@ import { readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
 import { train } from "../../../src/training/train.ts";
 import { finish, trainInParts } from "../../support/adaptation.ts";
+import { moduleArguments } from "../../support/node-program.ts";
 import {
   argumentsOf,
   temporaryFolder,
@@ -99,7 +100,7 @@ function killAtStep(
 ): Promise<unknown> {
   const child = spawn(
     process.execPath,
-    ["--import", "tsx", "src/cli/main.ts", "train", "--json", "--resume", ...argumentsOf(options)],
+    [...moduleArguments("src/cli/main.ts"), "train", "--json", "--resume", ...argumentsOf(options)],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   createInterface(child.stdout).on("line", (line) => {

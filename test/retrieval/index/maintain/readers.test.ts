@@ -2,15 +2,15 @@
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import { LOADER, programBeside } from "../../../support/node-program.ts";
 import { build, temporary } from "../../support.ts";
 import type { Report } from "./endless-reader.ts";
 import { change, FIRST_STATE } from "./small-changes.ts";
 
-const READER = fileURLToPath(new URL("endless-reader.ts", import.meta.url));
+const READER = programBeside("endless-reader", import.meta.url);
 const CHANGES = 120;
 
 for (const bits of [undefined, 2] as const)
@@ -18,7 +18,7 @@ for (const bits of [undefined, 2] as const)
     await using directory = await temporary();
     await build(directory.path, FIRST_STATE, { bits });
     const reader = fork(READER, [directory.path, String(bits ?? "")], {
-      execArgv: ["--import", "tsx"],
+      execArgv: [...LOADER],
     });
     const exit = once(reader, "exit");
     await Promise.race([once(reader, "message"), exit]);

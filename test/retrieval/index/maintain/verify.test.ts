@@ -5,17 +5,17 @@ import { once } from "node:events";
 import fsp, { rm } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readManifest, segmentPath } from "../../../../src/retrieval/index/format/manifest.ts";
 import { compactIndex } from "../../../../src/retrieval/index/maintain/compact.ts";
 import { deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
 import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import { LOADER, programBeside } from "../../../support/node-program.ts";
 import { build, makePassages, temporary } from "../../support.ts";
 import { FIRST_STATE } from "./small-changes.ts";
 
-const WRITER = fileURLToPath(new URL("changing-writer.ts", import.meta.url));
+const WRITER = programBeside("changing-writer", import.meta.url);
 
 test("a generation that a writer replaces during the check is not damaged", async () => {
   await using directory = await temporary();
@@ -48,7 +48,7 @@ function replaceOpen(open: typeof fsp.open): void {
 test("an index stays whole while a process changes it", async () => {
   await using directory = await temporary();
   await build(directory.path, FIRST_STATE);
-  const writer = fork(WRITER, [directory.path], { execArgv: ["--import", "tsx"] });
+  const writer = fork(WRITER, [directory.path], { execArgv: [...LOADER] });
   const exit = once(writer, "exit");
   const generations = new Set<number>();
   while (generations.size < 40 && writer.exitCode === null) {

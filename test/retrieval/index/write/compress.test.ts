@@ -4,7 +4,6 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -18,6 +17,7 @@ import { mergeShards } from "../../../../src/retrieval/index/maintain/compact.ts
 import { addPassages } from "../../../../src/retrieval/index/maintain/update.ts";
 import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
 import type { BuildOptions, BuildProgress } from "../../../../src/retrieval/index/write/build.ts";
+import { LOADER, programBeside } from "../../../support/node-program.ts";
 import {
   build,
   damage,
@@ -32,7 +32,7 @@ import { COMPRESSED, CORPUS } from "../maintain/long-passages.ts";
 
 /** About 1 s each. `KILLS=100 npx tsx test/retrieval/index/write/compress.test.ts` runs longer. */
 const KILLS = Number(process.env.KILLS ?? 4);
-const BUILDER = fileURLToPath(new URL("compressing-builder.ts", import.meta.url));
+const BUILDER = programBeside("compressing-builder", import.meta.url);
 
 type Run = Pick<BuildOptions, "signal" | "onProgress">;
 
@@ -178,7 +178,7 @@ async function killedBuild(
   directory: string,
   milliseconds: number,
 ): Promise<{ compressed: number[]; milliseconds: number }> {
-  const child = fork(BUILDER, [directory], { execArgv: ["--import", "tsx"] });
+  const child = fork(BUILDER, [directory], { execArgv: [...LOADER] });
   const compressed: number[] = [];
   let began = 0;
   let timer: NodeJS.Timeout | undefined;

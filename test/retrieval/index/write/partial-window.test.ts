@@ -5,17 +5,17 @@ import { once } from "node:events";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { ReAtt } from "../../../../src/reatt.ts";
 import { findManifest, segmentPath } from "../../../../src/retrieval/index/format/manifest.ts";
+import { LOADER, programBeside } from "../../../support/node-program.ts";
 import { build, damage, makePassages, rejects, sameBytes, temporary } from "../../support.ts";
 import { CORPUS, GROUP, groupEncoder } from "./group-encoder.ts";
 
 const KILLS = Number(process.env.KILLS ?? 3);
-const BUILDER = fileURLToPath(new URL("group-builder.ts", import.meta.url));
+const BUILDER = programBeside("group-builder", import.meta.url);
 
 const builds = await temporary();
 const whole = join(builds.path, "whole");
@@ -95,7 +95,7 @@ test(`survives ${KILLS} kills and loses at most some seconds of each`, async () 
   await using directory = await temporary();
   let before = 0;
   for (let kill = 0; kill < KILLS; kill++) {
-    const child = fork(BUILDER, [directory.path], { execArgv: ["--import", "tsx"] });
+    const child = fork(BUILDER, [directory.path], { execArgv: [...LOADER] });
     const exit = once(child, "exit");
     const [known] = (await once(child, "message")) as [number];
     assert.ok(known >= before, `${known} known after ${before}`);
