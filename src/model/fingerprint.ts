@@ -5,6 +5,8 @@ import { bytesOf } from "../checkpoints/values.ts";
 import { type ModelConfig, retrievalRows } from "./config.ts";
 import { buildParameters, namesIn } from "./parameter-names.ts";
 
+/** Changes with the normal form of texts (text/normal-form.ts): then the tokens are others. */
+const TEXT_RULES = "normal form 1";
 /** Changes with the rounding of activations (onnx-weights.ts): then the keys are others. */
 const INTEGER_PRODUCTS = "integer products 1";
 
@@ -12,7 +14,7 @@ const INTEGER_PRODUCTS = "integer products 1";
  * SHA-256, in hexadecimal, of everything that determines the keys of passages: the embedding, the
  * backbone, the encoder blocks below `retrievalLayer` and their relative bias, the norm of that
  * layer, the key rows of the retrieval head (with pooling, of all heads), the values of the
- * configuration that these use, and the tokenizer's file.
+ * configuration that these use, the tokenizer's file, and the rules by which texts enter it.
  *
  * The query projection, a query encoder and phrase queries are not included: an index stays valid
  * when only these are trained.
@@ -46,7 +48,7 @@ export async function fingerprint(
     hash.update(bytesOf(part.subarray(Math.max(0, first - start), Math.max(0, end - start))));
     start += part.length;
   }
-  return hash.update(tokenizerBytes).digest("hex");
+  return hash.update(tokenizerBytes).update(TEXT_RULES).digest("hex");
 }
 
 /**

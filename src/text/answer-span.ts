@@ -1,14 +1,10 @@
 /** Finds the characters of a passage that an answer comes from: the evidence of an answer. */
 
 import { findSequence } from "./find-sequence.ts";
+import { normalForm, rewrite } from "./normal-form.ts";
 
 /** The tokens of DPR's answer matching (Karpukhin et al. 2020). */
 const TOKEN_PATTERN = /[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]/gu;
-/**
- * A character and its combining marks: the unit that Unicode normalisation rewrites independently.
- * The limit bounds the time of normalisation (see normalize.ts).
- */
-const CLUSTER_PATTERN = /\P{M}\p{M}{0,256}|\p{M}{1,256}/gu;
 
 /** The characters [start, end) of a text, in UTF-16 code units. */
 export interface Span {
@@ -25,8 +21,7 @@ interface Token extends Span {
  * first exact match of the characters, or else the first match. A match never begins or ends inside
  * a word.
  *
- * Texts are compared in NFKD. (Recall is measured in NFD.) The tokenizer rewrites ﬁ and ² in the
- * same way before the model reads them.
+ * Texts are compared in their normal form (normal-form.ts). Recall is measured in NFD.
  *
  * @param options.accents whether they must match. Default true
  */
@@ -49,26 +44,10 @@ export function findAnswerSpan(
 }
 
 function tokenize(text: string, accents: boolean): Token[] {
-  const { normalized, clusters } = decompose(text);
+  const { text: normalized, spans } = rewrite(text, normalForm);
   return Array.from(normalized.matchAll(TOKEN_PATTERN), ({ 0: token, index }) => ({
-    normalized: accents ? token.toLowerCase() : token.toLowerCase().replace(/\p{M}/gu, ""),
-    start: clusters[index]!.start,
-    end: clusters[index + token.length - 1]!.end,
+    normalized: accents ? token : token.replace(/\p{M}/gu, ""),
+    start: spans[index]!.start,
+    end: spans[index + token.length - 1]!.end,
   }));
-}
-
-/**
- * Converts a text to NFKD. `clusters` gives the original characters of each code unit of the
- * result.
- */
-function decompose(text: string): { normalized: string; clusters: Span[] } {
-  let normalized = "";
-  const clusters: Span[] = [];
-  for (const { 0: cluster, index } of text.matchAll(CLUSTER_PATTERN)) {
-    const decomposed = cluster.normalize("NFKD");
-    const span = { start: index, end: index + cluster.length };
-    for (let unit = 0; unit < decomposed.length; unit++) clusters.push(span);
-    normalized += decomposed;
-  }
-  return { normalized, clusters };
 }

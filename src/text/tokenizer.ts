@@ -12,6 +12,7 @@ import { addressSpaceErrorFrom } from "../io/address-space.ts";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { readSmallFile } from "../io/small-file.ts";
+import { uncasedForm, visible } from "./normal-form.ts";
 import { parsePieces } from "./sentencepiece-model.ts";
 import { beginningOf, PART_LENGTH, shortenUnknownRuns, textParts } from "./text-parts.ts";
 
@@ -49,8 +50,8 @@ export interface Tokenizer {
   /** The id for characters that no piece represents, for example of another script. */
   readonly unknownId: number;
   /**
-   * Encodes `text` without a final `</s>`. Sentinels in the text become sentinel ids; other control
-   * tokens are plain text. With `limit`, returns the first `limit` ids and does not encode the rest
+   * Encodes `text` without a final `</s>`. Invisible characters have no effect (normal-form.ts).
+   * Sentinels in the text become sentinel ids; other control tokens are plain text. With `limit`, returns the first `limit` ids and does not encode the rest
    * of a long text.
    *
    * The time is linear in the length of the text.
@@ -108,12 +109,14 @@ export async function loadTokenizer(
     });
   }
 
+  const isUncased = processor.decodeIds(processor.encodeIds("É")) === "e";
+  const prepare = isUncased ? uncasedForm : visible;
   const isUnknown = unknownCharacters(processor);
   const encodeWhole = (text: string): number[] =>
     splitAtSentinels(text).flatMap(({ isSentinel, content }) =>
       isSentinel
         ? sentinelId(content)
-        : processor.encodeIds(shortenUnknownRuns(content, isUnknown)),
+        : processor.encodeIds(shortenUnknownRuns(prepare(content), isUnknown)),
     );
 
   function encode(text: string, limit = Infinity): number[] {
@@ -137,7 +140,7 @@ export async function loadTokenizer(
   return {
     vocabularySize,
     eosId: pieces.indexOf("</s>"),
-    isUncased: decode(encodeWhole("É")) === "e",
+    isUncased,
     unknownId: pieces.indexOf("<unk>"),
     encode,
     decode,

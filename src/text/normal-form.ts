@@ -1,0 +1,96 @@
+/**
+ * The normal form of text: what differs only in how it is encoded or typeset becomes equal. Three
+ * places use it: the tokenizer, the terms of BM25, and the search for an answer in a text.
+ *
+ * | in the text | in the normal form |
+ * |---|---|
+ * | soft hyphens, zero-width characters, variation selectors, bidi marks, control characters | nothing |
+ * | composed and decomposed letters, Hangul, ligatures, full width, superscripts | NFKD |
+ * | `ß`, final `ς`, the Turkish `İ` and `ı` | `ss`, `σ`, `i` |
+ * | typographic apostrophes and quotation marks | `'` and `"` |
+ *
+ * Sources: Unicode Standard Annexes #15 (normalisation) and #44 (Default_Ignorable_Code_Point).
+ */
+
+import type { Span } from "./answer-span.ts";
+import { normalizeText } from "./normalize.ts";
+
+/** Characters that a reader of the text does not see. */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
+const CONTROL = /\p{Cc}/gu;
+/** Most texts are ASCII, which has nothing to remove but control characters. */
+const PLAIN = /^[\t\n\r -~]*$/;
+
+/** Removes invisible characters. Control characters that divide lines and pages become spaces. */
+export function visible(text: string): string {
+  if (PLAIN.test(text)) return text;
+  const shown = text.replace(INVISIBLE, "");
+  return shown.replace(CONTROL, (control) => (/\s/.test(control) ? " " : ""));
+}
+
+/**
+ * The accents of Latin, Greek and Cyrillic letters, the points of Hebrew and the vowel signs of
+ * Arabic. In other scripts, marks are letters that a word cannot do without.
+ */
+const ACCENTS =
+  /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]/g;
+
+export const withoutAccents = (text: string): string => text.replace(ACCENTS, "");
+
+const APOSTROPHES = /[\u2018-\u201b\u2032\u02b9\u02bb-\u02bd\u00b4\uff07]/g;
+const QUOTATION_MARKS = /[\u201c-\u201f\u2033\u00ab\u00bb\uff02]/g;
+const LETTERS: Readonly<Record<string, string>> = { ß: "ss", ς: "σ", ı: "i" };
+
+/** The normal form of a text, in lower case and with its accents, in NFKD. */
+export function normalForm(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase();
+  return normalizeText(
+    visible(text).replace(APOSTROPHES, "'").replace(QUOTATION_MARKS, '"'),
+    "NFKD",
+  )
+    .toLowerCase()
+    .replace(/i\u0307/g, "i") // lower case of İ
+    .replace(/[ßςı]/g, (letter) => LETTERS[letter]!);
+}
+
+/** Characters between the spaces of a text that are words of their own for BERT. */
+const IDEOGRAPHS =
+  /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
+
+/**
+ * What BERT's uncased tokenizer does before it looks for pieces, but for lower case: no marks
+ * (category Mn), and ideographs apart. NFKD in place of its NFD also divides ligatures.
+ *
+ * Source: BasicTokenizer of https://github.com/google-research/bert, tokenization.py.
+ */
+export function uncasedForm(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return normalizeText(visible(text), "NFKD")
+    .replace(/\p{Mn}/gu, "")
+    .replace(IDEOGRAPHS, " $& ");
+}
+
+/**
+ * A character with its combining marks: the unit that Unicode normalisation rewrites independently.
+ * The limit bounds the time of normalisation (see normalize.ts).
+ */
+const CLUSTER = /\P{M}\p{M}{0,256}|\p{M}{1,256}/gu;
+
+/** A text that was rewritten, and the original characters of each of its code units. */
+export interface Rewritten {
+  readonly text: string;
+  readonly spans: readonly Span[];
+}
+
+/** Rewrites a text by characters with their marks, and keeps the place of each. */
+export function rewrite(text: string, form: (cluster: string) => string): Rewritten {
+  let rewritten = "";
+  const spans: Span[] = [];
+  for (const { 0: cluster, index } of text.matchAll(CLUSTER)) {
+    const own = form(cluster);
+    const span = { start: index, end: index + cluster.length };
+    for (let unit = 0; unit < own.length; unit++) spans.push(span);
+    rewritten += own;
+  }
+  return { text: rewritten, spans };
+}
