@@ -113,7 +113,7 @@ export { parseWhere } from "./retrieval/where/parse-where.ts";
 export type { Comparison, Where, WhereValue } from "./retrieval/where/where.ts";
 export type { FileChange, SyncProgress, SyncResult } from "./sync/sync.ts";
 export type { Provider } from "./tensor/session.ts";
-export type { Span } from "./text/answer-span.ts";
 export type { Metadata, MetadataValue, Passage, PassageInput } from "./text/passage.ts";
 export { type Question, readPassages, readQuestions } from "./text/read-passages.ts";
+export type { Span } from "./text/span.ts";
 export type { Tokenizer } from "./text/tokenizer.ts";

@@ -99,7 +99,6 @@ import {
 import { readRecord } from "./sync/record.ts";
 import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
 import type { CompileOptions } from "./tensor/session.ts";
-import type { Span } from "./text/answer-span.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
 import {
   passageIds,
@@ -108,6 +107,7 @@ import {
   retrievalQuestionIds,
   tokensOver,
 } from "./text/prompts.ts";
+import type { Span } from "./text/span.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
 export type { Evidence, ReadOptions, Reply, UtilityOptions };

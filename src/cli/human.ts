@@ -4,7 +4,7 @@
  */
 
 import type { AnswerOptions, Hit, Phrase, Reply } from "../reatt.ts";
-import type { Span } from "../text/answer-span.ts";
+import type { Span } from "../text/span.ts";
 
 /** Characters of a snippet: about three lines of a terminal. */
 const EXCERPT_LENGTH = 240;

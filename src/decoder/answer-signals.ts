@@ -2,7 +2,7 @@
 
 import { mean } from "../math/mean.ts";
 import type { AnswerSignals } from "../model/answer-calibration.ts";
-import type { Span } from "../text/answer-span.ts";
+import type { Span } from "../text/span.ts";
 import type { Generated } from "./generate.ts";
 
 /** @param passages the passages that were read, with the span of the answer in each */

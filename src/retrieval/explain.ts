@@ -4,9 +4,9 @@
  */
 
 import { mean } from "../math/mean.ts";
-import type { Span } from "../text/answer-span.ts";
 import type { Passage } from "../text/passage.ts";
 import { passagePrompt, questionPrompt } from "../text/prompts.ts";
+import type { Span } from "../text/span.ts";
 import { tokenSpans } from "../text/token-spans.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import type { TokenMatch } from "./search/token-index.ts";

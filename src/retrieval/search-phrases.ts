@@ -15,9 +15,9 @@
 import { z } from "zod";
 import { filterOption } from "../options/arguments.ts";
 import { type Given, integer, type Resolved, SIGNAL } from "../options/option.ts";
-import type { Span } from "../text/answer-span.ts";
 import type { Passage } from "../text/passage.ts";
 import { sentences } from "../text/sentences.ts";
+import type { Span } from "../text/span.ts";
 import { documentKey } from "./documents.ts";
 import {
   bestPhrases,

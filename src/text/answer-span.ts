@@ -2,15 +2,10 @@
 
 import { findSequence } from "./find-sequence.ts";
 import { normalForm, rewrite } from "./normal-form.ts";
+import type { Span } from "./span.ts";
 
 /** The tokens of DPR's answer matching (Karpukhin et al. 2020). */
 const TOKEN_PATTERN = /[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]/gu;
-
-/** The characters [start, end) of a text, in UTF-16 code units. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
 
 interface Token extends Span {
   readonly normalized: string;

@@ -12,8 +12,8 @@
  * Sources: Unicode Standard Annexes #15 (normalisation) and #44 (Default_Ignorable_Code_Point).
  */
 
-import type { Span } from "./answer-span.ts";
 import { normalizeText } from "./normalize.ts";
+import type { Span } from "./span.ts";
 
 /** Characters that a reader of the text does not see. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;

@@ -6,8 +6,8 @@
  * encoded by itself; its tokens divide the normalised characters of the word among them.
  */
 
-import type { Span } from "./answer-span.ts";
 import { type Rewritten, rewrite, uncasedForm, visible } from "./normal-form.ts";
+import type { Span } from "./span.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** As in text-parts.ts: the tokens on both sides are independent of each other. */

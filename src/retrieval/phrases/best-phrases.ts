@@ -5,7 +5,7 @@
  * Source: Lee et al. 2021 (DensePhrases), sections 3.1 and 5.
  */
 
-import type { Span } from "../../text/answer-span.ts";
+import type { Span } from "../../text/span.ts";
 import type { TokenPlace } from "./token-places.ts";
 
 /** The longest phrase, in words divided by white space. Source: DensePhrases, section 3.1 (L). */

@@ -1,8 +1,8 @@
 /** Where the token keys of a passage stand in its text, and which of them can bound a phrase. */
 
-import type { Span } from "../../text/answer-span.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passagePrompt } from "../../text/prompts.ts";
+import type { Span } from "../../text/span.ts";
 import { tokenSpans } from "../../text/token-spans.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 
