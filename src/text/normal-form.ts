@@ -4,7 +4,7 @@
  *
  * | in the text | in the normal form |
  * |---|---|
- * | soft hyphens, zero-width characters, variation selectors, bidi marks, control characters | nothing |
+ * | soft hyphens, zero-width characters, variation selectors, bidi marks | nothing |
  * | composed and decomposed letters, Hangul, ligatures, full width, superscripts | NFKD |
  * | `ß`, final `ς`, the Turkish `İ` and `ı` | `ss`, `σ`, `i` |
  * | typographic apostrophes and quotation marks | `'` and `"` |

@@ -51,8 +51,8 @@ export interface Tokenizer {
   readonly unknownId: number;
   /**
    * Encodes `text` without a final `</s>`. Invisible characters have no effect (normal-form.ts).
-   * Sentinels in the text become sentinel ids; other control tokens are plain text. With `limit`, returns the first `limit` ids and does not encode the rest
-   * of a long text.
+   * Sentinels in the text become sentinel ids; other control tokens are plain text.
+   * With `limit`, returns the first `limit` ids and does not encode the rest of a long text.
    *
    * The time is linear in the length of the text.
    */
