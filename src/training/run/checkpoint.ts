@@ -15,7 +15,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { openSafetensors } from "../../checkpoints/safetensors.ts";
-import { writeSafetensors } from "../../checkpoints/write-safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "../../checkpoints/write-safetensors.ts";
 import { createOutputDirectory, syncName } from "../../io/create-directory.ts";
 import { InputError, systemProblem } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
@@ -92,7 +92,7 @@ export async function writeCheckpoint(
       return [`${prefix}:${name}`, tensor] as const;
     }),
   );
-  const all = new Map([...tensors, ...preBatchTensors(queue)]);
+  const all = new Map<string, TensorToWrite>([...tensors, ...preBatchTensors(queue)]);
   await writeSafetensors(join(directory, state), all, { dtype: "F32" });
   const checkpoint: RunCheckpoint = { format: "reatt-checkpoint", version: 1, ...progress, state };
   await replaceFile(fileOf(directory), (handle) =>
