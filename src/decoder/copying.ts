@@ -9,7 +9,7 @@
  * heads. `state` is the decoder's output.
  *
  * A reader of few parameters learns where an answer stands long before it learns to spell it
- * (docs/experiments/reatt-mini-second-generation.md).
+ * (docs/experiments/reatt-mini.md).
  *
  * Source: See, Liu and Manning 2017, "Get To The Point", Eq. 8 and 9, with T5's cross-attention in
  * place of a layer of its own.

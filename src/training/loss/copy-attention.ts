@@ -9,7 +9,7 @@
  *
  * Tokens with an empty O(t) add nothing. N is the number of answer tokens of the batch.
  *
- * A model that reads poorly learns from it where to look (docs/experiments/reatt-mini-stages.md).
+ * A model that reads poorly learns from it where to look (docs/experiments/reatt-mini.md).
  * Related work: Mi et al. 2016 supervise the attention of a decoder; See et al. 2017 copy words by
  * attention.
  */

@@ -59,7 +59,7 @@ const PAPER = { learningRate: 5e-5, modelSize: 1024 };
 const MAX_LEARNING_RATE = 4e-4;
 /** The rate at which BERTs are usually fine-tuned (docs/experiments/adaptation.md). */
 const BACKBONE_LEARNING_RATE = 2e-5;
-/** Two matrices alone bear more (docs/experiments/reatt-mini-second-generation.md). */
+/** Two matrices alone bear more (docs/experiments/reatt-mini.md). */
 const HEAD_LEARNING_RATE = 1e-3;
 
 /** A resumed run has recorded its model and its corpus. */
