@@ -14,11 +14,13 @@ import { parseArgs } from "node:util";
 import { finished } from "../src/io/progress.ts";
 import { mean } from "../src/math/mean.ts";
 import { openCorpus } from "../src/training/examples/corpus.ts";
-import { lengthBucketedSample, type TextExample } from "../src/training/examples/example-source.ts";
-import { questionData } from "../src/training/examples/question-data.ts";
+import { questionExamples } from "../src/training/examples/sources/questions.ts";
+import { lengthBucketedSample, type TextExample } from "../src/training/examples/step.ts";
 import { type Relevance, stepRelevance } from "../src/training/examples/step-relevance.ts";
 import { readQuestionsAbout } from "../src/training/examples/training-questions.ts";
+import { withCandidates } from "../src/training/examples/with-candidates.ts";
 import { withDefaults } from "../src/training/options/train-options.ts";
+import { candidateSettings } from "../src/training/run/candidate-settings.ts";
 
 /** Of one question, or of one step. */
 interface Figures {
@@ -66,8 +68,9 @@ const options = withDefaults({
   candidatesPerQuestion: Number(values.candidates),
 });
 await using corpus = await openCorpus(options.corpus, { bm25: true });
-const questions = await readQuestionsAbout(corpus, options.data);
-const source = await finished(questionData(options, corpus, questions).examples(0, undefined));
+const questions = questionExamples(await readQuestionsAbout(corpus, options.data));
+const data = withCandidates(candidateSettings(options), corpus, "questions", questions);
+const source = await finished(data.examples(0, undefined));
 await rm(out, { recursive: true });
 
 const figures: Figures[] = [];

@@ -12,50 +12,44 @@ import { createRandom } from "../src/math/random.ts";
 import { buildBm25 } from "../src/retrieval/bm25/bm25.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { type Corpus, openCorpus } from "../src/training/examples/corpus.ts";
-import { containsPhrase } from "../src/training/examples/sources/contains-phrase.ts";
+import { type Example, readAs } from "../src/training/examples/example.ts";
 import { crops } from "../src/training/examples/sources/crops.ts";
-import { type LabelFreeExample, readAs } from "../src/training/examples/sources/example.ts";
 import { maskedSpans } from "../src/training/examples/sources/masked-spans.ts";
 import { phrases } from "../src/training/examples/sources/phrases.ts";
 import { readable } from "../src/training/examples/sources/readable.ts";
 import { titles } from "../src/training/examples/sources/titles.ts";
+import { containsPhrase } from "../src/training/examples/sources/words.ts";
 
 const MEASURED = 500;
 const DEPTH = 30;
 const SAMPLE = { seed: 0 };
 
 /** All examples of each source, one to five of a passage. */
-async function examplesOf(corpus: Corpus): Promise<Record<string, LabelFreeExample[]>> {
+async function examplesOf(corpus: Corpus): Promise<Record<string, Example[]>> {
   const sample = { ...SAMPLE, wanted: 5 * corpus.size };
   const passages = readable(corpus, 512);
   const all = await listOf(phrases(passages, sample));
   return {
-    spans: (await listOf(maskedSpans(passages, sample)).catch(() => [])).map(withSource),
+    spans: await listOf(maskedSpans(passages, sample)),
     crops: await listOf(crops(passages, sample)),
     titles: await listOf(titles(passages, sample)),
-    "phrases, masked": all.filter(({ answer }) => answer !== undefined),
-    "phrases, as queries": all.filter(({ answer }) => answer === undefined),
+    "phrases, masked": all.filter(({ answers }) => answers.length > 0),
+    "phrases, as queries": all.filter(({ answers }) => answers.length === 0),
   };
 }
 
-/** A span of the corpus itself: its passage without the sentence is relevant, as in training. */
-function withSource(example: LabelFreeExample): LabelFreeExample {
-  const passageId = example.id.slice(0, example.id.lastIndexOf(":"));
-  return { ...example, evidence: undefined, relevant: [passageId] };
-}
-
-async function listOf(examples: AsyncIterable<LabelFreeExample>): Promise<LabelFreeExample[]> {
-  const list: LabelFreeExample[] = [];
+async function listOf(examples: AsyncIterable<Example>): Promise<Example[]> {
+  const list: Example[] = [];
   for await (const example of examples) list.push(example);
   return list;
 }
 
 /** Whether BM25 ranks a relevant passage first; undefined if no passage is relevant. */
 async function isFirst(
-  { question, ...example }: LabelFreeExample,
+  { question, ...example }: Example,
   found: readonly Passage[],
 ): Promise<boolean | undefined> {
-  const read = found.flatMap((passage) => readAs({ question, ...example }, passage) ?? []);
+  const read = found.flatMap((passage) => readAs(example.removal ?? {}, passage) ?? []);
   const relevant = new Set(
     read
       .filter(({ id, title, text }) =>
@@ -74,7 +68,7 @@ async function isFirst(
 /** R@1 over random examples, and the share of the examples with a relevant passage. */
 async function measure(
   corpus: Corpus,
-  all: readonly LabelFreeExample[],
+  all: readonly Example[],
 ): Promise<{ first: number; usable: number }> {
   const bm25 = await corpus.bm25();
   const drawn = createRandom(0, "measured").shuffle(all).slice(0, MEASURED);

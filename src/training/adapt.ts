@@ -11,7 +11,7 @@ import { loadTokenizer } from "../text/tokenizer.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { writeModelCard } from "./adaptation/card.ts";
 import { availableExamples } from "./adaptation/example-counts.ts";
-import { openLabelFreeInputs, readInputs } from "./adaptation/inputs.ts";
+import { openDocuments, readInputs } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
 import { INDEX_PASSAGE_TOKENS, meanLengths } from "./adaptation/lengths.ts";
 import { type DocumentsEvent, passagesOf } from "./adaptation/passages.ts";
@@ -138,20 +138,20 @@ export async function* adapt(
 
 /** What is known before anything is written. */
 async function prepare(given: StartOptions, requested: RequestedSources, corpus: Corpus) {
-  const labelFree = await openLabelFreeInputs(given, corpus);
-  const sources = await chooseSources(requested, labelFree, given);
-  const inputs = await readInputs(given, sources, labelFree, corpus);
+  const documents = await openDocuments(given, corpus);
+  const sources = await chooseSources(requested, documents, given);
+  const inputs = await readInputs(given, sources, documents, corpus);
   const config = withTokenWeights(await readTrainedConfig(given));
   const chosen = withAdaptDefaults(
     await withModelTau(given),
-    availableExamples(inputs),
+    availableExamples(inputs, given),
     corpus.size,
     config,
   );
   const found = await findRun(chosen.out, chosen.resume); // before any of its files is touched
   if (found) checkChosen(chosen.out, found, planEntries(TRAIN_OPTIONS, { ...chosen }));
   const tokenizer = await loadTokenizer(join(chosen.model, "spiece.model"), config.vocabularySize);
-  const samples = await adaptationSamples(chosen, corpus, inputs);
+  const samples = await adaptationSamples(corpus, inputs);
   const lengths = await meanLengths(chosen, corpus, tokenizer, samples);
   const rate = await measureRate(config, chosen);
   const { minutes } = chosen;

@@ -3,11 +3,13 @@
 import { join } from "node:path";
 import { InputError } from "../io/errors.ts";
 import { openCorpus } from "./examples/corpus.ts";
-import { questionData } from "./examples/question-data.ts";
+import { questionExamples } from "./examples/sources/questions.ts";
 import { readQuestionsAbout } from "./examples/training-questions.ts";
+import { withCandidates } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
 import { withModelTau } from "./options/model-tau.ts";
 import { type TrainOptions, withDefaults } from "./options/train-options.ts";
+import { candidateSettings } from "./run/candidate-settings.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { runTraining } from "./run/run-training.ts";
 import { needsHead, selectHead, selectMissingHead } from "./run/select-head.ts";
@@ -59,13 +61,15 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
     signal: options.signal,
     bm25: options.dev !== undefined || options.selectHead || isHeadMissing, // all need it
   });
-  const questions = await readQuestionsAbout(corpus, options.data, options.signal);
+  const questions = questionExamples(
+    await readQuestionsAbout(corpus, options.data, options.signal),
+  );
   const retrievalHead = options.selectHead
-    ? yield* selectHead(options, config, corpus, { questions })
+    ? yield* selectHead(options, config, corpus, questions)
     : isHeadMissing
-      ? yield* selectMissingHead(options, config, corpus, { questions })
+      ? yield* selectMissingHead(options, config, corpus, questions)
       : config.retrievalHead;
-  const data = questionData(options, corpus, questions);
+  const data = withCandidates(candidateSettings(options), corpus, "questions", questions);
   const result = yield* runTraining(options, { ...config, retrievalHead }, data, corpus);
   if (result.failure !== undefined) throw diverged(result.failure, result);
   return result;

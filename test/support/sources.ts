@@ -1,7 +1,8 @@
 /** Small corpora as streams, and their examples. */
 
 import type { Passage } from "../../src/text/passage.ts";
-import type { LabelFreeExample, Passages } from "../../src/training/examples/sources/example.ts";
+import type { Example, Passages } from "../../src/training/examples/example.ts";
+import type { CandidateSettings } from "../../src/training/examples/with-candidates.ts";
 
 /** Passages in memory. */
 export const passagesOf = (all: readonly Passage[]): Passages => ({
@@ -15,12 +16,20 @@ export const passagesOf = (all: readonly Passage[]): Passages => ({
 export const textsOf = (...texts: readonly string[]): Passages =>
   passagesOf(texts.map((text, i) => ({ id: `p${i}`, title: "", text })));
 
-export async function listOf(
-  examples: AsyncIterable<LabelFreeExample>,
-): Promise<LabelFreeExample[]> {
-  const list: LabelFreeExample[] = [];
+export async function listOf(examples: AsyncIterable<Example>): Promise<Example[]> {
+  const list: Example[] = [];
   for await (const example of examples) list.push(example);
   return list;
 }
 
 export const ALL = { wanted: 1_000, seed: 0 };
+
+/** Three candidates for each of many questions, read and with known passages, in a folder. */
+export const settingsIn = (
+  out: string,
+  changes: Partial<CandidateSettings> = {},
+): CandidateSettings => ({
+  ...{ seed: 0, steps: 100, questions: 16, candidatesPerQuestion: 3, nullPassage: false },
+  ...{ maxPassageTokens: 512, learnsReading: true, learnsRelevance: true, out, resume: false },
+  ...changes,
+});

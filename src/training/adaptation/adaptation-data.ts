@@ -1,64 +1,50 @@
 /** The training data of an adaptation: its sources, mixed, and the retrieval monitor's set. */
 
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
+import { z } from "zod";
 import type { ProgressEvent } from "../../io/progress.ts";
 import { answerable } from "../examples/answerable.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import { labelFreeData } from "../examples/label-free-data.ts";
-import { labelledQueryData } from "../examples/labelled-query-data.ts";
-import { maskedSentenceData } from "../examples/masked-sentence-data.ts";
-import { mixedData, type WeightedData } from "../examples/mixed-data.ts";
-import { questionData } from "../examples/question-data.ts";
-import { loadMaskedSentences } from "../examples/sample-masked-sentences.ts";
-import type { LabelFreeExample } from "../examples/sources/example.ts";
+import type { Example } from "../examples/example.ts";
+import { holdOut } from "../examples/held-out.ts";
+import { kept } from "../examples/kept.ts";
+import { mixture } from "../examples/mixture.ts";
+import { examplesOf } from "../examples/sources/index.ts";
+import { isLabelFree, type LabelFreeName, type SourceName } from "../examples/sources/names.ts";
 import type { TrainingData } from "../examples/training-data.ts";
-import {
-  isLabelFree,
-  type LabelFreeName,
-  type ResolvedAdaptOptions,
-  type SourceName,
-} from "../options/adapt-options.ts";
+import { withCandidates } from "../examples/with-candidates.ts";
+import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import { QUERY_SIDES } from "../options/run-options.ts";
-import type { MaskedSentence } from "../salient-spans/index.ts";
-import { wantedExamples } from "./example-counts.ts";
-import { type AdaptationInputs, holdOut, maxHeldOut } from "./inputs.ts";
-import { labelFreeExamples } from "./label-free.ts";
+import { candidateSettings } from "../run/candidate-settings.ts";
+import { maxHeldOut, wantedExamples } from "./example-counts.ts";
+import type { AdaptationInputs } from "./inputs.ts";
 import { createMonitorSet } from "./monitor-set.ts";
 
-/** The examples of the label-free sources: to train on, and held out. */
-interface Made {
-  readonly data: Map<SourceName, TrainingData>;
-  readonly sentences: readonly MaskedSentence[];
-  readonly labelFree: readonly LabelFreeExample[];
-}
-
-/** @throws {InputError} if the corpus has no example of a source. */
+/** @throws {InputError} if no source has an example with a candidate that helps. */
 export async function* adaptationData(
   options: ResolvedAdaptOptions,
   corpus: Corpus,
   inputs: AdaptationInputs,
 ): AsyncGenerator<ProgressEvent, TrainingData> {
-  const { seed, steps, questions: perStep, weights = {} } = options;
-  const { questions, labelled } = inputs;
+  const { seed, steps, questions, weights = {} } = options;
   const { names } = inputs.sources;
-  const made = yield* makeExamples(options, corpus, inputs);
-  const dataOf = (name: SourceName): TrainingData => {
-    if (name === "questions") return questionData(options, corpus, questions.training);
-    if (name === "labels") return labelledQueryData(options, corpus, labelled.training);
-    return made.data.get(name)!;
-  };
-  const weighted = names.map(
-    (name): WeightedData => ({ name, weight: weights[name] ?? 1, data: dataOf(name) }),
-  );
-  const data = mixedData(weighted, { examples: steps * perStep, seed });
+  const max = inputs.dev ? 0 : maxHeldOut(options);
+  const ofEach = Math.floor(max / Math.max(1, names.filter(isLabelFree).length));
+  const shares = [];
+  const heldOut: Example[] = [...(inputs.dev ?? [])];
+  for (const name of names) {
+    const all = isLabelFree(name)
+      ? yield* madeExamples(options, corpus, inputs, name)
+      : inputs[name];
+    const split = holdOut(all, seed, isLabelFree(name) ? ofEach : max);
+    heldOut.push(...split.heldOut);
+    const data = withCandidates(candidateSettings(options), corpus, name, split.training);
+    shares.push({ name, weight: weights[name] ?? 1, data });
+  }
+  const data = mixture(shares, { examples: steps * questions, seed });
   yield { type: "stage", name: "preparing the retrieval monitor" };
-  const monitorSet = await createMonitorSet(options, corpus, {
-    sentences: made.sentences,
-    labelFree: made.labelFree,
-    questions: questions.heldOut,
-    labelled: labelled.heldOut,
-  });
+  const monitorSet = await createMonitorSet(options, corpus, heldOut);
   const identity = [data.digest, monitorSet.questions, monitorSet.every];
   return {
     ...data,
@@ -82,48 +68,43 @@ function kindOf(
   );
 }
 
-/** Makes the examples of all label-free sources, and holds out some of each. */
-async function* makeExamples(
-  options: ResolvedAdaptOptions,
-  corpus: Corpus,
-  { sources, labelFree }: AdaptationInputs,
-): AsyncGenerator<ProgressEvent, Made> {
-  const names = sources.names.filter(isLabelFree);
-  const max =
-    options.dev === undefined ? Math.floor(maxHeldOut(options) / Math.max(1, names.length)) : 0;
-  const data = new Map<SourceName, TrainingData>();
-  let sentences: readonly MaskedSentence[] = [];
-  const heldOut: LabelFreeExample[] = [];
-  for (const name of names) {
-    const wanted = wantedExamples(options, sources, name);
-    if (name === "spans" && !labelFree.sentences) {
-      const all = yield* loadMaskedSentences(options, corpus, wanted, options.tagger);
-      const split = holdOut(all, options.seed, max);
-      sentences = split.heldOut;
-      data.set(name, maskedSentenceData(options, corpus, split.training, options));
-      continue;
-    }
-    yield { type: "stage", name: `making ${STAGES[name]}` };
-    const sample = { wanted, seed: options.seed };
-    const made = await collected(labelFreeExamples(name, labelFree, sample, options.tagger));
-    const all = name === "generated" ? yield* answerable(options, corpus, made) : made;
-    const split = holdOut(all, options.seed, max);
-    heldOut.push(...split.heldOut);
-    data.set(name, labelFreeData(options, corpus, name, split.training));
-  }
-  return { data, sentences, labelFree: heldOut };
-}
-
 const STAGES: Readonly<Record<LabelFreeName, string>> = {
-  spans: "masked sentences",
-  crops: "crops",
-  titles: "queries of titles",
-  phrases: "examples of recurring phrases",
-  generated: "questions about recurring phrases",
+  spans: "masking sentences",
+  crops: "making crops",
+  titles: "making queries of titles",
+  phrases: "making examples of recurring phrases",
+  generated: "making questions about recurring phrases",
 };
 
-async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
+/** What a file of examples must have, at least. */
+const madeExample: z.ZodType<Example> = z.looseObject({
+  id: z.string(),
+  question: z.string(),
+  answers: z.array(z.string()),
+  relevant: z.array(z.string()),
+});
+/** Examples between two reports of progress. */
+const REPORTED = 100;
+
+/** The examples of a label-free source. A resumed run reads those of the interrupted one. */
+async function* madeExamples(
+  options: ResolvedAdaptOptions,
+  corpus: Corpus,
+  { sources, documents }: AdaptationInputs,
+  name: LabelFreeName,
+): AsyncGenerator<ProgressEvent, readonly Example[]> {
+  const { out, resume, seed } = options;
+  const wanted = wantedExamples(options, sources, name);
+  const identity = { corpus: corpus.digest, "number of examples": wanted, seed };
+  const file = join(out, `examples-${name}.jsonl`);
+  return yield* kept(
+    { file, resume, noun: "examples", identity, item: madeExample },
+    async function* () {
+      yield { type: "stage", name: STAGES[name], total: wanted };
+      const all: Example[] = [];
+      for await (const example of examplesOf(name, documents, { wanted, seed }))
+        if (all.push(example) % REPORTED === 0) yield { type: "progress", done: all.length };
+      return name === "generated" ? yield* answerable(options, corpus, all) : all;
+    },
+  );
 }

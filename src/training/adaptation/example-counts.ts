@@ -1,8 +1,9 @@
-/** How many training examples an adaptation has and draws. */
+/** How many training examples an adaptation has, draws and holds out. */
 
-import { DRAWN_PER_EXAMPLE } from "../examples/label-free-data.ts";
-import { SENTENCES_PER_EXAMPLE } from "../examples/masked-sentence-data.ts";
-import type { LabelFreeName, ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import { heldOutCount } from "../examples/held-out.ts";
+import type { LabelFreeName } from "../examples/sources/names.ts";
+import { drawsFor } from "../examples/with-candidates.ts";
+import type { AdaptOptions, ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import type { ChosenSources } from "./label-free.ts";
 
@@ -10,11 +11,32 @@ import type { ChosenSources } from "./label-free.ts";
 const MAX_EXAMPLES = 100_000;
 /** A tenth of these is enough for the retrieval monitor. */
 const MIN_EXAMPLES = 1_000;
+const MAX_HELD_OUT = 600;
+/** Fewer in a short run: each measurement of retrieval indexes their passages. */
+const HELD_OUT_PER_MINUTE = 20;
+
+/** Maximum number of held-out examples of each source; label-free sources share it. */
+export const maxHeldOut = ({ minutes = Infinity }: Pick<AdaptOptions, "minutes">): number =>
+  Math.min(MAX_HELD_OUT, Math.ceil(HELD_OUT_PER_MINUTE * minutes));
+
+/** The examples of the files to train on. */
+export function trainedExamples(
+  { questions, labels, dev }: AdaptationInputs,
+  options: Pick<AdaptOptions, "minutes">,
+): { questions: number; labels: number } {
+  const kept = ({ length }: { readonly length: number }): number =>
+    length - (dev ? 0 : heldOutCount(length, maxHeldOut(options)));
+  return { questions: kept(questions), labels: kept(labels) };
+}
 
 /** The examples to train on: those that can be made of documents, and those of the files. */
-export function availableExamples({ sources, questions, labelled }: AdaptationInputs): number {
-  const made = sources.labelFree.reduce((sum, { available }) => sum + available, 0);
-  return questions.training.length + labelled.training.length + Math.min(made, MAX_EXAMPLES);
+export function availableExamples(
+  inputs: AdaptationInputs,
+  options: Pick<AdaptOptions, "minutes">,
+): number {
+  const { questions, labels } = trainedExamples(inputs, options);
+  const made = inputs.sources.labelFree.reduce((sum, { available }) => sum + available, 0);
+  return questions + labels + Math.min(made, MAX_EXAMPLES);
 }
 
 /** The examples of a label-free source to make for a run. Some are not used. */
@@ -25,6 +47,5 @@ export function wantedExamples(
 ): number {
   const sum = names.reduce((all, source) => all + (weights[source] ?? 1), 0);
   const examples = Math.ceil((iterations * steps * questions * (weights[name] ?? 1)) / sum);
-  const drawn = examples * (name === "spans" ? SENTENCES_PER_EXAMPLE : DRAWN_PER_EXAMPLE);
-  return Math.max(MIN_EXAMPLES, Math.min(MAX_EXAMPLES, Math.ceil(drawn)));
+  return Math.max(MIN_EXAMPLES, Math.min(MAX_EXAMPLES, drawsFor(name, examples)));
 }

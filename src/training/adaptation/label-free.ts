@@ -1,33 +1,17 @@
-/** The label-free sources of an adaptation: which of them a corpus has, and their examples. */
+/** The label-free sources of an adaptation: which of them a corpus has, and samples of them. */
 
 import { InputError } from "../../io/errors.ts";
-import { sampleMaskedSentences } from "../examples/sample-masked-sentences.ts";
-import { crops } from "../examples/sources/crops.ts";
-import type { LabelFreeExample, Passages } from "../examples/sources/example.ts";
-import { generatedQuestions } from "../examples/sources/generated-questions.ts";
-import { maskedSpans } from "../examples/sources/masked-spans.ts";
-import { countPhrases } from "../examples/sources/phrase-table.ts";
-import { phrases } from "../examples/sources/phrases.ts";
-import { MAX_PER_PASSAGE, type Sample } from "../examples/sources/sampling.ts";
-import { titles } from "../examples/sources/titles.ts";
+import { type Documents, examplesOf, madeOf } from "../examples/sources/index.ts";
+import { isLabelFree, type LabelFreeName, type SourceName } from "../examples/sources/names.ts";
+import { MAX_PER_PASSAGE } from "../examples/sources/sampling.ts";
 import {
   type AdaptOptions,
   checkSources,
-  isLabelFree,
-  type LabelFreeName,
   type RequestedSources,
-  type SourceName,
   type SourceSettings,
 } from "../options/adapt-options.ts";
-import { formatMaskedSentence, type Tagger } from "../salient-spans/index.ts";
+import { type AdaptationSample, SAMPLES, sampleOf } from "./samples.ts";
 import { describeSurvey, look, type Survey, suitsTagger, survey, surveyedPart } from "./survey.ts";
-
-/** What examples are made of. */
-export interface LabelFreeInputs {
-  readonly corpus: Passages;
-  /** Sentences to mask instead of those of the corpus. */
-  readonly sentences: Passages | undefined;
-}
 
 /** What a corpus has of a source. */
 export interface SourceSample {
@@ -37,14 +21,6 @@ export interface SourceSample {
   readonly samples: readonly AdaptationSample[];
 }
 
-export interface AdaptationSample {
-  readonly question: string;
-  /** Empty for an example that trains retrieval alone. */
-  readonly answer: string;
-  /** Question and answer, formatted. */
-  readonly text: string;
-}
-
 export interface ChosenSources {
   readonly names: readonly SourceName[];
   readonly labelFree: readonly SourceSample[];
@@ -52,8 +28,6 @@ export interface ChosenSources {
   readonly reason?: string | undefined;
 }
 
-/** Samples of each source. */
-export const SAMPLES = 5;
 /** A source is chosen if it has this number of examples for each passage, or more. */
 const MIN_PER_PASSAGE = 0.1;
 
@@ -64,44 +38,31 @@ const MIN_PER_PASSAGE = 0.1;
  */
 export async function chooseSources(
   { named, automatic }: RequestedSources,
-  inputs: LabelFreeInputs,
+  documents: Documents,
   options: SourceSettings & Pick<AdaptOptions, "seed">,
 ): Promise<ChosenSources> {
   const wanted = named.filter(isLabelFree);
   if (!automatic && wanted.length === 0) return { names: named, labelFree: [] };
-  const { seed = 0, tagger } = options;
-  const part = await surveyedPart(inputs.corpus, seed);
-  const sentences = inputs.sentences && (await surveyedPart(inputs.sentences, seed));
-  const found = await survey(part);
-  const candidates = automatic ? await suitable(found, sentences, tagger) : [];
+  const { seed = 0 } = options;
+  const corpus = await surveyedPart(documents.corpus, seed);
+  const sentences = documents.sentences && (await surveyedPart(documents.sentences, seed));
+  const part = { ...documents, corpus, sentences };
+  const found = await survey(corpus);
+  const candidates = automatic ? await suitable(found, part) : [];
   const labelFree: SourceSample[] = [];
-  for (const name of candidatesAndNamed(candidates, wanted)) {
+  for (const name of new Set([...candidates, ...wanted])) {
     const isNamed = wanted.includes(name);
-    const sampled = await sampleSource(
-      name,
-      { corpus: part, sentences },
-      inputs,
-      seed,
-      tagger,
-    ).catch((error: unknown) => {
-      if (isNamed || !(error instanceof InputError)) throw error;
-      return { name, available: 0, samples: [] };
-    });
-    if (isNamed && sampled.available === 0) throw noExample([name], part.size);
-    const { size } = usesSentences(name, inputs) ? inputs.sentences! : inputs.corpus;
-    if (isNamed || sampled.available >= MIN_PER_PASSAGE * size) labelFree.push(sampled);
+    const sampled = await sampleSource(name, part, documents, seed);
+    if (isNamed && sampled.available === 0) throw noExample([name], corpus.size);
+    if (isNamed || sampled.available >= MIN_PER_PASSAGE * madeOf(name, documents).size)
+      labelFree.push(sampled);
   }
   const chosen = labelFree.map(({ name }) => name);
-  if (automatic && chosen.length === 0) throw noExample(candidates, part.size);
+  if (automatic && chosen.length === 0) throw noExample(candidates, corpus.size);
   const names = [...chosen, ...named.filter((name) => !isLabelFree(name))];
   if (automatic) checkSources(names, options);
   return { names, labelFree, ...(automatic && { reason: describeSurvey(found, chosen) }) };
 }
-
-const candidatesAndNamed = (
-  candidates: readonly LabelFreeName[],
-  named: readonly LabelFreeName[],
-): LabelFreeName[] => [...new Set([...candidates, ...named])];
 
 /**
  * The sources to try. The tagger is not loaded for text that it does not know. Generated questions
@@ -109,97 +70,42 @@ const candidatesAndNamed = (
  */
 async function suitable(
   corpus: Survey,
-  sentences: Passages | undefined,
-  tagger: Tagger | undefined,
+  { sentences, tagger }: Documents,
 ): Promise<LabelFreeName[]> {
   const masked = sentences ? (await look(sentences)).survey : corpus;
   const spans: LabelFreeName[] = tagger || suitsTagger(masked) ? ["spans"] : [];
   return [...spans, "crops", "titles", "phrases"];
 }
 
+/**
+ * The first examples that a source makes of a part of the documents, and how many the whole has.
+ * The tagger is slow: masked spans are not counted.
+ */
 async function sampleSource(
   name: LabelFreeName,
-  part: LabelFreeInputs,
-  whole: LabelFreeInputs,
+  part: Documents,
+  whole: Documents,
   seed: number,
-  tagger: Tagger | undefined,
 ): Promise<SourceSample> {
-  const ofSentences = usesSentences(name, part);
-  const [of, all] = ofSentences
-    ? [part.sentences!.size, whole.sentences!.size]
-    : [part.corpus.size, whole.corpus.size];
-  if (name === "spans" && !ofSentences)
-    return {
-      name,
-      available: all * MAX_PER_PASSAGE,
-      samples: await spanSamples(part.corpus, seed, tagger),
-    };
-  const sample = { wanted: ofSentences ? of : of * MAX_PER_PASSAGE, seed };
+  const of = madeOf(name, part);
+  const most = of === part.corpus ? MAX_PER_PASSAGE : 1; // of a sentence, one
+  const isCounted = name !== "spans";
   const samples: AdaptationSample[] = [];
   let count = 0;
-  for await (const { question, answer = "" } of labelFreeExamples(name, part, sample, tagger)) {
-    if (samples.length < SAMPLES) samples.push(sampleOf(name, question, answer));
-    count++;
+  for await (const example of examplesOf(name, part, { wanted: of.size * most, seed })) {
+    if (++count <= SAMPLES) samples.push(sampleOf(name, example));
+    else if (!isCounted) break;
   }
-  return { name, available: Math.ceil((count / of) * all), samples };
+  const perPassage = isCounted ? count / of.size : count > 0 ? most : 0;
+  return { name, available: Math.ceil(perPassage * madeOf(name, whole).size), samples };
 }
-
-const usesSentences = (name: LabelFreeName, { sentences }: LabelFreeInputs): boolean =>
-  sentences !== undefined && (name === "spans" || name === "phrases");
-
-/**
- * The examples of a source. Masked spans of the corpus itself: `loadMaskedSentences`. Generated
- * questions still have to be answered: `answerable`.
- */
-export async function* labelFreeExamples(
-  name: LabelFreeName,
-  { corpus, sentences }: LabelFreeInputs,
-  sample: Sample,
-  tagger?: Tagger,
-): AsyncGenerator<LabelFreeExample, void> {
-  if (name === "crops") yield* crops(corpus, sample);
-  else if (name === "titles") yield* titles(corpus, sample);
-  else if (name === "generated") yield* generatedQuestions(corpus, sample);
-  else if (name === "spans") yield* maskedSpans(sentences ?? corpus, sample, tagger);
-  else if (!sentences) yield* phrases(corpus, sample);
-  else {
-    const table = await countPhrases(corpus, sample.seed);
-    yield* phrases(sentences, { ...sample, table, onlyMasked: true });
-  }
-}
-
-async function spanSamples(
-  corpus: Passages,
-  seed: number,
-  tagger: Tagger | undefined,
-): Promise<AdaptationSample[]> {
-  const samples: AdaptationSample[] = [];
-  const wanted = corpus.size; // one of each passage, so that the first few passages are enough
-  for await (const masked of sampleMaskedSentences(corpus, { wanted, seed, tagger })) {
-    const { question, entity } = masked;
-    if (samples.push({ question, answer: entity, text: formatMaskedSentence(masked) }) === SAMPLES)
-      break;
-  }
-  return samples;
-}
-
-/** A sample in the form of `formatMaskedSentence`. */
-export const sampleOf = (source: string, question: string, answer: string): AdaptationSample => ({
-  question,
-  answer,
-  text: [
-    source,
-    `  question  ${oneLine(question.replace("<extra_id_0>", "____"))}`,
-    ...(answer === "" ? [] : [`  answer    ${oneLine(answer)}`]),
-  ].join("\n"),
-});
-
-const oneLine = (text: string): string => text.replace(/\s+/gu, " ");
 
 const noExample = (names: readonly LabelFreeName[], passages: number): InputError =>
   new InputError({
     where: names.join(", "),
     expected: "an example",
     got: `none in ${passages} passages`,
-    remedy: "choose other sources, or adapt with questions or relevance labels",
+    remedy: names.includes("spans")
+      ? "choose other sources, or give a tagger for the language and field of the corpus"
+      : "choose other sources, or adapt with questions or relevance labels",
   });

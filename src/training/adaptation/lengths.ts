@@ -6,7 +6,7 @@ import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
-import type { AdaptationSample } from "./label-free.ts";
+import type { AdaptationSample } from "./samples.ts";
 import type { TokenLengths } from "./work.ts";
 
 /** Number of passages from which mean lengths are estimated. */

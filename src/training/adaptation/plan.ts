@@ -9,13 +9,14 @@ import { measureMatMulRate } from "../engine/matmul-rate.ts";
 import { fixedLayers } from "../engine/open-engine.ts";
 import { workerBytes } from "../engine/workers.ts";
 import type { Corpus } from "../examples/corpus.ts";
+import type { SourceName } from "../examples/sources/names.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
-import type { ResolvedAdaptOptions, SourceName } from "../options/adapt-options.ts";
-import { wantedExamples } from "./example-counts.ts";
+import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import { trainedExamples, wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";
-import type { AdaptationSample } from "./label-free.ts";
 import type { MeanLengths } from "./lengths.ts";
 import { monitoredPassages } from "./monitor-set.ts";
+import type { AdaptationSample } from "./samples.ts";
 import { type Work, workOf } from "./work.ts";
 
 /** What an adaptation is going to do. All numbers of time and size are estimates. */
@@ -95,15 +96,14 @@ export function planAdaptation(
   const indexed =
     indexesOf(options) * passages + measurements * monitoredPassages(options, passages);
   const { names, labelFree, reason } = inputs.sources;
+  const trained = trainedExamples(inputs, options);
   const made = new Map<SourceName, number>(
     labelFree.map(({ name, available }) => [
       name,
       Math.min(available, wantedExamples(options, inputs.sources, name)),
     ]),
   );
-  const examples = new Map(made)
-    .set("questions", inputs.questions.training.length)
-    .set("labels", inputs.labelled.training.length);
+  const examples = new Map(made).set("questions", trained.questions).set("labels", trained.labels);
   return {
     model: modelTitle(options.model),
     parameters: work.parameters,

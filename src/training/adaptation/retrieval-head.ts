@@ -2,11 +2,11 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import { sampleMaskedSentences } from "../examples/sample-masked-sentences.ts";
+import type { Example } from "../examples/example.ts";
+import { maskedSpans } from "../examples/sources/masked-spans.ts";
 import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
 import type { TrainingEvent } from "../run/events.ts";
 import { HEAD_SELECTION_QUESTIONS, needsHead, selectMissingHead } from "../run/select-head.ts";
-import type { MaskedSentence } from "../salient-spans/index.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 
 /**
@@ -17,15 +17,14 @@ export async function* retrievalHeadOf(
   options: ResolvedAdaptOptions,
   config: ModelConfig,
   corpus: Corpus,
-  { sources, questions: { training: questions } }: AdaptationInputs,
+  { sources, questions }: AdaptationInputs,
 ): AsyncGenerator<TrainingEvent, number> {
   if (!(await needsHead(options))) return config.retrievalHead;
-  const sentences: MaskedSentence[] = [];
+  const examples: Example[] = [...questions];
   if (sources.names.includes("spans") && questions.length === 0) {
     const { seed, tagger } = options;
     const wanted = HEAD_SELECTION_QUESTIONS;
-    for await (const masked of sampleMaskedSentences(corpus, { wanted, seed, tagger }))
-      sentences.push(masked);
+    for await (const masked of maskedSpans(corpus, { wanted, seed, tagger })) examples.push(masked);
   }
-  return yield* selectMissingHead(options, config, corpus, { questions, sentences });
+  return yield* selectMissingHead(options, config, corpus, examples);
 }

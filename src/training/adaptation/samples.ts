@@ -1,35 +1,45 @@
 /** Sample examples for the plan of an adaptation. */
 
 import type { Corpus } from "../examples/corpus.ts";
-import { type LabelledQuery, labelledExample } from "../examples/labelled-queries.ts";
-import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import { type Example, MASK } from "../examples/example.ts";
+import { relevanceTarget } from "../examples/sources/labels.ts";
+import type { SourceName } from "../examples/sources/names.ts";
 import type { AdaptationInputs } from "./inputs.ts";
-import { type AdaptationSample, SAMPLES, sampleOf } from "./label-free.ts";
+
+export interface AdaptationSample {
+  readonly question: string;
+  /** Empty for an example that trains retrieval alone. */
+  readonly answer: string;
+  /** Source, question and answer, formatted. */
+  readonly text: string;
+}
+
+/** Samples of each source. */
+export const SAMPLES = 5;
 
 export async function adaptationSamples(
-  options: ResolvedAdaptOptions,
   corpus: Corpus,
-  { sources, questions, labelled }: AdaptationInputs,
+  { sources, questions, labels }: AdaptationInputs,
 ): Promise<AdaptationSample[]> {
+  const labelled = labels.slice(0, SAMPLES);
+  const passages = await corpus.pick(labelled.map(({ relevant }) => relevant[0]!));
   return [
     ...sources.labelFree.flatMap(({ samples }) => samples),
-    ...questions.training
-      .slice(0, SAMPLES)
-      .map(({ question, answers }) => sampleOf("questions", question, answers[0]!)),
-    ...(await labelSamples(options, corpus, labelled.training.slice(0, SAMPLES))),
+    ...questions.slice(0, SAMPLES).map((example) => sampleOf("questions", example)),
+    ...labelled.map((example) => {
+      const target = relevanceTarget(example.labels![0]!, passages.get(example.relevant[0]!)!);
+      return sampleOf("labels", { ...example, answers: [target] });
+    }),
   ];
 }
 
-async function labelSamples(
-  { seed }: ResolvedAdaptOptions,
-  corpus: Corpus,
-  queries: readonly LabelledQuery[],
-): Promise<AdaptationSample[]> {
-  const ids = queries.flatMap(({ relevant }) => relevant.map(({ passageId }) => passageId));
-  const passages = await corpus.pick(ids);
-  const draw = { seed, step: 0 };
-  return queries.map((query) => {
-    const { question, answer } = labelledExample(query, (id) => passages.get(id)!, draw);
-    return sampleOf("labels", question, answer);
-  });
+export function sampleOf(
+  source: SourceName,
+  { question, answers: [answer = ""] }: Example,
+): AdaptationSample {
+  const lines = [source, `  question  ${oneLine(question.replace(MASK, "____"))}`];
+  if (answer !== "") lines.push(`  answer    ${oneLine(answer)}`);
+  return { question, answer, text: lines.join("\n") };
 }
+
+const oneLine = (text: string): string => text.replace(/\s+/gu, " ");

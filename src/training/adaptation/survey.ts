@@ -2,11 +2,11 @@
 
 import { createHash } from "node:crypto";
 import { InputError } from "../../io/errors.ts";
-import type { Passages } from "../examples/sources/example.ts";
+import { sentences } from "../../text/sentences.ts";
+import type { Passages } from "../examples/example.ts";
+import type { LabelFreeName } from "../examples/sources/names.ts";
 import { isDrawn } from "../examples/sources/sampling.ts";
 import { wordsOf } from "../examples/sources/words.ts";
-import type { LabelFreeName } from "../options/adapt-options.ts";
-import { sentences } from "../salient-spans/index.ts";
 
 export interface Survey {
   /** Share of the passages that have a title. */

@@ -8,7 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { answerTokens, containsTokens } from "../../evaluation/answers.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { Corpus } from "./corpus.ts";
-import type { TrainingQuestion } from "./training-questions.ts";
+import type { Example } from "./example.ts";
 
 /** Passages of BM25 that are searched for an answer, as in DPR. */
 const DEPTH = 100;
@@ -22,31 +22,31 @@ interface Found {
 }
 
 /**
- * The questions, each with its best passage as `passageId`. Questions that have one, or scores of
- * their contexts, stay as they are; so do those whose answer is in none of BM25's passages.
+ * The examples, each question with its best passage as relevant. Those that know one, or have
+ * scores of their contexts, stay as they are; so do those whose answer is in none of BM25's passages.
  */
 export async function* withAnswerPositives(
-  questions: readonly TrainingQuestion[],
+  examples: readonly Example[],
   corpus: Pick<Corpus, "bm25" | "passages">,
   signal?: AbortSignal,
-): AsyncGenerator<ProgressEvent, readonly TrainingQuestion[]> {
-  const isUnlabelled = ({ passageId, scores }: TrainingQuestion): boolean =>
-    passageId === undefined && scores === undefined;
-  if (!questions.some(isUnlabelled)) return questions;
+): AsyncGenerator<ProgressEvent, readonly Example[]> {
+  const isUnlabelled = ({ relevant, scores, removal }: Example): boolean =>
+    relevant.length === 0 && scores === undefined && removal === undefined;
+  if (!examples.some(isUnlabelled)) return examples;
   yield { type: "stage", name: "finding passages that contain an answer" };
   const found = new Map<string, Found[]>(); // by passage
   const bm25 = await corpus.bm25();
-  for (const [i, question] of questions.entries()) {
+  for (const [i, example] of examples.entries()) {
     if (i % SEARCH_BATCH === 0) await setImmediate(); // without this, no signal arrives
     signal?.throwIfAborted();
-    if (!isUnlabelled(question)) continue;
-    for (const [rank, { id }] of bm25.search(question.question, DEPTH).entries()) {
+    if (!isUnlabelled(example)) continue;
+    for (const [rank, { id }] of bm25.search(example.question, DEPTH).entries()) {
       const ofPassage = found.get(id) ?? [];
       ofPassage.push({ question: i, rank });
       found.set(id, ofPassage);
     }
   }
-  const answers = questions.map((question) => question.answers.map(answerTokens));
+  const answers = examples.map((example) => example.answers.map(answerTokens));
   const best = new Map<number, { readonly id: string; readonly rank: number }>(); // by question
   for await (const { id, text } of corpus.passages((candidate) => found.has(candidate))) {
     signal?.throwIfAborted();
@@ -56,8 +56,8 @@ export async function* withAnswerPositives(
         if (answers[question]!.some((answer) => containsTokens(tokens, answer)))
           best.set(question, { id, rank });
   }
-  return questions.map((question, i) => {
-    const passageId = best.get(i)?.id;
-    return passageId === undefined ? question : { ...question, passageId };
+  return examples.map((example, i) => {
+    const relevant = best.get(i)?.id;
+    return relevant === undefined ? example : { ...example, relevant: [relevant] };
   });
 }

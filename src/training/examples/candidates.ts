@@ -1,6 +1,6 @@
 /**
- * The candidates of a training question: the passages that it is read with. They are also its hard
- * negatives in the retrieval distribution.
+ * The candidates of an example: the passages that it is read with. They are also its hard negatives
+ * in the retrieval distribution.
  *
  * Source: ReAtt (Jiang et al. 2022), section 3.1, "close documents": BM25's at first, those of the
  * current model in later iterations.
@@ -8,54 +8,55 @@
 
 import { setImmediate } from "node:timers/promises";
 import { InputError } from "../../io/errors.ts";
-import { excerpt } from "../../io/excerpt.ts";
 import { createRandom, type Random } from "../../math/random.ts";
 import type { Bm25 } from "../../retrieval/bm25/bm25.ts";
-import type { TrainingQuestion } from "./training-questions.ts";
+import type { Corpus } from "./corpus.ts";
+import { type Example, MASK } from "./example.ts";
 
-/** Retrieves the ids of at most `topK` passages for each question, best first. */
+/** Retrieves the ids of at most `topK` passages for each example, best first. */
 export type CandidateRetriever = (
-  questions: readonly TrainingQuestion[],
+  examples: readonly Example[],
   topK: number,
 ) => Promise<readonly (readonly string[])[]>;
 
 export interface CandidateOptions {
   readonly retriever: CandidateRetriever;
-  /** Candidates of each question: the paper's K. */
+  /** Candidates of each example: the paper's K. */
   readonly count: number;
   /** The ids of all passages. */
   readonly corpusIds: readonly string[];
-  readonly seed: number | string;
-  /** Called with the number of questions that are done. */
-  readonly onProgress?: ((questions: number) => void) | undefined;
+  readonly seed: number;
+  /** Called with the number of examples that are done. */
+  readonly onProgress?: ((examples: number) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Questions of one search: a token index reads its keys once for all of them. */
+/** Examples of one search: a token index reads its keys once for all of them. */
 const SEARCH_BATCH = 64;
 
 /**
- * The ids of the candidates of each question [questions][count], as retrieved, best first. The
- * passage that a question was asked about is always a candidate: it takes the last place if the
- * retriever did not find it. If the retriever finds too few passages (BM25 finds only those that
- * share a term with the question), random ones are added.
+ * The ids of the candidates of each example [examples][count], as retrieved, best first. A relevant
+ * passage is always one: it takes the last place if the retriever found none. If the retriever
+ * finds too few passages (BM25 finds only those that share a term with the question), random ones
+ * are added.
  *
  * @throws {InputError} if the corpus has fewer passages than `count`.
  */
 export async function findCandidates(
-  questions: readonly TrainingQuestion[],
+  examples: readonly Example[],
   { retriever, count, corpusIds, seed, onProgress, signal }: CandidateOptions,
 ): Promise<string[][]> {
   checkCandidateCount(count, corpusIds.length);
   const candidates: string[][] = [];
-  for (let first = 0; first < questions.length; first += SEARCH_BATCH) {
+  for (let first = 0; first < examples.length; first += SEARCH_BATCH) {
     signal?.throwIfAborted();
-    const batch = questions.slice(first, first + SEARCH_BATCH);
+    const batch = examples.slice(first, first + SEARCH_BATCH);
     const retrieved = await retriever(batch, count);
-    batch.forEach((question, i) => {
+    batch.forEach((example, i) => {
       // The old name of candidates is part of the draw's name: it must not change.
-      const random = createRandom(seed, "close passages", question.id);
-      const best = withSource(retrieved[i]!, question.passageId, count);
+      const random = createRandom(seed, "close passages", example.id);
+      const found = retrieved[i]!.slice(0, count);
+      const best = withPassage(found, relevantCandidate(example, seed), count);
       candidates.push(padWithRandom(best, count, corpusIds, random));
     });
     onProgress?.(candidates.length);
@@ -64,33 +65,57 @@ export async function findCandidates(
   return candidates;
 }
 
-/** Retrieves candidates with BM25. */
+/** Retrieves candidates with BM25, which would match the characters of a mask as words. */
 export const bm25Candidates =
   (bm25: Bm25): CandidateRetriever =>
-  async (questions, topK) =>
-    questions.map(({ question }) => bm25.search(question, topK).map(({ id }) => id));
+  async (examples, topK) =>
+    examples.map(({ question }) =>
+      bm25.search(question.replace(MASK, " "), topK).map(({ id }) => id),
+    );
 
-/** Takes the candidates that the training file gives. */
-export const givenCandidates: CandidateRetriever = async (questions, topK) =>
-  questions.map(({ id, contexts }) => {
-    if (contexts) return contexts.slice(0, topK);
-    const where = `question ${excerpt(id)}`;
-    throw new InputError({
-      where,
-      expected: "contexts",
-      got: "none",
-      remedy: "take them from BM25",
+/**
+ * The retriever of the first iteration: the candidates that the examples have if all have enough,
+ * else BM25's.
+ */
+export async function firstCandidates(
+  examples: readonly Example[],
+  corpus: Corpus,
+  count: number,
+): Promise<CandidateRetriever> {
+  const areGiven = examples.every(({ contexts = [] }) => contexts.length >= count);
+  if (!areGiven) return bm25Candidates(await corpus.bm25());
+  return async (batch, topK) => batch.map(({ contexts = [] }) => contexts.slice(0, topK));
+}
+
+/** Takes candidates with a score from the examples that have any: others have no score. */
+export const scoredCandidates =
+  (retriever: CandidateRetriever): CandidateRetriever =>
+  async (examples, topK) => {
+    const others = examples.filter(({ scores }) => !scores);
+    const found = others.length > 0 ? await retriever(others, topK) : [];
+    return examples.map((example) => {
+      const { contexts = [], scores } = example;
+      if (!scores) return found[others.indexOf(example)]!;
+      return contexts.filter((_, i) => scores[i] !== undefined).slice(0, topK);
     });
-  });
+  };
 
-function withSource(
-  retrieved: readonly string[],
-  source: string | undefined,
+/** One of the relevant passages that take part. That of a label is drawn for each step instead. */
+function relevantCandidate(
+  { id, relevant, labels, removal }: Example,
+  seed: number,
+): string | undefined {
+  const known = labels ? [] : relevant.filter((passage) => passage !== removal?.passageId);
+  return known[known.length > 1 ? createRandom(seed, "relevant", id).integer(known.length) : 0];
+}
+
+/** The ids with `id` among them: it takes the last place of `count` if it is new. */
+export function withPassage(
+  ids: readonly string[],
+  id: string | undefined,
   count: number,
 ): readonly string[] {
-  const best = retrieved.slice(0, count);
-  if (source === undefined || best.includes(source)) return best;
-  return [...best.slice(0, count - 1), source];
+  return id === undefined || ids.includes(id) ? ids : [...ids.slice(0, count - 1), id];
 }
 
 function padWithRandom(

@@ -3,7 +3,7 @@
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { CandidateRetriever } from "./candidates.ts";
-import type { ExampleSource } from "./example-source.ts";
+import type { TextExamples } from "./step.ts";
 
 export interface TrainingData {
   /** What kind of run it makes, in a sentence for the report. */
@@ -20,7 +20,7 @@ export interface TrainingData {
   examples(
     iteration: number,
     retriever: CandidateRetriever | undefined,
-  ): AsyncGenerator<ProgressEvent, ExampleSource>;
+  ): AsyncGenerator<ProgressEvent, TextExamples>;
   /**
    * If present, retrieval is measured during training: the run keeps the weights that retrieve
    * best, and stops if retrieval collapses.

@@ -4,13 +4,11 @@
  * (https://github.com/facebookresearch/DPR).
  */
 
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
 import type { JsonRecord } from "../../io/json-lines.ts";
 import { readJsonRecords } from "../../io/json-records.ts";
-import { createRandom } from "../../math/random.ts";
 import { createIdTable } from "../../text/id-table.ts";
 import type { Question } from "../../text/read-passages.ts";
 import type { Corpus } from "./corpus.ts";
@@ -94,31 +92,6 @@ export async function readQuestionsAbout(
     `${excerpt(first.passageId)}, one of ${unknown.size} of ${all} that are not`,
     "name the corpus that the questions were asked about, or leave passage_id out",
   );
-}
-
-/** Draws one of a question's answers by seed, step and question: a resumed run draws the same. */
-export function drawAnswer(
-  question: TrainingQuestion,
-  draw: { seed: number | string; step: number },
-): string {
-  const random = createRandom(draw.seed, "answer", draw.step, question.id);
-  return question.answers[random.integer(question.answers.length)]!;
-}
-
-/**
- * SHA-256 of the questions: a run is resumed only with questions of the same digest. With
- * `scores`, of their scores too.
- */
-export function digestQuestions(
-  questions: readonly TrainingQuestion[],
-  { scores: areScored = false }: { readonly scores?: boolean } = {},
-): string {
-  const hash = createHash("sha256");
-  for (const { id, question, answers, passageId = "", contexts = [], scores } of questions) {
-    const ofQuestion = [id, question, answers, passageId, contexts];
-    hash.update(JSON.stringify(areScored && scores ? [...ofQuestion, scores] : ofQuestion));
-  }
-  return hash.digest("hex");
 }
 
 const text = z.string("text").refine((value) => value.trim() !== "", "text that is not blank");

@@ -19,24 +19,10 @@ import {
   withDerivedDefault,
 } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
-import type { SourcePassage, Tagger } from "../salient-spans/index.ts";
+import { LABEL_FREE_SOURCES, SOURCES, type SourceName } from "../examples/sources/names.ts";
+import type { Tagger } from "../salient-spans/index.ts";
 import { checkEffects, checkRun } from "./run-checks.ts";
 import { DEV_FILES, type ResolvedOptions, RUN_FILES, RUN_SETTINGS } from "./run-options.ts";
-
-/** Sources of examples that need documents only. */
-export const LABEL_FREE_SOURCES = ["spans", "crops", "titles", "phrases", "generated"] as const;
-
-/**
- * What a model is adapted with: masked names and dates, crops, titles, recurring phrases, generated
- * questions, questions with answers, relevance labels.
- */
-const SOURCES = [...LABEL_FREE_SOURCES, "questions", "labels"] as const;
-
-export type LabelFreeName = (typeof LABEL_FREE_SOURCES)[number];
-export type SourceName = (typeof SOURCES)[number];
-
-export const isLabelFree = (name: SourceName): name is LabelFreeName =>
-  (LABEL_FREE_SOURCES as readonly SourceName[]).includes(name);
 
 const SOURCE_NAMES = `names among ${SOURCES.join(", ")}, auto`;
 const WEIGHTS = `NAME=NUMBER,NAME=NUMBER with the names ${SOURCES.join(", ")}`;
@@ -143,10 +129,9 @@ const ADAPT_SOURCES = {
    * What becomes of the source passage of a masked sentence: `without-sentence` removes the
    * sentence (ReAtt), `excluded` removes the passage (REALM). Default `without-sentence`.
    */
-  sourcePassage: option(
-    choice("without-sentence", "excluded").default("without-sentence" satisfies SourcePassage),
-    { help: "remove the masked sentence from its source passage, or exclude the passage" },
-  ),
+  sourcePassage: option(choice("without-sentence", "excluded").default("without-sentence"), {
+    help: "remove the masked sentence from its source passage, or exclude the passage",
+  }),
   /** Return the plan with samples of the examples; write nothing. Default false. */
   dryRun: option(flag().default(false), {
     help: "show the plan and samples of the examples; write nothing",
@@ -256,7 +241,7 @@ export interface AdaptOptions extends Given<AdaptTable> {
 
 export type ResolvedAdaptOptions = ResolvedOptions &
   Omit<AdaptOptions, keyof ResolvedOptions> & {
-    readonly sourcePassage: SourcePassage;
+    readonly sourcePassage: "without-sentence" | "excluded";
     readonly monitorSteps: number;
     readonly dryRun: boolean;
   };

@@ -20,7 +20,7 @@ import { InputError } from "../../io/errors.ts";
 import { finished } from "../../io/progress.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import type { ExampleSource } from "../examples/example-source.ts";
+import type { TextExamples } from "../examples/step.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { type SearchProcessOptions, startBackgroundSearch } from "./background-search.ts";
@@ -28,7 +28,7 @@ import type { TrainingEvent } from "./events.ts";
 
 /** Examples with the age of their candidates. */
 export interface SnapshotExamples {
-  readonly source: ExampleSource;
+  readonly source: TextExamples;
   /** Steps done by the model that found the candidates; undefined if no model did. */
   readonly snapshot: number | undefined;
 }
@@ -71,7 +71,7 @@ export async function openBackgroundRefresh(
   const swaps = resumed ? await readSwaps(file) : [];
   const stop = new AbortController();
   let current: SnapshotExamples | undefined;
-  let search: { snapshot: number; done: boolean; result: Promise<ExampleSource> } | undefined;
+  let search: { snapshot: number; done: boolean; result: Promise<TextExamples> } | undefined;
 
   const startSearch = async (snapshot: number): Promise<void> => {
     await saveSnapshot(join(location, "model"));
@@ -125,7 +125,7 @@ async function searchInBackground(
   snapshot: number,
   options: SearchProcessOptions,
   signal: AbortSignal,
-): Promise<ExampleSource> {
+): Promise<TextExamples> {
   const done = new AbortController();
   try {
     const retriever = startBackgroundSearch(options, AbortSignal.any([signal, done.signal]));

@@ -23,7 +23,7 @@ import { type Graph, trace } from "../../tensor/trace.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import type { ExampleSource, TextExample } from "../examples/example-source.ts";
+import type { TextExample, TextExamples } from "../examples/step.ts";
 import { chunksOf, type TokenExample } from "../loss/batch.ts";
 import { encodeChunk, type ReadingInputs, readAlone } from "../loss/forward.ts";
 import { chunkInputs } from "../loss/graph-inputs.ts";
@@ -49,7 +49,7 @@ type Scores = z.infer<typeof scoresFile>;
  * @param parameters of the model that begins the iteration
  */
 export async function* withDecoderScores(
-  source: ExampleSource,
+  source: TextExamples,
   iteration: number,
   options: TeacherOptions,
   model: {
@@ -57,7 +57,7 @@ export async function* withDecoderScores(
     readonly tokenizer: Tokenizer;
     readonly parameters: ReadonlyMap<string, ParameterState>;
   },
-): AsyncGenerator<ProgressEvent, ExampleSource> {
+): AsyncGenerator<ProgressEvent, TextExamples> {
   const file = join(options.out, "checkpoint", `decoder-scores-${iteration}.json`);
   const known = options.resume ? await readScores(file) : undefined;
   const scores = known ?? (yield* scoreAll(source, options, model));
@@ -77,7 +77,7 @@ async function readScores(file: string): Promise<Scores | undefined> {
 }
 
 async function* scoreAll(
-  source: ExampleSource,
+  source: TextExamples,
   options: TeacherOptions,
   {
     config,

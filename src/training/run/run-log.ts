@@ -8,6 +8,7 @@ import { createOutputDirectory } from "../../io/create-directory.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { mean } from "../../math/mean.ts";
 import type { StepLosses } from "../engine/engine.ts";
+import { MASK } from "../examples/example.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
 import {
@@ -18,7 +19,6 @@ import {
   writeReport,
 } from "../report/report.ts";
 import { openTensorBoard } from "../report/tensorboard.ts";
-import { MASK } from "../salient-spans/index.ts";
 import type { RunCheckpoint } from "./checkpoint.ts";
 import type { DevResult, HybridMeasures } from "./evaluate.ts";
 import type { ScheduleChange } from "./schedule.ts";

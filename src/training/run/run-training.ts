@@ -9,7 +9,7 @@ import { loadTokenizer } from "../../text/tokenizer.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import type { ExampleSource } from "../examples/example-source.ts";
+import type { TextExamples } from "../examples/step.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import { openPreBatchQueue, type PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
@@ -193,7 +193,7 @@ async function* findExamples(
   { options, config, tokenizer, engine, corpus, data }: TrainingRun,
   iteration: number,
 ): AsyncGenerator<TrainingEvent, SnapshotExamples> {
-  async function* taught(source: ExampleSource): AsyncGenerator<TrainingEvent, ExampleSource> {
+  async function* taught(source: TextExamples): AsyncGenerator<TrainingEvent, TextExamples> {
     if (options.teacher === undefined) return source;
     const model = { config, tokenizer, parameters: await engine.parameters() };
     return yield* withDecoderScores(source, iteration, options, model);

@@ -9,10 +9,8 @@ import { createRandom } from "../../math/random.ts";
 import { hasRetrievalHead, type ModelConfig } from "../../model/config.ts";
 import { bm25Candidates, findCandidates } from "../examples/candidates.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import { withoutMask } from "../examples/masked-sentence-data.ts";
-import type { TrainingQuestion } from "../examples/training-questions.ts";
+import { type Example, readAs } from "../examples/example.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
-import { type MaskedSentence, removeMaskedSentence } from "../salient-spans/index.ts";
 import { findRun } from "./checkpoint.ts";
 import type { TrainingEvent } from "./events.ts";
 import { type HeadAgreement, type HeadSelectionQuestion, rankHeads } from "./rank-heads.ts";
@@ -21,12 +19,6 @@ import { type HeadAgreement, type HeadSelectionQuestion, rankHeads } from "./ran
 export const HEAD_SELECTION_QUESTIONS = 100;
 /** BM25's first passages for each question. The paper has 100. */
 const PASSAGES = 20;
-
-/** What heads are ranked with. */
-export interface HeadSelectionData {
-  readonly questions: readonly TrainingQuestion[];
-  readonly sentences?: readonly MaskedSentence[] | undefined;
-}
 
 /**
  * Whether a head has to be selected although no option asks for it: `config.json` does not name
@@ -57,14 +49,14 @@ export async function* selectHead(
   options: ResolvedOptions,
   config: ModelConfig,
   corpus: Corpus,
-  data: HeadSelectionData,
+  examples: readonly Example[],
 ): AsyncGenerator<TrainingEvent, number> {
   const remedy = "leave head selection out";
   if (options.tau !== undefined)
     throw problem("one fixed head", `tau ${options.tau}, which mixes all`, "leave tau out");
   if (!(await hasWeights(options.model)))
     throw problem("a model with weights", `${options.model} without`, `${remedy}, or give tau`);
-  const head = yield* bestHead(options, config, corpus, data);
+  const head = yield* bestHead(options, config, corpus, examples);
   if (head !== undefined) return head;
   throw problem("questions some of whose passages contain an answer", "none", remedy);
 }
@@ -74,9 +66,9 @@ export async function* selectMissingHead(
   options: ResolvedOptions,
   config: ModelConfig,
   corpus: Corpus,
-  data: HeadSelectionData,
+  examples: readonly Example[],
 ): AsyncGenerator<TrainingEvent, number> {
-  const head = yield* bestHead(options, config, corpus, data);
+  const head = yield* bestHead(options, config, corpus, examples);
   if (head !== undefined) return head;
   const kept = config.retrievalHead;
   yield { type: "stage", name: `no passages to rank heads with: head ${kept} is trained` };
@@ -88,52 +80,38 @@ async function* bestHead(
   options: ResolvedOptions,
   config: ModelConfig,
   corpus: Corpus,
-  data: HeadSelectionData,
+  examples: readonly Example[],
 ): AsyncGenerator<TrainingEvent, number | undefined> {
   const begun = await findRun(options.out, options.resume);
   if (begun) return Number(begun.plan.retrievalHead);
   const name = `ranking the ${config.heads} heads of layer ${config.retrievalLayer}`;
   yield { type: "stage", name };
-  const sample = await selectionQuestions(options, corpus, data);
+  const sample = await selectionQuestions(options, corpus, examples);
   const heads: HeadAgreement[] = await rankHeads(options.model, sample);
   if (heads.every(({ correlation }) => correlation === 0)) return undefined;
   yield { type: "heads", heads };
   return heads[0]!.head;
 }
 
-/**
- * A random sample of the questions, each with BM25's first passages. Without questions, one of the
- * masked sentences, which are removed from their passages.
- */
+/** A random sample of the examples, each with BM25's first passages as it reads them. */
 async function selectionQuestions(
   { seed, signal }: ResolvedOptions,
   corpus: Corpus,
-  { questions, sentences = [] }: HeadSelectionData,
+  examples: readonly Example[],
 ): Promise<HeadSelectionQuestion[]> {
-  const random = createRandom(seed, "head probe");
-  const masked = questions.length > 0 ? [] : random.shuffle(sentences);
-  const used = masked.slice(0, HEAD_SELECTION_QUESTIONS);
-  const sample =
-    questions.length > 0
-      ? random.shuffle(questions).slice(0, HEAD_SELECTION_QUESTIONS)
-      : used.map(({ question, entity }, i) => ({ id: `${i}`, question, answers: [entity] }));
+  const shuffled = createRandom(seed, "head probe").shuffle(examples);
+  const sample = shuffled.slice(0, HEAD_SELECTION_QUESTIONS);
   const candidates = await findCandidates(sample, {
-    retriever: withoutMask(bm25Candidates(await corpus.bm25())),
+    retriever: bm25Candidates(await corpus.bm25()),
     count: Math.min(PASSAGES, corpus.size),
     corpusIds: corpus.ids,
     ...{ seed, signal },
   });
   const passages = await corpus.pick(candidates.flat());
-  return sample.map(({ question, answers }, i) => {
-    const found = candidates[i]!.map((id) => passages.get(id)!);
-    const sentence = used[i];
-    return {
-      ...{ question, answers },
-      passages: sentence
-        ? found.flatMap((passage) => removeMaskedSentence(sentence, passage) ?? [])
-        : found,
-    };
-  });
+  return sample.map(({ question, answers, removal = {} }, i) => ({
+    ...{ question, answers },
+    passages: candidates[i]!.flatMap((id) => readAs(removal, passages.get(id)!) ?? []),
+  }));
 }
 
 const problem = (expected: string, got: string, remedy: string): InputError =>

@@ -6,13 +6,8 @@ import { createRandom, type Random } from "../../math/random.ts";
 import { passageIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import {
-  drawIndexes,
-  type ExampleSource,
-  examplesOfStep,
-  longestFirst,
-} from "../examples/example-source.ts";
 import { corrupt, noiseSpans } from "../examples/span-corruption.ts";
+import { drawIndexes, examplesOfStep, longestFirst, type TextExamples } from "../examples/step.ts";
 import type { TokenExample } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/options.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
@@ -41,7 +36,7 @@ export interface Stage {
 export function iterationStage(
   options: ResolvedOptions,
   iteration: number,
-  source: () => ExampleSource,
+  source: () => TextExamples,
   tokenizer: Tokenizer,
 ): Stage {
   const { unsupervisedSteps, qaSteps, steps, objective } = options;

@@ -2,8 +2,9 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { holdOut, maxHeldOut } from "../../../src/training/adaptation/inputs.ts";
+import { maxHeldOut } from "../../../src/training/adaptation/example-counts.ts";
 import { monitoredPassages } from "../../../src/training/adaptation/monitor-set.ts";
+import { holdOut } from "../../../src/training/examples/held-out.ts";
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 

@@ -4,8 +4,8 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
 import { chooseSources } from "../../../src/training/adaptation/label-free.ts";
-import type { Passages } from "../../../src/training/examples/sources/example.ts";
-import type { SourceName } from "../../../src/training/options/adapt-options.ts";
+import type { Passages } from "../../../src/training/examples/example.ts";
+import type { SourceName } from "../../../src/training/examples/sources/names.ts";
 import { capitals, PASSAGES } from "../../support/adaptation.ts";
 import { passagesOf, textsOf } from "../../support/sources.ts";
 

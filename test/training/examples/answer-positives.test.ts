@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { containsAnswer } from "../../../src/evaluation/answers.ts";
 import { withAnswerPositives } from "../../../src/training/examples/answer-positives.ts";
 import { openCorpus } from "../../../src/training/examples/corpus.ts";
-import type { TrainingQuestion } from "../../../src/training/examples/training-questions.ts";
+import type { Example } from "../../../src/training/examples/example.ts";
 import { finish } from "../../support/adaptation.ts";
 import { temporaryFolder, writeLines } from "../../support/training.ts";
 
@@ -20,12 +20,15 @@ const passages = Array.from({ length: 12 }, (_, i) => ({
   title: "",
   text: `${rivers[i % 4]} is a ${"long river ".repeat(i + 1)}of ${20 + (i % 3)} places`,
 }));
-const questions: TrainingQuestion[] = [
-  { id: "0", question: "a long river", answers: ["Elbe", "21 places"] },
-  { id: "1", question: "the Oder, a long river", answers: ["20 PLACES"] },
-  { id: "2", question: "a long river", answers: ["Danube"] }, // in no passage
-  { id: "3", question: "a long river", answers: ["Elbe"], passageId: "p0" },
-  { id: "4", question: "a long river", answers: ["Elbe"], contexts: ["p1"], scores: [2] },
+const ask = (id: string, question: string, answers: string[]): Example => ({
+  ...{ id, question, answers, relevant: [] },
+});
+const questions: Example[] = [
+  ask("0", "a long river", ["Elbe", "21 places"]),
+  ask("1", "the Oder, a long river", ["20 PLACES"]),
+  ask("2", "a long river", ["Danube"]), // in no passage
+  { ...ask("3", "a long river", ["Elbe"]), relevant: ["p0"] },
+  { ...ask("4", "a long river", ["Elbe"]), contexts: ["p1"], scores: [2] },
 ];
 
 test("a question without a label gets the best passage of BM25 that contains an answer", async () => {
@@ -33,17 +36,17 @@ test("a question without a label gets the best passage of BM25 that contains an 
   await using corpus = await openCorpus(file);
   const labelled = await finish(withAnswerPositives(questions, corpus));
   const bm25 = await corpus.bm25();
-  const bestOf = ({ question, answers }: TrainingQuestion): string | undefined =>
+  const bestOf = ({ question, answers }: Example): string | undefined =>
     bm25
       .search(question, passages.length)
       .find(({ id }) => containsAnswer(passages.find((one) => one.id === id)!.text, answers))?.id;
-  const positives = labelled.map(({ passageId }) => passageId);
-  const [first, second] = questions as [TrainingQuestion, TrainingQuestion];
+  const positives = labelled.map(({ relevant }) => relevant[0]);
+  const [first, second] = questions as [Example, Example];
   assert.equal(positives, [bestOf(first), bestOf(second), undefined, "p0", undefined]);
   assert.ok(positives[0] !== undefined && positives[1] !== undefined);
   assert.equal(
-    labelled.map(({ passageId: _, ...rest }) => rest),
-    questions.map(({ passageId: _, ...rest }) => rest),
+    labelled.map((example) => ({ ...example, relevant: [] })),
+    questions.map((example) => ({ ...example, relevant: [] })),
   );
 });
 

@@ -7,21 +7,22 @@ import {
   bm25Candidates,
   type CandidateRetriever,
   findCandidates,
-  givenCandidates,
+  firstCandidates,
 } from "../../../src/training/examples/candidates.ts";
-import {
-  readTrainingFile,
-  type TrainingQuestion,
-} from "../../../src/training/examples/training-questions.ts";
+import type { Corpus } from "../../../src/training/examples/corpus.ts";
+import type { Example } from "../../../src/training/examples/example.ts";
+import { questionExamples } from "../../../src/training/examples/sources/questions.ts";
+import { readTrainingFile } from "../../../src/training/examples/training-questions.ts";
 import { refused } from "../../checkpoints/support.ts";
 import { testWithShared } from "../../support/shared.ts";
 
 const SQUAD = new URL("../../../../shared/data/squad/", import.meta.url).pathname;
 
-const question = (id: string, rest: Partial<TrainingQuestion> = {}): TrainingQuestion => ({
+const question = (id: string, rest: Partial<Example> = {}): Example => ({
   id,
   question: id,
   answers: ["a"],
+  relevant: [],
   ...rest,
 });
 const fixed =
@@ -33,8 +34,8 @@ const corpusIds = Array.from({ length: 10 }, (_, i) => `p${i}`);
 test("what the search finds, with the question's own passage in the last place if it is not among it", async () => {
   const questions = [
     question("none"),
-    question("found", { passageId: "p1" }),
-    question("missed", { passageId: "p9" }),
+    question("found", { relevant: ["p1"] }),
+    question("missed", { relevant: ["p9"] }),
   ];
   const retriever = fixed("p3", "p1", "p5", "p7");
   assert.equal(await findCandidates(questions, { retriever, count: 3, corpusIds, seed: 1 }), [
@@ -55,7 +56,7 @@ test("always K distinct passages of the corpus, the same for the same seed and q
       fc.integer(),
       async (found, count, passageId, seed) => {
         const questions = ["q", "r", "s"].map((id) =>
-          question(id, passageId === undefined ? {} : { passageId }),
+          question(id, passageId === undefined ? {} : { relevant: [passageId] }),
         );
         const options = { retriever: fixed(...found), count, corpusIds, seed };
         const close = await findCandidates(questions, options);
@@ -88,21 +89,23 @@ test("the rest is drawn at random, for each question anew", async () => {
   }
 });
 
-test("the file's own contexts", async () => {
-  const options = { retriever: givenCandidates, count: 2, corpusIds, seed: 1 };
+test("the file's own contexts, if all questions have enough of them", async () => {
   const contexts = ["p4", "p2", "p3"];
-  const close = await findCandidates(
-    [question("a", { contexts }), question("b", { contexts, passageId: "p3" })],
-    options,
-  );
-  assert.equal(close, [
+  const examples = [question("a", { contexts }), question("b", { contexts, relevant: ["p3"] })];
+  const corpus = { bm25: () => assert.unreachable("is not built") } as unknown as Corpus;
+  const retriever = await firstCandidates(examples, corpus, 2);
+  assert.equal(await findCandidates(examples, { retriever, count: 2, corpusIds, seed: 1 }), [
     ["p4", "p2"],
     ["p4", "p3"],
   ]);
-  await refused(
-    findCandidates([question("c")], options),
-    /question 'c': expected contexts, got none/,
+  const passages = [{ id: "p9", title: "", text: "a c" }];
+  const bm25 = await buildBm25(passages);
+  const found = await firstCandidates(
+    [...examples, question("c")],
+    { bm25: async () => bm25 } as Corpus,
+    2,
   );
+  assert.equal(await found([question("<extra_id_0> c")], 2), [["p9"]]);
 });
 
 test("too small a corpus", async () => {
@@ -138,14 +141,16 @@ testWithShared("BM25's candidates of SQuAD's questions", async () => {
   const bm25 = await buildBm25(readPassages(`${SQUAD}corpus.jsonl`));
   const ids: string[] = [];
   for await (const { id } of readPassages(`${SQUAD}corpus.jsonl`)) ids.push(id);
-  const questions = (await readTrainingFile(`${SQUAD}train.jsonl`)).slice(0, 1_000);
+  const questions = questionExamples(
+    (await readTrainingFile(`${SQUAD}train.jsonl`)).slice(0, 1_000),
+  );
   const close = await findCandidates(questions, {
     retriever: bm25Candidates(bm25),
     count: 8,
     corpusIds: ids,
     seed: 1,
   });
-  questions.forEach(({ question, passageId }, i) => {
+  questions.forEach(({ question, relevant: [passageId] }, i) => {
     const found = bm25.search(question, 8).map(({ id }) => id);
     assert.ok(close[i]!.includes(passageId!));
     assert.is(new Set(close[i]).size, 8);

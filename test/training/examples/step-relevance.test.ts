@@ -5,7 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { containsAnswer } from "../../../src/evaluation/answers.ts";
 import type { Passage } from "../../../src/text/passage.ts";
-import type { TextExample } from "../../../src/training/examples/example-source.ts";
+import type { TextExample } from "../../../src/training/examples/step.ts";
 import { stepRelevance } from "../../../src/training/examples/step-relevance.ts";
 
 const passage = (id: string, text: string, title = ""): Passage => ({ id, title, text });

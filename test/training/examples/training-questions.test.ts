@@ -6,8 +6,6 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readQuestions } from "../../../src/text/read-passages.ts";
 import {
-  digestQuestions,
-  drawAnswer,
   readQuestionsAbout,
   readTrainingFile,
   type TrainingQuestion,
@@ -108,12 +106,6 @@ test("scores of ctxs are read, also as text; those of DPR's lists are not", asyn
   assert.equal(ours!.scores, [2.5, undefined, -1]);
   assert.equal(fid!.scores, [83.5]);
   assert.is(dpr!.scores, undefined);
-  const scored = { scores: true };
-  assert.is(digestQuestions([ours!]), digestQuestions([{ ...ours!, scores: [1, 2, 3] }]));
-  assert.is.not(
-    digestQuestions([ours!], scored),
-    digestQuestions([{ ...ours!, scores: [1, 2, 3] }], scored),
-  );
 });
 
 test("what is wrong is said in one line, with its place", async () => {
@@ -202,36 +194,6 @@ testWithShared("SQuAD's questions are read as evaluation reads them", async () =
   const read = await readTrainingFile(`${SQUAD}train.jsonl`);
   assert.is(read.length, 6_809);
   assert.equal(read, await readQuestions(`${SQUAD}train.jsonl`));
-});
-
-test("answers are drawn from all aliases, and again the same", () => {
-  const question = { id: "q", question: "?", answers: ["a", "b", "c"] };
-  const drawn = Array.from({ length: 300 }, (_, step) => drawAnswer(question, { seed: 1, step }));
-  for (const answer of question.answers) {
-    const count = drawn.filter((other) => other === answer).length;
-    assert.ok(count > 70 && count < 130, `${answer}: ${count}`);
-  }
-  assert.is(drawAnswer(question, { seed: 1, step: 17 }), drawn[17]);
-  const others = drawn.map((_, step) => drawAnswer({ ...question, id: "r" }, { seed: 1, step }));
-  assert.not.equal(others, drawn);
-});
-
-test("the digest changes with whatever training takes from the questions", () => {
-  const question: TrainingQuestion = { id: "q", question: "?", answers: ["a"] };
-  const variants: TrainingQuestion[] = [
-    question,
-    { ...question, id: "r" },
-    { ...question, question: "!" },
-    { ...question, answers: ["a", "b"] },
-    { ...question, passageId: "p" },
-    { ...question, contexts: ["p"] },
-  ];
-  assert.is(new Set(variants.map((variant) => digestQuestions([variant]))).size, variants.length);
-  assert.is(digestQuestions([{ ...question }]), digestQuestions([question]));
-  assert.is.not(
-    digestQuestions([question, variants[1]!]),
-    digestQuestions([variants[1]!, question]),
-  );
 });
 
 test("a passage_id must be one of the corpus", async () => {

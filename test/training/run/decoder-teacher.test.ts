@@ -8,7 +8,7 @@ import { readConfig } from "../../../src/model/config.ts";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { adapt } from "../../../src/training/adapt.ts";
 import { lossAndGradients } from "../../../src/training/engine/loss-and-gradients.ts";
-import type { ExampleSource, TextExample } from "../../../src/training/examples/example-source.ts";
+import type { TextExample, TextExamples } from "../../../src/training/examples/step.ts";
 import { withDecoderScores } from "../../../src/training/run/decoder-teacher.ts";
 import { startingParameters } from "../../../src/training/run/starting-parameters.ts";
 import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
@@ -37,7 +37,7 @@ const examples = [
   example(3, "the early spring", [8, 8]),
   example(4, "train", [9]),
 ];
-const source: ExampleSource = { size: examples.length, example: (index) => examples[index]! };
+const source: TextExamples = { size: examples.length, example: (index) => examples[index]! };
 
 async function scored(teacher: "answer" | "question", resume = false, scale = 1) {
   const config = await readConfig(model);

@@ -38,7 +38,7 @@ async function follow(
 }
 
 const candidatesOf = (out: string, name: number): string[][] =>
-  readFileSync(join(out, `close-passages-${name}.jsonl`), "utf8")
+  readFileSync(join(out, `candidates-${name}.jsonl`), "utf8")
     .trim()
     .split("\n")
     .slice(1)

@@ -4,7 +4,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { openCorpus } from "../../../src/training/examples/corpus.ts";
-import type { ExampleSource } from "../../../src/training/examples/example-source.ts";
+import type { TextExamples } from "../../../src/training/examples/step.ts";
 import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { iterationStage, unsupervisedStage } from "../../../src/training/run/stages.ts";
 import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";
@@ -39,7 +39,7 @@ test("first, passages are read without a question, and what was dropped from the
 });
 
 test("then questions, of which the first steps are not taught to retrieve", () => {
-  const source: ExampleSource = {
+  const source: TextExamples = {
     size: 5,
     example: (index) => ({
       ...{ question: `number ${index}`, answer: "yes" },

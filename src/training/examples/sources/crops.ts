@@ -8,31 +8,31 @@
 
 import type { Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
-import type { Extent } from "../../salient-spans/index.ts";
-import { type LabelFreeExample, type Passages, readAs } from "./example.ts";
-import { examplesOfUnits } from "./sampled-units.ts";
-import type { Sample } from "./sampling.ts";
+import type { Extent } from "../../../text/sentences.ts";
+import { type Example, type Passages, readAs } from "../example.ts";
+import { examplesOfUnits, type Sample } from "./sampling.ts";
 
 /** Share of the examples whose sentence is removed from its passage; section 9.2 of the source. */
 const REMOVED_SHARE = 0.9;
 
 /** About `wanted` crops: 1 to 5 of each passage, or one of each passage of a sample. */
-export const crops = (corpus: Passages, sample: Sample): AsyncGenerator<LabelFreeExample, void> =>
+export const crops = (corpus: Passages, sample: Sample): AsyncGenerator<Example, void> =>
   examplesOfUnits(corpus, sample, { passages: "passages to crop", examples: "crops" }, cropOf);
 
-function cropOf(passage: Passage, extent: Extent, random: Random): LabelFreeExample | undefined {
+function cropOf(passage: Passage, extent: Extent, random: Random): Example | undefined {
   const isRemoved = random.next() < REMOVED_SHARE;
   const question = passage.text.slice(extent.start, extent.end);
-  const removed = {
+  const removal = {
     cut: { passageId: passage.id, extent },
     copies: { sentence: question, entity: "" },
   };
-  const example: LabelFreeExample = {
+  // Also if the sentence stays: a passage of one sentence would be its own query.
+  if (!readAs(removal, passage)) return undefined;
+  return {
     id: `${passage.id}:${extent.start}-${extent.end}`,
     question,
+    answers: [],
     relevant: [passage.id],
-    removal: isRemoved ? removed : {},
+    removal: isRemoved ? removal : {},
   };
-  // Also if the sentence stays: a passage of one sentence would be its own query.
-  return readAs({ ...example, removal: removed }, passage) && example;
 }

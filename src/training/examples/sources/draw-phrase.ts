@@ -2,8 +2,7 @@
 
 import type { Random } from "../../../math/random.ts";
 import type { RecurringPhrase } from "./phrase-table.ts";
-import { MIN_WORDS } from "./units.ts";
-import type { Word } from "./words.ts";
+import { keysOf, MIN_WORDS, type Word } from "./words.ts";
 
 /**
  * One of the `found` phrases of a sentence with these words, in proportion to its idf. It occurs
@@ -43,11 +42,7 @@ function maximal(found: readonly RecurringPhrase[]): RecurringPhrase[] {
 
 /** Whether the phrase occurs once in its sentence, and five other words are left. */
 function isUsable({ first, end }: RecurringPhrase, words: readonly Word[]): boolean {
-  const keys = (from: number, to: number): string =>
-    ` ${words
-      .slice(from, to)
-      .map(({ key }) => key)
-      .join(" ")} `;
+  const keys = (from: number, to: number): string => ` ${keysOf(words.slice(from, to)).join(" ")} `;
   const phrase = keys(first, end);
   const isRepeated = keys(0, first).includes(phrase) || keys(end, words.length).includes(phrase);
   return !isRepeated && words.length - (end - first) >= MIN_WORDS;

@@ -10,12 +10,11 @@
 
 import type { Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
-import type { Extent } from "../../salient-spans/index.ts";
+import type { Extent } from "../../../text/sentences.ts";
+import type { Example, Passages } from "../example.ts";
 import { drawPhrase, textOf } from "./draw-phrase.ts";
-import type { LabelFreeExample, Passages } from "./example.ts";
 import { countPhrases, type PhraseTable, type RecurringPhrase } from "./phrase-table.ts";
-import { examplesOfUnits } from "./sampled-units.ts";
-import type { Sample } from "./sampling.ts";
+import { examplesOfUnits, type Sample } from "./sampling.ts";
 import { type Word, wordsOf } from "./words.ts";
 
 const QUESTION_WORD = "what";
@@ -26,7 +25,7 @@ const MAX_WORDS = 10;
 export async function* generatedQuestions(
   corpus: Passages,
   sample: Sample,
-): AsyncGenerator<LabelFreeExample, void> {
+): AsyncGenerator<Example, void> {
   const table = await countPhrases(corpus, sample.seed);
   const names = { passages: "passages to ask about", examples: "generated questions" };
   yield* examplesOfUnits(corpus, sample, names, (passage, unit, random) =>
@@ -39,7 +38,7 @@ function exampleOf(
   extent: Extent,
   table: PhraseTable,
   random: Random,
-): LabelFreeExample | undefined {
+): Example | undefined {
   const sentence = passage.text.slice(extent.start, extent.end);
   const words = wordsOf(sentence);
   const phrase = drawPhrase(table.find(words, sentence), words, random);
@@ -47,9 +46,8 @@ function exampleOf(
     phrase && {
       id: `${passage.id}:${extent.start}-${extent.end}`,
       question: questionFor(phrase, words, sentence),
-      answer: textOf(phrase, words, sentence),
+      answers: [textOf(phrase, words, sentence)],
       relevant: [passage.id],
-      removal: {},
     }
   );
 }

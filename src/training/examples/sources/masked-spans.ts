@@ -1,33 +1,111 @@
 /**
- * Masked names and dates of sentences that are not in the corpus. Those of the corpus itself are in
- * `sample-masked-sentences.ts`.
+ * Salient span masking: the question is a sentence in which one name or date is masked, and the
+ * answer is the masked text as it stands. The release's target is `<extra_id_0> ENTITY
+ * <extra_id_1>`: with it, a model unlearns to answer questions, and the first position, whose
+ * attention is distilled, generates a sentinel.
  *
- * Source: REALM (Guu et al. 2020), section 3.4.
+ * Source: REALM (Guu et al. 2020), section 3.4; ReAtt (Jiang et al. 2022), section 3.3. The filters
+ * for sentences and spans are those of the release.
  */
 
-import { maskedSentences, type Tagger } from "../../salient-spans/index.ts";
-import { unmasked } from "../../salient-spans/masked-sentences.ts";
-import type { LabelFreeExample, Passages } from "./example.ts";
+import { InputError } from "../../../io/errors.ts";
+import { createRandom, type Random } from "../../../math/random.ts";
+import type { Passage } from "../../../text/passage.ts";
+import { sentences } from "../../../text/sentences.ts";
+import { loadTagger, type SalientSpan, type Tagger } from "../../salient-spans/index.ts";
+import { type Example, MASK, type Passages } from "../example.ts";
 import { isDrawn, type Sample, samplingOf } from "./sampling.ts";
+import { keysOf, MIN_WORDS, tokensOf } from "./words.ts";
 
-/** @throws {InputError} if no sentence has a name or a date */
+/** In UTF-16 code units. A longer sentence is usually a list, or text that could not be split. */
+const MAX_SENTENCE_LENGTH = 512;
+
+/**
+ * What the passage of a masked sentence is known as:
+ *
+ * - `without-sentence`: it is relevant, and read without the sentence and its near copies
+ * - `excluded`: it is relevant, and does not take part (REALM)
+ * - `unknown`: the sentences are of another corpus (X of REALM); passages with the masked text are
+ *   relevant
+ */
+export type SourcePassage = "without-sentence" | "excluded" | "unknown";
+
+export interface MaskingOptions extends Sample {
+  /** Finds the spans. Default: `loadTagger()`, for English. */
+  readonly tagger?: Tagger | undefined;
+  /** Default `without-sentence`. */
+  readonly sourcePassage?: SourcePassage | undefined;
+}
+
+/**
+ * About `wanted` masked sentences: 1 to 5 of each passage, or one of each passage of a sample.
+ *
+ * @throws {InputError} if a span of the tagger is not within its sentence
+ */
 export async function* maskedSpans(
-  sentences: Passages,
-  { wanted, seed }: Sample,
-  tagger?: Tagger,
-): AsyncGenerator<LabelFreeExample, void> {
-  const { perPassage, share } = samplingOf(sentences, wanted);
-  const drawn = sentences.passages(isDrawn(seed, "sentences to mask", share));
-  const options = { perPassage, seed, ...(tagger && { tagger }) };
-  for await (const masked of maskedSentences(drawn, options)) {
-    const { question, entity, passageId, sentence } = masked;
+  corpus: Passages,
+  { wanted, seed, tagger, sourcePassage = "without-sentence" }: MaskingOptions,
+): AsyncGenerator<Example, void> {
+  const { perPassage, share } = samplingOf(corpus, wanted);
+  const findSpans = tagger ?? (await loadTagger());
+  for await (const passage of corpus.passages(isDrawn(seed, "passages to mask", share))) {
+    const random = createRandom(seed, "salient spans", passage.id);
+    let count = 0;
+    for await (const example of examplesOf(passage, findSpans, sourcePassage, random)) {
+      yield example;
+      if (++count === perPassage) break;
+    }
+  }
+}
+
+/** The examples of one passage, at most one for each sentence, in random order. */
+async function* examplesOf(
+  passage: Passage,
+  tagger: Tagger,
+  sourcePassage: SourcePassage,
+  random: Random,
+): AsyncGenerator<Example, void> {
+  for (const { start, end } of random.shuffle(sentences(passage.text))) {
+    const sentence = passage.text.slice(start, end);
+    if (sentence.length > MAX_SENTENCE_LENGTH || sentence.includes("<extra_id_")) continue;
+    const spans = checked(await tagger(sentence), sentence).filter((one) =>
+      isUsable(sentence, one),
+    );
+    const span = spans[spans.length > 0 ? random.integer(spans.length) : 0];
+    if (!span) continue;
+    const entity = sentence.slice(span.start, span.end);
+    const isExcluded = sourcePassage === "excluded";
     yield {
-      id: `${passageId}:${sentence.start}-${sentence.end}`,
-      question,
-      answer: entity,
-      evidence: entity,
-      relevant: [],
-      removal: { copies: { sentence: unmasked(masked), entity } },
+      id: `${passage.id}:${start}-${end}`,
+      question: `${sentence.slice(0, span.start)}${MASK}${sentence.slice(span.end)}`,
+      answers: [entity],
+      relevant: sourcePassage === "unknown" ? [] : [passage.id],
+      evidence: sourcePassage === "unknown" ? entity : undefined,
+      removal: {
+        copies: { sentence, entity },
+        passageId: isExcluded ? passage.id : undefined,
+      },
     };
   }
+}
+
+/** It has more than one character, does not occur again, and leaves at least five words. */
+function isUsable(sentence: string, { start, end }: SalientSpan): boolean {
+  const entity = keysOf(tokensOf(sentence.slice(start, end)));
+  const rest = keysOf([...tokensOf(sentence.slice(0, start)), ...tokensOf(sentence.slice(end))]);
+  const isRepeated = ` ${rest.join(" ")} `.includes(` ${entity.join(" ")} `);
+  return entity.join("").length > 1 && !isRepeated && rest.length >= MIN_WORDS;
+}
+
+function checked(spans: readonly SalientSpan[], sentence: string): readonly SalientSpan[] {
+  const isWithin = ({ start, end }: SalientSpan): boolean =>
+    [start, end].every(Number.isInteger) && 0 <= start && start < end && end <= sentence.length;
+  const wrong = spans.find((span) => !isWithin(span));
+  if (wrong === undefined) return spans;
+  throw new InputError({
+    where: "tagger",
+    expected: `spans within a sentence of ${sentence.length} UTF-16 units`,
+    got: `${wrong.start} to ${wrong.end} in ${JSON.stringify(sentence)}`,
+    remedy: "count offsets from the beginning of the sentence; `end` is exclusive",
+  });
 }

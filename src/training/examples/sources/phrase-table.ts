@@ -11,7 +11,7 @@
  * matter.
  */
 
-import type { Passages } from "./example.ts";
+import type { Passages } from "../example.ts";
 import { stopWordsOf } from "./stop-words.ts";
 import { type Word, wordsOf } from "./words.ts";
 

@@ -10,14 +10,12 @@
 
 import type { Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
-import { type Extent, MASK } from "../../salient-spans/index.ts";
+import type { Extent } from "../../../text/sentences.ts";
+import { type Example, MASK, type Passages } from "../example.ts";
 import { drawPhrase, textOf } from "./draw-phrase.ts";
-import type { LabelFreeExample, Passages } from "./example.ts";
 import { countPhrases, type PhraseTable, type RecurringPhrase } from "./phrase-table.ts";
-import { examplesOfUnits } from "./sampled-units.ts";
-import type { Sample } from "./sampling.ts";
-import { MIN_WORDS } from "./units.ts";
-import { type Word, wordsOf } from "./words.ts";
+import { examplesOfUnits, type Sample } from "./sampling.ts";
+import { MIN_WORDS, type Word, wordsOf } from "./words.ts";
 
 const MASKED_SHARE = 0.5;
 /** Spider draws windows of 5 to 30 words. */
@@ -38,7 +36,7 @@ export interface PhraseOptions extends Sample {
 export async function* phrases(
   corpus: Passages,
   { table: given, onlyMasked = false, ...sample }: PhraseOptions,
-): AsyncGenerator<LabelFreeExample, void> {
+): AsyncGenerator<Example, void> {
   const table = given ?? (await countPhrases(corpus, sample.seed));
   const maskedShare = onlyMasked ? 1 : MASKED_SHARE;
   const names = { passages: "passages of phrases", examples: "phrases" };
@@ -53,7 +51,7 @@ function exampleOf(
   table: PhraseTable,
   random: Random,
   maskedShare: number,
-): LabelFreeExample | undefined {
+): Example | undefined {
   const sentence = passage.text.slice(extent.start, extent.end);
   if (sentence.includes("<extra_id_")) return undefined;
   const words = wordsOf(sentence);
@@ -67,7 +65,7 @@ function exampleOf(
     return {
       id,
       question: masked(sentence, words, phrase),
-      answer: text,
+      answers: [text],
       evidence: text,
       relevant,
       removal: {
@@ -76,7 +74,8 @@ function exampleOf(
       },
     };
   const question = windowAround(sentence, words, phrase, random);
-  return { id, question, evidence: text, relevant, removal: { passageId: passage.id } };
+  const removal = { passageId: passage.id };
+  return { id, question, answers: [], evidence: text, relevant, removal };
 }
 
 /** The sentence with `<extra_id_0>` in place of the phrase. */

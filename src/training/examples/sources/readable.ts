@@ -4,7 +4,7 @@
  */
 
 import type { Passage } from "../../../text/passage.ts";
-import type { Passages } from "./example.ts";
+import type { Passages } from "../example.ts";
 
 /** In UTF-16 code units. T5's tokens have about 4.5 characters of English. */
 const MAX_CHARACTERS_PER_TOKEN = 6;

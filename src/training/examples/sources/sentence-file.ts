@@ -7,7 +7,7 @@ import { InputError } from "../../../io/errors.ts";
 import { excerpt } from "../../../io/excerpt.ts";
 import { readTextLines } from "../../../io/text-file.ts";
 import type { Passage } from "../../../text/passage.ts";
-import type { Passages } from "./example.ts";
+import type { Passages } from "../example.ts";
 
 /** Ids of sentences begin with it; no id of a passage is meant. */
 const PREFIX = "sentence ";

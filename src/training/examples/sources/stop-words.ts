@@ -4,7 +4,7 @@
  * Psycho-Biology of Language"), while a frequent long word is what the corpus is about.
  */
 
-import type { Passages } from "./example.ts";
+import type { Passages } from "../example.ts";
 import { isDrawn } from "./sampling.ts";
 import { wordsOf } from "./words.ts";
 

@@ -14,10 +14,10 @@
 
 import { createRandom } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
-import type { Extent } from "../../salient-spans/index.ts";
-import { type LabelFreeExample, type Passages, readAs } from "./example.ts";
+import type { Extent } from "../../../text/sentences.ts";
+import { type Example, type Passages, readAs } from "../example.ts";
 import type { Sample } from "./sampling.ts";
-import { wordsOf } from "./words.ts";
+import { keysOf, wordsOf } from "./words.ts";
 
 const MAX_SHARE = 0.05;
 const ALWAYS_ALLOWED = 10;
@@ -41,9 +41,9 @@ interface Titled {
 export async function* titles(
   corpus: Passages,
   { wanted, seed }: Sample,
-): AsyncGenerator<LabelFreeExample, void> {
+): AsyncGenerator<Example, void> {
   const titled = new Map<string, Titled>();
-  const headings: LabelFreeExample[] = [];
+  const headings: Example[] = [];
   for await (const passage of corpus.passages()) {
     addTitle(titled, passage);
     if (headings.length < wanted) headings.push(...headingsOf(passage));
@@ -59,29 +59,28 @@ export async function* titles(
 function addTitle(titled: Map<string, Titled>, passage: Passage): void {
   const title = passage.title.trim();
   if (title.length > MAX_TITLE_LENGTH || !/\p{L}.*\p{L}/su.test(title)) return;
-  const key = wordsOf(title)
-    .map((word) => word.key)
-    .join(" ");
+  const key = keysOf(wordsOf(title)).join(" ");
   const entry = titled.get(key) ?? { title, relevant: [], count: 0 };
   titled.set(key, entry);
   entry.count++;
-  const removal = { title };
-  const read = readAs({ id: "", question: title, relevant: [], removal }, passage);
+  const read = readAs({ title }, passage);
   const isUsable = read !== undefined && wordsOf(read.text).length > 0;
   if (isUsable && entry.relevant.length < MAX_RELEVANT) entry.relevant.push(passage.id);
 }
 
-const titleExample = ({ title, relevant }: Titled): LabelFreeExample => ({
+const titleExample = ({ title, relevant }: Titled): Example => ({
   id: `title:${relevant[0]}`,
   question: title,
+  answers: [],
   relevant,
   removal: { title },
 });
 
-function headingsOf(passage: Passage): LabelFreeExample[] {
+function headingsOf(passage: Passage): Example[] {
   return headings(passage.text).map(({ heading, extent }) => ({
     id: `heading:${passage.id}:${extent.start}`,
     question: heading,
+    answers: [],
     relevant: [passage.id],
     removal: { cut: { passageId: passage.id, extent } },
   }));

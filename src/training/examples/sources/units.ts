@@ -3,11 +3,9 @@
  * sentence ends.
  */
 
-import { type Extent, sentences } from "../../salient-spans/index.ts";
-import { type Word, wordsOf } from "./words.ts";
+import { type Extent, sentences } from "../../../text/sentences.ts";
+import { MIN_WORDS, type Word, wordsOf } from "./words.ts";
 
-/** A unit has this number of words. */
-export const MIN_WORDS = 5;
 /** A longer sentence is usually a list, or text without punctuation: it is cut into windows. */
 const MAX_WORDS = 60;
 /** Words of a window. Questions and sentences have about as many. */

@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { readAs } from "../../../../src/training/examples/example.ts";
 import { crops } from "../../../../src/training/examples/sources/crops.ts";
-import { readAs } from "../../../../src/training/examples/sources/example.ts";
 import { ALL, listOf, passagesOf, textsOf } from "../../../support/sources.ts";
 
 const OWLS = "Owls hunt at night by ear. Their feathers make almost no sound.";
@@ -14,9 +14,9 @@ test("each sentence is a query once, and its passage without it is relevant", as
     "Their feathers make almost no sound.",
   ]);
   for (const example of found) {
-    assert.equal([example.relevant, example.answer], [["p0"], undefined]);
-    const read = readAs(example, { id: "p0", title: "", text: OWLS })!;
-    assert.is(read.text.includes(example.question), Object.keys(example.removal).length === 0);
+    assert.equal([example.relevant, example.answers], [["p0"], []]);
+    const read = readAs(example.removal!, { id: "p0", title: "", text: OWLS })!;
+    assert.is(read.text.includes(example.question), Object.keys(example.removal!).length === 0);
   }
 });
 
@@ -24,16 +24,16 @@ test("the sentence is removed from its passage in nine of ten cases", async () =
   const texts = Array.from({ length: 300 }, (_, i) => `Bird ${i} sings in the morning. ${OWLS}`);
   const found = await listOf(crops(textsOf(...texts), { wanted: 900, seed: 1 }));
   assert.is(found.length, 900);
-  const removed = found.filter(({ removal }) => removal.cut).length / found.length;
+  const removed = found.filter(({ removal }) => removal!.cut).length / found.length;
   assert.ok(Math.abs(removed - 0.9) < 0.03, `${removed}`);
 });
 
 test("copies in other passages are removed with it", async () => {
-  const [example] = (await listOf(crops(textsOf(OWLS), ALL))).filter(({ removal }) => removal.cut);
+  const [example] = (await listOf(crops(textsOf(OWLS), ALL))).filter(({ removal }) => removal!.cut);
   const kept = "Foxes hunt in the same places at dusk.";
   const copy = { id: "p1", title: "", text: `${kept} ${example!.question.toUpperCase()}` };
-  assert.is(readAs(example!, copy)!.text, kept);
-  assert.is(readAs(example!, { ...copy, text: example!.question }), undefined);
+  assert.is(readAs(example!.removal!, copy)!.text, kept);
+  assert.is(readAs(example!.removal!, { ...copy, text: example!.question }), undefined);
 });
 
 test("text without sentence ends or spaces is cut into windows", async () => {

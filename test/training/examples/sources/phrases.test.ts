@@ -1,6 +1,6 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { Passages } from "../../../../src/training/examples/sources/example.ts";
+import type { Passages } from "../../../../src/training/examples/example.ts";
 import { countPhrases } from "../../../../src/training/examples/sources/phrase-table.ts";
 import { phrases } from "../../../../src/training/examples/sources/phrases.ts";
 import { stopWordsOf } from "../../../../src/training/examples/sources/stop-words.ts";
@@ -63,16 +63,23 @@ test("half of the examples mask the phrase; the others ask for it", async () => 
     ...Array.from({ length: 200 }, (_, i) => `barn${i % 90} owl sits high on old tree number ${i}`),
   );
   const examples = await listOf(phrases(many, ALL));
-  const masked = examples.filter(({ answer }) => answer !== undefined);
+  const masked = examples.filter(({ answers }) => answers.length > 0);
   assert.ok(Math.abs(masked.length / examples.length - 0.5) < 0.12, `${masked.length}`);
-  for (const { question, answer, evidence, relevant, id, removal } of examples) {
+  for (const {
+    question,
+    answers: [answer],
+    evidence,
+    relevant,
+    id,
+    removal,
+  } of examples) {
     const source = id.split(":")[0]!;
     assert.ok(evidence !== undefined && relevant.length > 0 && !relevant.includes(source));
-    if (answer === undefined) assert.is(removal.passageId, source);
+    if (answer === undefined) assert.is(removal!.passageId, source);
     else {
       assert.is(evidence, answer);
       assert.match(question, "<extra_id_0>");
-      assert.is(removal.copies!.sentence, question.replace("<extra_id_0>", answer));
+      assert.is(removal!.copies!.sentence, question.replace("<extra_id_0>", answer));
     }
   }
 });

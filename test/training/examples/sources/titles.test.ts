@@ -1,6 +1,6 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readAs } from "../../../../src/training/examples/sources/example.ts";
+import { readAs } from "../../../../src/training/examples/example.ts";
 import { headings, titles } from "../../../../src/training/examples/sources/titles.ts";
 import { ALL, listOf, passagesOf } from "../../../support/sources.ts";
 
@@ -17,7 +17,7 @@ test("a title is a query for its passages, which are read without titles", async
   const [example, ...others] = await listOf(titles(passagesOf(passages), ALL));
   assert.equal(others, []);
   assert.equal([example!.question, example!.relevant], ["Night hunters", ["a", "b"]]);
-  const read = passages.map((passage) => readAs(example!, passage));
+  const read = passages.map((passage) => readAs(example!.removal!, passage));
   assert.equal(
     read.map((passage) => passage?.title),
     ["", "", "", "", ""],
@@ -52,7 +52,7 @@ test("the passage of a heading is read without it", async () => {
   const passage = { id: "a", title: "Owls", text: `# Night hunters\n${BELOW}` };
   const found = await listOf(titles(passagesOf([passage]), ALL));
   const example = found.find(({ question }) => question === "Night hunters")!;
-  assert.equal(readAs(example, passage), { id: "a", title: "Owls", text: BELOW });
+  assert.equal(readAs(example.removal!, passage), { id: "a", title: "Owls", text: BELOW });
 });
 
 test.run();

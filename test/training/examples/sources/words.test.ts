@@ -1,8 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { containsPhrase } from "../../../../src/training/examples/sources/contains-phrase.ts";
 import { unitsOf } from "../../../../src/training/examples/sources/units.ts";
-import { wordsOf } from "../../../../src/training/examples/sources/words.ts";
+import { containsPhrase, wordsOf } from "../../../../src/training/examples/sources/words.ts";
 
 const keys = (text: string): string[] => wordsOf(text).map(({ key }) => key);
 const unitTexts = (text: string): string[] =>

@@ -1,25 +1,46 @@
-/** Examples that are made of documents alone, and how their candidates are read. */
+/** Examples: what a source makes of a corpus or of a file, and how their candidates are read. */
 
-import type { Passage } from "../../../text/passage.ts";
-import { type Masked, removeCopies } from "../../salient-spans/copies.ts";
-import type { Extent } from "../../salient-spans/index.ts";
-import { MIN_WORDS } from "./units.ts";
-import { wordsOf } from "./words.ts";
+import type { Passage } from "../../text/passage.ts";
+import type { Extent } from "../../text/sentences.ts";
+import { type Masked, removeCopies } from "./sources/copies.ts";
+import { MIN_WORDS, wordsOf } from "./sources/words.ts";
 
-export interface LabelFreeExample {
+/** Stands for the masked part of a sentence. */
+export const MASK = "<extra_id_0>";
+
+export interface Example {
   /** Unique among the examples of its source. */
   readonly id: string;
   readonly question: string;
-  /** The text to generate. An example without it trains retrieval alone. */
-  readonly answer?: string | undefined;
-  /** Ids of known relevant passages. One of them becomes a candidate. */
+  /**
+   * Accepted answers. One of them is the text to generate. An example without any trains retrieval
+   * alone.
+   */
+  readonly answers: readonly string[];
+  /** Ids of the passages that are known to be relevant. One of them becomes a candidate. */
   readonly relevant: readonly string[];
-  /** The passages that contain this text are relevant, once the removal is done. */
+  /**
+   * How relevant each of `relevant` is. The text to generate is then one of these passages after
+   * its label.
+   */
+  readonly labels?: readonly number[] | undefined;
+  /** All passages that contain this text are relevant, once the removal is done. */
   readonly evidence?: string | undefined;
-  readonly removal: Removal;
+  /** Ids of the candidates that a training file gives, best first. */
+  readonly contexts?: readonly string[] | undefined;
+  /** The scores of `contexts`, for those that have one. */
+  readonly scores?: readonly (number | undefined)[] | undefined;
+  /** Of an example that is made of passages. Default: the candidates are read as they are. */
+  readonly removal?: Removal | undefined;
 }
 
-/** What is removed from the candidates: without it, retrieval learns to match strings. */
+/**
+ * What is removed from the candidates: without it, retrieval learns to match strings, and reading
+ * to copy.
+ *
+ * Source: REALM (Guu et al. 2020), section 3.4, "Prohibiting trivial retrievals". REALM excludes
+ * the source passage; to remove only a sentence and its near copies is this project's choice.
+ */
 export interface Removal {
   /** A part of the text of one passage. */
   readonly cut?: { readonly passageId: string; readonly extent: Extent } | undefined;
@@ -39,8 +60,8 @@ export interface Passages {
   passages(accept?: (id: string) => boolean): AsyncIterable<Passage>;
 }
 
-/** A passage as the example reads it; undefined if it does not take part or too little is left. */
-export function readAs({ removal }: LabelFreeExample, passage: Passage): Passage | undefined {
+/** A passage as an example reads it; undefined if it does not take part or too little is left. */
+export function readAs(removal: Removal, passage: Passage): Passage | undefined {
   if (passage.id === removal.passageId) return undefined;
   const cut = withoutCut(passage, removal.cut);
   const text = removal.copies ? removeCopies(removal.copies, cut) : cut;

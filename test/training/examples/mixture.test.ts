@@ -1,8 +1,9 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { ExampleSource } from "../../../src/training/examples/example-source.ts";
-import { apportion, mixedData } from "../../../src/training/examples/mixed-data.ts";
+import { apportion, mixture } from "../../../src/training/examples/mixture.ts";
+import type { TextExamples } from "../../../src/training/examples/step.ts";
 import type { TrainingData } from "../../../src/training/examples/training-data.ts";
+import { refused } from "../../checkpoints/support.ts";
 import { finish } from "../../support/adaptation.ts";
 
 const dataOf = (name: string, size: number): TrainingData => ({
@@ -23,15 +24,13 @@ const PARTS = [
   { name: "questions", weight: 2, data: dataOf("questions", 7) },
   { name: "labels", weight: 0.5, data: dataOf("labels", 30) },
 ];
-const questionsOf = (source: ExampleSource) =>
+const questionsOf = (source: TextExamples) =>
   Array.from({ length: source.size }, (_, i) => source.example(i, 0).question);
-const mixture = async (seed: number, iteration = 0, parts = PARTS) =>
-  questionsOf(
-    await finish(mixedData(parts, { examples: 70, seed }).examples(iteration, undefined)),
-  );
+const drawn = async (seed: number, iteration = 0, parts = PARTS) =>
+  questionsOf(await finish(mixture(parts, { examples: 70, seed }).examples(iteration, undefined)));
 
 test("an iteration has each part in its proportion, small parts again and again, large ones in part", async () => {
-  const questions = await mixture(0);
+  const questions = await drawn(0);
   const count = (name: string) => questions.filter((question) => question.startsWith(name)).length;
   assert.equal([count("spans"), count("questions"), count("labels")], [20, 40, 10]);
   const distinct = (name: string) =>
@@ -40,13 +39,19 @@ test("an iteration has each part in its proportion, small parts again and again,
 });
 
 test("seed and iteration determine it; its digest says what it is made of", async () => {
-  assert.equal(await mixture(0), await mixture(0));
-  assert.not.equal(await mixture(0), await mixture(1));
-  assert.not.equal(await mixture(0), await mixture(0, 1));
-  const digest = (parts: typeof PARTS) => mixedData(parts, { examples: 70, seed: 0 }).digest;
+  assert.equal(await drawn(0), await drawn(0));
+  assert.not.equal(await drawn(0), await drawn(1));
+  assert.not.equal(await drawn(0), await drawn(0, 1));
+  const digest = (parts: typeof PARTS) => mixture(parts, { examples: 70, seed: 0 }).digest;
   assert.is(digest(PARTS), digest([...PARTS]));
   assert.is.not(digest(PARTS), digest(PARTS.map((part) => ({ ...part, weight: part.weight + 1 }))));
   assert.is.not(digest(PARTS), digest(PARTS.slice(1)));
+});
+
+test("a source without examples leaves its part to the others", async () => {
+  const empty = { name: "crops", weight: 5, data: dataOf("crops", 0) };
+  assert.equal((await drawn(0, 0, [empty, ...PARTS])).sort(), (await drawn(0)).sort());
+  await refused(drawn(0, 0, [empty]), /crops: expected an example with a candidate that helps/);
 });
 
 test("largest remainders: the parts sum to the whole and are less than one from their share", () => {

@@ -1,4 +1,4 @@
-/** Training examples: their form, and which of them each step reads. */
+/** Which examples each step of training reads, as texts and as token ids. */
 
 import { createRandom } from "../../math/random.ts";
 import { phraseTokens } from "../../retrieval/phrases/best-phrases.ts";
@@ -8,7 +8,6 @@ import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { AnswerPhrase, TokenExample } from "../loss/batch.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 import { type RelevanceExample, stepRelevance } from "./step-relevance.ts";
 
 /** A question, the answer to generate, and the candidates to read. */
@@ -21,25 +20,11 @@ export interface TextExample extends RelevanceExample {
   readonly retrievalOnly?: boolean | undefined;
 }
 
-/** Examples by index. */
-export interface ExampleSource {
+/** Examples with their candidates, by index. */
+export interface TextExamples {
   readonly size: number;
   /** Equal arguments give equal examples. What is drawn for each step depends on `step`. */
   example(index: number, step: number): TextExample;
-}
-
-/**
- * The items that an iteration trains on: all of them, or a random subset if its steps read fewer.
- * Candidates are then found for these items only.
- */
-export function itemsOfIteration<Item>(
-  items: readonly Item[],
-  iteration: number,
-  { seed, steps, questions }: Pick<ResolvedOptions, "seed" | "steps" | "questions">,
-): readonly Item[] {
-  const count = steps * questions;
-  if (items.length <= count) return items;
-  return createRandom(seed, "items", iteration).shuffle(items).slice(0, count);
 }
 
 /** What determines the examples of a step. */
@@ -66,14 +51,14 @@ interface StepOptions {
 
 /** The examples of a step as token ids, the longest first. */
 export function examplesOfStep(
-  source: ExampleSource,
+  all: TextExamples,
   tokenizer: Tokenizer,
   options: StepOptions,
 ): TokenExample[] {
   const { seed, step, questions, maxPassageTokens, maxAnswerTokens, preBatch = 0 } = options;
   const textsOf = (ofStep: number): TextExample[] =>
-    lengthBucketedSample(source, { seed, step: ofStep, count: questions }).map((index) =>
-      source.example(index, ofStep),
+    lengthBucketedSample(all, { seed, step: ofStep, count: questions }).map((index) =>
+      all.example(index, ofStep),
     );
   const earlierSteps = [...Array(step).keys()].slice(Math.max(0, step - preBatch));
   const earlier = earlierSteps.flatMap(textsOf).flatMap(({ passages }) => passages);
@@ -129,26 +114,26 @@ const STEPS_OF_POOL = 8;
 const POOLS_OF_EPOCH = 4;
 
 /**
- * The indexes of a step's examples in `source`. The examples have similar lengths, so that they
+ * The indexes of a step's examples among `all`. The examples have similar lengths, so that they
  * need little padding: a pool of examples for several steps is sorted by length and cut into equal
  * buckets, which the steps take in random order.
  */
 export function lengthBucketedSample(
-  source: ExampleSource,
+  all: TextExamples,
   { seed, step, count }: StepSample,
 ): number[] {
   const steps = Math.min(
     STEPS_OF_POOL,
-    Math.max(1, Math.floor(source.size / (POOLS_OF_EPOCH * count))),
+    Math.max(1, Math.floor(all.size / (POOLS_OF_EPOCH * count))),
   );
-  return bucketsOfPool(source, seed, Math.floor(step / steps), steps, count)[step % steps]!;
+  return bucketsOfPool(all, seed, Math.floor(step / steps), steps, count)[step % steps]!;
 }
 
 /** The indexes of the examples of each step of a pool. [steps][count] */
 const bucketsOfPool = memoise(
-  (source: ExampleSource, seed: string, pool: number, steps: number, count: number): number[][] => {
-    const drawn = drawIndexes(source.size, { seed, step: pool, count: steps * count });
-    const lengths = drawn.map((index) => characters(source.example(index, pool * steps)));
+  (all: TextExamples, seed: string, pool: number, steps: number, count: number): number[][] => {
+    const drawn = drawIndexes(all.size, { seed, step: pool, count: steps * count });
+    const lengths = drawn.map((index) => characters(all.example(index, pool * steps)));
     const byLength = [...drawn.keys()].sort((a, b) => lengths[a]! - lengths[b]!);
     const order = createRandom(seed, "lengths", pool).shuffle([...Array(steps).keys()]);
     return order.map((bucket) =>

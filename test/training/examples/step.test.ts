@@ -4,12 +4,12 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
   drawIndexes,
-  type ExampleSource,
   lengthBucketedSample,
-} from "../../../src/training/examples/example-source.ts";
+  type TextExamples,
+} from "../../../src/training/examples/step.ts";
 
 /** Example `i` has a passage of 7 i mod `size` characters. */
-const ofLengths = (size: number): ExampleSource => ({
+const ofLengths = (size: number): TextExamples => ({
   size,
   example: (index) => ({
     question: "",
@@ -63,7 +63,7 @@ test("an epoch takes every example once", () => {
 test("the steps of a pool look at each of its examples once", () => {
   let looks = 0;
   const source = ofLengths(100);
-  const watched: ExampleSource = {
+  const watched: TextExamples = {
     size: source.size,
     example: (index, step) => {
       looks++;

@@ -15,11 +15,8 @@
  * changed or added shares 0.75 or more.
  */
 
-import { type Extent, sentences } from "../../text/sentences.ts";
-import { keysOf, lettersOf, type Token, tokensOf } from "./tokens.ts";
-
-/** A question needs this number of words beside the entity; the release has the same filter. */
-export const MIN_SENTENCE_WORDS = 5;
+import { type Extent, sentences } from "../../../text/sentences.ts";
+import { keysOf, lettersOf, MIN_WORDS, tokensOf, type Word } from "./words.ts";
 
 const NEAR_COPY_SHARE = 0.6;
 const TRIGRAM = 3;
@@ -36,7 +33,7 @@ export function removeCopies(masked: Masked, text: string): string {
   if (!lettersOf(text).includes(entity)) return text; // the usual case
   const keys = keysOf(tokensOf(masked.sentence));
   const trigrams = trigramsOf(keys);
-  const minPiece = tokensOf(masked.entity).length + MIN_SENTENCE_WORDS;
+  const minPiece = tokensOf(masked.entity).length + MIN_WORDS;
   let left = text;
   for (;;) {
     const extents = sentences(left);
@@ -67,13 +64,13 @@ function trigramsOf(keys: readonly string[]): Set<string> {
 }
 
 /** The extents at which `keys` occur in sequence in `tokens`, also across sentences. */
-function occurrences(tokens: readonly Token[], keys: readonly string[]): Extent[] {
+function occurrences(tokens: readonly Word[], keys: readonly string[]): Extent[] {
   const found: Extent[] = [];
   for (let i = 0; i + keys.length <= tokens.length; i++) {
     if (!keys.every((key, j) => tokens[i + j]?.key === key)) continue;
     found.push({
-      start: (tokens[i] as Token).start,
-      end: (tokens[i + keys.length - 1] as Token).end,
+      start: tokens[i]!.start,
+      end: tokens[i + keys.length - 1]!.end,
     });
   }
   return found;

@@ -1,0 +1,257 @@
+/** From examples to candidate lists: what each question is read with, for all sources alike. */
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { z } from "zod";
+import { containsAnswer } from "../../evaluation/answers.ts";
+import { type ProgressEvent, reporting } from "../../io/progress.ts";
+import { createRandom } from "../../math/random.ts";
+import { NULL_PASSAGE, type Passage } from "../../text/passage.ts";
+import { withAnswerPositives } from "./answer-positives.ts";
+import {
+  type CandidateRetriever,
+  checkCandidateCount,
+  findCandidates,
+  firstCandidates,
+  scoredCandidates,
+  withPassage,
+} from "./candidates.ts";
+import type { Corpus } from "./corpus.ts";
+import { type Example, readAs } from "./example.ts";
+import { kept } from "./kept.ts";
+import { relevanceTarget } from "./sources/labels.ts";
+import type { SourceName } from "./sources/names.ts";
+import { clipped } from "./sources/readable.ts";
+import { containsPhrase } from "./sources/words.ts";
+import type { TextExample, TextExamples } from "./step.ts";
+import type { TrainingData } from "./training-data.ts";
+
+/** What candidate lists depend on. */
+export interface CandidateSettings {
+  readonly seed: number;
+  /** Steps of an iteration. */
+  readonly steps: number;
+  /** Questions of a step. */
+  readonly questions: number;
+  readonly candidatesPerQuestion: number;
+  /** Whether one candidate is empty, for questions that need no passage (REALM, section 3.4). */
+  readonly nullPassage: boolean;
+  readonly maxPassageTokens: number;
+  /** Whether the answer is generated. */
+  readonly learnsReading: boolean;
+  /** Whether retrieval is trained with passages that are known to be relevant. */
+  readonly learnsRelevance: boolean;
+  /** Folder of the run. */
+  readonly out: string;
+  readonly resume: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Candidates beyond those to read, because a removal can leave a passage empty. */
+const SPARE_CANDIDATES = 4;
+
+/**
+ * How examples are drawn for an iteration: the name of the draw, and how many for each one to train
+ * on. Some examples made of documents have no candidate that helps: about half of the masked names
+ * are in no other passage. Names of draws stay, so that an equal seed gives equal examples.
+ */
+const DRAWS: Readonly<Record<SourceName, { readonly name: string; readonly perExample: number }>> =
+  {
+    spans: { name: "sentences", perExample: 2 },
+    crops: { name: "crops", perExample: 1.25 },
+    titles: { name: "titles", perExample: 1.25 },
+    phrases: { name: "phrases", perExample: 1.25 },
+    generated: { name: "generated", perExample: 1.25 },
+    questions: { name: "items", perExample: 1 },
+    labels: { name: "items", perExample: 1 },
+  };
+
+/** Examples to draw for `count` examples to train on. */
+export const drawsFor = (source: SourceName, count: number): number =>
+  Math.ceil(DRAWS[source].perExample * count);
+
+/**
+ * The examples of a source with their candidates, for each iteration.
+ *
+ * An example can train reading if a candidate contains the answer, or if a null passage serves it;
+ * one of a file always can. It can train retrieval if a relevant passage is a candidate, or if a
+ * file gives scores. Examples that can train nothing are left out, so there may be none.
+ *
+ * @throws {InputError} if the corpus has too few passages.
+ */
+export function withCandidates(
+  settings: CandidateSettings,
+  corpus: Corpus,
+  source: SourceName,
+  examples: readonly Example[],
+): TrainingData {
+  const { candidatesPerQuestion, nullPassage, learnsReading, seed, signal } = settings;
+  const room = nullPassage ? candidatesPerQuestion - 1 : candidatesPerQuestion;
+  checkCandidateCount(room, corpus.size); // now, not after the model has been measured
+  const spare = examples.some(({ removal }) => removal) ? SPARE_CANDIDATES : 0;
+  const count = Math.min(room + spare, corpus.size);
+  return {
+    digest: digestOf(examples),
+    async *examples(iteration, retriever) {
+      const drawn = drawExamples(settings, source, examples, iteration);
+      const used = learnsReading ? drawn : yield* withAnswerPositives(drawn, corpus, signal);
+      const open = async (): Promise<CandidateRetriever> => {
+        const found = retriever ?? (await firstCandidates(examples, corpus, count));
+        return learnsReading ? found : scoredCandidates(found);
+      };
+      const name = `candidates-${source}-${iteration}.jsonl`;
+      const candidates = yield* keptCandidates(settings, corpus, name, used, count, open);
+      const labelled = used.flatMap(({ labels, relevant }) => (labels ? relevant : []));
+      const passages = await corpus.pick([...candidates.flat(), ...labelled]);
+      return readable(used, candidates, passages, settings, `${seed} ${iteration}`);
+    },
+  };
+}
+
+/** All examples in their order, or a random subset if an iteration reads fewer. */
+function drawExamples(
+  { seed, steps, questions }: CandidateSettings,
+  source: SourceName,
+  examples: readonly Example[],
+  iteration: number,
+): readonly Example[] {
+  const { name, perExample } = DRAWS[source];
+  const count = drawsFor(source, steps * questions);
+  if (perExample === 1 && examples.length <= count) return examples;
+  return createRandom(seed, name, iteration).shuffle(examples).slice(0, count);
+}
+
+/** The ids of the candidates [examples][count]. A resumed run reads those of the interrupted one. */
+async function* keptCandidates(
+  { out, resume, seed, signal }: CandidateSettings,
+  corpus: Corpus,
+  name: string,
+  examples: readonly Example[],
+  count: number,
+  open: () => Promise<CandidateRetriever>,
+): AsyncGenerator<ProgressEvent, readonly (readonly string[])[]> {
+  const identity = {
+    "number of candidates": count,
+    corpus: corpus.digest,
+    "training data": digestOf(examples),
+  };
+  const item = z.array(z.string()).length(count);
+  const file = { file: join(out, name), resume, noun: "candidates", identity, item };
+  return yield* kept(file, async function* () {
+    yield { type: "stage", name: "finding candidates", total: examples.length };
+    const retriever = await open();
+    return yield* reporting<ProgressEvent, string[][]>((report) =>
+      findCandidates(examples, {
+        ...{ retriever, count, seed, signal },
+        corpusIds: corpus.ids,
+        onProgress: (done) => report({ type: "progress", done }),
+      }),
+    );
+  });
+}
+
+/** The examples that can train something, by index. */
+function readable(
+  examples: readonly Example[],
+  candidates: readonly (readonly string[])[],
+  passages: ReadonlyMap<string, Passage>,
+  settings: CandidateSettings,
+  seed: string,
+): TextExamples {
+  const read = (place: number, step: number): TextExample | undefined => {
+    const example = examples[place]!;
+    const target = drawTarget(example, passages, { seed, step });
+    const ids = candidates[place]!;
+    const found = withPassage(ids, target?.passageId, ids.length).map((id) =>
+      clipped(passages.get(id)!, settings.maxPassageTokens),
+    );
+    return readExample(example, target?.text, found, settings);
+  };
+  const used = [...examples.keys()].filter((place) => read(place, 0) !== undefined);
+  return {
+    size: Math.min(used.length, settings.steps * settings.questions),
+    example: (place, step) => read(used[place]!, step)!,
+  };
+}
+
+/** A text to generate. With a passage, it is the text of that passage after its label. */
+interface Target {
+  readonly text: string;
+  readonly passageId?: string | undefined;
+}
+
+/** One of the texts to generate, by seed, step and example: a resumed run draws the same. */
+function drawTarget(
+  { id, answers, labels, relevant }: Example,
+  passages: ReadonlyMap<string, Passage>,
+  { seed, step }: { readonly seed: string; readonly step: number },
+): Target | undefined {
+  if (!labels) {
+    const place = answers.length > 1 ? createRandom(seed, "answer", step, id) : undefined;
+    const text = answers[place?.integer(answers.length) ?? 0];
+    return text === undefined ? undefined : { text };
+  }
+  const place = createRandom(seed, "relevant passage", step, id).integer(labels.length);
+  const passageId = relevant[place]!;
+  return { text: relevanceTarget(labels[place]!, passages.get(passageId)!), passageId };
+}
+
+/**
+ * The example with its best candidates, a relevant one among them if there is any; undefined if it
+ * can train nothing.
+ */
+function readExample(
+  example: Example,
+  target: string | undefined,
+  found: readonly Passage[],
+  { candidatesPerQuestion, nullPassage, learnsReading, learnsRelevance }: CandidateSettings,
+): TextExample | undefined {
+  const { answers, contexts = [], evidence, removal, scores } = example;
+  const room = nullPassage ? candidatesPerQuestion - 1 : candidatesPerQuestion;
+  const left = removal ? found.flatMap((passage) => readAs(removal, passage) ?? []) : found;
+  const isRelevant = ({ id, title, text }: Passage): boolean =>
+    evidence === undefined
+      ? example.relevant.includes(id)
+      : containsPhrase(`${title}\n${text}`, evidence);
+  const known = left.find(isRelevant);
+  const passages = left.slice(0, room);
+  if (known && !passages.includes(known)) passages[room - 1] = known;
+  const contains = ({ title, text }: Passage): boolean =>
+    containsAnswer(title, answers) || containsAnswer(text, answers);
+  const isServed = nullPassage && learnsReading;
+  const isAnswered = (): boolean =>
+    evidence === undefined ? isServed || passages.some(contains) : known !== undefined;
+  const trainsReading = target !== undefined && (!removal || isAnswered());
+  const trainsRetrieval = learnsRelevance && (known !== undefined || scores !== undefined);
+  if (!trainsReading && !trainsRetrieval) return undefined;
+  // Without reading, and without a known passage, those that contain an answer are relevant.
+  const isKnown = learnsReading || known !== undefined || !removal;
+  return {
+    question: example.question,
+    answer: target ?? "",
+    passages: nullPassage ? [...passages, NULL_PASSAGE] : passages,
+    scores: learnsReading
+      ? undefined
+      : scores && passages.map(({ id }) => scores[contexts.indexOf(id)]),
+    relevant: isKnown ? relevantIds(example, passages.filter(isRelevant)) : [],
+    answers: [...new Set([...answers, ...(evidence === undefined ? [] : [evidence])])],
+    retrievalOnly: !trainsReading,
+  };
+}
+
+/** The passage of a sentence is about the same as the sentence, so it is no negative. */
+function relevantIds(
+  { evidence, relevant, removal }: Example,
+  found: readonly Passage[],
+): readonly string[] {
+  if (evidence === undefined) return relevant;
+  const source = removal?.cut?.passageId ?? removal?.passageId;
+  return [...new Set([...found.map(({ id }) => id), ...(source === undefined ? [] : [source])])];
+}
+
+/** SHA-256 of the examples: a run is resumed only with the same. */
+function digestOf(examples: readonly Example[]): string {
+  const hash = createHash("sha256");
+  for (const example of examples) hash.update(JSON.stringify(example));
+  return hash.digest("hex");
+}
