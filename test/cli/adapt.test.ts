@@ -124,7 +124,7 @@ test("--dry-run shows the plan and samples, and writes nothing", async () => {
   const { code, stdout, stderr } = await adapt("dry", "--dry-run");
   assert.is(code, 0, stderr);
   assert.match(stderr, /takes about \d+:\d\d .* [\d.]+ GB of memory, [\d.]+ MB of disk/);
-  assert.match(stdout, /^p\d+:\d+-\d+ {2}\w+\n {2}question {2}.*____.*\n {2}answer {4}\w+/);
+  assert.match(stdout, /^spans p\d+:\d+-\d+\n {2}question {2}.*____.*\n {2}answer {4}\w+/);
   assert.not.ok(existsSync(at("dry")));
 });
 

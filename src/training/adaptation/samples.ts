@@ -10,7 +10,7 @@ export interface AdaptationSample {
   readonly question: string;
   /** Empty for an example that trains retrieval alone. */
   readonly answer: string;
-  /** Source, question and answer, formatted. */
+  /** Source and id, question and answer, formatted. */
   readonly text: string;
 }
 
@@ -35,9 +35,9 @@ export async function adaptationSamples(
 
 export function sampleOf(
   source: SourceName,
-  { question, answers: [answer = ""] }: Example,
+  { id, question, answers: [answer = ""] }: Example,
 ): AdaptationSample {
-  const lines = [source, `  question  ${oneLine(question.replace(MASK, "____"))}`];
+  const lines = [`${source} ${id}`, `  question  ${oneLine(question.replace(MASK, "____"))}`];
   if (answer !== "") lines.push(`  answer    ${oneLine(answer)}`);
   return { question, answer, text: lines.join("\n") };
 }

@@ -38,11 +38,11 @@ async function follow(
 }
 
 const candidatesOf = (out: string, name: number): string[][] =>
-  readFileSync(join(out, `candidates-${name}.jsonl`), "utf8")
+  readFileSync(join(out, `candidates-questions-${name}.jsonl`), "utf8")
     .trim()
     .split("\n")
     .slice(1)
-    .map((line) => JSON.parse(line).passages);
+    .map((line) => JSON.parse(line));
 
 const steps = async (out: string): Promise<MetricsRecord[]> =>
   (await readMetrics(join(out, "metrics.jsonl"))).filter((record) => "nll" in record);
