@@ -19,7 +19,7 @@ import { type AdaptationPlan, measureRate, planAdaptation } from "./adaptation/p
 import { recordedOptions, writeRecord } from "./adaptation/record.ts";
 import type { AdaptationResult } from "./adaptation/result.ts";
 import { retrievalHeadOf } from "./adaptation/retrieval-head.ts";
-import { adaptationSamples } from "./adaptation/samples.ts";
+import { fileSamples } from "./adaptation/samples.ts";
 import { stepsInTime } from "./adaptation/steps-in-time.ts";
 import { countTokenWeights, withTokenWeights } from "./adaptation/token-weights.ts";
 import { verdictOf } from "./adaptation/verdict.ts";
@@ -151,7 +151,8 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const found = await findRun(chosen.out, chosen.resume); // before any of its files is touched
   if (found) checkChosen(chosen.out, found, planEntries(TRAIN_OPTIONS, { ...chosen }));
   const tokenizer = await loadTokenizer(join(chosen.model, "spiece.model"), config.vocabularySize);
-  const samples = await adaptationSamples(corpus, inputs);
+  const made = sources.labelFree.flatMap((source) => source.samples);
+  const samples = [...made, ...(await fileSamples(corpus, inputs))];
   const lengths = await meanLengths(chosen, corpus, tokenizer, samples);
   const rate = await measureRate(config, chosen);
   const { minutes } = chosen;

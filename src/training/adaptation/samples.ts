@@ -4,7 +4,6 @@ import type { Corpus } from "../examples/corpus.ts";
 import { type Example, MASK } from "../examples/example.ts";
 import { relevanceTarget } from "../examples/sources/labels.ts";
 import type { SourceName } from "../examples/sources/names.ts";
-import type { AdaptationInputs } from "./inputs.ts";
 
 export interface AdaptationSample {
   readonly question: string;
@@ -17,14 +16,14 @@ export interface AdaptationSample {
 /** Samples of each source. */
 export const SAMPLES = 5;
 
-export async function adaptationSamples(
+/** Samples of the questions and of the labels that files give. */
+export async function fileSamples(
   corpus: Corpus,
-  { sources, questions, labels }: AdaptationInputs,
+  { questions, labels }: Readonly<Record<"questions" | "labels", readonly Example[]>>,
 ): Promise<AdaptationSample[]> {
   const labelled = labels.slice(0, SAMPLES);
   const passages = await corpus.pick(labelled.map(({ relevant }) => relevant[0]!));
   return [
-    ...sources.labelFree.flatMap(({ samples }) => samples),
     ...questions.slice(0, SAMPLES).map((example) => sampleOf("questions", example)),
     ...labelled.map((example) => {
       const target = relevanceTarget(example.labels![0]!, passages.get(example.relevant[0]!)!);
