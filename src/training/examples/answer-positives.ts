@@ -23,7 +23,7 @@ interface Found {
 
 /**
  * The examples, each question with its best passage as relevant. Those that know one, or have
- * scores of their contexts, stay as they are; so do those whose answer is in none of BM25's passages.
+ * scores of their contexts, stay as they are; so do those whose answer is in no passage of BM25.
  */
 export async function* withAnswerPositives(
   examples: readonly Example[],

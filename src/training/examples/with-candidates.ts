@@ -121,7 +121,7 @@ function drawExamples(
   return createRandom(seed, name, iteration).shuffle(examples).slice(0, count);
 }
 
-/** The ids of the candidates [examples][count]. A resumed run reads those of the interrupted one. */
+/** The ids of the candidates [examples][count]. A resumed run reads the same. */
 async function* keptCandidates(
   { out, resume, seed, signal }: CandidateSettings,
   corpus: Corpus,

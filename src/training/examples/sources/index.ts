@@ -22,7 +22,7 @@ export interface Documents {
   readonly sourcePassage?: "without-sentence" | "excluded" | undefined;
 }
 
-/** What a source makes of documents. Generated questions still have to be answered: `answerable`. */
+/** What a source makes of documents. Of generated questions, `answerable` keeps some. */
 export async function* examplesOf(
   name: LabelFreeName,
   { corpus, sentences, tagger, sourcePassage }: Documents,
