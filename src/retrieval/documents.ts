@@ -10,10 +10,13 @@
  */
 
 import type { Passage } from "../text/passage.ts";
-import type { IndexGeneration, SearchHit } from "./search/token-index.ts";
+import type { Ranking } from "./scoring/top-k.ts";
 
 /** Returns the `topK` best passages for each question, best first; fewer if there are fewer. */
-export type RankPassages<Q> = (questions: readonly Q[], topK: number) => Promise<SearchHit[][]>;
+export type RankPassages<Q> = (
+  questions: readonly Q[],
+  topK: number,
+) => Promise<readonly Ranking[]>;
 
 type Named = Pick<Passage, "id" | "title" | "document">;
 
@@ -29,49 +32,52 @@ export const documentKey = ({ id, title, document }: Named): string =>
  *
  * It requests 2 `topK` passages and doubles that number until they belong to enough documents or
  * all passages are read (section 3, footnote 3).
+ *
+ * @param passageCount of the index
+ * @param keyOf the document of the passage at an ordinal (`documentKey`)
  */
 export async function rankDocuments<Q>(
-  index: Pick<IndexGeneration, "passageCount" | "passages">,
+  passageCount: number,
+  keyOf: (ordinal: number) => Promise<string>,
   rank: RankPassages<Q>,
   questions: readonly Q[],
   topK: number,
-): Promise<SearchHit[][]> {
-  const names = new Map<number, string>();
-  const documentAt = async (ordinal: number): Promise<string> => {
-    const known = names.get(ordinal);
-    if (known !== undefined) return known;
-    const name = documentKey((await index.passages([ordinal]))[0]!);
-    names.set(ordinal, name);
-    return name;
-  };
-  const found: SearchHit[][] = questions.map(() => []);
+): Promise<Ranking[]> {
+  const found: Ranking[] = [];
   let open = [...questions.keys()];
   for (let wanted = 2 * topK; open.length > 0; wanted *= 2) {
-    const count = Math.min(wanted, Math.max(1, index.passageCount));
-    const asked = open.map((i) => questions[i]!);
-    const lists = await rank(asked, count);
+    const count = Math.min(wanted, Math.max(1, passageCount));
+    const rankings = await rank(
+      open.map((i) => questions[i]!),
+      count,
+    );
     const unfinished = [];
     for (const [place, i] of open.entries()) {
-      found[i] = await bestOfEach(lists[place]!, topK, documentAt);
-      const isAll = lists[place]!.length < count || count >= index.passageCount;
-      if (found[i].length < topK && !isAll) unfinished.push(i);
+      const passages = rankings[place]!;
+      const best = await bestOfEach(passages, topK, keyOf);
+      found[i] = best;
+      const isAll = passages.ordinals.length < count || count >= passageCount;
+      if (best.ordinals.length < topK && !isAll) unfinished.push(i);
     }
     open = unfinished;
   }
   return found;
 }
 
-/** The first hit of each document, up to `topK`. */
+/** The first passage of each document, up to `topK`. */
 async function bestOfEach(
-  hits: readonly SearchHit[],
+  { ordinals, scores }: Ranking,
   topK: number,
-  documentAt: (ordinal: number) => Promise<string>,
-): Promise<SearchHit[]> {
-  const best = new Map<string, SearchHit>();
-  for (const hit of hits) {
-    if (best.size === topK) break;
-    const name = await documentAt(hit.ordinal);
-    if (!best.has(name)) best.set(name, hit);
+  keyOf: (ordinal: number) => Promise<string>,
+): Promise<Ranking> {
+  const places = new Map<string, number>(); // in the ranking, by document
+  for (const [place, ordinal] of ordinals.entries()) {
+    if (places.size === topK) break;
+    const key = await keyOf(ordinal);
+    if (!places.has(key)) places.set(key, place);
   }
-  return [...best.values()];
+  return {
+    ordinals: Uint32Array.from(places.values(), (place) => ordinals[place]!),
+    scores: Float64Array.from(places.values(), (place) => scores[place]!),
+  };
 }

@@ -17,9 +17,10 @@ import type { HybridWeights } from "../model/config.ts";
 import type { HYBRID_OPTIONS } from "../options/library-options.ts";
 import type { Given } from "../options/option.ts";
 import { analyse } from "./bm25/analysis.ts";
-import { cachedLexicalIndex, type LexicalIndex, withParameters } from "./bm25/lexical-index.ts";
-import { byScore } from "./scoring/top-k.ts";
-import type { IndexGeneration, SearchHit, SearchOptions } from "./search/token-index.ts";
+import type { Bm25, GivenParameters } from "./bm25/bm25.ts";
+import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
+import { type Ranking, ranked } from "./scoring/top-k.ts";
+import type { IndexGeneration, RankingRequest } from "./search/generation.ts";
 
 /** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
 export const MIN_CANDIDATES = 100;
@@ -65,13 +66,14 @@ export function chooseHybrid(
   });
 }
 
-/** A passage with its lexical and its dense score. */
+/** The passages of two searches with both scores. */
 export interface HybridScores {
-  readonly id: string;
-  readonly ordinal: number;
-  /** The BM25 score divided by the terms of the question. */
-  readonly lexical: number;
-  readonly dense: number;
+  /** The positions of the passages in the index. */
+  readonly ordinals: Uint32Array;
+  /** The BM25 score of each passage divided by the terms of the question. */
+  readonly lexical: Float64Array;
+  /** The retrieval score of each passage. */
+  readonly dense: Float64Array;
 }
 
 /**
@@ -80,77 +82,72 @@ export interface HybridScores {
  */
 export async function hybridSearch(
   index: IndexGeneration,
-  { lambda, lexical: given, k1, b }: HybridOptions,
+  { lambda, lexical, k1, b }: HybridOptions,
   questions: readonly EncodedQuestion[],
-  options: SearchOptions,
-): Promise<SearchHit[][]> {
-  const opened = given ?? (await cachedLexicalIndex(index, options.signal));
-  const lexicalIndex = withParameters(opened, { k1, b });
-  const search = { ...options, topK: Math.max(MIN_CANDIDATES, options.topK) };
-  const dense = await index.searchBatch(
-    questions.map(({ vectors }) => vectors),
-    search,
-  );
-  const found: SearchHit[][] = [];
+  { topK, accept, signal }: RankingRequest,
+): Promise<Ranking[]> {
+  const { bm25 } = lexical ?? (await cachedLexicalIndex(index, signal));
+  const depth = Math.max(MIN_CANDIDATES, topK);
+  const vectors = questions.map((question) => question.vectors);
+  const dense = await index.rankings(vectors, { topK: depth, accept, signal });
+  const found: Ranking[] = [];
   // One after the other: the keys of the passages of one question take some MB.
   for (const [i, question] of questions.entries()) {
     const lists = {
-      lexical: lexicalIndex.search(question.text, { topK: search.topK, filter: search.filter }),
+      lexical: bm25.rank(question.text, depth, { accept, k1, b }),
       dense: dense[i]!,
     };
-    const union = await hybridScores(index, lexicalIndex, question, lists);
-    found.push(combineScores(union, lambda).slice(0, options.topK));
-    options.signal?.throwIfAborted();
+    const union = await hybridScores(index, bm25, question, lists, { k1, b });
+    found.push(combineScores(union, lambda, topK));
+    signal?.throwIfAborted();
   }
   return found;
 }
 
 /**
- * Joins the hits of two searches for a question. Both scores of each passage are exact: the score
- * that a search did not return is computed.
+ * Joins the results of two searches for a question. Both scores of each passage are exact: the
+ * score that a search did not return is computed.
  */
 export async function hybridScores(
-  index: Pick<IndexGeneration, "score">,
-  lexicalIndex: LexicalIndex,
+  index: Pick<IndexGeneration, "scores">,
+  bm25: Pick<Bm25, "score">,
   { text, vectors }: EncodedQuestion,
-  {
-    lexical,
-    dense,
-  }: { readonly lexical: readonly SearchHit[]; readonly dense: readonly SearchHit[] },
-): Promise<HybridScores[]> {
-  const known = { lexical: scores(lexical), dense: scores(dense) };
-  const onlyLexical = lexical.filter(({ ordinal }) => !known.dense.has(ordinal));
-  const onlyDense = dense.filter(({ ordinal }) => !known.lexical.has(ordinal));
-  const denseScores = await index.score(
-    vectors,
-    onlyLexical.map(({ ordinal }) => ordinal),
-  );
-  const lexicalScores = lexicalIndex.score(
-    text,
-    onlyDense.map(({ id }) => id),
-  );
-  for (const [i, { ordinal }] of onlyLexical.entries()) known.dense.set(ordinal, denseScores[i]!);
-  for (const [i, { ordinal }] of onlyDense.entries()) known.lexical.set(ordinal, lexicalScores[i]!);
+  lists: { readonly lexical: Ranking; readonly dense: Ranking },
+  parameters?: GivenParameters,
+): Promise<HybridScores> {
+  const { lexical, dense } = lists;
+  const onlyLexical = difference(lexical.ordinals, dense.ordinals);
+  const onlyDense = difference(dense.ordinals, lexical.ordinals);
+  const otherDense = await index.scores(vectors, onlyLexical);
+  const otherLexical = bm25.score(text, onlyDense, parameters);
+  const known = new Map<number, number>();
+  for (const [i, ordinal] of dense.ordinals.entries()) known.set(ordinal, dense.scores[i]!);
+  for (const [i, ordinal] of onlyLexical.entries()) known.set(ordinal, otherDense[i]!);
+  const ordinals = Uint32Array.of(...lexical.ordinals, ...onlyDense);
   const terms = Math.max(1, analyse(text).length);
-  return [...lexical, ...onlyDense].map(({ id, ordinal }) => ({
-    id,
-    ordinal,
-    lexical: known.lexical.get(ordinal)! / terms,
-    dense: known.dense.get(ordinal)!,
-  }));
+  return {
+    ordinals,
+    lexical: Float64Array.of(...lexical.scores, ...otherLexical).map((score) => score / terms),
+    dense: Float64Array.from(ordinals, (ordinal) => known.get(ordinal)!),
+  };
 }
 
-const scores = (hits: readonly SearchHit[]): Map<number, number> =>
-  new Map(hits.map(({ ordinal, score }) => [ordinal, score]));
+/** The values of `all` that are not in `others`. */
+function difference(all: Uint32Array, others: Uint32Array): Uint32Array {
+  const known = new Set(others);
+  return all.filter((value) => !known.has(value));
+}
 
 /**
  * Ranks passages by `lexical + lambda * dense`, best first; equal scores in the order of the
- * index.
+ * index. The `most` best, or all.
  */
-export const combineScores = (union: readonly HybridScores[], lambda: number): SearchHit[] =>
-  union
-    .map(({ id, ordinal, lexical, dense }) => ({ id, ordinal, score: lexical + lambda * dense }))
-    .sort(byScore);
+export const combineScores = (
+  { ordinals, lexical, dense }: HybridScores,
+  lambda: number,
+  most?: number,
+): Ranking =>
+  ranked({ ordinals, scores: lexical.map((score, i) => score + lambda * dense[i]!) }, most);
 
 export interface TunedLambda {
   readonly lambda: number;
@@ -162,7 +159,7 @@ export interface TunedLambda {
 
 /** A question with the passages to rank, from `hybridScores`. */
 interface QuestionUnion {
-  readonly union: readonly HybridScores[];
+  readonly union: HybridScores;
 }
 
 /**
@@ -177,7 +174,7 @@ interface QuestionUnion {
  */
 export function tuneLambda<Q extends QuestionUnion>(
   questions: readonly Q[],
-  measure: (ranking: readonly SearchHit[], question: Q) => number,
+  measure: (ranking: Ranking, question: Q) => number,
   lambdas: readonly number[] = [0, ...gridAround(scaleMatchedLambda(questions))],
 ): TunedLambda {
   if (questions.length === 0) {
@@ -220,7 +217,7 @@ const PRIOR_DOUBLINGS = 1;
  */
 export function robustLambda<Q extends QuestionUnion>(
   questions: readonly Q[],
-  measure: (ranking: readonly SearchHit[], question: Q) => number,
+  measure: (ranking: Ranking, question: Q) => number,
   known?: number,
 ): number {
   const values = (lambda: number): number[] =>
@@ -250,10 +247,10 @@ function agreement(differences: readonly number[]): number {
 
 /** The lambda with which both scores spread over equal ranges, or 1 if a score does not spread. */
 function scaleMatchedLambda(questions: readonly QuestionUnion[]): number {
-  const spread = (score: (passage: HybridScores) => number): number =>
-    questions.reduce((sum, { union }) => sum + range(union.map(score)), 0);
-  const lexical = spread((passage) => passage.lexical);
-  const dense = spread((passage) => passage.dense);
+  const spread = (scores: (union: HybridScores) => Float64Array): number =>
+    questions.reduce((sum, { union }) => sum + range(scores(union)), 0);
+  const lexical = spread((union) => union.lexical);
+  const dense = spread((union) => union.dense);
   return lexical > 0 && dense > 0 ? lexical / dense : 1;
 }
 
@@ -261,5 +258,5 @@ function scaleMatchedLambda(questions: readonly QuestionUnion[]): number {
 const gridAround = (unit: number): number[] =>
   Array.from({ length: 21 }, (_, i) => Number((unit * 2 ** ((i - 10) / 2)).toPrecision(3)));
 
-const range = (values: readonly number[]): number =>
+const range = (values: Float64Array): number =>
   values.length === 0 ? 0 : Math.max(...values) - Math.min(...values);

@@ -4,13 +4,15 @@ import { z } from "zod";
 import { filterOption } from "../options/arguments.ts";
 import { HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
 import { type Given, option, type Resolved, SIGNAL } from "../options/option.ts";
-import { resolveOptions } from "../options/resolve.ts";
+import type { StoredStates } from "../encoder/state-cache.ts";
+import type { Passage } from "../text/passage.ts";
 import type { LexicalIndex } from "./bm25/lexical-index.ts";
-import { type RankPassages, rankDocuments } from "./documents.ts";
-import { type EncodedQuestion, hybridSearch } from "./hybrid.ts";
-import type { IndexGeneration, SearchHit, SearchOptions } from "./search/token-index.ts";
+import { documentKey, type RankPassages, rankDocuments } from "./documents.ts";
+import { type EncodedQuestion, type HybridOptions, hybridSearch } from "./hybrid.ts";
+import type { Ranking } from "./scoring/top-k.ts";
+import type { IndexGeneration } from "./search/generation.ts";
 import { parseWhere } from "./where/parse-where.ts";
-import { type Where, whereSchema } from "./where/where.ts";
+import { whereSchema } from "./where/where.ts";
 
 /**
  * What a search counts and returns: passages, or documents, each with its best passage
@@ -19,9 +21,8 @@ import { type Where, whereSchema } from "./where/where.ts";
 export type Granularity = "passage" | "document";
 
 const lexicalIndex = z.custom<LexicalIndex>((given) => {
-  const index = given as Partial<LexicalIndex & IndexGeneration> | null;
-  const searches = typeof index?.search === "function" && typeof index.score === "function";
-  return searches && index.searchBatch === undefined; // a token index has it
+  const index = given as Partial<LexicalIndex> | null;
+  return typeof index?.bm25?.rank === "function";
 }, "an index from openLexicalIndex");
 
 const hybridWeights = z.strictObject({ ...HYBRID_OPTIONS, lexical: lexicalIndex.optional() });
@@ -54,54 +55,67 @@ export const RETRIEVE_OPTIONS = {
 
 export type RankOptions = Given<typeof RETRIEVE_OPTIONS>;
 
-/** Resolved options, with those of `answer` that are not about retrieval left out. */
-export const rankOptionsOf = ({
-  topK,
-  granularity,
-  filter,
-  where,
-  hybrid,
-  signal,
-}: Resolved<typeof RETRIEVE_OPTIONS>): Resolved<typeof RETRIEVE_OPTIONS> => ({
-  ...{ topK, granularity, filter, where, hybrid, signal },
-});
+/** Options of `rank`: those of `retrieve` after their check. */
+export interface RankRequest extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hybrid"> {
+  /** The weights of hybrid search. Default: the model ranks alone. */
+  readonly hybrid?: HybridOptions | undefined;
+  /** Whether to read the states that the index holds. Default: false. */
+  readonly withStates?: boolean;
+}
+
+/** A passage that a search found. */
+export interface FoundPassage {
+  readonly passage: Passage;
+  /** The position of the passage in the index. */
+  readonly ordinal: number;
+  readonly score: number;
+  readonly states?: StoredStates | undefined;
+}
 
 /**
- * Returns for each question the `topK` best passages or documents, best first. Hybrid search needs
- * its weights as an object: `ReAtt` looks up those that the model stores.
- *
- * @throws {InputError} if an option cannot be used
+ * Returns for each question the `topK` best passages or documents, best first. It reads the
+ * passages that it returns, once each, and of the others only what decides about documents.
  */
 export async function rank(
   index: IndexGeneration,
   questions: readonly EncodedQuestion[],
-  given: RankOptions,
-): Promise<SearchHit[][]> {
-  const { topK, granularity, hybrid, where, ...others } = resolveOptions(RETRIEVE_OPTIONS, given);
-  const filter = where ? await narrowed(index, others.filter, where) : others.filter;
-  const search = { ...others, filter };
-  const rankPassages: RankPassages<EncodedQuestion> = (asked, count) => {
-    const options = { ...search, topK: count };
-    if (typeof hybrid === "object") return hybridSearch(index, hybrid, asked, options);
-    return index.searchBatch(
-      asked.map(({ vectors }) => vectors),
-      options,
+  { topK, granularity, hybrid, signal, withStates = false, ...selection }: RankRequest,
+): Promise<FoundPassage[][]> {
+  const accept = await index.accepting(selection);
+  const rankPassages: RankPassages<EncodedQuestion> = (some, count) => {
+    const request = { topK: count, accept, signal };
+    if (hybrid) return hybridSearch(index, hybrid, some, request);
+    return index.rankings(
+      some.map(({ vectors }) => vectors),
+      request,
     );
   };
-  return granularity === "document"
-    ? rankDocuments(index, rankPassages, questions, topK)
-    : rankPassages(questions, topK);
+  const passageAt = passageReader(index);
+  const keyOf = async (ordinal: number) => documentKey(await passageAt(ordinal));
+  const rankings =
+    granularity === "document"
+      ? await rankDocuments(index.passageCount, keyOf, rankPassages, questions, topK)
+      : await rankPassages(questions, topK);
+  const read = async ({ ordinals, scores }: Ranking): Promise<FoundPassage[]> => {
+    const passages = await Promise.all(Array.from(ordinals, passageAt));
+    const states = withStates ? await index.states([...ordinals]) : undefined;
+    return passages.map((passage, i) => ({
+      passage,
+      ordinal: ordinals[i]!,
+      score: scores[i]!,
+      states: states?.[i],
+    }));
+  };
+  return Promise.all(rankings.map(read));
 }
 
-/** The passages of `filter` that pass `where`. */
-export async function narrowed(
-  index: Pick<IndexGeneration, "matching" | "find">,
-  filter: SearchOptions["filter"],
-  where: Where,
-): Promise<(ordinal: number) => boolean> {
-  const matches = await index.matching(where);
-  if (!filter) return matches;
-  if (typeof filter === "function") return (ordinal) => matches(ordinal) && filter(ordinal);
-  const ordinals = new Set(await Promise.all(Array.from(filter, index.find)));
-  return (ordinal) => ordinals.has(ordinal) && matches(ordinal);
+/** Reads each passage once, though several questions find it. */
+function passageReader(index: IndexGeneration): (ordinal: number) => Promise<Passage> {
+  const passages = new Map<number, Promise<Passage>>();
+  const read = async (ordinal: number) => (await index.passages([ordinal]))[0]!;
+  return (ordinal) => {
+    const passage = passages.get(ordinal) ?? read(ordinal);
+    passages.set(ordinal, passage);
+    return passage;
+  };
 }

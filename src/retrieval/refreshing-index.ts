@@ -4,7 +4,8 @@ import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { Lifetime } from "../io/lifetime.ts";
 import type { Manifest } from "./index/format/manifest.ts";
-import type { IndexGeneration, TokenIndex } from "./search/token-index.ts";
+import { IndexGeneration } from "./search/generation.ts";
+import type { TokenIndex } from "./search/token-index.ts";
 
 /** A generation with its memory and files. */
 export interface OpenGeneration {
@@ -57,31 +58,9 @@ export function refreshingIndex(
     lifetime.close(async () => {
       await Promise.all([...retired, retire(current)]);
     });
-  return {
-    directory,
-    get header() {
-      return current.generation.header;
-    },
-    get generation() {
-      return current.generation.generation;
-    },
-    get passageCount() {
-      return current.generation.passageCount;
-    },
-    get tokenCount() {
-      return current.generation.tokenCount;
-    },
-    search: (...given) => use((generation) => generation.search(...given)),
-    searchBatch: (...given) => use((generation) => generation.searchBatch(...given)),
-    score: (...given) => use((generation) => generation.score(...given)),
-    matches: (...given) => use((generation) => generation.matches(...given)),
-    products: (...given) => use((generation) => generation.products(...given)),
-    keys: (...given) => use((generation) => generation.keys(...given)),
-    passages: (...given) => use((generation) => generation.passages(...given)),
-    states: (...given) => use((generation) => generation.states(...given)),
-    matching: (where) => use((generation) => generation.matching(where)),
-    find: (id) => use((generation) => generation.find(id)),
-    async *entries() {
+  const own = {
+    /** Each step is a call of its own: the caller may stop between two. */
+    async *entries(): ReturnType<IndexGeneration["entries"]> {
       const held = current;
       const entries = held.generation.entries();
       for (;;) {
@@ -97,13 +76,38 @@ export function refreshingIndex(
         });
         return refreshing;
       }),
-    snapshot: async (work) => {
+    snapshot: async <Result>(work: (generation: IndexGeneration) => Promise<Result>) => {
       checkWork(work);
       return use(work);
     },
     close,
     [Symbol.asyncDispose]: close,
   };
+  return Object.assign(forwarding(() => current.generation, use), own) as TokenIndex;
+}
+
+type Call = (...values: readonly unknown[]) => Promise<unknown>;
+
+/** An object with the values and methods of the current generation. A method holds it open. */
+function forwarding(
+  current: () => IndexGeneration,
+  use: (work: (generation: IndexGeneration) => Promise<unknown>) => Promise<unknown>,
+): object {
+  const forwarded = {};
+  for (const name of Object.keys(current()))
+    Object.defineProperty(forwarded, name, {
+      get: () => current()[name as keyof IndexGeneration],
+      enumerable: true,
+    });
+  for (const name of Object.getOwnPropertyNames(IndexGeneration.prototype)) {
+    if (name === "constructor") continue;
+    const call = (generation: IndexGeneration, values: readonly unknown[]) =>
+      (generation as unknown as Record<string, Call>)[name]!(...values);
+    Object.assign(forwarded, {
+      [name]: (...values: readonly unknown[]) => use((generation) => call(generation, values)),
+    });
+  }
+  return forwarded;
 }
 
 function checkWork(given: unknown): void {

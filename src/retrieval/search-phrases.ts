@@ -26,8 +26,9 @@ import {
   phraseProducts,
 } from "./phrases/best-phrases.ts";
 import type { TokenPlace } from "./phrases/token-places.ts";
-import { narrowed, RETRIEVE_OPTIONS, WHERE_OPTION } from "./rank.ts";
-import type { IndexGeneration, SearchHit } from "./search/token-index.ts";
+import { RETRIEVE_OPTIONS, WHERE_OPTION } from "./rank.ts";
+import type { Ranking } from "./scoring/top-k.ts";
+import type { IndexGeneration } from "./search/generation.ts";
 
 /** What a phrase search counts. A sentence, passage or document is ranked by its best phrase. */
 export type PhraseUnit = "phrase" | "sentence" | "passage" | "document";
@@ -83,22 +84,22 @@ const FIRST_PASSAGES = 64;
 export async function searchPhrases(
   index: IndexGeneration,
   questions: readonly Float32Array[],
-  { topK, granularity, where, filter: given, signal }: PhraseRequest,
+  { topK, granularity, where, filter, signal }: PhraseRequest,
   placesOf: PlacesOf,
 ): Promise<FoundPhrase[][]> {
-  const filter = where ? await narrowed(index, given, where) : given;
+  const accept = await index.accepting({ where, filter });
   const read = passageReader(index, placesOf);
   const searches = questions.map((question) => openSearch(question, topK, granularity));
   let open = searches;
   for (let wanted = Math.max(FIRST_PASSAGES, 2 * topK); open.length > 0; wanted *= 4) {
     const count = Math.min(wanted, Math.max(1, index.passageCount));
     const vectors = open.map(({ question }) => question);
-    const lists = await index.searchBatch(vectors, { topK: count, filter, signal });
+    const lists = await index.rankings(vectors, { topK: count, accept, signal });
     const unfinished: PhraseSearch[] = [];
     for (const [i, search] of open.entries()) {
       signal?.throwIfAborted();
       const isDone = await search.look(index, lists[i]!, read);
-      const isAll = lists[i]!.length < count || count >= index.passageCount;
+      const isAll = lists[i]!.ordinals.length < count || count >= index.passageCount;
       if (!isDone && !isAll) unfinished.push(search);
     }
     open = unfinished;
@@ -147,7 +148,7 @@ interface PhraseSearch {
    *
    * @returns whether the next passages cannot change the result
    */
-  look(index: IndexGeneration, hits: readonly SearchHit[], read: ReadPassages): Promise<boolean>;
+  look(index: IndexGeneration, passages: Ranking, read: ReadPassages): Promise<boolean>;
   best(): FoundPhrase[];
 }
 
@@ -169,9 +170,9 @@ function openSearch(question: Float32Array, topK: number, unit: PhraseUnit): Phr
   };
   return {
     question,
-    async look(index, hits, read) {
-      for (const { ordinal, score } of hits) {
-        if (2 * score < units.floor()) return true;
+    async look(index, { ordinals, scores }, read) {
+      for (const [i, ordinal] of ordinals.entries()) {
+        if (2 * scores[i]! < units.floor()) return true;
         if (seen.has(ordinal)) continue;
         seen.add(ordinal);
         await lookAt(index, ordinal, read);

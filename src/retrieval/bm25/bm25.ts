@@ -6,7 +6,7 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
-import { TopK } from "../scoring/top-k.ts";
+import { type Ranking, TopK } from "../scoring/top-k.ts";
 import { analyse } from "./analysis.ts";
 import {
   BLOCK_PASSAGES,
@@ -14,6 +14,7 @@ import {
   type InvertedIndex,
   type InvertedIndexOptions,
   type PostingBlock,
+  postingOf,
   postingsOf,
 } from "./inverted-index.ts";
 
@@ -32,9 +33,9 @@ export type GivenParameters = {
   readonly [Name in keyof Bm25Parameters]?: Bm25Parameters[Name] | undefined;
 };
 
-export interface Bm25SearchOptions extends GivenParameters {
-  /** Whether the search may return the passage with this id. Default: every passage. */
-  readonly accept?: ((id: string) => boolean) | undefined;
+export interface Bm25RankOptions extends GivenParameters {
+  /** Whether the ranking may have the passage. Default: every passage. */
+  readonly accept?: ((ordinal: number) => boolean) | undefined;
 }
 
 /** The id of a passage and its score. */
@@ -53,15 +54,23 @@ export interface CollectionStatistics {
   documentFrequency(term: string): number;
 }
 
+/** A passage is known by its ordinal: its position among the passages that were indexed. */
 export interface Bm25 extends CollectionStatistics {
+  /** The ids by ordinal; of a token index with deleted passages, "" for these. */
+  readonly ids: readonly string[];
   /**
-   * The `topK` best passages that share a term with the query, best first. Passages with equal
-   * scores come in the order in which they were indexed. Exact: the search reads every posting of
-   * every query term.
+   * The `topK` best passages that share a term with the query, best first; equal scores in the
+   * order of the ordinals. Exact: it reads every posting of every query term.
    */
-  search(query: string, topK: number, options?: Bm25SearchOptions): ScoredId[];
-  /** The score of each passage in `ids`; 0 for a passage that is not in the index. */
-  score(query: string, ids: readonly string[], parameters?: GivenParameters): number[];
+  rank(query: string, topK: number, options?: Bm25RankOptions): Ranking;
+  /** As `rank`, with the ids of the passages. */
+  search(query: string, topK: number, options?: Bm25RankOptions): ScoredId[];
+  /** The score of each passage of `ordinals`; 0 for one without a term of the query. */
+  score(
+    query: string,
+    ordinals: ArrayLike<number>,
+    parameters?: GivenParameters,
+  ): Float64Array;
 }
 
 /**
@@ -87,60 +96,114 @@ export async function buildBm25(
   options: InvertedIndexOptions & Partial<Bm25Parameters> = {},
   collection?: CollectionStatistics,
 ): Promise<Bm25> {
-  const defaults = checkedParameters(options, DEFAULT_PARAMETERS);
-  const index = await buildInvertedIndex(passages, options);
+  checkedParameters(options, DEFAULT_PARAMETERS); // before the passages are read
+  return bm25Over(await buildInvertedIndex(numbered(passages), options), options, collection);
+}
+
+async function* numbered(
+  passages: AsyncIterable<Passage> | Iterable<Passage>,
+): AsyncGenerator<[ordinal: number, passage: Passage], void> {
+  let ordinal = 0;
+  for await (const passage of passages) yield [ordinal++, passage];
+}
+
+/** BM25 over an inverted index; `buildBm25` has the formula. */
+export function bm25Over(
+  index: InvertedIndex,
+  parameters: GivenParameters = {},
+  collection?: CollectionStatistics,
+): Bm25 {
+  const defaults = checkedParameters(parameters, DEFAULT_PARAMETERS);
   const own: CollectionStatistics = {
-    size: index.ids.length,
+    size: index.size,
     averageLength: index.averageLength,
     documentFrequency: (term) => frequencyOf(index, term),
   };
   const statistics = collection ?? own;
   const scores = new Float64Array(Math.min(index.ids.length, BLOCK_PASSAGES));
-  let ordinals: Map<string, number> | undefined;
+  const normsOf = (given: GivenParameters): LengthNorm =>
+    lengthNorm(checkedParameters(given, defaults), statistics.averageLength);
+  const rank: Bm25["rank"] = (query, topK, { accept, ...given } = {}) => {
+    const best = new TopK(topK);
+    const scoring = { weights: termWeights(index, statistics, query), ...normsOf(given) };
+    for (const [i, block] of index.blocks.entries()) {
+      if (!scoreBlock(block, scoring, scores)) continue;
+      for (let place = 0; place < block.lengths.length; place++) {
+        const ordinal = i * BLOCK_PASSAGES + place;
+        if (scores[place]! > 0 && (accept?.(ordinal) ?? true)) best.push(ordinal, scores[place]!);
+      }
+    }
+    return best.take(topK);
+  };
   return {
     ...own,
-    search(query, topK, { accept, ...given } = {}) {
-      const best = new TopK(topK);
-      const parameters = checkedParameters(given, defaults);
-      for (const { first, length } of scoreBlocks(index, statistics, scores, query, parameters))
-        for (let place = 0; place < length; place++)
-          if (scores[place]! > 0 && (accept?.(index.ids[first + place]!) ?? true))
-            best.push(first + place, scores[place]!);
-      const found = best.take().slice(0, topK);
-      return found.map(({ ordinal, score }) => ({ id: index.ids[ordinal]!, score }));
+    ids: index.ids,
+    rank,
+    search(query, topK, options) {
+      const { ordinals, scores } = rank(query, topK, options);
+      return Array.from(ordinals, (ordinal, i) => ({ id: index.ids[ordinal]!, score: scores[i]! }));
     },
-    score(query, ids, given = {}) {
-      ordinals ??= new Map(index.ids.map((id, ordinal) => [id, ordinal]));
-      const wanted = ids.map((id) => ordinals!.get(id) ?? -1);
-      const found = new Array<number>(ids.length).fill(0);
-      const parameters = checkedParameters(given, defaults);
-      for (const { first, length } of scoreBlocks(index, statistics, scores, query, parameters))
-        for (const [i, ordinal] of wanted.entries())
-          if (ordinal >= first && ordinal < first + length) found[i] = scores[ordinal - first]!;
-      return found;
+    score(query, ordinals, given = {}) {
+      const scoring = { weights: termWeights(index, statistics, query), ...normsOf(given) };
+      return Float64Array.from(ordinals, (ordinal) => {
+        const block = index.blocks[Math.floor(ordinal / BLOCK_PASSAGES)];
+        return block ? scoreOf(block, ordinal % BLOCK_PASSAGES, scoring) : 0;
+      });
     },
   };
 }
 
-/** Scores block after block into `scores`. Yields each block that has a term of the query. */
-function* scoreBlocks(
-  index: InvertedIndex,
-  statistics: CollectionStatistics,
-  scores: Float64Array,
-  query: string,
-  parameters: Bm25Parameters,
-): Generator<{ first: number; length: number }> {
-  const weights = termWeights(index, statistics, query);
-  for (const [i, block] of index.blocks.entries()) {
-    scores.fill(0);
-    let matched = false;
-    for (const [term, weight] of weights) {
-      const [start, end] = postingsOf(block, term);
-      addTerm(scores, block, start, end, weight, parameters, statistics.averageLength);
-      matched ||= end > start;
+/** How the length of a passage counts: `tf / (tf + constant + perTerm * |p|)`. */
+interface LengthNorm {
+  /** k1 * (1 - b) */
+  readonly constant: number;
+  /** k1 * b / avgdl */
+  readonly perTerm: number;
+}
+
+const lengthNorm = ({ k1, b }: Bm25Parameters, averageLength: number): LengthNorm => ({
+  constant: k1 * (1 - b),
+  perTerm: (k1 * b) / averageLength,
+});
+
+interface Scoring extends LengthNorm {
+  /** The weight of each term of the query, by number. */
+  readonly weights: ReadonlyMap<number, number>;
+}
+
+/** Writes the scores of all passages of a block. Returns whether it has a term of the query. */
+function scoreBlock(block: PostingBlock, scoring: Scoring, scores: Float64Array): boolean {
+  const { places, frequencies, lengths } = block;
+  const { weights, constant, perTerm } = scoring;
+  scores.fill(0);
+  let hasTerm = false;
+  for (const [term, weight] of weights) {
+    const [start, end] = postingsOf(block, term);
+    hasTerm ||= end > start;
+    for (let posting = start; posting < end; posting++) {
+      const place = places[posting]!;
+      const frequency = frequencies[posting]!;
+      scores[place]! += (weight * frequency) / (frequency + constant + perTerm * lengths[place]!);
     }
-    if (matched) yield { first: i * BLOCK_PASSAGES, length: block.lengths.length };
   }
+  return hasTerm;
+}
+
+/** The score of the passage at `place` of a block: the sum of `scoreBlock`, in its order. */
+function scoreOf(
+  block: PostingBlock,
+  place: number,
+  { weights, constant, perTerm }: Scoring,
+): number {
+  let score = 0;
+  for (const [term, weight] of weights) {
+    const posting = postingOf(block, term, place);
+    if (posting === undefined) continue;
+    const frequency = block.frequencies[posting]!;
+    score +=
+      (weight * frequency) / (frequency + constant + perTerm * block.lengths[place]!);
+  }
+  return score;
 }
 
 /** The inverse document frequency of a term: ln(1 + (N - df + 0.5) / (df + 0.5)). */
@@ -173,24 +236,6 @@ function frequencyOf({ blocks, vocabulary }: InvertedIndex, term: string): numbe
     const [start, end] = postingsOf(block, number);
     return passages + end - start;
   }, 0);
-}
-
-function addTerm(
-  scores: Float64Array,
-  { places, frequencies, lengths }: PostingBlock,
-  start: number,
-  end: number,
-  weight: number,
-  { k1, b }: Bm25Parameters,
-  averageLength: number,
-): void {
-  const constant = k1 * (1 - b);
-  const perTerm = (k1 * b) / averageLength;
-  for (let posting = start; posting < end; posting++) {
-    const place = places[posting]!;
-    const frequency = frequencies[posting]!;
-    scores[place]! += (weight * frequency) / (frequency + constant + perTerm * lengths[place]!);
-  }
 }
 
 function checkedParameters(

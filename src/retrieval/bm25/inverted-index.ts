@@ -21,7 +21,7 @@ const MAX_FREQUENCY = 2 ** 16 - 1;
 const PROGRESS_INTERVAL = 1_000; // passages
 
 export interface PostingBlock {
-  /** The number of terms of each passage, repetitions included: [passages]. */
+  /** The number of terms of each passage, repetitions included: [passages]; 0 if it is absent. */
   readonly lengths: Uint32Array;
   /** The terms that occur in the block, ascending: [terms]. */
   readonly terms: Uint32Array;
@@ -33,9 +33,12 @@ export interface PostingBlock {
   readonly frequencies: Uint16Array;
 }
 
+/** An ordinal is a place in a block plus BLOCK_PASSAGES for each block before it. */
 export interface InvertedIndex {
-  /** Ids of the passages in the order of indexing. All blocks but the last have BLOCK_PASSAGES. */
+  /** Ids by ordinal; "" where there is no passage. */
   readonly ids: readonly string[];
+  /** The number of passages. */
+  readonly size: number;
   /** The number of each term. */
   readonly vocabulary: ReadonlyMap<string, number>;
   readonly blocks: readonly PostingBlock[];
@@ -49,9 +52,15 @@ export interface InvertedIndexOptions {
   onProgress?: ((passages: number) => void) | undefined;
 }
 
-/** Indexes title and text of every passage. */
+const NO_TERMS = new Uint32Array();
+
+/**
+ * Indexes title and text of every passage.
+ *
+ * @param passages with their ordinals, which ascend and may leave some out
+ */
 export async function buildInvertedIndex(
-  passages: AsyncIterable<Passage> | Iterable<Passage>,
+  passages: AsyncIterable<readonly [ordinal: number, passage: Passage]>,
   { signal, onProgress }: InvertedIndexOptions = {},
 ): Promise<InvertedIndex> {
   const ids: string[] = [];
@@ -59,21 +68,25 @@ export async function buildInvertedIndex(
   const blocks: PostingBlock[] = [];
   let pending: Uint32Array[] = [];
   let totalLength = 0;
-  for await (const { id, title, text } of passages) {
+  let size = 0;
+  const add = (id: string, terms: Uint32Array): void => {
+    ids.push(id);
+    pending.push(terms);
+    if (pending.length < BLOCK_PASSAGES) return;
+    blocks.push(invert(pending, vocabulary.size));
+    pending = [];
+  };
+  for await (const [ordinal, { id, title, text }] of passages) {
     signal?.throwIfAborted();
     const terms = analyse(`${title} ${text}`).map((term) => numberOf(vocabulary, term));
-    ids.push(id);
-    pending.push(Uint32Array.from(terms).sort());
+    while (ids.length < ordinal) add("", NO_TERMS);
+    add(id, Uint32Array.from(terms).sort());
     totalLength += terms.length;
-    if (pending.length === BLOCK_PASSAGES) {
-      blocks.push(invert(pending, vocabulary.size));
-      pending = [];
-    }
-    if (ids.length % PROGRESS_INTERVAL === 0) onProgress?.(ids.length);
+    if (++size % PROGRESS_INTERVAL === 0) onProgress?.(size);
   }
   if (pending.length > 0) blocks.push(invert(pending, vocabulary.size));
-  onProgress?.(ids.length);
-  return { ids, vocabulary, blocks, averageLength: totalLength / ids.length };
+  onProgress?.(size);
+  return { ids, size, vocabulary, blocks, averageLength: totalLength / size };
 }
 
 /** The range of the postings of a term in a block; empty if the term does not occur. */
@@ -81,14 +94,30 @@ export function postingsOf(
   { terms, starts }: PostingBlock,
   term: number,
 ): [start: number, end: number] {
-  let low = 0;
-  let high = terms.length;
+  const at = firstFrom(terms, term, 0, terms.length);
+  return terms[at] === term ? [starts[at]!, starts[at + 1]!] : [0, 0];
+}
+
+/** The posting of a term for the passage at `place` of a block; undefined if it has not the term. */
+export function postingOf(block: PostingBlock, term: number, place: number): number | undefined {
+  const [start, end] = postingsOf(block, term);
+  const at = firstFrom(block.places, place, start, end);
+  return at < end && block.places[at] === place ? at : undefined;
+}
+
+/** The position of the first of ascending values, from `low` to `high`, that is not below `value`. */
+function firstFrom(
+  values: Uint32Array | Uint16Array,
+  value: number,
+  low: number,
+  high: number,
+): number {
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (terms[middle]! < term) low = middle + 1;
+    if (values[middle]! < value) low = middle + 1;
     else high = middle;
   }
-  return terms[low] === term ? [starts[low]!, starts[low + 1]!] : [0, 0];
+  return low;
 }
 
 function numberOf(vocabulary: Map<string, number>, term: string): number {

@@ -4,15 +4,14 @@ import { checkIdList, checkOpenIndex, checkQuestion } from "../../options/argume
 import { BM25_OPTIONS } from "../../options/library-options.ts";
 import { callback, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
-import type { Passage } from "../../text/passage.ts";
 import {
   type IndexGeneration,
   SEARCH_OPTIONS,
   type SearchHit,
   type SearchOptions,
-} from "../search/token-index.ts";
-import { type Bm25Parameters, buildBm25, type GivenParameters } from "./bm25.ts";
-import type { InvertedIndexOptions } from "./inverted-index.ts";
+} from "../search/generation.ts";
+import { type Bm25, type Bm25Parameters, bm25Over, type GivenParameters } from "./bm25.ts";
+import { buildInvertedIndex, type InvertedIndexOptions } from "./inverted-index.ts";
 
 export type LexicalSearchOptions = Pick<SearchOptions, "topK" | "filter"> & GivenParameters;
 
@@ -36,6 +35,12 @@ export type LexicalSearchOptions = Pick<SearchOptions, "topK" | "filter"> & Give
  * ```
  */
 export interface LexicalIndex {
+  /**
+   * What both methods call, by ordinals of the index and without checks.
+   *
+   * @internal
+   */
+  readonly bm25: Bm25;
   /**
    * The `topK` best passages that share a term with the question, best first. Passages with equal
    * scores come in the order of the index. Default of `k1` and `b`: those of `openLexicalIndex`.
@@ -80,40 +85,37 @@ export async function openLexicalIndex(
   options?: InvertedIndexOptions & Partial<Bm25Parameters>,
 ): Promise<LexicalIndex> {
   checkOpenIndex(index, ["entries", "searchBatch"]);
-  const parameters = resolveOptions(OPTIONS, options);
-  const ordinals = new Map<string, number>();
-  async function* passages(): AsyncGenerator<Passage, void> {
-    for await (const [ordinal, passage] of index.entries()) {
-      ordinals.set(passage.id, ordinal);
-      yield passage;
-    }
-  }
-  const bm25 = await buildBm25(passages(), parameters as InvertedIndexOptions);
+  const { k1, b, ...building } = resolveOptions(OPTIONS, options);
+  const bm25 = bm25Over(await buildInvertedIndex(index.entries(), building), { k1, b });
+  let ordinals: ReadonlyMap<string, number> | undefined; // by id
+  const ordinalOf = (id: string): number => {
+    ordinals ??= new Map(bm25.ids.map((id, ordinal) => [id, ordinal]));
+    return ordinals.get(id) ?? -1;
+  };
   return {
+    bm25,
     search(question, given) {
       checkQuestion(question);
       const { topK, filter, ...parameters } = resolveOptions(SEARCH, given);
       const accept =
-        typeof filter === "function"
-          ? (id: string) => filter(ordinals.get(id)!)
-          : filter?.has.bind(filter);
-      return bm25
-        .search(question, topK, { accept, ...parameters })
-        .map(({ id, score }) => ({ id, ordinal: ordinals.get(id)!, score }));
+        filter === undefined || typeof filter === "function"
+          ? filter
+          : (ordinal: number) => filter.has(bm25.ids[ordinal]!);
+      const { ordinals, scores } = bm25.rank(question, topK, { accept, ...parameters });
+      return Array.from(ordinals, (ordinal, i) => ({
+        id: bm25.ids[ordinal]!,
+        ordinal,
+        score: scores[i]!,
+      }));
     },
     score(question, ids, given) {
       checkQuestion(question);
       checkIdList(ids);
-      return bm25.score(question, ids, resolveOptions(BM25_OPTIONS, given));
+      const parameters = resolveOptions(BM25_OPTIONS, given);
+      return Array.from(bm25.score(question, ids.map(ordinalOf), parameters));
     },
   };
 }
-
-/** `index` with these parameters as defaults of its searches. */
-export const withParameters = (index: LexicalIndex, parameters: GivenParameters): LexicalIndex => ({
-  search: (question, given) => index.search(question, { ...parameters, ...given }),
-  score: (question, ids, given) => index.score(question, ids, { ...parameters, ...given }),
-});
 
 const SEARCH = { ...SEARCH_OPTIONS, ...BM25_OPTIONS };
 const OPTIONS = { ...BM25_OPTIONS, ...SIGNAL, onProgress: callback<(passages: number) => void>() };

@@ -20,9 +20,9 @@
 
 import type { KeyStore } from "../index/format/store.ts";
 import { type MatMul, openMatMul } from "../scoring/matmul.ts";
-import { type ScoredPassage, TopK } from "../scoring/top-k.ts";
+import { type Ranking, TopK } from "../scoring/top-k.ts";
 import type { SearchEngine, SearchRequest } from "../search/engine.ts";
-import { float32Error, rescore } from "../search/rescore.ts";
+import { exactScores, float32Error } from "../search/rescore.ts";
 import { FIRST_TOKENS, scoreByHits } from "../search/token-hits.ts";
 import { type FilledIndex, fillIndex, findTokens, loadFaiss } from "./faiss.ts";
 
@@ -63,28 +63,30 @@ async function searchOne(
   matmul: MatMul,
   question: Float32Array,
   { topK, accept, signal }: SearchRequest,
-): Promise<ScoredPassage[]> {
+): Promise<Ranking> {
   const margin = float32Error(question, store);
   const best = new TopK(topK);
   const scored = new Set<number>();
   const isOut = (bound: number) => {
-    const last = best.take()[topK - 1];
-    return last !== undefined && bound + margin < last.score;
+    const last = best.take().scores[topK - 1];
+    return last !== undefined && bound + margin < last;
   };
   for (let count = FIRST_TOKENS; ; count *= 2) {
     signal?.throwIfAborted();
     const all = count >= store.keyCount;
     const hits = findTokens(index, question, store.dimension, all ? store.keyCount : count);
     const { seen, unseen } = scoreByHits(hits);
-    const open = seen.filter(({ ordinal }) => accept(ordinal) && !scored.has(ordinal));
-    for (let first = 0; first < open.length && !isOut(open[first]!.score); first += RESCORE_BATCH) {
-      const batch = open.slice(first, first + RESCORE_BATCH).map(({ ordinal }) => ordinal);
-      const exact = await rescore(store, matmul, question, Uint32Array.from(batch), batch.length);
-      for (const { ordinal, score } of exact) {
+    const isOpen = (ordinal: number) => accept(ordinal) && !scored.has(ordinal);
+    const bounds = seen.scores.filter((_, i) => isOpen(seen.ordinals[i]!));
+    const open = seen.ordinals.filter(isOpen);
+    for (let first = 0; first < open.length && !isOut(bounds[first]!); first += RESCORE_BATCH) {
+      const batch = open.subarray(first, first + RESCORE_BATCH);
+      const scores = await exactScores(store, matmul, question, batch);
+      for (const [i, ordinal] of batch.entries()) {
         scored.add(ordinal);
-        best.push(ordinal, score);
+        best.push(ordinal, scores[i]!);
       }
     }
-    if (all || isOut(unseen)) return best.take().slice(0, topK);
+    if (all || isOut(unseen)) return best.take(topK);
   }
 }

@@ -1,14 +1,26 @@
-/** Top-k selection. */
+/** Rankings, and the selection of the best. */
 
-export interface ScoredPassage {
-  /** Position of the passage in the index. */
-  readonly ordinal: number;
-  readonly score: number;
+/** Passages of an index with their scores. */
+export interface Ranking {
+  /** The position of each passage in the index. */
+  readonly ordinals: Uint32Array;
+  /** The score of each passage. */
+  readonly scores: Float64Array;
 }
 
-/** Best first; equal scores in the order of the index. */
-export const byScore = (a: ScoredPassage, b: ScoredPassage): number =>
-  b.score - a.score || a.ordinal - b.ordinal;
+/** Best first; equal scores in the order of the index. The `most` best, or all. */
+export function ranked({ ordinals, scores }: Ranking, most = Infinity): Ranking {
+  const order = Uint32Array.from(ordinals.keys())
+    .sort((a, b) => scores[b]! - scores[a]! || ordinals[a]! - ordinals[b]!)
+    .subarray(0, most);
+  return {
+    ordinals: order.map((place) => ordinals[place]!),
+    scores: Float64Array.from(order, (place) => scores[place]!),
+  };
+}
+
+/** Passages for which there is memory at first. */
+const FIRST_PLACES = 64;
 
 /**
  * Collects the `count` best of a stream of scored passages, and every passage whose score is at
@@ -20,36 +32,58 @@ export const byScore = (a: ScoredPassage, b: ScoredPassage): number =>
 export class TopK {
   readonly #count: number;
   readonly #margin: number;
-  #kept: ScoredPassage[] = [];
+  #ordinals: Uint32Array = new Uint32Array(FIRST_PLACES);
+  #scores: Float64Array = new Float64Array(FIRST_PLACES);
+  #length = 0;
+  /** The number of passages at which the worse ones are dropped. */
   #limit: number;
   #floor = -Infinity;
 
   constructor(count: number, margin = 0) {
     this.#count = count;
     this.#margin = margin;
-    this.#limit = 2 * count + 64;
+    this.#limit = 2 * count + FIRST_PLACES;
   }
 
   push(ordinal: number, score: number): void {
     if (score < this.#floor) return;
-    this.#kept.push({ ordinal, score });
-    if (this.#kept.length >= this.#limit) this.#prune();
+    if (this.#length === this.#ordinals.length) this.#grow();
+    this.#ordinals[this.#length] = ordinal;
+    this.#scores[this.#length++] = score;
+    if (this.#length >= this.#limit) this.#prune();
   }
 
-  /** Everything collected, best first. */
-  take(): ScoredPassage[] {
+  /** Everything collected, or the `most` best, best first. */
+  take(most = Infinity): Ranking {
     this.#prune();
-    return this.#kept;
+    const length = Math.min(most, this.#length);
+    return {
+      ordinals: this.#ordinals.slice(0, length),
+      scores: this.#scores.slice(0, length),
+    };
+  }
+
+  #grow(): void {
+    const ordinals = new Uint32Array(2 * this.#length);
+    const scores = new Float64Array(2 * this.#length);
+    ordinals.set(this.#ordinals);
+    scores.set(this.#scores);
+    this.#ordinals = ordinals;
+    this.#scores = scores;
   }
 
   #prune(): void {
-    this.#kept.sort(byScore);
-    const last = this.#kept[this.#count - 1];
-    if (!last) return;
-    this.#floor = last.score - this.#margin;
-    const end = this.#kept.findIndex(({ score }) => score < this.#floor);
-    if (end >= 0) this.#kept.length = end;
-    this.#limit = Math.max(this.#limit, 2 * this.#kept.length);
+    const { ordinals, scores } = ranked({
+      ordinals: this.#ordinals.subarray(0, this.#length),
+      scores: this.#scores.subarray(0, this.#length),
+    });
+    this.#ordinals.set(ordinals);
+    this.#scores.set(scores);
+    if (this.#length < this.#count) return;
+    this.#floor = scores[this.#count - 1]! - this.#margin;
+    const end = scores.findIndex((score) => score < this.#floor);
+    if (end >= 0) this.#length = end;
+    this.#limit = Math.max(this.#limit, 2 * this.#length);
   }
 }
 

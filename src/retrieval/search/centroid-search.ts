@@ -14,7 +14,7 @@
 import type { Codebook } from "../codec/codec.ts";
 import type { CompressedStore } from "../index/format/compressed-store.ts";
 import { openMatMul } from "../scoring/matmul.ts";
-import { type ScoredPassage, TopK } from "../scoring/top-k.ts";
+import { type Ranking, TopK } from "../scoring/top-k.ts";
 import { CandidateFinder } from "./candidates.ts";
 import { CodeScorer } from "./code-scores.ts";
 import type { SearchEngine, SearchRequest } from "./engine.ts";
@@ -47,10 +47,7 @@ export async function openCentroidSearch(
   // The products are a small part of the work. Other threads search other questions.
   const matmul = await openMatMul(store.dimension, 1);
   const idle: Workspace[] = []; // concurrent searches need one each
-  const searchOne = async (
-    question: Float32Array,
-    search: SearchRequest,
-  ): Promise<ScoredPassage[]> => {
+  const searchOne = async (question: Float32Array, search: SearchRequest): Promise<Ranking> => {
     const products = await matmul.multiply(question, codebook.centroids);
     const hits = Math.max(MIN_HITS, search.topK);
     const scores = { data: products, questionTokens: question.length / store.dimension };
@@ -65,13 +62,14 @@ export async function openCentroidSearch(
   };
   return {
     async search(questions, search) {
-      const found: ScoredPassage[][] = [];
+      const found: Ranking[] = [];
       for (const question of questions) {
         search.signal?.throwIfAborted();
         found.push(await searchOne(question, search));
       }
       return found;
     },
+    keys: store,
     [Symbol.asyncDispose]: () => matmul[Symbol.asyncDispose](),
   };
 }
@@ -107,13 +105,12 @@ async function bestOf(
   let known = new Set<number>();
   for (const round of rounds) {
     await scoreCodes(store, round, scorer, best);
-    const top = best.take().slice(0, hits);
-    const found = top.filter(({ ordinal }) => !known.has(ordinal));
+    const { ordinals } = best.take(hits);
+    const found = ordinals.filter((ordinal) => !known.has(ordinal));
     if (found.length <= FEW_HITS * hits) break;
-    known = new Set(top.map(({ ordinal }) => ordinal));
+    known = new Set(ordinals);
   }
-  const kept = best.take().slice(0, count);
-  return Uint32Array.from(kept, ({ ordinal }) => ordinal).sort();
+  return best.take(count).ordinals.sort();
 }
 
 /** Pushes the scores of the codes of `passages` to `best`. */

@@ -54,7 +54,7 @@ export async function openFlatSearch(
       const found = [];
       for (const [i, question] of questions.entries()) {
         signal?.throwIfAborted();
-        const ordinals = Uint32Array.from(bests[i]!.take(), ({ ordinal }) => ordinal);
+        const { ordinals } = bests[i]!.take();
         found.push(await rescore(aligned, matmul, question, ordinals.sort(), topK));
       }
       return found;

@@ -11,7 +11,7 @@ import { startWorker } from "../../io/worker.ts";
 import type { Codebook } from "../codec/codec.ts";
 import type { CompressedFiles } from "../index/format/segment.ts";
 import type { SharedMemory } from "../index/format/shared-blocks.ts";
-import type { ScoredPassage } from "../scoring/top-k.ts";
+import type { Ranking } from "../scoring/top-k.ts";
 import type { CentroidSearchOptions } from "./centroid-search.ts";
 import type { SearchEngine, SearchRequest } from "./engine.ts";
 
@@ -77,6 +77,7 @@ export function parallelSearch(
       if (serving.length === 0) return engine.search(questions, request);
       return searchTogether(engine, serving, questions, request, ordinalCount);
     },
+    keys: engine.keys,
     async [Symbol.asyncDispose]() {
       await Promise.all(workers.map(end));
       await engine[Symbol.asyncDispose]();
@@ -90,7 +91,7 @@ async function searchTogether(
   questions: readonly Float32Array[],
   request: SearchRequest,
   ordinalCount: number,
-): Promise<ScoredPassage[][]> {
+): Promise<Ranking[]> {
   const { topK, accept, signal } = request;
   const batch: SearchBatch = {
     questions,
@@ -100,7 +101,7 @@ async function searchTogether(
   };
   const others = Promise.all(workers.map((worker) => searchIn(worker, batch)));
   others.catch(() => {}); // the await below throws it
-  const found: ScoredPassage[][] = [];
+  const found: Ranking[] = [];
   const searchHere = async (i: number): Promise<void> => {
     signal?.throwIfAborted();
     found[i] = (await engine.search([questions[i]!], request))[0]!;
@@ -146,7 +147,7 @@ async function end({ worker, ended }: SearchWorker): Promise<void> {
 async function searchIn(
   { worker, ended }: SearchWorker,
   batch: SearchBatch,
-): Promise<ScoredPassage[][]> {
+): Promise<Ranking[]> {
   const { port1, port2 } = new MessageChannel();
   try {
     const task: SearchTask = { ...batch, found: port2 };

@@ -2,24 +2,31 @@
 
 import type { KeyStore } from "../index/format/store.ts";
 import { type MatMul, openMatMul } from "../scoring/matmul.ts";
-import type { ScoredPassage } from "../scoring/top-k.ts";
+import type { Ranking } from "../scoring/top-k.ts";
 import { dotProduct } from "../scoring/vectors.ts";
-import { type Keys, rescore } from "./rescore.ts";
-import type { TokenMatch } from "./token-index.ts";
+import { exactScores, type Keys, rescore } from "./rescore.ts";
+
+/** The token of a passage that matches a token of the question best. */
+export interface TokenMatch {
+  /** Position among the token keys of the passage, from 0. */
+  readonly key: number;
+  /** The product of both vectors. */
+  readonly score: number;
+}
 
 export interface PassageScorer extends AsyncDisposable {
   /**
-   * The retrieval score of each passage of `ordinals`, which are all different. `question` is
-   * [tokens, dimension], rotated if the keys of the store are.
+   * The retrieval score of each passage of `ordinals`. `question` is [tokens, dimension], rotated
+   * if the keys of the store are.
    */
-  score(question: Float32Array, ordinals: readonly number[]): Promise<number[]>;
+  score(question: Float32Array, ordinals: Uint32Array): Promise<Float64Array>;
   /** For each question, the `topK` best of the passages `ordinals`. Their keys are read once. */
   best(
     questions: readonly Float32Array[],
     ordinals: Uint32Array,
     topK: number,
     signal: AbortSignal | undefined,
-  ): Promise<ScoredPassage[][]>;
+  ): Promise<Ranking[]>;
 }
 
 /**
@@ -75,7 +82,7 @@ export function openPassageScorer(store: Keys, threads: number | undefined): Pas
         return known;
       };
       const { dimension, longestKey } = store;
-      const found: ScoredPassage[][] = [];
+      const found: Ranking[] = [];
       for (const question of questions) {
         signal?.throwIfAborted();
         found.push(
@@ -85,11 +92,7 @@ export function openPassageScorer(store: Keys, threads: number | undefined): Pas
       return found;
     },
     async score(question, ordinals) {
-      const matmul = await open();
-      const wanted = Uint32Array.from(ordinals);
-      const scored = await rescore(store, matmul, question, wanted, wanted.length);
-      const scores = new Map(scored.map(({ ordinal, score }) => [ordinal, score]));
-      return ordinals.map((ordinal) => scores.get(ordinal)!);
+      return exactScores(store, await open(), question, ordinals);
     },
     async [Symbol.asyncDispose]() {
       await (await opened)?.[Symbol.asyncDispose]();

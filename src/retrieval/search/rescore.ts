@@ -14,7 +14,7 @@
 import type { AllocateValues } from "../codec/codec.ts";
 import type { KeyPiece, KeyStore } from "../index/format/store.ts";
 import type { MatMul } from "../scoring/matmul.ts";
-import { type ScoredPassage, TopK } from "../scoring/top-k.ts";
+import { type Ranking, ranked } from "../scoring/top-k.ts";
 import { dotProduct } from "../scoring/vectors.ts";
 
 /** The part of a store that rescoring reads. */
@@ -23,26 +23,37 @@ export interface Keys extends Pick<KeyStore, "dimension" | "longestKey"> {
   keys(ordinal: number, allocate?: AllocateValues): Promise<Float32Array>;
 }
 
-/**
- * Scores the passages `ordinals` for `question`, [tokens, dimension], and returns the `topK` best.
- *
- * Products are summed in float64, so the score of a pair does not depend on the engine, the
- * threads or the batch.
- */
+/** Scores the passages `ordinals` for `question`, and returns the `topK` best. */
 export async function rescore(
   store: Keys,
   matmul: MatMul,
   question: Float32Array,
   ordinals: Uint32Array,
   topK: number,
-): Promise<ScoredPassage[]> {
-  const best = new TopK(topK);
+): Promise<Ranking> {
+  return ranked({ ordinals, scores: await exactScores(store, matmul, question, ordinals) }, topK);
+}
+
+/**
+ * The score of each of the passages `ordinals` for `question`, [tokens, dimension].
+ *
+ * Products are summed in float64, so the score of a pair does not depend on the engine, the
+ * threads or the batch.
+ */
+export async function exactScores(
+  store: Keys,
+  matmul: MatMul,
+  question: Float32Array,
+  ordinals: Uint32Array,
+): Promise<Float64Array> {
+  const scores = new Float64Array(ordinals.length);
+  let first = 0;
   for await (const piece of gatherPieces(store, ordinals)) {
     const products = await matmul.multiply(question, piece.keys);
-    const scores = exactScores(question, piece, products, store);
-    for (const [p, ordinal] of piece.ordinals.entries()) best.push(ordinal, scores[p]!);
+    scores.set(pieceScores(question, piece, products, store), first);
+    first += piece.ordinals.length;
   }
-  return best.take().slice(0, topK);
+  return scores;
 }
 
 /**
@@ -52,7 +63,7 @@ export async function rescore(
  * computed again in float64 if its float32 product is within the rounding error of the greatest:
  * no other token can be the maximum.
  */
-function exactScores(
+function pieceScores(
   question: Float32Array,
   { starts, keys }: KeyPiece,
   products: Float32Array,

@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { residualDecoder } from "../codec/key-decoder.ts";
 import { openCompressedStore } from "../index/format/compressed-store.ts";
 import { openCompressed } from "../index/format/segment.ts";
-import type { ScoredPassage } from "../scoring/top-k.ts";
+import type { Ranking } from "../scoring/top-k.ts";
 import { openCentroidSearch } from "./centroid-search.ts";
 import { isAccepted, type SearchTask, type SharedIndex, takeQuestions } from "./parallel-search.ts";
 
@@ -23,7 +23,7 @@ parentPort!.on("message", async (task: SearchTask | undefined) => {
   }
   const { questions, topK, accepted, next } = task;
   const accept = (ordinal: number) => isAccepted(accepted, ordinal);
-  const found: ScoredPassage[][] = [];
+  const found: Ranking[] = [];
   try {
     for (const i of takeQuestions(questions.length, next))
       found[i] = (await engine.search([questions[i]!], { topK, accept }))[0]!;

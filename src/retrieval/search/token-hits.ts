@@ -1,6 +1,6 @@
 /** Estimates the scores of passages from the nearest tokens of each question token. */
 
-import { byScore, type ScoredPassage } from "../scoring/top-k.ts";
+import { type Ranking, ranked } from "../scoring/top-k.ts";
 
 /**
  * Tokens of the first request, for each question token. Source: Retrieval as Attention, section
@@ -28,7 +28,7 @@ export interface TokenHits {
  * Source: Lee et al., Rethinking the Role of Token Retrieval in Multi-Vector Retrieval (XTR), 2023,
  * section 3.2.
  */
-export function scoreByHits(hits: readonly TokenHits[]): { seen: ScoredPassage[]; unseen: number } {
+export function scoreByHits(hits: readonly TokenHits[]): { seen: Ranking; unseen: number } {
   const gains = new Map<number, number>(); // sum over question tokens of the score above `unseen`
   let missing = 0;
   for (const { ordinals, scores } of hits) {
@@ -42,9 +42,7 @@ export function scoreByHits(hits: readonly TokenHits[]): { seen: ScoredPassage[]
     }
   }
   const unseen = missing / hits.length;
-  const seen = Array.from(gains, ([ordinal, gain]) => ({
-    ordinal,
-    score: unseen + gain / hits.length,
-  }));
-  return { seen: seen.sort(byScore), unseen };
+  const ordinals = Uint32Array.from(gains.keys());
+  const scores = Float64Array.from(gains.values(), (gain) => unseen + gain / hits.length);
+  return { seen: ranked({ ordinals, scores }), unseen };
 }

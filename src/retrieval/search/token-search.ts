@@ -10,7 +10,7 @@
 
 import type { KeyStore } from "../index/format/store.ts";
 import { openMatMul } from "../scoring/matmul.ts";
-import type { ScoredPassage } from "../scoring/top-k.ts";
+import type { Ranking } from "../scoring/top-k.ts";
 import type { SearchEngine, SearchRequest } from "./engine.ts";
 import { rescore } from "./rescore.ts";
 import { FIRST_TOKENS, scoreByHits, type TokenHits } from "./token-hits.ts";
@@ -52,7 +52,7 @@ export async function openTokenSearch(
   const matmul = await openMatMul(store.dimension, threads);
   return {
     async search(questions, search) {
-      const found: ScoredPassage[][] = [];
+      const found: Ranking[] = [];
       for (const question of questions) {
         search.signal?.throwIfAborted();
         const candidates = await findCandidates(store, finder, question, search);
@@ -79,17 +79,17 @@ async function findCandidates(
 ): Promise<Uint32Array> {
   const limit = Math.max(MIN_CANDIDATES, CANDIDATES_PER_HIT * topK);
   const most = Math.min(store.keyCount, MAX_TOKENS);
-  let found: ScoredPassage[] = [];
+  let found = new Uint32Array();
   for (let count = FIRST_TOKENS; count < 4 * most; count *= 4) {
     signal?.throwIfAborted();
     const { seen } = scoreByHits(await finder.find(question, Math.min(count, most)));
-    found = seen.filter(({ ordinal }) => accept(ordinal)).slice(0, limit);
+    found = seen.ordinals.filter((ordinal) => accept(ordinal)).subarray(0, limit);
     if (found.length === limit) break;
     const all = acceptedOrdinals(store, accept);
     if (all.length <= limit) return all;
   }
   if (found.length < topK) return acceptedOrdinals(store, accept);
-  return Uint32Array.from(found, ({ ordinal }) => ordinal);
+  return found;
 }
 
 function acceptedOrdinals(

@@ -1,0 +1,331 @@
+/** One generation of an index, open for search. It checks the arguments of callers. */
+
+import type { StoredStates } from "../../encoder/state-cache.ts";
+import {
+  checkId,
+  checkOrdinals,
+  checkPositions,
+  checkVectorList,
+  checkVectors,
+  filterOption,
+} from "../../options/arguments.ts";
+import { type Given, integer, SIGNAL } from "../../options/option.ts";
+import { resolveOptions } from "../../options/resolve.ts";
+import type { Passage } from "../../text/passage.ts";
+import type { Codebook } from "../codec/codec.ts";
+import { rotate, rotateBack } from "../codec/opq-rotation.ts";
+import type { IndexHeader, Manifest } from "../index/format/manifest.ts";
+import { packedTokens, unpackStates } from "../index/format/packed-states.ts";
+import type { PassageStore } from "../index/format/store.ts";
+import type { Ranking } from "../scoring/top-k.ts";
+import { createMatcher, type Matcher } from "../where/matcher.ts";
+import { type Where, whereSchema } from "../where/where.ts";
+import type { SearchEngine } from "./engine.ts";
+import {
+  matchTokens,
+  type PassageScorer,
+  type TokenMatch,
+  tokenProducts,
+} from "./passage-scorer.ts";
+
+export interface SearchHit {
+  readonly id: string;
+  /** Position of the passage in the index, from 0. */
+  readonly ordinal: number;
+  /**
+   * The retrieval score: the mean over question tokens of the best product with a passage token.
+   */
+  readonly score: number;
+}
+
+/** Options of a search with query vectors. */
+export const SEARCH_OPTIONS = {
+  /**
+   * The number of passages. A search returns fewer only if the index, or the filter, leaves fewer.
+   */
+  topK: integer(1),
+  /** The ids, or the ordinals, that the search may return. */
+  filter: filterOption,
+};
+
+const SEARCH = { ...SEARCH_OPTIONS, ...SIGNAL };
+const WHERE = { where: whereSchema };
+
+export interface SearchOptions extends Given<typeof SEARCH_OPTIONS> {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Which passages a search may return. */
+export interface Selection {
+  readonly filter?: SearchOptions["filter"];
+  readonly where?: Where | undefined;
+}
+
+/** A search without checks. */
+export interface RankingRequest {
+  readonly topK: number;
+  /** Whether the search may return the passage, which is not deleted. Default: every passage. */
+  readonly accept?: ((ordinal: number) => boolean) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a generation is made of. */
+export interface OpenParts {
+  readonly directory: string;
+  readonly manifest: Manifest;
+  readonly store: PassageStore;
+  /** Takes rotated questions, if the keys of the store are rotated. */
+  readonly engine: SearchEngine;
+  readonly scorer: PassageScorer;
+  /** Of a compressed index. */
+  readonly codebook?: Codebook | undefined;
+}
+
+/**
+ * One generation of an index. Changes of the index do not show.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { type IndexGeneration, ReAtt } from "reatt";
+ *
+ * await using model = await ReAtt.load("models/reatt-mini");
+ * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
+ * const passages = [{ id: "1", text: "Normandy is a region in France.", metadata: { year: 911 } }];
+ * await using index = await model.index(passages, { directory });
+ * const count = async (generation: IndexGeneration) => {
+ *   const matches = await generation.matching({ year: { lt: 1000 } });
+ *   return [matches(0), generation.passageCount];
+ * };
+ * console.log(await index.snapshot(count)); // [ true, 1 ]
+ * ```
+ */
+export class IndexGeneration {
+  readonly directory: string;
+  readonly header: IndexHeader;
+  /** 1 for the first generation of the index; each change adds 1. */
+  readonly generation: number;
+  readonly passageCount: number;
+  readonly tokenCount: number;
+  readonly #store: PassageStore;
+  readonly #engine: SearchEngine;
+  readonly #scorer: PassageScorer;
+  readonly #matcher: Matcher;
+  readonly #codebook: Codebook | undefined;
+
+  /** @internal */
+  constructor({ directory, manifest, store, engine, scorer, codebook }: OpenParts) {
+    this.directory = directory;
+    this.header = manifest.header;
+    this.generation = manifest.generation;
+    this.passageCount = store.passageCount;
+    this.tokenCount = store.tokenCount;
+    this.#store = store;
+    this.#engine = engine;
+    this.#scorer = scorer;
+    this.#matcher = createMatcher(store);
+    this.#codebook = codebook;
+  }
+
+  /**
+   * The best passages for a question, [tokens, dimension], best first; equal scores in the order of
+   * the index.
+   *
+   * @throws {InputError} if `topK` is not a whole number from 1, or the index is closed
+   */
+  async search(question: Float32Array, options: SearchOptions): Promise<SearchHit[]> {
+    return (await this.searchBatch([question], options))[0]!;
+  }
+
+  /** The same for many questions, in one pass over the keys. */
+  async searchBatch(
+    questions: readonly Float32Array[],
+    options: SearchOptions,
+  ): Promise<SearchHit[][]> {
+    const { topK, filter, signal } = resolveOptions(SEARCH, options);
+    checkVectorList(questions, this.header.dimension);
+    const accept = await this.accepting({ filter });
+    const found: SearchHit[][] = [];
+    for (const { ordinals, scores } of await this.rankings(questions, { topK, accept, signal })) {
+      const passages = await this.passages([...ordinals]);
+      found.push(
+        passages.map(({ id }, i) => ({ id, ordinal: ordinals[i]!, score: scores[i]! })),
+      );
+    }
+    return found;
+  }
+
+  /**
+   * As `searchBatch`, without ids and checks: it reads no passage.
+   *
+   * @internal
+   */
+  async rankings(
+    questions: readonly Float32Array[],
+    { topK, accept, signal }: RankingRequest,
+  ): Promise<readonly Ranking[]> {
+    const rotated = questions.map((question) => this.#rotated(question));
+    const few = accept && fewAccepted(this.#store, accept, topK);
+    if (few) return this.#scorer.best(rotated, few, topK, signal);
+    return this.#engine.search(rotated, { topK, accept: accept ?? this.#store.isAlive, signal });
+  }
+
+  /**
+   * The passages that a selection leaves, without deleted ones; undefined if it leaves all.
+   *
+   * @internal
+   */
+  async accepting({ filter, where }: Selection): Promise<RankingRequest["accept"]> {
+    const { isAlive } = this.#store;
+    const matches = where && (await this.#matcher(where));
+    const passes = filter && (await this.#passing(filter));
+    if (!passes) return matches && ((ordinal) => isAlive(ordinal) && matches(ordinal));
+    if (!matches) return (ordinal) => isAlive(ordinal) && passes(ordinal);
+    return (ordinal) => isAlive(ordinal) && matches(ordinal) && passes(ordinal);
+  }
+
+  async #passing(
+    filter: NonNullable<SearchOptions["filter"]>,
+  ): Promise<(ordinal: number) => boolean> {
+    if (typeof filter === "function") return filter;
+    const ordinals = new Set(await Promise.all(Array.from(filter, this.#store.find)));
+    return (ordinal) => ordinals.has(ordinal);
+  }
+
+  /** The retrieval scores of the passages at these ordinals. */
+  async score(question: Float32Array, ordinals: readonly number[]): Promise<number[]> {
+    this.#check(question, ordinals);
+    return Array.from(await this.scores(question, Uint32Array.from(ordinals)));
+  }
+
+  /**
+   * As `score`, without checks.
+   *
+   * @internal
+   */
+  scores(question: Float32Array, ordinals: Uint32Array): Promise<Float64Array> {
+    return this.#scorer.score(this.#rotated(question), ordinals);
+  }
+
+  /**
+   * The best token key of the passage for each token of the question. The mean of the scores is the
+   * retrieval score of the passage. Of equal keys, the first.
+   */
+  async matches(question: Float32Array, ordinal: number): Promise<TokenMatch[]> {
+    this.#check(question, [ordinal]);
+    return matchTokens(this.#store, this.#rotated(question), ordinal);
+  }
+
+  /**
+   * The products of the vectors of a question with all token keys of the passage, in float64:
+   * [question tokens, keys].
+   */
+  async products(question: Float32Array, ordinal: number): Promise<Float64Array> {
+    this.#check(question, [ordinal]);
+    return tokenProducts(this.#store, this.#rotated(question), ordinal);
+  }
+
+  /**
+   * The token keys of the passage as the index stores them, decompressed: [keys, dimension].
+   * `positions` selects keys.
+   */
+  async keys(ordinal: number, positions?: readonly number[]): Promise<Float32Array> {
+    checkOrdinals([ordinal], this.#store.ordinalCount);
+    const { dimension } = this.header;
+    const all = await this.#store.keys(ordinal);
+    if (positions) checkPositions(positions, all.length / dimension);
+    const keys = positions ? rowsOf(all, positions, dimension) : all;
+    return this.#codebook ? rotateBack(keys, this.#codebook.rotation, dimension) : keys.slice();
+  }
+
+  async passages(ordinals: readonly number[]): Promise<Passage[]> {
+    checkOrdinals(ordinals, this.#store.ordinalCount);
+    return Promise.all(ordinals.map((ordinal) => this.#store.passage(ordinal)));
+  }
+
+  /**
+   * The states of passages that the index holds, so that reading need not compute them; undefined
+   * if it was built without `keepStates`.
+   */
+  async states(ordinals: readonly number[]): Promise<StoredStates[] | undefined> {
+    checkOrdinals(ordinals, this.#store.ordinalCount);
+    const { states } = this.header;
+    if (!states) return undefined;
+    const read = (ordinal: number) => storedStates(this.#store, states.size, ordinal);
+    return Promise.all(ordinals.map(read));
+  }
+
+  /** All passages with their ordinals, in the order of the index. */
+  async *entries(): AsyncGenerator<[ordinal: number, passage: Passage], void> {
+    const { ordinalCount, isAlive, passage } = this.#store;
+    for (let ordinal = 0; ordinal < ordinalCount; ordinal++)
+      if (isAlive(ordinal)) yield [ordinal, await passage(ordinal)];
+  }
+
+  /**
+   * The passages that pass a condition on their metadata, as a `filter` of this generation. It
+   * reads the metadata of all passages, and keeps the answers to the last 32 conditions.
+   *
+   * @throws {InputError} if the condition has another form
+   */
+  async matching(where: Where): Promise<(ordinal: number) => boolean> {
+    return this.#matcher(resolveOptions(WHERE, { where }).where);
+  }
+
+  /** The ordinal of the passage with this id; undefined if there is none. */
+  async find(id: string): Promise<number | undefined> {
+    checkId(id);
+    return this.#store.find(id);
+  }
+
+  #check(question: Float32Array, ordinals: readonly number[]): void {
+    checkVectors(question, this.header.dimension);
+    checkOrdinals(ordinals, this.#store.ordinalCount);
+  }
+
+  /** The question in the space of the keys. */
+  #rotated(question: Float32Array): Float32Array {
+    const codebook = this.#codebook;
+    return codebook ? rotate(question, codebook.rotation, this.header.dimension) : question;
+  }
+}
+
+/** The packed states of a passage, which take half of the memory of the others. */
+async function storedStates(
+  store: PassageStore,
+  size: number,
+  ordinal: number,
+): Promise<StoredStates> {
+  const { packed, file } = await store.packedStates(ordinal);
+  const unpack = () => unpackStates(packed, size, file);
+  return { tokens: packedTokens(packed, size), unpack };
+}
+
+/** Passages that are scored without an engine, which would look at more of them. */
+const FEW_PASSAGES = 512;
+
+/**
+ * The accepted passages if they are so few that scoring all of them is exact and cheap with every
+ * engine; undefined if there are more.
+ */
+function fewAccepted(
+  { ordinalCount }: Pick<PassageStore, "ordinalCount">,
+  accept: (ordinal: number) => boolean,
+  topK: number,
+): Uint32Array | undefined {
+  const most = Math.max(FEW_PASSAGES, topK);
+  const accepted: number[] = [];
+  for (let ordinal = 0; ordinal < ordinalCount && accepted.length <= most; ordinal++)
+    if (accept(ordinal)) accepted.push(ordinal);
+  return accepted.length <= most ? Uint32Array.from(accepted) : undefined;
+}
+
+/** Copies of rows: [rows, dimension] -> [positions, dimension]. */
+function rowsOf(rows: Float32Array, positions: readonly number[], dimension: number): Float32Array {
+  const copy = new Float32Array(positions.length * dimension);
+  for (const [i, at] of positions.entries())
+    copy.set(rows.subarray(at * dimension, (at + 1) * dimension), i * dimension);
+  return copy;
+}
