@@ -98,15 +98,12 @@ export {
   type LanceExportProgress,
 } from "./retrieval/lance/lance-export.ts";
 export type { LanceTable } from "./retrieval/lance/lance-search.ts";
-export type { Engine, OpenOptions, PresetName } from "./retrieval/open-index.ts";
+export type { Engine, PresetName } from "./retrieval/open-engine.ts";
+export type { OpenOptions } from "./retrieval/open-index.ts";
 export type { Granularity } from "./retrieval/rank.ts";
-export type {
-  IndexGeneration,
-  SearchHit,
-  SearchOptions,
-  TokenIndex,
-  TokenMatch,
-} from "./retrieval/search/token-index.ts";
+export type { IndexGeneration, SearchHit, SearchOptions } from "./retrieval/search/generation.ts";
+export type { TokenMatch } from "./retrieval/search/passage-scorer.ts";
+export type { TokenIndex } from "./retrieval/search/token-index.ts";
 export type { FillProgress } from "./retrieval/search/token-search.ts";
 export type { PhraseUnit } from "./retrieval/search-phrases.ts";
 export { parseWhere } from "./retrieval/where/parse-where.ts";

@@ -9,10 +9,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type AnsweringModel,
-  type AnsweringOptions,
   abstention,
   answerFromPassages,
   type Evidence,
+  type PassageToRead,
   READ_OPTIONS,
   type ReadOptions,
   type Reply,
@@ -29,7 +29,7 @@ import { resolveReadOptions } from "./documents/read-documents.ts";
 import { openRetriever, type Retriever } from "./encoder/open-retriever.ts";
 import { encodePassageKeys, type IndexedTokens, indexedTokens } from "./encoder/passage-keys.ts";
 import { encodeSequences } from "./encoder/retriever-session.ts";
-import { StateCache, type StoredStates } from "./encoder/state-cache.ts";
+import { StateCache } from "./encoder/state-cache.ts";
 import type { DownloadProgress } from "./hub/download.ts";
 import { locateModel } from "./hub/locate-model.ts";
 import { InputError } from "./io/errors.ts";
@@ -80,22 +80,25 @@ import {
   prunedByAttention,
 } from "./retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "./retrieval/index/write/transaction.ts";
-import {
-  checkModel,
-  type OpenOptions,
-  openIndex,
-  type SearchingModel,
-} from "./retrieval/open-index.ts";
+import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
 import { tokenPlaces } from "./retrieval/phrases/token-places.ts";
-import { type RankOptions, RETRIEVE_OPTIONS, rank, rankOptionsOf } from "./retrieval/rank.ts";
+import {
+  type FoundPassage,
+  type RankOptions,
+  type RankRequest,
+  RETRIEVE_OPTIONS,
+  rank,
+} from "./retrieval/rank.ts";
 import { exactScore } from "./retrieval/scoring/exact-score.ts";
-import type { IndexGeneration, TokenIndex } from "./retrieval/search/token-index.ts";
+import type { IndexGeneration } from "./retrieval/search/generation.ts";
+import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import {
   PHRASE_OPTIONS,
   type PhraseRequest,
   type PhraseSearchOptions,
   searchPhrases,
 } from "./retrieval/search-phrases.ts";
+import { checkModel, type SearchingModel } from "./retrieval/searching-model.ts";
 import { readRecord } from "./sync/record.ts";
 import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
 import type { CompileOptions } from "./tensor/session.ts";
@@ -573,9 +576,10 @@ export class ReAtt implements AsyncDisposable {
     const options = resolveOptions(RETRIEVE_OPTIONS, given);
     const hybrid = chooseHybrid(options.hybrid ?? false, this.config.hybrid, this.folder);
     const texts = typeof question === "string" ? [question] : question;
-    const hits = await this.#lifetime.use(() =>
-      this.#retrieve(this.#tokenize(texts), index, { ...options, hybrid }),
+    const found = await this.#lifetime.use(() =>
+      this.#find(this.#tokenize(texts), index, { ...options, hybrid }),
     );
+    const hits = found.map((own) => own.map(hitOf));
     return typeof question === "string" ? hits[0]! : hits;
   }
 
@@ -633,7 +637,7 @@ export class ReAtt implements AsyncDisposable {
       if (!hybrid) return index.snapshot((own) => this.#phrases(own, vectors, options));
       const { topK, where, filter } = options;
       const ranking = { topK, where, filter, hybrid, signal, granularity: "passage" } as const;
-      const hits = await this.#retrieve(tokenized, index, ranking);
+      const hits = await this.#find(tokenized, index, ranking);
       return index.snapshot((own) => this.#phrasesOfHits(own, vectors, hits, options));
     });
     return typeof question === "string" ? found[0]! : found;
@@ -779,7 +783,7 @@ export class ReAtt implements AsyncDisposable {
     const options = resolveOptions(READ_OPTIONS, given);
     this.#lifetime.check();
     const find = async (batch: readonly TokenizedQuestion[], first: number) =>
-      lists.slice(first, first + batch.length);
+      lists.slice(first, first + batch.length).map((list) => list.map((passage) => ({ passage })));
     return this.#reply(question, find, options);
   }
 
@@ -791,7 +795,9 @@ export class ReAtt implements AsyncDisposable {
     checkQuestion(question);
     checkPassageList(passages, "passages");
     const options = resolveOptions(READ_OPTIONS, given);
-    return onlyReply(this.#reply([question], async () => [passages], options));
+    return onlyReply(
+      this.#reply([question], async () => [passages.map((passage) => ({ passage }))], options),
+    );
   }
 
   /**
@@ -899,12 +905,18 @@ export class ReAtt implements AsyncDisposable {
     const { hybrid: stored, answerPassages = PASSAGES_READ } = this.config;
     const { topK = answerPassages } = options;
     const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, this.folder);
-    const rankOptions = { ...rankOptionsOf({ ...options, topK }), hybrid };
-    const states = new WeakMap<Hit, StoredStates>();
-    const find = (batch: readonly TokenizedQuestion[]) =>
-      this.#retrieve(batch, index, rankOptions, states);
-    const storedOf = (hit: Hit) => states.get(hit);
-    const reading = { ...options, maxPassageTokens, scoreOf: scoreOfHits(hybrid), storedOf };
+    const request = { ...options, topK, hybrid, withStates: true };
+    const retrievalScore = retrievalScoreOf(hybrid);
+    const find = async (batch: readonly TokenizedQuestion[]) => {
+      const found = await this.#find(batch, index, request);
+      const toRead = (own: FoundPassage): PassageToRead<Hit> => ({
+        passage: hitOf(own),
+        score: retrievalScore(own.score),
+        states: own.states,
+      });
+      return found.map((own) => own.map(toRead));
+    };
+    const reading = { ...options, maxPassageTokens };
     return this.#reply(questions, find, reading, index.passageCount === 0);
   }
 
@@ -1047,50 +1059,32 @@ export class ReAtt implements AsyncDisposable {
   #phrasesOfHits(
     generation: IndexGeneration,
     vectors: readonly Float32Array[],
-    hits: readonly (readonly Hit[])[],
+    hits: readonly (readonly FoundPassage[])[],
     { granularity, topK, signal }: PhraseRequest,
   ): Promise<Phrase[][]> {
-    const ofQuestion = async (own: readonly Hit[], question: number): Promise<Phrase[]> => {
-      const filter = new Set(own.map(({ id }) => id));
+    const ofQuestion = async (own: readonly FoundPassage[], question: number) => {
+      const ids = own.map(({ passage }) => passage.id);
+      const filter = new Set(ids);
       const request = { granularity, topK, signal, filter, where: undefined };
       const [phrases] = await this.#phrases(generation, [vectors[question]!], request);
       const byId = new Map(phrases!.map((phrase) => [phrase.id, phrase]));
-      return own.flatMap(({ id }) => byId.get(id) ?? []);
+      return ids.flatMap((id) => byId.get(id) ?? []);
     };
     return Promise.all(hits.map(ofQuestion));
   }
 
-  /** @param states receives the states of the hits, if the index holds them */
-  async #retrieve(
+  async #find(
     questions: readonly TokenizedQuestion[],
     index: TokenIndex,
-    options: RankOptions,
-    states?: WeakMap<Hit, StoredStates>,
-  ): Promise<Hit[][]> {
-    const vectors = await this.#encodeQuestions(questions, options.signal);
-    const asked = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
-    return index.snapshot(async (generation) => {
-      const found = await rank(generation, asked, options);
-      return Promise.all(
-        found.map(async (hits) => {
-          const ordinals = hits.map(({ ordinal }) => ordinal);
-          const passages = await generation.passages(ordinals);
-          const scored = hits.map(({ score }, i) => ({ ...passages[i]!, score }));
-          const stored = states && (await this.#statesOf(generation, ordinals));
-          for (const [i, own] of stored?.entries() ?? []) states!.set(scored[i]!, own);
-          return scored;
-        }),
-      );
+    request: RankRequest,
+  ): Promise<FoundPassage[][]> {
+    const vectors = await this.#encodeQuestions(questions, request.signal);
+    const encoded = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
+    return index.snapshot((generation) => {
+      const isOwn = generation.header.states?.fingerprint === this.#statesFingerprint;
+      const withStates = isOwn && request.withStates;
+      return rank(generation, encoded, { ...request, withStates });
     });
-  }
-
-  /** The states that the index holds, unless they are of another model. */
-  async #statesOf(
-    generation: IndexGeneration,
-    ordinals: readonly number[],
-  ): Promise<readonly StoredStates[] | undefined> {
-    const isOwn = generation.header.states?.fingerprint === this.#statesFingerprint;
-    return isOwn ? generation.states(ordinals) : undefined;
   }
 
   /** What reads. The reader is opened once, or again after a failure. */
@@ -1114,8 +1108,11 @@ export class ReAtt implements AsyncDisposable {
    */
   async *#reply<P extends PassageInput>(
     texts: readonly string[],
-    find: (batch: readonly TokenizedQuestion[], first: number) => Promise<(readonly P[])[]>,
-    options: AnsweringOptions<P>,
+    find: (
+      batch: readonly TokenizedQuestion[],
+      first: number,
+    ) => Promise<(readonly PassageToRead<P>[])[]>,
+    options: ResolvedReadOptions,
     nothingToRead = false,
   ): AsyncGenerator<Reply<P>, void> {
     const { onText } = options;
@@ -1151,14 +1148,18 @@ const notLoaded = (): InputError =>
     remedy: "write await ReAtt.load(MODEL)",
   });
 
+const hitOf = ({ passage, score }: FoundPassage): Hit => ({ ...passage, score });
+
 /**
- * The retrieval score of a hit. That of hybrid search is in another unit: divided by lambda, the
- * unit is that of the retrieval score. Undefined for a search by BM25 alone.
+ * The retrieval score from that of a search. That of hybrid search is in another unit: divided by
+ * lambda, the unit is that of the retrieval score. Undefined for a search by BM25 alone.
  */
-function scoreOfHits(hybrid: HybridOptions | undefined): ((hit: Hit) => number) | undefined {
-  if (!hybrid) return ({ score }) => score;
+function retrievalScoreOf(
+  hybrid: HybridOptions | undefined,
+): (score: number) => number | undefined {
+  if (!hybrid) return (score) => score;
   const { lambda } = hybrid;
-  return lambda > 0 ? ({ score }) => score / lambda : undefined;
+  return (score) => (lambda > 0 ? score / lambda : undefined);
 }
 
 async function onlyReply<R>(replies: AsyncGenerator<R, void>): Promise<R> {

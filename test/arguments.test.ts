@@ -160,7 +160,7 @@ test("an index that is a path, a promise, of another model, or nothing", async (
       assert.match(thrown, /^index: expected an open index, /);
       assert.match(thrown, message);
     }
-  const other = { ...index, header: { ...index.header, fingerprint: "other" } };
+  const other = any({ ...index, header: { ...index.header, fingerprint: "other" } });
   for (const call of [
     () => model.retrieve("Where?", other),
     () => model.answer("Where?", other),

@@ -26,7 +26,7 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/examples/training-questions.ts";
-import { reciprocalRank } from "../../src/training/run/tune-hybrid.ts";
+import { idsOf, reciprocalRank } from "../../src/training/run/tune-hybrid.ts";
 
 const { values } = parseArgs({
   options: {
@@ -46,7 +46,7 @@ interface Parameters {
 /** The passages that hybrid search ranks for a question. */
 interface Candidates {
   readonly passageId: string | undefined;
-  readonly union: readonly HybridScores[];
+  readonly union: HybridScores;
 }
 
 async function tuneParameters(questions: readonly TrainingQuestion[]): Promise<Parameters> {
@@ -71,23 +71,20 @@ async function tune(
   questions: readonly TrainingQuestion[],
 ): Promise<void> {
   const parameters = await tuneParameters(questions);
-  const lexical = await openLexicalIndex(index, parameters);
+  const { bm25 } = await openLexicalIndex(index, parameters);
   const candidates: Candidates[] = [];
   for (const { question: text, passageId } of questions) {
     const [vectors] = await model.encodeQuestions([text]);
     const question = { text, vectors: vectors! };
-    const search = { topK: MIN_CANDIDATES };
-    const lists = {
-      lexical: lexical.search(text, search),
-      dense: await index.search(vectors!, search),
-    };
-    candidates.push({ passageId, union: await hybridScores(index, lexical, question, lists) });
+    const [dense] = await index.rankings([vectors!], { topK: MIN_CANDIDATES });
+    const lists = { lexical: bm25.rank(text, MIN_CANDIDATES), dense: dense! };
+    candidates.push({ passageId, union: await hybridScores(index, bm25, question, lists) });
   }
   const lambda = robustLambda(candidates, (ranking, { passageId }) =>
-    reciprocalRank(ranking, (id) => id === passageId),
+    reciprocalRank(idsOf(ranking, bm25), (id) => id === passageId),
   );
   const isFirst = ({ union, passageId }: Candidates): boolean =>
-    combineScores(union, lambda)[0]?.id === passageId;
+    idsOf(combineScores(union, lambda, 1), bm25)[0] === passageId;
   const right = candidates.filter(isFirst).length;
   process.stdout.write(`R@1 of both ${((100 * right) / questions.length).toFixed(2)}\n`);
   process.stdout.write(`--k1 ${parameters.k1} --b ${parameters.b} --lambda ${lambda}\n`);

@@ -5,7 +5,7 @@ import { evaluateRun, measureRanking, type Qrels } from "../evaluation/ranking.t
 import { mean } from "../math/mean.ts";
 import type { HybridWeights } from "../model/config.ts";
 import type { ReAtt } from "../reatt.ts";
-import type { LexicalIndex } from "../retrieval/bm25/lexical-index.ts";
+import type { Bm25, GivenParameters, ScoredId } from "../retrieval/bm25/bm25.ts";
 import {
   combineScores,
   type HybridScores,
@@ -14,7 +14,8 @@ import {
   type TunedLambda,
   tuneLambda,
 } from "../retrieval/hybrid.ts";
-import type { SearchHit, TokenIndex } from "../retrieval/search/token-index.ts";
+import type { Ranking } from "../retrieval/scoring/top-k.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { startProgress } from "./progress.ts";
 
 /** Queries of a batch share a pass over the index. */
@@ -37,9 +38,10 @@ export interface System {
 export interface Retrievers {
   /** The text of each query. */
   readonly texts: ReadonlyMap<string, string>;
-  readonly lexical: LexicalIndex;
-  /** BM25 with the parameters that the model stores for hybrid search, if it stores any. */
-  readonly stored?: LexicalIndex | undefined;
+  /** Over the passages of the index, by the same ordinals. */
+  readonly bm25: Bm25;
+  /** The weights that the model stores for hybrid search, if it stores any. */
+  readonly stored?: HybridWeights | undefined;
   readonly model: ReAtt;
   readonly index: TokenIndex;
   readonly topK: number;
@@ -48,12 +50,12 @@ export interface Retrievers {
 /** Results of a query. */
 interface Searched {
   readonly query: string;
-  readonly lexical: readonly SearchHit[];
-  readonly dense: readonly SearchHit[];
+  readonly lexical: Ranking;
+  readonly dense: Ranking;
   /** Both scores of the passages of both lists. */
-  readonly union: readonly HybridScores[];
-  /** The same with `Retrievers.stored`. */
-  readonly stored?: readonly HybridScores[];
+  readonly union: HybridScores;
+  /** The same with the parameters of `Retrievers.stored`. */
+  readonly stored?: HybridScores | undefined;
   /** Time of each search, and of the scores that one of the lists lacks. */
   readonly milliseconds: Readonly<Record<"lexical" | "dense" | "union" | "stored", number>>;
 }
@@ -81,55 +83,59 @@ export async function searchAll(
 
 async function searchBatch(
   queries: readonly string[],
-  { texts, lexical: lexicalIndex, stored, model, index, topK }: Retrievers,
+  { texts, bm25, stored, model, index, topK }: Retrievers,
   signal: AbortSignal,
 ): Promise<Searched[]> {
   const depth = Math.max(MIN_CANDIDATES, topK); // as in hybrid search
   const questions = queries.map((query) => texts.get(query)!);
-  const others = (hits: readonly SearchHit[], query: string) =>
-    hits.filter(({ id }) => id !== query).slice(0, depth);
-  const search = { topK: depth + 1, signal };
-  const searchLexical = (bm25: LexicalIndex): SearchHit[][] =>
-    queries.map((query, i) => others(bm25.search(questions[i]!, { topK: search.topK }), query));
+  const withoutQuery = ({ ordinals, scores }: Ranking, query: string): Ranking => {
+    const isOther = (_: number, place: number) => bm25.ids[ordinals[place]!] !== query;
+    return {
+      ordinals: ordinals.filter(isOther).subarray(0, depth),
+      scores: scores.filter(isOther).subarray(0, depth),
+    };
+  };
+  const rankByBm25 = (parameters?: GivenParameters): Ranking[] =>
+    queries.map((query, i) => withoutQuery(bm25.rank(questions[i]!, depth + 1, parameters), query));
   const time = stopwatch(queries.length);
-  const lexical = searchLexical(lexicalIndex);
+  const lexical = rankByBm25();
   const lexicalTime = time();
   const vectors = await model.encodeQuestions(questions, { signal });
-  const found = await index.searchBatch(vectors, search);
-  const dense = queries.map((query, i) => others(found[i]!, query));
+  const found = await index.rankings(vectors, { topK: depth + 1, signal });
+  const dense = queries.map((query, i) => withoutQuery(found[i]!, query));
   const denseTime = time();
-  const unionsWith = (bm25: LexicalIndex, lists: readonly SearchHit[][]) =>
-    unionsOf(index, bm25, questions, vectors, lists, dense);
-  const unions = await unionsWith(lexicalIndex, lexical);
+  const unionsWith = async (lists: readonly Ranking[], parameters?: GivenParameters) => {
+    const unions: HybridScores[] = [];
+    for (const [i, text] of questions.entries()) {
+      const question = { text, vectors: vectors[i]! };
+      const both = { lexical: lists[i]!, dense: dense[i]! };
+      unions.push(await hybridScores(index, bm25, question, both, parameters));
+    }
+    return unions;
+  };
+  const unions = await unionsWith(lexical);
   const unionTime = time();
-  const storedUnions = stored && (await unionsWith(stored, searchLexical(stored)));
+  const parameters = stored && { k1: stored.k1, b: stored.b };
+  const storedUnions = parameters && (await unionsWith(rankByBm25(parameters), parameters));
   const milliseconds = {
-    ...{ lexical: lexicalTime, dense: denseTime, union: unionTime },
+    lexical: lexicalTime,
+    dense: denseTime,
+    union: unionTime,
     stored: time(),
   };
   return queries.map((query, i) => ({
-    ...{ query, lexical: lexical[i]!, dense: dense[i]!, union: unions[i]! },
-    ...(storedUnions && { stored: storedUnions[i]! }),
+    query,
+    lexical: lexical[i]!,
+    dense: dense[i]!,
+    union: unions[i]!,
+    stored: storedUnions?.[i],
     milliseconds,
   }));
 }
 
-/** Both scores of the passages of both lists, for each question. */
-async function unionsOf(
-  index: TokenIndex,
-  lexicalIndex: LexicalIndex,
-  texts: readonly string[],
-  vectors: readonly Float32Array[],
-  lexical: readonly SearchHit[][],
-  dense: readonly SearchHit[][],
-): Promise<HybridScores[][]> {
-  const unions: HybridScores[][] = [];
-  for (const [i, text] of texts.entries()) {
-    const lists = { lexical: lexical[i]!, dense: dense[i]! };
-    unions.push(await hybridScores(index, lexicalIndex, { text, vectors: vectors[i]! }, lists));
-  }
-  return unions;
-}
+/** A ranking as the measures take it. */
+const withIds = ({ ordinals, scores }: Ranking, { ids }: Pick<Bm25, "ids">): ScoredId[] =>
+  Array.from(ordinals, (ordinal, i) => ({ id: ids[ordinal]!, score: scores[i]! }));
 
 /** Returns the milliseconds since the last call, divided by `count`. */
 function stopwatch(count: number): () => number {
@@ -146,27 +152,28 @@ function stopwatch(count: number): () => number {
 export function tuneOn(
   searched: readonly Searched[],
   qrels: Qrels,
+  bm25: Pick<Bm25, "ids">,
 ): Pick<TunedLambda, "lambda" | "tried"> & { readonly [TUNED_MEASURE]: number } {
   const { lambda, value, tried } = tuneLambda(
     searched,
-    (ranking, { query }) => measureRanking(ranking, qrels.get(query)!, [10])[TUNED_MEASURE]!,
+    (ranking, { query }) =>
+      measureRanking(withIds(ranking, bm25), qrels.get(query)!, [10])[TUNED_MEASURE]!,
   );
   return { lambda, [TUNED_MEASURE]: value, tried };
 }
 
 /**
  * @param lambda the tuned weight of the model beside BM25, if one was tuned
- * @param stored the weights that the model stores for hybrid search, if it stores any
  */
 export function measureSystems(
   searched: readonly Searched[],
   qrels: Qrels,
-  topK: number,
+  { bm25, topK, stored }: Pick<Retrievers, "bm25" | "topK" | "stored">,
   lambda: number | undefined,
-  stored: HybridWeights | undefined,
 ): System[] {
-  const measure = (rank: (query: Searched) => readonly SearchHit[]): Measures => {
-    const run = new Map(searched.map((query) => [query.query, rank(query).slice(0, topK)]));
+  const measure = (rank: (query: Searched) => Ranking): Measures => {
+    const best = (query: Searched) => withIds(rank(query), bm25).slice(0, topK);
+    const run = new Map(searched.map((query) => [query.query, best(query)]));
     return evaluateRun(run, qrels).measures;
   };
   const times = (...stages: (keyof Searched["milliseconds"])[]): number =>

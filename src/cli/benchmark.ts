@@ -10,7 +10,7 @@ import type { Qrels } from "../evaluation/ranking.ts";
 import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { integer, option, type Resolved, text } from "../options/option.ts";
-import { openLexicalIndex, withParameters } from "../retrieval/bm25/lexical-index.ts";
+import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import { formatBenchmark } from "./benchmark-report.ts";
 import { measureSystems, searchAll, tuneOn } from "./benchmark-systems.ts";
 import { configure, defineCommand } from "./command.ts";
@@ -63,19 +63,18 @@ export const benchmarkCommand = defineCommand({
     await using directory = await indexOf(values, dataset, signal);
     await using model = await loadModel(values.model, signal);
     await using index = await openToSearch(model, directory.path, values, signal);
-    const lexical = await openLexicalIndex(index, { signal });
-    const weights = model.config.hybrid;
-    const stored = weights && withParameters(lexical, { k1: weights.k1, b: weights.b });
-    const retrievers = { texts: dataset.queries, lexical, stored, model, index, topK };
+    const { bm25 } = await openLexicalIndex(index, { signal });
+    const stored = model.config.hybrid;
+    const retrievers = { texts: dataset.queries, bm25, stored, model, index, topK };
     const searched = await searchAll(qrels, retrievers, signal);
     const development =
       tuning && (await searchAll(tuning, { ...retrievers, stored: undefined }, signal));
     const tuned = development && {
       ...{ split: tune!, queries: tuning.size },
-      ...tuneOn(development, tuning),
+      ...tuneOn(development, tuning, retrievers.bm25),
     };
     const counts = { split, queries: qrels.size, passages: index.passageCount, topK };
-    const systems = measureSystems(searched, qrels, topK, tuned?.lambda, weights);
+    const systems = measureSystems(searched, qrels, retrievers, tuned?.lambda);
     const summary = { ...counts, tuned, systems };
     process.stdout.write(`${json ? JSON.stringify(summary) : formatBenchmark(summary)}\n`);
   },

@@ -4,6 +4,7 @@ import type { StoredStates } from "../encoder/state-cache.ts";
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
 import { type AnswerSignals, calibratedConfidence } from "../model/answer-calibration.ts";
+import type { ModelConfig } from "../model/config.ts";
 import { ANSWER_OPTIONS, INDEX_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { findAnswerSpan } from "../text/answer-span.ts";
@@ -40,12 +41,12 @@ export interface ReadOptions extends Given<typeof READ_OPTIONS> {}
 
 export type ResolvedReadOptions = Resolved<typeof READ_OPTIONS>;
 
-/** Options of {@link answerFromPassages}. */
-export interface AnsweringOptions<P extends PassageInput> extends ResolvedReadOptions {
-  /** r(x, z), the retrieval score of a passage, where a search has found it. */
-  readonly scoreOf?: ((passage: P) => number) | undefined;
-  /** The states of a passage, where it was found together with them. */
-  readonly storedOf?: ((passage: P) => StoredStates | undefined) | undefined;
+/** A passage to read, with what a search found of it. */
+export interface PassageToRead<P extends PassageInput> {
+  readonly passage: P;
+  /** r(x, z), the retrieval score. */
+  readonly score?: number | undefined;
+  readonly states?: StoredStates | undefined;
 }
 
 /** A passage that the model has read, with all properties that it was given with. */
@@ -109,19 +110,29 @@ export interface AnsweringModel extends ReadingModel {
 export async function answerFromPassages<P extends PassageInput>(
   model: AnsweringModel,
   questions: readonly TokenizedQuestion[],
-  passages: readonly (readonly P[])[],
-  { scoreOf, storedOf, ...options }: AnsweringOptions<P>,
+  found: readonly (readonly PassageToRead<P>[])[],
+  options: ResolvedReadOptions,
 ): Promise<Omit<Reply<P>, "times">[]> {
-  for (const [i, question] of questions.entries()) checkAnyPassage(question, passages[i]!);
-  const stored = passages.map((own) => storedOf && own.map(storedOf));
+  for (const [i, question] of questions.entries()) checkAnyPassage(question, found[i]!);
+  const passages = found.map((own) => own.map(({ passage }) => passage));
+  const stored = found.map((own) => own.map(({ states }) => states));
   if (options.reader === "marginal") return readEach(model, questions, passages, stored, options);
   const inputs = questions.map((question, i) => ({
     ...readingInput(model.tokenizer, question, passages[i]!, options),
-    relevances: scoreOf && relevances(model.config, passages[i]!.map(scoreOf)),
+    relevances: relevancesOf(model.config, found[i]!),
     stored: stored[i],
   }));
   const readings = await read(model, inputs, readingOptions(model, passages, options));
   return readings.map((reading, i) => fusionReply(model, reading, passages[i]!, options));
+}
+
+/** Undefined for passages without scores. */
+function relevancesOf(
+  config: ModelConfig,
+  found: readonly PassageToRead<PassageInput>[],
+): number[] | undefined {
+  const scores = found.flatMap(({ score }) => score ?? []);
+  return scores.length === found.length ? relevances(config, scores) : undefined;
 }
 
 /** The reader `marginal`: one passage at a time, and the null passage. */
@@ -157,7 +168,7 @@ function readingOptions(
   return { beams, maxTokens, lengthPenalty, earlyStopping, extractive, onToken, signal };
 }
 
-function checkAnyPassage({ text }: TokenizedQuestion, passages: readonly PassageInput[]): void {
+function checkAnyPassage({ text }: TokenizedQuestion, passages: readonly unknown[]): void {
   if (passages.length > 0) return;
   throw new InputError({
     where: `passages of question "${text.slice(0, 40)}"`,

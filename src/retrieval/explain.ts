@@ -9,7 +9,7 @@ import { passagePrompt, questionPrompt } from "../text/prompts.ts";
 import type { Span } from "../text/span.ts";
 import { tokenSpans } from "../text/token-spans.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
-import type { TokenMatch } from "./search/token-index.ts";
+import type { TokenMatch } from "./search/passage-scorer.ts";
 
 /** A token of a passage. */
 export interface MatchedToken {

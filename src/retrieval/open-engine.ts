@@ -111,4 +111,3 @@ async function openPreset(
   const engine = await openCentroidSearch(store, codebook, options);
   return parallelSearch(engine, { shared: shared!, segments: files, codebook, options }, threads);
 }
-

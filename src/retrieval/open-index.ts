@@ -101,4 +101,3 @@ function compressedMemory(
   const shared = shareMemory(sizes, (1 - OTHER_FILES) * limit);
   return { shared, cache: new BlockCache(limit - shared.blocks.byteLength) };
 }
-

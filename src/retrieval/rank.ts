@@ -1,10 +1,10 @@
 /** Ranks passages or documents for questions, by the retrieval score or by hybrid search. */
 
 import { z } from "zod";
+import type { StoredStates } from "../encoder/state-cache.ts";
 import { filterOption } from "../options/arguments.ts";
 import { HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
 import { type Given, option, type Resolved, SIGNAL } from "../options/option.ts";
-import type { StoredStates } from "../encoder/state-cache.ts";
 import type { Passage } from "../text/passage.ts";
 import type { LexicalIndex } from "./bm25/lexical-index.ts";
 import { documentKey, type RankPassages, rankDocuments } from "./documents.ts";
@@ -60,7 +60,7 @@ export interface RankRequest extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hy
   /** The weights of hybrid search. Default: the model ranks alone. */
   readonly hybrid?: HybridOptions | undefined;
   /** Whether to read the states that the index holds. Default: false. */
-  readonly withStates?: boolean;
+  readonly withStates?: boolean | undefined;
 }
 
 /** A passage that a search found. */
@@ -79,9 +79,9 @@ export interface FoundPassage {
 export async function rank(
   index: IndexGeneration,
   questions: readonly EncodedQuestion[],
-  { topK, granularity, hybrid, signal, withStates = false, ...selection }: RankRequest,
+  { topK, granularity, hybrid, filter, where, signal, withStates = false }: RankRequest,
 ): Promise<FoundPassage[][]> {
-  const accept = await index.accepting(selection);
+  const accept = await index.accepting({ filter, where });
   const rankPassages: RankPassages<EncodedQuestion> = (some, count) => {
     const request = { topK: count, accept, signal };
     if (hybrid) return hybridSearch(index, hybrid, some, request);

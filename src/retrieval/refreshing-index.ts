@@ -83,7 +83,8 @@ export function refreshingIndex(
     close,
     [Symbol.asyncDispose]: close,
   };
-  return Object.assign(forwarding(() => current.generation, use), own) as TokenIndex;
+  const forwarded = forwarding(() => current.generation, use) as TokenIndex;
+  return Object.assign(forwarded, own);
 }
 
 type Call = (...values: readonly unknown[]) => Promise<unknown>;

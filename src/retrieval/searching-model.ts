@@ -24,7 +24,11 @@ export function checkModel(directory: string, header: IndexHeader, model: Search
 }
 
 /** Reading computes states of another model again. Such a model has the keys of the index. */
-export function warnOfStates(directory: string, { states }: IndexHeader, model: SearchingModel): void {
+export function warnOfStates(
+  directory: string,
+  { states }: IndexHeader,
+  model: SearchingModel,
+): void {
   if (states === undefined || states.fingerprint === model.statesFingerprint) return;
   process.emitWarning(
     `${directory}: expected states that this model reads, got those of another; ` +

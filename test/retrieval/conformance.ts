@@ -13,8 +13,7 @@ import { openSegment } from "../../src/retrieval/index/format/segment.ts";
 import { addPassages, deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import { buildIndex } from "../../src/retrieval/index/write/build.ts";
 import { type OpenOptions, openIndex } from "../../src/retrieval/open-index.ts";
-import { type RankOptions, rank } from "../../src/retrieval/rank.ts";
-import { byScore } from "../../src/retrieval/scoring/top-k.ts";
+import { type RankRequest, rank } from "../../src/retrieval/rank.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import type { Where } from "../../src/retrieval/where/where.ts";
 import type { Passage } from "../../src/text/passage.ts";
@@ -68,7 +67,10 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
     assert.is(hits.length, Math.min(topK, all.length));
     const scores = new Map(all.map(({ ordinal, score }) => [ordinal, score]));
     for (const { ordinal, score } of hits) closeTo(score, scores.get(ordinal)!);
-    same(hits, [...hits].sort(byScore));
+    same(
+      hits,
+      [...hits].sort((a, b) => b.score - a.score || a.ordinal - b.ordinal),
+    );
   };
 
   if (exact)
@@ -225,9 +227,9 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
       await deletePassages(["p4", "p1000"], { directory: directory.path });
       await using index = await open(directory.path);
       const naive = await openNaive(directory.path);
-      const ask = async (given: RankOptions) => {
+      const ask = async (options: Partial<RankRequest> & { topK: number }) => {
         const questions = QUESTIONS.map((vectors) => ({ text: "", vectors }));
-        return rank(index, questions, given);
+        return rank(index, questions, { granularity: "passage", ...options });
       };
       const conditions: [where: Where, passes: (passage: Passage) => boolean][] = [
         [{ number: { in: [3, 997] } }, ({ id }) => id === "p3" || id === "p997"],
@@ -249,7 +251,7 @@ export function conformance(suite: Test, { name: variant, bits, recall, open }: 
       const filter = new Set(["p3", "p4", "p5", "p700"]);
       const both = await ask({ topK: 9, where: { number: { lt: 600 } }, filter });
       for (const hits of both)
-        assert.equal(new Set(hits.map(({ id }) => id)), new Set(["p3", "p5"]));
+        assert.equal(new Set(hits.map(({ passage }) => passage.id)), new Set(["p3", "p5"]));
     },
   );
 

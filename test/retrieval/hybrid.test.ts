@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
+import type { LexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import {
   combineScores,
   type HybridScores,
@@ -10,62 +11,69 @@ import {
   robustLambda,
   tuneLambda,
 } from "../../src/retrieval/hybrid.ts";
-import type { IndexGeneration, SearchHit } from "../../src/retrieval/search/token-index.ts";
+import type { Ranking } from "../../src/retrieval/scoring/top-k.ts";
+import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 
-const ORDINALS = "abcdefghxy";
-const hits = (scores: Record<string, number>): SearchHit[] =>
-  Object.entries(scores).map(([id, score]) => ({ id, ordinal: ORDINALS.indexOf(id), score }));
-const union = (scores: Record<string, readonly [lexical: number, dense: number]>): HybridScores[] =>
-  Object.entries(scores).map(([id, [lexical, dense]]) => ({
-    id,
-    ordinal: ORDINALS.indexOf(id),
-    lexical,
-    dense,
-  }));
+const NAMES = "abcdefghxy";
+const ordinal = (name: string): number => NAMES.indexOf(name);
+
+/** Passages with scores, in this order. */
+const ranking = (scores: Record<string, number>): Ranking => ({
+  ordinals: Uint32Array.from(Object.keys(scores), ordinal),
+  scores: Float64Array.from(Object.values(scores)),
+});
+const union = (
+  scores: Record<string, readonly [lexical: number, dense: number]>,
+): HybridScores => ({
+  ordinals: Uint32Array.from(Object.keys(scores), ordinal),
+  lexical: Float64Array.from(Object.values(scores), ([lexical]) => lexical),
+  dense: Float64Array.from(Object.values(scores), ([, dense]) => dense),
+});
 
 test("an example worked by hand", async () => {
-  const lists = { lexical: hits({ a: 12, b: 10, c: 6 }), dense: hits({ c: 4, d: 3, a: 1 }) };
+  const lists = { lexical: ranking({ a: 12, b: 10, c: 6 }), dense: ranking({ c: 4, d: 3, a: 1 }) };
   const question = { text: "what?", vectors: Float32Array.of(1, 2) };
   const index = {
-    async score(vectors: Float32Array, ordinals: readonly number[]) {
+    async scores(vectors: Float32Array, ordinals: Uint32Array) {
       assert.is(vectors, question.vectors);
-      assert.equal(ordinals, [1]);
-      return [-2];
+      assert.equal([...ordinals], [ordinal("b")]);
+      return Float64Array.of(-2);
     },
   };
-  const lexical = {
-    search: () => [],
-    score(text: string, ids: readonly string[]) {
-      assert.equal({ text, ids }, { text: "what?", ids: ["d"] });
-      return [0.5];
+  const bm25 = {
+    score(text: string, ordinals: ArrayLike<number>) {
+      assert.equal([text, ...Array.from(ordinals)], ["what?", ordinal("d")]);
+      return Float64Array.of(0.5);
     },
   };
-  const found = await hybridScores(index, lexical, question, lists);
+  const found = await hybridScores(index, bm25, question, lists);
   assert.equal(found, union({ a: [12, 1], b: [10, -2], c: [6, 4], d: [0.5, 3] }));
-  assert.equal(combineScores(found, 2), hits({ a: 14, c: 14, d: 6.5, b: 6 }));
-  assert.equal(combineScores(found, 0), hits({ a: 12, b: 10, c: 6, d: 0.5 }));
+  assert.equal(combineScores(found, 2), ranking({ a: 14, c: 14, d: 6.5, b: 6 }));
+  assert.equal(combineScores(found, 0), ranking({ a: 12, b: 10, c: 6, d: 0.5 }));
+  assert.equal(combineScores(found, 0, 2), ranking({ a: 12, b: 10 }));
 });
 
 test("questions are searched one after the other: each holds the keys of its passages", async () => {
   let running = 0;
-  const score = async (_: Float32Array, ordinals: readonly number[]) => {
+  const scores = async (_: Float32Array, ordinals: Uint32Array) => {
     assert.is(++running, 1);
     await new Promise((resolve) => setTimeout(resolve, 2));
     running--;
-    return ordinals.map(() => 1);
+    return Float64Array.from(ordinals, () => 1);
   };
-  const searchBatch = async (vectors: readonly Float32Array[]) => vectors.map(() => hits({ b: 3 }));
-  const lexical = { search: () => hits({ a: 12 }), score: () => [6] };
-  const index = { score, searchBatch } as unknown as IndexGeneration;
+  const rankings = async (vectors: readonly Float32Array[]) => vectors.map(() => ranking({ b: 3 }));
+  const bm25 = { rank: () => ranking({ a: 12 }), score: () => Float64Array.of(6) };
+  const lexical = { bm25 } as unknown as LexicalIndex;
+  const index = { scores, rankings } as unknown as IndexGeneration;
   const questions = Array.from({ length: 5 }, () => ({ text: "x", vectors: new Float32Array(2) }));
   const found = await hybridSearch(index, { lambda: 1, lexical }, questions, { topK: 1 });
-  assert.equal(found, Array(5).fill(hits({ a: 13 })));
+  assert.equal(found, Array(5).fill(ranking({ a: 13 })));
 });
 
 test("the BM25 score is divided by the terms of the question, without stop words", async () => {
-  const lists = { lexical: hits({ a: 12 }), dense: hits({ b: 3 }) };
-  const index = { score: async () => [5] };
-  const lexical = { search: () => [], score: () => [6] };
+  const lists = { lexical: ranking({ a: 12 }), dense: ranking({ b: 3 }) };
+  const index = { scores: async () => Float64Array.of(5) };
+  const lexical = { score: () => Float64Array.of(6) };
   const vectors = Float32Array.of(1, 2);
   for (const [text, terms] of [
     ["What do the lions of Africa eat?", 5], // what, do, lion, africa, eat
@@ -79,19 +87,19 @@ test("the BM25 score is divided by the terms of the question, without stop words
 
 test("ranks every passage once, by the formula, equal scores in the order of the index", () => {
   const score = fc.integer({ min: -20, max: 20 });
-  const scored = fc.uniqueArray(fc.tuple(fc.constantFrom(...ORDINALS), fc.tuple(score, score)), {
-    selector: ([id]) => id,
+  const scored = fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), fc.tuple(score, score)), {
+    selector: ([name]) => name,
   });
   fc.assert(
     fc.property(scored, fc.integer({ min: 0, max: 5 }), (entries, lambda) => {
-      const ranking = combineScores(union(Object.fromEntries(entries)), lambda);
-      const expected = entries.map(([id, [lexical, dense]]) => ({
-        id,
+      const found = combineScores(union(Object.fromEntries(entries)), lambda);
+      const expected = entries.map(([name, [lexical, dense]]) => ({
+        ordinal: ordinal(name),
         score: lexical + lambda * dense + 0,
       }));
-      expected.sort((a, b) => b.score - a.score || ORDINALS.indexOf(a.id) - ORDINALS.indexOf(b.id));
+      expected.sort((a, b) => b.score - a.score || a.ordinal - b.ordinal);
       assert.equal(
-        ranking.map(({ id, score }) => ({ id, score: score + 0 })),
+        Array.from(found.ordinals, (ordinal, i) => ({ ordinal, score: found.scores[i]! + 0 })),
         expected,
       );
     }),
@@ -99,8 +107,8 @@ test("ranks every passage once, by the formula, equal scores in the order of the
 });
 
 /** 1 if the relevant passage is first. */
-const hit = (ranking: readonly SearchHit[], { relevant }: { relevant: string }) =>
-  ranking[0]?.id === relevant ? 1 : 0;
+const hit = ({ ordinals }: Ranking, { relevant }: { relevant: string }) =>
+  ordinals[0] === ordinal(relevant) ? 1 : 0;
 
 test("finds the lambda that ranks a development set best", () => {
   // The first question needs 10 + lambda < 8 + 4 lambda, so lambda > 2/3. The second needs 9 +
@@ -133,7 +141,7 @@ test("the scale of the dense scores does not change the result", () => {
   ];
   const [small, large] = [1e-3, 1e3].map((scale) => tuneLambda(questions(scale), hit));
   assert.ok(Math.abs(small!.lambda / large!.lambda / 1e6 - 1) < 1e-9);
-  assert.is(tuneLambda([{ union: [], relevant: "" }], hit).value, 0);
+  assert.is(tuneLambda([{ union: union({}), relevant: "" }], hit).value, 0);
 });
 
 /** A question with two passages: the relevant one is first if lambda is above `threshold`. */
@@ -145,7 +153,7 @@ const above = (threshold: number) => ({
 test("one question gives the scale-matched lambda, many a value near the optimum", () => {
   // The ranges are 4 and 1, so the unit is 4, with which the passages are equal.
   assert.is(robustLambda([above(4)], hit), 4);
-  assert.is(robustLambda([{ union: [], relevant: "" }], hit), 1);
+  assert.is(robustLambda([{ union: union({}), relevant: "" }], hit), 1);
   // The unit (0.5 + 3) / 2 = 1.75 is too low for half of the questions: far more than chance.
   const questions = (count: number) => [
     ...Array.from({ length: count }, () => above(0.5)),
@@ -169,7 +177,7 @@ test("a lambda without measurable loss counts like the best", () => {
 test("lambda stays near the known one, as far as the questions agree", () => {
   // Any lambda from 4 on ranks all questions right.
   const questions = (count: number) => Array.from({ length: count }, () => above(4));
-  const alone = robustLambda([{ union: [], relevant: "" }], hit, 4);
+  const alone = robustLambda([{ union: union({}), relevant: "" }], hit, 4);
   assert.ok(Math.abs(alone - 4) < 0.1, `${alone}`);
   const [free, near] = [undefined, 8].map((known) => robustLambda(questions(50), hit, known));
   assert.ok(free! > 20 && near! > 4 && near! < 12, `${free} ${near}`);

@@ -2,13 +2,19 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { resolveOptions } from "../../src/options/resolve.ts";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
-import { rankDocuments } from "../../src/retrieval/documents.ts";
+import { documentKey, rankDocuments } from "../../src/retrieval/documents.ts";
 import { type HybridOptions, MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
-import { type Granularity, rank } from "../../src/retrieval/rank.ts";
-import type { SearchHit } from "../../src/retrieval/search/token-index.ts";
+import {
+  type Granularity,
+  type RankOptions,
+  RETRIEVE_OPTIONS,
+  rank,
+} from "../../src/retrieval/rank.ts";
+import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { naiveScores } from "./bm25/naive.ts";
 import {
@@ -100,7 +106,22 @@ function naiveDocuments(ranking: readonly Ranked[]): Ranked[] {
   return ranking.filter(isFirst);
 }
 
-function same(hits: readonly SearchHit[], expected: readonly Ranked[]): void {
+type Hit = Pick<Ranked, "id" | "ordinal" | "score">;
+
+/** The checks of `retrieve`, then `rank`. */
+async function ranking(
+  index: IndexGeneration,
+  { hybrid, ...given }: Omit<RankOptions, "hybrid"> & { hybrid?: HybridOptions | undefined },
+  questions = QUESTIONS,
+): Promise<Hit[][]> {
+  const options = resolveOptions(RETRIEVE_OPTIONS, { ...given, hybrid });
+  const found = await rank(index, questions, { ...options, hybrid });
+  return found.map((own) =>
+    own.map(({ passage, ordinal, score }) => ({ id: passage.id, ordinal, score })),
+  );
+}
+
+function same(hits: readonly Hit[], expected: readonly Ranked[]): void {
   assert.equal(
     hits.map(({ id, ordinal }) => ({ id, ordinal })),
     expected.map(({ id, ordinal }) => ({ id, ordinal })),
@@ -131,7 +152,7 @@ for (const { name, filter, accept } of FILTERS)
       for (const lambda of [undefined, 0.05]) {
         const hybrid = lambda === undefined ? undefined : { lexical, lambda };
         const ranked = (granularity: Granularity) =>
-          rank(index, QUESTIONS, { topK, granularity, filter, hybrid });
+          ranking(index, { topK, granularity, filter, hybrid });
         const [passages, documents] = [await ranked("passage"), await ranked("document")];
         for (const [i, { text }] of QUESTIONS.entries()) {
           const naive = (depth: number) =>
@@ -163,25 +184,32 @@ test("a document of thousands of passages does not hide the others", async () =>
   const counts: number[] = [];
   const search = (questions: readonly Float32Array[], topK: number) => {
     counts.push(topK);
-    return index.searchBatch(questions, { topK });
+    return index.rankings(questions, { topK });
+  };
+  const best = async (topK: number): Promise<Hit[]> => {
+    const keyOf = async (ordinal: number) => documentKey(passages[ordinal]!);
+    const [found] = await rankDocuments(3000, keyOf, search, [question], topK);
+    const { ordinals, scores } = found!;
+    return Array.from(ordinals, (ordinal, i) => ({
+      ...passages[ordinal]!,
+      ordinal,
+      score: scores[i]!,
+    }));
   };
   const question = encodeText("w1 w2 w3");
   const keys = passages.map(({ text }) => encodeText(text));
-  const ranking = naiveSearch(question, keys, keys.length).map(({ ordinal, score }) => ({
+  const all = naiveSearch(question, keys, keys.length).map(({ ordinal, score }) => ({
     ...passages[ordinal]!,
     ordinal,
     score,
   }));
-  same(
-    (await rankDocuments(index, search, [question], 10))[0]!,
-    naiveDocuments(ranking).slice(0, 10),
-  );
+  same(await best(10), naiveDocuments(all).slice(0, 10));
   assert.equal(counts, [20, 40, 80, 160, 320, 640, 1280, 2560, 3000]);
   counts.length = 0;
-  same((await rankDocuments(index, search, [question], 500))[0]!, naiveDocuments(ranking));
+  same(await best(500), naiveDocuments(all));
   assert.equal(counts, [1000, 2000, 3000]);
   counts.length = 0;
-  same((await rankDocuments(index, search, [question], 1))[0]!, ranking.slice(0, 1));
+  same(await best(1), all.slice(0, 1));
   assert.equal(counts, [2]);
 });
 
@@ -196,7 +224,7 @@ test("hybrid search builds the lexical index of an open index once, for every k1
     return entries();
   };
   const search = (hybrid: HybridOptions, signal?: AbortSignal) =>
-    rank(index, QUESTIONS, { topK: 10, hybrid, signal });
+    ranking(index, { topK: 10, hybrid, signal });
   const stopped = AbortSignal.abort(new Error("stopped"));
   await rejects(search({ lambda: 0.05 }, stopped), /stopped/); // a failed build is not cached
   await rejects(search({ lambda: 0.05, b: 2 }), /^hybrid\.b: expected a number from 0 to 1, got 2/);
@@ -224,21 +252,17 @@ test("empty results and rejected options", async () => {
   await using index = await openIndex(directory.path);
   const lexical = await openLexicalIndex(index);
   const none = { topK: 3, filter: () => false } as const;
-  assert.equal(await rank(index, QUESTIONS, { ...none, granularity: "document" }), [[], [], []]);
-  assert.equal(await rank(index, QUESTIONS, { ...none, hybrid: { lexical, lambda: 1 } }), [
-    [],
-    [],
-    [],
-  ]);
-  assert.equal(await rank(index, [], { topK: 3, granularity: "document" }), []);
+  assert.equal(await ranking(index, { ...none, granularity: "document" }), [[], [], []]);
+  assert.equal(await ranking(index, { ...none, hybrid: { lexical, lambda: 1 } }), [[], [], []]);
+  assert.equal(await ranking(index, { topK: 3, granularity: "document" }, []), []);
   for (const topK of [0, 1.5, Number.NaN])
     await rejects(
-      rank(index, QUESTIONS, { topK, granularity: "document" }),
+      ranking(index, { topK, granularity: "document" }),
       /^topK: expected a whole number/,
     );
   for (const lambda of [-1, Number.NaN, Infinity])
     await rejects(
-      rank(index, QUESTIONS, { topK: 1, hybrid: { lexical, lambda } }),
+      ranking(index, { topK: 1, hybrid: { lexical, lambda } }),
       /^hybrid\.lambda: expected a number from 0 on/,
     );
   await deletePassages(
@@ -247,11 +271,7 @@ test("empty results and rejected options", async () => {
   );
   await using empty = await openIndex(directory.path);
   const hybrid = { lexical: await openLexicalIndex(empty), lambda: 1 };
-  assert.equal(await rank(empty, QUESTIONS, { topK: 3, granularity: "document", hybrid }), [
-    [],
-    [],
-    [],
-  ]);
+  assert.equal(await ranking(empty, { topK: 3, granularity: "document", hybrid }), [[], [], []]);
 });
 
 for (const bits of [undefined, 4] as const)

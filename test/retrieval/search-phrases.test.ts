@@ -13,7 +13,7 @@ import { resolveOptions } from "../../src/options/resolve.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import { tokenPlaces } from "../../src/retrieval/phrases/token-places.ts";
-import type { IndexGeneration } from "../../src/retrieval/search/token-index.ts";
+import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 import {
   PHRASE_OPTIONS,
   type PhraseSearchOptions,

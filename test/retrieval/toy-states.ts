@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import type { IndexHeader } from "../../src/retrieval/index/format/manifest.ts";
 import { packStates } from "../../src/retrieval/index/format/packed-states.ts";
 import type { BuildOptions } from "../../src/retrieval/index/write/build.ts";
-import type { IndexGeneration } from "../../src/retrieval/search/token-index.ts";
+import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { encode, header, noise } from "./support.ts";
 

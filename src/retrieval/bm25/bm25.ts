@@ -66,11 +66,7 @@ export interface Bm25 extends CollectionStatistics {
   /** As `rank`, with the ids of the passages. */
   search(query: string, topK: number, options?: Bm25RankOptions): ScoredId[];
   /** The score of each passage of `ordinals`; 0 for one without a term of the query. */
-  score(
-    query: string,
-    ordinals: ArrayLike<number>,
-    parameters?: GivenParameters,
-  ): Float64Array;
+  score(query: string, ordinals: ArrayLike<number>, parameters?: GivenParameters): Float64Array;
 }
 
 /**
@@ -200,8 +196,7 @@ function scoreOf(
     const posting = postingOf(block, term, place);
     if (posting === undefined) continue;
     const frequency = block.frequencies[posting]!;
-    score +=
-      (weight * frequency) / (frequency + constant + perTerm * block.lengths[place]!);
+    score += (weight * frequency) / (frequency + constant + perTerm * block.lengths[place]!);
   }
   return score;
 }

@@ -150,9 +150,7 @@ export class IndexGeneration {
     const found: SearchHit[][] = [];
     for (const { ordinals, scores } of await this.rankings(questions, { topK, accept, signal })) {
       const passages = await this.passages([...ordinals]);
-      found.push(
-        passages.map(({ id }, i) => ({ id, ordinal: ordinals[i]!, score: scores[i]! })),
-      );
+      found.push(passages.map(({ id }, i) => ({ id, ordinal: ordinals[i]!, score: scores[i]! })));
     }
     return found;
   }

@@ -144,10 +144,7 @@ async function end({ worker, ended }: SearchWorker): Promise<void> {
 }
 
 /** What a worker found of a batch, by question; not those that failed. */
-async function searchIn(
-  { worker, ended }: SearchWorker,
-  batch: SearchBatch,
-): Promise<Ranking[]> {
+async function searchIn({ worker, ended }: SearchWorker, batch: SearchBatch): Promise<Ranking[]> {
   const { port1, port2 } = new MessageChannel();
   try {
     const task: SearchTask = { ...batch, found: port2 };

@@ -1,6 +1,6 @@
 /** The tensors of a step: the inputs of the losses in loss/phrases.ts, from an index. */
 
-import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
+import type { IndexGeneration } from "../../retrieval/search/generation.ts";
 import type { FoundPhrase } from "../../retrieval/search-phrases.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import type { PassageLossInput, SearchLossInput } from "../loss/phrases.ts";

@@ -2,7 +2,7 @@
 
 import { InputError } from "../../io/errors.ts";
 import { phraseTokens } from "../../retrieval/phrases/best-phrases.ts";
-import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
+import type { IndexGeneration } from "../../retrieval/search/generation.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
 import { findAnswerSpan } from "../../text/answer-span.ts";
 import type { TrainingQuestion } from "../examples/training-questions.ts";

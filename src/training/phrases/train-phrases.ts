@@ -13,7 +13,7 @@ import { createRandom } from "../../math/random.ts";
 import { checkNoModel } from "../../model/config.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { openIndex } from "../../retrieval/open-index.ts";
-import type { IndexGeneration } from "../../retrieval/search/token-index.ts";
+import type { IndexGeneration } from "../../retrieval/search/generation.ts";
 import { PHRASE_OPTIONS, searchPhrases } from "../../retrieval/search-phrases.ts";
 import { retrievalQuestionIds } from "../../text/prompts.ts";
 import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";

@@ -1,18 +1,17 @@
 /** The dev questions of a run, and what BM25 retrieves for them. */
 
-import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
+import type { Bm25 } from "../../retrieval/bm25/bm25.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { readQuestionsAbout, type TrainingQuestion } from "../examples/training-questions.ts";
 import type { ResolvedOptions } from "../options/train-options.ts";
 import type { Baseline } from "../report/report.ts";
 import { CUTOFFS, recallOf } from "./evaluate.ts";
-import { lexicalIndexOver } from "./tune-hybrid.ts";
 
 export interface DevSet {
   readonly questions: readonly TrainingQuestion[];
   readonly baseline: Baseline;
   /** BM25 over the corpus. */
-  readonly lexical: LexicalIndex;
+  readonly lexical: Bm25;
 }
 
 /**
@@ -35,6 +34,5 @@ export async function openDevSet(
     questions,
     retrieved.map((ids) => ids.map((id) => passages.get(id)!)),
   );
-  const lexical = lexicalIndexOver(bm25, corpus.ids);
-  return { questions, baseline: { name: "BM25", measures }, lexical };
+  return { questions, baseline: { name: "BM25", measures }, lexical: bm25 };
 }

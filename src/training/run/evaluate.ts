@@ -5,7 +5,7 @@ import type { Measures } from "../../evaluation/measures.ts";
 import { mean } from "../../math/mean.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import type { ReAtt } from "../../reatt.ts";
-import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
+import type { Bm25 } from "../../retrieval/bm25/bm25.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { TrainingQuestion } from "../examples/training-questions.ts";
@@ -31,7 +31,7 @@ export interface DevResult {
 
 interface EvaluationOptions {
   /** BM25 over the passages of the index. */
-  readonly lexical: LexicalIndex;
+  readonly lexical: Bm25;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((questions: number) => void) | undefined;
 }
@@ -70,22 +70,24 @@ async function measureHybrid(
   model: ReAtt,
   index: TokenIndex,
   questions: readonly TrainingQuestion[],
-  lexical: LexicalIndex,
+  lexical: Bm25,
   signal: AbortSignal | undefined,
 ): Promise<HybridMeasures> {
-  const relevantAmong: TuningQuestions["relevantAmong"] = async (place, passages) => {
+  const relevantAmong: TuningQuestions["relevantAmong"] = async (place, ordinals) => {
     const question = questions[place]!;
     if (question.passageId !== undefined) return new Set([question.passageId]);
-    const texts = await index.passages(passages.map(({ ordinal }) => ordinal));
+    const texts = await index.passages([...ordinals]);
     return new Set(texts.filter((passage) => isRelevant(question, passage)).map(({ id }) => id));
   };
   const texts = questions.map(({ question }) => question);
   const tuning = { texts, relevantAmong };
   const { weights, rankings } = await tuneHybrid(model, index, lexical, tuning, signal);
-  const best = rankings.map((ranking) => ranking.slice(0, Math.max(...CUTOFFS)));
-  const found = await Promise.all(
-    best.map((hits) => index.passages(hits.map(({ ordinal }) => ordinal))),
-  );
+  const found: Passage[][] = [];
+  for (const ranking of rankings) {
+    const best = ranking.slice(0, Math.max(...CUTOFFS));
+    const ordinals = await Promise.all(best.map((id) => index.find(id)));
+    found.push(await index.passages(ordinals.map((ordinal) => ordinal!)));
+  }
   return { weights, measures: recallOf(questions, found) };
 }
 

@@ -13,8 +13,7 @@ import { replaceFile } from "../../io/replace-file.ts";
 import { mean } from "../../math/mean.ts";
 import type { HybridWeights, ModelConfig } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
-import { buildBm25 } from "../../retrieval/bm25/bm25.ts";
-import type { LexicalIndex } from "../../retrieval/bm25/lexical-index.ts";
+import { type Bm25, buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
@@ -24,7 +23,7 @@ import type { Baseline, SampleReply } from "../report/report.ts";
 import { saveModel } from "./save-model.ts";
 import type { ScheduleChange } from "./schedule.ts";
 import type { MeasurementSeconds } from "./time-budget.ts";
-import { lexicalIndexOver, reciprocalRank, tuneHybrid } from "./tune-hybrid.ts";
+import { idsOf, reciprocalRank, tuneHybrid } from "./tune-hybrid.ts";
 
 /** Passages retrieved for each question. */
 const DEPTH = 100;
@@ -79,7 +78,7 @@ export interface MonitorOutcome {
 
 /** The monitor set, with BM25 over its passages. */
 export interface RetrievalMonitor extends MonitorSet {
-  readonly lexical: LexicalIndex;
+  readonly lexical: Bm25;
   /** The measures of BM25. */
   readonly baseline: Baseline;
 }
@@ -94,11 +93,9 @@ export async function openMonitor(
   signal?: AbortSignal,
 ): Promise<RetrievalMonitor> {
   const { questions, passages } = set;
-  const bm25 = await buildBm25(passages, { signal }, await corpus.bm25());
-  const ids = passages.map(({ id }) => id);
-  const lexical = lexicalIndexOver(bm25, ids);
+  const lexical = await buildBm25(passages, { signal }, await corpus.bm25());
   const reciprocalRanks = questions.map(({ question, relevant }) =>
-    reciprocalRank(lexical.search(question, { topK: DEPTH }), (id) => relevant.includes(id)),
+    reciprocalRank(idsOf(lexical.rank(question, DEPTH), lexical), (id) => relevant.includes(id)),
   );
   const baseline = { name: "BM25", measures: measuresOf({ reciprocalRanks }) };
   return { ...set, lexical, baseline };
@@ -153,7 +150,7 @@ export async function* measureRetrieval(
   const texts = questions.map(({ question }) => question);
   const retrieved = await model.retrieve(texts, index, { topK: Math.min(DEPTH, passages.length) });
   const relevant = questions.map((question) => new Set(question.relevant));
-  const ranksOf = (rankings: readonly (readonly { readonly id: string }[])[]): number[] =>
+  const ranksOf = (rankings: readonly (readonly string[])[]): number[] =>
     rankings.map((ranking, i) =>
       reciprocalRank(ranking.slice(0, DEPTH), (id) => relevant[i]!.has(id)),
     );
@@ -164,7 +161,7 @@ export async function* measureRetrieval(
   return {
     seconds: { measurement: (performance.now() - start) / 1000, index: indexSeconds },
     replies,
-    reciprocalRanks: ranksOf(retrieved),
+    reciprocalRanks: ranksOf(retrieved.map((hits) => hits.map(({ id }) => id))),
     hybrid: { weights: tuned.weights, reciprocalRanks: ranksOf(tuned.rankings) },
   };
 }

@@ -3,7 +3,6 @@
 import type { HybridWeights } from "../../model/config.ts";
 import type { ReAtt } from "../../reatt.ts";
 import { type Bm25, DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
-import { type LexicalIndex, withParameters } from "../../retrieval/bm25/lexical-index.ts";
 import {
   combineScores,
   type HybridScores,
@@ -11,77 +10,65 @@ import {
   MIN_CANDIDATES,
   robustLambda,
 } from "../../retrieval/hybrid.ts";
-import type { SearchHit, TokenIndex } from "../../retrieval/search/token-index.ts";
+import type { Ranking } from "../../retrieval/scoring/top-k.ts";
+import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 
 /** Hybrid search with the weights that fit the measured model. */
 export interface TunedHybrid {
   readonly weights: HybridWeights;
-  /** For each question, the passages of the hybrid search, best first. */
-  readonly rankings: readonly (readonly SearchHit[])[];
+  /** For each question, the ids of the passages of the hybrid search, best first. */
+  readonly rankings: readonly (readonly string[])[];
 }
 
 export interface TuningQuestions {
   readonly texts: readonly string[];
-  /** For each question, the relevant ones of some passages. */
-  relevantAmong(question: number, passages: readonly HybridScores[]): Promise<ReadonlySet<string>>;
+  /** For each question, the ids of the relevant passages, as far as some ordinals have them. */
+  relevantAmong(question: number, ordinals: Uint32Array): Promise<ReadonlySet<string>>;
 }
 
 /**
  * Searches as `hybridSearch` does and chooses lambda by the mean reciprocal rank (`robustLambda`),
  * near the one that the model stores, if any. k1 and b are those of the model, or BM25's defaults:
  * too few questions are measured to choose them too.
+ *
+ * @param bm25 over the passages of the index, by the same ordinals
  */
 export async function tuneHybrid(
   model: ReAtt,
   index: TokenIndex,
-  lexical: LexicalIndex,
+  bm25: Bm25,
   { texts, relevantAmong }: TuningQuestions,
   signal?: AbortSignal,
 ): Promise<TunedHybrid> {
-  const search = { topK: MIN_CANDIDATES, signal };
   const { k1, b } = model.config.hybrid ?? DEFAULT_PARAMETERS;
-  const scored = withParameters(lexical, { k1, b });
   const vectors = await model.encodeQuestions(texts, { signal });
-  const dense = await index.searchBatch(vectors, search);
-  const questions: { union: HybridScores[]; relevant: ReadonlySet<string> }[] = [];
+  const dense = await index.rankings(vectors, { topK: MIN_CANDIDATES, signal });
+  const questions: { union: HybridScores; relevant: ReadonlySet<string> }[] = [];
   for (const [i, text] of texts.entries()) {
-    const lists = { lexical: scored.search(text, { topK: MIN_CANDIDATES }), dense: dense[i]! };
-    const union = await hybridScores(index, scored, { text, vectors: vectors[i]! }, lists);
-    questions.push({ union, relevant: await relevantAmong(i, union) });
+    const lists = { lexical: bm25.rank(text, MIN_CANDIDATES, { k1, b }), dense: dense[i]! };
+    const question = { text, vectors: vectors[i]! };
+    const union = await hybridScores(index, bm25, question, lists, { k1, b });
+    questions.push({ union, relevant: await relevantAmong(i, union.ordinals) });
   }
   const lambda = robustLambda(
     questions,
-    (ranking, { relevant }) => reciprocalRank(ranking, (id) => relevant.has(id)),
+    (ranking, { relevant }) => reciprocalRank(idsOf(ranking, bm25), (id) => relevant.has(id)),
     model.config.hybrid?.lambda,
   );
   return {
     weights: { lambda, k1, b },
-    rankings: questions.map(({ union }) => combineScores(union, lambda)),
+    rankings: questions.map(({ union }) => idsOf(combineScores(union, lambda), bm25)),
   };
 }
+
+export const idsOf = ({ ordinals }: Ranking, { ids }: Pick<Bm25, "ids">): string[] =>
+  Array.from(ordinals, (ordinal) => ids[ordinal]!);
 
 /** 1 / rank of the first relevant passage; 0 if there is none. */
 export function reciprocalRank(
-  ranking: readonly { readonly id: string }[],
+  ranking: readonly string[],
   isRelevant: (id: string) => boolean,
 ): number {
-  const rank = ranking.findIndex(({ id }) => isRelevant(id));
+  const rank = ranking.findIndex(isRelevant);
   return rank === -1 ? 0 : 1 / (rank + 1);
-}
-
-/**
- * BM25 over passages, as the lexical index of a token index of the same passages. It has no
- * filter.
- *
- * @param ids of all passages, in the order of the token index
- */
-export function lexicalIndexOver(bm25: Bm25, ids: readonly string[]): LexicalIndex {
-  const ordinals = new Map(ids.map((id, ordinal) => [id, ordinal]));
-  return {
-    search: (question, { topK, k1, b }) =>
-      bm25
-        .search(question, topK, { k1, b })
-        .map(({ id, score }) => ({ id, ordinal: ordinals.get(id)!, score })),
-    score: (question, some, given) => bm25.score(question, some, given),
-  };
 }

@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { TopK, topPositions } from "../../../src/retrieval/scoring/top-k.ts";
+import { type Ranking, ranked, TopK, topPositions } from "../../../src/retrieval/scoring/top-k.ts";
+
+const pairs = ({ ordinals, scores }: Ranking) =>
+  Array.from(ordinals, (ordinal, i) => ({ ordinal, score: scores[i]! }));
 
 test("the best of a stream are those of a sorted list, with all within the margin", () =>
   fc.assert(
@@ -16,10 +19,15 @@ test("the best of a stream are those of a sorted list, with all within the margi
           .map((score, ordinal) => ({ ordinal, score }))
           .sort((a, b) => b.score - a.score || a.ordinal - b.ordinal);
         const floor = (sorted[count - 1]?.score ?? -Infinity) - margin;
-        assert.equal(
-          best.take(),
-          sorted.filter(({ score }) => score >= floor),
-        );
+        const expected = sorted.filter(({ score }) => score >= floor);
+        assert.equal(pairs(best.take()), expected);
+        assert.equal(pairs(best.take(2)), expected.slice(0, 2));
+        const given = {
+          ordinals: Uint32Array.from(scores.keys()).reverse(),
+          scores: Float64Array.from(scores).reverse(),
+        };
+        assert.equal(pairs(ranked(given)), sorted);
+        assert.equal(pairs(ranked(given, count)), sorted.slice(0, count));
       },
     ),
   ));

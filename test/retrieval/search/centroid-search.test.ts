@@ -4,7 +4,6 @@ import type { Codebook } from "../../../src/retrieval/codec/codec.ts";
 import { openKeyDecoder } from "../../../src/retrieval/codec/key-decoder.ts";
 import type { CompressedStore } from "../../../src/retrieval/index/format/compressed-store.ts";
 import { encodeList } from "../../../src/retrieval/index/format/lists.ts";
-import type { ScoredPassage } from "../../../src/retrieval/scoring/top-k.ts";
 import { openCentroidSearch } from "../../../src/retrieval/search/centroid-search.ts";
 import { copyTo, naiveSearch, noise } from "../support.ts";
 
@@ -70,8 +69,6 @@ function randomStore(codebook: Codebook): CompressedStore & { read: number } {
   };
 }
 
-const ordinals = (hits: readonly ScoredPassage[]): number[] => hits.map(({ ordinal }) => ordinal);
-
 async function searched(centroids: number, width: number) {
   const codebook = randomCodebook(centroids, width);
   const store = randomStore(codebook);
@@ -84,7 +81,8 @@ async function searched(centroids: number, width: number) {
   const [hits] = await engine.search([question], request);
   const keys = await Promise.all(Array.from({ length: PASSAGES }, (_, p) => store.keys(p)));
   const naive = naiveSearch(question, keys, HITS, DIMENSION);
-  return { found: ordinals(hits!), naive: ordinals(naive), read: store.read };
+  const expected = naive.map(({ ordinal }) => ordinal);
+  return { found: [...hits!.ordinals], naive: expected, read: store.read };
 }
 
 test("estimates that rank well end the search after two rounds", async () => {

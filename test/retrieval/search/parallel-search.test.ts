@@ -6,7 +6,7 @@ import { InputError } from "../../../src/io/errors.ts";
 import { segmentPath } from "../../../src/retrieval/index/format/manifest.ts";
 import { addPassages, deletePassages } from "../../../src/retrieval/index/maintain/update.ts";
 import { type OpenOptions, openIndex } from "../../../src/retrieval/open-index.ts";
-import type { SearchOptions } from "../../../src/retrieval/search/token-index.ts";
+import type { SearchOptions } from "../../../src/retrieval/search/generation.ts";
 import {
   build,
   encodeVaried as encode,
