@@ -98,14 +98,14 @@ export function postingsOf(
   return terms[at] === term ? [starts[at]!, starts[at + 1]!] : [0, 0];
 }
 
-/** The posting of a term for the passage at `place` of a block; undefined if it has not the term. */
+/** The posting of a term for the passage at `place` of a block; undefined if there is none. */
 export function postingOf(block: PostingBlock, term: number, place: number): number | undefined {
   const [start, end] = postingsOf(block, term);
   const at = firstFrom(block.places, place, start, end);
   return at < end && block.places[at] === place ? at : undefined;
 }
 
-/** The position of the first of ascending values, from `low` to `high`, that is not below `value`. */
+/** The position of the first of ascending values, from `low` on, that is not below `value`. */
 function firstFrom(
   values: Uint32Array | Uint16Array,
   value: number,
