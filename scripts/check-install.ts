@@ -62,7 +62,7 @@ await check("a folder of mixed documents is indexed", async () => {
   const args = ["reatt", "index", "--corpus", "docs", "--out", "indexed"];
   const { status, stderr } = spawnSync("npx", args, { ...inProject(), encoding: "utf8" });
   for (const expected of [
-    /skipped .*oxygen\.pdf: .* package unpdf/,
+    /skipped .*oxygen\.pdf: .* package pdfjs-dist/,
     /skipped .*memory\.txt: expected text, got a binary file/,
     /skipped 1 of unknown format: logo\.png/,
     /Indexed 6 passages/,
@@ -72,7 +72,7 @@ await check("a folder of mixed documents is indexed", async () => {
 await check("the command answers", () => {
   const args = ["reatt", "answer", "--index", "indexed", "--question", QUESTION, "--json"];
   const { answer, passages } = JSON.parse(run("npx", ...args));
-  if (answer !== ANSWER || passages[0].metadata.source !== "steam.md")
+  if (answer !== ANSWER || passages[0].metadata._source !== "steam.md")
     throw new Error(`${answer}, from ${passages[0].id}`);
 });
 if (hasChromium) await check("the server answers in a browser", askInBrowser);

@@ -81,6 +81,7 @@ import {
 } from "./retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "./retrieval/index/write/transaction.ts";
 import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
+import { tokenPlaces } from "./retrieval/phrases/token-places.ts";
 import {
   type FoundPassage,
   type RankOptions,
@@ -110,7 +111,6 @@ import {
   tokensOver,
 } from "./text/prompts.ts";
 import type { Span } from "./text/span.ts";
-import { textPlaces } from "./text/token-places.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
 export type { Evidence, ReadOptions, Reply, UtilityOptions };
@@ -452,10 +452,9 @@ export class ReAtt implements AsyncDisposable {
       const { maxPassageTokens } = tokens;
       const keys = this.#keys(tokens, signal);
       const before = (await readRecord(directory))?.splitting;
+      const given = Object.entries(splitting).filter(([, value]) => value !== undefined);
       const options = resolveReadOptions({
-        passageWords: splitting.passageWords ?? before?.passageWords,
-        overlapWords: splitting.overlapWords ?? before?.overlapWords,
-        ...{ maxPassageTokens, signal },
+        ...{ ...before, ...Object.fromEntries(given), maxPassageTokens, signal },
       });
       const work = (total: number) => ({
         ...{ directory, ...keys, signal },
@@ -1042,7 +1041,7 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<Phrase[][]> {
     const found = await searchPhrases(generation, vectors, options, async (passage, keys) => {
       const { ids, kept } = await this.#indexedTokens(passage, generation.header, keys);
-      return textPlaces(this.tokenizer, passage, ids, kept);
+      return tokenPlaces(this.tokenizer, passage, ids, kept);
     });
     return Promise.all(
       found.map(async (phrases) => {

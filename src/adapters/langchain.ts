@@ -19,8 +19,9 @@ export interface ReattRetrieverInput extends BaseRetrieverInput {
 
 /**
  * Retrieves passages of an index as documents. `id` and `pageContent` are those of the passage;
- * `metadata` has its metadata, its title, its document and its retrieval score side by side, as
- * LangChain's filters and citations expect (`metadata.source`). The model and the index stay open.
+ * `metadata` has its metadata, its title, its document and its retrieval score side by side. The
+ * file of a document is also its `source`, as LangChain's citations expect. The model and the
+ * index stay open.
  *
  * @example
  * ```ts
@@ -69,7 +70,14 @@ export class ReattRetriever extends BaseRetriever {
     const hits = await this.#model.retrieve(question, this.#index, this.#options);
     return hits.map(
       ({ id, text, metadata, ...others }) =>
-        new Document({ id, pageContent: text, metadata: { ...metadata, ...others } }),
+        new Document({
+          ...{ id, pageContent: text },
+          metadata: {
+            ...(metadata?._source !== undefined && { source: metadata._source }),
+            ...metadata,
+            ...others,
+          },
+        }),
     );
   }
 }

@@ -19,8 +19,9 @@ import {
 import { hasStyles } from "./styles.ts";
 import { UsageError } from "./usage-error.ts";
 
-const { reader, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = ANSWER_OPTIONS;
-const READING = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
+const { reader, beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } =
+  ANSWER_OPTIONS;
+const READING = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
 
 const OPTIONS = {
   ...searchOptions(ANSWER_TOP_K, "true if the model stores weights"),
@@ -54,9 +55,9 @@ async function read(
   values: Values,
   reader: AnswerOptions["reader"],
 ) {
-  const { json, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = values;
+  const { json, beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = values;
   const texts = questions.map(({ question }) => question);
-  const reading = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
+  const reading = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
   const replies = model.answer(texts, index, { ...options, ...reading, reader });
   let position = 0;
   for await (const reply of withProgress("questions", questions.length, replies, true)) {

@@ -1,5 +1,6 @@
 /** The corpus of a command: JSON Lines as they are, or documents that are split into passages. */
 
+import { FORMATS } from "../documents/formats.ts";
 import { type PassageSpool, spoolPassages } from "../documents/passage-spool.ts";
 import type { ReadDocumentsOptions, SkippedFile } from "../documents/read-documents.ts";
 import { type Progress, startProgress } from "./progress.ts";
@@ -28,16 +29,25 @@ export async function openCorpus(
   return spool;
 }
 
-/** A line for each file with a problem, and one for all files that no reader knows. */
+/**
+ * A line for each file or part of a file with a problem, one for all files that no reader knows,
+ * and the number of files that are skipped.
+ */
 export function describeSkipped(skipped: readonly SkippedFile[]): string {
   const unknown = skipped.filter(({ isUnknownFormat }) => isUnknownFormat).map(({ file }) => file);
-  const lines = skipped
-    .filter(({ isUnknownFormat }) => !isUnknownFormat)
-    .map(({ problem }) => `skipped ${problem.message}`);
+  const known = skipped.filter(({ isUnknownFormat }) => !isUnknownFormat);
+  const lines = known.map(
+    ({ problem, isPart }) => `${isPart ? "note:" : "skipped"} ${problem.message}`,
+  );
   if (unknown.length > 0) {
     const more = unknown.length > NAMED ? ` and ${unknown.length - NAMED} more` : "";
     const names = unknown.slice(0, NAMED).join(", ");
-    lines.push(`skipped ${unknown.length} of unknown format: ${names}${more}`);
+    lines.push(
+      `skipped ${unknown.length} of unknown format: ${names}${more}`,
+      `formats that are read: ${FORMATS}`,
+    );
   }
+  const files = skipped.filter(({ isPart }) => !isPart).length;
+  if (files > 1) lines.push(`skipped ${files} files`);
   return lines.map((line) => `${line.replace(/[\s\p{Cc}]+/gu, " ")}\n`).join("");
 }

@@ -1,7 +1,7 @@
 /** `reatt index`: builds an index of a corpus. */
 
 import { formatBytes } from "../io/format-bytes.ts";
-import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
+import { DOCUMENT_OPTIONS, splitChoices } from "../options/document-options.ts";
 import { DIRECTORY, INDEX_OPTIONS } from "../options/library-options.ts";
 import { option } from "../options/option.ts";
 import type { BuildForecast } from "../retrieval/index/write/forecast.ts";
@@ -34,7 +34,7 @@ export const indexCommand = defineCommand({
   example: "reatt index --corpus docs --out index",
   async run(given, signal) {
     const { model: folder, corpus: source, out: directory, ...others } = given;
-    const { passageWords, overlapWords, splitRecords, ...values } = others;
+    const [choices, values] = splitChoices(others);
     if (values.bits !== undefined && values.bits !== 32 && values.shard !== undefined)
       throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
     await checkReplaceable(directory, values.replace); // before anything that takes long
@@ -42,9 +42,8 @@ export const indexCommand = defineCommand({
     const options = { directory, ...values, signal };
     const { tokenizer } = model;
     const { maxPassageTokens } = values;
-    const splitting = { passageWords, overlapWords, maxPassageTokens };
     const contents = values.shard ? undefined : await contentsOf(source, directory, signal);
-    const reading = { ...splitting, splitRecords, tokenizer, signal };
+    const reading = { ...choices, maxPassageTokens, tokenizer, signal };
     await using corpus = await openCorpus(source, reading);
     // Reads the whole corpus first: a bad line at its end must not end the command after hours.
     const forecast = await model.forecast(readPassages(corpus.file, signal), options);
@@ -55,7 +54,7 @@ export const indexCommand = defineCommand({
       .index(readPassages(corpus.file, signal), { ...options, onProgress: progress.report })
       .finally(progress.stop);
     if (contents)
-      await recordBuild(directory, contents, readPassages(corpus.file, signal), splitting);
+      await recordBuild(directory, contents, readPassages(corpus.file, signal), reading);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     const { passageCount, tokenCount } = index;
     process.stderr.write(

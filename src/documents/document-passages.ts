@@ -26,14 +26,17 @@ export function placeOf(name: string, record: string | undefined): DocumentPlace
 const escaped = (part: string): string =>
   part.replace(/[%#\p{Cc}]/gu, encodeURIComponent).replace(/\p{Surrogate}/gu, "\ufffd");
 
+/** What the ids of the passages of a file begin with, before the first `#`. */
+export const fileId = (name: string): string => escaped(name);
+
 export function* documentPassages(
   document: Omit<Document, "record">,
   { id, document: name, source, isRecord }: DocumentPlace,
   options: SplitOptions,
 ): Generator<Passage, void> {
-  const passage = (number: string, { title, text, ...place }: SplitPassage): Passage => ({
+  const passage = (number: string, { title, text, ...where }: SplitPassage): Passage => ({
     ...{ id: id + number, title, text, document: name },
-    metadata: { ...document.metadata, ...(source !== undefined && { source }), ...whereOf(place) },
+    metadata: { ...(source !== undefined && ownFields(source, where)), ...document.metadata },
   });
   const pieces = splitDocument(document, options);
   const first = pieces.next();
@@ -46,12 +49,34 @@ export function* documentPassages(
   }
 }
 
-const whereOf = ({
-  lines,
-  page,
-  headings,
-}: Pick<SplitPassage, "lines" | "page" | "headings">): Metadata => ({
-  ...(lines && { lines: lines[0] === lines[1] ? `${lines[0]}` : `${lines[0]}-${lines[1]}` }),
-  ...(page !== undefined && { page }),
-  ...(headings.length > 0 && { headings }),
+/**
+ * The fields that reatt adds. Their names begin with `_`, so that they are not those of columns and
+ * front matter; a field of the document that has such a name is kept in their place.
+ */
+function ownFields(
+  source: string,
+  { place, lines, pages, cells, headings }: Omit<SplitPassage, "title" | "text" | "own">,
+): Metadata {
+  const { slide, sheet, chapter } = place;
+  return {
+    _source: source,
+    ...(sheet !== undefined && { _sheet: sheet }),
+    ...(slide !== undefined && { _slide: slide }),
+    ...(chapter !== undefined && { _chapter: chapter }),
+    ...(pages && numbersOf("_page", pages)),
+    ...(cells && numbersOf("_cell", cells)),
+    ...(lines && { [sheet === undefined ? "_lines" : "_rows"]: rangeText(lines) }),
+    ...(headings.length > 0 && { _headings: headings }),
+  };
+}
+
+type Range = readonly [first: number, last: number];
+
+/** `_page: 3`, and for several pages also `_pages: "3-5"`. */
+const numbersOf = (name: string, range: Range): Metadata => ({
+  [name]: range[0],
+  ...(range[1] > range[0] && { [`${name}s`]: rangeText(range) }),
 });
+
+const rangeText = ([first, last]: Range): string =>
+  first === last ? `${first}` : `${first}-${last}`;

@@ -5,12 +5,14 @@
  */
 
 import type { Dirent } from "node:fs";
-import { readdir, readFile, realpath } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
+import { openRegularFile } from "./source-file.ts";
 
 const IGNORE_FILES = [".gitignore", ".reattignore"];
+const MAX_RULES_BYTES = 2 ** 20;
 
 export interface FolderEntry {
   readonly path: string;
@@ -65,6 +67,10 @@ async function* below(
     if (entry.name.startsWith(".") || isIgnored) continue;
     const path = join(root, name);
     if (path === leftOut) continue;
+    if (isBeirQuestions(entries, entry)) {
+      yield { path, name, problem: noDocuments(path) };
+      continue;
+    }
     if (!entry.isDirectory()) yield { path, name, problem: problemOf(entry, path) };
     else
       try {
@@ -83,10 +89,24 @@ function isIndex(entries: readonly Dirent[]): boolean {
 
 async function rulesOf(root: string, folder: string): Promise<Rules[]> {
   const texts = await Promise.all(
-    IGNORE_FILES.map((name) => readFile(join(root, folder, name), "utf8").catch(() => "")),
+    IGNORE_FILES.map((name) => readRules(join(root, folder, name)).catch(() => "")),
   );
   const text = texts.join("\n");
   return text.trim() === "" ? [] : [{ folder, rules: ignore().add(text) }];
+}
+
+/** A pipe or a device has no rules, and waiting for it would never end. */
+async function readRules(path: string): Promise<string> {
+  await using file = await openRegularFile(await realpath(path));
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_RULES_BYTES));
+  return buffer.subarray(0, bytesRead).toString("utf8");
+}
+
+/** The questions and judgements of a data set of BEIR beside its corpus. */
+function isBeirQuestions(entries: readonly Dirent[], { name }: Dirent): boolean {
+  const has = (pattern: RegExp): boolean => entries.some((entry) => pattern.test(entry.name));
+  const isPart = /^queries\.jsonl(\.gz)?$/.test(name) || name === "qrels";
+  return isPart && has(/^corpus\.jsonl(\.gz)?$/) && has(/^queries\.jsonl(\.gz)?$/);
 }
 
 /** The rules of the innermost folder that decide count, as in git. */
@@ -108,6 +128,14 @@ function problemOf(entry: Dirent, where: string): InputError | undefined {
     remedy: "copy the file into the folder",
   });
 }
+
+const noDocuments = (where: string): InputError =>
+  new InputError({
+    where,
+    expected: "documents",
+    got: "questions or judgements of a data set of BEIR",
+    remedy: "index the corpus, which is beside it",
+  });
 
 const unreadable = (where: string, error: unknown): unknown =>
   inputErrorFrom(error, {

@@ -1,12 +1,12 @@
 /** Tells a file of passages, as JSON Lines, from a document. */
 
 import type { Stats } from "node:fs";
-import { stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { gunzipSync, constants as zlib } from "node:zlib";
 import { inputErrorFrom } from "../io/errors.ts";
-import { openFile } from "../io/open-file.ts";
 import { isGzip } from "../io/text-file.ts";
 import { isJsonLinesName, readerOf } from "./formats.ts";
+import { openRegularFile } from "./source-file.ts";
 
 const HEAD_BYTES = 65_536;
 
@@ -47,7 +47,7 @@ export function isPassageLine(head: Buffer): boolean {
 
 /** The beginning of a file, decompressed. */
 export async function readHead(file: string): Promise<Buffer> {
-  const handle = await openFile(file);
+  const handle = await openRegularFile(await realpath(file));
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     const head = buffer.subarray(0, bytesRead);

@@ -3,9 +3,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createTemporaryDirectory } from "../io/create-directory.ts";
+import { InputError } from "../io/errors.ts";
 import type { OpenFile } from "../io/open-file.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import type { Passage } from "../text/passage.ts";
+import { readPassages } from "../text/read-passages.ts";
 import { holdsPassages, statDocuments } from "./passage-file.ts";
 import { type ReadDocumentsOptions, readDocuments } from "./read-documents.ts";
 
@@ -26,7 +28,8 @@ export async function spoolPassages(
   source: string,
   options: ReadDocumentsOptions,
 ): Promise<PassageSpool> {
-  if (!options.splitRecords && (await isPassageFile(source)))
+  const { splitRecords, signal } = options;
+  if (!splitRecords && (await isPassageFile(source)) && (await arePassages(source, signal)))
     return { file: source, isConverted: false, [Symbol.asyncDispose]: async () => {} };
   const folder = await createTemporaryDirectory("passages");
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -45,6 +48,17 @@ export async function isPassageFile(source: string): Promise<boolean> {
   if (source === "-") return false;
   const stats = await statDocuments(source);
   return !stats.isDirectory() && (await holdsPassages(source));
+}
+
+/** Whether all lines of a file are passages with ids of their own, so that none has to change. */
+async function arePassages(file: string, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    for await (const _ of readPassages(file, signal));
+    return true;
+  } catch (error) {
+    if (error instanceof InputError) return false; // reading the records says what is wrong
+    throw error;
+  }
 }
 
 /** Writes passages as JSON Lines. The file is whole or absent. */

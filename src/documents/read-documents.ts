@@ -1,9 +1,10 @@
 /** Reads documents as passages: a folder, a file, or standard input. */
 
-import { basename, extname } from "node:path";
+import { basename, extname, isAbsolute, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
+import { readJsonLines } from "../io/json-lines.ts";
 import { checkPath } from "../options/arguments.ts";
 import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
 import { INDEX_OPTIONS } from "../options/library-options.ts";
@@ -11,21 +12,26 @@ import { callback, type Given, type Resolved, SIGNAL } from "../options/option.t
 import { resolveOptions } from "../options/resolve.ts";
 import { createIdTable } from "../text/id-table.ts";
 import type { Passage } from "../text/passage.ts";
-import { readPassages } from "../text/read-passages.ts";
+import { identifier, isFields, recordFields, TEXT_NAMES } from "../text/record-fields.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
+import { Budget } from "./budget.ts";
 import { documentPassages, placeOf } from "./document-passages.ts";
+import { isEncoding } from "./encoding.ts";
 import { type FolderEntry, filesOf } from "./folder.ts";
 import { FORMATS, readerOf } from "./formats.ts";
 import { holdsPassages, statDocuments } from "./passage-file.ts";
+import { linesOf } from "./readers/record.ts";
 import { type SourceFile, sourceFile } from "./source-file.ts";
 import { spoolStandardInput } from "./standard-input.ts";
 
-/** A file, or the rest of a file, that is not read. */
+/** A file or a part of a file that is not read, or is read by a guess. */
 export interface SkippedFile {
   /** The path relative to the folder. */
   readonly file: string;
   /** Whether the only problem is that no reader knows the ending of the name. */
   readonly isUnknownFormat: boolean;
+  /** Whether the rest of the file is read. */
+  readonly isPart: boolean;
   /** Says in one line what is wrong and what to do. */
   readonly problem: InputError;
 }
@@ -34,7 +40,7 @@ const OPTIONS = {
   ...DOCUMENT_OPTIONS,
   /** Tokens of a passage with its title. Give the same limit to `index`. Default 512. */
   maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
-  /** Is called for each file that is skipped. Default: a warning of the process. */
+  /** Is called for each file or part that is skipped. Default: a warning of the process. */
   onSkip: callback<(skipped: SkippedFile) => void>(),
   /** Is called before each file of a folder. */
   onProgress: callback<(progress: { readonly done: number; readonly total: number }) => void>(),
@@ -58,15 +64,16 @@ export interface ResolvedReadOptions extends Resolved<typeof OPTIONS> {}
 
 /**
  * Reads the documents of a folder or of a file, or of standard input (`"-"`), and splits them into
- * passages: .txt, .md, .html, .csv, .tsv, .json, .jsonl, .docx and, with the package `unpdf`, .pdf,
- * each plain or gzip. Hidden files, those that a .gitignore or .reattignore of the folder names,
- * and symbolic links are left out. A file that cannot be read is skipped. The order and the ids are
- * the same at every call: `PATH#1`, `PATH#2`, and so on.
+ * passages. docs/DOCUMENTS.md has a table of the formats. Hidden files, those that a .gitignore or
+ * .reattignore of the folder names, and symbolic links are left out. A file that cannot be read is
+ * skipped. The order and the ids are the same at every call: `PATH#1`, `PATH#2`, and so on. The
+ * path of a file of a folder is relative to the folder, that of a single file to the working
+ * directory.
  *
- * A passage has `document` (the path relative to the folder; for a record of CSV or JSON with its
- * id) and metadata: `source` (the path), `lines` or `page`, and `headings`. The columns of a table
- * and the fields of JSON are metadata as well. A file of passages as JSON Lines is read as
- * `readPassages` does.
+ * A passage has `document` (the path; for a record of a table or of JSON with its id) and metadata:
+ * columns, fields and front matter under their own names, and `_source` (the path), `_headings`,
+ * and `_lines`, `_page`, `_slide`, `_sheet` and `_rows`, `_chapter` or `_cell`. A file of passages
+ * as JSON Lines keeps their ids.
  *
  * Memory is bounded: a file may have 64 MiB, decompressed. JSON Lines are streamed.
  *
@@ -79,7 +86,7 @@ export interface ResolvedReadOptions extends Resolved<typeof OPTIONS> {}
  * await using model = await ReAtt.load("models/reatt-mini");
  * const { tokenizer } = model; // counts tokens, so that no passage is too long
  * for await (const { id, title, metadata } of readDocuments("docs/INDEX.md", { tokenizer })) {
- *   console.log(id, title, metadata); // INDEX.md#1 Index and search { source: 'INDEX.md', ... }
+ *   console.log(id, title, metadata); // docs/INDEX.md#1 Index and search { _source: ... }
  *   break;
  * }
  * ```
@@ -92,13 +99,13 @@ export async function* readDocuments(
   const options = resolveReadOptions(given);
   if (source !== "-") return yield* readSource(source, options);
   await using input = await spoolStandardInput(options.signal);
-  yield* readSource(input.path, options);
+  yield* readSource(input.path, options, basename(input.path));
 }
 
 /** @throws {InputError} for options out of range, or that contradict each other */
 export function resolveReadOptions(given?: ReadDocumentsOptions): ResolvedReadOptions {
   const options = resolveOptions(OPTIONS, given);
-  const { passageWords, overlapWords } = options;
+  const { passageWords, overlapWords, encoding } = options;
   if (overlapWords > passageWords / 2)
     throw new InputError({
       where: "overlapWords",
@@ -106,18 +113,28 @@ export function resolveReadOptions(given?: ReadDocumentsOptions): ResolvedReadOp
       got: `${overlapWords}`,
       remedy: "give a smaller overlap or longer passages",
     });
+  if (encoding !== undefined && !isEncoding(encoding))
+    throw new InputError({
+      where: "encoding",
+      expected: "an encoding such as utf-8, windows-1252 or shift_jis",
+      got: excerpt(encoding),
+      remedy: "give a name of the Encoding Standard",
+    });
   return options;
 }
 
 async function* readSource(
   source: string,
   options: ResolvedReadOptions,
+  name = nameOf(source),
 ): AsyncGenerator<Passage, void> {
   const stats = await statDocuments(source);
+  const report: Report = (problem) =>
+    reportSkipped({ file: name, problem, isUnknownFormat: false, isPart: true }, options);
   if (stats.isDirectory()) yield* readFolder(source, options);
-  else if (await holdsPassages(source)) yield* passagesOfRecords(source, options);
+  else if (await holdsPassages(source)) yield* readRecords(source, options, report);
   else {
-    const file = sourceFile(source, basename(source));
+    const file = sourceFile(source, name, { ...options, report });
     let isEmpty = true;
     for await (const passage of readFile(file, options)) {
       isEmpty = false;
@@ -127,12 +144,30 @@ async function* readSource(
   }
 }
 
-/** The passages of a JSON Lines file, as they are or split. */
-async function* passagesOfRecords(
+/** The path of a file for its ids: relative to the working directory if the file is below it. */
+function nameOf(file: string): string {
+  const path = relative(process.cwd(), resolve(file));
+  const name = path.startsWith("..") || isAbsolute(path) ? resolve(file) : path;
+  return name.replaceAll(sep, "/");
+}
+
+type Report = (problem: InputError) => void;
+
+/** The passages of a JSON Lines file, with their own ids, as they are or split. */
+async function* readRecords(
   file: string,
   options: ResolvedReadOptions,
+  report: Report,
 ): AsyncGenerator<Passage, void> {
-  for await (const passage of readPassages(file, options.signal))
+  const ids = createIdTable();
+  let isEmpty = true;
+  for await (const { line, value } of readJsonLines(file, options.signal)) {
+    const passage = passageOfRecord(value, line, new Budget(`${file}:${line}`, options.signal));
+    if (ids.firstLine(passage.id, line) !== line) {
+      report(repeatedId(`${file}:${line}`, passage.id));
+      continue;
+    }
+    isEmpty = false;
     if (!options.splitRecords || passage.text.trim() === "") yield passage;
     else {
       const { id, title, text, document = id, metadata } = passage;
@@ -140,6 +175,22 @@ async function* passagesOfRecords(
       const place = { id, document, source: undefined, isRecord: true };
       yield* documentPassages({ title, blocks, metadata }, place, options);
     }
+  }
+  if (isEmpty) throw withoutText({ path: file });
+}
+
+/** A record that names no text is text itself; one with an empty text is a passage without text. */
+function passageOfRecord(value: unknown, line: number, budget: Budget): Passage {
+  const isObject = isFields(value);
+  const { document, ...fields } = isObject ? value : { text: linesOf(value, budget) };
+  const { id = `line ${line}`, title = "", text, metadata } = recordFields(fields);
+  const isEmpty = TEXT_NAMES.some((name) => fields[name] === "");
+  const parent = identifier(document);
+  return {
+    ...{ id, title, text: text ?? (isEmpty ? "" : linesOf(fields, budget)) },
+    ...(parent !== undefined && { document: parent }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
 }
 
 async function* readFolder(
@@ -147,29 +198,31 @@ async function* readFolder(
   options: ResolvedReadOptions,
 ): AsyncGenerator<Passage, void> {
   let [passages, skipped] = [0, 0];
-  const skip = (file: string, problem: InputError, isUnknownFormat = false): void => {
-    skipped++;
-    report({ file, problem, isUnknownFormat }, options);
+  const skip = (file: string, problem: InputError, kind: "format" | "file" | "part"): void => {
+    if (kind !== "part") skipped++;
+    const [isUnknownFormat, isPart] = [kind === "format", kind === "part"];
+    reportSkipped({ file, problem, isUnknownFormat, isPart }, options);
   };
   const entries: FolderEntry[] = [];
   for await (const entry of filesOf(folder)) entries.push(entry);
   for (const [done, { path, name, problem }] of entries.entries()) {
     options.signal?.throwIfAborted();
     options.onProgress?.({ done, total: entries.length });
-    if (problem) skip(name, problem);
-    else if (!readerOf(name)) skip(name, unknownFormat(path), true);
+    if (problem) skip(name, problem, "file");
+    else if (!readerOf(name)) skip(name, unknownFormat(path), "format");
     else
       try {
         const before = passages;
-        const file = sourceFile(path, name);
+        const report: Report = (problem) => skip(name, problem, "part");
+        const file = sourceFile(path, name, { ...options, report });
         for await (const passage of readFile(file, options)) {
           passages++;
           yield passage;
         }
-        if (passages === before) skip(name, withoutText(file));
+        if (passages === before) skip(name, withoutText(file), "file");
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
-        skip(name, error);
+        skip(name, error, "file");
       }
   }
   if (passages === 0) throw noDocument(folder, skipped);
@@ -183,17 +236,23 @@ export async function* readFile(
   const load = readerOf(file.name);
   if (!load) throw unknownFormat(file.path);
   const reader = await load();
-  const records = createIdTable();
+  const ids = createIdTable();
   let number = 0;
+  file.budget.resume();
   for await (const document of reader(file)) {
     options.signal?.throwIfAborted();
     const { record } = document;
-    if (record !== undefined && records.firstLine(record, ++number) !== number)
-      throw repeatedId(file.path, record, number);
+    if (record !== undefined && ids.firstLine(record, ++number) !== number) {
+      file.report(repeatedId(`${file.path}, record ${number}`, record));
+      continue;
+    }
     const title = record === undefined ? document.title || titleOf(file.name) : document.title;
     const place = placeOf(file.name, record);
+    const fields = JSON.stringify(document.metadata ?? {}).length;
     for (const passage of documentPassages({ ...document, title }, place, options)) {
+      file.budget.spend("written", fields + passage.title.length + passage.text.length);
       yield passage;
+      file.budget.resume();
     }
   }
 }
@@ -204,9 +263,12 @@ const titleOf = (name: string): string =>
     .replace(/[-_]+/g, " ")
     .trim();
 
-function report(skipped: SkippedFile, { onSkip }: ResolvedReadOptions): void {
+function reportSkipped(skipped: SkippedFile, { onSkip }: ResolvedReadOptions): void {
   if (onSkip) onSkip(skipped);
-  else process.emitWarning(`skipped ${skipped.problem.message}`, "ReAttWarning");
+  else {
+    const verb = skipped.isPart ? "note:" : "skipped";
+    process.emitWarning(`${verb} ${skipped.problem.message}`, "ReAttWarning");
+  }
 }
 
 export const unknownFormat = (where: string): InputError =>
@@ -217,7 +279,7 @@ export const unknownFormat = (where: string): InputError =>
     remedy: "convert it, or rename it if it is text",
   });
 
-export const withoutText = ({ path }: SourceFile): InputError =>
+export const withoutText = ({ path }: Pick<SourceFile, "path">): InputError =>
   new InputError({
     where: path,
     expected: "a document with text",
@@ -227,11 +289,11 @@ export const withoutText = ({ path }: SourceFile): InputError =>
       : "add text or remove the file",
   });
 
-const repeatedId = (path: string, id: string, record: number): InputError =>
+const repeatedId = (where: string, id: string): InputError =>
   new InputError({
-    where: path,
+    where,
     expected: "a new id for each record",
-    got: `${excerpt(id)} again in record ${record}`,
+    got: `${excerpt(id)} again, which is left out`,
     remedy: "give every record an id of its own",
   });
 

@@ -12,8 +12,8 @@
 
 import { passagePrompt } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
-import type { Block, Document } from "./document.ts";
-import { countWords, halvesOf, sentenceUnits, type Unit, wordUnits } from "./units.ts";
+import type { Block, Document, Place } from "./document.ts";
+import { countWords, halvesOf, lineUnits, sentenceUnits, type Unit, wordUnits } from "./units.ts";
 
 export interface SplitOptions {
   /** Counts tokens. Default: an estimate of one token for two characters. */
@@ -26,29 +26,34 @@ export interface SplitOptions {
   readonly overlapWords: number;
 }
 
+type Range = readonly [first: number, last: number];
+
 export interface SplitPassage {
   /** The title of the document and the headings: `Guide > Installation > Linux`. */
   readonly title: string;
-  /** The overlap and the passage's own text. */
+  /** The overlap or the head of the table, and the passage's own text. */
   readonly text: string;
   readonly own: string;
   readonly headings: readonly string[];
-  /** Of its own text. */
-  readonly lines?: readonly [first: number, last: number] | undefined;
-  readonly page?: number | undefined;
+  /** Where its own text begins. */
+  readonly place: Place;
+  readonly lines?: Range | undefined;
+  readonly pages?: Range | undefined;
+  /** Of a notebook. */
+  readonly cells?: Range | undefined;
 }
 
 /** A unit of a block. */
 interface Part extends Unit {
   readonly block: Block;
-  /** The line that it begins on. Undefined if only the lines of the block are known. */
-  readonly line: number | undefined;
 }
 
 /** A longer title becomes a block. */
 const MAX_TITLE_LENGTH = 200; // characters
 /** The share of a passage that title and headings may take. */
 const TITLE_SHARE = 0.25;
+/** The share of a passage that the repeated head of a table may take. */
+const HEADER_SHARE = 0.5;
 const CHARACTERS_PER_TOKEN = 2;
 /** Passages that have too many tokens are split into parts that are this much smaller. */
 const MARGIN = 1.1;
@@ -67,17 +72,24 @@ export function* splitDocument(
   }
 }
 
-/** Consecutive blocks under the same headings. `group` must be read before the next section. */
+/**
+ * Consecutive blocks under the same headings, of one slide, sheet or chapter. `group` must be read
+ * before the next section.
+ */
 function* sections(
   blocks: Iterable<Block>,
 ): Generator<{ headings: readonly string[]; group: Iterable<Block> }> {
   const iterator = blocks[Symbol.iterator]();
   let next = iterator.next();
   while (!next.done) {
-    const { headings } = next.value;
+    const { headings, place } = next.value;
     const isSame = (block: Block): boolean =>
       block.headings.length === headings.length &&
-      block.headings.every((heading, i) => heading === headings[i]);
+      block.headings.every((heading, i) => heading === headings[i]) &&
+      block.place?.slide === place?.slide &&
+      block.place?.sheet === place?.sheet &&
+      block.place?.chapter === place?.chapter &&
+      (block.place?.page === place?.page || !block.place?.isSlide);
     const group = (function* (): Generator<Block> {
       for (; !next.done && isSame(next.value); next = iterator.next()) yield next.value;
     })();
@@ -110,32 +122,24 @@ function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void
 }
 
 const wholePart = (block: Block, words: number): Part => ({
-  ...{ block, words, start: 0, end: block.text.length, line: firstLine(block) },
+  ...{ block, words, start: 0, end: block.text.length },
 });
 
-/** The first line of a block that has the lines of the file; undefined for one of HTML. */
-const firstLine = ({ text, lines }: Block): number | undefined =>
-  lines && countLineBreaks(text) === lines[1] - lines[0] ? lines[0] : undefined;
-
-/** The sentences of a block, and the words of those with more than `limit`. */
+/** The units of a block that stay whole while they fit: sentences of a text, lines of others. */
 function* partsOf(block: Block, limit: number): Generator<Part, void> {
-  const lineAt = lineFinder(block.text, firstLine(block));
-  for (const sentence of sentenceUnits(block.text)) {
-    const isShort = sentence.words <= limit;
-    for (const unit of isShort ? [sentence] : wordUnits(block.text, sentence))
-      yield { ...unit, block, line: lineAt(unit.start) };
-  }
+  const { text, kind } = block;
+  for (const unit of kind === undefined ? sentenceUnits(text) : lineUnits(text))
+    if (unit.words <= limit || kind === "table" || kind === "code") yield { ...unit, block };
+    else for (const smaller of smallerUnits(text, unit, limit)) yield { ...smaller, block };
 }
 
-/** The line of a position in a text that begins on line `first`. Positions ascend. */
-function lineFinder(text: string, first: number | undefined): (at: number) => number | undefined {
-  let line = first;
-  let next = text.indexOf("\n");
-  return (at) => {
-    if (line !== undefined)
-      for (; next !== -1 && next < at; next = text.indexOf("\n", next + 1)) line++;
-    return line;
-  };
+/** The sentences of a long unit, and the words of long sentences. */
+function* smallerUnits(text: string, { start, end }: Unit, limit: number): Generator<Unit, void> {
+  for (const sentence of sentenceUnits(text.slice(start, end))) {
+    const unit = { ...sentence, start: start + sentence.start, end: start + sentence.end };
+    if (unit.words <= limit) yield unit;
+    else yield* wordUnits(text, unit);
+  }
 }
 
 /** One section of a document: its title, and the end of its last passage. */
@@ -154,16 +158,23 @@ class Section {
   /** One passage of the parts, or several if they have too many tokens. */
   *passages(parts: readonly Part[]): Generator<SplitPassage, void> {
     const own = textOf(parts);
-    const overlapping = this.#overlap === "" ? own : `${this.#overlap}\n${own}`;
-    const text = this.#excess(overlapping) > 1 ? own : overlapping;
+    const before = this.#textBefore(parts[0]!);
+    const extended = before === "" ? own : `${before}\n${own}`;
+    const text = this.#excess(extended) > 1 ? own : extended;
     const excess = this.#excess(text);
     const smaller = excess > 1 ? dividedInto(parts, Math.ceil(excess * MARGIN)) : [];
     if (smaller.length > 1) {
       for (const group of smaller) yield* this.passages(group);
       return;
     }
-    this.#overlap = lastWords(own, this.#options.overlapWords);
+    this.#overlap = lastUnits(parts, this.#options.overlapWords);
     yield { title: this.#title, text, own, headings: this.#headings, ...placeOf(parts) };
+  }
+
+  /** The head of the table that the passage continues, else the end of the passage before. */
+  #textBefore({ block: { header }, start }: Part): string {
+    if (header === undefined || start < header.length) return this.#overlap;
+    return countWords(header) <= HEADER_SHARE * this.#options.passageWords ? header : "";
   }
 
   /** Tokens, as a multiple of the limit. */
@@ -205,16 +216,15 @@ function dividedInto(parts: readonly Part[], count: number): Part[][] {
   return filled.length > 1 ? filled : [parts.slice(0, 1), parts.slice(1)];
 }
 
-/** The sentences of a part, else its words, else the halves of a word; none for a character. */
-function dividedPart({ block, start, end, words, line }: Part, count: number): Part[][] {
+/** The lines of a part, else its sentences, words or halves of a word; none for a character. */
+function dividedPart({ block, start, end, words }: Part, count: number): Part[][] {
   const text = block.text.slice(start, end);
   const whole: Unit = { start: 0, end: text.length, words };
-  const sentences = [...sentenceUnits(text)];
+  const lines = block.kind === undefined ? [] : [...lineUnits(text)];
+  const sentences = lines.length > 1 ? lines : [...sentenceUnits(text)];
   const smaller = words > 1 ? [...wordUnits(text, whole)] : (halvesOf(text, whole) ?? []);
-  const lineAt = lineFinder(text, line);
   const parts = (sentences.length > 1 ? sentences : smaller).map((unit) => ({
-    ...{ block, words: unit.words, line: lineAt(unit.start) },
-    ...{ start: start + unit.start, end: start + unit.end },
+    ...{ block, words: unit.words, start: start + unit.start, end: start + unit.end },
   }));
   return parts.length > 1 ? dividedInto(parts, count) : [];
 }
@@ -232,35 +242,55 @@ function textOf(parts: readonly Part[]): string {
   return texts.join("\n\n");
 }
 
-function placeOf(parts: readonly Part[]): Pick<SplitPassage, "lines" | "page"> {
+function placeOf(
+  parts: readonly Part[],
+): Pick<SplitPassage, "place" | "lines" | "pages" | "cells"> {
   const [first, last] = [parts[0]!, parts.at(-1)!];
-  const { page, lines } = first.block;
-  const from = first.line ?? lines?.[0];
-  const text = last.block.text.slice(last.start, last.end);
-  const to = last.line === undefined ? last.block.lines?.[1] : last.line + countLineBreaks(text);
+  const place = first.block.place ?? {};
+  const from = lineAt(first.block, first.start);
+  const to = lineAt(last.block, last.end - 1);
+  const { page, cell } = last.block.place ?? {};
   return {
-    ...(page !== undefined && { page }),
-    ...(from !== undefined && to !== undefined && { lines: [from, to] }),
+    place,
+    ...(from !== undefined && to !== undefined && { lines: [from, Math.max(from, to)] }),
+    ...(place.page !== undefined && { pages: [place.page, page ?? place.page] }),
+    ...(place.cell !== undefined && { cells: [place.cell, cell ?? place.cell] }),
   };
 }
 
-/** The last sentences of a text with at most `limit` words, or the last words of a long one. */
-function lastWords(text: string, limit: number): string {
-  if (limit === 0) return "";
-  let words = 0;
-  let start = text.length;
-  for (const unit of [...sentenceUnits(text)].reverse()) {
-    words += unit.words;
-    if (words > limit) break;
-    start = unit.start;
+/** The line that a position in the text of a block stands on. */
+function lineAt({ lines = [] }: Block, at: number): number | undefined {
+  let [low, high] = [0, lines.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (lines[middle]![0] <= at) low = middle + 1;
+    else high = middle;
   }
-  if (start < text.length) return text.slice(start);
-  const all = [...wordUnits(text, { start: 0, end: text.length, words: 0 })];
-  return text.slice(all.at(-limit)?.start ?? 0);
+  return lines[Math.max(0, low - 1)]?.[1];
 }
 
-function countLineBreaks(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count++;
-  return count;
+/** The last sentences or lines with at most `limit` words, or the last words of a long sentence. */
+function lastUnits(parts: readonly Part[], limit: number): string {
+  if (limit === 0) return "";
+  const kept: Part[] = [];
+  let words = 0;
+  for (const part of [...parts].reverse())
+    for (const unit of [...unitsOf(part)].reverse()) {
+      words += unit.words;
+      if (words > limit) return textOf(kept.length > 0 ? kept : lastWords(part, limit));
+      kept.unshift(unit);
+    }
+  return textOf(kept);
 }
+
+function* unitsOf({ block, start, end }: Part): Generator<Part, void> {
+  const text = block.text.slice(start, end);
+  for (const unit of block.kind === undefined ? sentenceUnits(text) : lineUnits(text))
+    yield { block, words: unit.words, start: start + unit.start, end: start + unit.end };
+}
+
+/** None of a row or a line of code, which are not cut. */
+const lastWords = ({ block, ...unit }: Part, limit: number): Part[] =>
+  block.kind === undefined
+    ? [...wordUnits(block.text, unit)].slice(-limit).map((word) => ({ ...word, block }))
+    : [];

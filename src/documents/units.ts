@@ -1,4 +1,4 @@
-/** The parts of a text: sentences, words of a long sentence, characters of a word. */
+/** The parts of a text: sentences, lines, words of a long sentence, characters of a word. */
 
 import { sentences } from "../text/sentences.ts";
 
@@ -37,6 +37,17 @@ export function* sentenceUnits(text: string): Generator<Unit, void> {
     for (const { start, end } of sentences(part))
       yield { start: from + start, end: from + end, words: countWords(part.slice(start, end)) };
     from = to;
+  }
+}
+
+/** The lines of a text that are not blank, in order, with the white space at their beginning. */
+export function* lineUnits(text: string): Generator<Unit, void> {
+  for (let start = 0; start < text.length; ) {
+    const next = text.indexOf("\n", start);
+    const end = next === -1 ? text.length : next;
+    const line = text.slice(start, end).trimEnd();
+    if (line !== "") yield { start, end: start + line.length, words: countWords(line) };
+    start = end + 1;
   }
 }
 

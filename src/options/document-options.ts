@@ -1,6 +1,6 @@
 /** The options of reading documents: how they are split into passages. */
 
-import { flag, integer, option, withDerivedDefault } from "./option.ts";
+import { choice, flag, integer, option, text, withDerivedDefault } from "./option.ts";
 
 const DOCUMENTS = "Documents";
 
@@ -26,6 +26,20 @@ export const DOCUMENT_OPTIONS = {
     help: "split long passages of JSON Lines too",
     group: DOCUMENTS,
   }),
+  /**
+   * The encoding of texts that have no byte order mark, by a name of the Encoding Standard, such as
+   * `shift_jis`. Default: the one that the file names, else a guess.
+   */
+  encoding: option(text().optional(), {
+    help: "encoding of texts, such as windows-1252",
+    group: DOCUMENTS,
+    defaultText: "as the file says, or a guess",
+  }),
+  /** Whether the first row of a table names its columns. Default: its cells decide. */
+  tableHeader: option(choice("auto", "yes", "no").default("auto"), {
+    help: "whether the first row of a table names the columns",
+    group: DOCUMENTS,
+  }),
 };
 
 const AS_BEFORE = "as the folder was split before, or";
@@ -36,4 +50,28 @@ export const SYNC_OPTIONS = {
   passageWords: withDerivedDefault(DOCUMENT_OPTIONS.passageWords, `${AS_BEFORE} ${PASSAGE_WORDS}`),
   /** Words that a passage repeats. Default: as the folder was split before, or 0. */
   overlapWords: withDerivedDefault(DOCUMENT_OPTIONS.overlapWords, `${AS_BEFORE} 0`),
+  /** The encoding of texts. Default: as the folder was read before, or as the file says. */
+  encoding: DOCUMENT_OPTIONS.encoding,
+  /** Whether the first row of a table names its columns. Default: as before, or by its cells. */
+  tableHeader: withDerivedDefault(
+    DOCUMENT_OPTIONS.tableHeader,
+    "as the folder was read before, or auto",
+  ),
 };
+
+type Choices<Options extends object> = Pick<Options, keyof Options & keyof typeof DOCUMENT_OPTIONS>;
+
+/** The options of reading documents among others, and the others. */
+export function splitChoices<Options extends object>(
+  options: Options,
+): [choices: Choices<Options>, others: Omit<Options, keyof typeof DOCUMENT_OPTIONS>] {
+  const isChoice = ([name]: [string, unknown]): boolean => Object.hasOwn(DOCUMENT_OPTIONS, name);
+  const entries = Object.entries(options);
+  return [
+    Object.fromEntries(entries.filter(isChoice)) as Choices<Options>,
+    Object.fromEntries(entries.filter((entry) => !isChoice(entry))) as Omit<
+      Options,
+      keyof typeof DOCUMENT_OPTIONS
+    >,
+  ];
+}

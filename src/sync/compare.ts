@@ -1,14 +1,14 @@
 /** Compares the files of a folder with the record of the last synchronisation. */
 
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
 import { filesOf } from "../documents/folder.ts";
 import { readerOf } from "../documents/formats.ts";
 import type { SkippedFile } from "../documents/read-documents.ts";
 import { unknownFormat } from "../documents/read-documents.ts";
+import { openRegularFile } from "../documents/source-file.ts";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
+import { chunksOf } from "../io/open-file.ts";
 import type { FileRecord } from "./record.ts";
 
 /**
@@ -56,7 +56,8 @@ export async function compareFolder(
     const found =
       problem ?? (isUnknownFormat ? unknownFormat(path) : await look(path, name, known));
     if (!isUnknownFormat) seen.add(name);
-    if (found instanceof InputError) skipped.push({ file: name, isUnknownFormat, problem: found });
+    if (found instanceof InputError)
+      skipped.push({ file: name, isUnknownFormat, isPart: false, problem: found });
     else if (found.hash === known.get(name)?.hash)
       unchanged.set(name, { ...known.get(name)!, version: found.version });
     else changed.push(found);
@@ -90,7 +91,8 @@ async function look(
 }
 
 async function hashOf(path: string): Promise<string> {
+  await using file = await openRegularFile(path);
   const hash = createHash("sha256");
-  await pipeline(createReadStream(path), hash);
+  for await (const bytes of chunksOf(file, 0)) hash.update(bytes);
   return hash.digest("hex");
 }

@@ -1,13 +1,13 @@
 /** The record of an index that `reatt index` built of a folder, so that it can be synchronised. */
 
 import { realpath, stat } from "node:fs/promises";
-import type { ResolvedReadOptions } from "../documents/read-documents.ts";
+import { fileId } from "../documents/document-passages.ts";
 import { createDirectory } from "../io/create-directory.ts";
 import { lockDirectory } from "../io/lock.ts";
 import { readManifest } from "../retrieval/index/format/manifest.ts";
 import type { Passage } from "../text/passage.ts";
 import { compareFolder, type FoundFile } from "./compare.ts";
-import { splittingOf, syncFolder, writeRecord } from "./record.ts";
+import { type Splitting, splittingOf, syncFolder, writeRecord } from "./record.ts";
 
 /** The files of a folder with their contents at a time. */
 export interface FolderContents {
@@ -44,19 +44,22 @@ export async function recordBuild(
   directory: string,
   { root, files }: FolderContents,
   passages: AsyncIterable<Passage>,
-  options: Pick<ResolvedReadOptions, "passageWords" | "overlapWords" | "maxPassageTokens">,
+  options: Splitting,
 ): Promise<void> {
-  const ids = new Map<unknown, string[]>(files.map(({ name }) => [name, []]));
-  for await (const { id, metadata } of passages) ids.get(metadata?.source)?.push(id);
+  const ids = new Map<string, string[]>(files.map(({ name }) => [fileId(name), []]));
+  for await (const { id } of passages) ids.get(id.split("#", 1)[0]!)?.push(id);
   await createDirectory(syncFolder(directory));
   await using _ = await lockDirectory(syncFolder(directory));
-  const indexed = files.filter(({ name }) => ids.get(name)!.length > 0);
+  const indexed = files.filter(({ name }) => ids.get(fileId(name))!.length > 0);
   await writeRecord(directory, {
     ...{ format: "reatt-sync", version: 1, folder: root },
     splitting: splittingOf(options),
     generation: (await readManifest(directory)).generation,
     files: Object.fromEntries(
-      indexed.map(({ name, version, hash }) => [name, { version, hash, ids: ids.get(name)! }]),
+      indexed.map(({ name, version, hash }) => [
+        name,
+        { version, hash, ids: ids.get(fileId(name))! },
+      ]),
     ),
   });
 }

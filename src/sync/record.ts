@@ -27,6 +27,8 @@ const splitting = z.strictObject({
   passageWords: z.number(),
   overlapWords: z.number(),
   maxPassageTokens: z.number(),
+  encoding: z.string().optional(),
+  tableHeader: z.enum(["auto", "yes", "no"]).default("auto"),
 });
 
 const folderRecord = z.strictObject({
@@ -34,7 +36,7 @@ const folderRecord = z.strictObject({
   version: z.literal(1),
   /** The folder, as an absolute path. */
   folder: z.string(),
-  /** The options that the files were split with. */
+  /** The options that the files were read with. */
   splitting,
   /** Of the index after the last synchronisation. Another one may have changed it since. */
   generation: z.number(),
@@ -75,4 +77,12 @@ export const splittingOf = ({
   passageWords,
   overlapWords,
   maxPassageTokens,
-}: Splitting): Splitting => ({ passageWords, overlapWords, maxPassageTokens });
+  encoding,
+  tableHeader,
+}: Splitting): Splitting => ({
+  passageWords,
+  overlapWords,
+  maxPassageTokens,
+  ...(encoding !== undefined && { encoding }),
+  tableHeader,
+});

@@ -218,15 +218,16 @@ async function readChanged(
   const ids = new Map<string, readonly string[]>();
   const skipped: SkippedFile[] = [];
   let count = 0;
-  const skip = (file: string, problem: InputError): void => {
-    skipped.push({ file, isUnknownFormat: false, problem });
+  const skip = (file: string, problem: InputError, isPart = false): void => {
+    skipped.push({ file, isUnknownFormat: false, isPart, problem });
   };
   async function* passages(): AsyncGenerator<Passage, void> {
     for (const [done, { path, name }] of changed.entries()) {
       options.onProgress?.({ event: "reading", files: done, total: changed.length });
       const own: string[] = [];
       try {
-        const source = sourceFile(path, name);
+        const report = (problem: InputError): void => skip(name, problem, true);
+        const source = sourceFile(path, name, { ...options, report });
         for await (const passage of readFile(source, options)) {
           own.push(passage.id);
           yield passage;

@@ -23,11 +23,13 @@ export const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
 
 export type Metadata = Readonly<Record<string, MetadataValue>>;
 
-/** Numbers are finite. */
-export type MetadataValue = string | number | boolean | readonly string[];
+type MetadataItem = string | number | boolean;
+
+/** Numbers are finite. Dates are texts in ISO 8601: `2024-05-01`. */
+export type MetadataValue = MetadataItem | readonly MetadataItem[];
+
+const isItem = (value: unknown): value is MetadataItem =>
+  typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 
 export const isMetadataValue = (value: unknown): value is MetadataValue =>
-  typeof value === "string" ||
-  typeof value === "boolean" ||
-  Number.isFinite(value) ||
-  (Array.isArray(value) && value.every((item) => typeof item === "string"));
+  isItem(value) || (Array.isArray(value) && value.every(isItem));

@@ -7,7 +7,8 @@ import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { readJsonLines } from "../io/json-lines.ts";
 import { createIdTable } from "./id-table.ts";
-import { isMetadataValue, type Metadata, type Passage } from "./passage.ts";
+import type { Passage } from "./passage.ts";
+import { recordFields } from "./record-fields.ts";
 
 /** A question of a training or evaluation file. */
 export interface Question {
@@ -27,7 +28,7 @@ export interface Question {
  * Each line has `_id` or `id`, `text`, and optionally `title`, `document` (the id of the document)
  * and `metadata` (an object). Ids may be numbers. `text` may be empty: BEIR's corpora contain such
  * passages. Other fields are metadata too; of two with one name, that in `metadata` counts.
- * Metadata that is not text, a number, true, false or a list of texts is left out.
+ * Metadata that is not text, a number, true, false or a list of these is left out.
  *
  * @throws {InputError} with file and line: a field is missing or not text, an id is repeated, or
  * the file has no passage.
@@ -72,23 +73,15 @@ export function parsePassage(value: unknown, where: string): Passage {
 
 function passageOf(record: JsonObject, id: string, where: string): Passage {
   const document = optionalId(record, "document", where);
-  const metadata = metadataOf(record);
+  const { document: _, ...others } = record;
+  const { metadata } = recordFields(others);
   return {
     id,
     title: optional(record, "title", where) ?? "",
     text: required(record, ["text"], where),
     ...(document !== undefined && { document }),
-    ...(metadata && { metadata }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
   };
-}
-
-const OWN_FIELDS = new Set(["_id", "id", "title", "text", "document", "metadata"]);
-
-function metadataOf(record: JsonObject): Metadata | undefined {
-  const others = Object.entries(record).filter(([name]) => !OWN_FIELDS.has(name));
-  const named = isObject(record.metadata) ? Object.entries(record.metadata) : [];
-  const fields = [...others, ...named].filter(([, value]) => isMetadataValue(value));
-  return fields.length > 0 ? (Object.fromEntries(fields) as Metadata) : undefined;
 }
 
 /**

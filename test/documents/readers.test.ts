@@ -69,25 +69,28 @@ for (const [name, [contents, title, text]] of Object.entries(VALID))
       assert.is(others.length, 0);
       assert.is(passage!.title, title);
       assert.match(passage!.text, text);
-      assert.is(passage!.metadata!.source, file);
-      assert.ok(passage!.id.startsWith(`${file}#`));
+      const path = join(folder.path, file);
+      assert.is(passage!.metadata!._source, path);
+      assert.ok(passage!.id.startsWith(`${path}#`));
     });
 
 test("metadata: lines, page, headings, columns as numbers", async () => {
+  const at = (name: string) => join(folder.path, name);
   const [, second] = await read("m.md", "# T\nintro\n\n## A\n\n```\ncode\n\nmore\n```\n");
-  assert.equal(second!.metadata, { source: "m.md", lines: "7-9", headings: ["A"] });
+  assert.equal(second!.metadata, { _source: at("m.md"), _lines: "7-9", _headings: ["A"] });
   const pages = await read("p.pdf", pdf("One.", "Two."));
   assert.equal(
-    pages.map(({ metadata }) => metadata!.page),
-    [1],
+    pages.map(({ metadata }) => [metadata!._page, metadata!._pages]),
+    [[1, "1-2"]],
   );
   const [row] = await read("n.csv", 'id,text,year,code\n7,"two\nlines",1999,007\n');
-  assert.equal(row!.metadata, { year: 1999, code: "007", source: "n.csv", lines: "2-3" });
-  assert.equal([row!.id, row!.document], ["n.csv#7", "n.csv#7"]);
+  const own = { _source: at("n.csv") };
+  assert.equal(row!.metadata, { ...own, _lines: "2-3", year: 1999, code: "007" });
+  assert.equal([row!.id, row!.document], [`${at("n.csv")}#7`, `${at("n.csv")}#7`]);
   const [capital] = await read("n.csv", "ID,Title,Text,Price\n7,Lamp,Of brass.,12\n");
   const { id, title, text, metadata } = capital!;
-  assert.equal([id, title, text], ["n.csv#7", "Lamp", "Of brass."]);
-  assert.equal(metadata, { Price: 12, source: "n.csv", lines: "2" });
+  assert.equal([id, title, text], [`${at("n.csv")}#7`, "Lamp", "Of brass."]);
+  assert.equal(metadata, { ...own, _lines: "2", Price: 12 });
 });
 
 test("metadata: the first 1,000 fields of a record, in each of its passages", async () => {
@@ -96,7 +99,7 @@ test("metadata: the first 1,000 fields of a record, in each of its passages", as
   const passages = await read("wide.json", JSON.stringify([record]));
   assert.ok(passages.length > 100, `${passages.length}`);
   for (const { metadata } of passages)
-    assert.equal(Object.keys(metadata!), [...names.slice(0, 1_000), "source"]);
+    assert.equal(Object.keys(metadata!), ["_source", ...names.slice(0, 1_000)]);
 });
 
 test("tables in tables of a Word document", async () => {
@@ -139,7 +142,7 @@ test("damaged files: one line that names the file", async () => {
   await rejects(
     "bad.csv",
     'a,b\n1,2\n"x',
-    /bad\.csv: expected a row of a table, got Quote Not Closed/,
+    /bad\.csv:3: expected a row of a table, got a cell whose quote is not closed/,
   );
   await rejects("bad.docx", docx("x").subarray(0, 300), /bad\.docx: expected a Word document/);
   await rejects("no.docx", "text", /no\.docx: expected a Word document/);
@@ -150,33 +153,28 @@ test("damaged files: one line that names the file", async () => {
     /bad\.txt\.gz: expected a whole gzip file/,
   );
   await rejects("binary.txt", Buffer.alloc(100), /binary\.txt: expected text, got a binary file/);
-  await rejects("utf32.txt", Buffer.from([0xff, 0xfe, 0, 0, 65, 0, 0, 0]), /the encoding utf-32le/);
 });
 
 test("hostile files: one line, little memory", async () => {
   const before = process.memoryUsage().rss;
-  const bomb = docx(wordParagraph(" ".repeat(40 * 2 ** 20)));
-  await rejects("bomb.docx", bomb, /at most 33\.6 MB of text and 10000 parts, got more/);
-  const entities = '<!DOCTYPE d [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>';
-  await rejects(
-    "entities.docx",
-    docx(wordParagraph("&b;"), entities),
-    /got one that defines entities/,
-  );
+  const bomb = docx(wordParagraph(" ".repeat(70 * 2 ** 20)));
+  await rejects("bomb.docx", bomb, /bomb\.docx: expected a document of at most 67\.1 MB, got more/);
+  await rejects("many.docx", docx("<w:p/>".repeat(3e6)), /at most 2000000 elements/);
   await rejects(
     "deep.docx",
     docx("<w:tbl><w:tr><w:tc>".repeat(20_000)),
-    /deep\.docx: expected a Word document with at most 1000 levels of elements/,
+    /deep\.docx: expected a document of at most 1000 levels/,
   );
   await rejects(
     "bomb.txt.gz",
     gzipSync(Buffer.alloc(300e6, "a")),
     /at most 67\.1 MB, got more, decompressed/,
   );
-  await rejects("deep.html", "<div>".repeat(100_000), /at most 1000 levels of elements/);
+  await rejects("deep.html", "<div>".repeat(100_000), /at most 1000 levels/);
   await rejects("deep.json", "[".repeat(100_000), /at most 100 levels of nesting/);
   await rejects("line.jsonl", Buffer.alloc(70e6, "a"), /a line of at most 64 MiB/);
-  await rejects("line.csv", Buffer.alloc(2e6, "a"), /Max Record Size/);
+  await rejects("line.csv", Buffer.alloc(2e6, "a"), /a row of at most 1048576 characters/);
+  await rejects("commas.csv.gz", gzipSync(Buffer.alloc(60e6, ",")), /at most 10000 columns/);
   await rejects("script.html", `<script>${"a".repeat(1e6)}`, /got none/);
   const large = join(folder.path, "large.txt");
   await writeFile(large, "");
@@ -189,7 +187,7 @@ test("inputs that make other parsers slow are read", async () => {
   for (const [name, contents] of [
     ["stars.md", "*a_ ".repeat(2_000)],
     ["brackets.md", "[".repeat(20_000)],
-    ["quotes.md", ">".repeat(20_000)],
+    ["quotes.md", `${">".repeat(20_000)} a\n\nb`],
     ["table.html", `<table>${"<tr><td>a<td>b".repeat(3_000)}`],
     ["unclosed.html", "<p>x".repeat(2_000)],
   ] as const)

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Block } from "../../src/documents/document.ts";
+import { consecutiveLines } from "../../src/documents/outline.ts";
 import { type SplitOptions, splitDocument } from "../../src/documents/split.ts";
 import { passageIds } from "../../src/text/prompts.ts";
 import { tokenizer } from "./support.ts";
@@ -122,8 +123,15 @@ test("a passage repeats whole sentences of the one before", () => {
 
 test("sections are passages of their own, and a long title becomes text", () => {
   const blocks: Block[] = [
-    { text: "One.", headings: ["A"], lines: [1, 1] },
-    { text: "Two.\nThree.", headings: ["A", "B"], lines: [5, 6] },
+    { text: "One.", headings: ["A"], lines: [[0, 1]] },
+    {
+      text: "Two.\nThree.",
+      headings: ["A", "B"],
+      lines: [
+        [0, 5],
+        [5, 6],
+      ],
+    },
   ];
   const passages = [...splitDocument({ title: "T".repeat(300), blocks }, options)];
   assert.equal(
@@ -138,7 +146,8 @@ test("sections are passages of their own, and a long title becomes text", () => 
 
 test("each part of a long text has its own lines", () => {
   const lines = Array.from({ length: 40 }, (_, i) => `Line ${i + 11} has exactly six words.`);
-  const block: Block = { text: lines.join("\n"), headings: [], lines: [11, 50] };
+  const text = lines.join("\n");
+  const block: Block = { text, headings: [], lines: [...consecutiveLines(text, 11)] };
   for (const { text, lines: range } of splitDocument({ title: "", blocks: [block] }, options)) {
     const numbers = [...text.matchAll(/Line (\d+)/g)].map(([, number]) => Number(number));
     assert.equal(range, [numbers[0], numbers.at(-1)]);

@@ -3,30 +3,116 @@
 import { InputError } from "../../io/errors.ts";
 import { readJsonLines } from "../../io/json-lines.ts";
 import { parseJson } from "../../io/parse-json.ts";
+import { type Fields, hasText, isFields } from "../../text/record-fields.ts";
+import type { Budget } from "../budget.ts";
 import type { Document } from "../document.ts";
-import type { SourceFile } from "../source-file.ts";
-import { type Fields, linesOf, recordDocument } from "./record.ts";
+import { openRegularFile, type SourceFile } from "../source-file.ts";
+import { linesOf, recordDocument } from "./record.ts";
 
 /** Values of a file; it bounds the memory to about 1 GB. */
 const MAX_VALUES = 5_000_000;
+/** Levels of objects around the list of records. */
+const MAX_LEVELS = 4;
+
+/** Fields that hold the records of an answer of a service, or of a dump. */
+const LISTS = new Set(
+  (
+    "results data items documents docs records rows hits passages entries nodes chunks articles pages posts matches " +
+    "value values response docstore/data"
+  ).split(" "),
+);
 
 export async function* readJson(file: SourceFile): AsyncGenerator<Document> {
-  const value = parse(await file.text(), file.path);
-  if (Array.isArray(value) && value.some(isObject))
-    for (const [i, one] of value.entries()) yield jsonDocument(one, String(i + 1));
-  else yield { ...jsonDocument(value, ""), record: undefined };
+  const text = await file.text();
+  const firstLine = text.slice(0, text.indexOf("\n") + 1).trim();
+  if (firstLine.endsWith("}") && isJson(firstLine) && text.trim() !== firstLine)
+    return yield* readJsonLinesFile(file);
+  const value = parse(text, file.path);
+  const records = recordsIn(value);
+  if (!records) {
+    yield { ...jsonDocument(value, "", file.budget), record: undefined };
+    return;
+  }
+  for (const { value, name } of records) {
+    yield jsonDocument(value, name, file.budget);
+    await file.budget.pause();
+  }
 }
 
 export async function* readJsonLinesFile(file: SourceFile): AsyncGenerator<Document> {
-  for await (const { line, value } of readJsonLines(file.path))
-    yield jsonDocument(value, String(line), line);
+  await (await openRegularFile(file.path)).close(); // a pipe would wait for its writer
+  for await (const { line, value } of readJsonLines(file.path, file.signal)) {
+    file.budget.renew();
+    yield jsonDocument(value, `line ${line}`, file.budget, line);
+    await file.budget.pause();
+  }
 }
 
-const jsonDocument = (value: unknown, record: string, line?: number): Document =>
-  recordDocument(isObject(value) ? value : { text: linesOf(value) }, record, line);
+/** @param line of JSON Lines */
+export function jsonDocument(
+  value: unknown,
+  record: string,
+  budget: Budget,
+  line?: number,
+): Document {
+  const fields = isFields(value) ? value : { text: linesOf(value, budget) };
+  return recordDocument(fields, record, budget, line);
+}
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+interface JsonRecordValue {
+  /** Identifies a record without an id. */
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** The records of a value; undefined for one that is a single document. */
+function recordsIn(value: unknown, level = 0): JsonRecordValue[] | undefined {
+  if (Array.isArray(value)) return recordsOfList(value);
+  if (!isFields(value) || level === MAX_LEVELS || hasText(value)) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const records = LISTS.has(name) ? recordsIn(inner, level + 1) : undefined;
+    if (records) return squadRecords(records) ?? records;
+  }
+  const isTexts = (list: unknown): list is Fields[] =>
+    Array.isArray(list) && list.length > 0 && list.every((one) => isFields(one) && hasText(one));
+  const lists = Object.values(value).filter(isTexts);
+  if (lists.length === 1) return recordsOfList(lists[0]!);
+  return recordsByName(value);
+}
+
+const recordsOfList = (list: readonly unknown[]): JsonRecordValue[] | undefined =>
+  list.some((one) => isFields(one) || typeof one === "string")
+    ? list.map((value, i) => ({ value, name: `${i + 1}` }))
+    : undefined;
+
+/** An object of records by their ids. */
+function recordsByName(fields: Fields): JsonRecordValue[] | undefined {
+  const all = Object.entries(fields);
+  const areRecords = all.length > 0 && all.every(([, one]) => isFields(one) && hasText(one));
+  return areRecords ? all.map(([name, value]) => ({ name, value })) : undefined;
+}
+
+/** The paragraphs of SQuAD: `{"data": [{"title", "paragraphs": [{"context", "qas"}]}]}`. */
+function squadRecords(articles: readonly JsonRecordValue[]): JsonRecordValue[] | undefined {
+  const paragraphs = articles.flatMap(({ value, name }) => {
+    if (!isFields(value) || !Array.isArray(value.paragraphs)) return [];
+    const title = typeof value.title === "string" ? value.title.replaceAll("_", " ") : "";
+    return value.paragraphs.map((one: unknown, i) => ({
+      name: `${title || name} ${i + 1}`,
+      value: { title, text: isFields(one) ? one.context : one },
+    }));
+  });
+  return paragraphs.length > 0 ? paragraphs : undefined;
+}
+
+function isJson(text: string): boolean {
+  try {
+    parseJson(text, "");
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function parse(text: string, where: string): unknown {
   try {

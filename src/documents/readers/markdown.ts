@@ -1,112 +1,132 @@
 /**
- * Markdown: headings, fenced code and paragraphs. Links become their text; other marks stay.
+ * Markdown, with GitHub's tables, footnotes, definition lists, alerts and front matter, and MDX.
+ * markdown-it makes HTML of it, which is read as all HTML is.
  *
- * It reads lines instead of using a parser of CommonMark: micromark needs more than a minute for
- * 200 kB of `*a_ `, and hostile files are part of the input.
- *
- * Source: https://spec.commonmark.org/0.31.2, sections 4.2, 4.3 and 4.5. The title may be in YAML
- * front matter.
+ * Source: https://spec.commonmark.org/0.31.2, https://github.github.com/gfm, https://mdxjs.com
  */
 
-import type { Document } from "../document.ts";
+import type { Env, MarkdownIt } from "markdown-it";
+import type { Budget } from "../budget.ts";
+import type { Document, Place } from "../document.ts";
+import { frontMatter } from "../front-matter.ts";
+import { createMarkdown, createMdx } from "../markdown-dialect.ts";
+import type { LineAt } from "../markup.ts";
 import { Outline } from "../outline.ts";
 import type { SourceFile } from "../source-file.ts";
+import { addHtml } from "./html.ts";
 import { numberedLines } from "./text.ts";
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const ATX_HEADING = /^ {0,3}(#{1,6})(?=\s|$)/;
-const SETEXT_UNDERLINE = /^ {0,3}(=+|-+)\s*$/;
-const MAX_FRONT_MATTER_LINES = 100;
+/** A chapter has 100 kB. Longer texts are parsed in parts, between which signals are handled. */
+const PART_LENGTH = 500_000; // characters
 
 export async function* readMarkdown(file: SourceFile): AsyncGenerator<Document> {
   const text = await file.text();
-  const front = frontMatter(text);
-  const scanner = new Scanner();
-  for (const { line, number } of numberedLines(text))
-    if (number > front.lines) scanner.line(line, number);
-  scanner.end();
-  const { title, ...metadata } = front.fields;
-  yield { ...scanner.outline.document(title), metadata };
+  const { lines, title, metadata } = frontMatter(text);
+  const outline = new Outline();
+  const dialect = /\.mdx(\.gz)?$/i.test(file.name) ? createMdx() : createMarkdown();
+  await addMarkdown(text, outline, file.budget, { dialect, skippedLines: lines });
+  yield { ...outline.document(title), metadata };
 }
 
-class Scanner {
-  readonly outline = new Outline();
-  #lines: string[] = [];
-  #last = 0;
-  /** The marks that opened the code that is being read. */
-  #fence = "";
+interface MarkdownPlace {
+  readonly dialect?: MarkdownIt;
+  /** Lines of front matter, which are not read. */
+  readonly skippedLines?: number;
+  /** Whether the lines of the text are those of the file. */
+  readonly hasLines?: boolean;
+  readonly place?: Place;
+}
 
-  line(line: string, number: number): void {
-    const fence = FENCE.exec(line)?.[1];
-    if (this.#fence !== "") {
-      if (fence?.startsWith(this.#fence) && line.trim() === fence) this.#endCode();
-      else this.#add(line, number);
-    } else if (fence !== undefined) {
-      this.#endParagraph();
-      this.#fence = fence;
-    } else this.#textLine(line, number);
-  }
-
-  end(): void {
-    if (this.#fence !== "") this.#endCode();
-    else this.#endParagraph();
-  }
-
-  #textLine(line: string, number: number): void {
-    const level = ATX_HEADING.exec(line)?.[1]?.length;
-    const underline = this.#lines.length === 1 ? SETEXT_UNDERLINE.exec(line)?.[1] : undefined;
-    if (level !== undefined) {
-      this.#endParagraph();
-      const text = line.trim().replace(/^#+/, "").trim().replace(/\s#+$/, "");
-      this.outline.heading(level, inlineText(text), { lines: [number, number] });
-    } else if (underline !== undefined) {
-      const [text] = this.#lines as [string];
-      this.#lines = [];
-      const place = { lines: [this.#last, number] } as const;
-      this.outline.heading(underline.startsWith("=") ? 1 : 2, inlineText(text), place);
-    } else if (line.trim() === "") this.#endParagraph();
-    else this.#add(line, number);
-  }
-
-  #add(line: string, number: number): void {
-    this.#lines.push(line);
-    this.#last = number;
-  }
-
-  #endParagraph(): void {
-    this.#end(inlineText);
-  }
-
-  #endCode(): void {
-    this.#fence = "";
-    this.#end((code) => code);
-  }
-
-  #end(convert: (text: string) => string): void {
-    const text = convert(this.#lines.join("\n"));
-    this.outline.text(text, { lines: [this.#last - this.#lines.length + 1, this.#last] });
-    this.#lines = [];
+export async function addMarkdown(
+  text: string,
+  outline: Outline,
+  budget: Budget,
+  { dialect = createMarkdown(), skippedLines = 0, hasLines = true, place }: MarkdownPlace = {},
+): Promise<void> {
+  const env: Env = {}; // link definitions of all parts
+  for (const part of partsOf(text, skippedLines)) {
+    const { html, lineAt } = render(dialect, part.text, env, part.first);
+    await addHtml(html, outline, budget, hasLines ? lineAt : () => 0, place);
+    await budget.pause();
   }
 }
 
-/** Links and images become their text. The limits keep the time linear. */
-const inlineText = (markdown: string): string =>
-  markdown
-    .replace(/!?\[([^[\]\n]{1,300})\]\([^()\s]{0,1000}(?:\s"[^"\n]{0,300}")?\)/g, "$1")
-    .replace(/<(https?:[^<>\s]{1,1000})>/g, "$1");
-
-/** The fields of YAML front matter that are one line of text, and its number of lines. */
-function frontMatter(text: string): { lines: number; fields: Record<string, string> } {
-  const fields: [name: string, value: string][] = [];
+/** Parts that end before headings or blank lines, outside of fenced code. */
+function* partsOf(text: string, skipped: number): Generator<{ text: string; first: number }> {
+  let [first, lines, length, fence] = [skipped + 1, [] as string[], 0, ""];
   for (const { line, number } of numberedLines(text)) {
-    if (number === 1 && line.trimEnd() !== "---") break;
-    if (number > 1 && /^(---|\.\.\.)\s*$/.test(line))
-      return { lines: number, fields: Object.fromEntries(fields) };
-    const [, name, value] = /^([A-Za-z][\w-]{0,50}):\s+(\S.*)$/.exec(line) ?? [];
-    if (name !== undefined) fields.push([name, unquoted(value!)]);
-    if (number === MAX_FRONT_MATTER_LINES) break;
+    if (number <= skipped) continue;
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    if (mark && fence === "") fence = mark;
+    else if (mark?.startsWith(fence)) fence = "";
+    if (length > PART_LENGTH && fence === "" && line.trim() === "") {
+      yield { text: lines.join("\n"), first };
+      [first, lines, length] = [number, [], 0];
+    }
+    lines.push(line);
+    length += line.length + 1;
   }
-  return { lines: 0, fields: {} };
+  yield { text: lines.join("\n"), first };
 }
 
-const unquoted = (value: string): string => value.trim().replace(/^(["'])(.*)\1$/, "$2");
+/** At a position of the HTML stands what the Markdown has on a line, and it ends on line `last`. */
+interface Anchor {
+  readonly at: number;
+  readonly line: number;
+  readonly last: number;
+}
+
+function render(
+  md: MarkdownIt,
+  text: string,
+  env: Env,
+  firstLine: number,
+): { html: string; lineAt: LineAt } {
+  const tokens = md.parse(text, env);
+  const anchors: Anchor[] = [];
+  const parts: string[] = [];
+  let length = 0;
+  const add = (html: string): void => {
+    parts.push(html);
+    length += html.length;
+  };
+  for (const [i, token] of tokens.entries()) {
+    const [from = 0, to = 0] = token.map ?? [];
+    const anchor = (line: number): void => {
+      if (token.map) anchors.push({ at: length, line, last: firstLine + to - 1 });
+    };
+    if (token.type === "fence" || token.type === "code_block") {
+      add("<pre>");
+      anchor(firstLine + from + (token.type === "fence" ? 1 : 0));
+      add(`${md.utils.escapeHtml(token.content)}</pre>`);
+      continue;
+    }
+    anchor(firstLine + from);
+    if (token.type === "inline") add(md.renderer.renderInline(token.children!, md.options, env));
+    else {
+      const rule = md.renderer.rules[token.type];
+      add(
+        rule
+          ? rule(tokens, i, md.options, env, md.renderer)
+          : md.renderer.renderToken(tokens, i, md.options),
+      );
+    }
+  }
+  const html = parts.join("");
+  return { html, lineAt: lineFinder(html, anchors) };
+}
+
+/** The lines of positions that ascend: that of the last anchor, and the line breaks since. */
+function lineFinder(html: string, anchors: readonly Anchor[]): LineAt {
+  let [next, line, last] = [0, 1, 1];
+  let lineBreak = 0;
+  return (position) => {
+    for (; (anchors[next]?.at ?? Infinity) <= position; next++) {
+      ({ line, last } = anchors[next]!);
+      lineBreak = html.indexOf("\n", anchors[next]!.at);
+    }
+    for (; lineBreak !== -1 && lineBreak < position; lineBreak = html.indexOf("\n", lineBreak + 1))
+      line++;
+    return Math.min(line, last);
+  };
+}

@@ -1,122 +1,182 @@
-/** CSV and TSV: each row is a document; the first row names the columns. Source: RFC 4180. */
+/** CSV, TSV and tables with other separators: each row is a document. */
 
-import { pipeline, Readable } from "node:stream";
-import { CsvError, type Info, parse } from "csv-parse";
 import { InputError } from "../../io/errors.ts";
-import type { Document } from "../document.ts";
+import type { Metadata } from "../../text/passage.ts";
+import type { Budget } from "../budget.ts";
+import { layoutOf, parseRows, type Row } from "../delimited.ts";
+import type { Document, Place } from "../document.ts";
+import { consecutiveLines } from "../outline.ts";
 import type { SourceFile } from "../source-file.ts";
-import { ID, recordDocument, TEXT } from "./record.ts";
+import {
+  ColumnTypes,
+  columnNames,
+  type Head,
+  headOf,
+  namesWithoutHead,
+  SAMPLE_ROWS,
+  typedValue,
+} from "../table-columns.ts";
+import { recordDocument } from "./record.ts";
 
-/** A chapter of a book has 50,000. */
-const MAX_ROW_LENGTH = 2 ** 20; // characters
-const MAX_COLUMNS = 10_000;
-const CHUNK_LENGTH = 65_536;
-
-interface Row {
-  readonly record: readonly string[];
-  readonly info: Info;
-}
-
-/** A row of a table after the first one, which names the columns. */
-export interface TableRow {
+/** A row of a table with a row that names the columns. */
+export interface TableRow extends Pick<Row, "lines"> {
   readonly names: readonly string[];
   /** Of the columns, in their order. A row can have fewer or more than there are names. */
   readonly values: readonly string[];
-  /** The first and the last line of the row in the file. */
-  readonly lines: readonly [first: number, last: number];
 }
 
 export async function* readTable(file: SourceFile): AsyncGenerator<Document> {
-  for await (const row of readRows(file)) yield rowDocument(row);
+  const text = await file.text();
+  yield* tableDocuments(() => rowsOf(text, file), file);
 }
 
 /** @throws {InputError} for a damaged row, and for one that is too long */
 export async function* readRows(file: SourceFile): AsyncGenerator<TableRow> {
   const text = await file.text();
   let names: readonly string[] | undefined;
-  let last = 0;
-  try {
-    for await (const { record, info } of rows(text, file)) {
-      if (names) yield { names, values: record, lines: [last + 1, info.lines] };
-      else names = columnNames(record, file.path);
-      last = info.lines;
-    }
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    throw damaged(file.path, error);
+  for (const { cells, lines } of rowsOf(text, file)) {
+    if (cells.every((cell) => cell === "")) continue;
+    if (names) yield { names, values: cells, lines };
+    else names = columnNames(cells);
+    await file.budget.pause();
   }
 }
 
-function rows(text: string, { name }: SourceFile): AsyncIterable<Row> {
-  const isTabbed = /\.tsv(\.gz)?$/i.test(name);
-  const parser = parse({
-    delimiter: isTabbed ? "\t" : delimiterOf(text),
-    info: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-    max_record_size: MAX_ROW_LENGTH,
-  });
-  // The last stream of a pipeline reports the errors of all streams.
-  return pipeline(Readable.from(chunksOf(text)), parser, () => {}) as unknown as AsyncIterable<Row>;
+function rowsOf(text: string, { name, path, budget }: SourceFile): Iterable<Row> {
+  const { separator, start } = layoutOf(text, /\.tsv(\.gz)?$/i.test(name));
+  return parseRows(text, separator, path, budget, start);
 }
 
-/** In parts, so that the parser waits until its rows are read. */
-function* chunksOf(text: string): Generator<string> {
-  for (let start = 0; start < text.length; start += CHUNK_LENGTH)
-    yield text.slice(start, start + CHUNK_LENGTH);
-}
+const NAMED = { auto: undefined, yes: true, no: false } as const;
 
-/** The most frequent of the usual separators in the first line. */
-function delimiterOf(text: string): string {
-  const end = text.indexOf("\n");
-  const head = text.slice(0, Math.min(end === -1 ? text.length : end, 10_000));
-  const count = (separator: string): number => head.split(separator).length;
-  return [",", ";", "\t"].reduce((best, one) => (count(one) > count(best) ? one : best));
+/** Where a table stands in its file. */
+export interface TablePlace {
+  readonly place: Place;
+  /** The beginning of the names of its records: the sheet. */
+  readonly name: string;
 }
-
-/** Names of columns with a meaning, which tables often write as `Title` or `TEXT`. */
-const KNOWN_NAMES = new Set(["title", ...ID, ...TEXT]);
 
 /**
- * Columns without a name, and the second of two with the same name, get their number. The case of
- * names with a meaning does not matter.
+ * The documents of the rows of a table.
+ *
+ * @param rows is called twice, because the type of a column is that of all its values
  */
-function columnNames(row: readonly string[], where: string): string[] {
-  if (row.length > MAX_COLUMNS)
-    throw new InputError({
-      where,
-      expected: `at most ${MAX_COLUMNS} columns`,
-      got: `${row.length}`,
-      remedy: "check the file, or ignore it",
-    });
-  const names = row.map((given) => {
-    const name = given.trim();
-    return KNOWN_NAMES.has(name.toLowerCase()) ? name.toLowerCase() : name;
+export async function* tableDocuments(
+  rows: () => Iterable<Row>,
+  file: SourceFile,
+  where?: TablePlace,
+): AsyncGenerator<Document> {
+  const sample = firstRows(rows());
+  const head = headOf(sample, NAMED[file.tableHeader ?? "auto"]);
+  const names = head.names
+    ? columnNames(head.names)
+    : namesWithoutHead(sample.slice(head.rows).filter(({ cells }) => cells.join("") !== ""));
+  const types = await columnTypes(rows(), head, file);
+  const record = (line: number): string => (where ? `${where.name}!${line}` : `line ${line}`);
+  const place = where ? { place: where.place } : {};
+  for (const { cells, lines } of head.titles)
+    yield {
+      ...{ record: record(lines[0]), title: "" },
+      blocks: [{ text: cells.join(" ").trim(), headings: [], lines: [[0, lines[0]]], ...place }],
+    };
+  let number = 0;
+  const width = names?.length ?? sample.at(-1)?.cells.length ?? 0;
+  for (const { cells, lines } of rows()) {
+    if (++number <= head.rows || isLeftOut(cells, width)) continue;
+    file.budget.spend("records");
+    await file.budget.pause();
+    const document = rowDocument(cells, names, record(lines[0]), file.budget);
+    const block = { headings: [], ...place };
+    const metadata = typed(document.metadata, names, cells, types);
+    const marked = Array.from(document.blocks, ({ text, kind }) => ({
+      ...{ ...block, text, kind },
+      lines: linesOf(text, lines),
+    }));
+    yield { ...document, metadata, blocks: marked };
+  }
+}
+
+/** The rows that the head of the table is guessed from, up to one that is damaged. */
+function firstRows(rows: Iterable<Row>): Row[] {
+  const sample: Row[] = [];
+  try {
+    for (const row of rows) {
+      sample.push(row);
+      if (sample.length === SAMPLE_ROWS) break;
+    }
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error; // reported when its rows are read
+  }
+  return sample;
+}
+
+/** Rows without text, and comments. */
+const isLeftOut = (cells: readonly string[], width: number): boolean =>
+  cells.every((cell) => cell === "") || (cells.length === 1 && width > 1 && /^#/.test(cells[0]!));
+
+async function columnTypes(
+  rows: Iterable<Row>,
+  head: Head,
+  { budget }: SourceFile,
+): Promise<ColumnTypes[]> {
+  const types: ColumnTypes[] = [];
+  let number = 0;
+  try {
+    for (const { cells } of rows) {
+      if (++number <= head.rows) continue;
+      for (const [i, cell] of cells.entries()) {
+        types[i] ??= new ColumnTypes();
+        types[i].add(cell);
+      }
+      await budget.pause();
+    }
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+  }
+  return types;
+}
+
+/** Without names, the text of a row is its cells. */
+function rowDocument(
+  cells: readonly string[],
+  names: readonly string[] | undefined,
+  record: string,
+  budget: Budget,
+): Document {
+  if (names) return recordDocument(fieldsOf(cells, names), record, budget);
+  const text = cells.filter((cell) => cell !== "").join(" | ");
+  return {
+    record,
+    title: "",
+    blocks: [{ text, kind: "table", headings: [] }],
+    metadata: fieldsOf(cells, []),
+  };
+}
+
+const fieldsOf = (cells: readonly string[], names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(cells.map((cell, i) => [names[i] ?? `column ${i + 1}`, cell]));
+
+/** The metadata of a row, with the types of the columns. */
+function typed(
+  metadata: Metadata = {},
+  names: readonly string[] = [],
+  cells: readonly string[],
+  types: readonly ColumnTypes[],
+): Metadata {
+  const columns = cells.flatMap((cell, i): [string, Metadata[string]][] => {
+    const name = names[i] ?? `column ${i + 1}`;
+    const isKept = cell !== "" && metadata[name] !== undefined;
+    return isKept ? [[name, typedValue(cell, types[i]?.type() ?? "text")]] : [];
   });
-  return names.map((name, i) =>
-    name === "" || names.indexOf(name) < i ? `${name || "column"} ${i + 1}` : name,
-  );
+  return Object.fromEntries(columns);
 }
 
-function rowDocument({ names, values, lines }: TableRow): Document {
-  const nameOf = (i: number): string => names[i] ?? `column ${i + 1}`;
-  const fields = Object.fromEntries(values.map((value, i) => [nameOf(i), numberOrText(value)]));
-  const { title, ...others } = fields;
-  const texts = { ...others, ...(title !== undefined && { title: String(title) }) };
-  const document = recordDocument(texts, `line ${lines[0]}`);
-  const blocks = [...document.blocks].map((block) => ({ ...block, lines }));
-  return { ...document, blocks };
+/** A row that stands on several lines has the text of one cell, or its cells one a line. */
+function linesOf(text: string, [first, last]: Row["lines"]): [number, number][] {
+  if (first === last) return [[0, first]];
+  const marks = [...consecutiveLines(text, first)].map(([at, line]): [number, number] => [
+    at,
+    Math.min(line, last),
+  ]);
+  return [...marks, [text.length - 1, last]];
 }
-
-/** Numbers can be compared in filters. A text such as `007` stays as it is. */
-function numberOrText(value: string): string | number {
-  const number = Number(value);
-  return Number.isFinite(number) && String(number) === value ? number : value;
-}
-
-const damaged = (where: string, cause: CsvError): InputError =>
-  new InputError(
-    { where, expected: "a row of a table", got: cause.message, remedy: "correct the quotes" },
-    { cause },
-  );

@@ -1,36 +1,57 @@
-/** Plain text: paragraphs between blank lines. */
+/** Plain text: paragraphs between blank lines. Lists and tables in it keep their lines. */
 
 import type { Block, Document } from "../document.ts";
+import { consecutiveLines } from "../outline.ts";
 import type { SourceFile } from "../source-file.ts";
 
+/** `- item`, `3. item`, `b) item`, `* item` */
+const ITEM = /^[ \t]{0,20}(?:[-*•·–+]|\(?(?:\d{1,4}|[a-z])[.)])[ \t]/i;
+/** Columns are separated by tabs, bars or three spaces. */
+const COLUMNS = /\S(?:\t+| {3,}| \| )\S/;
+
 export async function* readPlainText(file: SourceFile): AsyncGenerator<Document> {
-  const text = await file.text();
-  yield { title: "", blocks: paragraphs(text) };
+  yield { title: "", blocks: paragraphs(await file.text()) };
 }
 
-function* paragraphs(text: string): Generator<Block> {
-  let first = 1;
+/** @param first the line of the file that the text begins on */
+export function* paragraphs(text: string, first = 1): Generator<Block> {
   let lines: string[] = [];
-  const block = (): Block => ({
-    text: lines.join("\n"),
-    headings: [],
-    lines: [first, first + lines.length - 1],
-  });
-  for (const { line, number } of numberedLines(text)) {
+  let start = first;
+  for (const { line, number } of numberedLines(text, first)) {
     if (line.trim() !== "") {
-      if (lines.length === 0) first = number;
+      if (lines.length === 0) start = number;
       lines.push(line);
     } else if (lines.length > 0) {
-      yield block();
+      yield block(lines, start);
       lines = [];
     }
   }
-  if (lines.length > 0) yield block();
+  if (lines.length > 0) yield block(lines, start);
+}
+
+function block(lines: readonly string[], first: number): Block {
+  const text = lines.join("\n");
+  const kind = kindOf(lines);
+  return {
+    ...{ text, ...(kind && { kind }), headings: [] },
+    lines: [...consecutiveLines(text, first)],
+  };
+}
+
+/** Most lines of a list begin with a mark, those of a table have columns. */
+function kindOf(lines: readonly string[]): "list" | "table" | undefined {
+  if (lines.length < 2) return undefined;
+  const count = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
+  if (count(ITEM) > 0.5 * lines.length) return "list";
+  return count(COLUMNS) > 0.7 * lines.length ? "table" : undefined;
 }
 
 /** The lines of a text, without their line breaks. */
-export function* numberedLines(text: string): Generator<{ line: string; number: number }> {
-  let number = 1;
+export function* numberedLines(
+  text: string,
+  first = 1,
+): Generator<{ line: string; number: number }> {
+  let number = first;
   for (let start = 0; start <= text.length; number++) {
     const end = text.indexOf("\n", start);
     yield { line: text.slice(start, end === -1 ? text.length : end), number };

@@ -16,6 +16,7 @@ import {
 import { createOutputDirectory } from "../../io/create-directory.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { readConfig } from "../../model/config.ts";
+import { splitChoices } from "../../options/document-options.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { StartOptions } from "../options/adapt-options.ts";
 
@@ -48,9 +49,9 @@ export async function* passagesOf(
   const { vocabularySize } = await readConfig(model);
   const tokenizer = await loadTokenizer(join(model, "spiece.model"), vocabularySize);
   return yield* reading(async (reporters) => {
-    const { maxPassageTokens, passageWords, overlapWords, signal } = options;
-    const splitting = { passageWords, overlapWords, splitRecords, maxPassageTokens };
-    const given = { ...splitting, tokenizer, signal, ...reporters };
+    const { maxPassageTokens, signal } = options;
+    const [choices] = splitChoices(options);
+    const given = { ...choices, maxPassageTokens, tokenizer, signal, ...reporters };
     if (dryRun) return spoolPassages(corpus, given);
     await createOutputDirectory(out);
     await writePassages(file, readDocuments(corpus, given));

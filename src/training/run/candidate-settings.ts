@@ -1,15 +1,12 @@
-/** The settings of candidate lists that a run has decided. */
+/** The settings of candidate lists that follow from the options of a run. */
 
 import type { CandidateSettings } from "../examples/with-candidates.ts";
-import type { Run } from "./run.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 
-export const candidateSettings = (run: Run): CandidateSettings => {
-  const { out, resume, seed, signal } = run;
-  const { steps } = run.schedule;
-  const { objective } = run.objective;
+export const candidateSettings = (options: ResolvedOptions): CandidateSettings => {
+  const { objective } = options;
   return {
-    ...run.batch,
-    ...{ out, resume, seed, signal, steps },
+    ...options,
     learnsReading: objective !== "retrieval",
     learnsRelevance: objective !== "qa" && objective !== "marginal",
   };

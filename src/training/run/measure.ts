@@ -19,76 +19,77 @@ import {
   writeMonitorRecords,
 } from "./retrieval-monitor.ts";
 import { atLeastAsGood, bestEvaluation } from "./run-log.ts";
-import type { RunState } from "./run-state.ts";
 import { saveModel } from "./save-model.ts";
+import type { TrainingRun } from "./training-run.ts";
 
 /**
  * Measures retrieval on the monitor set, unless this step is measured already. The saved model
  * stores its weights of hybrid search.
  */
-export async function* monitorRetrieval(state: RunState): AsyncGenerator<TrainingEvent> {
-  const { run, monitor, step, monitorRecords } = state;
+export async function* monitorRetrieval(run: TrainingRun): AsyncGenerator<TrainingEvent> {
+  const { options, config, monitor, step, monitorRecords } = run;
   if (!monitor || monitorRecords.at(-1)?.step === step) return;
-  const parameters = await usableParameters(state);
+  const parameters = await usableParameters(run);
   if (!parameters) return;
-  const measured = yield* measureRetrieval(run, parameters, monitor);
-  yield* recordMeasurement(state, monitor, parameters, measured);
+  const measured = yield* measureRetrieval(options, config, parameters, monitor);
+  yield* recordMeasurement(run, monitor, parameters, measured);
 }
 
 /** Records what was measured of `parameters`, the present ones, and saves them if they are best. */
 export async function* recordMeasurement(
-  state: RunState,
+  run: TrainingRun,
   monitor: RetrievalMonitor,
   parameters: ReadonlyMap<string, ParameterState>,
   { seconds, replies, ...measurement }: MeasuredRetrieval & Pick<MonitorRecord, "taken">,
 ): AsyncGenerator<TrainingEvent> {
-  const { run, step, monitorRecords, log } = state;
+  const { options, config, step, monitorRecords, log } = run;
   const record = { step, ...measurement };
   monitorRecords.push(record);
   const best = bestOf(monitorRecords) === record;
   const { weights } = measurement.hybrid;
   if (best) {
-    await saveModel(run.out, { ...run.config, hybrid: weights }, parameters, run.model);
-    await writeBestWeights(run.out, parameters);
+    await saveModel(options.out, { ...config, hybrid: weights }, parameters, options.model);
+    await writeBestWeights(options.out, parameters);
   }
-  await writeMonitorRecords(run.out, monitorRecords);
+  await writeMonitorRecords(options.out, monitorRecords);
   const measures = measuresOf(record);
   const hybrid = { weights, measures: measuresOf(measurement.hybrid) };
   const shown = best ? sampleQuestions(monitor) : [];
   const result = { measures, hybrid, replies };
   await log.evaluation(step, result, shown, bestOf(monitorRecords).step);
   yield { type: "evaluation", step, measures, hybrid, best };
-  state.durations = seconds;
+  run.durations = seconds;
 }
 
 /**
  * Measures the model on dev before and after each iteration, unless this step is measured already.
  */
-export async function* evaluate(state: RunState): AsyncGenerator<TrainingEvent> {
-  const { run, dev, log, step } = state;
-  const { unsupervisedSteps: start, steps } = run.schedule;
+export async function* evaluate(run: TrainingRun): AsyncGenerator<TrainingEvent> {
+  const { options, config, dev, log, step } = run;
+  const { unsupervisedSteps: start, steps } = options;
   const isBetweenIterations = step >= start && (step - start) % steps === 0;
   const isMeasured = log.evaluations().some((evaluation) => evaluation.step === step);
   if (!dev || !isBetweenIterations || isMeasured) return;
-  const parameters = await usableParameters(state);
+  const parameters = await usableParameters(run);
   if (!parameters) return;
-  const result = yield* answerDev(state, dev, parameters);
+  const result = yield* answerDev(run, dev, parameters);
   const previous = bestEvaluation(log.evaluations(), start);
   const best = step > start && (!previous || atLeastAsGood(result.measures, previous.measures));
   const { measures, hybrid } = result;
-  const saved = { ...run.config, hybrid: hybrid.weights };
-  if (best) await saveModel(run.out, saved, parameters, run.model);
+  const saved = { ...config, hybrid: hybrid.weights };
+  if (best) await saveModel(options.out, saved, parameters, options.model);
   await log.evaluation(step, result, dev.questions, best ? step : previous?.step);
   yield { type: "evaluation", step, measures, hybrid, best };
 }
 
 function answerDev(
-  { run, corpus }: RunState,
+  { options, config, corpus }: TrainingRun,
   { questions, lexical }: DevSet,
   parameters: ReadonlyMap<string, ParameterState>,
 ): AsyncGenerator<TrainingEvent, DevResult> {
   return withCurrentModel<TrainingEvent, DevResult>(
-    run,
+    options,
+    config,
     parameters,
     corpus,
     async function* (model, index) {
@@ -96,7 +97,7 @@ function answerDev(
       return yield* reporting((report) =>
         evaluateOnDev(model, index, questions, {
           lexical,
-          signal: run.signal,
+          signal: options.signal,
           onProgress: (done) => report({ type: "progress", done }),
         }),
       );
@@ -106,9 +107,9 @@ function answerDev(
 
 /** The parameters, or undefined if one is too large to compute with, which ends the run. */
 async function usableParameters(
-  state: RunState,
+  run: TrainingRun,
 ): Promise<ReadonlyMap<string, ParameterState> | undefined> {
-  const parameters = await state.engine.parameters();
-  state.diverged = divergedParameter(parameters, state.step);
-  return state.diverged === undefined ? parameters : undefined;
+  const parameters = await run.engine.parameters();
+  run.diverged = divergedParameter(parameters, run.step);
+  return run.diverged === undefined ? parameters : undefined;
 }

@@ -13,7 +13,7 @@ import {
   trainPhrases,
 } from "../../../src/training/phrases/train-phrases.ts";
 import { runCaptured } from "../../cli/support.ts";
-import { runOf, temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
+import { temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -152,10 +152,9 @@ for (const [name, [args, message]] of Object.entries(WRONG))
 test("a training run on the model leaves out its phrase queries", async () => {
   const copy = at("copy");
   await cp(at("one"), copy, { recursive: true });
-  const config = await readConfig(copy);
-  assert.is(config.phraseQueries, true);
-  const run = runOf({ model: copy, corpus: "c", data: "d", out: "o" }, config);
-  assert.is(run.config.phraseQueries, undefined);
+  const { readTrainedConfig } = await import("../../../src/training/run/starting-parameters.ts");
+  assert.is((await readConfig(copy)).phraseQueries, true);
+  assert.is((await readTrainedConfig({ model: copy })).phraseQueries, undefined);
 });
 
 test("the commands train phrase queries and answer with phrases", async () => {
@@ -192,9 +191,9 @@ test("the commands train phrase queries and answer with phrases", async () => {
   const byWords = JSON.parse((await runCaptured([...ask, ...hybrid])).stdout);
   assert.is(byWords.passages[0].title, "Paris");
   assert.is(byWords.answer, byWords.passages[0].answer);
-  const wrong = await runCaptured([...ask, "--question", "Who?", "--max-answer-tokens", "2"]);
+  const wrong = await runCaptured([...ask, "--question", "Who?", "--beams", "2"]);
   assert.is(wrong.code, 2);
-  assert.match(wrong.stderr, /--max-answer-tokens with --reader none/);
+  assert.match(wrong.stderr, /--beams with --reader none/);
   const without = [...ask.slice(0, 2), MODEL, ...ask.slice(3), "--question", "Who?"];
   const { code, stderr } = await runCaptured(without);
   assert.is(code, 1);

@@ -1,0 +1,133 @@
+/** The Markdown that people write: CommonMark and what GitHub, Docusaurus and others add to it. */
+
+import createMarkdownIt, {
+  type MarkdownIt,
+  type StateBlock,
+  type StateCore,
+  type StateInline,
+} from "markdown-it";
+import definitions from "markdown-it-deflist";
+import footnotes from "markdown-it-footnote";
+
+/** Characters of a JSX tag. */
+const MAX_TAG_LENGTH = 5_000;
+
+let markdown: MarkdownIt | undefined;
+let mdx: MarkdownIt | undefined;
+
+export const createMarkdown = (): MarkdownIt => {
+  markdown ??= newDialect();
+  return markdown;
+};
+
+/** Markdown with imports, exports and components, whose contents are Markdown. */
+export const createMdx = (): MarkdownIt => {
+  if (mdx) return mdx;
+  mdx = newDialect();
+  mdx.disable(["html_block", "code"]);
+  mdx.block.ruler.before("paragraph", "mdx_module", moduleLines, { alt: [] });
+  mdx.inline.ruler.before("html_inline", "jsx", jsxTag);
+  mdx.inline.ruler.before("text", "mdx_comment", comment);
+  return mdx;
+};
+
+function newDialect(): MarkdownIt {
+  const md = createMarkdownIt({ html: true });
+  md.use(definitions);
+  md.use(footnotes);
+  md.block.ruler.before("paragraph", "container", containerMark, { alt: ["paragraph"] });
+  md.core.ruler.after("block", "marks", marksOfDialects);
+  return md;
+}
+
+/** `# Title {#id}` and `> [!NOTE]`. */
+function marksOfDialects({ tokens }: StateCore): void {
+  for (const [i, token] of tokens.entries()) {
+    if (token.type !== "inline") continue;
+    if (tokens[i - 1]!.type === "heading_open") token.content = withoutAttributes(token.content);
+    else if (tokens[i - 2]?.type === "blockquote_open")
+      token.content = token.content.replace(
+        /^\[!(\w{1,20})\][+-]?/,
+        (_, name: string) => `${capitalised(name)}:`,
+      );
+  }
+}
+
+function withoutAttributes(heading: string): string {
+  const at = heading.lastIndexOf("{");
+  const isAttributes = at !== -1 && /^\{:?\s?[#.][^{}]*\}\s*$/.test(heading.slice(at));
+  return isAttributes ? heading.slice(0, at).trimEnd() : heading;
+}
+
+const capitalised = (word: string): string => word[0]!.toUpperCase() + word.slice(1).toLowerCase();
+
+/** The lines `:::note Title` and `:::` around a note. */
+function containerMark(state: StateBlock, start: number, _: number, isSilent: boolean): boolean {
+  const line = lineOf(state, start);
+  if (!line.startsWith(":::")) return false;
+  const [, name, title] = /^:{3,}\s?(?:\{?\.?([\w-]{1,40})\}?(?:\s(.*))?)?$/.exec(line) ?? [];
+  if (name === undefined && !/^:+$/.test(line)) return false;
+  if (isSilent) return true;
+  state.line = start + 1;
+  if (name === undefined) return true;
+  const token = state.push("html_block", "", 0);
+  token.map = [start, start + 1];
+  const shown = [capitalised(name), ...(title ? [title.replace(/^\[(.*)\]$/, "$1")] : [])];
+  token.content = `<p>${state.md.utils.escapeHtml(shown.join(": "))}</p>\n`;
+  return true;
+}
+
+const lineOf = (state: StateBlock, line: number): string =>
+  state.src.slice(state.bMarks[line]! + state.tShift[line]!, state.eMarks[line]).trimEnd();
+
+/** `import` and `export` of MDX, up to a blank line. */
+function moduleLines(state: StateBlock, start: number, end: number, isSilent: boolean): boolean {
+  if (state.level > 0 || !/^(?:import|export)[\s{*]/.test(lineOf(state, start))) return false;
+  if (isSilent) return true;
+  state.line = start;
+  while (state.line < end && !state.isEmpty(state.line)) state.line++;
+  return true;
+}
+
+/** A tag of a component, or one with an expression; its text is outside of it. */
+function jsxTag(state: StateInline, isSilent: boolean): boolean {
+  const { src, pos } = state;
+  if (src[pos] !== "<" || !/^<\/?[A-Za-z_$>]/.test(src.slice(pos, pos + 3))) return false;
+  const end = tagEnd(src, pos);
+  if (end === undefined) return false;
+  const tag = src.slice(pos, end);
+  if (!/^<\/?[A-Z_$>]/.test(tag) && !tag.includes("{")) return false; // HTML
+  if (!isSilent) {
+    const token = state.push("html_inline", "", 0);
+    token.content = " ";
+  }
+  state.pos = end;
+  return true;
+}
+
+/** The position after the `>` of a tag, outside of quotes and braces. */
+function tagEnd(src: string, start: number): number | undefined {
+  let depth = 0;
+  let quote = "";
+  const limit = Math.min(src.length, start + MAX_TAG_LENGTH);
+  for (let at = start + 1; at < limit; at++) {
+    const character = src[at]!;
+    if (quote !== "") {
+      if (character === quote) quote = "";
+    } else if (character === '"' || character === "'" || character === "`") quote = character;
+    else if (character === "{") depth++;
+    else if (character === "}") depth--;
+    else if (character === ">" && depth <= 0) return at + 1;
+  }
+  return undefined;
+}
+
+/** A comment of MDX: an expression in braces that has nothing else. */
+function comment(state: StateInline, isSilent: boolean): boolean {
+  if (!state.src.startsWith("{/*", state.pos)) return false;
+  const end = state.src.indexOf("*/}", state.pos);
+  if (end === -1) return false;
+  if (!isSilent) state.push("html_inline", "", 0).content = " ";
+  state.pos = end + 3;
+  return true;
+}

@@ -1,0 +1,35 @@
+/** E-mail (.eml): sender, recipients, date and subject, and the text of the message. */
+
+import PostalMime, { type Address } from "postal-mime";
+import type { Document } from "../document.ts";
+import { Outline } from "../outline.ts";
+import { reportLeftOut, type SourceFile } from "../source-file.ts";
+import { addHtml } from "./html.ts";
+import { paragraphs } from "./text.ts";
+
+export async function* readEml(file: SourceFile): AsyncGenerator<Document> {
+  const bytes = await file.bytes();
+  const mail = await PostalMime.parse(bytes, { maxNestingDepth: 50 });
+  const outline = new Outline();
+  if (mail.text?.trim())
+    for (const { lines: _, text, ...details } of paragraphs(mail.text.replace(/\r\n?/g, "\n"))) {
+      const { headings: _, ...own } = details;
+      outline.text(text, own);
+    }
+  else if (mail.html) await addHtml(mail.html, outline, file.budget, () => 0);
+  const attached = mail.attachments.filter(({ disposition }) => disposition !== "inline").length;
+  reportLeftOut(file, attached > 0 ? new Map([["attachment", attached]]) : new Map());
+  const people = (list: readonly Address[] = []): string[] =>
+    list.map(({ name, address }) =>
+      name && address ? `${name} <${address}>` : name || address || "",
+    );
+  const to = people(mail.to).concat(people(mail.cc));
+  yield {
+    ...outline.document(mail.subject ?? ""),
+    metadata: {
+      ...(mail.from && { from: people([mail.from])[0]! }),
+      ...(to.length > 0 && { to }),
+      ...(mail.date && { date: mail.date }),
+    },
+  };
+}

@@ -1,0 +1,187 @@
+/**
+ * PowerPoint presentations (.pptx). Each slide is a section: its title is a heading.
+ *
+ * Source: ECMA-376, part 1, 19 (PresentationML) and 21.1 (DrawingML, text).
+ */
+
+import type { Budget } from "../budget.ts";
+import { type Container, withContainer } from "../container.ts";
+import type { Document, Place } from "../document.ts";
+import { addElements, element, Inline, type Item, listOf, type Node } from "../html-tree.ts";
+import { childrenOf, type Element, find, first, isText, textContent } from "../markup.ts";
+import { mainPart, type Relationship, relationshipsOf, titleProperty } from "../office.ts";
+import { Outline } from "../outline.ts";
+import { formula } from "../scripts.ts";
+import { reportLeftOut, type SourceFile } from "../source-file.ts";
+
+/** Placeholders that all slides have. */
+const REPEATED = /^(?:dt|ftr|hdr|sldNum)$/;
+
+export async function* readPptx(file: SourceFile): AsyncGenerator<Document> {
+  yield* withContainer(file, "a PowerPoint presentation (.pptx)", (container) =>
+    read(container, file),
+  );
+}
+
+async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+  const main = await mainPart(container);
+  const root = await container.xml(main);
+  const relationships = await relationshipsOf(container, main);
+  const outline = new Outline();
+  const leftOut = new Map<string, number>();
+  let number = 0;
+  let firstTitle: string | undefined;
+  for (const { attributes } of root ? find(root, "p:sldId") : []) {
+    number++;
+    const part = relationships.find(({ id }) => id === attributes["r:id"])?.target;
+    const slide = part === undefined ? undefined : await container.xml(part);
+    if (!slide) continue;
+    const own = await relationshipsOf(container, part!);
+    const nodes = await slideNodes(slide, { container, own, leftOut, budget: file.budget });
+    firstTitle ??= nodes.title || undefined;
+    addSlide(nodes, outline, file.budget, { slide: number });
+    await file.budget.pause();
+  }
+  reportLeftOut(file, leftOut);
+  yield outline.document((await titleProperty(container)) ?? firstTitle ?? "");
+}
+
+interface SlideNodes {
+  readonly title: string;
+  readonly nodes: readonly Node[];
+}
+
+function addSlide(
+  { title, nodes }: SlideNodes,
+  outline: Outline,
+  budget: Budget,
+  place: Place,
+): void {
+  if (title !== "") outline.heading(1, title, { place });
+  else outline.endSection();
+  addElements(nodes, outline, budget, place);
+}
+
+interface SlideParts {
+  readonly container: Container;
+  readonly own: readonly Relationship[];
+  readonly leftOut: Map<string, number>;
+  readonly budget: Budget;
+}
+
+async function slideNodes(slide: Element, parts: SlideParts): Promise<SlideNodes> {
+  const titles: string[] = [];
+  const nodes: Node[] = [];
+  for (const shape of find(slide, "p:sp", "p:graphicFrame"))
+    if (shape.name === "p:sp") {
+      const type = placeholderOf(shape);
+      if (type !== undefined && REPEATED.test(type)) continue;
+      const isTitle = type === "title" || type === "ctrTitle";
+      if (isTitle) titles.push(...paragraphTexts(shape));
+      else nodes.push(...paragraphNodes(shape, type === "" || type === "body" || type === "obj"));
+    } else nodes.push(...(await frameNodes(shape, parts)));
+  const notes = parts.own.find(({ type }) => type === "notesSlide")?.target;
+  const page = notes === undefined ? undefined : await parts.container.xml(notes);
+  for (const shape of page ? find(page, "p:sp") : [])
+    if (placeholderOf(shape) === "body") nodes.push(...paragraphNodes(shape, false));
+  return { title: titles.join(" ").trim(), nodes };
+}
+
+/** The type of a placeholder: empty for content, undefined for a shape that is none. */
+function placeholderOf(shape: Element): string | undefined {
+  const [properties] = childrenOf(shape, "p:nvSpPr");
+  const placeholder = properties && first(properties, "p:ph");
+  return placeholder && (placeholder.attributes.type ?? "");
+}
+
+async function frameNodes(frame: Element, parts: SlideParts): Promise<Node[]> {
+  const table = first(frame, "a:tbl");
+  if (table) return [tableNode(table)];
+  const data = first(frame, "a:graphicData")?.attributes.uri ?? "";
+  const kind = /([a-z]+)$/i.exec(data)?.[1] ?? "";
+  if (kind === "diagram") {
+    const target = parts.own.find(({ type }) => type === "diagramData")?.target;
+    const diagram = target === undefined ? undefined : await parts.container.xml(target);
+    if (diagram) return [...find(diagram, "a:p")].map((one) => element("p", inlineOf(one)));
+  }
+  const what = kind === "chart" || kind === "diagram" ? kind : "embedded object";
+  parts.leftOut.set(what, (parts.leftOut.get(what) ?? 0) + 1);
+  return [];
+}
+
+function tableNode(table: Element): Element {
+  const rows = childrenOf(table, "a:tr").map((row) => {
+    const cells = childrenOf(row, "a:tc").filter(
+      ({ attributes }) => !isTrue(attributes.hMerge) && !isTrue(attributes.vMerge),
+    );
+    const made = cells.map((cell) =>
+      element("td", paragraphNodes(cell, false), {
+        colspan: cell.attributes.gridSpan ?? "1",
+        rowspan: cell.attributes.rowSpan ?? "1",
+      }),
+    );
+    return element("tr", made);
+  });
+  const hasHead = isTrue(childrenOf(table, "a:tblPr")[0]?.attributes.firstRow);
+  return hasHead
+    ? element("table", [element("thead", rows.slice(0, 1)), element("tbody", rows.slice(1))])
+    : element("table", rows);
+}
+
+const isTrue = (value: string | undefined): boolean => value === "1" || value === "true";
+
+const paragraphTexts = (shape: Element): string[] =>
+  [...find(shape, "a:p")].map((paragraph) => inlineOf(paragraph).map(contentOf).join(""));
+
+const contentOf = (node: Node): string =>
+  isText(node) ? node.text : node.name === "br" ? " " : node.children.map(contentOf).join("");
+
+/** @param areItems whether paragraphs have bullets, unless they say otherwise */
+function paragraphNodes(shape: Element, areItems: boolean): Node[] {
+  const nodes: Node[] = [];
+  let items: Item[] = [];
+  const endList = (): void => {
+    if (items.length > 0) nodes.push(listOf(items));
+    items = [];
+  };
+  const paragraphs = [...find(shape, "a:p")];
+  const filled = paragraphs.filter((paragraph) => first(paragraph, "a:t", "m:t") !== undefined);
+  let number = 0;
+  for (const paragraph of filled) {
+    const [properties] = childrenOf(paragraph, "a:pPr");
+    const level = Math.min(8, Number.parseInt(properties?.attributes.lvl ?? "0", 10) || 0);
+    const has = (name: string): boolean =>
+      properties !== undefined && childrenOf(properties, name).length > 0;
+    number = has("a:buAutoNum") ? number + 1 : 0;
+    const isItem = has("a:buChar") || number > 0 || (areItems && !has("a:buNone"));
+    const children = inlineOf(paragraph);
+    if (isItem && filled.length > 1)
+      items.push({ level, marker: number > 0 ? `${number}.` : "-", children });
+    else {
+      endList();
+      nodes.push(element("p", children));
+    }
+  }
+  endList();
+  return nodes;
+}
+
+function inlineOf(paragraph: Element): readonly Node[] {
+  const inline = new Inline();
+  const collect = (container: Element): void => {
+    for (const child of childrenOf(container)) {
+      const { name } = child;
+      if (name === "a:r") {
+        const baseline = Number(childrenOf(child, "a:rPr")[0]?.attributes.baseline ?? "0");
+        const script = baseline > 0 ? "sup" : baseline < 0 ? "sub" : "";
+        inline.add(childrenOf(child, "a:t").map(textContent).join(""), script);
+      } else if (name === "a:br") inline.node(element("br", []));
+      else if (name === "a:fld") inline.add(childrenOf(child, "a:t").map(textContent).join(""));
+      else if (name === "m:oMath") inline.add(formula(child).replace(/\s+/g, " "));
+      else if (name !== "a:pPr" && name !== "a:endParaRPr" && name !== "mc:Fallback")
+        collect(child);
+    }
+  };
+  collect(paragraph);
+  return inline.done();
+}

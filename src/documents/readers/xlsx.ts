@@ -1,0 +1,166 @@
+/**
+ * Excel workbooks (.xlsx). Each row of a sheet is a document, as of CSV.
+ *
+ * Source: ECMA-376, part 1, 18 (SpreadsheetML).
+ */
+
+import { type Container, withContainer } from "../container.ts";
+import type { Row } from "../delimited.ts";
+import type { Document } from "../document.ts";
+import { childrenOf, type Element, find, first, textContent } from "../markup.ts";
+import { mainPart, relationshipsOf } from "../office.ts";
+import { reportLeftOut, type SourceFile } from "../source-file.ts";
+import { tableDocuments } from "./table.ts";
+
+const MAX_COLUMNS = 16_384;
+/** Built-in formats of dates (18.8.30). */
+const DATE_FORMATS = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
+/** Days from 1899-12-30 to 1970-01-01, and from 1904-01-01. */
+const [EPOCH_1900, EPOCH_1904] = [25_569, 24_107];
+const DAY_MS = 86_400_000;
+
+export async function* readXlsx(file: SourceFile): AsyncGenerator<Document> {
+  yield* withContainer(file, "an Excel workbook (.xlsx)", (container) => read(container, file));
+}
+
+async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+  const main = await mainPart(container);
+  const relationships = await relationshipsOf(container, main);
+  const part = async (type: string): Promise<Element | undefined> => {
+    const target = relationships.find((one) => one.type === type)?.target;
+    return target === undefined ? undefined : container.xml(target);
+  };
+  const workbook = await container.xml(main);
+  if (!workbook) return;
+  const shared = await part("sharedStrings");
+  const context: Context = {
+    texts: shared ? [...find(shared, "si")].map(richText) : [],
+    dates: dateStyles(await part("styles")),
+    epoch: isTrue(first(workbook, "workbookPr")?.attributes.date1904) ? EPOCH_1904 : EPOCH_1900,
+    file,
+  };
+  const leftOut = new Map<string, number>();
+  for (const { attributes } of find(workbook, "sheet")) {
+    const { name: sheet = "" } = attributes;
+    const relationship = relationships.find(({ id }) => id === attributes["r:id"]);
+    const root = relationship && (await container.xml(relationship.target));
+    if (relationship?.type === "chartsheet") leftOut.set("chart", (leftOut.get("chart") ?? 0) + 1);
+    if (!root || relationship.type !== "worksheet") continue;
+    const rows = rowsOf(root, context);
+    yield* tableDocuments(() => rows, file, { place: { sheet }, name: sheet });
+  }
+  const charts = container.names.filter((name) => /\/charts\/chart\d+\.xml$/.test(name)).length;
+  if (charts > 0) leftOut.set("chart", (leftOut.get("chart") ?? 0) + charts);
+  reportLeftOut(file, leftOut);
+}
+
+interface Context {
+  readonly texts: readonly string[];
+  /** Whether the cells of a style are dates. */
+  readonly dates: readonly boolean[];
+  readonly epoch: number;
+  readonly file: SourceFile;
+}
+
+/** The rows of a sheet with text. Cells that are merged have the text of the first one. */
+function rowsOf(sheet: Element, context: Context): Row[] {
+  const rows = new Map<number, string[]>();
+  let number = 0;
+  for (const row of find(sheet, "row")) {
+    number = Number.parseInt(row.attributes.r ?? "", 10) || number + 1;
+    const cells: string[] = [];
+    for (const cell of childrenOf(row, "c")) {
+      context.file.budget.spend("cells");
+      const column = columnOf(cell.attributes.r) ?? cells.length;
+      if (column >= MAX_COLUMNS) continue;
+      context.file.budget.spend("cells", Math.max(0, column - cells.length));
+      while (cells.length < column) cells.push("");
+      cells[column] = cellText(cell, context);
+    }
+    rows.set(number, cells);
+  }
+  for (const { attributes } of find(sheet, "mergeCell")) fill(rows, attributes.ref, context);
+  return [...rows]
+    .filter(([, cells]) => cells.some((cell) => cell !== ""))
+    .sort(([a], [b]) => a - b)
+    .map(([line, cells]) => ({ cells, lines: [line, line] as const }));
+}
+
+function fill(rows: Map<number, string[]>, range: string | undefined, { file }: Context): void {
+  const [, from = "", top = "", to = "", bottom = ""] =
+    /^([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})$/.exec(range ?? "") ?? [];
+  const [left, right] = [columnOf(from), columnOf(to)];
+  if (left === undefined || right === undefined || right >= MAX_COLUMNS) return;
+  const text = rows.get(Number(top))?.[left] ?? "";
+  if (text === "") return;
+  for (let row = Number(top); row <= Number(bottom); row++) {
+    const cells = rows.get(row);
+    file.budget.spend("cells");
+    for (let column = left; cells && column <= right; column++) {
+      file.budget.spend("cells");
+      file.budget.spend("characters", text.length);
+      while (cells.length <= column) cells.push("");
+      cells[column] ||= text;
+    }
+  }
+}
+
+/** `B7` -> 1. */
+function columnOf(reference: string | undefined): number | undefined {
+  const letters = /^([A-Z]{1,3})\d*$/.exec(reference ?? "")?.[1];
+  if (letters === undefined) return undefined;
+  return [...letters].reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0) - 1;
+}
+
+function cellText(cell: Element, { texts, dates, epoch }: Context): string {
+  const { t: type = "n", s: style = "0" } = cell.attributes;
+  if (type === "inlineStr") return childrenOf(cell, "is").map(richText).join("").trim();
+  const value = childrenOf(cell, "v").map(textContent).join("").trim();
+  if (type === "s") return (texts[Number(value)] ?? "").trim();
+  if (type === "b") return value === "1" ? "true" : "false";
+  if (type === "e") return "";
+  const number = Number(value);
+  if (type !== "n" || value === "" || !Number.isFinite(number)) return value;
+  if (dates[Number(style)]) return dateText(number, epoch);
+  return String(Number(number.toPrecision(15))); // as Excel shows 0.1 + 0.2
+}
+
+/** `2024-05-01`, `2024-05-01T09:30:00`, and `09:30:00` for a time of no day. */
+function dateText(days: number, epoch: number): string {
+  const date = new Date(Math.round((days - epoch) * 86_400) * 1_000);
+  if (Number.isNaN(date.getTime())) return String(days);
+  const [day = "", time = ""] = date
+    .toISOString()
+    .replace(/\.\d+Z$/, "")
+    .split("T");
+  if (days >= 0 && days < 1) return time;
+  return date.getTime() % DAY_MS === 0 ? day : `${day}T${time}`;
+}
+
+/** A text whose parts may have formats, without the reading of Japanese words. */
+const richText = (item: Element): string =>
+  [...find(item, "t", "rPh")]
+    .filter(({ name }) => name === "t")
+    .map(textContent)
+    .join("");
+
+function dateStyles(styles: Element | undefined): boolean[] {
+  if (!styles) return [];
+  const formats = new Map(
+    [...find(styles, "numFmt")].map(({ attributes }) => [
+      Number(attributes.numFmtId),
+      attributes.formatCode ?? "",
+    ]),
+  );
+  const [cells] = find(styles, "cellXfs");
+  return (cells ? childrenOf(cells, "xf") : []).map(({ attributes }) => {
+    const id = Number(attributes.numFmtId ?? "0");
+    return DATE_FORMATS.has(id) || isDateFormat(formats.get(id) ?? "");
+  });
+}
+
+/** Letters of days, months, years or hours outside of quotes, colours and currencies. */
+const isDateFormat = (code: string): boolean =>
+  /[dmyh]/i.test(code.replace(/"[^"]*"|\[[^\]]*\]|\\./g, "").replace(/general/i, ""));
+
+const isTrue = (value: string | undefined): boolean => value === "1" || value === "true";
