@@ -110,6 +110,12 @@ function lineOf(event: LineEvent): string | undefined {
   }
 }
 
+function answeredLine({ answered }: AdaptationPlan): string[] {
+  if (!answered || answered.questions === 0) return [];
+  const { answered: found, questions } = answered;
+  return [`  answers     the corpus contains those of ${found} of ${questions} questions`];
+}
+
 function planLines(plan: AdaptationPlan): string {
   const { model, parameters, passages, querySide, sources } = plan;
   const { iterations, steps, questions, candidatesPerQuestion } = plan;
@@ -121,6 +127,7 @@ function planLines(plan: AdaptationPlan): string {
   return [
     `Plan: ${model} (${millions} million parameters) to a corpus of ${passages} passages`,
     `  trains on   ${examples.join(", ")}`,
+    ...answeredLine(plan),
     ...(plan.reason ? [`  because of  ${plan.reason}`] : []),
     ...(querySide
       ? [`  trains      only ${QUERY_SIDES[querySide]}; an index of the base remains valid`]

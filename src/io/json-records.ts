@@ -1,5 +1,6 @@
 /**
- * Records of a file that is JSON Lines or one JSON array. Both forms are common for training data.
+ * Records of a file that is JSON Lines, one JSON array, or one JSON object over several lines. All
+ * are common for training data.
  */
 
 import { constants } from "node:buffer";
@@ -23,8 +24,9 @@ const MAX_SMALL_VALUES = 100_000;
 const TOO_LARGE = new Set(["ERR_STRING_TOO_LONG", "ERR_BUFFER_TOO_LARGE", "ERR_FS_FILE_TOO_LARGE"]);
 
 /**
- * Reads the records of a file, plain or gzip. JSON Lines are streamed. An array is loaded whole and
- * needs about four times its size in memory while it is parsed.
+ * Reads the records of a file, plain or gzip. JSON Lines are streamed. An array, or an object whose
+ * first line is not complete, is loaded whole and needs about four times its size in memory while
+ * it is parsed.
  *
  * @throws {InputError} as `readJsonLines` does, and for an array that is truncated, not UTF-8 or
  * over 512 MiB.
@@ -33,21 +35,21 @@ export async function* readJsonRecords(
   file: string,
   signal?: AbortSignal,
 ): AsyncGenerator<JsonRecord, void> {
-  if (!(await isArray(file))) {
+  if (!(await isOneValue(file))) {
     yield* readJsonLines(file, signal);
     return;
   }
-  for (const [index, value] of (await readArray(file, signal)).entries())
-    yield { where: `${file}[${index}]`, value };
+  const value = await readValue(file, signal);
+  if (!Array.isArray(value)) yield { where: file, value };
+  else
+    for (const [index, item] of value.entries()) yield { where: `${file}[${index}]`, value: item };
 }
 
-async function isArray(file: string): Promise<boolean> {
+/** Whether the file is an array, or an object that is written over several lines. */
+async function isOneValue(file: string): Promise<boolean> {
   try {
     const head = (await readHead(file)).toString("utf8");
-    return head
-      .replace(/^\ufeff/, "")
-      .trimStart()
-      .startsWith("[");
+    return /^\s*(?:\[|\{\s*?\n|\{[^\n]*[,[{]\s*?\n)/u.test(head.replace(/^\ufeff/, ""));
   } catch {
     return false; // readJsonLines reports the error
   }
@@ -64,7 +66,7 @@ async function readHead(file: string): Promise<Buffer> {
   }
 }
 
-async function readArray(file: string, signal?: AbortSignal): Promise<unknown[]> {
+async function readValue(file: string, signal?: AbortSignal): Promise<unknown> {
   try {
     const bytes = await readFile(file, { signal });
     const plain = isGzip(bytes)
@@ -72,16 +74,14 @@ async function readArray(file: string, signal?: AbortSignal): Promise<unknown[]>
       : bytes;
     const maxValues = MAX_SMALL_VALUES + Math.floor(plain.length / MIN_VALUE_BYTES);
     const text = decodeUtf8(plain, file);
-    const records = parseJson(text, file, Math.min(maxValues, MAX_ARRAY_VALUES));
-    if (Array.isArray(records)) return records;
-    throw new SyntaxError("something else");
+    return parseJson(text, file, Math.min(maxValues, MAX_ARRAY_VALUES));
   } catch (error) {
-    throw arrayError(error, file);
+    throw valueError(error, file);
   }
 }
 
-function arrayError(error: unknown, where: string): unknown {
-  const expected = "a JSON array";
+function valueError(error: unknown, where: string): unknown {
+  const expected = "a JSON array or object";
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof SyntaxError) {
     const remedy = "check that the file is complete";

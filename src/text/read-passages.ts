@@ -87,8 +87,9 @@ function passageOf(record: JsonObject, id: string, where: string): Passage {
 /**
  * Reads the questions of a JSON Lines file, plain or gzip.
  *
- * Each line has `_id` and `text` (BEIR), or `id` and `question`, and optionally `answers`,
- * `passage_id` and `provenance`, a list of lists of pages.
+ * Each line has `_id` and `text` (BEIR), or `id` and `question`, and optionally `answers` or
+ * `answer` (a text or a list of texts), `passage_id` and `provenance`, a list of lists of pages. A
+ * question without an id has its number, from 1.
  *
  * @throws {InputError} as {@link readPassages} does, and if a question is empty.
  *
@@ -133,27 +134,32 @@ interface IdentifiedRecord {
   readonly offset: number;
 }
 
-/** Reads JSON objects with unique ids. `noun` names them in errors. */
+/**
+ * Reads JSON objects with unique ids. A question without one has its number, as in training files.
+ *
+ * @param noun names the objects in errors
+ */
 async function* readRecords(
   file: string,
-  noun: string,
+  noun: "passage" | "question",
   signal?: AbortSignal,
 ): AsyncGenerator<IdentifiedRecord, void> {
   checkFile(file, signal);
   const table = createIdTable();
-  let empty = true;
+  let count = 0;
   for await (const { line, offset, where, value } of readJsonLines(file, signal)) {
     const record = asObject(value, where);
-    const id = idOf(record, noun, where);
+    count++;
+    const isNumbered = noun === "question" && (record._id ?? record.id ?? null) === null;
+    const id = isNumbered ? String(count) : idOf(record, noun, where);
     const firstLine = table.firstLine(id, line);
     if (firstLine !== line) {
       const got = `"${id}" of line ${firstLine} again`;
       throw problem(where, "a new id", got, `give every ${noun} an id of its own`);
     }
-    empty = false;
     yield { record, where, id, offset };
   }
-  if (empty) throw problem(file, `at least one ${noun}`, "none", `write one ${noun} a line`);
+  if (count === 0) throw problem(file, `at least one ${noun}`, "none", `write one ${noun} a line`);
 }
 
 /** Checks what callers in JavaScript may give. */
@@ -210,19 +216,13 @@ function optionalId(record: JsonObject, name: string, where: string): string | u
 }
 
 function optionalAnswers(record: JsonObject, where: string): readonly string[] | undefined {
-  const value = record.answers ?? undefined;
-  if (value === undefined && record.answer !== undefined)
-    throw problem(
-      where,
-      '"answers" as a list of texts',
-      '"answer"',
-      'rename it to "answers" and write a list, or remove it',
-    );
+  const value = record.answers ?? record.answer ?? undefined;
   if (value === undefined) return undefined;
+  if (typeof value === "string") return [value];
   if (Array.isArray(value) && value.every((answer) => typeof answer === "string")) return value;
   throw problem(
     where,
-    '"answers" as a list of texts',
+    '"answers" as a text or a list of texts',
     shortJson(value),
     "write a list or remove it",
   );

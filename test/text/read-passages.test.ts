@@ -118,8 +118,8 @@ test("errors in questions name file and line", async () => {
     /:2: expected a question, got an empty one/,
   );
   await refused(
-    questions(good, { id: "b", text: "x", answers: "me" }),
-    /:2: expected "answers" as a list/,
+    questions(good, { id: "b", text: "x", answers: 7 }),
+    /:2: expected "answers" as a text or a list/,
   );
   await refused(questions(good, good), /:2: expected a new id/);
 });

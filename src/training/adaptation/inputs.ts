@@ -1,9 +1,11 @@
 /** The input files of an adaptation, read and checked before it starts. */
 
 import { readQrels } from "../../evaluation/trec.ts";
+import { InputError } from "../../io/errors.ts";
 import { readQuestions } from "../../text/read-passages.ts";
+import { type AnsweredCount, countAnswered } from "../examples/answered.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import type { Example } from "../examples/example.ts";
+import type { Example, Passages } from "../examples/example.ts";
 import type { Documents } from "../examples/sources/index.ts";
 import { labelledExamples } from "../examples/sources/labels.ts";
 import { questionExamples } from "../examples/sources/questions.ts";
@@ -21,6 +23,8 @@ export interface AdaptationInputs {
   readonly questions: readonly Example[];
   /** Of the relevance labels. */
   readonly labels: readonly Example[];
+  /** How many questions of the training file have an answer in the corpus. */
+  readonly answered: AnsweredCount | undefined;
   /** What retrieval is measured with. Default: examples that are held out. */
   readonly dev: readonly Example[] | undefined;
 }
@@ -52,14 +56,31 @@ export async function readInputs(
   const { data, dev, devQuestions = DEV_QUESTIONS, queries, qrels, signal } = options;
   const read = async (file: string): Promise<Example[]> =>
     questionExamples(await readQuestionsAbout(corpus, file, signal));
+  const questions = data === undefined ? [] : await read(data);
+  const answered = data && (await answersOf(data, documents.corpus, questions));
   return {
-    sources,
-    documents,
-    questions: data === undefined ? [] : await read(data),
+    ...{ sources, documents, questions },
+    answered: answered || undefined,
     labels:
       queries === undefined || qrels === undefined ? [] : await readLabels(queries, qrels, corpus),
     dev: dev === undefined ? undefined : (await read(dev)).slice(0, devQuestions),
   };
+}
+
+/** @throws {InputError} if no passage contains an answer */
+async function answersOf(
+  file: string,
+  corpus: Passages,
+  questions: readonly Example[],
+): Promise<AnsweredCount> {
+  const count = await countAnswered(corpus, questions);
+  if (count.answered > 0 || count.questions === 0) return count;
+  throw new InputError({
+    where: file,
+    expected: "answers that passages of the corpus contain",
+    got: `none in ${count.questions} questions`,
+    remedy: "name the corpus that the questions are about, or write answers in its words",
+  });
 }
 
 async function readLabels(queries: string, qrels: string, corpus: Corpus): Promise<Example[]> {

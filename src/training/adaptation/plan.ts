@@ -8,6 +8,7 @@ import { fixedStatesBytes } from "../engine/fixed-states.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
 import { fixedLayers } from "../engine/open-engine.ts";
 import { workerBytes } from "../engine/workers.ts";
+import type { AnsweredCount } from "../examples/answered.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { SourceName } from "../examples/sources/names.ts";
 import type { ObjectiveName, QuerySide } from "../loss/options.ts";
@@ -34,6 +35,8 @@ export interface AdaptationPlan {
   readonly querySide: QuerySide | undefined;
   /** The sources, each with its maximum number of examples. */
   readonly sources: readonly { readonly name: SourceName; readonly examples: number }[];
+  /** How many questions of the training file have an answer in the corpus. */
+  readonly answered?: AnsweredCount | undefined;
   /** What the corpus looks like, if the sources were chosen by it. */
   readonly reason?: string | undefined;
   readonly iterations: number;
@@ -111,7 +114,7 @@ export function planAdaptation(
     unknownTokens: lengths.unknown,
     querySide: options.querySide,
     sources: names.map((name) => ({ name, examples: examples.get(name)! })),
-    reason,
+    ...{ reason, answered: inputs.answered },
     ...{ iterations, steps, questions, candidatesPerQuestion },
     objective: options.objective,
     learningRate: options.learningRate,

@@ -1,4 +1,4 @@
-/** Questions with answers in a table: CSV or TSV, plain or gzip. The first row names columns. */
+/** Training files that are tables: CSV or TSV, plain or gzip. The first row names columns. */
 
 import { realpath } from "node:fs/promises";
 import { basename } from "node:path";
@@ -6,15 +6,17 @@ import { readRows } from "../../documents/readers/table.ts";
 import { sourceFile } from "../../documents/source-file.ts";
 import { inputErrorFrom } from "../../io/errors.ts";
 import type { JsonRecord } from "../../io/json-lines.ts";
+import { hasQuestion } from "./question-records.ts";
 
-/** The columns that are read. Their case does not matter; other columns are left out. */
-const COLUMNS = ["id", "_id", "question", "answers", "passage_id"];
+/** The columns of MS MARCO's triples, whose file does not name them. */
+const TRIPLE = ["query", "positive", "negative"];
 
 export const isTable = (file: string): boolean => /\.[ct]sv(\.gz)?$/i.test(file);
 
 /**
- * The rows as records of a training file (`readTrainingFile`). `answers`, or `answer`, is one
- * answer or a list of answers in JSON. Blank cells count as missing.
+ * The rows as records of a training file (`readTrainingFile`). A cell is a text, or a list of texts
+ * in JSON. Blank cells count as missing. A file of three columns without their names, whose first
+ * row has only texts of several words, has a query, a relevant and another passage in each.
  *
  * @throws {InputError} if the file cannot be read, has over 64 MiB or has a damaged row
  */
@@ -25,29 +27,37 @@ export async function* readQuestionRows(
   const path = await realpath(file).catch((error: unknown) => {
     throw inputErrorFrom(error, { where: file, expected: "a table", remedy: "check the path" });
   });
+  let isFirst = true;
   for await (const { names, values, lines } of readRows(sourceFile(path, basename(file)))) {
     signal?.throwIfAborted();
-    const cells = new Map<string, unknown>();
-    for (const [i, value] of values.entries()) {
-      const name = columnOf(names[i] ?? "");
-      if (COLUMNS.includes(name) && value.trim() !== "")
-        cells.set(name, name === "answers" ? answersOf(value) : value.trim());
-    }
-    yield { where: `${file}:${lines[0]}`, value: Object.fromEntries(cells) };
+    const areTriples = isTriple(names);
+    const columns = areTriples ? TRIPLE : names;
+    if (isFirst && areTriples) yield { where: `${file}:1`, value: recordOf(columns, names) };
+    isFirst = false;
+    yield { where: `${file}:${lines[0]}`, value: recordOf(columns, values) };
   }
 }
 
-function columnOf(name: string): string {
-  const column = name.toLowerCase();
-  return column === "answer" ? "answers" : column;
+const isTriple = (first: readonly string[]): boolean =>
+  first.length === TRIPLE.length &&
+  !hasQuestion(first) &&
+  first.every((cell) => /\S\s+\S/u.test(cell.trim()));
+
+function recordOf(names: readonly string[], values: readonly string[]): Record<string, unknown> {
+  const cells = values.flatMap((value, i) => {
+    const name = names[i];
+    return name === undefined || value.trim() === "" ? [] : [[name, cellOf(value.trim())] as const];
+  });
+  return Object.fromEntries(cells);
 }
 
-/** `["a", "b"]` is a list; any other text is one answer. */
-function answersOf(cell: string): unknown {
-  if (!cell.trim().startsWith("[")) return [cell.trim()];
+/** `["a", "b"]` is a list; anything else is a text. */
+function cellOf(cell: string): unknown {
+  if (!cell.startsWith("[")) return cell;
   try {
-    return JSON.parse(cell);
+    const list: unknown = JSON.parse(cell);
+    return Array.isArray(list) ? list : cell;
   } catch {
-    return [cell.trim()];
+    return cell;
   }
 }

@@ -44,8 +44,11 @@ test("a table has the questions of the same JSON Lines", async () => {
 
 test("mistakes get one line that names the row", async () => {
   for (const [content, message] of [
-    ["question,answers\nWho?,\n", /q\.csv:2: expected "answers" to be a list of texts, got none/],
-    ["text,answers\nWho?,me\n", /q\.csv:2: expected "question" to be text, got none/],
+    ["question,answers\nWho?,\n", /q\.csv:2: expected "answers" or .*, got "question"; rename/],
+    [
+      "text,answers\nWho?,me\n",
+      /q\.csv:2: expected "question" or .*, got "text", "answers"; rename/,
+    ],
     ["question,answers\nWho?,[1]\n", /q\.csv:2: expected "answers\.0" to be text, got 1/],
     [
       "id,question,answers\na,b,c\na,b,c\n",

@@ -12,6 +12,7 @@ import {
 } from "../../../src/training/examples/training-questions.ts";
 import { acceptedOrRefused, refused, temporaryFolder } from "../../checkpoints/support.ts";
 import { testWithShared } from "../../support/shared.ts";
+import { passagesOf, textsOf } from "../../support/sources.ts";
 
 const SQUAD = new URL("../../../../shared/data/squad/", import.meta.url).pathname;
 const file = join(temporaryFolder(), "train");
@@ -111,18 +112,22 @@ test("scores of ctxs are read, also as text; those of DPR's lists are not", asyn
 test("what is wrong is said in one line, with its place", async () => {
   const good = { question: "q?", answers: ["a"] };
   const bad = (record: unknown, message: RegExp) => refused(write(lines(good, record)), message);
-  await bad({ question: "q?" }, /train:2: expected "answers" to be a list of texts, got none; /);
+  await bad(
+    { question: "q?", url: "u" },
+    /train:2: expected "answers" or "answer" .*, or the passage: "positive" .*, got "question", "url"; rename/,
+  );
   await bad(
     { question: "q?", answers: [] },
-    /:2: expected "answers" to be a list of one answer or more, got \[\]/,
+    /:2: expected "answers" or .*, got "question", "answers"/,
   );
-  await bad({ question: "q?", answers: "a" }, /"answers" to be a list of texts, got 'a'/);
+  await bad({ question: "q?", answers: 7 }, /"answers" to be a text or a list of texts, got 7/);
   await bad(
     { question: "q?", answers: ["a", " "] },
     /"answers.1" to be text that is not blank, got ' '/,
   );
   await bad({ question: "q?", answers: [null] }, /"answers.0" to be text, got null/);
-  await bad({ answers: ["a"] }, /"question" to be text, got none/);
+  await bad({ answers: ["a"] }, /:2: expected "question" or "query" .*, got "answers"; rename/);
+  await bad({ answers: ["a"], Query: " " }, /"Query" to be text that is not blank, got ' '/);
   await bad({ ...good, passage_id: {} }, /"passage_id" to be text or a number, got \{\}/);
   await bad(
     { ...good, ctxs: [{ title: "" }] },
@@ -139,7 +144,7 @@ test("what is wrong is said in one line, with its place", async () => {
   await refused(write("[]"), /train: expected at least one question, got none/);
   await refused(
     write('[{"question": "q?", "answers": ["a"]}'),
-    /train: expected a JSON array, got .*JSON/,
+    /train: expected a JSON array or object, got .*JSON/,
   );
   await refused(write(gzipSync("[1, 2]").subarray(0, 24)), /train: expected a whole gzip file/);
   await refused(
@@ -200,11 +205,105 @@ test("a passage_id must be one of the corpus", async () => {
   const ids = ["p1", "p2", "x", "y", "p1"];
   const records = ids.map((passage_id) => ({ question: "q?", answers: ["a"], passage_id }));
   writeFileSync(file, records.map((record) => JSON.stringify(record)).join("\n"));
-  const about = (...ids: string[]) => readQuestionsAbout({ ids }, file);
+  const about = (...ids: string[]) => readQuestionsAbout({ ...textsOf(), ids }, file);
   assert.is((await about("p2", "y", "p1", "x", "z")).length, 5);
   await refused(
     about("p1", "p2", "p3"),
     /train, question '3': expected its passage_id to be in the corpus, got 'x', one of 2 of 4 that are not; /,
+  );
+});
+
+const OIL = "The crisis began in October 1973.";
+const AREA = "Its area is 4 km².";
+const inOne = (questions: readonly TrainingQuestion[]) =>
+  questions.map(({ question, answers, passageId, contexts }) => [
+    question,
+    ...[answers, passageId, contexts],
+  ]);
+/** Reads questions about two passages, `oil` and `area`. */
+const aboutTwo = async (content: string, name = "train") => {
+  writeFileSync(file.replace(/train$/, name), content);
+  const passages = [
+    { id: "oil", title: "Oil crisis", text: OIL },
+    { id: "area", title: "", text: AREA.replaceAll(" ", "\n") },
+  ];
+  const corpus = { ids: ["oil", "area"], ...passagesOf(passages) };
+  return inOne(await readQuestionsAbout(corpus, file.replace(/train$/, name)));
+};
+const WHEN = ["When?", ["October 1973", "1973"], "oil", ["oil"]];
+
+test("SQuAD: the official file, indented or not, and the rows of Hugging Face", async () => {
+  const answers = ["October 1973", "1973"].map((text) => ({ text, answer_start: 20 }));
+  const qas = [
+    { id: "a", question: "When?", answers, is_impossible: false },
+    { id: "b", question: "Why?", answers: [], plausible_answers: answers, is_impossible: true },
+  ];
+  const official = { version: "v2.0", data: [{ title: "", paragraphs: [{ context: OIL, qas }] }] };
+  assert.equal(await aboutTwo(JSON.stringify(official)), [WHEN]);
+  assert.equal(await aboutTwo(JSON.stringify(official, null, 2)), [WHEN]);
+  const row = { id: "a", title: "Oil", context: OIL, question: "When?" };
+  const of = (text: string[]) => ({ ...row, answers: { text, answer_start: [20] } });
+  const rows = lines(of(["October 1973", "1973"]), { ...of([]), id: "b" });
+  assert.equal(await aboutTwo(rows), [WHEN]);
+  await refused(
+    aboutTwo(JSON.stringify({ data: [{ paragraphs: [{ qas: [{ id: 1, answers }] }] }] })),
+    /train:1, data\[0\].paragraphs\[0\].qas\[0\]: expected "question" or "query"/,
+  );
+});
+
+test("triplets and pairs of sentence-transformers, PyLate and Tevatron", async () => {
+  const triplet = [["When?", [], "oil", ["oil", "area"]]];
+  for (const record of [
+    { anchor: "When?", positive: OIL, negative: AREA },
+    { query: "When?", positive: OIL, negative_1: AREA, negative_2: "of no passage" },
+    { query: "When?", pos: [OIL], neg: [AREA] },
+    {
+      ...{ query_id: "7", query: "When?", negative_passages: [{ docid: "2", text: AREA }] },
+      positive_passages: [{ docid: "1", title: "Oil crisis", text: OIL }],
+    },
+  ])
+    assert.equal(await aboutTwo(lines(record)), triplet);
+  assert.equal(await aboutTwo(lines({ anchor: "When?", positive: OIL })), [
+    ["When?", [], "oil", ["oil"]],
+  ]);
+  await refused(
+    aboutTwo(lines({ anchor: "When?", positive: "another text" })),
+    /train: expected passages of the corpus, got none in 1 questions; name the corpus/,
+  );
+});
+
+test("MS MARCO: questions with passages, as rows and as columns, and triples without names", async () => {
+  const passages = [
+    { is_selected: 0, passage_text: AREA, url: "" },
+    { is_selected: 1, passage_text: OIL, url: "" },
+  ];
+  const columns = { is_selected: [0, 1], passage_text: [AREA, OIL], url: ["", ""] };
+  const expected = [["when", ["October 1973"], "oil", ["oil", "area"]]];
+  for (const of of [passages, columns]) {
+    const record = { query_id: 3, query: "when", answers: ["October 1973"], passages: of };
+    const none = { query: "why", answers: ["No Answer Present."], passages: [passages[0]] };
+    assert.equal(await aboutTwo(lines(record, none)), expected);
+  }
+  const triples = [
+    ["when did it begin", OIL, AREA],
+    ["how large is it", AREA, OIL],
+  ];
+  const rows = triples.map((row) => row.join("\t")).join("\n");
+  assert.equal(await aboutTwo(rows, "triples.tsv"), [
+    ["when did it begin", [], "oil", ["oil", "area"]],
+    ["how large is it", [], "area", ["area", "oil"]],
+  ]);
+});
+
+test("tables with the usual names, whatever their case", async () => {
+  const rows = `Query,Response,Document-ID\nWhen?,1973,oil\nHow large?,,area\n`;
+  assert.equal(await aboutTwo(rows, "questions.csv"), [
+    ["When?", ["1973"], "oil", undefined],
+    ["How large?", [], "area", undefined],
+  ]);
+  await refused(
+    aboutTwo("Frage,Antwort\nWann?,1973\n", "questions.csv"),
+    /questions.csv:2: expected "question" or "query" or "anchor" or "prompt", got "Frage", "Antwort"; /,
   );
 });
 
