@@ -4,8 +4,8 @@
  * - ours: `{question, answers, passage_id?, ctxs?}`; FiD: `target`; DPR: `positive_ctxs`,
  *   `hard_negative_ctxs`, `negative_ctxs`
  * - SQuAD: the official JSON (`data`, `paragraphs`, `qas`) and the rows of Hugging Face
- * - triplets and pairs of sentence-transformers, PyLate and Tevatron: `anchor` or `query`, `positive`,
- *   `negative`, `negative_1` …
+ * - triplets and pairs of sentence-transformers, PyLate and Tevatron: `anchor` or `query`,
+ *   `positive`, `negative`, `negative_1` …
  * - MS MARCO's questions with `passages`, of which some are selected
  *
  * Passages that are texts are known by `textKey`: the corpus has their ids.
