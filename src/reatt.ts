@@ -81,7 +81,6 @@ import {
 } from "./retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "./retrieval/index/write/transaction.ts";
 import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
-import { tokenPlaces } from "./retrieval/phrases/token-places.ts";
 import {
   type FoundPassage,
   type RankOptions,
@@ -111,6 +110,7 @@ import {
   tokensOver,
 } from "./text/prompts.ts";
 import type { Span } from "./text/span.ts";
+import { textPlaces } from "./text/token-places.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
 export type { Evidence, ReadOptions, Reply, UtilityOptions };
@@ -1041,7 +1041,7 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<Phrase[][]> {
     const found = await searchPhrases(generation, vectors, options, async (passage, keys) => {
       const { ids, kept } = await this.#indexedTokens(passage, generation.header, keys);
-      return tokenPlaces(this.tokenizer, passage, ids, kept);
+      return textPlaces(this.tokenizer, passage, ids, kept);
     });
     return Promise.all(
       found.map(async (phrases) => {

@@ -154,10 +154,7 @@ const rankOptions = {
 };
 const readOptions = {
   maxInputTokens: mostly(fc.integer({ min: 4, max: 40 })),
-  beams: mostly(fc.integer({ min: 1, max: 4 })),
   maxAnswerTokens: small,
-  lengthPenalty: mostly(fc.double({ min: -3, max: 3, noNaN: true })),
-  earlyStopping: mostly(fc.boolean()),
   extractive: mostly(fc.boolean()),
   minimumConfidence: mostly(fc.double({ min: 0, max: 1 })),
   onText: mostly(fc.constant(() => {})),

@@ -180,9 +180,15 @@ test("unknown options: a similar name is suggested", async () => {
       /got "top_k"; did you mean "topK"\?$/,
     ],
     [() => model.answer("Where?", index, any({ TopK: 5 })), /got "TopK"; did you mean "topK"\?$/],
-    [() => model.answer(["Where?"], index, any({ beam: 5 })), /did you mean "beams"\?$/],
+    [
+      () => model.answer(["Where?"], index, any({ maxAnswerToken: 5 })),
+      /did you mean "maxAnswerTokens"\?$/,
+    ],
     [() => model.answer("Where?", index, any({ maxPassageTokens: 5 })), /"maxPassageTokens"; /],
-    [() => model.retrieve("Where?", index, any({ beams: 5 })), /got "beams"; correct the name or/],
+    [
+      () => model.retrieve("Where?", index, any({ extractive: true })),
+      /got "extractive"; correct the name or/,
+    ],
     [() => model.read("Where?", [LION], any({ topK: 5 })), /got "topK"; /],
     [() => ReAtt.load("models/reatt-mini", any({ device: "cpu" })), /got "device"; correct/],
     [() => ReAtt.load("models/reatt-mini", any({ thread: 1 })), /did you mean "threads"\?$/],
@@ -226,12 +232,9 @@ test("values out of range and of another type", async () => {
     "a Set of ids or a function of the ordinal (conditions on metadata go in where)";
   const cases: readonly [name: string, values: readonly unknown[], expected: string][] = [
     ["topK", [0, 1.5, "5", null, Number.NaN], "a whole number from 1 on"],
-    ["beams", [0, 1.5, "5", 1e9], "a whole number from 1 to 1000"],
     ["maxAnswerTokens", [0, 1.5, "5"], "a whole number from 1 on"],
     ["maxInputTokens", [3, 4.5, "5"], "a whole number from 4 on"],
     ["minimumConfidence", [80, -1, "0.5"], "a number from 0 to 1"],
-    ["lengthPenalty", ["1", Number.NaN], "a number"],
-    ["earlyStopping", ["yes", 1], "true or false"],
     ["extractive", ["yes", 1], "true or false"],
     ["granularity", ["token", 1], "passage, document"],
     ["filter", [["lion"], "lion", new Set([1]), new Map([["a", 1]])], filterError],

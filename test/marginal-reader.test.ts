@@ -205,7 +205,7 @@ test("answer, batches and text as it is chosen; the signals of a calibration are
   await using index = await model.index(PASSAGES, { directory: join(folder.path, "index") });
   const written = QUESTIONS.map(() => "");
   const options = {
-    ...({ reader: "marginal", topK: 2, beams: 2, maxAnswerTokens: 12 } as const),
+    ...({ reader: "marginal", topK: 2, maxAnswerTokens: 12 } as const),
     filter: new Set(["watt", "rhine"]),
     onText: (text: string, question: number) => {
       written[question] += text;

@@ -225,7 +225,7 @@ test("answer equals retrieve followed by read, with the options of both", async 
     [{ hybrid: false, topK: 2 }, {}],
     [{ granularity: "document", topK: 3 }, {}],
     [{ filter: new Set(["bark", "rhine"]), topK: 10 }, {}],
-    [{ topK: 10 }, { beams: 3, maxAnswerTokens: 3, lengthPenalty: 0.5, earlyStopping: false }],
+    [{ topK: 10 }, { maxAnswerTokens: 3, extractive: false }],
     [{}, { maxInputTokens: 12 }],
     [{}, { minimumConfidence: 1 }],
     [{ topK: 2 }, { reader: "marginal", maxInputTokens: 14 }],
@@ -418,7 +418,7 @@ test("answer honours each option", async () => {
   );
   assert.ok((await answer({ maxInputTokens: 12 })).confidence !== plain.confidence);
   let text = "";
-  const reply = await answer({ beams: 2, onText: (piece) => (text += piece) });
+  const reply = await answer({ onText: (piece) => (text += piece) });
   assert.is(text, reply.answer);
   await rejects(
     answer({ filter: new Set(["nowhere"]) }),

@@ -19,9 +19,8 @@ import {
 import { hasStyles } from "./styles.ts";
 import { UsageError } from "./usage-error.ts";
 
-const { reader, beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } =
-  ANSWER_OPTIONS;
-const READING = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
+const { reader, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = ANSWER_OPTIONS;
+const READING = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
 
 const OPTIONS = {
   ...searchOptions(ANSWER_TOP_K, "true if the model stores weights"),
@@ -55,9 +54,9 @@ async function read(
   values: Values,
   reader: AnswerOptions["reader"],
 ) {
-  const { json, beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = values;
+  const { json, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = values;
   const texts = questions.map(({ question }) => question);
-  const reading = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
+  const reading = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
   const replies = model.answer(texts, index, { ...options, ...reading, reader });
   let position = 0;
   for await (const reply of withProgress("questions", questions.length, replies, true)) {

@@ -14,8 +14,8 @@ import { loadModel } from "./load-model.ts";
 import { ANSWER_TOP_K } from "./search.ts";
 import { hasStyles } from "./styles.ts";
 
-const { reader, beams, maxAnswerTokens, extractive } = ANSWER_OPTIONS;
-const READING = { reader, beams, maxAnswerTokens, extractive };
+const { reader, maxAnswerTokens, extractive } = ANSWER_OPTIONS;
+const READING = { reader, maxAnswerTokens, extractive };
 const PROMPT = "> ";
 
 export const askCommand = defineCommand({
@@ -26,7 +26,7 @@ export const askCommand = defineCommand({
   example: "reatt ask --index index",
   endsBySignal: true,
   async run(values, signal) {
-    const { topK, where, reader, beams, maxAnswerTokens, extractive } = values;
+    const { topK, where, reader, maxAnswerTokens, extractive } = values;
     await using model = await loadModel(values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
     const terminal = process.stdin.isTTY === true;
@@ -34,7 +34,7 @@ export const askCommand = defineCommand({
       process.stderr.write(
         `${index.passageCount} passages. Ctrl+C stops an answer, Ctrl+D ends the command.\n`,
       );
-    const options = { topK, where, reader, beams, maxAnswerTokens, extractive };
+    const options = { topK, where, reader, maxAnswerTokens, extractive };
     const ask = (question: string, signal: AbortSignal) =>
       printAnswer(model, index, question, { ...options, signal });
     await askLines(ask, terminal, signal);

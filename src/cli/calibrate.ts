@@ -25,7 +25,7 @@ const { question, queries, ids, json, ...SEARCH } = searchOptions(
   ANSWER_TOP_K,
   "true if the model stores weights",
 );
-const { beams, maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
+const { maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
 
 const OPTIONS = {
   ...SEARCH,
@@ -43,7 +43,7 @@ const OPTIONS = {
     defaultText: "the model gives every answer",
   }),
   json: JSON_OBJECT,
-  ...{ beams, maxAnswerTokens, maxInputTokens, extractive },
+  ...{ maxAnswerTokens, maxInputTokens, extractive },
 };
 
 /** The answers so far, in the folder `--out`. It is removed at the end. */
@@ -79,10 +79,10 @@ async function prepareFolder(model: string, out: string): Promise<void> {
 
 async function calibrate(
   open: OpenSearch,
-  { beams, maxAnswerTokens, maxInputTokens, extractive, threshold }: Values,
+  { maxAnswerTokens, maxInputTokens, extractive, threshold }: Values,
   record: string | undefined,
 ): Promise<Calibrated> {
-  const reading = { beams, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence: 0 };
+  const reading = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence: 0 };
   const replies = await answerAll(open, reading, record);
   const outcomes = replies.flatMap(({ answer, signals }, i): AnswerOutcome[] =>
     signals ? [{ signals, correct: exactMatch(answer, open.questions[i]!.answers!) }] : [],

@@ -11,9 +11,11 @@ import { findAnswerSpan } from "../text/answer-span.ts";
 import { NULL_PASSAGE, type PassageInput } from "../text/passage.ts";
 import { cutForReading, passageIds, readingQuestionIds } from "../text/prompts.ts";
 import type { Span } from "../text/span.ts";
+import { type TokenPlace, tokenPlaces } from "../text/token-places.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { answerSignals } from "./answer-signals.ts";
-import { logPriorsOf, type MarginalReading, readMarginal } from "./marginal.ts";
+import { logPriorsOf, type MarginalInput, type MarginalReading, readMarginal } from "./marginal.ts";
+import { bestPlace, type Place } from "./quotation.ts";
 import {
   type Reading,
   type ReadingInput,
@@ -29,8 +31,8 @@ export const READ_OPTIONS = {
   maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
   ...ANSWER_OPTIONS,
   /**
-   * Receives the text of an answer piece by piece, with the position of its question. With several
-   * beams, and from the reader `marginal`, it receives the text when the answer is complete.
+   * Receives the text of an answer piece by piece, with the position of its question. From the
+   * reader `marginal` it receives the text when the answer is complete.
    */
   onText: callback<(text: string, question: number) => void>(),
   /** Stops the work; the call then throws the reason of the signal. */
@@ -57,12 +59,15 @@ export type Evidence<P extends PassageInput> = P & {
    * what is missing from a sum of 1 is that of the null passage.
    */
   readonly attention: number;
-  /** Where the answer occurs in `text`; undefined if it does not occur or the model abstained. */
+  /**
+   * Where `text` has the answer: where the decoder attended to, if it occurs several times.
+   * Undefined if it does not occur or the model abstained.
+   */
   readonly span?: Span | undefined;
 };
 
 export interface Reply<P extends PassageInput> {
-  /** Empty when `abstained`. */
+  /** Empty when `abstained`. A quotation is the characters of its passage. */
   readonly answer: string;
   /** Without the start token; with `</s>` if the model generated it. */
   readonly tokenIds: readonly number[];
@@ -78,6 +83,7 @@ export interface Reply<P extends PassageInput> {
    * from the reader `marginal`.
    */
   readonly signals?: AnswerSignals | undefined;
+  /** Whether there is no answer, none that can be read, or none that is probable enough. */
   readonly abstained: boolean;
   /** The passages that were read, in the order in which they were given. */
   readonly passages: readonly Evidence<P>[];
@@ -122,8 +128,14 @@ export async function answerFromPassages<P extends PassageInput>(
     relevances: relevancesOf(model.config, found[i]!),
     stored: stored[i],
   }));
-  const readings = await read(model, inputs, readingOptions(model, passages, options));
-  return readings.map((reading, i) => fusionReply(model, reading, passages[i]!, options));
+  const readings = await read(model, inputs, {
+    ...readingOptions(model, options),
+    onToken: options.onText && streamText(model.tokenizer, inputs, passages, options.onText),
+  });
+  return readings.map((reading, i) => {
+    const written = answerOf(model, reading, inputs[i]!, passages[i]!, options);
+    return fusionReply(model, reading, written, options);
+  });
 }
 
 /** Undefined for passages without scores. */
@@ -143,7 +155,7 @@ async function readEach<P extends PassageInput>(
   stored: readonly ReadingInput["stored"][],
   options: ResolvedReadOptions,
 ): Promise<Omit<Reply<P>, "times">[]> {
-  const inputs = [];
+  const inputs: (MarginalInput & PlacedInput)[] = [];
   for (const [i, question] of questions.entries()) {
     const all = [...passages[i]!, NULL_PASSAGE];
     const scores = await model.scorePassages(question, all, options);
@@ -151,22 +163,19 @@ async function readEach<P extends PassageInput>(
     const read = readingInput(model.tokenizer, question, all, options);
     inputs.push({ ...read, logPriors, stored: stored[i] });
   }
-  const readings = await readMarginal(model, inputs, readingOptions(model, passages, options));
-  return readings.map((reading, i) =>
-    marginalReply(model.tokenizer, reading, passages[i]!, options),
-  );
+  const readings = await readMarginal(model, inputs, readingOptions(model, options));
+  return readings.map((reading, i) => {
+    const written = answerOf(model, reading, inputs[i]!, passages[i]!, options);
+    const reply = marginalReply(reading, written, options);
+    if (reply.answer !== "") options.onText?.(reply.answer, i);
+    return reply;
+  });
 }
 
-function readingOptions(
-  { tokenizer, config }: AnsweringModel,
-  passages: readonly (readonly PassageInput[])[],
-  { beams, maxAnswerTokens: maxTokens, onText, signal, ...options }: ResolvedReadOptions,
-): ReadingOptions {
-  const { lengthPenalty, earlyStopping, extractive = config.extractive } = options;
-  const quotes = extractive && tokenizer.isUncased;
-  const onToken = onText && streamText(tokenizer, quotes ? passages : undefined, onText);
-  return { beams, maxTokens, lengthPenalty, earlyStopping, extractive, onToken, signal };
-}
+const readingOptions = (
+  { config }: AnsweringModel,
+  { maxAnswerTokens: maxTokens, extractive = config.extractive, signal }: ResolvedReadOptions,
+): ReadingOptions => ({ maxTokens, extractive, signal });
 
 function checkAnyPassage({ text }: TokenizedQuestion, passages: readonly unknown[]): void {
   if (passages.length > 0) return;
@@ -178,7 +187,13 @@ function checkAnyPassage({ text }: TokenizedQuestion, passages: readonly unknown
   });
 }
 
-/** The token ids of a question and of its passages, cut to the limits of `options`. */
+/** A question and its passages, as the decoder reads and quotes them. */
+interface PlacedInput extends ReadingInput {
+  /** For each passage, where its tokens stand in it. */
+  readonly quotable: readonly (readonly (TokenPlace | undefined)[])[];
+}
+
+/** The tokens of a question and of its passages, cut to the limits of `options`. */
 export function readingInput(
   tokenizer: Tokenizer,
   question: TokenizedQuestion,
@@ -187,12 +202,20 @@ export function readingInput(
     maxPassageTokens,
     maxInputTokens,
   }: Pick<ResolvedReadOptions, "maxPassageTokens" | "maxInputTokens">,
-): ReadingInput {
-  const ids = readingQuestionIds(question.ids);
-  const all = passages.map((passage) => passageIds(tokenizer, passage, maxPassageTokens));
-  if (maxInputTokens === undefined) return { question: ids, passages: all };
-  const cut = all.map((passage) => cutForReading(ids, passage, maxInputTokens));
-  return { question: cut[0]!.question, passages: cut.map(({ passage }) => passage) };
+): PlacedInput {
+  const whole = readingQuestionIds(question.ids);
+  const cut = passages.map((passage) => {
+    const ids = passageIds(tokenizer, passage, maxPassageTokens);
+    return maxInputTokens === undefined
+      ? { question: whole, passage: ids }
+      : cutForReading(whole, ids, maxInputTokens);
+  });
+  const ids = cut.map(({ passage }) => passage);
+  return {
+    question: cut[0]!.question,
+    passages: ids,
+    quotable: ids.map((own, i) => tokenPlaces(tokenizer, passages[i]!, own)),
+  };
 }
 
 /** The reply to a question without any passage to read. */
@@ -201,110 +224,144 @@ export const abstention = <P extends PassageInput>(): Omit<Reply<P>, "times"> =>
 });
 
 function fusionReply<P extends PassageInput>(
-  { config: { calibration }, tokenizer }: AnsweringModel,
+  { config: { calibration } }: AnsweringModel,
   reading: Reading,
-  passages: readonly P[],
+  written: Written<P>,
   { minimumConfidence = calibration?.threshold ?? 0 }: ResolvedReadOptions,
 ): Omit<Reply<P>, "times"> {
-  const { tokenIds, logProbabilities, attention } = reading;
-  const evidence = evidenceOf(tokenizer, tokenIds, passages, attention);
-  const signals = answerSignals(reading, evidence);
+  const { tokenIds, logProbabilities } = reading;
+  const signals = answerSignals(reading, written.passages);
   const confidence = calibration
     ? calibratedConfidence(calibration, signals)
     : Math.exp(mean(logProbabilities));
-  return toReply(tokenizer, { tokenIds, confidence, signals }, evidence, minimumConfidence);
+  return toReply({ tokenIds, confidence, signals }, written, minimumConfidence);
 }
 
 /** A calibration and its threshold were fitted to the reader `fusion`: they do not count here. */
 function marginalReply<P extends PassageInput>(
-  tokenizer: Tokenizer,
-  { tokenIds, logProbability, posteriors }: MarginalReading,
-  passages: readonly P[],
+  { tokenIds, logProbability }: MarginalReading,
+  written: Written<P>,
   { minimumConfidence = 0 }: ResolvedReadOptions,
 ): Omit<Reply<P>, "times"> {
-  const evidence = evidenceOf(tokenizer, tokenIds, passages, posteriors);
-  const confidence = Math.exp(logProbability);
-  return toReply(tokenizer, { tokenIds, confidence }, evidence, minimumConfidence);
+  return toReply({ tokenIds, confidence: Math.exp(logProbability) }, written, minimumConfidence);
 }
 
-/** @param attention of each passage; further values are not those of a passage */
-function evidenceOf<P extends PassageInput>(
-  tokenizer: Tokenizer,
-  tokenIds: readonly number[],
+/** An answer and the passages that it comes from. */
+interface Written<P extends PassageInput> {
+  /** Empty if the decoder wrote nothing that can be read. */
+  readonly text: string;
+  readonly passages: readonly Evidence<P>[];
+}
+
+/** The attention on passages is that of a reading, or of the marginal reader its posteriors. */
+type AnyReading =
+  | Pick<Reading, "tokenIds" | "places" | "attention">
+  | Pick<MarginalReading, "tokenIds" | "places" | "posteriors">;
+
+function answerOf<P extends PassageInput>(
+  { config, tokenizer }: AnsweringModel,
+  reading: AnyReading,
+  { quotable }: PlacedInput,
   passages: readonly P[],
-  attention: readonly number[],
-): Evidence<P>[] {
-  const written = tokenizer.decode(tokenIds);
-  return passages.map((passage, i) => ({
-    ...passage,
-    attention: attention[i]!,
-    span: spanIn(tokenizer, written, passage),
-  }));
+  { extractive = config.extractive }: ResolvedReadOptions,
+): Written<P> {
+  const { tokenIds, places } = reading;
+  const attention = "attention" in reading ? reading.attention : reading.posteriors;
+  const written = isReadable(tokenizer, tokenIds) ? tokenizer.decode(tokenIds) : "";
+  const evidence = passages.map((passage, i) => {
+    const place = bestPlace(places.filter((own) => own.passage === i));
+    const quoted = place && quote(passage, quotable[i]!, place);
+    const span = quoted ? quoted.span : spanIn(tokenizer, written, passage);
+    return { ...passage, attention: attention[i]!, span };
+  });
+  const best = bestPlace(places);
+  const quoted = best && quote(passages[best.passage]!, quotable[best.passage]!, best).text;
+  const quotes = extractive || tokenizer.isUncased;
+  const text = quotes ? (quoted ?? quotedFrom(evidence) ?? written) : written;
+  const isPrompt = quoted === undefined && PROMPT_WORDS.test(text) && !quotedFrom(evidence);
+  return { text: written === "" || isPrompt ? "" : text, passages: evidence };
 }
 
+/** What the prompt of a passage says beside its title and text (text/prompts.ts). */
+const PROMPT_WORDS = /^(?:title|context|question|[:\s])*$/i;
+
+/** Whether a token of an answer stands for characters that the model knows. */
+const isReadable = (tokenizer: Tokenizer, tokenIds: readonly number[]): boolean =>
+  tokenIds.some((id) => id !== tokenizer.unknownId && tokenizer.decode([id]).trim() !== "");
+
+/** The characters of a place, with their span if they are in the text. */
+function quote(
+  { title = "", text }: PassageInput,
+  places: readonly (TokenPlace | undefined)[],
+  { first, end }: Pick<Place, "first" | "end">,
+): { text: string; span: Span | undefined } {
+  const { field, span } = places[first]!;
+  const own = { start: span.start, end: places[end - 1]!.span.end };
+  return field === "text"
+    ? { text: text.slice(own.start, own.end), span: own }
+    : { text: title.slice(own.start, own.end), span: undefined };
+}
+
+/** Where a text has an answer whose tokens it does not have, as in another case. */
 const spanIn = (tokenizer: Tokenizer, written: string, { text }: PassageInput): Span | undefined =>
   findAnswerSpan(written, text, { accents: !tokenizer.isUncased });
 
-function toReply<P extends PassageInput>(
-  tokenizer: Tokenizer,
-  shared: Pick<Reply<P>, "tokenIds" | "confidence" | "signals">,
-  evidence: readonly Evidence<P>[],
-  minimumConfidence: number,
-): Omit<Reply<P>, "times"> {
-  if (shared.confidence < minimumConfidence) {
-    const withoutSpans = evidence.map((passage) => ({ ...passage, span: undefined }));
-    return { ...shared, answer: "", abstained: true, passages: withoutSpans };
-  }
-  const written = tokenizer.decode(shared.tokenIds);
-  const answer = tokenizer.isUncased ? (asQuoted(evidence) ?? written) : written;
-  return { ...shared, answer, abstained: false, passages: evidence };
-}
-
 /** The characters of the answer in the passage of greatest attention that contains it. */
-function asQuoted(evidence: readonly Evidence<PassageInput>[]): string | undefined {
+function quotedFrom(evidence: readonly Evidence<PassageInput>[]): string | undefined {
   const quoted = evidence.filter(({ span }) => span);
   if (quoted.length === 0) return undefined;
   const { text, span } = quoted.reduce((a, b) => (b.attention > a.attention ? b : a));
   return text.slice(span!.start, span!.end);
 }
 
+function toReply<P extends PassageInput>(
+  shared: Pick<Reply<P>, "tokenIds" | "confidence" | "signals">,
+  { text, passages }: Written<P>,
+  minimumConfidence: number,
+): Omit<Reply<P>, "times"> {
+  const confidence = text === "" ? 0 : shared.confidence;
+  if (text !== "" && confidence >= minimumConfidence)
+    return { ...shared, answer: text, abstained: false, passages };
+  const withoutSpans = passages.map((passage) => ({ ...passage, span: undefined }));
+  return { ...shared, confidence, answer: "", abstained: true, passages: withoutSpans };
+}
+
 /**
- * Sends the text of an answer as its tokens come. Decodes all tokens again for each new one,
- * because a token can change the text before it.
- *
- * @param quoted of an uncased model that quotes: the passages of each question, whose characters
- *   are sent. What does not occur in them yet, such as half of a word, waits for the next token
+ * Sends the text of an answer as its tokens come. While a quotation has several places, it sends
+ * the characters that these share, up to the end of a word. Other text is decoded again for each
+ * token, because a token can change the text before it.
  */
 function streamText(
   tokenizer: Tokenizer,
-  quoted: readonly (readonly PassageInput[])[] | undefined,
+  inputs: readonly PlacedInput[],
+  passages: readonly (readonly PassageInput[])[],
   onText: NonNullable<ReadOptions["onText"]>,
-) {
-  const streams = new Map<number, { ids: number[]; sent: number }>();
-  return (token: number, question: number): void => {
-    const stream = streams.get(question) ?? { ids: [], sent: 0 };
-    streams.set(question, stream);
+): NonNullable<ReadingOptions["onToken"]> {
+  const streams = inputs.map(() => ({ ids: [] as number[], sent: 0 }));
+  return (token, question, places) => {
+    const stream = streams[question]!;
     stream.ids.push(token);
-    const written = tokenizer.decode(stream.ids);
     const isComplete = token === tokenizer.eosId;
-    const text = quoted
-      ? (quotation(tokenizer, written, quoted[question]!) ?? (isComplete ? written : ""))
-      : written;
+    const { quotable } = inputs[question]!;
+    const left = isComplete
+      ? [bestPlace(places)].flatMap((place) => place ?? [])
+      : places.filter(({ passage, end }) => quotable[passage]![end - 1]!.ends);
+    const quotes = left.map((place) =>
+      quote(passages[question]![place.passage]!, quotable[place.passage]!, place),
+    );
+    const decodes = places.length === 0 && (isComplete || !tokenizer.isUncased);
+    const text = decodes ? tokenizer.decode(stream.ids) : commonStart(quotes);
     if (text.length <= stream.sent) return;
     onText(text.slice(stream.sent), question);
     stream.sent = text.length;
   };
 }
 
-/** The characters of the first passage that contains what is written. */
-function quotation(
-  tokenizer: Tokenizer,
-  written: string,
-  passages: readonly PassageInput[],
-): string | undefined {
-  for (const passage of passages) {
-    const span = spanIn(tokenizer, written, passage);
-    if (span) return passage.text.slice(span.start, span.end);
-  }
-  return undefined;
-}
+/** The longest beginning that all texts share. */
+const commonStart = (quotes: readonly { readonly text: string }[]): string => {
+  const [first, ...others] = quotes.map(({ text }) => text);
+  if (first === undefined) return "";
+  let length = first.length;
+  for (const other of others) while (!other.startsWith(first.slice(0, length))) length--;
+  return first.slice(0, length);
+};

@@ -14,9 +14,11 @@
  */
 
 import { answerLogLikelihoods } from "./answer-likelihoods.ts";
+import { bestPlace, type Place } from "./quotation.ts";
 import {
   fuseInputs,
   generateFused,
+  type Reading,
   type ReadingInput,
   type ReadingModel,
   type ReadingOptions,
@@ -36,18 +38,19 @@ export interface MarginalReading {
   readonly logProbability: number;
   /** P(z | x, y) of each passage; the sum is 1. */
   readonly posteriors: readonly number[];
+  /** Where the passages that gave this answer have it. */
+  readonly places: readonly Place[];
 }
 
 /**
- * Reads an answer for each input. `onToken` receives the tokens of an answer when it is chosen.
- * With `extractive`, the candidates are spans of the passages, and the null passage gives none.
+ * Reads an answer for each input. With `extractive`, the candidates are spans of the passages, and the null passage gives none.
  *
  * @throws the reason of `options.signal` once it is aborted.
  */
 export async function readMarginal(
   model: ReadingModel,
   inputs: readonly MarginalInput[],
-  options: ReadingOptions = {},
+  options: Omit<ReadingOptions, "onToken"> = {},
 ): Promise<MarginalReading[]> {
   const readings = new Array<MarginalReading>(inputs.length);
   const lengths = inputs.map(
@@ -59,7 +62,6 @@ export async function readMarginal(
     const answers = await readBatch(model, together, options);
     batch.forEach((i, row) => {
       readings[i] = answers[row]!;
-      for (const token of answers[row]!.tokenIds) options.onToken?.(token, i);
     });
   }
   return readings;
@@ -68,21 +70,38 @@ export async function readMarginal(
 async function readBatch(
   model: ReadingModel,
   inputs: readonly MarginalInput[],
-  { onToken: _, ...options }: ReadingOptions,
+  options: ReadingOptions,
 ): Promise<MarginalReading[]> {
-  const pairs = inputs.flatMap(({ question, passages, stored }) =>
-    passages.map((passage, i) => ({ question, passages: [passage], stored: [stored?.[i]] })),
+  const pairs = inputs.flatMap(({ question, passages, stored, quotable }) =>
+    passages.map((passage, i) => ({
+      question,
+      passages: [passage],
+      stored: [stored?.[i]],
+      quotable: quotable && [quotable[i]!],
+    })),
   );
   const fused = await fuseInputs(model, pairs, options.signal);
   const generated = await generateFused(model, fused, pairs, options);
-  const candidates = groupsOf(inputs, generated).map((own) =>
+  const readings = groupsOf(inputs, generated);
+  const candidates = readings.map((own) =>
     distinctAnswers(options.extractive ? own.slice(0, -1) : own),
   );
   const ofPairs = inputs.flatMap(({ passages }, i) => passages.map(() => candidates[i]!));
   const found = await answerLogLikelihoods(model, fused, pairs, ofPairs, options.signal);
   const likelihoods = groupsOf(inputs, found); // [passage][candidate] of each input
-  return inputs.map(({ logPriors }, i) => bestAnswer(candidates[i]!, likelihoods[i]!, logPriors));
+  return inputs.map(({ logPriors }, i) => {
+    const best = bestAnswer(candidates[i]!, likelihoods[i]!, logPriors);
+    return { ...best, places: placesOf(best.tokenIds, readings[i]!) };
+  });
 }
+
+/** The best place in each passage that gave the answer. */
+const placesOf = (tokenIds: readonly number[], readings: readonly Reading[]): Place[] =>
+  readings.flatMap((reading, passage) => {
+    if (reading.tokenIds.join() !== tokenIds.join()) return [];
+    const place = bestPlace(reading.places);
+    return place ? [{ ...place, passage }] : [];
+  });
 
 /** The values of all pairs, for each input those of its passages. */
 function groupsOf<T>(inputs: readonly MarginalInput[], ofPairs: readonly T[]): T[][] {
@@ -107,8 +126,8 @@ function bestAnswer(
   candidates: readonly (readonly number[])[],
   likelihoods: readonly (readonly number[])[],
   logPriors: readonly number[],
-): MarginalReading {
-  const readings = candidates.map((tokenIds, candidate): MarginalReading => {
+): Omit<MarginalReading, "places"> {
+  const readings = candidates.map((tokenIds, candidate) => {
     const joint = logPriors.map((logPrior, z) => logPrior + likelihoods[z]![candidate]!);
     const logProbability = logSumExp(joint);
     const posteriors = joint.map((value) => Math.exp(value - logProbability));

@@ -5,29 +5,40 @@ import { encodeSequences, type RetrieverSession } from "../encoder/retriever-ses
 import { StateCache, type StoredStates } from "../encoder/state-cache.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { type CopyStep, mixCopies } from "./copying.ts";
-import { spanContinuations } from "./extractive.ts";
 import type { FusedPassages } from "./fusion.ts";
 import { type Generated, type GenerateOptions, generate } from "./generate.ts";
+import { type Place, type QuotableToken, startQuotation } from "./quotation.ts";
 import type { ReaderSession } from "./reader-session.ts";
 
 /** Token ids of a question and of its passages, at least one. */
 export interface ReadingInput {
   readonly question: readonly number[];
   readonly passages: readonly (readonly number[])[];
+  /**
+   * What can be quoted of each passage, for each of its tokens. Default: every sequence of tokens
+   * but `</s>`.
+   */
+  readonly quotable?: readonly (readonly (QuotableToken | undefined)[])[] | undefined;
   /** How much the decoder favours each passage; see `FusedPassages.bias`. Default: all alike. */
   readonly relevances?: readonly number[] | undefined;
   /** The stored states of passages, so that reading starts at layer B. Default: none. */
   readonly stored?: readonly (StoredStates | undefined)[] | undefined;
 }
 
-export interface ReadingOptions extends Omit<GenerateOptions, "allowed"> {
-  /** Whether every answer is a span of a passage (extractive.ts). Default false. */
+export interface ReadingOptions extends Pick<GenerateOptions, "maxTokens" | "signal"> {
+  /** Whether every answer is a quotation of a passage (quotation.ts). Default false. */
   readonly extractive?: boolean | undefined;
+  /** Receives each token, with the places in the passages that the answer has so far. */
+  readonly onToken?:
+    | ((token: number, question: number, places: readonly Place[]) => void)
+    | undefined;
 }
 
 export interface Reading extends Generated {
   /** The target attention of each passage (target-attention.ts); the shares sum to 1. */
   readonly attention: readonly number[];
+  /** Where the tokens stand in the passages; none if they do not. */
+  readonly places: readonly Place[];
 }
 
 /** The sessions that read: the lower encoder layers; the upper encoder layers and the decoder. */
@@ -65,7 +76,10 @@ export async function read(
     const answers = await readBatch(
       model,
       batch.map((i) => inputs[i]!),
-      { ...options, onToken: onToken && ((token, row) => onToken(token, batch[row]!)) },
+      {
+        ...options,
+        onToken: onToken && ((token, row, places) => onToken(token, batch[row]!, places)),
+      },
     );
     batch.forEach((i, row) => {
       readings[i] = answers[row]!;
@@ -93,28 +107,51 @@ export async function generateFused(
   { config, reader }: Pick<ReadingModel, "config" | "reader">,
   fused: FusedPassages,
   inputs: readonly ReadingInput[],
-  { extractive, ...options }: ReadingOptions,
+  { extractive, onToken, ...options }: ReadingOptions,
 ): Promise<Reading[]> {
   const next = decoderSteps(reader, fused, inputs);
+  const rows = Int32Array.from(inputs.keys()); // each question continues its own row
   let targetAttention: Float32Array | undefined;
-  const step = async (tokens: Int32Array, parents: Int32Array): Promise<Float32Array> => {
-    const { logits, attention, copy } = await next(tokens, parents);
+  const step = async (tokens: Int32Array) => {
+    const { logits, attention, copy } = await next(tokens, rows);
     targetAttention ??= attention;
-    return copy ? mixCopies(logits, copy) : logits;
+    return { logits: copy ? mixCopies(logits, copy) : logits, attention };
   };
   const vocabulary = { startId: config.decoderStartId, endId: config.eosId, padId: config.padId };
-  const spans = inputs.map(({ passages }) => spanContinuations(passages, config.eosId));
+  const quotations = inputs.map((input, i) =>
+    startQuotation(quotablePassages(input, fused.lengths[i]!, config.eosId), config.eosId),
+  );
   const answers = await generate(step, inputs.length, vocabulary, {
-    noRepeatSize: config.noRepeatSize,
-    allowed: extractive ? (written, question) => spans[question]!(written) : undefined,
+    // A quotation repeats what its passage repeats.
+    noRepeatSize: extractive ? 0 : config.noRepeatSize,
+    allowed: extractive ? (question) => quotations[question]!.followers() : undefined,
+    onToken(token, question, attention) {
+      quotations[question]!.write(token, attention);
+      onToken?.(token, question, quotations[question]!.places());
+    },
     ...options,
   });
   const [, size] = fused.bias.shape as [number, number];
   return answers.map((answer, i) => ({
     ...answer,
     attention: segmentSums(targetAttention!.subarray(i * size), fused.lengths[i]!),
+    places: quotations[i]!.places(),
   }));
 }
+
+/** @param lengths the fused tokens of each passage, with its copy of the question */
+const quotablePassages = (
+  { question, passages, quotable }: ReadingInput,
+  lengths: readonly number[],
+  endId: number,
+) =>
+  passages.map((ids, i) => ({
+    ids,
+    tokens: quotable?.[i] ?? ids.map((id) => (id === endId ? undefined : ANY_TOKEN)),
+    offset: lengths.slice(0, i).reduce((sum, length) => sum + length, question.length),
+  }));
+
+const ANY_TOKEN: QuotableToken = { field: "", begins: true, ends: true };
 
 /**
  * Encodes each question, and each distinct passage without stored states, once. Then fuses them.

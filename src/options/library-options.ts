@@ -13,8 +13,6 @@ const READING = "Reading";
 
 /** More threads than any machine has; onnxruntime ends the process if it cannot start them. */
 const MAX_THREADS = 1_024;
-/** Every step of the decoder computes a row for each beam. */
-const MAX_BEAMS = 1_000;
 const GIBIBYTE = 2 ** 30;
 /** The least share of tokens to index: below it, passages are hard to find. */
 const MIN_KEEP_RATIO = 0.25;
@@ -221,29 +219,15 @@ export const ANSWER_OPTIONS = {
     defaultText: "the limit of the index for the passage",
     group: READING,
   }),
-  /** Beams of the search for an answer. Default 1: greedy search. */
-  beams: option(integer(1, MAX_BEAMS).default(1), {
-    help: "beams of the search for an answer; 1 is greedy",
-    group: READING,
-  }),
   /** Length limit of an answer, in tokens. Default 50. */
   maxAnswerTokens: option(integer(1).default(50), {
     help: "length limit of an answer",
     group: READING,
   }),
   /**
-   * Exponent of the length by which the log probability of a beam is divided. Default 1. It has no
-   * effect with one beam.
-   */
-  lengthPenalty: z.number("a number").default(1),
-  /**
-   * Whether a search ends as soon as `beams` answers are complete. Default true. It has no effect
-   * with one beam.
-   */
-  earlyStopping: flag().default(true),
-  /**
-   * Whether every answer is a span of a passage that was read, or of its title. Default: what the
-   * model stores (`answer_extractive`), else false.
+   * Whether every answer is a quotation of a passage that was read, or of its title. It neither
+   * begins nor ends inside a word, a number or an address. Default: what the model stores
+   * (`answer_extractive`), else false.
    */
   extractive: option(flag().optional(), {
     help: "write only what stands in a passage",

@@ -18,6 +18,7 @@ import { type Given, integer, type Resolved, SIGNAL } from "../options/option.ts
 import type { Passage } from "../text/passage.ts";
 import { sentences } from "../text/sentences.ts";
 import type { Span } from "../text/span.ts";
+import type { TokenPlace } from "../text/token-places.ts";
 import { documentKey } from "./documents.ts";
 import {
   bestPhrases,
@@ -25,7 +26,6 @@ import {
   phraseBound,
   phraseProducts,
 } from "./phrases/best-phrases.ts";
-import type { TokenPlace } from "./phrases/token-places.ts";
 import { RETRIEVE_OPTIONS, WHERE_OPTION } from "./rank.ts";
 import type { Ranking } from "./scoring/top-k.ts";
 import type { IndexGeneration } from "./search/generation.ts";

@@ -24,7 +24,6 @@ const MAX_PASSAGES_RETRIEVED = 1_000;
 /** Passages of one `PUT`. */
 const MAX_PASSAGES_WRITTEN = 1_000;
 const MAX_WHERE_CHARACTERS = 10_000;
-const MAX_BEAMS = 16;
 const MAX_ANSWER_TOKENS = 200;
 
 const question = z
@@ -74,7 +73,6 @@ const READING = {
   reader: ANSWER_OPTIONS.reader.describe(
     "fusion: read all passages together. marginal: one by one, and sum the probabilities.",
   ),
-  beams: integer(1, MAX_BEAMS).default(1).describe("Beams of the search for an answer."),
   maxAnswerTokens: integer(1, MAX_ANSWER_TOKENS).default(50).describe("Length limit in tokens."),
   extractive: ANSWER_OPTIONS.extractive.describe("Write only what stands in a passage."),
   minimumConfidence: ANSWER_OPTIONS.minimumConfidence.describe(

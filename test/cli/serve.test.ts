@@ -43,7 +43,7 @@ test("serve says where it listens, and SIGTERM completes the requests that run",
     assert.is(child.exitCode, null, output.stderr);
     await setTimeout(20);
   }
-  const answer = send(`${url}/v1/answer`, { question: QUESTION, beams: 8 });
+  const answer = send(`${url}/v1/answer`, { question: QUESTION, topK: 4 });
   const isRunning = async () =>
     /^reatt_requests_running 2$/m.test(await (await fetch(`${url}/metrics`)).text());
   while (!(await isRunning())) await setTimeout(5);

@@ -1,6 +1,6 @@
 /**
- * Greedy and beam search with toy decoders: random tables with the probability of the next token
- * after every prefix.
+ * Greedy generation with toy decoders: random tables with the probability of the next token after
+ * every prefix.
  */
 
 import fc from "fast-check";
@@ -18,7 +18,6 @@ import { softmax } from "../support/naive-t5.ts";
 const START = 0; // also padding, as in T5; a toy decoder can generate it
 const END = 1;
 const VOCABULARY = { startId: START, endId: END, padId: START };
-const PENALTIES = [0, 0.6, 1, 2, -1];
 
 /** Logits of the token after `prefix` in the answer to `question`. */
 type Toy = (question: number, prefix: readonly number[]) => readonly number[];
@@ -35,29 +34,18 @@ function randomToy(seed: number, size: number, patience: number | readonly numbe
   };
 }
 
-/** A decoder that learns the tokens of each row only from `parents`, as from a real cache. */
-function decoderOf(
-  toy: Toy,
-  questions: readonly number[],
-): { step: DecoderStep; generated: () => number[][] } {
-  let rows = questions.map((question) => ({ question, generated: [] as number[] }));
-  const step: DecoderStep = async (tokens, parents) => {
-    assert.is(tokens.length, parents.length);
-    rows = [...tokens].map((token, i) => {
-      const { question, generated } = rows[parents[i]!]!;
-      return { question, generated: [...generated, token] };
-    });
-    const each = rows.length / questions.length;
-    assert.equal(
-      rows.map(({ question }) => question),
-      questions.flatMap((question) => new Array<number>(each).fill(question)),
-      "the rows of a question are adjacent, and all questions have the same number",
-    );
-    return Float32Array.from(
-      rows.flatMap(({ question, generated }) => toy(question, generated.slice(1))),
-    );
+/** A decoder that has the tokens of each question. Its attention is the number of the step. */
+function decoderOf(toy: Toy, questions: readonly number[]): DecoderStep {
+  const written = questions.map(() => [] as number[]);
+  return async (tokens) => {
+    for (const [i, token] of tokens.entries()) written[i]!.push(token);
+    return {
+      logits: Float32Array.from(
+        questions.flatMap((question, i) => toy(question, written[i]!.slice(1))),
+      ),
+      attention: Float32Array.from(questions, (question) => 100 * question + written[0]!.length),
+    };
   };
-  return { step, generated: () => rows.map(({ generated }) => generated) };
 }
 
 const answer = (
@@ -65,32 +53,11 @@ const answer = (
   questions: readonly number[],
   options: GenerateOptions,
 ): Promise<Generated[]> =>
-  generate(decoderOf(toy, questions).step, questions.length, VOCABULARY, options);
-
-const sum = (values: readonly number[]): number => values.reduce((total, x) => total + x, 0);
-
-/** All possible answers: finished, or cut at `maxTokens`. */
-function everyAnswer(toy: Toy, maxTokens: number, before: Generated = NOTHING): Generated[] {
-  if (before.tokenIds.length === maxTokens || before.tokenIds.at(-1) === END) return [before];
-  return softmax(toy(0, before.tokenIds)).flatMap((probability, token, all) =>
-    everyAnswer(toy, maxTokens, {
-      tokenIds: [...before.tokenIds, token],
-      logProbabilities: [...before.logProbabilities, Math.log(probability)],
-      margins: [...before.margins, naiveMargin(all, token)],
-    }),
-  );
-}
-const NOTHING: Generated = { tokenIds: [], logProbabilities: [], margins: [] };
+  generate(decoderOf(toy, questions), questions.length, VOCABULARY, options);
 
 /** log p(token) - log p(most probable other token) */
 const naiveMargin = (probabilities: readonly number[], token: number): number =>
   Math.log(probabilities[token]! / Math.max(...probabilities.filter((_, i) => i !== token)));
-
-const scored = ({ logProbabilities }: Generated, lengthPenalty: number): number =>
-  sum(logProbabilities) / logProbabilities.length ** lengthPenalty;
-
-const bestOf = (answers: readonly Generated[], lengthPenalty: number): Generated =>
-  answers.toSorted((a, b) => scored(b, lengthPenalty) - scored(a, lengthPenalty))[0]!;
 
 /** The most probable token at each step, of those that `allows` accepts. */
 function naiveGreedy(
@@ -123,39 +90,37 @@ function assertSame(actual: Generated, expected: Generated): void {
     assert.ok(actual.margins[i] === margin || Math.abs(actual.margins[i]! - margin) < 1e-9);
 }
 
-test("the search is exhaustive with a beam for each possible answer", () =>
-  fc.assert(
-    fc.asyncProperty(
-      fc.nat(),
-      fc.integer({ min: 2, max: 4 }),
-      fc.integer({ min: 1, max: 4 }),
-      fc.constantFrom(...PENALTIES),
-      fc.constantFrom(-3, 0, 2),
-      async (seed, size, maxTokens, lengthPenalty, patience) => {
-        const toy = randomToy(seed, size, patience);
-        const beams = size ** maxTokens;
-        const options = { beams, maxTokens, lengthPenalty, earlyStopping: false };
-        const [found] = await answer(toy, [0], options);
-        assertSame(found!, bestOf(everyAnswer(toy, maxTokens), lengthPenalty));
-      },
-    ),
-    { numRuns: 150, seed: 1 },
-  ));
-
-test("one beam generates the most probable token at each step", () =>
+test("each token is the most probable one", () =>
   fc.assert(
     fc.asyncProperty(
       fc.nat(),
       fc.integer({ min: 2, max: 6 }),
       fc.integer({ min: 1, max: 8 }),
-      fc.record({ lengthPenalty: fc.constantFrom(...PENALTIES), earlyStopping: fc.boolean() }),
-      async (seed, size, maxTokens, options) => {
+      async (seed, size, maxTokens) => {
         const toy = randomToy(seed, size, 3);
-        const [found] = await answer(toy, [0], { beams: 1, maxTokens, ...options });
+        const [found] = await answer(toy, [0], { maxTokens });
         assertSame(found!, naiveGreedy(toy, maxTokens));
       },
     ),
     { numRuns: 150, seed: 2 },
+  ));
+
+test("only allowed tokens are written", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.nat(),
+      fc.subarray([1, 2, 3, 4], { minLength: 1 }),
+      async (seed, tokens) => {
+        const toy = randomToy(seed, 5, 3);
+        const allowed = new Set(tokens);
+        const [found] = await answer(toy, [0], { maxTokens: 6, allowed: () => allowed });
+        assertSame(
+          found!,
+          naiveGreedy(toy, 6, (written) => allowed.has(written.at(-1)!)),
+        );
+      },
+    ),
+    { numRuns: 100, seed: 6 },
   ));
 
 /** Whether `tokens` contains a sequence of `size` tokens twice. */
@@ -166,7 +131,7 @@ const repeats = (tokens: readonly number[], size: number): boolean => {
   return new Set(rows).size < rows.length;
 };
 
-test("noRepeatSize prevents repeated sequences with one beam", () =>
+test("noRepeatSize prevents repeated sequences", () =>
   fc.assert(
     fc.asyncProperty(
       fc.nat(),
@@ -184,31 +149,6 @@ test("noRepeatSize prevents repeated sequences with one beam", () =>
     { numRuns: 150, seed: 4 },
   ));
 
-test("noRepeatSize finds the best answer without a repetition with several beams", () =>
-  fc.assert(
-    fc.asyncProperty(
-      fc.nat(),
-      fc.integer({ min: 1, max: 2 }),
-      fc.constantFrom(...PENALTIES),
-      async (seed, noRepeatSize, lengthPenalty) => {
-        const toy = randomToy(seed, 3, 2);
-        const options = {
-          beams: 3 ** 4,
-          maxTokens: 4,
-          lengthPenalty,
-          earlyStopping: false,
-          noRepeatSize,
-        };
-        const [found] = await answer(toy, [0], options);
-        const allowed = everyAnswer(toy, 4).filter(
-          ({ tokenIds }) => !repeats(tokenIds, noRepeatSize),
-        );
-        assertSame(found!, bestOf(allowed, lengthPenalty));
-      },
-    ),
-    { numRuns: 100, seed: 5 },
-  ));
-
 test("the first of equally probable tokens is generated", async () => {
   const [{ tokenIds }] = (await answer(() => [0, -1, 2, 2], [0], { maxTokens: 3 })) as [Generated];
   assert.equal(tokenIds, [2, 2, 2]);
@@ -219,132 +159,30 @@ test("questions that end at different steps get the same answers as alone", () =
     fc.asyncProperty(
       fc.nat(),
       fc.array(fc.constantFrom(-4, 0, 2, 4, 8), { minLength: 2, maxLength: 5 }),
-      fc.integer({ min: 1, max: 4 }),
-      fc.record({ lengthPenalty: fc.constantFrom(...PENALTIES), earlyStopping: fc.boolean() }),
-      async (seed, patience, beams, rest) => {
+      async (seed, patience) => {
         const toy = randomToy(seed, 4, patience);
-        const options = { beams, maxTokens: 7, ...rest };
         const questions = [...patience.keys()];
-        const together = await answer(toy, questions, options);
+        const together = await answer(toy, questions, { maxTokens: 7 });
         for (const question of questions)
-          assert.equal([together[question]!], await answer(toy, [question], options));
+          assert.equal([together[question]!], await answer(toy, [question], { maxTokens: 7 }));
       },
     ),
     { numRuns: 150, seed: 3 },
   ));
 
-/**
- * Beam search by its definition, over all continuations at each step. Without early stopping it
- * continues to the last step.
- */
-function naiveBeamSearch(
-  toy: Toy,
-  options: { beams: number; maxTokens: number; lengthPenalty: number; earlyStopping: boolean },
-): Generated {
-  const { beams, maxTokens, lengthPenalty, earlyStopping } = options;
-  const byScore = (a: Generated, b: Generated) =>
-    scored(b, lengthPenalty) - scored(a, lengthPenalty);
-  let running = [NOTHING];
-  let ended: Generated[] = [];
-  for (let length = 1; length <= maxTokens; length++) {
-    const all = running
-      .flatMap((answer) => everyAnswer(toy, length, answer))
-      .sort((a, b) => scored(b, 0) - scored(a, 0));
-    const isEnded = ({ tokenIds }: Generated) => tokenIds.at(-1) === END;
-    ended = [...ended, ...all.slice(0, beams).filter(isEnded)].sort(byScore).slice(0, beams);
-    running = all.filter((answer) => !isEnded(answer)).slice(0, beams);
-    if (earlyStopping && ended.length === beams) return ended[0]!;
-  }
-  return [...ended, ...running].sort(byScore)[0]!;
-}
-
-test("the search equals a plain beam search with few beams", () =>
-  fc.assert(
-    fc.asyncProperty(
-      fc.nat(),
-      fc.integer({ min: 3, max: 6 }),
-      fc.constantFrom(-2, 0, 2, 4),
-      fc.record({
-        beams: fc.integer({ min: 2, max: 4 }),
-        maxTokens: fc.integer({ min: 1, max: 8 }),
-        lengthPenalty: fc.constantFrom(...PENALTIES),
-        earlyStopping: fc.boolean(),
-      }),
-      async (seed, size, patience, options) => {
-        const toy = randomToy(seed, size, patience);
-        assertSame((await answer(toy, [0], options))[0]!, naiveBeamSearch(toy, options));
-      },
-    ),
-    { numRuns: 1500, seed: 4 },
-  ));
-
-/** After "a" (2) an answer can end, or continue with "a" at no cost. Token 3 is never generated. */
-const waiting: Toy = (_, prefix) => {
-  const probabilities = [
-    [0, 0.4, 0.6, 0],
-    [0, 0.5, 0.5, 0],
-    [0, 1e-3, 1 - 1e-3, 0],
-  ][Math.min(prefix.length, 2)]!;
-  return probabilities.map(Math.log);
-};
-
-test("early stopping ends with `beams` answers although a longer one has a higher score", async () => {
-  const decoder = decoderOf(waiting, [0]);
-  const [early] = await generate(decoder.step, 1, VOCABULARY, { beams: 2, maxTokens: 20 });
-  assert.equal(early!.tokenIds, [2, END]); // -0.60 a token, against -0.92 for an end at once
-  assert.ok(decoder.generated().every(({ length }) => length === 2)); // two steps were enough
-  const [late] = await answer(waiting, [0], { beams: 2, maxTokens: 20, earlyStopping: false });
-  assert.equal(late!.tokenIds, new Array(20).fill(2)); // -0.08 a token
-});
-
-test("without early stopping answers are as good or better, and the search ends when none can improve", async () => {
-  let longer = 0;
-  for (let seed = 0; seed < 200; seed++) {
-    const toy = randomToy(seed, 4, 2);
-    for (const lengthPenalty of PENALTIES) {
-      const options = { beams: 2, maxTokens: 8, lengthPenalty };
-      const [early] = await answer(toy, [0], options);
-      const [late] = await answer(toy, [0], { ...options, earlyStopping: false });
-      assert.ok(scored(late!, lengthPenalty) >= scored(early!, lengthPenalty));
-      if (late!.tokenIds.length > early!.tokenIds.length) longer++;
-    }
-  }
-  assert.ok(longer > 0);
-  const endsAtOnce: Toy = () => [-9, 9, 0];
-  const decoder = decoderOf(endsAtOnce, [0]);
-  await generate(decoder.step, 1, VOCABULARY, {
-    beams: 2,
-    maxTokens: 50,
-    lengthPenalty: 0,
-    earlyStopping: false,
+test("onToken receives each token with the attention of its step and question", async () => {
+  const received: [token: number, attention: number][][] = [[], [], []];
+  const answers = await answer(randomToy(4, 5, [3, 0, 6]), [0, 1, 2], {
+    maxTokens: 9,
+    onToken: (token, question, attention) => received[question]!.push([token, attention[0]!]),
   });
-  assert.ok(decoder.generated()[0]!.length < 5);
-});
-
-test("onToken receives each token with one beam, and whole answers with several beams", async () => {
-  const toy = randomToy(4, 5, [3, 0, 6]);
-  for (const beams of [1, 3]) {
-    const received: number[][] = [[], [], []];
-    const decoder = decoderOf(toy, [0, 1, 2]);
-    let steps = 0;
-    const step: DecoderStep = async (tokens, parents) => {
-      for (const tokensOfOne of received)
-        assert.ok(beams === 1 ? tokensOfOne.length <= steps : tokensOfOne.length === 0);
-      if (beams === 1) assert.is(Math.max(...received.map(({ length }) => length)), steps);
-      steps++;
-      return decoder.step(tokens, parents);
-    };
-    const onToken = (token: number, question: number) => received[question]!.push(token);
-    const answers = await generate(step, 3, VOCABULARY, { beams, maxTokens: 9, onToken });
-    assert.equal(
-      received,
-      answers.map(({ tokenIds }) => tokenIds),
-    );
-    assert.ok(
-      new Set(received.map(({ length }) => length)).size > 1,
-      "the answers end at different steps",
-    );
-  }
+  assert.equal(
+    received,
+    answers.map(({ tokenIds }, question) =>
+      tokenIds.map((token, step) => [token, 100 * question + step + 1]),
+    ),
+  );
+  assert.ok(new Set(received.map(({ length }) => length)).size > 1, "they end at different steps");
 });
 
 test("an abort ends the search before the next step with the reason of the signal", async () => {
@@ -355,9 +193,9 @@ test("an abort ends the search before the next step with the reason of the signa
   ): Promise<number> => {
     const decoder = decoderOf(randomToy(5, 3, 9), [0]);
     let steps = 0;
-    const step: DecoderStep = (tokens, parents) => {
+    const step: DecoderStep = (tokens) => {
       steps++;
-      return decoder.step(tokens, parents);
+      return decoder(tokens);
     };
     const { signal } = controller;
     const thrown = await generate(step, 1, VOCABULARY, { maxTokens: 9, signal, onToken }).catch(
@@ -375,14 +213,6 @@ test("an abort ends the search before the next step with the reason of the signa
     if (++received === 3) during.abort(reason);
   };
   assert.is(await refused(during, abortAtThird), 3);
-});
-
-test("impossible tokens are not generated if others are possible", async () => {
-  for (const beams of [1, 2, 5]) {
-    const [only] = await answer(waiting, [0], { beams, maxTokens: 6, lengthPenalty: 2 });
-    assert.ok(only!.tokenIds.every((token) => token === 2 || token === END));
-    assert.ok(only!.logProbabilities.every(Number.isFinite));
-  }
 });
 
 test.run();

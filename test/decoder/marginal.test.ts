@@ -141,25 +141,23 @@ test("with all weight on one passage, the answer is that of this passage", async
 
 test("extractive candidates are spans of a passage, and none of the null passage", async () => {
   await using model = await openTiny(config, weights);
-  for (const beams of [1, 3]) {
-    const options = { beams, maxTokens: 4, extractive: true };
-    for (const [i, reading] of (await readMarginal(model, inputs, options)).entries()) {
-      const span = reading.tokenIds.filter((token) => token !== config.eosId).join();
-      const passages = inputs[i]!.passages.slice(0, -1);
-      assert.ok(passages.some((ids) => `,${ids.join()},`.includes(`,${span},`)));
-    }
+  const options = { maxTokens: 4, extractive: true };
+  for (const [i, reading] of (await readMarginal(model, inputs, options)).entries()) {
+    const span = reading.tokenIds.filter((token) => token !== config.eosId);
+    const passages = inputs[i]!.passages.slice(0, -1);
+    assert.ok(reading.places.length > 0);
+    for (const { passage, first, end } of reading.places)
+      assert.equal(passages[passage]!.slice(first, end), span);
   }
 });
 
-test("a batch gives the same answers as single questions, and onToken the chosen ones", async () => {
+test("a batch gives the same answers as single questions", async () => {
   await using model = await openTiny(config, weights);
-  const received: number[][] = inputs.map(() => []);
-  const onToken = (token: number, question: number) => received[question]!.push(token);
-  const options = { beams: 2, maxTokens: 5 };
-  const together = await readMarginal(model, inputs, { ...options, onToken });
+  const options = { maxTokens: 5 };
+  const together = await readMarginal(model, inputs, options);
   for (const [i, input] of inputs.entries()) {
     const [alone] = await readMarginal(model, [input], options);
-    assert.equal([together[i]!.tokenIds, received[i]], [alone!.tokenIds, alone!.tokenIds]);
+    assert.equal(together[i]!.tokenIds, alone!.tokenIds);
     assertNear([together[i]!.logProbability], [alone!.logProbability], TOLERANCE);
     assertNear(together[i]!.posteriors, alone!.posteriors, 5 * TOLERANCE);
   }

@@ -12,7 +12,6 @@ import { loadWeights } from "../../src/model/load-weights.ts";
 import { resolveOptions } from "../../src/options/resolve.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
-import { tokenPlaces } from "../../src/retrieval/phrases/token-places.ts";
 import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 import {
   PHRASE_OPTIONS,
@@ -23,6 +22,7 @@ import type { Passage } from "../../src/text/passage.ts";
 import { passageIds, passagePrompt } from "../../src/text/prompts.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import { sentences } from "../../src/text/sentences.ts";
+import { textPlaces } from "../../src/text/token-places.ts";
 import { tokenSpans } from "../../src/text/token-spans.ts";
 import { refused } from "../checkpoints/support.ts";
 import { temporaryFolder, writeTinyModel } from "../support/training.ts";
@@ -144,7 +144,7 @@ async function search(
     questions,
     resolveOptions(PHRASE_OPTIONS, given),
     async (passage) =>
-      tokenPlaces(model.tokenizer, passage, passageIds(model.tokenizer, passage, maxPassageTokens)),
+      textPlaces(model.tokenizer, passage, passageIds(model.tokenizer, passage, maxPassageTokens)),
   );
   return found.map((phrases) =>
     phrases.map(({ ordinal, score, span }) => ({ ordinal, score, ...span })),

@@ -73,7 +73,7 @@ test("data that is no HTTP", async () => {
 
 test("clients that disconnect: their requests leave the queue, and others are answered", async () => {
   server.lines.length = 0;
-  const body = JSON.stringify({ ...QUESTION, beams: 16, maxAnswerTokens: 200 });
+  const body = JSON.stringify({ ...QUESTION, topK: 4, maxAnswerTokens: 200 });
   const gone = await Promise.all(
     Array.from({ length: 20 }, () => open(head(body.length) + body.replace("?", "."))),
   );
@@ -132,7 +132,7 @@ test("a stop completes running and waiting requests, and ends idle connections",
     const own = Number(new URL(stopping.url).port);
     const idle = await open("", own);
     const requests = Array.from({ length: 6 }, (_, i) =>
-      send(`${stopping.url}/v1/answer`, { ...QUESTION, beams: 1 + i }),
+      send(`${stopping.url}/v1/answer`, { ...QUESTION, maxAnswerTokens: 40 + i }),
     );
     const stream = send(`${stopping.url}/v1/answer`, QUESTION, {
       headers: { Accept: "text/event-stream" },

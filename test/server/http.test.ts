@@ -175,7 +175,7 @@ test("invalid requests", async () => {
     [{ question: "x", topk: 3 }, /did you mean "topK"/],
     [{ question: "x", topK: 0 }, /^topK: expected a whole number from 1 to 100, got 0/],
     [{ question: "x", topK: 1e9 }, /^topK/],
-    [{ question: "x", beams: 1_000 }, /^beams/],
+    [{ question: "x", maxAnswerTokens: 1_000_000 }, /^maxAnswerTokens/],
     [{ question: "x", where: { year: { near: 3 } } }, /^where: expected comparisons among/],
     [{ question: ["x"] }, /^question/],
     [{ question: "x", signal: {} }, /names among/],

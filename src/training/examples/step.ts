@@ -2,10 +2,10 @@
 
 import { createRandom } from "../../math/random.ts";
 import { phraseTokens } from "../../retrieval/phrases/best-phrases.ts";
-import { tokenPlaces } from "../../retrieval/phrases/token-places.ts";
 import { findAnswerSpan } from "../../text/answer-span.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
+import { textPlaces } from "../../text/token-places.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { AnswerPhrase, TokenExample } from "../loss/batch.ts";
 import { type RelevanceExample, stepRelevance } from "./step-relevance.ts";
@@ -65,7 +65,7 @@ export function examplesOfStep(
   const examples = textsOf(step);
   const relevance = stepRelevance(examples, earlier);
   const idsOf = onceFor((passage: Passage) => passageIds(tokenizer, passage, maxPassageTokens));
-  const placesOf = onceFor((passage: Passage) => tokenPlaces(tokenizer, passage, idsOf(passage)));
+  const placesOf = onceFor((passage: Passage) => textPlaces(tokenizer, passage, idsOf(passage)));
   const tokenExamples = examples.map((example, i): TokenExample => {
     const { question, answer, passages, scores, retrievalOnly = false } = example;
     const { positives, notNegatives } = relevance[i]!;
@@ -88,7 +88,7 @@ export function examplesOfStep(
 function phrasesOf(
   { answer, passages }: TextExample,
   positives: readonly number[],
-  placesOf: (passage: Passage) => ReturnType<typeof tokenPlaces>,
+  placesOf: (passage: Passage) => ReturnType<typeof textPlaces>,
 ): AnswerPhrase[] {
   return positives.flatMap((candidate) => {
     const passage = passages[candidate]!;

@@ -11,8 +11,8 @@ import { findWeights, openStored, readWeights } from "../../model/load-weights.t
 import { isOfPhraseQueries, parameterShapes } from "../../model/parameter-names.ts";
 import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../../retrieval/index/write/token-pruning.ts";
-import { tokenPlaces } from "../../retrieval/phrases/token-places.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
+import { textPlaces } from "../../text/token-places.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { requireTokenKeys } from "../options/token-keys.ts";
@@ -65,7 +65,7 @@ export async function openPhraseModel({
       const parts = { config: lower, tokenizer, encoder };
       const choose = chooserOf(header, keys);
       const { ids, kept } = await indexedTokens(parts, passage, header.maxPassageTokens, choose);
-      return tokenPlaces(tokenizer, passage, ids, kept);
+      return textPlaces(tokenizer, passage, ids, kept);
     };
   return {
     ...{ folder, config, tokenizer, weights, parameters, queryEncoder, placesOf },

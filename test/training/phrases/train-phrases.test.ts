@@ -191,9 +191,9 @@ test("the commands train phrase queries and answer with phrases", async () => {
   const byWords = JSON.parse((await runCaptured([...ask, ...hybrid])).stdout);
   assert.is(byWords.passages[0].title, "Paris");
   assert.is(byWords.answer, byWords.passages[0].answer);
-  const wrong = await runCaptured([...ask, "--question", "Who?", "--beams", "2"]);
+  const wrong = await runCaptured([...ask, "--question", "Who?", "--max-answer-tokens", "2"]);
   assert.is(wrong.code, 2);
-  assert.match(wrong.stderr, /--beams with --reader none/);
+  assert.match(wrong.stderr, /--max-answer-tokens with --reader none/);
   const without = [...ask.slice(0, 2), MODEL, ...ask.slice(3), "--question", "Who?"];
   const { code, stderr } = await runCaptured(without);
   assert.is(code, 1);

@@ -1,0 +1,69 @@
+/** What the embedded model quotes: expressions whole, at the place that answers, and nothing else. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { ReAtt } from "../../src/index.ts";
+
+const model = await ReAtt.load("models/reatt-mini");
+test.after(() => model.close());
+
+const read = (question: string, text: string, title = "") =>
+  model.read(question, [{ id: "1", title, text }], { minimumConfidence: 0 });
+
+test("groups that repeat are quoted whole", async () => {
+  for (const [question, text, answer] of [
+    ["How many people live in Porto?", "Today 1,000,000 people live in Porto.", "1,000,000"],
+    ["What is the address?", "The address of the name server is 8.8.8.8 here.", "8.8.8.8"],
+    ["Which language is it written in?", "The engine is written in C++ for speed.", "C++"],
+    ["When is it open?", "The museum is open 10:00 to 17:00.", "10:00 to 17:00"],
+    ["Which band did she see?", "In Rome she saw Duran Duran in concert.", "Duran Duran"],
+  ] as const) {
+    const reply = await read(question, text);
+    const { span } = reply.passages[0]!;
+    assert.is(reply.answer, answer);
+    assert.is(text.slice(span!.start, span!.end), answer);
+  }
+});
+
+test("an answer that stands twice has the place that answers", async () => {
+  for (const [question, text] of [
+    [
+      "When was the harbour built?",
+      "House 1875 is a hotel. The harbour was built in 1875 by two engineers.",
+    ],
+    [
+      "Who wrote the letter?",
+      "Anna Lee lives in Rome. Her brother sings. The long letter was written by Anna Lee.",
+    ],
+  ] as const) {
+    const { answer, passages } = await read(question, text);
+    assert.is(passages[0]!.span?.start, text.lastIndexOf(answer), `${answer} of ${question}`);
+  }
+});
+
+test("streamed text is the answer, word by word", async () => {
+  const pieces: string[] = [];
+  const text = "James Watt patented a steam engine. It cost $1,299.99 in all.";
+  for (const question of ["Who patented a steam engine?", "How much did it cost?"]) {
+    const { answer } = await model.read(question, [{ id: "1", text }], {
+      minimumConfidence: 0,
+      onText: (piece) => void pieces.push(piece),
+    });
+    assert.is(pieces.splice(0).join(""), answer);
+  }
+});
+
+test("nothing to quote, or nothing that the model can read, is an abstention", async () => {
+  for (const extractive of [true, false])
+    for (const text of ["", "  ", "\u200b", "\u{20000}\u{20001} \u{20002}"]) {
+      const passages = [{ id: "1", title: "", text }];
+      const reply = await model.read("Who came?", passages, { extractive, minimumConfidence: 0 });
+      const { answer, abstained, confidence } = reply;
+      assert.equal(
+        { answer, abstained, confidence },
+        { answer: "", abstained: true, confidence: 0 },
+      );
+    }
+});
+
+test.run();
