@@ -43,7 +43,8 @@ export interface MarginalReading {
 }
 
 /**
- * Reads an answer for each input. With `extractive`, the candidates are spans of the passages, and the null passage gives none.
+ * Reads an answer for each input. With `extractive`, the candidates are quotations of the passages,
+ * and the null passage gives none.
  *
  * @throws the reason of `options.signal` once it is aborted.
  */

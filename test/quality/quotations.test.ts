@@ -1,4 +1,4 @@
-/** What the embedded model quotes: expressions whole, at the place that answers, and nothing else. */
+/** What the embedded model quotes: expressions whole, at the place that answers. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
