@@ -6,11 +6,11 @@ import { INDEX_PASSAGE_TOKENS } from "../training/adaptation/lengths.ts";
 import { ADAPT_OPTIONS } from "../training/options/adapt-options.ts";
 import { outcomeOf, type ReportSample, type SampleReply } from "../training/report/report.ts";
 import { describeCut } from "./build-progress.ts";
-import { defineCommand } from "./command.ts";
+import { defineFileCommand } from "./command.ts";
 import { JSON_LINES } from "./file-options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
 
-export const adaptCommand = defineCommand({
+export const adaptCommand = defineFileCommand({
   options: { ...ADAPT_OPTIONS, json: JSON_LINES },
   example: "reatt adapt --corpus docs --out adapted --dry-run",
   async run({ json, ...options }, signal) {
@@ -33,7 +33,7 @@ function summaryOf({ plan, training, index, verdict }: AdaptationResult): string
     ...(finished ? [] : [`To continue: reatt adapt --out ${folder} --resume`]),
     `Report: ${report}`,
     ...(index ? [`Index: ${index}`] : []),
-    ...(finished && monitor?.hybrid ? [hybridLine(monitor.hybrid.weights)] : []),
+    ...(finished && monitor && monitor.step > 0 ? [hybridLine(monitor.hybrid.weights)] : []),
     ...(verdict ? [`Verdict: ${verdict}`] : []),
   ].join("\n");
 }

@@ -3,6 +3,7 @@
 import { type Command, Option } from "commander";
 import {
   defaultOf,
+  type Given,
   infoOf,
   isRequired,
   type OptionTable,
@@ -11,6 +12,7 @@ import {
 import { helpTerms } from "./empty-command.ts";
 import { flagOf } from "./flag-name.ts";
 import { describeOption, placeholderOf, readText, takesValue } from "./option-text.ts";
+import { OPTIONS_FILE, readOptions } from "./options-file.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Arguments without a name. */
@@ -25,6 +27,11 @@ export interface CliCommand {
   readonly operands?: Operands | undefined;
   /** Whether the command runs until a signal: being stopped is then success. Default: false. */
   readonly endsBySignal?: boolean;
+  /**
+   * Whether a file can give options too (`--options FILE`). Then `run` receives what was given,
+   * without defaults. Default: false.
+   */
+  readonly takesFile?: boolean;
   /** A command line that works, for help. */
   readonly example: string;
   run(values: never, signal: AbortSignal, operands: readonly string[]): Promise<void>;
@@ -51,60 +58,89 @@ export function defineCommand<Table extends OptionTable>(
   return definition;
 }
 
+/** The same for a command that takes a file of options. */
+export function defineFileCommand<Table extends OptionTable>(
+  definition: Omit<CliCommand, "options" | "run" | "takesFile"> & {
+    readonly options: Table;
+    run(values: Given<Table>, signal: AbortSignal): Promise<void>;
+  },
+): CliCommand {
+  return { ...definition, takesFile: true };
+}
+
 /** Adds the options, the operands and the action of a definition. */
 export function configure(command: Command, definition: CliCommand, signal: AbortSignal): void {
-  const { options, operands, example } = definition;
+  const { options, operands, example, takesFile = false } = definition;
   const given = new Map<string, unknown>();
-  for (const [name, schema] of Object.entries(options))
-    for (const added of optionsOf(name, schema, command, given)) command.addOption(added);
+  const table = takesFile ? { ...options, ...OPTIONS_FILE } : options;
+  for (const [name, schema] of Object.entries(table))
+    if (infoOf(schema).flag !== false)
+      for (const added of optionsOf(name, schema, command, given)) command.addOption(added);
   if (operands) {
     const { placeholder, help } = operands;
     command.argument(`[${placeholder}]`, help).usage(`[options] ${placeholder}`);
   }
   command.addHelpText("after", `\nExample:\n  ${example}`);
-  command.action(() =>
-    definition.run(valuesOf(options, given) as never, signal, [...command.args]),
-  );
+  command.action(async () => {
+    const values = takesFile ? await givenValues(options, given) : valuesOf(options, given);
+    return definition.run(values as never, signal, [...command.args]);
+  });
 }
 
-/** The flag, its negation if the option can be switched off, and its aliases. */
+/** The flag, and its negation if the option can be switched off. */
 function optionsOf(
   name: string,
   schema: OptionTable[string],
   command: Command,
   given: Map<string, unknown>,
 ): Option[] {
-  const { aliases = [], group = "Options", alone, hidden: isHidden = false } = infoOf(schema);
+  const { group = "Options" } = infoOf(schema);
   const placeholder = placeholderOf(schema);
-  const add = (flag: string, values?: Readonly<Record<string, unknown>>): Option => {
-    const isNegation = flag === `no-${flagOf(name)}`;
-    const takesText = values !== undefined || takesValue(schema);
-    const value = alone === undefined ? `<${placeholder}>` : `[${placeholder}]`;
-    return new Option(takesText ? `--${flag} ${value}` : `--${flag}`, describeOption(schema))
-      .preset(alone)
+  const takesText = takesValue(schema);
+  const add = (flag: string, value?: boolean): Option =>
+    new Option(takesText ? `--${flag} <${placeholder}>` : `--${flag}`, describeOption(schema))
       .helpGroup(`${group}:`)
-      .argParser((text: string | undefined) => {
+      .argParser((text: string) => {
         if (given.has(name)) throw new UsageError(`--${flag}: the option is given twice`);
         if (command.options.some(({ long }) => long === text))
           throw new UsageError(`--${flag} ${placeholder} is missing`);
-        given.set(name, takesText ? readText(schema, flag, text!, values) : !isNegation);
+        given.set(name, value ?? readText(schema, flag, text));
       });
-  };
-  const main = add(flagOf(name)).hideHelp(isHidden);
-  const hidden = aliases.map(({ flag, values }) => add(flag, values).hideHelp());
-  const canBeFalse = !takesValue(schema) && defaultOf(schema) !== false;
-  if (canBeFalse) hidden.push(add(`no-${flagOf(name)}`).hideHelp());
+  const canBeFalse = !takesText && defaultOf(schema) !== false;
+  const main = add(flagOf(name), takesText ? undefined : true);
   helpTerms.set(main, canBeFalse ? `--[no-]${flagOf(name)}` : main.flags.replace(/[<>]/g, ""));
-  return [main, ...hidden];
+  return canBeFalse ? [main, add(`no-${flagOf(name)}`, false).hideHelp()] : [main];
 }
 
 /** The values that were given, and defaults. @throws {UsageError} for a missing option */
 function valuesOf(options: OptionTable, given: ReadonlyMap<string, unknown>): object {
-  const values = Object.entries(options).map(([name, schema]) => {
-    if (given.has(name)) return [name, given.get(name)];
-    if (isRequired(schema))
-      throw new UsageError(`--${flagOf(name)} ${placeholderOf(schema)} is missing`);
-    return [name, defaultOf(schema)];
-  });
+  checkRequired(options, given);
+  const values = Object.entries(options).map(([name, schema]) => [
+    name,
+    given.has(name) ? given.get(name) : defaultOf(schema),
+  ]);
   return Object.fromEntries(values);
+}
+
+/**
+ * The values of the flags, and those of the file for options without a flag on the command line.
+ *
+ * @throws {InputError} if the file cannot be used
+ * @throws {UsageError} for a missing option
+ */
+async function givenValues(
+  options: OptionTable,
+  given: ReadonlyMap<string, unknown>,
+): Promise<object> {
+  const { options: file, ...flags } = Object.fromEntries(given);
+  const ofFile = file === undefined ? {} : await readOptions(file as string, options);
+  const values = { ...ofFile, ...flags };
+  checkRequired(options, new Map(Object.entries(values)));
+  return values;
+}
+
+function checkRequired(options: OptionTable, given: ReadonlyMap<string, unknown>): void {
+  for (const [name, schema] of Object.entries(options))
+    if (!given.has(name) && isRequired(schema))
+      throw new UsageError(`--${flagOf(name)} ${placeholderOf(schema)} is missing`);
 }

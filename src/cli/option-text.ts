@@ -37,23 +37,13 @@ export function describeOption(schema: z.ZodType): string {
 /**
  * The value of a flag.
  *
- * @param values translation of the values of an alias
  * @throws {UsageError} if the text is not a value of the option
  */
-export function readText(
-  schema: z.ZodType,
-  flag: string,
-  text: string,
-  values?: Readonly<Record<string, unknown>>,
-): unknown {
-  const fail = (expected: string): never => {
-    throw new UsageError(`--${flag}: expected ${expected}, got "${text}"`);
-  };
-  if (values)
-    return Object.hasOwn(values, text) ? values[text] : fail(Object.keys(values).join(", "));
+export function readText(schema: z.ZodType, flag: string, text: string): unknown {
   const { parse = parserOf(schema) } = infoOf(schema);
   const result = schema.safeParse(parse(text));
-  return result.success ? result.data : fail(result.error.issues[0]!.message);
+  if (result.success) return result.data;
+  throw new UsageError(`--${flag}: expected ${result.error.issues[0]!.message}, got "${text}"`);
 }
 
 /** Text that is not a number stays text, which the schema then rejects. */

@@ -6,6 +6,7 @@ import { closestName } from "../options/closest-name.ts";
 import type { CliCommand, CommandEntry } from "./command.ts";
 import { emptyCommand } from "./empty-command.ts";
 import { flagOf } from "./flag-name.ts";
+import { OptionsFileError } from "./options-file-error.ts";
 import { parse } from "./parse.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
@@ -119,7 +120,8 @@ export function report(
   names: readonly string[] = [],
 ): number {
   const [line, code] = explain(error, signal, help);
-  const flagged = error instanceof InputError ? withFlags(line, names) : line;
+  const isOfFlags = error instanceof InputError && !(error instanceof OptionsFileError);
+  const flagged = isOfFlags ? withFlags(line, names) : line;
   process.stderr.write(`reatt: ${flagged.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
   if (process.env.REATT_DEBUG === "1" && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);

@@ -2,11 +2,11 @@
 
 import { TRAIN_OPTIONS } from "../training/options/train-options.ts";
 import { train } from "../training/train.ts";
-import { defineCommand } from "./command.ts";
+import { defineFileCommand } from "./command.ts";
 import { JSON_LINES } from "./file-options.ts";
 import { printEvents, showEvents } from "./training-events.ts";
 
-export const trainCommand = defineCommand({
+export const trainCommand = defineFileCommand({
   options: { ...TRAIN_OPTIONS, json: JSON_LINES },
   example:
     "reatt train --model t5-v1_1-base --corpus corpus.jsonl --data train.jsonl --out runs/first",

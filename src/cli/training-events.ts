@@ -3,9 +3,8 @@
 import { formatBytes } from "../io/format-bytes.ts";
 import type { AdaptationEvent } from "../training/adapt.ts";
 import type { AdaptationPlan } from "../training/adaptation/plan.ts";
-import { QUERY_SIDES } from "../training/options/run-options.ts";
+import { PART_TEXTS } from "../training/options/trained.ts";
 import type { TrainingEvent } from "../training/run/events.ts";
-import type { HeadAgreement } from "../training/run/rank-heads.ts";
 import { describeSkipped } from "./corpus.ts";
 import { duration, type Progress, startProgress } from "./progress.ts";
 
@@ -91,8 +90,6 @@ function lineOf(event: LineEvent): string | undefined {
       return planLines(event.plan);
     case "engine":
       return engineLine(event);
-    case "heads":
-      return headLines(event.heads);
     case "stage":
       return `${event.name} …`;
     case "reduction":
@@ -117,7 +114,7 @@ function answeredLine({ answered }: AdaptationPlan): string[] {
 }
 
 function planLines(plan: AdaptationPlan): string {
-  const { model, parameters, passages, querySide, sources } = plan;
+  const { model, parameters, passages, sources } = plan;
   const { iterations, steps, questions, candidatesPerQuestion } = plan;
   const millions = (parameters / 1e6).toFixed(1);
   const memory = formatBytes(plan.memoryBytes);
@@ -129,9 +126,7 @@ function planLines(plan: AdaptationPlan): string {
     `  trains on   ${examples.join(", ")}`,
     ...answeredLine(plan),
     ...(plan.reason ? [`  because of  ${plan.reason}`] : []),
-    ...(querySide
-      ? [`  trains      only ${QUERY_SIDES[querySide]}; an index of the base remains valid`]
-      : []),
+    `  trains      ${trainedLine(plan)}`,
     `  objective   ${plan.objective}, learning rate ${Number(plan.learningRate.toPrecision(3))}, ` +
       `passages of up to ${plan.maxPassageTokens} tokens`,
     `  for         ${iterations} x ${steps} steps of ${questions} questions ` +
@@ -146,6 +141,11 @@ function planLines(plan: AdaptationPlan): string {
   ].join("\n");
 }
 
+const trainedLine = ({ train, layers, keepsIndex }: AdaptationPlan): string =>
+  PART_TEXTS[train] +
+  (layers === undefined ? "" : `, ${layers} layers`) +
+  (keepsIndex ? "; an index of the base remains valid" : "");
+
 function engineLine({
   name,
   device,
@@ -159,16 +159,6 @@ function engineLine({
     `Training steps are computed by ${name} ${place}`,
     ...failures.map((failure) => `not by ${failure}`),
   ].join("; ");
-}
-
-function headLines(heads: readonly HeadAgreement[]): string {
-  const lines = heads.map(({ head, correlation }) => `  head ${head}: ${correlation.toFixed(3)}`);
-  const trained = `Head ${heads[0]!.head} is trained to retrieve`;
-  return [
-    "Correlation of the scores of each head with an answer in the passage:",
-    ...lines,
-    trained,
-  ].join("\n");
 }
 
 function lossLine({

@@ -78,7 +78,6 @@ export const INDEX_OPTIONS = {
    */
   keepRatio: option(number({ from: MIN_KEEP_RATIO, to: 1 }).default(1), {
     help: "share of the tokens that are indexed",
-    aliases: [{ flag: "keep-tokens" }],
   }),
   /**
    * Whether the index also holds the states of the lower layers for all tokens of its passages, in
@@ -198,7 +197,6 @@ export const RANK_OPTIONS = {
   /** Default `passage`. */
   granularity: option(choice("passage", "document").default("passage"), {
     help: "document: passages of one document (or title) count once, with the best score",
-    aliases: [{ flag: "unit" }],
   }),
 };
 

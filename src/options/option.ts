@@ -8,13 +8,7 @@ import { z } from "zod";
 /** Options by name. The flag of `maxPassageTokens` is `--max-passage-tokens`. */
 export type OptionTable = Readonly<Record<string, z.ZodType>>;
 
-/** A flag that is accepted but not shown in help. `values` translates the values of the flag. */
-interface Alias {
-  readonly flag: string;
-  readonly values?: Readonly<Record<string, unknown>>;
-}
-
-export interface OptionInfo<Value = unknown> {
+export interface OptionInfo {
   /** One line for help, without the default. */
   readonly help: string;
   /** The value as help shows it. Default: N, X or the choices. */
@@ -23,37 +17,22 @@ export interface OptionInfo<Value = unknown> {
   readonly defaultText?: string;
   /** Heading in help. Default: `Options`. */
   readonly group?: string;
-  readonly aliases?: readonly Alias[];
-  /** Whether help leaves the option out, because a newer one replaces it. Default: false. */
-  readonly hidden?: boolean;
-  /** The value if the flag has none. */
-  readonly alone?: unknown;
+  /**
+   * Whether the command line has a flag for the option. Without one, the library and the file of
+   * `--options` give it. Default: true.
+   */
+  readonly flag?: boolean;
   /** Reads the value from the text on the command line. Default: as the schema's type requires. */
   readonly parse?: (text: string) => unknown;
-  /**
-   * The entries of the option in the plan of a run: a run can be resumed only if they are the same.
-   * `true` records the value under the option's name. Default: no entry.
-   */
-  readonly plan?: true | Plan<Value>;
   /** Whether the model card shows the option. Default: true. */
   readonly card?: boolean;
 }
 
-/** A method, so that a table can hold options of any type. */
-type Plan<Value> = {
-  entries(value: Value, options: Readonly<Record<string, unknown>>): PlanEntries;
-}["entries"];
-
-export type PlanEntries = Readonly<Record<string, string | number>>;
-
 const infos = new WeakMap<z.ZodType, OptionInfo>();
 
 /** Attaches metadata to a schema. */
-export function option<Schema extends z.ZodType>(
-  schema: Schema,
-  info: OptionInfo<z.output<Schema>>,
-): Schema {
-  infos.set(schema, info as OptionInfo);
+export function option<Schema extends z.ZodType>(schema: Schema, info: OptionInfo): Schema {
+  infos.set(schema, info);
   return schema;
 }
 
@@ -68,15 +47,18 @@ export function infoOf(schema: z.ZodType): OptionInfo {
 export const withDefault = <Inner extends z.ZodType>(
   original: z.ZodDefault<Inner>,
   value: z.output<Inner>,
-): z.ZodDefault<Inner> =>
-  option(original.unwrap().default(value as never), infoOf(original) as never);
+): z.ZodDefault<Inner> => option(original.unwrap().default(value as never), infoOf(original));
 
 /** The same option with a default that depends on other values. */
 export const withDerivedDefault = <Inner extends z.ZodType>(
   original: z.ZodDefault<Inner>,
   defaultText: string,
 ): z.ZodOptional<Inner> =>
-  option(original.unwrap().optional(), { ...(infoOf(original) as object), defaultText } as never);
+  option(original.unwrap().optional(), { ...infoOf(original), defaultText });
+
+/** The same option without a flag. */
+export const withoutFlag = <Schema extends z.ZodType>(original: Schema): Schema =>
+  option(original.clone(), { ...infoOf(original), flag: false });
 
 /** A required option that may be left out here. */
 export const optionally = <Inner extends z.ZodType>(
@@ -84,7 +66,7 @@ export const optionally = <Inner extends z.ZodType>(
   defaultText?: string,
 ): z.ZodOptional<Inner> => {
   const info = { ...infoOf(original), ...(defaultText !== undefined && { defaultText }) };
-  return option(original.optional(), info as never);
+  return option(original.optional(), info);
 };
 
 /** The schema without `optional` and `default`. */

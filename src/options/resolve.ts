@@ -1,7 +1,7 @@
 /** Checks the options that a caller of the library gives, and fills in the defaults. */
 
 import { z } from "zod";
-import { InputError } from "../io/errors.ts";
+import { InputError, type Problem } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { closestName } from "./closest-name.ts";
 import type { Given, OptionTable, Resolved } from "./option.ts";
@@ -27,23 +27,44 @@ export function resolveOptions<Table extends OptionTable>(
   given: Given<Table> | undefined,
   where = "options",
 ): Resolved<Table> {
-  if (given !== undefined && !isObject(given))
-    throw new InputError({
-      where,
-      expected: "an object",
-      got: excerpt(given),
-      remedy: `write { ${Object.keys(table)[0]}: ... }`,
-    });
+  const problem = given === undefined ? undefined : objectProblem(given, table, where);
+  if (problem) throw new InputError(problem);
   const values = Object.fromEntries(
     Object.entries(given ?? {}).filter(([, value]) => value !== undefined),
   );
   const result = objectOf(table).safeParse(values);
   if (result.success) return result.data as Resolved<Table>;
-  throw problemOf(result.error.issues, table, values, where);
+  throw new InputError(problemOf(result.error.issues, table, values, where));
 }
 
-const isObject = (given: unknown): boolean =>
-  typeof given === "object" && given !== null && !Array.isArray(given);
+/**
+ * What is wrong with some options, of which none is required: an unknown name, or a value out of
+ * range. Undefined if nothing is.
+ *
+ * @param where what the options are called in the problem
+ */
+export function problemOfGiven(
+  table: OptionTable,
+  given: unknown,
+  where: string,
+): Problem | undefined {
+  const result = z.strictObject(table).partial().safeParse(given);
+  if (result.success) return undefined;
+  const wrongType = objectProblem(given, table, where);
+  if (wrongType) return wrongType;
+  const problem = problemOf(result.error.issues, table, given as object, where);
+  return problem.where === where ? problem : { ...problem, where: `${where}, ${problem.where}` };
+}
+
+const objectProblem = (given: unknown, table: OptionTable, where: string): Problem | undefined =>
+  typeof given === "object" && given !== null && !Array.isArray(given)
+    ? undefined
+    : {
+        where,
+        expected: "an object",
+        got: excerpt(given),
+        remedy: `write { ${Object.keys(table)[0]}: ... }`,
+      };
 
 /** The issue inside a union that says most: not that another type was given. */
 function innermost(issue: z.core.$ZodIssue): z.core.$ZodIssue {
@@ -64,7 +85,7 @@ function problemOf(
   table: OptionTable,
   values: object,
   where: string,
-): InputError {
+): Problem {
   const all = issues.map(innermost);
   const unknown = all.find((issue) => issue.code === "unrecognized_keys");
   if (unknown) return unknownName(unknown.keys[0]!, unknown.path, table, where);
@@ -73,12 +94,12 @@ function problemOf(
     (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
     values,
   );
-  return new InputError({
+  return {
     where: path.join("."),
     expected: message,
     got: value === undefined ? "nothing" : excerpt(value),
     remedy: value === undefined ? "add it" : "give another value",
-  });
+  };
 }
 
 function unknownName(
@@ -86,15 +107,15 @@ function unknownName(
   path: readonly PropertyKey[],
   table: OptionTable,
   where: string,
-): InputError {
+): Problem {
   const names = namesAt(path, table);
   const meant = closestName(given, names);
-  return new InputError({
+  return {
     where: path.length === 0 ? where : path.join("."),
     expected: `names among ${names.join(", ")}`,
     got: `"${given}"`,
     remedy: meant ? `did you mean "${meant}"?` : "correct the name or remove the option",
-  });
+  };
 }
 
 const isObjectSchema = (schema: unknown): schema is z.ZodObject => schema instanceof z.ZodObject;

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
-import { planEntries } from "../options/records.ts";
 import { ReAtt } from "../reatt.ts";
 import type { CutText } from "../retrieval/index/format/manifest.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
+import { type Adaptation, resolveAdaptation } from "./adaptation/adaptation.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { writeModelCard } from "./adaptation/card.ts";
 import { availableExamples } from "./adaptation/example-counts.ts";
@@ -18,30 +18,28 @@ import { type DocumentsEvent, passagesOf } from "./adaptation/passages.ts";
 import { type AdaptationPlan, measureRate, planAdaptation } from "./adaptation/plan.ts";
 import { recordedOptions, writeRecord } from "./adaptation/record.ts";
 import type { AdaptationResult } from "./adaptation/result.ts";
-import { retrievalHeadOf } from "./adaptation/retrieval-head.ts";
 import { fileSamples } from "./adaptation/samples.ts";
 import { stepsInTime } from "./adaptation/steps-in-time.ts";
-import { countTokenWeights, withTokenWeights } from "./adaptation/token-weights.ts";
-import { verdictOf } from "./adaptation/verdict.ts";
+import { countTokenWeights } from "./adaptation/token-weights.ts";
 import { type Corpus, openCorpus } from "./examples/corpus.ts";
 import {
   type AdaptOptions,
   checkFiles,
   type RequestedSources,
-  type ResolvedAdaptOptions,
   requestedSources,
   type StartOptions,
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
 import { withModelFolder } from "./options/model-folder.ts";
-import { withModelTau } from "./options/model-tau.ts";
-import { type ResolvedOptions, TRAIN_OPTIONS } from "./options/train-options.ts";
-import { checkChosen, findRun, removeCheckpoint } from "./run/checkpoint.ts";
+import { checkDecisions, findRun, removeCheckpoint } from "./run/checkpoint.ts";
 import type { TrainingEvent } from "./run/events.ts";
+import { withSteps } from "./run/run.ts";
+import { decisionsOf } from "./run/run-plan.ts";
 import { runTraining } from "./run/run-training.ts";
 import { saveModel } from "./run/save-model.ts";
-import { readTrainedConfig, startingParameters } from "./run/starting-parameters.ts";
+import { readStartingModel, startingParameters } from "./run/starting-parameters.ts";
 import type { TimeBudget } from "./run/time-budget.ts";
+import { verdictOf } from "./run/verdict.ts";
 
 export type { AdaptationResult } from "./adaptation/result.ts";
 
@@ -92,47 +90,43 @@ export type AdaptationEvent =
  * ```
  */
 export async function* adapt(
-  asked: AdaptOptions,
+  given: AdaptOptions,
 ): AsyncGenerator<AdaptationEvent, AdaptationResult> {
   const started = performance.now();
-  const { given: named, result } = await recordedOptions(asked);
+  const { given: named, result } = await recordedOptions(given);
   if (result) return result; // it was complete
   const requested = requestedSources(named);
   const located = yield* withModelFolder(named);
   checkFiles(located);
   await using passages = yield* passagesOf(located);
-  const given = { ...located, corpus: passages.file };
   yield { type: "stage", name: "reading the corpus" };
-  await using corpus = await openCorpus(given.corpus, {
-    signal: given.signal,
-    bm25: !given.resume && !given.dryRun, // a new run searches its first candidates with it
+  await using corpus = await openCorpus(passages.file, {
+    signal: located.signal,
+    bm25: !located.resume && !located.dryRun, // a new run searches its first candidates with it
   });
-  const prepared = await prepare(given, requested, corpus);
-  const { options, config, inputs, plan, lengths, found, countTokens } = prepared;
+  const prepared = await prepare({ ...located, corpus: passages.file }, requested, corpus);
+  const { options, run, inputs, plan, lengths, found, countTokens } = prepared;
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
-  await createOutputDirectory(options.out);
+  await createOutputDirectory(run.out);
   if (!found) await writeRecord(options);
-  const made = yield* adaptationData(options, corpus, inputs);
-  const data = { ...made, ...(config.tokenWeights && { tokenWeights: countTokens }) };
-  const retrievalHead = yield* retrievalHeadOf(options, config, corpus, inputs);
-  const budget = timeBudget(options, started - 1000 * (found?.seconds ?? 0), {
+  const examples = yield* adaptationData(run, corpus, inputs);
+  const data = { ...examples, ...(run.config.tokenWeights && { tokenWeights: countTokens }) };
+  const budget = timeBudget(run, started - 1000 * (found?.seconds ?? 0), {
     indexed: corpus.size * lengths.indexed,
     measured: (data.monitorSet?.passages.length ?? 0) * lengths.passage,
   });
-  const run = trainingOptions(options);
-  const training = yield* runTraining(run, { ...config, retrievalHead }, data, corpus, budget);
+  const training = yield* runTraining(run, data, corpus, budget);
   if (!training.finished) return { plan, training };
   if (training.failure && !training.monitor)
-    await saveModel(run.out, config, await startingParameters(run, config), run.model);
-  options.signal?.throwIfAborted(); // the run can be stopped in its last step
+    await saveModel(run.out, run.config, await startingParameters(run), run.model);
+  run.signal?.throwIfAborted(); // the run can be stopped in its last step
   await writeModelCard(options, { plan, training, corpus, data: data.digest });
-  // With the query side, an index of the original model stays valid.
-  const indexed = options.querySide ? {} : yield* indexAdapted(options, corpus);
+  const indexed = run.keepsIndex ? {} : yield* indexAdapted(run, corpus);
   const complete = { plan, training, ...indexed, verdict: verdictOf(training) };
   await writeRecord(options, complete);
-  if (!options.keepCheckpoint) await removeCheckpoint(options.out);
+  if (!options.keepCheckpoint) await removeCheckpoint(run.out);
   return complete;
 }
 
@@ -141,50 +135,39 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const documents = await openDocuments(given, corpus);
   const sources = await chooseSources(requested, documents, given);
   const inputs = await readInputs(given, sources, documents, corpus);
-  const config = withTokenWeights(await readTrainedConfig(given));
-  const chosen = withAdaptDefaults(
-    await withModelTau(given),
-    availableExamples(inputs, given),
-    corpus.size,
-    config,
-  );
-  const found = await findRun(chosen.out, chosen.resume); // before any of its files is touched
-  if (found) checkChosen(chosen.out, found, planEntries(TRAIN_OPTIONS, { ...chosen }));
-  const tokenizer = await loadTokenizer(join(chosen.model, "spiece.model"), config.vocabularySize);
-  const made = sources.labelFree.flatMap((source) => source.samples);
-  const samples = [...made, ...(await fileSamples(corpus, inputs))];
-  const lengths = await meanLengths(chosen, corpus, tokenizer, samples);
-  const rate = await measureRate(config, chosen);
-  const { minutes } = chosen;
-  const options =
-    given.steps === undefined && minutes !== undefined
-      ? { ...chosen, steps: stepsInTime(minutes, chosen, config, corpus.size, lengths, rate) }
-      : chosen;
-  const plan = planAdaptation(options, config, corpus, { inputs, samples, lengths, rate });
-  const countTokens = () => countTokenWeights(corpus, tokenizer, config, options.maxPassageTokens);
-  return { options, config, inputs, plan, lengths, found, countTokens };
-}
-
-/** The options of the training loop: `data` contains the others. */
-function trainingOptions({
-  dev: _,
-  tagger: __,
-  weights: ___,
-  ...run
-}: ResolvedAdaptOptions): ResolvedOptions {
-  return run;
+  const start = await readStartingModel(given.model);
+  const available = availableExamples(inputs, given);
+  const chosen = withAdaptDefaults(given, available, corpus.size, start.config);
+  const decided = resolveAdaptation(chosen, start, corpus);
+  const { config, model } = decided;
+  const tokenizer = await loadTokenizer(join(model, "spiece.model"), config.vocabularySize);
+  const ofDocuments = sources.labelFree.flatMap((source) => source.samples);
+  const samples = [...ofDocuments, ...(await fileSamples(corpus, inputs))];
+  const lengths = await meanLengths(decided, corpus, tokenizer, samples);
+  const rate = await measureRate(decided);
+  const isTimed = given.steps === undefined && decided.minutes !== undefined;
+  const run = isTimed
+    ? withSteps(decided, stepsInTime(decided, corpus.size, lengths, rate))
+    : decided;
+  const found = await findRun(run.out, run.resume); // before any of its files is touched
+  if (found) checkDecisions(run.out, found, decisionsOf(run));
+  const plan = planAdaptation(run, corpus, { inputs, samples, lengths, rate });
+  const countTokens = () =>
+    countTokenWeights(corpus, tokenizer, config, run.batch.maxPassageTokens);
+  const options = { ...chosen, steps: run.schedule.steps };
+  return { options, run, inputs, plan, lengths, found, countTokens };
 }
 
 /** @param started when the run began, in milliseconds */
 function timeBudget(
-  { minutes, querySide }: ResolvedAdaptOptions,
+  { minutes, keepsIndex }: Adaptation,
   started: number,
   tokens: { readonly indexed: number; readonly measured: number },
 ): TimeBudget | undefined {
   if (minutes === undefined || tokens.measured === 0) return undefined;
   return {
     secondsLeft: () => 60 * minutes - (performance.now() - started) / 1000,
-    indexedAfter: querySide ? 0 : tokens.indexed / tokens.measured,
+    indexedAfter: keepsIndex ? 0 : tokens.indexed / tokens.measured,
   };
 }
 
@@ -193,7 +176,7 @@ function timeBudget(
  * index and keeps a complete one.
  */
 async function* indexAdapted(
-  { out, provider, resume, signal }: ResolvedAdaptOptions,
+  { out, device: { provider }, resume, signal }: Adaptation,
   corpus: Corpus,
 ): AsyncGenerator<ProgressEvent, Pick<AdaptationResult, "index" | "cut">> {
   const directory = join(out, "index");

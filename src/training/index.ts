@@ -31,7 +31,6 @@ export { type PruningTrainingResult, trainPruning } from "./pruning/train-prunin
 export type { ReportSample, SampleReply } from "./report/samples.ts";
 export type { HybridMeasures } from "./run/evaluate.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";
-export { type HeadAgreement, type HeadSelectionQuestion, rankHeads } from "./run/rank-heads.ts";
 export type { MonitorOutcome } from "./run/retrieval-monitor.ts";
 export type { SalientSpan, Tagger } from "./salient-spans/index.ts";
 export { train } from "./train.ts";

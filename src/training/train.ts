@@ -1,19 +1,19 @@
 /** Trains a model from questions and answers. Source: ReAtt (Jiang et al. 2022), section 3. */
 
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { modelTitle } from "../hub/model-title.ts";
 import { InputError } from "../io/errors.ts";
 import { openCorpus } from "./examples/corpus.ts";
 import { questionExamples } from "./examples/sources/questions.ts";
 import { readQuestionsAbout } from "./examples/training-questions.ts";
 import { withCandidates } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
-import { withModelTau } from "./options/model-tau.ts";
 import { type TrainOptions, withDefaults } from "./options/train-options.ts";
 import { candidateSettings } from "./run/candidate-settings.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
+import { resolveRun } from "./run/run.ts";
 import { runTraining } from "./run/run-training.ts";
-import { needsHead, selectHead, selectMissingHead } from "./run/select-head.ts";
-import { readTrainedConfig } from "./run/starting-parameters.ts";
+import { readStartingModel } from "./run/starting-parameters.ts";
 
 /**
  * Trains a model from questions and answers with the loss of ReAtt,
@@ -53,24 +53,22 @@ import { readTrainedConfig } from "./run/starting-parameters.ts";
  */
 export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainingResult> {
   const located = yield* withModelFolder(given);
-  const options = withDefaults(await withModelTau(located));
-  const config = await readTrainedConfig(options);
-  const isHeadMissing = await needsHead(options);
+  const options = withDefaults(located);
   yield { type: "stage", name: "reading the corpus" };
   await using corpus = await openCorpus(options.corpus, {
     signal: options.signal,
-    bm25: options.dev !== undefined || options.selectHead || isHeadMissing, // all need it
+    bm25: options.dev !== undefined,
   });
+  const start = await readStartingModel(options.model);
+  if (!start.hasWeights)
+    yield { type: "stage", name: `${options.model} has no weights: beginning with random ones` };
+  const run = resolveRun(options, start, corpus);
   const questions = questionExamples(
     await readQuestionsAbout(corpus, options.data, options.signal),
   );
-  const retrievalHead = options.selectHead
-    ? yield* selectHead(options, config, corpus, questions)
-    : isHeadMissing
-      ? yield* selectMissingHead(options, config, corpus, questions)
-      : config.retrievalHead;
-  const data = withCandidates(candidateSettings(options), corpus, "questions", questions);
-  const result = yield* runTraining(options, { ...config, retrievalHead }, data, corpus);
+  const data = withCandidates(candidateSettings(run), corpus, "questions", questions);
+  const kind = `Training of ${modelTitle(run.model)} on ${basename(options.data)}`;
+  const result = yield* runTraining(run, { ...data, kind }, corpus);
   if (result.failure !== undefined) throw diverged(result.failure, result);
   return result;
 }

@@ -11,6 +11,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createRandom } from "../../src/math/random.ts";
+import type { AdaptOptions } from "../../src/training/options/adapt-options.ts";
 import { readMetrics } from "../../src/training/report/metrics-log.ts";
 import { compileScript } from "../retrieval/index/write/compile-script.ts";
 import { sameBytes } from "../retrieval/support.ts";
@@ -60,15 +61,15 @@ async function makeRuns(): Promise<Record<string, TrainedRun>> {
   mkdirSync(files);
   const small = { ...(await writeSmallRun(files)), iterations: 3, steps: 3 };
   const { model } = small;
-  const adaptation = {
+  const adaptation: AdaptOptions = {
     ...{ ...writeAdaptationFiles(folder), model, out: "", monitorSteps: 3 },
-    ...{ iterations: 2, steps: 6, questions: 2, candidatesPerQuestion: 2, spans: true },
+    ...{ iterations: 2, steps: 6, questions: 2, candidatesPerQuestion: 2, sources: ["spans"] },
   };
   return {
     train: { kind: "train", options: small },
     "pre-batch": { kind: "train", options: { ...small, preBatch: 2, objective: "supervised" } },
     adapt: { kind: "adapt", options: adaptation },
-    "query side": { kind: "adapt", options: { ...adaptation, querySide: "layers" } },
+    "query side": { kind: "adapt", options: { ...adaptation, train: "query", layers: 1 } },
   };
 }
 

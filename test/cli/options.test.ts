@@ -1,9 +1,16 @@
 /** Options on the command line: every option of every command, and how options are read. */
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { z } from "zod";
-import { type CliCommand, type CommandEntry, defineCommand } from "../../src/cli/command.ts";
+import {
+  type CliCommand,
+  type CommandEntry,
+  defineCommand,
+  defineFileCommand,
+} from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { flagOf } from "../../src/cli/flag-name.ts";
 import { takesValue } from "../../src/cli/option-text.ts";
@@ -19,6 +26,7 @@ import {
   text,
   valueSchema,
 } from "../../src/options/option.ts";
+import { temporaryFolder } from "../support/training.ts";
 import { runCaptured } from "./support.ts";
 
 interface Received {
@@ -40,7 +48,7 @@ async function receive(
   let operands: readonly string[] = [];
   const spy = defineCommand({
     ...definition,
-    async run(received, _signal, names) {
+    async run(received: Readonly<Record<string, unknown>>, _signal, names) {
       values = received;
       operands = names;
     },
@@ -61,7 +69,6 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
     CONDITION: ["year >= 2020", { year: { gte: 2020 } }],
     "K,K,...": ["10,3,10", [3, 10]],
     "NAME,NAME": ["crops,titles", ["crops", "titles"]],
-    "spans=1,questions=2": ["labels=0.5,spans=2", { labels: 0.5, spans: 2 }],
   };
   if (special[placeholder]) return special[placeholder];
   const value = valueSchema(schema);
@@ -74,7 +81,9 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
 for (const entry of COMMANDS) {
   if (!entry.load) continue;
   const definition = await entry.load();
-  const options = Object.entries(definition.options);
+  const options = Object.entries(definition.options).filter(
+    ([, schema]) => infoOf(schema).flag !== false,
+  );
   /** Values for the required options, except for one. */
   const needed = (except: string): string[] =>
     options.flatMap(([name, schema]) =>
@@ -101,11 +110,14 @@ for (const entry of COMMANDS) {
       assert.equal(values![name], value);
       await fails(/given twice/, name, ...args, ...args);
       if (!isRequired(schema))
-        assert.equal((await received(name)).values![name], defaultOf(schema));
+        assert.equal(
+          (await received(name)).values![name],
+          definition.takesFile ? undefined : defaultOf(schema), // the library has the defaults
+        );
       else await fails(new RegExp(`${own} .* is missing`), name);
     });
 
-    if (takesValue(schema) && infoOf(schema).alone === undefined)
+    if (takesValue(schema))
       test(`${entry.name} ${own} needs a value`, async () => {
         await fails(/argument missing/, name, own);
         await fails(new RegExp(`${own} .* is missing`), name, own, own);
@@ -123,24 +135,10 @@ for (const entry of COMMANDS) {
         assert.is((await received(name, `--no-${flagOf(name)}`)).values![name], false);
         await fails(/given twice/, name, own, `--no-${flagOf(name)}`);
       });
-
-    for (const alias of infoOf(schema).aliases ?? [])
-      test(`${entry.name} --${alias.flag} is the old name of ${own}`, async () => {
-        const samples = alias.values
-          ? Object.entries(alias.values)
-          : [takesValue(schema) ? sampleOf(schema) : [undefined, true]];
-        for (const [given, value] of samples) {
-          const args = given === undefined ? [] : [String(given)];
-          const { code, values, stderr } = await received(name, `--${alias.flag}`, ...args);
-          assert.is(code, 0, stderr);
-          assert.equal(values![name], value);
-          await fails(/given twice/, name, `--${alias.flag}`, ...args, `--${alias.flag}`, ...args);
-        }
-      });
   }
 
-  test(`${entry.name}: help lists every option and no alias`, async () => {
-    const listed = options.filter(([, schema]) => !infoOf(schema).hidden);
+  test(`${entry.name}: help lists every option that has a flag`, async () => {
+    const listed = [...options.map(([name]) => name), ...(definition.takesFile ? ["options"] : [])];
     for (const line of [
       ["help", ...entry.name.split(" ")],
       [...entry.name.split(" "), "--help"],
@@ -148,7 +146,7 @@ for (const entry of COMMANDS) {
       const { code, stdout } = await runCaptured(line);
       assert.is(code, 0);
       const flags = [...stdout.matchAll(/^ {2}--(?:\[no-\])?([a-z0-9-]+)/gm)].map(([, one]) => one);
-      assert.equal(flags.sort(), listed.map(([name]) => flagOf(name)).sort());
+      assert.equal(flags.sort(), listed.map(flagOf).sort());
       assert.ok(stdout.includes(`Usage: reatt ${entry.name} [options]`));
       assert.match(stdout, /\nExample:\n {2}reatt /);
       assert.ok(stdout.split("\n").every((shown) => shown.length <= 120));
@@ -171,11 +169,9 @@ const TEST = defineCommand({
       defaultText: "all",
       group: "Numbers",
     }),
-    side: option(choice("head", "layers").optional(), { help: "which", alone: "head" }),
-    negatives: option(flag().default(true), {
-      help: "use negatives",
-      aliases: [{ flag: "candidates", values: { batch: true, own: false } }],
-    }),
+    side: option(choice("head", "layers").optional(), { help: "which" }),
+    negatives: option(flag().default(true), { help: "use negatives" }),
+    quiet: option(integer(0).default(3), { help: "of the library", flag: false }),
     json: option(flag().default(false), { help: "as JSON" }),
   },
   example: "reatt test --model m",
@@ -192,23 +188,16 @@ async function refused(message: RegExp, ...args: string[]): Promise<void> {
 
 test("values are read, and defaults filled in", async () => {
   const absent = { note: undefined, share: undefined, side: undefined };
-  const defaults = { topK: 10, negatives: true, json: false };
+  const defaults = { topK: 10, negatives: true, json: false, quiet: 3 };
   assert.equal(await got(), { ...absent, ...defaults, model: "m" });
   assert.equal(
     await got("--json", "--top-k=3", "--note", "", "--share", ".5", "--side", "layers"),
     {
       ...{ model: "m", note: "", topK: 3, share: 0.5, side: "layers", negatives: true, json: true },
+      quiet: 3,
     },
   );
   assert.is((await got("--note", "--what"))!.note, "--what");
-});
-
-test("a choice may stand alone, wherever it is", async () => {
-  for (const args of [["--side"], ["--side", "--json"], ["--json", "--side"], ["--side", "head"]])
-    assert.is((await got(...args))!.side, "head", args.join(" "));
-  for (const args of [["--side", "layers", "--json"], ["--side=layers"]])
-    assert.is((await got(...args))!.side, "layers", args.join(" "));
-  await refused(/--side: expected head, layers, got "layer"/, "--model", "m", "--side", "layer");
 });
 
 test("wrong usage is one line", async () => {
@@ -217,8 +206,8 @@ test("wrong usage is one line", async () => {
   await refused(/unknown option '--json=1'/, "--model", "m", "--json=1");
   await refused(/too many arguments/, "--model", "m", "more");
   await refused(/--model DIR is missing/, "--model", "--json");
-  await refused(/given twice/, "--model", "m", "--no-negatives", "--candidates", "own");
-  await refused(/--candidates: expected batch, own, got "all"/, "--candidates", "all");
+  await refused(/given twice/, "--model", "m", "--no-negatives", "--negatives");
+  await refused(/unknown option '--quiet'/, "--model", "m", "--quiet", "1");
 });
 
 test("numbers are in their range", async () => {
@@ -241,21 +230,62 @@ test("help is derived from the table", async () => {
 Test.
 
 Options:
-  --model DIR           a folder (required)
-  --note TEXT           a note
-  --side [head|layers]  which
-  --[no-]negatives      use negatives (default: true)
-  --json                as JSON
-  -h, --help            show this help
+  --model DIR         a folder (required)
+  --note TEXT         a note
+  --side head|layers  which
+  --[no-]negatives    use negatives (default: true)
+  --json              as JSON
+  -h, --help          show this help
 
 Numbers:
-  --top-k N             how many (default: 10)
-  --share X             how much (default: all)
+  --top-k N           how many (default: 10)
+  --share X           how much (default: all)
 
 Example:
   reatt test --model m
 `,
   );
+});
+
+test("a file gives options, those without a flag too; flags come before it", async () => {
+  await using folder = temporaryFolder();
+  const file = join(folder.path, "options.json");
+  const definition = defineFileCommand({ ...TEST, run: async () => {} });
+  const given = async (content: string, ...args: string[]) => {
+    writeFileSync(file, content);
+    return receive(ENTRY, definition, "--options", file, ...args);
+  };
+  const { values } = await given('{"model": "m", "topK": 3, "quiet": 7}', "--top-k", "5");
+  assert.equal(values, { model: "m", topK: 5, quiet: 7 });
+  for (const [content, message] of [
+    [
+      '{"topk": 3}',
+      /options\.json: expected names among model, .* got "topk"; did you mean "topK"/,
+    ],
+    ['{"topK": 0}', /options\.json, topK: expected a whole number from 1 on, got 0;/],
+    ['{"json": true}', /options\.json: expected names among .*, got "json";/],
+    ["[1]", /options\.json: expected an object, got /],
+    ["{", /options\.json: expected options as a JSON object, got /],
+  ] as const) {
+    const { code, stderr, values: none } = await given(content);
+    assert.match(stderr, message);
+    assert.match(stderr, /^reatt: [^\n]+\n$/);
+    assert.equal([code, none], [1, undefined]);
+  }
+  const missing = await receive(ENTRY, definition, "--options", join(folder.path, "none.json"));
+  assert.match(missing.stderr, /none\.json: expected options as a JSON object, got ENOENT/);
+  assert.match((await given("{}")).stderr, /^reatt: --model DIR is missing;/);
+});
+
+test("train and adapt show few flags", async () => {
+  for (const [command, most] of [
+    ["train", 24],
+    ["adapt", 28],
+  ] as const) {
+    const { stdout } = await runCaptured([command, "--help"]);
+    const flags = stdout.match(/^ {2}(-h, )?--/gm)!.length;
+    assert.ok(flags <= most, `${command}: ${flags}`);
+  }
 });
 
 test("a command may take operands, before, between and after its options", async () => {

@@ -12,7 +12,8 @@ import { parameterShapes, TOKEN_WEIGHTS } from "../../src/model/parameter-names.
 import { type ParameterState, parameterState } from "../../src/training/engine/optimizer.ts";
 import type { TokenExample } from "../../src/training/loss/batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/loss/trained-parameters.ts";
-import type { TrainOptions } from "../../src/training/options/train-options.ts";
+import { type TrainOptions, withDefaults } from "../../src/training/options/train-options.ts";
+import { type Run, resolveRun } from "../../src/training/run/run.ts";
 import { randomIds, randomWeights, tinyConfig } from "./tiny-model.ts";
 
 /** One thread: the graphs are too small for more, and the machine has other tests to run. */
@@ -165,11 +166,17 @@ export async function writeSmallRun(
   };
 }
 
-/** Options as arguments of the command line. */
-export const argumentsOf = (options: object): string[] =>
-  Object.entries(options).flatMap(([name, value]) => [flagOf(name), `${value}`]);
+/** The run of some options and the tiny model, over a corpus of 1,000 passages. */
+export const runOf = (options: TrainOptions, changes: Partial<ModelConfig> = {}): Run =>
+  resolveRun(
+    withDefaults(options),
+    { config: tinyConfig(changes), hasWeights: true, namesHead: true },
+    { size: 1_000 },
+  );
 
-const flagOf = (name: string): string =>
-  name === "candidatesPerQuestion"
-    ? "--close-passages"
-    : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+/** Options as arguments of the command line: a file has them. */
+export function argumentsOf(options: object): string[] {
+  const file = join(mkdtempSync(join(tmpdir(), "reatt-options-")), "options.json");
+  writeFileSync(file, JSON.stringify(options));
+  return ["--options", file];
+}

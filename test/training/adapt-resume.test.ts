@@ -10,7 +10,7 @@ import * as assert from "uvu/assert";
 import { adapt } from "../../src/training/adapt.ts";
 import { finish, writeAdaptationFiles } from "../support/adaptation.ts";
 import { moduleArguments } from "../support/node-program.ts";
-import { writeTinyModel } from "../support/training.ts";
+import { argumentsOf, writeTinyModel } from "../support/training.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-adapt-resume-"));
 test.after(() => rmSync(folder, { recursive: true }));
@@ -23,32 +23,17 @@ const SMALL = { iterations: 2, steps: 3, questions: 2, candidatesPerQuestion: 2,
 const modelBytes = (path: string): Buffer => readFileSync(join(path, "model.safetensors"));
 
 test("killed and resumed, it ends with the same parameters, bit for bit", async () => {
-  const args = [
-    ...["--model", model, "--corpus", files.corpus, "--spans", "--data", files.data],
-    ...["--queries", files.queries, "--qrels", files.qrels, "--weights", "spans=2,labels=0.5"],
-    ...[
-      "--iterations",
-      "2",
-      "--steps",
-      "3",
-      "--questions",
-      "2",
-      "--close-passages",
-      "2",
-      "--probe-steps",
-      "3",
-    ],
-  ];
-  const code = await killAtStep(5, [...args, "--out", at("killed")]);
+  const weights = { spans: 2, labels: 0.5 };
+  const mixed = { ...files, sources: ["spans"] as const, weights, model, ...SMALL };
+  const code = await killAtStep(5, argumentsOf({ ...mixed, out: at("killed") }));
   assert.is(code, "SIGKILL");
   assert.not.ok(existsSync(at("killed", "README.md")));
-  const weights = { spans: 2, labels: 0.5 };
   const keepCheckpoint = true;
-  const mixed = { ...files, spans: true, weights, model, ...SMALL, keepCheckpoint };
-  const defaults = { iterations: 1, seed: 0, alpha: 1 }; // the command line gives them too
-  const again = { out: at("killed"), resume: true, keepCheckpoint, ...defaults };
+  const again = { out: at("killed"), resume: true, keepCheckpoint };
   const resumed = await finish(adapt(again));
-  const whole = await finish(adapt({ ...mixed, out: at("whole") }));
+  const whole = await finish(
+    adapt({ ...mixed, sources: ["spans"], keepCheckpoint, out: at("whole") }),
+  );
   assert.equal([resumed.training!.step, whole.training!.step], [6, 6]);
   assert.equal(resumed.training!.monitor, whole.training!.monitor);
   const state = join("checkpoint", "state-000006.safetensors");

@@ -104,7 +104,8 @@ test("a run whose retrieval falls at every rate ends, and the original model is 
     reductions.map((step) => ({ type: "reduction", step, restored: 0 })),
   );
   assert.equal(monitor!.after, monitor!.before);
-  assert.ok(modelBytes(at("fallen")).equals(modelBytes(model)), "bit for bit");
+  for (const name of ["model.safetensors", "config.json", "spiece.model"])
+    assert.ok(readFileSync(at("fallen", name)).equals(readFileSync(join(model, name))), name);
   assert.match(
     readFileSync(at("fallen", "README.md"), "utf8"),
     /after step \d+: retrieval fell again after 3 reductions of the learning rate; this is the model/,
@@ -204,7 +205,6 @@ test("what can't be used is one clear line", async () => {
   writeFileSync(foreign, "query-id\tcorpus-id\tscore\nx7\tp1\t1\n");
   assert.match(await refusal({ queries, qrels: foreign }), /query ids of this set/);
   assert.match(await refusal({ queries }), /expected queries and qrels, got only queries/);
-  assert.match(await refusal({ spans: false }), /something to train on/);
   assert.match(
     await refusal({ weights: { labels: 2 } }),
     /expected spans, crops, titles, got "labels"/,

@@ -1,14 +1,13 @@
-/** Mistakes in the arguments of `lossAndGradients` and `rankHeads`: an `InputError` of one line. */
+/** Mistakes in the arguments of `lossAndGradients`: an `InputError` of one line. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
-import { lossAndGradients, rankHeads } from "../../src/training/index.ts";
+import { lossAndGradients } from "../../src/training/index.ts";
 
 const MODEL = "models/reatt-mini"; // 4 heads
 const PARIS = { id: "1", title: "Paris", text: "Paris is the capital of France." };
 const BATCH = { questions: ["Which capital?"], answers: ["Paris"], passages: [[PARIS]] };
-const QUESTION = { question: "Which capital?", answers: ["Paris"], passages: [PARIS] };
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests give wrong types on purpose
 const any = (value: unknown): any => value;
@@ -62,29 +61,6 @@ test("lossAndGradients: wrong models, batches and options", async () => {
   ];
   for (const [given, message] of options)
     assert.match(await mistake(() => lossAndGradients(MODEL, BATCH, any(given))), message);
-});
-
-test("rankHeads: wrong folders and questions", async () => {
-  for (const value of WRONG) {
-    await mistake(() => rankHeads(any(value), [QUESTION]));
-    await mistake(() => rankHeads(MODEL, any(value)));
-    for (const name of ["question", "answers", "passages"] as const)
-      if (name !== "question" || value !== "text")
-        await mistake(() => rankHeads(MODEL, [{ ...QUESTION, [name]: any(value) }]));
-  }
-  const questions: readonly [object, RegExp][] = [
-    [
-      { ...QUESTION, answers: [] },
-      /^questions\[0\]\.answers: expected a list of one or more texts/,
-    ],
-    [
-      { ...QUESTION, passages: ["x"] },
-      /^questions\[0\]\.passages\[0\]: expected an object with id/,
-    ],
-    [{ ...QUESTION, answer: "x" }, /^questions\[0\]: expected names among .* got "answer"/],
-  ];
-  for (const [question, message] of questions)
-    assert.match(await mistake(() => rankHeads(MODEL, any([question]))), message);
 });
 
 test.run();

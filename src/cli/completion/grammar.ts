@@ -1,10 +1,11 @@
 /** What a shell has to know about the commands to complete a command line. */
 
 import { z } from "zod";
-import { infoOf, valueSchema } from "../../options/option.ts";
+import { infoOf, type OptionTable, valueSchema } from "../../options/option.ts";
 import type { CommandEntry } from "../command.ts";
 import { flagOf } from "../flag-name.ts";
 import { placeholderOf, takesValue } from "../option-text.ts";
+import { OPTIONS_FILE } from "../options-file.ts";
 
 /** What can follow a flag. `nothing` in particular: a number or a text. */
 export type Value =
@@ -56,8 +57,9 @@ async function commandGrammar(
   commands: readonly CommandEntry[],
 ): Promise<CommandGrammar> {
   const definition = await load?.();
-  const options = Object.entries(definition?.options ?? {});
-  const shown = options.filter(([, schema]) => !infoOf(schema).hidden);
+  const file: OptionTable = definition?.takesFile ? OPTIONS_FILE : {};
+  const options = Object.entries({ ...definition?.options, ...file });
+  const shown = options.filter(([, schema]) => infoOf(schema).flag !== false);
   const subcommands = commands
     .filter((entry) => entry.name.startsWith(`${name} `))
     .map((entry) => ({ ...entry, name: entry.name.slice(name.length + 1) }));

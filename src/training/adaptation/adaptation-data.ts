@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { z } from "zod";
+import { modelTitle } from "../../hub/model-title.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import { answerable } from "../examples/answerable.ts";
 import type { Corpus } from "../examples/corpus.ts";
@@ -14,55 +15,49 @@ import { examplesOf } from "../examples/sources/index.ts";
 import { isLabelFree, type LabelFreeName, type SourceName } from "../examples/sources/names.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import { withCandidates } from "../examples/with-candidates.ts";
-import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
-import { QUERY_SIDES } from "../options/run-options.ts";
+import { PART_TEXTS } from "../options/trained.ts";
 import { candidateSettings } from "../run/candidate-settings.ts";
+import type { Adaptation } from "./adaptation.ts";
 import { maxHeldOut, wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import { createMonitorSet } from "./monitor-set.ts";
 
 /** @throws {InputError} if no source has an example with a candidate that helps. */
 export async function* adaptationData(
-  options: ResolvedAdaptOptions,
+  run: Adaptation,
   corpus: Corpus,
   inputs: AdaptationInputs,
 ): AsyncGenerator<ProgressEvent, TrainingData> {
-  const { seed, steps, questions, weights = {} } = options;
+  const { seed, weights } = run;
   const { names } = inputs.sources;
-  const max = inputs.dev ? 0 : maxHeldOut(options);
+  const max = inputs.dev ? 0 : maxHeldOut(run);
   const ofEach = Math.floor(max / Math.max(1, names.filter(isLabelFree).length));
   const shares = [];
   const heldOut: Example[] = [...(inputs.dev ?? [])];
   for (const name of names) {
-    const all = isLabelFree(name)
-      ? yield* madeExamples(options, corpus, inputs, name)
-      : inputs[name];
+    const all = isLabelFree(name) ? yield* madeExamples(run, corpus, inputs, name) : inputs[name];
     const split = holdOut(all, seed, isLabelFree(name) ? ofEach : max);
     heldOut.push(...split.heldOut);
-    const data = withCandidates(candidateSettings(options), corpus, name, split.training);
+    const data = withCandidates(candidateSettings(run), corpus, name, split.training);
     shares.push({ name, weight: weights[name] ?? 1, data });
   }
-  const data = mixture(shares, { examples: steps * questions, seed });
+  const data = mixture(shares, { examples: run.schedule.steps * run.batch.questions, seed });
   yield { type: "stage", name: "preparing the retrieval monitor" };
-  const monitorSet = await createMonitorSet(options, corpus, heldOut);
+  const monitorSet = await createMonitorSet(run, corpus, heldOut);
   const identity = [data.digest, monitorSet.questions, monitorSet.every];
   return {
     ...data,
-    kind: kindOf(options, corpus, names),
+    kind: kindOf(run, corpus, names),
     digest: createHash("sha256").update(JSON.stringify(identity)).digest("hex"),
     monitorSet: monitorSet.questions.length > 0 ? monitorSet : undefined,
   };
 }
 
-function kindOf(
-  { model, querySide }: ResolvedAdaptOptions,
-  corpus: Corpus,
-  names: readonly SourceName[],
-): string {
-  const part = querySide ? `${QUERY_SIDES[querySide]} of ` : "";
+function kindOf({ model, part }: Adaptation, corpus: Corpus, names: readonly SourceName[]): string {
+  const trained = part === "all" ? "" : `${PART_TEXTS[part]} of `;
   const given = names.every(isLabelFree) ? "documents alone" : "labels or questions";
   return (
-    `Adaptation of ${part}${model} to ${basename(corpus.file)} ` +
+    `Adaptation of ${trained}${modelTitle(model)} to ${basename(corpus.file)} ` +
     `(${corpus.size.toLocaleString("en-US")} passages) ` +
     `with ${given}: ${names.join(", ")}`
   );
@@ -88,13 +83,13 @@ const REPORTED = 100;
 
 /** The examples of a label-free source. A resumed run reads those of the interrupted one. */
 async function* madeExamples(
-  options: ResolvedAdaptOptions,
+  run: Adaptation,
   corpus: Corpus,
   { sources, documents }: AdaptationInputs,
   name: LabelFreeName,
 ): AsyncGenerator<ProgressEvent, readonly Example[]> {
-  const { out, resume, seed } = options;
-  const wanted = wantedExamples(options, sources, name);
+  const { model, out, resume, seed, signal } = run;
+  const wanted = wantedExamples(run, sources, name);
   const identity = { corpus: corpus.digest, "number of examples": wanted, seed };
   const file = join(out, `examples-${name}.jsonl`);
   return yield* kept(
@@ -104,7 +99,10 @@ async function* madeExamples(
       const all: Example[] = [];
       for await (const example of examplesOf(name, documents, { wanted, seed }))
         if (all.push(example) % REPORTED === 0) yield { type: "progress", done: all.length };
-      return name === "generated" ? yield* answerable(options, corpus, all) : all;
+      if (name !== "generated") return all;
+      const { provider } = run.device;
+      const { maxPassageTokens } = run.batch;
+      return yield* answerable({ model, provider, maxPassageTokens, signal }, corpus, all);
     },
   );
 }

@@ -11,10 +11,10 @@ import { replaceFile } from "../../io/replace-file.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import { cardEntries } from "../../options/records.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import { ADAPT_OPTIONS, type ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import { ADAPT_OPTIONS, type AdaptRequest } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
+import { verdictOf } from "../run/verdict.ts";
 import type { AdaptationPlan } from "./plan.ts";
-import { verdictOf } from "./verdict.ts";
 
 export interface CardContent {
   readonly plan: AdaptationPlan;
@@ -29,10 +29,7 @@ export interface CardContent {
  *
  * @throws {InputError} if the disk refuses
  */
-export async function writeModelCard(
-  options: ResolvedAdaptOptions,
-  content: CardContent,
-): Promise<void> {
+export async function writeModelCard(options: AdaptRequest, content: CardContent): Promise<void> {
   const { plan, training, corpus, data } = content;
   const text = `---
 library_name: reatt
@@ -41,14 +38,14 @@ pipeline_tag: question-answering
 
 # ${basename(resolve(options.out))}
 
-A ReAtt model adapted to a corpus. ${options.querySide ? QUERY_SIDE : INDEX}
+A ReAtt model adapted to a corpus. ${plan.keepsIndex ? KEPT : INDEX}
 The report of the training is \`report.html\`.
 
 ${table(
   ["", ""],
   [
     ["base", modelTitle(options.model)],
-    ["corpus", `${options.corpus}, ${plan.passages} passages, SHA-256 ${corpus.digest}`],
+    ["corpus", `${basename(options.corpus)}, ${plan.passages} passages, SHA-256 ${corpus.digest}`],
     [
       "trained on",
       plan.sources.map(({ name, examples }) => `${name} (up to ${examples} examples)`).join(", "),
@@ -70,7 +67,7 @@ ${table(["option", "value"], cardEntries(ADAPT_OPTIONS, { ...options }))}
   await replaceFile(join(options.out, "README.md"), (handle) => handle.writeFile(text));
 }
 
-const QUERY_SIDE = "An index made with the base model is valid for it.";
+const KEPT = "An index made with the base model is valid for it.";
 const INDEX = "Its index of that corpus is in `index`.";
 
 const ending = ({ step, failure, monitor }: TrainingResult): string =>
@@ -100,7 +97,7 @@ function figures({ monitor }: TrainingResult): string {
   return `Retrieval of the relevant passage from a sample of the corpus, for ${monitor.questions} held-out
 examples. The mean reciprocal rank (mrr) of the model chose the step.
 The best of several measurements was kept, so "after" is slightly too high.
-${hybrid ? hybridText(hybrid.weights) : ""}
+${hybrid ? hybridText(hybrid.weights, monitor.step > 0) : ""}
 ${table(
   ["measure, %", ...columns.map(([head]) => head)],
   Object.keys(before).map((name) => [
@@ -110,9 +107,9 @@ ${table(
 )}`;
 }
 
-const hybridText = ({ lambda, k1, b }: HybridWeights): string =>
+const hybridText = ({ lambda, k1, b }: HybridWeights, isStored: boolean): string =>
   `"hybrid" is BM25 (k1 ${k1}, b ${b}) / terms of the question + lambda x the model. Lambda was tuned on the same examples,
-separately before and after. \`config.json\` stores lambda ${lambda}, which \`reatt answer\` uses.
+separately before and after.${isStored ? ` \`config.json\` stores lambda ${lambda}, which \`reatt answer\` uses.` : ""}
 `;
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

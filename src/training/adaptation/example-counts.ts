@@ -3,7 +3,8 @@
 import { heldOutCount } from "../examples/held-out.ts";
 import type { LabelFreeName } from "../examples/sources/names.ts";
 import { drawsFor } from "../examples/with-candidates.ts";
-import type { AdaptOptions, ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import type { AdaptOptions } from "../options/adapt-options.ts";
+import type { Adaptation } from "./adaptation.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import type { ChosenSources } from "./label-free.ts";
 
@@ -41,7 +42,7 @@ export function availableExamples(
 
 /** The examples of a label-free source to make for a run. Some are not used. */
 export function wantedExamples(
-  { iterations, steps, questions, weights = {} }: ResolvedAdaptOptions,
+  { schedule: { iterations, steps }, batch: { questions }, weights }: Adaptation,
   { names }: ChosenSources,
   name: LabelFreeName,
 ): number {

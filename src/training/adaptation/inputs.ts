@@ -13,8 +13,10 @@ import { readable } from "../examples/sources/readable.ts";
 import { openSentences } from "../examples/sources/sentence-file.ts";
 import { readQuestionsAbout } from "../examples/training-questions.ts";
 import { type AdaptOptions, trainingPassageTokens } from "../options/adapt-options.ts";
-import { DEV_QUESTIONS } from "../options/run-options.ts";
 import type { ChosenSources } from "./label-free.ts";
+
+/** The default of `devQuestions`. */
+const DEV_QUESTIONS = 200;
 
 export interface AdaptationInputs {
   readonly sources: ChosenSources;

@@ -5,7 +5,7 @@ import { createRandom } from "../../math/random.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import type { Run } from "../run/run.ts";
 import type { AdaptationSample } from "./samples.ts";
 import type { TokenLengths } from "./work.ts";
 
@@ -24,11 +24,7 @@ export interface MeanLengths extends TokenLengths {
 }
 
 export async function meanLengths(
-  {
-    maxPassageTokens,
-    maxAnswerTokens,
-    seed,
-  }: Pick<ResolvedAdaptOptions, "maxPassageTokens" | "maxAnswerTokens" | "seed">,
+  { batch: { maxPassageTokens, maxAnswerTokens }, seed }: Run,
   corpus: Corpus,
   tokenizer: Tokenizer,
   samples: readonly AdaptationSample[],

@@ -6,7 +6,7 @@ import type { Passage } from "../../text/passage.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { type Example, MASK, readAs } from "../examples/example.ts";
 import type { MonitorQuestion, MonitorSet } from "../examples/training-data.ts";
-import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import type { Adaptation } from "./adaptation.ts";
 import { maxHeldOut } from "./example-counts.ts";
 
 /** Random passages beside the relevant ones. */
@@ -16,7 +16,7 @@ const ANSWER_DEPTH = 20;
 
 /** The passages of a monitor set whose examples have one relevant passage each. */
 export const monitoredPassages = (
-  options: Pick<ResolvedAdaptOptions, "minutes">,
+  options: Pick<Adaptation, "minutes">,
   corpusSize: number,
 ): number => Math.min(corpusSize, maxHeldOut(options) + MONITOR_PASSAGES);
 
@@ -26,7 +26,7 @@ export const monitoredPassages = (
  * unchanged: then the monitor can at least detect a collapse.
  */
 export async function createMonitorSet(
-  { seed, monitorSteps }: Pick<ResolvedAdaptOptions, "seed" | "monitorSteps">,
+  { seed, monitorSteps }: Pick<Adaptation, "seed" | "monitorSteps">,
   corpus: Corpus,
   heldOut: readonly Example[],
 ): Promise<MonitorSet> {

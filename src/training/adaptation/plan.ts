@@ -1,7 +1,7 @@
 /** The plan of an adaptation: what it does, and estimates of time, memory and disk space. */
 
 import { modelTitle } from "../../hub/model-title.ts";
-import { type ModelConfig, vectorSize } from "../../model/config.ts";
+import { vectorSize } from "../../model/config.ts";
 import { chunkBytes } from "../engine/chunk-memory.ts";
 import { isOneChunk } from "../engine/engine.ts";
 import { fixedStatesBytes } from "../engine/fixed-states.ts";
@@ -11,8 +11,11 @@ import { workerBytes } from "../engine/workers.ts";
 import type { AnsweredCount } from "../examples/answered.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { SourceName } from "../examples/sources/names.ts";
-import type { ObjectiveName, QuerySide } from "../loss/options.ts";
-import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import type { ObjectiveName } from "../loss/options.ts";
+import type { Part } from "../options/trained.ts";
+import { flatOptions } from "../run/flat-options.ts";
+import type { Run } from "../run/run.ts";
+import type { Adaptation } from "./adaptation.ts";
 import { trainedExamples, wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import type { MeanLengths } from "./lengths.ts";
@@ -31,8 +34,11 @@ export interface AdaptationPlan {
    * Share of the passages' tokens that the tokenizer does not know; near 0 for a known language.
    */
   readonly unknownTokens: number;
-  /** The part that is trained; undefined if everything is trained. */
-  readonly querySide: QuerySide | undefined;
+  /** The part of the model that is trained, and of how many of its last layers; else of all. */
+  readonly train: Part;
+  readonly layers?: number | undefined;
+  /** Whether an index of `model` remains valid. */
+  readonly keepsIndex: boolean;
   /** The sources, each with its maximum number of examples. */
   readonly sources: readonly { readonly name: SourceName; readonly examples: number }[];
   /** How many questions of the training file have an answer in the corpus. */
@@ -72,10 +78,8 @@ const FLOAT_BYTES = 4;
 const EXAMPLES_PER_SECOND = 150;
 
 /** Floating-point operations per second of training and indexing, measured now. */
-export const measureRate = async (
-  { modelSize }: ModelConfig,
-  options: ResolvedAdaptOptions,
-): Promise<number> => EFFICIENCY * (await measureMatMulRate(modelSize, options));
+export const measureRate = async ({ config, device }: Run): Promise<number> =>
+  EFFICIENCY * (await measureMatMulRate(config.modelSize, device));
 
 export interface PlanInputs {
   readonly inputs: AdaptationInputs;
@@ -85,51 +89,52 @@ export interface PlanInputs {
   readonly rate: number;
 }
 
-/** @param config configuration of the adapted model */
 export function planAdaptation(
-  options: ResolvedAdaptOptions,
-  config: ModelConfig,
+  run: Adaptation,
   corpus: Pick<Corpus, "size">,
   { inputs, samples, lengths, rate }: PlanInputs,
 ): AdaptationPlan {
-  const work = workOf(config, options, lengths);
-  const { iterations, steps, questions, candidatesPerQuestion, monitorSteps } = options;
+  const work = workOf(run.config, flatOptions(run), lengths);
+  const { monitorSteps, minutes } = run;
+  const { iterations, steps, learningRate } = run.schedule;
+  const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
   const passages = corpus.size;
   const measurements = 2 + Math.floor((iterations * steps) / monitorSteps);
-  const indexed =
-    indexesOf(options) * passages + measurements * monitoredPassages(options, passages);
+  const indexed = indexesOf(run) * passages + measurements * monitoredPassages(run, passages);
   const { names, labelFree, reason } = inputs.sources;
-  const trained = trainedExamples(inputs, options);
+  const trained = trainedExamples(inputs, run);
   const made = new Map<SourceName, number>(
     labelFree.map(({ name, available }) => [
       name,
-      Math.min(available, wantedExamples(options, inputs.sources, name)),
+      Math.min(available, wantedExamples(run, inputs.sources, name)),
     ]),
   );
   const examples = new Map(made).set("questions", trained.questions).set("labels", trained.labels);
   return {
-    model: modelTitle(options.model),
+    model: modelTitle(run.model),
     parameters: work.parameters,
     passages,
     unknownTokens: lengths.unknown,
-    querySide: options.querySide,
+    train: run.part,
+    ...(run.layers !== undefined && { layers: run.layers }),
+    keepsIndex: run.keepsIndex,
     sources: names.map((name) => ({ name, examples: examples.get(name)! })),
     ...{ reason, answered: inputs.answered },
     ...{ iterations, steps, questions, candidatesPerQuestion },
-    objective: options.objective,
-    learningRate: options.learningRate,
-    maxPassageTokens: options.maxPassageTokens,
-    ...(options.minutes !== undefined && { minutes: options.minutes }),
+    objective: run.objective.objective,
+    ...{ learningRate, maxPassageTokens },
+    ...(minutes !== undefined && { minutes }),
     seconds:
       (iterations * steps * work.step + indexed * work.passage) / rate +
       [...made.values()].reduce((sum, count) => sum + count, 0) / EXAMPLES_PER_SECOND,
-    ...sizesOf(config, options, passages, lengths, work),
+    ...sizesOf(run, passages, lengths, work),
     samples: samples.map(({ text }) => text),
   };
 }
 
 /** Maximum number of times that the model finds candidates. */
-function refreshesOf({ refresh, refreshSteps, iterations, steps }: ResolvedAdaptOptions): number {
+function refreshesOf({ schedule }: Run): number {
+  const { refresh, refreshSteps, iterations, steps } = schedule;
   if (refresh === "none") return 0;
   return refresh === "iterations"
     ? iterations - 1
@@ -137,13 +142,15 @@ function refreshesOf({ refresh, refreshSteps, iterations, steps }: ResolvedAdapt
 }
 
 /** Indexes of the whole corpus: for each refresh and at the end. Fixed keys need one index only. */
-function indexesOf(options: ResolvedAdaptOptions): number {
-  const refreshes = refreshesOf(options);
-  return options.querySide ? Math.min(1, refreshes) : refreshes + 1;
+function indexesOf(run: Run): number {
+  const refreshes = refreshesOf(run);
+  return run.keepsIndex ? Math.min(1, refreshes) : refreshes + 1;
 }
 
 /** What the chunks of a step take that are computed at the same time. */
-function stepBytes(config: ModelConfig, options: ResolvedAdaptOptions, model: number): number {
+function stepBytes(run: Run, model: number): number {
+  const { config } = run;
+  const options = flatOptions(run);
   const chunk = chunkBytes(config, options);
   const { objective, questions, candidatesPerQuestion, maxPassageTokens, workers } = options;
   const tokens = questions * candidatesPerQuestion * maxPassageTokens;
@@ -152,42 +159,40 @@ function stepBytes(config: ModelConfig, options: ResolvedAdaptOptions, model: nu
 }
 
 /** The states that a run holds because the layers below them do not change. */
-function heldBytes(
-  config: ModelConfig,
-  options: ResolvedAdaptOptions,
-  passages: number,
-  lengths: MeanLengths,
-): number {
-  const { objective, querySide, dropout = config.dropoutRate } = options;
+function heldBytes(run: Run, passages: number, lengths: MeanLengths): number {
+  const { config } = run;
+  const options = flatOptions(run);
+  const { objective, querySide, dropout } = options;
   const retrievalOnly = objective === "retrieval";
   if (!fixedLayers(config, options, { retrievalOnly, querySide, dropout })) return 0;
-  const questions = options.iterations * options.steps * options.questions;
+  const questions = run.schedule.iterations * run.schedule.steps * options.questions;
   const read = Math.min(passages, questions * options.candidatesPerQuestion);
   return fixedStatesBytes(config, read * lengths.passage + questions * lengths.question);
 }
 
 function sizesOf(
-  config: ModelConfig,
-  options: ResolvedAdaptOptions,
+  run: Run,
   passages: number,
   lengths: MeanLengths,
   { parameters }: Work,
 ): { memoryBytes: number; diskBytes: number } {
-  const { refresh, steps, questions, candidatesPerQuestion } = options;
+  const { config } = run;
+  const { refresh, steps } = run.schedule;
+  const { questions, candidatesPerQuestion } = run.batch;
   const model = parameters * FLOAT_BYTES;
   const held = Math.min(passages, steps * questions * candidatesPerQuestion) * lengths.characters;
   const keys = config.pooling === undefined ? lengths.indexed : 1;
   const index = passages * (keys * vectorSize(config) * FLOAT_BYTES + lengths.characters);
-  const searched = Math.min(1, refreshesOf(options));
+  const searched = Math.min(1, refreshesOf(run));
   const process = refresh === "background" ? BASE_BYTES + model : 0;
-  const states = heldBytes(config, options, passages, lengths);
-  const step = stepBytes(config, options, model) + states;
+  const states = heldBytes(run, passages, lengths);
+  const step = stepBytes(run, model) + states;
   return {
     // 7 models: value, gradient, two moments, gradients of a chunk, and the measured model's
     // encoder and reader
     memoryBytes: BASE_BYTES + 7 * model + step + 2 * held + process,
     // 6 of a checkpoint that replaces another, the best weights, the saved model, the measured
     // model, and the model that finds candidates
-    diskBytes: (6 + 3 + searched) * model + (searched + (options.querySide ? 0 : 1)) * index,
+    diskBytes: (6 + 3 + searched) * model + (searched + (run.keepsIndex ? 0 : 1)) * index,
   };
 }

@@ -8,12 +8,7 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
-import { defaultOf } from "../../options/option.ts";
-import {
-  ADAPT_OPTIONS,
-  type AdaptOptions,
-  type ResolvedAdaptOptions,
-} from "../options/adapt-options.ts";
+import { ADAPT_OPTIONS, type AdaptOptions, type AdaptRequest } from "../options/adapt-options.ts";
 import type { AdaptationResult } from "./result.ts";
 
 export interface AdaptationRecord {
@@ -44,11 +39,11 @@ const description = z.object({
   result: z.custom<AdaptationResult>().optional(),
 });
 
-/** @throws {InputError} if the disk refuses */
-export async function writeRecord(
-  options: ResolvedAdaptOptions,
-  result?: AdaptationResult,
-): Promise<void> {
+/**
+ * @param options with their defaults: those that depend on the speed of the machine are recorded
+ * @throws {InputError} if the disk refuses
+ */
+export async function writeRecord(options: AdaptRequest, result?: AdaptationResult): Promise<void> {
   const values = Object.entries({ ...options }).filter(
     ([name, value]) => name in ADAPT_OPTIONS && !UNRECORDED.has(name) && value !== undefined,
   );
@@ -57,8 +52,10 @@ export async function writeRecord(
     FILES.has(name) ? resolve(String(value)) : value,
   ]);
   const record = {
-    ...{ format: "reatt-adaptation", version: 1 },
-    ...{ options: Object.fromEntries(recorded), result },
+    format: "reatt-adaptation",
+    version: 1,
+    options: Object.fromEntries(recorded),
+    result,
   };
   await replaceFile(fileOf(options.out), (handle) =>
     handle.writeFile(`${JSON.stringify(record, undefined, 2)}\n`),
@@ -78,15 +75,8 @@ export async function readRecord(out: string): Promise<AdaptationRecord | undefi
   }
 }
 
-/** Whether an option says nothing. The command line gives every option its default. */
-const isDefault = (name: string, value: unknown): boolean =>
-  value === undefined || (isOption(name) && value === defaultOf(ADAPT_OPTIONS[name]));
-
-const isOption = (name: string): name is keyof typeof ADAPT_OPTIONS => name in ADAPT_OPTIONS;
-
 /**
- * The options of a run: those that were given, and those of its record if it is resumed. A given
- * value that is the default of its option does not replace a recorded one.
+ * The options of a run: those that were given, and those of its record if it is resumed.
  *
  * @throws {InputError} if the folder has a complete run that is not resumed
  */
@@ -96,7 +86,7 @@ export async function recordedOptions(
   const record = typeof given?.out === "string" ? await readRecord(given.out) : undefined;
   if (!record || given.dryRun) return { given };
   if (given.resume) {
-    const named = Object.entries(given).filter(([name, value]) => !isDefault(name, value));
+    const named = Object.entries(given).filter(([, value]) => value !== undefined);
     const merged = { ...record.options, ...Object.fromEntries(named) } as AdaptOptions;
     return { given: merged, result: record.result };
   }

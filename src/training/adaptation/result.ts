@@ -9,7 +9,8 @@ export interface AdaptationResult {
   /** Undefined after a dry run. */
   readonly training?: TrainingResult | undefined;
   /**
-   * Folder of the index of the adapted model. Undefined with `querySide`, after a dry run, and if
+   * Folder of the index of the adapted model. Undefined if an index of the
+   * original model remains valid, after a dry run, and if
    * training was stopped before its end.
    */
   readonly index?: string | undefined;

@@ -4,8 +4,8 @@
  */
 
 import { InputError } from "../../io/errors.ts";
-import type { ModelConfig } from "../../model/config.ts";
-import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import { flatOptions } from "../run/flat-options.ts";
+import type { Adaptation } from "./adaptation.ts";
 import type { MeanLengths } from "./lengths.ts";
 import { monitoredPassages } from "./monitor-set.ts";
 import { workOf } from "./work.ts";
@@ -22,31 +22,31 @@ const MAX_STEPS = 4_000;
  * @throws {InputError} if the corpus cannot be indexed in the time
  */
 export function stepsInTime(
-  minutes: number,
-  options: ResolvedAdaptOptions,
-  config: ModelConfig,
+  run: Adaptation,
   passages: number,
   lengths: MeanLengths,
   rate: number,
 ): number {
+  const minutes = run.minutes!;
   const seconds = 60 * minutes;
-  const work = workOf(config, options, lengths);
-  const ofIndex = options.querySide ? 0 : indexSeconds(config, options, passages, lengths, rate);
+  const work = workOf(run.config, flatOptions(run), lengths);
+  const ofIndex = run.keepsIndex ? 0 : indexSeconds(run, passages, lengths, rate);
   if (ofIndex > MAX_INDEX_SHARE * seconds) throw tooLarge(minutes, passages, ofIndex);
-  const monitored = monitoredPassages(options, passages);
+  const monitored = monitoredPassages(run, passages);
   const measurements = (MEASUREMENTS * monitored * work.passage) / rate;
   const steps = Math.floor((seconds - ofIndex - measurements) / (work.step / rate));
   return Math.max(MIN_STEPS, Math.min(MAX_STEPS, steps));
 }
 
 const indexSeconds = (
-  config: ModelConfig,
-  options: ResolvedAdaptOptions,
+  run: Adaptation,
   passages: number,
   lengths: MeanLengths,
   rate: number,
 ): number =>
-  (passages * workOf(config, options, { ...lengths, passage: lengths.indexed }).passage) / rate;
+  (passages *
+    workOf(run.config, flatOptions(run), { ...lengths, passage: lengths.indexed }).passage) /
+  rate;
 
 function tooLarge(minutes: number, passages: number, seconds: number): InputError {
   const needed = Math.ceil(seconds / MAX_INDEX_SHARE / 60);

@@ -4,7 +4,7 @@ import type { ModelConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import { isOneChunk } from "../engine/engine.ts";
 import { keepsSharedLayers, withTrainedLayers } from "../loss/trained-parameters.ts";
-import type { ResolvedAdaptOptions } from "../options/adapt-options.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 
 /** Mean numbers of tokens. */
 export interface TokenLengths {
@@ -39,8 +39,8 @@ export function workOf(
     objective,
     headOnly,
     trainedLayers,
-  }: Pick<ResolvedAdaptOptions, "questions" | "candidatesPerQuestion" | "querySide" | "objective"> &
-    Partial<Pick<ResolvedAdaptOptions, "headOnly" | "trainedLayers">>,
+  }: Pick<ResolvedOptions, "questions" | "candidatesPerQuestion" | "querySide" | "objective"> &
+    Partial<Pick<ResolvedOptions, "headOnly" | "trainedLayers">>,
   lengths: TokenLengths,
 ): Work {
   const { encoderLayers, retrievalLayer, decoderLayers } = config;

@@ -2,7 +2,7 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { keepsSharedLayers, withTrainedLayers } from "../loss/trained-parameters.ts";
-import type { ResolvedOptions } from "../options/run-options.ts";
+import type { ResolvedOptions } from "../options/train-options.ts";
 import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "./engine.ts";
 
 /**

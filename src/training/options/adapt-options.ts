@@ -14,6 +14,7 @@ import {
   option,
   optionally,
   path,
+  type Resolved,
   SIGNAL,
   withDefault,
   withDerivedDefault,
@@ -21,8 +22,14 @@ import {
 import { resolveOptions } from "../../options/resolve.ts";
 import { LABEL_FREE_SOURCES, SOURCES, type SourceName } from "../examples/sources/names.ts";
 import type { Tagger } from "../salient-spans/index.ts";
-import { checkEffects, checkRun } from "./run-checks.ts";
-import { DEV_FILES, type ResolvedOptions, RUN_FILES, RUN_SETTINGS } from "./run-options.ts";
+import { checkEffects } from "./run-checks.ts";
+import {
+  QUESTIONS_OF_YOUR_OWN,
+  RUN_FILES,
+  RUN_SETTINGS,
+  type RunRequest,
+  TRAINING,
+} from "./run-options.ts";
 
 const SOURCE_NAMES = `names among ${SOURCES.join(", ")}, auto`;
 const WEIGHTS = `NAME=NUMBER,NAME=NUMBER with the names ${SOURCES.join(", ")}`;
@@ -61,25 +68,57 @@ const ADAPT_FILES = {
     defaultText: RECORDED,
     card: false,
   }),
+  /**
+   * Minutes that everything may take: reading the corpus, training, measurements and the index.
+   * The number of steps follows from the speed of the machine, and is corrected during the run.
+   * Default: no limit.
+   */
+  minutes: option(number({ above: 0 }).optional(), {
+    help: "end after about N minutes, with the index of the corpus",
+    placeholder: "N",
+    defaultText: "no limit",
+  }),
+  /** Return the plan with samples of the examples; write nothing. Default false. */
+  dryRun: option(flag().default(false), {
+    help: "show the plan and samples of the examples; write nothing",
+    card: false,
+  }),
 };
 
-/** What to train on, and how retrieval is measured meanwhile. */
-const ADAPT_SOURCES = {
+/** Questions and labels to train on, and questions to measure retrieval with. */
+const ADAPT_QUESTIONS = {
   /** Questions and answers: see `readTrainingFile`. */
   data: option(path().optional(), {
     help: "train on questions and answers, in the formats that reatt train reads, also CSV",
     placeholder: "FILE",
+    group: QUESTIONS_OF_YOUR_OWN,
   }),
   /** Queries that `qrels` labels: see `readQuestions`. */
   queries: option(path().optional(), {
     help: "train on the queries that --qrels labels",
     placeholder: "FILE.jsonl",
+    group: QUESTIONS_OF_YOUR_OWN,
   }),
   /** Relevance labels: see `readQrels`. */
   qrels: option(path().optional(), {
     help: "relevance labels in the format of TREC or BEIR",
     placeholder: "FILE.tsv",
+    group: QUESTIONS_OF_YOUR_OWN,
   }),
+  /**
+   * Questions that retrieval is measured with. Default: some examples of each source, which are
+   * then not trained on.
+   */
+  dev: option(path().optional(), {
+    help: "questions that retrieval is measured with",
+    placeholder: "FILE.jsonl",
+    defaultText: "some examples of each source, not trained on",
+    group: QUESTIONS_OF_YOUR_OWN,
+  }),
+};
+
+/** Settings of `adapt` that `train` does not have, or has with other defaults. */
+const ADAPT_SETTINGS = {
   /**
    * What to train on. `data` and `qrels` add `questions` and `labels`; `auto` adds the label-free
    * sources that suit the corpus, without `generated`. Default: `auto` if `data` and `qrels` are
@@ -94,64 +133,10 @@ const ADAPT_SOURCES = {
       help: `what to train on: ${LABEL_FREE_SOURCES.join(", ")}, or auto`,
       placeholder: "NAME,NAME",
       defaultText: "--data and --qrels, else auto",
+      group: TRAINING,
       parse: (given) => given.split(",").map((name) => name.trim()),
     },
   ),
-  /** The older form of `sources: ["spans"]`; false leaves all label-free sources out. */
-  spans: option(flag().optional(), { help: "the older form of --sources spans", hidden: true }),
-  /**
-   * Sentences to mask instead of those of the corpus, one a line, as text or as JSON with `text`
-   * (REALM's X). The sources `spans` and `phrases` use them.
-   */
-  sentences: option(path().optional(), {
-    help: "sentences to mask instead of those of the corpus, one a line",
-    placeholder: "FILE",
-  }),
-  /** Relative frequency of each source. Default 1 each. */
-  weights: option(z.partialRecord(z.enum(SOURCES), number({ above: 0 }), WEIGHTS).optional(), {
-    help: `relative frequency of each source: ${SOURCES.join(", ")}`,
-    placeholder: "spans=1,questions=2",
-    defaultText: "1 each",
-    parse: parseWeights,
-  }),
-  /**
-   * Questions that retrieval is measured with. Default: some examples of each source, which are
-   * then not trained on.
-   */
-  dev: option(path().optional(), {
-    help: "questions that retrieval is measured with",
-    placeholder: "FILE.jsonl",
-    defaultText: "some examples of each source, not trained on",
-  }),
-  /** The first questions of `dev` that are used. Default 200. */
-  devQuestions: DEV_FILES.devQuestions,
-  /**
-   * What becomes of the source passage of a masked sentence: `without-sentence` removes the
-   * sentence (ReAtt), `excluded` removes the passage (REALM). Default `without-sentence`.
-   */
-  sourcePassage: option(choice("without-sentence", "excluded").default("without-sentence"), {
-    help: "remove the masked sentence from its source passage, or exclude the passage",
-  }),
-  /** Return the plan with samples of the examples; write nothing. Default false. */
-  dryRun: option(flag().default(false), {
-    help: "show the plan and samples of the examples; write nothing",
-    card: false,
-  }),
-};
-
-/** Settings of `adapt` that `train` does not have, or has with other defaults. */
-const ADAPT_SETTINGS = {
-  /**
-   * Minutes that everything may take: reading the corpus, training, measurements and the index.
-   * The number of steps follows from the speed of the machine, and is corrected during the run.
-   * Default: no limit.
-   */
-  minutes: option(number({ above: 0 }).optional(), {
-    help: "end after about N minutes, with the index of the corpus",
-    placeholder: "N",
-    defaultText: "no limit",
-    group: "Schedule",
-  }),
   /** Steps of each iteration. Default: as `minutes` allow, or one pass over the examples. */
   steps: withDerivedDefault(
     RUN_SETTINGS.steps,
@@ -177,50 +162,66 @@ const ADAPT_SETTINGS = {
   ),
   /**
    * What a step minimises. Default `supervised`, because the relevant passage of each example is
-   * known; with `minutes` and without `data`, and with `headOnly`, `retrieval`, which does more
-   * steps in the same time.
+   * known; with `minutes` and without `data`, and with `train: "head"`, `retrieval`, which does
+   * more steps in the same time.
    */
   objective: withDerivedDefault(
     RUN_SETTINGS.objective,
-    "supervised; retrieval with --head-only, and with --minutes without --data",
+    "supervised; retrieval with --train head, and with --minutes without --data",
   ),
   /**
    * Peak learning rate. Default: 2e-5 for a model with a backbone; 5e-5 x 1024 / width of other
-   * models, at most 4e-4; 1e-3 with `headOnly`.
+   * models, at most 4e-4; 1e-3 with `train: "head"`.
    */
   learningRate: withDerivedDefault(
     RUN_SETTINGS.learningRate,
     `${BACKBONE_LEARNING_RATE} with a backbone, else ${PAPER.learningRate} x ${PAPER.modelSize} / width of the model; ` +
-      `${HEAD_LEARNING_RATE} with --head-only`,
+      `${HEAD_LEARNING_RATE} with --train head`,
   ),
-  /** Weight of the distillation loss. Default 1. */
+  /** Weight of the retrieval loss. Default 1. */
   alpha: withDefault(RUN_SETTINGS.alpha, 1),
+  /**
+   * Sentences to mask instead of those of the corpus, one a line, as text or as JSON with `text`
+   * (REALM's X). The sources `spans` and `phrases` use them.
+   */
+  sentences: option(path().optional(), { help: "sentences to mask, one a line", flag: false }),
+  /** Relative frequency of each source. Default 1 each. */
+  weights: option(z.partialRecord(z.enum(SOURCES), number({ above: 0 }), WEIGHTS).optional(), {
+    help: "relative frequency of each source",
+    flag: false,
+  }),
+  /**
+   * What becomes of the source passage of a masked sentence: `without-sentence` removes the
+   * sentence (ReAtt), `excluded` removes the passage (REALM). Default `without-sentence`.
+   */
+  sourcePassage: option(choice("without-sentence", "excluded").default("without-sentence"), {
+    help: "the source passage of a masked sentence",
+    flag: false,
+  }),
   /** Steps between two measurements of retrieval. Default: a tenth of all steps, 10 to 200. */
   monitorSteps: option(integer(1).optional(), {
     help: "steps between two measurements of retrieval",
-    defaultText: "a tenth of all steps, 10 to 200",
-    group: "Schedule",
-    aliases: [{ flag: "probe-steps" }],
+    flag: false,
   }),
   /** Keep the folder `checkpoint` of a finished run. Default false. */
   keepCheckpoint: option(flag().default(false), {
     help: "keep the folder checkpoint when the run is finished",
-    group: "Computation",
+    flag: false,
     card: false,
   }),
 };
 
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
 type AdaptTable = typeof ADAPT_FILES &
+  typeof ADAPT_QUESTIONS &
   typeof DOCUMENT_OPTIONS &
-  typeof ADAPT_SOURCES &
   Omit<typeof RUN_SETTINGS, keyof typeof ADAPT_SETTINGS> &
   typeof ADAPT_SETTINGS;
 
 export const ADAPT_OPTIONS: AdaptTable = {
   ...ADAPT_FILES,
+  ...ADAPT_QUESTIONS,
   ...DOCUMENT_OPTIONS,
-  ...ADAPT_SOURCES,
   ...RUN_SETTINGS,
   ...ADAPT_SETTINGS,
 };
@@ -239,11 +240,11 @@ export interface AdaptOptions extends Given<AdaptTable> {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type ResolvedAdaptOptions = ResolvedOptions &
-  Omit<AdaptOptions, keyof ResolvedOptions> & {
-    readonly sourcePassage: "without-sentence" | "excluded";
+/** The options of an adaptation with all defaults. */
+export type AdaptRequest = RunRequest &
+  Omit<Resolved<AdaptTable>, keyof RunRequest> & {
     readonly monitorSteps: number;
-    readonly dryRun: boolean;
+    readonly tagger?: Tagger | undefined;
   };
 
 /** The sources that the options name. */
@@ -261,7 +262,7 @@ export interface RequestedSources {
  */
 export function requestedSources(given: AdaptOptions): RequestedSources {
   const options = resolveOptions(ACCEPTED, given);
-  const { data, queries, qrels, spans, sources = [] } = options;
+  const { data, queries, qrels, sources = [] } = options;
   if ((queries === undefined) !== (qrels === undefined))
     throw new InputError({
       where: "relevance labels",
@@ -270,7 +271,7 @@ export function requestedSources(given: AdaptOptions): RequestedSources {
       remedy: "give both files",
     });
   const isNamed: Record<SourceName, boolean> = {
-    spans: spans ?? sources.includes("spans"),
+    spans: sources.includes("spans"),
     crops: sources.includes("crops"),
     titles: sources.includes("titles"),
     phrases: sources.includes("phrases"),
@@ -281,8 +282,7 @@ export function requestedSources(given: AdaptOptions): RequestedSources {
   const withoutFile = sources.find((name) => name !== "auto" && !isNamed[name]);
   if (withoutFile !== undefined) throw missingFile(withoutFile);
   const named = SOURCES.filter((name) => isNamed[name]);
-  const automatic = sources.includes("auto") || (named.length === 0 && spans !== false);
-  if (named.length === 0 && !automatic) throw nothingToTrainOn();
+  const automatic = sources.includes("auto") || named.length === 0;
   if (!automatic) checkSources(named, options);
   return { named, automatic };
 }
@@ -315,14 +315,6 @@ const missingFile = (name: string): InputError =>
     expected: name === "questions" ? "data" : name === "labels" ? "queries and qrels" : name,
     got: `"${name}" without it`,
     remedy: `give what ${name} needs, or leave it out of the sources`,
-  });
-
-const nothingToTrainOn = (): InputError =>
-  new InputError({
-    where: "adaptation",
-    expected: "something to train on",
-    got: "nothing",
-    remedy: "name sources, or give data or labels",
   });
 
 /** Options that belong to sources. */
@@ -383,7 +375,7 @@ export function withAdaptDefaults(
   examples: number,
   passages: number,
   { modelSize, backbone }: Pick<ModelConfig, "modelSize" | "backbone">,
-): ResolvedAdaptOptions {
+): AdaptRequest {
   const options = { ...resolveOptions(ACCEPTED, given), model: given.model, corpus: given.corpus };
   if (resolve(options.out) === resolve(options.model))
     throw new InputError({
@@ -392,7 +384,8 @@ export function withAdaptDefaults(
       got: "the same",
       remedy: "adapt into a new folder",
     });
-  const { data, minutes, iterations, headOnly } = options;
+  const { data, minutes, iterations } = options;
+  const isHead = options.train === "head";
   const isTimed = minutes !== undefined;
   if (isTimed && iterations > 1) throw severalIterations(iterations);
   const questions = options.questions ?? (isTimed ? TIMED.questions : QUESTIONS);
@@ -402,17 +395,17 @@ export function withAdaptDefaults(
   const candidates = isTimed ? TIMED.candidates : CANDIDATES;
   const byWidth = Math.min(MAX_LEARNING_RATE, (PAPER.learningRate * PAPER.modelSize) / modelSize);
   const byModel = backbone ? BACKBONE_LEARNING_RATE : byWidth;
-  const isRetrieval = headOnly || (isTimed && data === undefined);
-  const complete = checkRun({
+  const isRetrieval = isHead || (isTimed && data === undefined);
+  const complete = {
     ...options,
-    unsupervisedSteps: 0,
-    ...{ steps, questions },
+    steps,
+    questions,
     objective: options.objective ?? (isRetrieval ? "retrieval" : "supervised"),
     maxPassageTokens: trainingPassageTokens(options),
-    learningRate: options.learningRate ?? (headOnly ? HEAD_LEARNING_RATE : byModel),
+    learningRate: options.learningRate ?? (isHead ? HEAD_LEARNING_RATE : byModel),
     candidatesPerQuestion: options.candidatesPerQuestion ?? Math.min(candidates, passages),
     monitorSteps: options.monitorSteps ?? Math.max(10, Math.min(200, tenth)),
-  });
+  };
   checkEffects(complete, ADAPT_OPTIONS);
   return complete;
 }
@@ -424,10 +417,3 @@ const severalIterations = (iterations: number): InputError =>
     got: `${iterations}`,
     remedy: "leave iterations or minutes out",
   });
-
-/** `spans=1,questions=2`. `sourcesOf` checks the names and the numbers. */
-function parseWeights(given: string): unknown {
-  const entries = given.split(",").map((part) => /^([a-z]+)=(\d+(?:\.\d+)?)$/.exec(part.trim()));
-  if (entries.some((entry) => entry === null)) return given;
-  return Object.fromEntries(entries.map((entry) => [entry![1], Number(entry![2])]));
-}

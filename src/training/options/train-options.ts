@@ -1,12 +1,11 @@
 /** The options of `train`. */
 
-import { InputError } from "../../io/errors.ts";
-import { flag, type Given, integer, option, path, SIGNAL } from "../../options/option.ts";
+import { type Given, integer, option, path, type Resolved, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
-import { checkEffects, checkRun } from "./run-checks.ts";
-import { DEV_FILES, type ResolvedOptions, RUN_FILES, RUN_SETTINGS } from "./run-options.ts";
-
-export type { ResolvedOptions, RunOptions } from "./run-options.ts";
+import type { Provider } from "../../tensor/session.ts";
+import type { ObjectiveName, QuerySide } from "../loss/options.ts";
+import { checkEffects } from "./run-checks.ts";
+import { DEV_FILE, RUN_FILES, RUN_SETTINGS, type RunSignal } from "./run-options.ts";
 
 const TRAIN_ONLY = {
   /** Training questions with their answers: see `readTrainingFile`. */
@@ -21,29 +20,18 @@ const TRAIN_ONLY = {
    * weights starts with. Default 1,000; 0 for none.
    */
   unsupervisedSteps: option(integer(0).default(1_000), {
-    help: "steps of span corruption on the corpus, if the model has no weights",
-    group: "Schedule",
-    plan: true,
-  }),
-  /**
-   * Select the head whose scores agree best with whether a passage contains an answer (section
-   * 2.3), and train that head to retrieve. Default: the head of `config.json`; a model with weights
-   * whose `config.json` names none gets a selected head.
-   */
-  selectHead: option(flag().default(false), {
-    help: "show how well each head of the retrieval layer retrieves, and train the best",
-    group: "Loss",
-    aliases: [{ flag: "probe-heads" }],
+    help: "steps of span corruption, if the model has no weights",
+    flag: false,
   }),
 };
 
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
-type TrainTable = typeof RUN_FILES & typeof DEV_FILES & typeof TRAIN_ONLY & typeof RUN_SETTINGS;
+type TrainTable = typeof RUN_FILES & typeof TRAIN_ONLY & typeof DEV_FILE & typeof RUN_SETTINGS;
 
 export const TRAIN_OPTIONS: TrainTable = {
   ...RUN_FILES,
   ...TRAIN_ONLY,
-  ...DEV_FILES,
+  ...DEV_FILE,
   ...RUN_SETTINGS,
 };
 
@@ -53,8 +41,7 @@ export interface TrainOptions extends Given<TrainTable> {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type ResolvedTrainOptions = ResolvedOptions &
-  Pick<TrainOptions, "data"> & { readonly selectHead: boolean };
+export interface TrainRequest extends Resolved<TrainTable>, RunSignal {}
 
 /**
  * Checks the options and fills in the defaults.
@@ -62,17 +49,31 @@ export type ResolvedTrainOptions = ResolvedOptions &
  * @throws {InputError} for an unknown option, a value out of range, and options that contradict
  *   each other or have no effect
  */
-export function withDefaults(given: TrainOptions): ResolvedTrainOptions {
-  const resolved = resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given);
-  checkEffects(resolved, TRAIN_OPTIONS);
-  const options = checkRun(resolved);
-  const { selectHead, querySide, readerOnly } = options;
-  if (selectHead && (querySide || readerOnly))
-    throw new InputError({
-      where: querySide ? "query side" : "readerOnly",
-      expected: "the head that the existing index was made with",
-      got: "another head (selectHead)",
-      remedy: "leave one of the two out",
-    });
+export function withDefaults(given: TrainOptions): TrainRequest {
+  const options = resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given);
+  checkEffects(options, TRAIN_OPTIONS);
   return options;
+}
+
+/** What the engine reads. `flatOptions` makes it of a run. */
+export interface ResolvedOptions {
+  readonly provider: Provider;
+  readonly engine: "onnxruntime" | "tensorflow";
+  readonly workers: number;
+  readonly questions: number;
+  readonly candidatesPerQuestion: number;
+  readonly maxPassageTokens: number;
+  readonly objective: ObjectiveName;
+  readonly alpha: number;
+  readonly copyAttention: number;
+  readonly phraseLoss: number;
+  readonly inBatchNegatives: boolean;
+  readonly copies: "once";
+  readonly scoreTemperature: number;
+  readonly dropout: number;
+  readonly tau?: number | undefined;
+  readonly querySide?: QuerySide | undefined;
+  readonly headOnly: boolean;
+  readonly readerOnly: boolean;
+  readonly trainedLayers?: number | undefined;
 }

@@ -11,7 +11,7 @@ import {
   SIGNAL,
 } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
-import { RUN_FILES, RUN_SETTINGS } from "../options/run-options.ts";
+import { RUN_FILES, SEED } from "../options/run-options.ts";
 import { TRAIN_OPTIONS } from "../options/train-options.ts";
 
 const SCHEDULE = "Schedule";
@@ -52,7 +52,8 @@ export const PHRASE_TRAINING_OPTIONS = {
     help: "phrases that a search step finds for each question",
     group: SCHEDULE,
   }),
-  seed: RUN_SETTINGS.seed,
+  /** Seed of all random numbers. Default 0. */
+  seed: SEED,
   threads: LOAD_OPTIONS.threads,
 };
 

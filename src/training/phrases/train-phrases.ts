@@ -173,7 +173,8 @@ async function* runSteps(run: PhraseRun): AsyncGenerator<PhraseTrainingEvent, vo
   for (let step = 1; step <= steps + searchSteps; step++) {
     signal?.throwIfAborted();
     const isSearch = step > steps;
-    const cycle = isSearch ? { first: steps, steps: searchSteps, peak } : { first: 0, steps, peak };
+    const stage = isSearch ? { first: steps, steps: searchSteps } : { first: 0, steps };
+    const cycle = { ...stage, peak, warmUp: 0.1 };
     const at = { step, learningRate: learningRateAt(step, cycle) };
     const done = isSearch
       ? await searchStep(run, all.next().value!, at)

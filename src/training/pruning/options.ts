@@ -3,7 +3,7 @@
 import { LOAD_OPTIONS } from "../../options/library-options.ts";
 import { type Given, integer, option, path, type Resolved, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
-import { RUN_FILES, RUN_SETTINGS } from "../options/run-options.ts";
+import { RUN_FILES, SEED } from "../options/run-options.ts";
 import { TRAIN_OPTIONS } from "../options/train-options.ts";
 
 /** The options that have a flag. */
@@ -20,7 +20,8 @@ export const PRUNING_TRAINING_OPTIONS = {
   passages: option(integer(1).default(2_000), {
     help: "passages to learn from, drawn among those that questions were asked about",
   }),
-  seed: RUN_SETTINGS.seed,
+  /** Seed of all random numbers. Default 0. */
+  seed: SEED,
   threads: LOAD_OPTIONS.threads,
 };
 

@@ -22,7 +22,7 @@ export const evaluationsOf = (records: readonly MetricsRecord[]): ReportedEvalua
     return measures.length > 0 ? [{ step, measures: Object.fromEntries(measures) }] : [];
   });
 
-/** One tile a measure: before training, and for the best checkpoint or else the last evaluation. */
+/** One tile a measure: before training, and for the kept model or else the last evaluation. */
 export function outcome(
   evaluations: readonly ReportedEvaluation[],
   bestStep?: number,
@@ -78,6 +78,6 @@ export function evaluationTable(
 ${baseline && html`<tr class="quiet"><th>${baseline.name}</th>${cells(baseline.measures, false)}</tr>`}
 ${evaluations.map(
   ({ step, measures }) =>
-    html`<tr><th>${formatCount(step)}${step === bestStep ? " (best)" : ""}</th>${cells(measures, true)}</tr>`,
+    html`<tr><th>${formatCount(step)}${step === bestStep ? " (kept)" : ""}</th>${cells(measures, true)}</tr>`,
 )}</tbody></table>`;
 }

@@ -8,7 +8,7 @@ import { CHART_SCRIPT } from "./chart-script.ts";
 import { chartsOf } from "./charts.ts";
 import { evaluationsOf, evaluationTable, outcome } from "./evaluations.ts";
 import { figure } from "./figure.ts";
-import type { Baseline } from "./format.ts";
+import { type Baseline, formatCount } from "./format.ts";
 import { type Html, html, raw } from "./html.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
 import { type ReportSample, sampleCards } from "./samples.ts";
@@ -24,13 +24,15 @@ export interface Selection {
   readonly questions: number;
   /** What they are, in the plural. */
   readonly what: string;
-  /** The measure, in words. */
-  readonly measure: string;
+  /** Which model is kept, as the rest of a sentence. */
+  readonly rule: string;
 }
 
 export interface ReportData {
   /** What kind of run it is. */
   readonly title: string;
+  /** What the run brought, in a line. */
+  readonly verdict?: string | undefined;
   /** Default: the last model is kept. */
   readonly selection?: Selection | undefined;
   /** The progress of the run, in a sentence. */
@@ -44,8 +46,8 @@ export interface ReportData {
   readonly records: readonly MetricsRecord[];
   /** The measures of BM25 on the same questions. */
   readonly baseline?: Baseline | undefined;
-  /** Step and path of the best checkpoint. */
-  readonly best?: { readonly step: number; readonly path: string } | undefined;
+  /** The step of the kept model, if it is not the last one. */
+  readonly keptStep?: number | undefined;
   readonly samples: readonly ReportSample[];
 }
 
@@ -62,7 +64,7 @@ export async function writeReport(file: string, report: ReportData): Promise<voi
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 function page(
-  { title, status, selection, options, records, baseline, best, samples }: ReportData,
+  { title, verdict, status, selection, options, records, baseline, keptStep, samples }: ReportData,
   plotter: PagePlotter,
 ): Html {
   const evaluations = evaluationsOf(records);
@@ -77,10 +79,9 @@ function page(
 </head>
 <body><main>
 <h1>${title}</h1>
-<p>${status}</p>
-${outcome(evaluations, best?.step, baseline)}
-${selection && html`<p>The kept model has the highest ${selection.measure} on ${String(selection.questions)} ${selection.what}.</p>`}
-${best && html`<p>Best checkpoint: <code>${best.path}</code></p>`}
+${verdict && html`<p class="verdict">${verdict}</p>`}
+<p>${status}${selection && ` ${keptText(selection, keptStep)}`}</p>
+${outcome(evaluations, keptStep, baseline)}
 <h2>The run</h2>
 <dl class="card">${Object.entries(options).map(
     ([name, value]) => html`<div><dt>${name}</dt><dd>${String(value)}</dd></div>`,
@@ -89,7 +90,7 @@ ${best && html`<p>Best checkpoint: <code>${best.path}</code></p>`}
 <p class="quiet">By training step. A pale band is the range of the steps that a point averages. Drag to zoom in, double-click to zoom out.</p>
 <noscript><p>The curves need JavaScript.</p></noscript>
 <div class="charts">${chartsOf(records, { baseline, questions: selection?.what }).map(figure)}</div>
-${section(`Evaluations on ${selection ? `${selection.questions} ${selection.what}` : "dev questions"}`, evaluations, (all) => html`<div class="card scroll">${evaluationTable(all, best?.step, baseline)}</div>`)}
+${section(`Evaluations on ${selection ? `${selection.questions} ${selection.what}` : "dev questions"}`, evaluations, (all) => html`<div class="card scroll">${evaluationTable(all, keptStep, baseline)}</div>`)}
 ${section("Sample questions", samples, sampleCards)}
 </main>
 <script>${raw(plotter.script)}</script>
@@ -98,6 +99,11 @@ ${section("Sample questions", samples, sampleCards)}
 </html>
 `;
 }
+
+const keptText = ({ questions, what, rule }: Selection, step: number | undefined): string =>
+  step === undefined
+    ? ""
+    : `The model of step ${formatCount(step)} is kept: ${rule}, on ${questions} ${what}.`;
 
 const section = <T>(
   title: string,

@@ -41,6 +41,7 @@ const OUTCOMES = [
   "Still wrong",
   "Right",
   "Wrong",
+  "Not judged",
 ] as const;
 
 /** One card a sample. Samples whose answer training changed come first. */
@@ -50,16 +51,26 @@ export function sampleCards(samples: readonly ReportSample[]): Html {
   );
   return html`${sorted.map(
     (sample) => html`<article><h3>${sample.question}</h3>
-<p class="quiet">${outcomeOf(sample)}. ${sample.gold.length > 0 ? `Accepted: ${sample.gold.join(" | ")}` : "No answer is known: the first passage counts."}</p>
+<p class="quiet">${outcomeOf(sample)}. ${judgedBy(sample)}</p>
 <div class="sides">${side("Before", sample.before, sample)}${side("After", sample.after, sample)}</div></article>`,
   )}`;
 }
 
 export function outcomeOf(sample: ReportSample): (typeof OUTCOMES)[number] {
+  if (!isKnown(sample)) return "Not judged";
   const [was, is] = [sample.before, sample.after].map((reply) => reply && isRight(reply, sample));
   if (was === undefined || is === undefined) return (was ?? is) ? "Right" : "Wrong";
   if (is) return was ? "Right before and after" : "Learned";
   return was ? "Lost" : "Still wrong";
+}
+
+const isKnown = ({ gold, relevant = [] }: ReportSample): boolean =>
+  gold.length > 0 || relevant.length > 0;
+
+function judgedBy(sample: ReportSample): string {
+  if (sample.gold.length > 0) return `Accepted: ${sample.gold.join(" | ")}`;
+  const unknown = "No answer is known";
+  return isKnown(sample) ? `${unknown}: the first passage counts.` : `${unknown}.`;
 }
 
 function isRight({ answer, passages }: SampleReply, sample: ReportSample): boolean {
@@ -70,7 +81,9 @@ function isRight({ answer, passages }: SampleReply, sample: ReportSample): boole
 type ReplyPassage = SampleReply["passages"][number];
 
 const isRelevant = ({ id, text }: ReplyPassage, { gold, relevant }: ReportSample): boolean =>
-  relevant && id !== undefined ? relevant.includes(id) : containsAnswer(text, gold);
+  relevant && id !== undefined
+    ? relevant.includes(id)
+    : gold.length > 0 && containsAnswer(text, gold);
 
 function side(
   title: string,
@@ -80,9 +93,9 @@ function side(
   if (!reply) return undefined;
   const items = reply.passages.map((passage) => passageItem(passage, sample));
   const hidden = items.length - SHOWN_PASSAGES;
-  const right = isRight(reply, sample);
+  const answer = reply.answer || "no answer";
   return html`<section><p><span class="quiet">${title}:</span>
-<b class="${right ? "right" : "wrong"}">${reply.answer || "no answer"} ${right ? "✓" : "✗"}</b></p>
+${sample.gold.length > 0 ? markedAnswer(answer, isRight(reply, sample)) : html`<b>${answer}</b>`}</p>
 <ol>${items.slice(0, SHOWN_PASSAGES)}</ol>
 ${
   hidden > 0
@@ -90,6 +103,9 @@ ${
     : undefined
 }</section>`;
 }
+
+const markedAnswer = (answer: string, right: boolean): Html =>
+  html`<b class="${right ? "right" : "wrong"}">${answer} ${right ? "✓" : "✗"}</b>`;
 
 function passageItem(passage: ReplyPassage, sample: ReportSample): Html {
   const { title, text, score } = passage;

@@ -22,9 +22,9 @@ import { replaceFile } from "../../io/replace-file.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { TextExamples } from "../examples/step.ts";
 import type { TrainingData } from "../examples/training-data.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 import { type SearchProcessOptions, startBackgroundSearch } from "./background-search.ts";
 import type { TrainingEvent } from "./events.ts";
+import type { Run } from "./run.ts";
 
 /** Examples with the age of their candidates. */
 export interface SnapshotExamples {
@@ -58,12 +58,15 @@ interface RefreshOptions {
 }
 
 export async function openBackgroundRefresh(
-  options: ResolvedOptions,
+  run: Run,
   corpus: Corpus,
   data: TrainingData,
   { saveSnapshot, resumed }: RefreshOptions,
 ): Promise<BackgroundRefresh> {
-  const { out, unsupervisedSteps, refreshSteps, maxPassageTokens, provider } = options;
+  const { out } = run;
+  const { unsupervisedSteps, refreshSteps } = run.schedule;
+  const { maxPassageTokens } = run.batch;
+  const { provider } = run.device;
   const file = join(out, "checkpoint", "refreshes.json");
   const location = join(out, "checkpoint", "refresh");
   const { file: corpusFile, digest } = corpus;

@@ -4,32 +4,32 @@ import { mean } from "../../math/mean.ts";
 import { readBestWeights } from "./best-weights.ts";
 import type { TrainingEvent } from "./events.ts";
 import { reductionAfter } from "./fall.ts";
+import { lastStep, type RunState } from "./run-state.ts";
 import { CALIBRATION_STEPS, scheduleFor, trainingSeconds, WARM_UP_STEPS } from "./time-budget.ts";
-import { lastStep, type TrainingRun } from "./training-run.ts";
 
 /** The mean duration of a step is that of the last ones: examples differ in length. */
 const TIMED_STEPS = 24;
 
 /** Continues with the weights of the best step at a lower rate, if the last measurement fell. */
-export async function* reduceAfterFall(run: TrainingRun): AsyncGenerator<TrainingEvent> {
-  const { options, engine, monitorRecords, changes, step, log } = run;
+export async function* reduceAfterFall(state: RunState): AsyncGenerator<TrainingEvent> {
+  const { run, engine, monitorRecords, changes, step, log } = state;
   const reduction = reductionAfter(monitorRecords, changes);
-  if (!reduction || step === lastStep(run)) return;
-  await engine.restart(await readBestWeights(options.out, await engine.parameters()));
+  if (!reduction || step === lastStep(state)) return;
+  await engine.restart(await readBestWeights(run.out, await engine.parameters()));
   changes.push(reduction);
   await log.reduction(reduction);
   yield { type: "reduction", step, restored: reduction.restored! };
 }
 
 /** Adds the duration of a step. The first ones compile graphs and do not count. */
-export function timeStep(run: TrainingRun, seconds: number): void {
-  run.stepSeconds.push(seconds);
-  if (run.stepSeconds.length > TIMED_STEPS) run.stepSeconds.shift();
+export function timeStep(state: RunState, seconds: number): void {
+  state.stepSeconds.push(seconds);
+  if (state.stepSeconds.length > TIMED_STEPS) state.stepSeconds.shift();
 }
 
 /** After a few steps and each measurement: moves the last step to where the time ends. */
-export function fitToTime(run: TrainingRun, isMeasured: boolean): void {
-  const { budget, changes, step, stepSeconds, durations, resumedAt } = run;
+export function fitToTime(state: RunState, isMeasured: boolean): void {
+  const { budget, changes, step, stepSeconds, durations, resumedAt } = state;
   if (!budget || !durations) return;
   if (trainingSeconds(budget, durations) < durations.measurement) {
     changes.push({ step, last: step });

@@ -21,12 +21,11 @@ import { InputError, systemProblem } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
-import { LOSS_VERSION } from "../loss/options.ts";
 import { preBatchTensors, restorePreBatch } from "./pre-batch-tensors.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
 /** What must be equal for a run to continue: model, data, corpus and options, by name. */
-export type RunPlan = Readonly<Record<string, string | number>>;
+export type RunPlan = Readonly<Record<string, string | number | boolean>>;
 
 export interface RunCheckpoint {
   readonly format: "reatt-checkpoint";
@@ -45,7 +44,7 @@ export interface RunCheckpoint {
 const description: z.ZodType<RunCheckpoint> = z.strictObject({
   format: z.literal("reatt-checkpoint"),
   version: z.literal(1),
-  plan: z.record(z.string(), z.union([z.string(), z.number()])),
+  plan: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   step: z.int().nonnegative(),
   seconds: z.number().nonnegative(),
   schedule: z
@@ -58,8 +57,6 @@ const description: z.ZodType<RunCheckpoint> = z.strictObject({
       }),
     )
     .optional(),
-  /** Of earlier versions; now an entry of the plan. */
-  workers: z.int().positive().optional(),
   state: z.string().regex(/^state-\d+\.safetensors$/),
 });
 
@@ -191,28 +188,11 @@ const DIGESTS: Readonly<Record<string, string>> = {
   corpus: "corpus",
 };
 
-/** The options behind entries of a plan that have another name on disk. */
-const OPTIONS: Readonly<Record<string, string>> = {
-  candidates: "inBatchNegatives",
-  closePassages: "candidatesPerQuestion",
-  pointer: "copyAttention",
-  trained: "querySide",
-};
-
 /**
  * @throws {InputError} if entries are not as they were when the run began. It names all options
  * that differ, or else the first file.
  */
-export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: RunPlan): void {
-  const [before, now] = [checkpoint.plan, plan].map(({ lossVersion = 1 }) => lossVersion);
-  if (before !== now)
-    throw new InputError({
-      where: directory,
-      expected: `a run with version ${now} of the training loss`,
-      got: `one with version ${before}`,
-      remedy: "start a new run in another folder, or resume with the reatt that it began with",
-    });
-  const began = checkpoint.plan;
+export function checkPlan(directory: string, { plan: began }: RunCheckpoint, plan: RunPlan): void {
   const names = [...new Set([...Object.keys(began), ...Object.keys(plan)])];
   const different = names.filter((name) => began[name] !== plan[name]);
   const [first] = different;
@@ -226,13 +206,12 @@ export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: Ru
       got: "another",
       remedy,
     });
-  const nameOf = (name: string) => OPTIONS[name] ?? name;
   const valuesOf = (of: RunPlan) =>
     options.length === 1
       ? `${of[options[0]!] ?? "none"}`
-      : options.map((name) => `${nameOf(name)} ${of[name] ?? "none"}`).join(", ");
+      : options.map((name) => `${name} ${of[name] ?? "none"}`).join(", ");
   throw new InputError({
-    where: options.length === 1 ? `${directory}, ${nameOf(options[0]!)}` : directory,
+    where: options.length === 1 ? `${directory}, ${options[0]}` : directory,
     expected: `${valuesOf(began)}, as the run began with`,
     got: valuesOf(plan),
     remedy,
@@ -240,17 +219,15 @@ export function checkPlan(directory: string, checkpoint: RunCheckpoint, plan: Ru
 }
 
 /**
- * Compares the options and the version of the loss, before the data are read.
+ * Compares the decisions of a run, before its data are read and a head is selected.
  *
- * @param chosen the entries of the plan that options give
  * @throws {InputError} as `checkPlan` does
  */
-export function checkChosen(directory: string, checkpoint: RunCheckpoint, chosen: RunPlan): void {
-  const files = Object.entries(checkpoint.plan).filter(
+export function checkDecisions(directory: string, checkpoint: RunCheckpoint, plan: RunPlan): void {
+  const later = Object.entries(checkpoint.plan).filter(
     ([name]) => name in DIGESTS || name === "retrievalHead",
   );
-  const plan = { ...chosen, ...Object.fromEntries(files), lossVersion: LOSS_VERSION };
-  checkPlan(directory, checkpoint, plan);
+  checkPlan(directory, checkpoint, { ...plan, ...Object.fromEntries(later) });
 }
 
 function parseJson(text: string): unknown {

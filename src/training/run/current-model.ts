@@ -4,14 +4,13 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../../io/errors.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
-import type { ModelConfig } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Provider } from "../../tensor/session.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { CandidateRetriever } from "../examples/candidates.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
+import type { Run } from "./run.ts";
 import { saveModel } from "./save-model.ts";
 
 /** Where a model is, and how it indexes the corpus. */
@@ -25,15 +24,15 @@ export interface IndexingOptions {
 
 /** Saves `parameters` as a model beside the checkpoint, then does as `withIndexedModel`. */
 export async function* withCurrentModel<Event, Result>(
-  options: ResolvedOptions,
-  config: ModelConfig,
+  { out, model, config, batch, device, signal }: Run,
   parameters: ReadonlyMap<string, ParameterState>,
   corpus: Corpus,
   use: (model: ReAtt, index: TokenIndex) => AsyncGenerator<Event, Result>,
 ): AsyncGenerator<Event | ProgressEvent, Result> {
-  const location = join(options.out, "checkpoint");
-  await saveModel(join(location, "model"), config, parameters, options.model);
-  const { maxPassageTokens, provider, signal } = options;
+  const location = join(out, "checkpoint");
+  await saveModel(join(location, "model"), config, parameters, model);
+  const { maxPassageTokens } = batch;
+  const { provider } = device;
   return yield* withIndexedModel(corpus, { location, maxPassageTokens, provider, signal }, use);
 }
 

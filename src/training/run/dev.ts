@@ -3,9 +3,9 @@
 import type { Bm25 } from "../../retrieval/bm25/bm25.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { readQuestionsAbout, type TrainingQuestion } from "../examples/training-questions.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 import type { Baseline } from "../report/report.ts";
 import { CUTOFFS, recallOf } from "./evaluate.ts";
+import type { Run } from "./run.ts";
 
 export interface DevSet {
   readonly questions: readonly TrainingQuestion[];
@@ -20,7 +20,7 @@ export interface DevSet {
  * @throws {InputError} as `readQuestionsAbout` does.
  */
 export async function openDevSet(
-  { dev, devQuestions, signal }: ResolvedOptions,
+  { measurements: { dev, devQuestions }, signal }: Run,
   corpus: Corpus,
 ): Promise<DevSet | undefined> {
   if (dev === undefined) return undefined;

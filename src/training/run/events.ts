@@ -6,15 +6,12 @@ import type { StepLosses } from "../engine/engine.ts";
 import type { EngineEvent } from "../engine/open-engine.ts";
 import type { ReportSample } from "../report/report.ts";
 import type { HybridMeasures } from "./evaluate.ts";
-import type { HeadAgreement } from "./rank-heads.ts";
 import type { MonitorOutcome } from "./retrieval-monitor.ts";
 
 /** What `train` and `adapt` yield while they run. */
 export type TrainingEvent =
   | ProgressEvent
   | EngineEvent
-  /** Head selection: the heads of the retrieval layer, the best first. The first one is trained. */
-  | { readonly type: "heads"; readonly heads: readonly HeadAgreement[] }
   | {
       readonly type: "step";
       /** Steps done, of all stages. */

@@ -19,77 +19,76 @@ import {
   writeMonitorRecords,
 } from "./retrieval-monitor.ts";
 import { atLeastAsGood, bestEvaluation } from "./run-log.ts";
+import type { RunState } from "./run-state.ts";
 import { saveModel } from "./save-model.ts";
-import type { TrainingRun } from "./training-run.ts";
 
 /**
  * Measures retrieval on the monitor set, unless this step is measured already. The saved model
  * stores its weights of hybrid search.
  */
-export async function* monitorRetrieval(run: TrainingRun): AsyncGenerator<TrainingEvent> {
-  const { options, config, monitor, step, monitorRecords } = run;
+export async function* monitorRetrieval(state: RunState): AsyncGenerator<TrainingEvent> {
+  const { run, monitor, step, monitorRecords } = state;
   if (!monitor || monitorRecords.at(-1)?.step === step) return;
-  const parameters = await usableParameters(run);
+  const parameters = await usableParameters(state);
   if (!parameters) return;
-  const measured = yield* measureRetrieval(options, config, parameters, monitor);
-  yield* recordMeasurement(run, monitor, parameters, measured);
+  const measured = yield* measureRetrieval(run, parameters, monitor);
+  yield* recordMeasurement(state, monitor, parameters, measured);
 }
 
 /** Records what was measured of `parameters`, the present ones, and saves them if they are best. */
 export async function* recordMeasurement(
-  run: TrainingRun,
+  state: RunState,
   monitor: RetrievalMonitor,
   parameters: ReadonlyMap<string, ParameterState>,
   { seconds, replies, ...measurement }: MeasuredRetrieval & Pick<MonitorRecord, "taken">,
 ): AsyncGenerator<TrainingEvent> {
-  const { options, config, step, monitorRecords, log } = run;
+  const { run, step, monitorRecords, log } = state;
   const record = { step, ...measurement };
   monitorRecords.push(record);
   const best = bestOf(monitorRecords) === record;
   const { weights } = measurement.hybrid;
   if (best) {
-    await saveModel(options.out, { ...config, hybrid: weights }, parameters, options.model);
-    await writeBestWeights(options.out, parameters);
+    await saveModel(run.out, { ...run.config, hybrid: weights }, parameters, run.model);
+    await writeBestWeights(run.out, parameters);
   }
-  await writeMonitorRecords(options.out, monitorRecords);
+  await writeMonitorRecords(run.out, monitorRecords);
   const measures = measuresOf(record);
   const hybrid = { weights, measures: measuresOf(measurement.hybrid) };
   const shown = best ? sampleQuestions(monitor) : [];
   const result = { measures, hybrid, replies };
   await log.evaluation(step, result, shown, bestOf(monitorRecords).step);
   yield { type: "evaluation", step, measures, hybrid, best };
-  run.durations = seconds;
+  state.durations = seconds;
 }
 
 /**
  * Measures the model on dev before and after each iteration, unless this step is measured already.
  */
-export async function* evaluate(run: TrainingRun): AsyncGenerator<TrainingEvent> {
-  const { options, config, dev, log, step } = run;
-  const { unsupervisedSteps: start, steps } = options;
+export async function* evaluate(state: RunState): AsyncGenerator<TrainingEvent> {
+  const { run, dev, log, step } = state;
+  const { unsupervisedSteps: start, steps } = run.schedule;
   const isBetweenIterations = step >= start && (step - start) % steps === 0;
   const isMeasured = log.evaluations().some((evaluation) => evaluation.step === step);
   if (!dev || !isBetweenIterations || isMeasured) return;
-  const parameters = await usableParameters(run);
+  const parameters = await usableParameters(state);
   if (!parameters) return;
-  const result = yield* answerDev(run, dev, parameters);
+  const result = yield* answerDev(state, dev, parameters);
   const previous = bestEvaluation(log.evaluations(), start);
   const best = step > start && (!previous || atLeastAsGood(result.measures, previous.measures));
   const { measures, hybrid } = result;
-  const saved = { ...config, hybrid: hybrid.weights };
-  if (best) await saveModel(options.out, saved, parameters, options.model);
+  const saved = { ...run.config, hybrid: hybrid.weights };
+  if (best) await saveModel(run.out, saved, parameters, run.model);
   await log.evaluation(step, result, dev.questions, best ? step : previous?.step);
   yield { type: "evaluation", step, measures, hybrid, best };
 }
 
 function answerDev(
-  { options, config, corpus }: TrainingRun,
+  { run, corpus }: RunState,
   { questions, lexical }: DevSet,
   parameters: ReadonlyMap<string, ParameterState>,
 ): AsyncGenerator<TrainingEvent, DevResult> {
   return withCurrentModel<TrainingEvent, DevResult>(
-    options,
-    config,
+    run,
     parameters,
     corpus,
     async function* (model, index) {
@@ -97,7 +96,7 @@ function answerDev(
       return yield* reporting((report) =>
         evaluateOnDev(model, index, questions, {
           lexical,
-          signal: options.signal,
+          signal: run.signal,
           onProgress: (done) => report({ type: "progress", done }),
         }),
       );
@@ -107,9 +106,9 @@ function answerDev(
 
 /** The parameters, or undefined if one is too large to compute with, which ends the run. */
 async function usableParameters(
-  run: TrainingRun,
+  state: RunState,
 ): Promise<ReadonlyMap<string, ParameterState> | undefined> {
-  const parameters = await run.engine.parameters();
-  run.diverged = divergedParameter(parameters, run.step);
-  return run.diverged === undefined ? parameters : undefined;
+  const parameters = await state.engine.parameters();
+  state.diverged = divergedParameter(parameters, state.step);
+  return state.diverged === undefined ? parameters : undefined;
 }

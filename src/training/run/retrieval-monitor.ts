@@ -11,15 +11,15 @@ import type { Measures } from "../../evaluation/measures.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { mean } from "../../math/mean.ts";
-import type { HybridWeights, ModelConfig } from "../../model/config.ts";
+import type { HybridWeights } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
 import { type Bm25, buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { MonitorQuestion, MonitorSet } from "../examples/training-data.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 import type { Baseline, SampleReply } from "../report/report.ts";
+import type { Run } from "./run.ts";
 import { saveModel } from "./save-model.ts";
 import type { ScheduleChange } from "./schedule.ts";
 import type { MeasurementSeconds } from "./time-budget.ts";
@@ -53,8 +53,7 @@ export interface MonitorRecord extends ReciprocalRanks {
   readonly step: number;
   /** Whether the model of this step was taken without a gain: see `bestOf`. Default: false. */
   readonly taken?: boolean | undefined;
-  /** Records of older versions have none. */
-  readonly hybrid?: Measurement["hybrid"] | undefined;
+  readonly hybrid: Measurement["hybrid"];
 }
 
 export interface MonitorOutcome {
@@ -64,9 +63,11 @@ export interface MonitorOutcome {
   /** BM25 on the same questions and passages. */
   readonly bm25: Measures;
   /** Hybrid search. The weights of each model were tuned on the same questions. */
-  readonly hybrid?:
-    | { readonly before: Measures; readonly after: Measures; readonly weights: HybridWeights }
-    | undefined;
+  readonly hybrid: {
+    readonly before: Measures;
+    readonly after: Measures;
+    readonly weights: HybridWeights;
+  };
   readonly step: number;
   /** Whether the saved model is one that was taken without a gain: see `bestOf`. Default: false. */
   readonly taken?: boolean | undefined;
@@ -129,17 +130,16 @@ async function sampleReplies(
 
 /** Measures `parameters` as a model with an index of the monitor's passages. */
 export async function* measureRetrieval(
-  options: ResolvedOptions,
-  config: ModelConfig,
+  run: Run,
   parameters: ReadonlyMap<string, ParameterState>,
   { questions, passages, lexical }: RetrievalMonitor,
 ): AsyncGenerator<ProgressEvent, MeasuredRetrieval> {
   yield { type: "stage", name: "measuring retrieval" };
   const start = performance.now();
-  const folder = join(options.out, "checkpoint", "probe");
-  await saveModel(folder, config, parameters, options.model);
-  await using model = await ReAtt.load(folder, { provider: options.provider });
-  const { maxPassageTokens } = options;
+  const folder = join(run.out, "checkpoint", "monitor");
+  await saveModel(folder, run.config, parameters, run.model);
+  await using model = await ReAtt.load(folder, { provider: run.device.provider });
+  const { maxPassageTokens } = run.batch;
   const directory = join(folder, "index");
   const indexing = performance.now();
   await using index = await model.index(passages, {
@@ -218,14 +218,11 @@ export function outcomeOf(
     before: measuresOf(first),
     after: measuresOf(best),
     bm25,
-    ...(first.hybrid &&
-      best.hybrid && {
-        hybrid: {
-          before: measuresOf(first.hybrid),
-          after: measuresOf(best.hybrid),
-          weights: best.hybrid.weights,
-        },
-      }),
+    hybrid: {
+      before: measuresOf(first.hybrid),
+      after: measuresOf(best.hybrid),
+      weights: best.hybrid.weights,
+    },
     step: best.step,
     ...(best.taken && { taken: true }),
     questions: first.reciprocalRanks.length,
@@ -233,7 +230,7 @@ export function outcomeOf(
   };
 }
 
-const recordsFile = (out: string): string => join(out, "checkpoint", "probe.json");
+const recordsFile = (out: string): string => join(out, "checkpoint", "monitor.json");
 const reciprocalRanks = z.array(z.number());
 const weights = z.object({ lambda: z.number(), k1: z.number(), b: z.number() });
 const description = z.array(
@@ -241,7 +238,7 @@ const description = z.array(
     step: z.int(),
     taken: z.boolean().optional(),
     reciprocalRanks,
-    hybrid: z.object({ weights, reciprocalRanks }).optional(),
+    hybrid: z.object({ weights, reciprocalRanks }),
   }),
 );
 

@@ -4,12 +4,12 @@ import { readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
+import { modelTitle } from "../../hub/model-title.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { mean } from "../../math/mean.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import { MASK } from "../examples/example.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
 import {
   type Baseline,
@@ -21,6 +21,8 @@ import {
 import { openTensorBoard } from "../report/tensorboard.ts";
 import type { RunCheckpoint } from "./checkpoint.ts";
 import type { DevResult, HybridMeasures } from "./evaluate.ts";
+import type { Run } from "./run.ts";
+import { decisionsOf } from "./run-plan.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
 /** Questions shown in the report. */
@@ -106,11 +108,11 @@ export interface RunLog extends AsyncDisposable {
   /** Flushes the log to the disk. */
   sync(): Promise<void>;
   /** Writes the report again and returns its path. */
-  report(status: string): Promise<string>;
+  report(status: string, verdict?: string): Promise<string>;
 }
 
 export async function openRunLog(
-  options: ResolvedOptions,
+  run: Run,
   checkpoint: RunCheckpoint | undefined,
   { kind, selection, baseline }: RunDescription,
 ): Promise<RunLog> {
@@ -118,30 +120,33 @@ export async function openRunLog(
   const started = new Date().toISOString();
   const before = checkpoint?.seconds ?? 0;
   const seconds = (): number => before + (performance.now() - start) / 1000;
-  await createOutputDirectory(join(options.out, "checkpoint"));
-  const metrics = await openMetricsLog(join(options.out, "metrics.jsonl"), checkpoint?.step);
-  const board = await openTensorBoard(options.out, checkpoint?.step);
+  await createOutputDirectory(join(run.out, "checkpoint"));
+  const metrics = await openMetricsLog(join(run.out, "metrics.jsonl"), checkpoint?.step);
+  const board = await openTensorBoard(run.out, checkpoint?.step);
   const evaluations = (): Evaluation[] =>
     metrics.records
       .filter((record) => "exactMatch" in record)
       .map(({ step, seconds: _, ...metrics }) => ({ step, measures: modelMeasures(metrics) }));
-  let best: number | undefined = bestEvaluation(evaluations(), options.unsupervisedSteps)?.step;
-  const samples = await openSamples(options, checkpoint !== undefined);
+  let best: number | undefined = bestEvaluation(
+    evaluations(),
+    run.schedule.unsupervisedSteps,
+  )?.step;
+  const samples = await openSamples(run, checkpoint !== undefined);
 
   const append = async (record: MetricsRecord): Promise<void> => {
     await metrics.append({ ...record, seconds: seconds() });
     await board.scalars(record.step, scalarsOf(record));
   };
-  const report = async (status: string): Promise<string> => {
-    const file = join(options.out, "report.html");
+  const report = async (status: string, verdict?: string): Promise<string> => {
+    const file = join(run.out, "report.html");
     await writeReport(file, {
       title: kind,
-      status,
+      ...{ status, verdict },
       selection,
-      options: { ...shown(options), machine: machine(), started, seconds: Math.round(seconds()) },
+      options: { ...shown(run), machine: machine(), started, seconds: Math.round(seconds()) },
       records: metrics.records,
       baseline,
-      best: best === undefined ? undefined : { step: best, path: options.out },
+      keptStep: best,
       samples: samples.current(),
     });
     return file;
@@ -184,7 +189,7 @@ interface Samples {
 
 /** The questions that the report shows with their answers, saved for a resumed run. */
 async function openSamples(
-  { out, unsupervisedSteps }: ResolvedOptions,
+  { out, schedule: { unsupervisedSteps } }: Run,
   resumed: boolean,
 ): Promise<Samples> {
   const file = join(out, "checkpoint", "samples.json");
@@ -221,16 +226,16 @@ async function readSamples(file: string): Promise<ReportSample[]> {
   return JSON.parse(text);
 }
 
-/** The options that the report shows. */
-function shown({ signal, resume, ...options }: ResolvedOptions): Record<string, string | number> {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    entries.map(([name, value]) => [
-      name,
-      typeof value === "number" ? Number(value.toPrecision(6)) : String(value),
-    ]),
+/** The decisions that the report shows. */
+const shown = (run: Run): Record<string, string | number> =>
+  Object.fromEntries(
+    Object.entries<unknown>({ model: modelTitle(run.model), ...decisionsOf(run) }).map(
+      ([name, value]) => [
+        name,
+        typeof value === "number" ? Number(value.toPrecision(6)) : String(value),
+      ],
+    ),
   );
-}
 
 /** The values of a record by TensorBoard tag; those of a list as `name/0`, `name/1`, … */
 function scalarsOf({ step, ...metrics }: MetricsRecord): Record<string, number> {

@@ -1,37 +1,39 @@
-/** The plan of a run: what must be the same to resume it with the same result. */
+/** What must be the same to resume a run with the same result. */
 
 import { createHash } from "node:crypto";
-import type { ModelConfig } from "../../model/config.ts";
-import { planEntries } from "../../options/records.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import { LOSS_VERSION } from "../loss/options.ts";
-import type { ResolvedOptions } from "../options/run-options.ts";
-import { TRAIN_OPTIONS } from "../options/train-options.ts";
 import type { RunPlan } from "./checkpoint.ts";
+import type { Run } from "./run.ts";
+
+/** The decisions of a run by the names of their options, without files and without the device. */
+export function decisionsOf(run: Run): RunPlan {
+  const { part, layers, tau, seed, config } = run;
+  const { engine, workers } = run.device;
+  const { retrievalHead, pooling, similarity } = config;
+  const all = {
+    ...{ train: part, layers, ...run.objective, ...run.batch, ...run.schedule },
+    ...{ ...run.optimizer, tau, seed, engine, workers, retrievalHead, pooling, similarity },
+  };
+  const entries = Object.entries(all).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as RunPlan;
+}
 
 /**
- * The names of the entries are those on disk; `plan` of each option gives them. An error names the
- * first entry that differs, so options come before digests.
+ * The plan of a run. An error names the first entry that differs, so decisions come before digests.
  *
  * @param parameters the parameters at the start of the run
  * @param data digest of the examples
  * @param corpus digest of the corpus
  */
-export function planOf(
-  options: ResolvedOptions,
-  { retrievalHead }: ModelConfig,
+export const planOf = (
+  run: Run,
   parameters: ReadonlyMap<string, ParameterState>,
   data: string,
   corpus: string,
-): RunPlan {
-  const chosen = planEntries(TRAIN_OPTIONS, { ...options });
-  return {
-    ...chosen,
-    retrievalHead,
-    lossVersion: LOSS_VERSION,
-    ...{ data, corpus, model: digestParameters(parameters) },
-  };
-}
+): RunPlan => ({
+  ...decisionsOf(run),
+  ...{ data, corpus, model: digestParameters(parameters) },
+});
 
 function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {
   const hash = createHash("sha256");

@@ -4,16 +4,13 @@ import { join } from "node:path";
 import { hasWeights } from "../../checkpoints/open.ts";
 import { modelTitle } from "../../hub/model-title.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
-import type { ModelConfig } from "../../model/config.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import type { TextExamples } from "../examples/step.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import { openPreBatchQueue, type PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 import {
   type BackgroundRefresh,
   openBackgroundRefresh,
@@ -29,10 +26,10 @@ import {
   writeCheckpoint,
 } from "./checkpoint.ts";
 import { modelCandidates, withCurrentModel } from "./current-model.ts";
-import { withDecoderScores } from "./decoder-teacher.ts";
 import { type DevSet, openDevSet } from "./dev.ts";
 import { divergedLoss } from "./divergence.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
+import { flatOptions } from "./flat-options.ts";
 import { evaluate, monitorRetrieval } from "./measure.ts";
 import {
   openMonitor,
@@ -40,22 +37,24 @@ import {
   type RetrievalMonitor,
   readMonitorRecords,
 } from "./retrieval-monitor.ts";
+import type { Run } from "./run.ts";
 import { bestEvaluation, openRunLog, type RunDescription } from "./run-log.ts";
 import { planOf } from "./run-plan.ts";
-import { saveModel } from "./save-model.ts";
-import { lastRestart, learningRateAt } from "./schedule.ts";
-import { iterationStage, type Stage, unsupervisedStage } from "./stages.ts";
-import { startingParameters } from "./starting-parameters.ts";
-import type { TimeBudget } from "./time-budget.ts";
 import {
   failureOf,
   isStopped,
   lastStep,
   monitorSteps,
+  type RunState,
   stalenessOf,
-  type TrainingRun,
-} from "./training-run.ts";
+} from "./run-state.ts";
+import { copyModel, saveModel } from "./save-model.ts";
+import { lastRestart, learningRateAt } from "./schedule.ts";
+import { iterationStage, type Stage, unsupervisedStage } from "./stages.ts";
+import { startingParameters } from "./starting-parameters.ts";
+import type { TimeBudget } from "./time-budget.ts";
 import { tryTokenWeights } from "./try-token-weights.ts";
+import { verdictOf } from "./verdict.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */
 const CHECKPOINT_SECONDS = 300;
@@ -68,207 +67,201 @@ const CHECKPOINT_SECONDS = 300;
  * @param budget ends the run in time. It needs a monitor and one iteration.
  */
 export async function* runTraining(
-  given: ResolvedOptions,
-  config: ModelConfig,
+  run: Run,
   data: TrainingData,
   corpus: Corpus,
   budget?: TimeBudget,
 ): AsyncGenerator<TrainingEvent, TrainingResult> {
-  const tokenizer = await loadTokenizer(join(given.model, "spiece.model"), config.vocabularySize);
-  const isNew = !(await hasWeights(given.model));
-  if (isNew)
-    yield { type: "stage", name: `${given.model} has no weights: beginning with random ones` };
-  // Span corruption trains the reader, which the objective retrieval leaves as it is.
-  const isCorrupted = isNew && given.objective !== "retrieval";
-  const options = isCorrupted ? given : { ...given, unsupervisedSteps: 0 };
-  const parameters = await startingParameters(options, config);
-  const plan = planOf(options, config, parameters, data.digest, corpus.digest);
-  const queue = options.preBatch > 0 ? openPreBatchQueue(options.preBatch) : undefined;
-  const checkpoint = await resume(options, plan, parameters, queue);
-  await createOutputDirectory(options.out);
-  const dev = await openDevSet(options, corpus);
-  const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, options.signal));
-  await using engine = yield* openEngine(options, config, parameters, queue);
-  const description = describeRun(options, data, dev, monitor);
-  await using log = await openRunLog(options, checkpoint, description);
+  const { config, out } = run;
+  const tokenizer = await loadTokenizer(join(run.model, "spiece.model"), config.vocabularySize);
+  const parameters = await startingParameters(run);
+  const plan = planOf(run, parameters, data.digest, corpus.digest);
+  const { preBatch } = run.batch;
+  const queue = preBatch > 0 ? openPreBatchQueue(preBatch) : undefined;
+  const checkpoint = await resume(run, plan, parameters, queue);
+  await createOutputDirectory(out);
+  const dev = await openDevSet(run, corpus);
+  const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, run.signal));
+  await using engine = yield* openEngine(flatOptions(run), config, parameters, queue);
+  await using log = await openRunLog(run, checkpoint, describeRun(run, data, dev, monitor));
   const step = checkpoint?.step ?? 0;
   const isMonitored = checkpoint !== undefined && monitor !== undefined;
-  const run: TrainingRun = {
-    ...{ options, config, tokenizer, corpus, data, plan, engine, queue, log },
-    ...{ dev, monitor, step },
+  const state: RunState = {
+    ...{ run, tokenizer, corpus, data, plan, engine, queue, log, dev, monitor, step, budget },
     savedStep: checkpoint?.step,
-    monitorRecords: isMonitored ? await readMonitorRecords(options.out, step) : [],
+    monitorRecords: isMonitored ? await readMonitorRecords(out, step) : [],
     changes: [...(checkpoint?.schedule ?? [])],
-    ...{ budget, durations: undefined, stepSeconds: [], resumedAt: step },
+    durations: undefined,
+    stepSeconds: [],
+    resumedAt: step,
     examples: undefined,
     diverged: undefined,
   };
-  await using refresh = await openRefresh(run);
+  await using refresh = await openRefresh(state);
 
-  yield* evaluate(run);
+  yield* evaluate(state);
   if (!checkpoint) {
-    yield* monitorRetrieval(run);
-    yield* tryTokenWeights(run);
+    yield* monitorRetrieval(state);
+    yield* tryTokenWeights(state);
   }
-  fitToTime(run, false); // perhaps no time is left to train
-  yield* trainStages(run, refresh);
-  if (run.step === lastStep(run) && !isStopped(run)) yield* monitorRetrieval(run);
-  return await finalise(run);
+  fitToTime(state, false); // perhaps no time is left to train
+  yield* trainStages(state, refresh);
+  if (state.step === lastStep(state) && !isStopped(state)) yield* monitorRetrieval(state);
+  return await finalise(state);
 }
+
+const KEPT_BY_MONITOR =
+  "the highest mean reciprocal rank (MRR) among the steps that are better than the start by more " +
+  "than a standard error, or else the start";
 
 /** How the report names the run, and the questions that choose its model. */
 function describeRun(
-  { model, data: file }: ResolvedOptions & { readonly data?: string | undefined },
+  { model }: Run,
   data: TrainingData,
   dev: DevSet | undefined,
   monitor: RetrievalMonitor | undefined,
 ): RunDescription {
-  const kind =
-    data.kind ?? `Training of ${modelTitle(model)}${file === undefined ? "" : ` on ${file}`}`;
+  const kind = data.kind ?? `Training of ${modelTitle(model)}`;
   const { baseline } = dev ?? monitor ?? {};
   const questions = (dev ?? monitor)?.questions.length;
   if (questions === undefined) return { kind };
   const selection = dev
-    ? { questions, what: "dev questions", measure: "exact match; ties by R@1, then F1" }
-    : { questions, what: "held-out examples", measure: "mean reciprocal rank (MRR)" };
+    ? {
+        questions,
+        what: "dev questions",
+        rule: "the highest exact match; of equal ones the higher R@1, then F1",
+      }
+    : { questions, what: "held-out examples", rule: KEPT_BY_MONITOR };
   return { kind, baseline, selection };
 }
 
 /** Finds the checkpoint to resume from, and copies its state into `parameters` and `queue`. */
 async function resume(
-  options: ResolvedOptions,
+  run: Run,
   plan: RunPlan,
   parameters: ReadonlyMap<string, ParameterState>,
   queue: PreBatchQueue | undefined,
 ): Promise<RunCheckpoint | undefined> {
-  const directory = join(options.out, "checkpoint");
-  const checkpoint = await findRun(options.out, options.resume);
+  const checkpoint = await findRun(run.out, run.resume);
   if (!checkpoint) return undefined;
-  checkPlan(options.out, checkpoint, plan);
-  await restoreCheckpoint(directory, checkpoint, parameters, queue);
+  checkPlan(run.out, checkpoint, plan);
+  await restoreCheckpoint(join(run.out, "checkpoint"), checkpoint, parameters, queue);
   return checkpoint;
 }
 
 /** A snapshot is also a checkpoint: a resumed run never starts before its last snapshot. */
-async function openRefresh(run: TrainingRun): Promise<BackgroundRefresh | undefined> {
-  const { options, config, corpus, data, engine } = run;
-  if (options.refresh !== "background") return undefined;
-  return openBackgroundRefresh(options, corpus, data, {
-    resumed: run.savedStep !== undefined,
+async function openRefresh(state: RunState): Promise<BackgroundRefresh | undefined> {
+  const { run, corpus, data, engine } = state;
+  if (run.schedule.refresh !== "background") return undefined;
+  return openBackgroundRefresh(run, corpus, data, {
+    resumed: state.savedStep !== undefined,
     saveSnapshot: async (folder) => {
-      await save(run);
-      await saveModel(folder, config, await engine.parameters(), options.model);
+      await save(state);
+      await saveModel(folder, run.config, await engine.parameters(), run.model);
     },
   });
 }
 
 async function* trainStages(
-  run: TrainingRun,
+  state: RunState,
   refresh: BackgroundRefresh | undefined,
 ): AsyncGenerator<TrainingEvent> {
-  while (run.step < lastStep(run) && !isStopped(run) && !failureOf(run)) {
-    yield* trainStage(run, yield* nextStage(run), refresh);
-    if (run.diverged !== undefined) return; // the last checkpoint is of a model that worked
-    yield await save(run);
-    if (!isStopped(run) && !failureOf(run)) yield* evaluate(run);
+  while (state.step < lastStep(state) && !isStopped(state) && !failureOf(state)) {
+    yield* trainStage(state, yield* nextStage(state), refresh);
+    if (state.diverged !== undefined) return; // the last checkpoint is of a model that worked
+    yield await save(state);
+    if (!isStopped(state) && !failureOf(state)) yield* evaluate(state);
   }
 }
 
 /** The stage of the next step. With a background refresh, every step decides on its examples. */
-async function* nextStage(run: TrainingRun): AsyncGenerator<TrainingEvent, Stage> {
-  const { options, tokenizer, corpus, step } = run;
-  if (step < options.unsupervisedSteps) return yield* unsupervisedStage(options, corpus, tokenizer);
+async function* nextStage(state: RunState): AsyncGenerator<TrainingEvent, Stage> {
+  const { run, tokenizer, corpus, step } = state;
+  const { unsupervisedSteps, iterations, steps, refresh } = run.schedule;
+  if (step < unsupervisedSteps) return yield* unsupervisedStage(run, corpus, tokenizer);
   const iteration = Math.min(
-    options.iterations - 1, // with a time budget, the last one can have more steps
-    Math.floor((step - options.unsupervisedSteps) / options.steps),
+    iterations - 1, // with a time budget, the last one can have more steps
+    Math.floor((step - unsupervisedSteps) / steps),
   );
-  if (options.refresh !== "background") run.examples = yield* findExamples(run, iteration);
-  return iterationStage(options, iteration, () => run.examples!.source, tokenizer);
+  if (refresh !== "background") state.examples = yield* findExamples(state, iteration);
+  return iterationStage(run, iteration, () => state.examples!.source, tokenizer);
 }
 
 /**
  * After the first iteration, the current model finds the candidates, unless `refresh` is "none".
  */
 async function* findExamples(
-  { options, config, tokenizer, engine, corpus, data }: TrainingRun,
+  { run, engine, corpus, data }: RunState,
   iteration: number,
 ): AsyncGenerator<TrainingEvent, SnapshotExamples> {
-  async function* taught(source: TextExamples): AsyncGenerator<TrainingEvent, TextExamples> {
-    if (options.teacher === undefined) return source;
-    const model = { config, tokenizer, parameters: await engine.parameters() };
-    return yield* withDecoderScores(source, iteration, options, model);
-  }
-  if (iteration === 0 || options.refresh === "none") {
-    const source = yield* taught(yield* data.examples(iteration, undefined));
-    return { source, snapshot: undefined };
-  }
-  const source = yield* withCurrentModel(
-    options,
-    config,
-    await engine.parameters(),
-    corpus,
-    (model, index) => data.examples(iteration, modelCandidates(model, index)),
+  const { unsupervisedSteps, steps, refresh } = run.schedule;
+  if (iteration === 0 || refresh === "none")
+    return { source: yield* data.examples(iteration, undefined), snapshot: undefined };
+  const parameters = await engine.parameters();
+  const source = yield* withCurrentModel(run, parameters, corpus, (model, index) =>
+    data.examples(iteration, modelCandidates(model, index)),
   );
-  const snapshot = options.unsupervisedSteps + iteration * options.steps;
-  return { source: yield* taught(source), snapshot };
+  return { source, snapshot: unsupervisedSteps + iteration * steps };
 }
 
 /** Trains to the end of the stage, or until the run is stopped or fails. */
 async function* trainStage(
-  run: TrainingRun,
+  state: RunState,
   stage: Stage,
   refresh: BackgroundRefresh | undefined,
 ): AsyncGenerator<TrainingEvent> {
-  const { options, budget } = run;
   let saved = performance.now();
-  const last = (): number => (budget ? lastStep(run) : stage.first + stage.steps);
-  while (run.step < last() && !isStopped(run)) {
-    if (refresh && run.step >= options.unsupervisedSteps)
-      run.examples = yield* refresh.examples(run.step);
-    yield* trainStep(run, stage);
-    if (run.diverged !== undefined) return;
-    const isMeasured = run.step % monitorSteps(run) === 0;
-    if (isMeasured) yield* monitorRetrieval(run);
-    if (run.diverged !== undefined) return;
-    if (isMeasured) yield* reduceAfterFall(run);
-    fitToTime(run, isMeasured);
+  const last = (): number => (state.budget ? lastStep(state) : stage.first + stage.steps);
+  while (state.step < last() && !isStopped(state)) {
+    if (refresh && state.step >= state.run.schedule.unsupervisedSteps)
+      state.examples = yield* refresh.examples(state.step);
+    yield* trainStep(state, stage);
+    if (state.diverged !== undefined) return;
+    const isMeasured = state.step % monitorSteps(state) === 0;
+    if (isMeasured) yield* monitorRetrieval(state);
+    if (state.diverged !== undefined) return;
+    if (isMeasured) yield* reduceAfterFall(state);
+    fitToTime(state, isMeasured);
     if (!isMeasured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
-    yield await save(run);
+    yield await save(state);
     saved = performance.now();
-    if (failureOf(run)) return;
+    if (failureOf(state)) return;
   }
 }
 
-async function* trainStep(run: TrainingRun, stage: Stage): AsyncGenerator<TrainingEvent> {
-  const { options, engine, log, changes } = run;
+async function* trainStep(state: RunState, stage: Stage): AsyncGenerator<TrainingEvent> {
+  const { run, engine, log, changes } = state;
+  const { learningRate: peak, warmUp } = run.schedule;
   const start = performance.now();
-  const step = run.step - stage.first;
-  const cycle = { first: stage.first, steps: stage.steps, peak: options.learningRate };
-  const learningRate = learningRateAt(run.step + 1, cycle, changes);
+  const step = state.step - stage.first;
+  const cycle = { first: stage.first, steps: stage.steps, peak, warmUp };
+  const learningRate = learningRateAt(state.step + 1, cycle, changes);
   const restart = lastRestart(changes);
   const losses = await engine.step({
-    ...{ examples: stage.examples(step), objective: stage.objective(step), learningRate },
-    ...{ step: run.step + 1, updates: run.step + 1 - restart, key: stage.seed },
+    examples: stage.examples(step),
+    objective: stage.objective(step),
+    learningRate,
+    step: state.step + 1,
+    updates: state.step + 1 - restart,
+    key: stage.seed,
     // An earlier stage has other examples, and a restart has other weights.
-    preBatch: Math.min(options.preBatch, step, run.step - restart),
+    preBatch: Math.min(run.batch.preBatch, step, state.step - restart),
   });
-  timeStep(run, (performance.now() - start) / 1000);
-  run.diverged = divergedLoss(losses, run.step + 1);
-  if (run.diverged !== undefined) return;
-  run.step++;
-  const questionsPerSecond = (1000 * options.questions) / (performance.now() - start);
-  await log.step({
-    ...{ step: run.step, losses, learningRate, questionsPerSecond, staleness: stalenessOf(run) },
-    ...scaleAndHeads(await engine.learnedScalars(), options),
-  });
-  const progress = { step: run.step, steps: lastStep(run), questionsPerSecond };
-  yield { type: "step", ...progress, losses, learningRate };
+  timeStep(state, (performance.now() - start) / 1000);
+  state.diverged = divergedLoss(losses, state.step + 1);
+  if (state.diverged !== undefined) return;
+  state.step++;
+  const questionsPerSecond = (1000 * run.batch.questions) / (performance.now() - start);
+  const done = { step: state.step, losses, learningRate, questionsPerSecond };
+  const learned = scaleAndHeads(await engine.learnedScalars(), run);
+  await log.step({ ...done, staleness: stalenessOf(state), ...learned });
+  yield { type: "step", ...done, steps: lastStep(state) };
 }
 
 /** The learned scalars as the log has them: exp(s), and the shares of the heads if mixed. */
 function scaleAndHeads(
   learnedScalars: ReadonlyMap<string, ParameterState>,
-  { tau }: ResolvedOptions,
+  { tau }: Run,
 ): { scale: number; headWeights: number[] | undefined } {
   const scale = Math.exp(learnedScalars.get(LOG_SCALE)!.value[0]!);
   const weights = learnedScalars.get(HEAD_WEIGHTS)?.value;
@@ -279,38 +272,48 @@ function scaleAndHeads(
   return { scale, headWeights: shares.map((share) => share / total) };
 }
 
-async function save(run: TrainingRun): Promise<TrainingEvent> {
-  const { options, plan, step, log, engine, queue, changes } = run;
+async function save(state: RunState): Promise<TrainingEvent> {
+  const { run, plan, step, log, engine, queue, changes } = state;
   await log.sync();
-  const directory = join(options.out, "checkpoint");
+  const directory = join(run.out, "checkpoint");
   const schedule = changes.length > 0 ? changes : undefined;
   const progress = { plan, step, seconds: log.seconds(), schedule };
   await writeCheckpoint(directory, progress, await engine.parameters(), queue);
-  run.savedStep = step;
+  state.savedStep = step;
   return { type: "checkpoint", step, directory };
 }
 
 /** Saves the model unless a measurement did, writes the report, and returns the result. */
-async function finalise(run: TrainingRun): Promise<TrainingResult> {
-  const { options, config, engine, dev, monitor, step, monitorRecords, log } = run;
-  const failure = failureOf(run);
-  const complete = !failure && step === lastStep(run);
+async function finalise(state: RunState): Promise<TrainingResult> {
+  const { run, engine, dev, monitor, step, monitorRecords, log } = state;
+  const failure = failureOf(state);
+  const complete = !failure && step === lastStep(state);
   if (complete && !dev && !monitor)
-    await saveModel(options.out, config, await engine.parameters(), options.model);
+    await saveModel(run.out, run.config, await engine.parameters(), run.model);
   const reason = failure ? `: ${failure}` : "";
   const status = `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`;
-  const report = await log.report(status);
+  const isMonitored = monitor !== undefined && monitorRecords.length > 0;
+  const outcome = isMonitored
+    ? outcomeOf(monitorRecords, monitor.baseline.measures, state.changes)
+    : undefined;
+  const isOver = complete || failure !== undefined;
+  // No gain: the model is the given one, not one that was read and written again.
+  if (isOver && outcome?.step === 0 && (await hasWeights(run.model)))
+    await copyModel(run.model, run.out);
+  const verdict = outcome && verdictOf({ monitor: outcome, step });
+  const report = await log.report(status, isOver ? verdict : undefined);
   const evaluations = log.evaluations();
-  const { unsupervisedSteps: start } = options;
+  const start = run.schedule.unsupervisedSteps;
   return {
-    ...{ folder: options.out, report, step, finished: complete || failure !== undefined, failure },
-    checkpoint: run.savedStep,
+    folder: run.out,
+    report,
+    step,
+    finished: isOver,
+    failure,
+    checkpoint: state.savedStep,
     before: evaluations.find((evaluation) => evaluation.step === start)?.measures,
     after: bestEvaluation(evaluations, start)?.measures,
     samples: log.samples(),
-    monitor:
-      monitor && monitorRecords.length > 0
-        ? outcomeOf(monitorRecords, monitor.baseline.measures, run.changes)
-        : undefined,
+    monitor: outcome,
   };
 }

@@ -1,8 +1,9 @@
 /** Writes a model folder. */
 
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { dequantise, type Int8Matrix } from "../../checkpoints/int8.ts";
-import { hasWeights } from "../../checkpoints/open.ts";
+import { hasWeights, isWeightFile } from "../../checkpoints/open.ts";
 import { bytesOf } from "../../checkpoints/values.ts";
 import {
   type FloatType,
@@ -74,11 +75,29 @@ export async function writeModel(
     tensors.set(name, isSame && integers ? asStored(shape, integers) : { shape, values: own });
   }
   await writeSafetensors(join(folder, "model.safetensors"), tensors, { dtype });
-  await copyTokenizer(join(original, "spiece.model"), join(folder, "spiece.model"));
+  await copyPart(join(original, "spiece.model"), join(folder, "spiece.model"));
   const keeps = config.pruning && stored && (await hasSameKeys(config, values, stored));
   const pruning = keeps ? config.pruning : undefined;
   await writeConfig(folder, { ...config, calibration, pruning }, original);
 }
+
+/**
+ * Copies a model as it is: its weights in any format, its configuration and its tokenizer. Weights
+ * that the folder had are gone.
+ *
+ * @throws {InputError} if the original has gone, or the disk refuses
+ */
+export async function copyModel(original: string, folder: string): Promise<void> {
+  const names = await readdir(original).catch((error: unknown) => {
+    throw changedMeanwhile(error, original, "the model that training began with");
+  });
+  const files = names.filter((name) => isWeightFile(name) || MODEL_FILES.includes(name));
+  for (const name of await readdir(folder))
+    if (isWeightFile(name) && !files.includes(name)) await rm(join(folder, name));
+  for (const name of files) await copyPart(join(original, name), join(folder, name));
+}
+
+const MODEL_FILES: readonly string[] = ["config.json", "spiece.model"];
 
 /** Whether the keys of passages are those of the original, whose tokenizer was copied. */
 async function hasSameKeys(
@@ -147,9 +166,9 @@ function learnedConfig(
 }
 
 /** @throws {InputError} if the original has gone */
-const copyTokenizer = (from: string, to: string): Promise<void> =>
+const copyPart = (from: string, to: string): Promise<void> =>
   replaceByCopy(to, from).catch((error: unknown) => {
-    throw changedMeanwhile(error, from, "the tokenizer of the model");
+    throw changedMeanwhile(error, from, "the model that training began with");
   });
 
 const changedMeanwhile = (error: unknown, where: string, expected: string): unknown =>

@@ -3,8 +3,6 @@
  * schedule: it lowers the rate when retrieval falls, and moves its end when a time is given.
  */
 
-/** One step in 10 is warm-up. */
-const STEPS_PER_WARM_UP_STEP = 10;
 /** A reduction multiplies the learning rate by it. */
 export const REDUCTION = 0.5;
 /** AdamW starts again with moments of 0 after a reduction, so its first updates are too large. */
@@ -16,6 +14,8 @@ export interface LearningRateCycle {
   readonly first: number;
   readonly steps: number;
   readonly peak: number;
+  /** Share of the steps in which the rate rises. */
+  readonly warmUp: number;
 }
 
 /** A change of the schedule, which holds from the step after `step` on. */
@@ -43,10 +43,10 @@ export interface ScheduleChange {
  */
 export function learningRateAt(
   step: number,
-  { first, steps, peak }: LearningRateCycle,
+  { first, steps, peak, warmUp: share }: LearningRateCycle,
   changes: readonly ScheduleChange[] = [],
 ): number {
-  const warmUp = Math.max(1, Math.round(steps / STEPS_PER_WARM_UP_STEP));
+  const warmUp = Math.max(1, Math.round(share * steps));
   let line: DecayLine = { from: first + warmUp, level: 1, last: first + steps };
   let factor = 1;
   for (const { step: at, last, restored } of changes) {

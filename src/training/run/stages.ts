@@ -10,8 +10,8 @@ import { corrupt, noiseSpans } from "../examples/span-corruption.ts";
 import { drawIndexes, examplesOfStep, longestFirst, type TextExamples } from "../examples/step.ts";
 import type { TokenExample } from "../loss/batch.ts";
 import type { ObjectiveName } from "../loss/options.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 import type { TrainingEvent } from "./events.ts";
+import type { Run } from "./run.ts";
 
 /** Sentinels of T5's vocabulary: `<extra_id_0>` to `<extra_id_99>`. */
 const SENTINELS = 100;
@@ -34,18 +34,20 @@ export interface Stage {
  * @param source called at every step, because a background refresh replaces the examples
  */
 export function iterationStage(
-  options: ResolvedOptions,
+  run: Run,
   iteration: number,
   source: () => TextExamples,
   tokenizer: Tokenizer,
 ): Stage {
-  const { unsupervisedSteps, qaSteps, steps, objective } = options;
-  const seed = `${options.seed} ${iteration}`;
+  const { unsupervisedSteps, qaSteps, steps } = run.schedule;
+  const { objective } = run.objective;
+  const seed = `${run.seed} ${iteration}`;
   // The objectives that read learn phrases from the decoder: no answer has to be found in a text.
-  const phraseLoss = objective === "retrieval" ? options.phraseLoss : 0;
+  const phraseLoss = objective === "retrieval" ? run.objective.phraseLoss : 0;
+  const settings = { ...run.batch, seed, phraseLoss };
   return {
     ...{ first: unsupervisedSteps + iteration * steps, steps, seed },
-    examples: (step) => examplesOfStep(source(), tokenizer, { ...options, seed, step, phraseLoss }),
+    examples: (step) => examplesOfStep(source(), tokenizer, { ...settings, step }),
     objective: (step) => (iteration === 0 && step < qaSteps ? "qa" : objective),
   };
 }
@@ -55,12 +57,13 @@ export function iterationStage(
  * without a question, as in T5's pre-training.
  */
 export async function* unsupervisedStage(
-  options: ResolvedOptions,
+  run: Run,
   corpus: Corpus,
   tokenizer: Tokenizer,
 ): AsyncGenerator<TrainingEvent, Stage> {
-  const { unsupervisedSteps: steps, questions, maxPassageTokens } = options;
-  const seed = `${options.seed} unsupervised`;
+  const { unsupervisedSteps: steps } = run.schedule;
+  const { questions, maxPassageTokens } = run.batch;
+  const seed = `${run.seed} unsupervised`;
   yield { type: "stage", name: `span corruption: ${steps} steps of ${questions} passages` };
   const idsOf = (step: number): string[] =>
     drawIndexes(corpus.size, { seed, step, count: questions }).map((place) => corpus.ids[place]!);

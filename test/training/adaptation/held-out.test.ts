@@ -30,9 +30,9 @@ test("both parts keep their order and share nothing", () => {
 });
 
 test("passages of a measurement", () => {
-  assert.is(monitoredPassages({}, 5_183), 1_000);
+  assert.is(monitoredPassages({ minutes: undefined }, 5_183), 1_000);
   assert.is(monitoredPassages({ minutes: 10 }, 5_183), 600);
-  assert.is(monitoredPassages({}, 30), 30);
+  assert.is(monitoredPassages({ minutes: undefined }, 30), 30);
 });
 
 test.run();

@@ -35,15 +35,13 @@ const question = "who opened the harbour of Oslo?";
 test("one head's query projection changes, and an index made before serves on", async () => {
   await using base = await ReAtt.load(at("model"));
   await using _ = await base.index(readPassages(corpus), { directory: at("index") });
-  const result = await finish(
-    adapt({ ...given, ...small, out: at("out"), querySide: "projection" }),
-  );
+  const result = await finish(adapt({ ...given, ...small, out: at("out"), train: "query" }));
   assert.is(result.index, undefined);
 
   const [before, after] = await Promise.all([
     loadWeights(at("model"), config),
     // the model after the last step
-    loadWeights(at("out", "checkpoint", "probe"), config),
+    loadWeights(at("out", "checkpoint", "monitor"), config),
   ]);
   const query = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention.q.weight`;
   for (const [name, numbers] of before) {
@@ -59,7 +57,7 @@ test("one head's query projection changes, and an index made before serves on", 
   });
   assert.equal(changedHeads, [config.retrievalHead]);
 
-  await using adapted = await ReAtt.load(at("out", "checkpoint", "probe"));
+  await using adapted = await ReAtt.load(at("out", "checkpoint", "monitor"));
   assert.is(adapted.fingerprint, base.fingerprint);
   await using index = await adapted.openIndex(at("index"));
   const [was, is] = [await base.retrieve(question, index), await adapted.retrieve(question, index)];
@@ -71,7 +69,7 @@ test("one head's query projection changes, and an index made before serves on", 
 });
 
 test("a copy of the lower layers: the same vectors before training; then better ones, keys and reading as they were", async () => {
-  const layers = { ...given, ...small, querySide: "layers" } as const;
+  const layers = { ...given, ...small, train: "query", layers: config.retrievalLayer } as const;
   await finish(adapt({ ...layers, out: at("still"), steps: 1, learningRate: 0 }));
   const result = await finish(adapt({ ...layers, out: at("copy"), steps: 40, monitorSteps: 10 }));
   assert.is(result.index, undefined);
@@ -79,7 +77,9 @@ test("a copy of the lower layers: the same vectors before training; then better 
   assert.ok(after.mrr! > before.mrr! + 0.1, `${before.mrr} to ${after.mrr}`);
 
   const [start, kept] = await Promise.all(
-    ["still", "copy"].map((out) => loadWeights(at(out), { ...config, queryEncoder: true })),
+    [at("still", "checkpoint", "monitor"), at("copy")].map((out) =>
+      loadWeights(out, { ...config, queryEncoder: true }),
+    ),
   );
   const base = await loadWeights(at("model"), config);
   for (const [name, numbers] of start!) {
@@ -88,7 +88,7 @@ test("a copy of the lower layers: the same vectors before training; then better 
   }
 
   await using model = await ReAtt.load(at("model"));
-  await using still = await ReAtt.load(at("still"));
+  await using still = await ReAtt.load(at("still", "checkpoint", "monitor"));
   await using copy = await ReAtt.load(at("copy"));
   await using index = await model.index(readPassages(corpus), { directory: at("old") });
   await using again = await copy.index(readPassages(corpus), { directory: at("new") });
@@ -111,7 +111,13 @@ test("a copy of the lower layers: the same vectors before training; then better 
 });
 
 test("a copy that is stopped and resumed ends with the same numbers", async () => {
-  const layers = { ...given, ...small, steps: 4, querySide: "layers" } as const;
+  const layers = {
+    ...given,
+    ...small,
+    steps: 4,
+    train: "query",
+    layers: config.retrievalLayer,
+  } as const;
   const abort = new AbortController();
   const options = { ...layers, out: at("stopped"), signal: abort.signal };
   const first = await finish(adapt(options), (event) => {
@@ -128,12 +134,19 @@ test("what does not train retrieval, or trains no one head, is refused", async (
   for (const [changes, message] of [
     [
       { objective: "qa" },
-      /^query side: expected one head that is trained to retrieve, got the objective qa/,
+      /^train query: expected an objective that trains retrieval, got the objective qa/,
     ],
-    [{ tau: 0.1 }, /^query side: .*, got all heads mixed/],
+    [{ tau: 0.1 }, /^tau: expected training of all heads/],
   ] as const) {
     const run = finish(
-      adapt({ ...given, ...small, out: at("refused"), querySide: "layers", ...changes }),
+      adapt({
+        ...given,
+        ...small,
+        out: at("refused"),
+        train: "query",
+        layers: config.retrievalLayer,
+        ...changes,
+      }),
     );
     const error = await run.catch((thrown: unknown) => thrown);
     assert.instance(error, InputError);

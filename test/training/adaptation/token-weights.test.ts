@@ -13,7 +13,7 @@ import { type AdaptationEvent, adapt } from "../../../src/training/adapt.ts";
 import { countTokenWeights } from "../../../src/training/adaptation/token-weights.ts";
 import type { AdaptOptions } from "../../../src/training/options/adapt-options.ts";
 import { openMonitor } from "../../../src/training/run/retrieval-monitor.ts";
-import type { TrainingRun } from "../../../src/training/run/training-run.ts";
+import type { RunState } from "../../../src/training/run/run-state.ts";
 import { tryTokenWeights } from "../../../src/training/run/try-token-weights.ts";
 import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
@@ -108,8 +108,8 @@ async function tryWeights(name: string, weights: Float32Array, before?: readonly
     { bm25: () => buildBm25(PASSAGES) },
   );
   const parts = {
-    ...{ config, monitor, step: 0, log: { evaluation: async () => {} } },
-    options: { out, model, maxPassageTokens: 60 },
+    ...{ monitor, step: 0, log: { evaluation: async () => {} } },
+    run: { out, model, config, batch: { maxPassageTokens: 60 }, device: {} },
     engine: {
       parameters: async () => states,
       restart: async (values: ReadonlyMap<string, Float32Array>) => restarted.push(values),
@@ -117,7 +117,7 @@ async function tryWeights(name: string, weights: Float32Array, before?: readonly
     data: { tokenWeights: async () => weights },
     monitorRecords: before ? [{ step: 0, reciprocalRanks: before }] : [],
   };
-  const run = parts as unknown as TrainingRun;
+  const run = parts as unknown as RunState;
   const types: string[] = [];
   for await (const { type } of tryTokenWeights(run)) types.push(type);
   return { types, restarted, run };

@@ -98,16 +98,16 @@ test("with a gradient of 0, only weight decay changes values", async () => {
 
 test("the learning rate warms up over a tenth of the steps and falls to nothing", () => {
   const rates = Array.from({ length: 20 }, (_, i) =>
-    learningRateAt(i + 1, { first: 0, steps: 20, peak: 0.38 }),
+    learningRateAt(i + 1, { first: 0, steps: 20, peak: 0.38, warmUp: 0.1 }),
   );
   assertNear(rates.slice(0, 4), [0.19, 0.38, 0.36, 0.34], 1e-12);
   assertNear(rates.slice(-2), [0.04, 0.02], 1e-12);
   assertNear(
-    [1, 2, 3].map((step) => learningRateAt(step, { first: 0, steps: 3, peak: 0.3 })),
+    [1, 2, 3].map((step) => learningRateAt(step, { first: 0, steps: 3, peak: 0.3, warmUp: 0.1 })),
     [0.3, 0.2, 0.1],
     1e-12,
   );
-  assert.is(learningRateAt(1, { first: 0, steps: 1, peak: 0.3 }), 0.3);
+  assert.is(learningRateAt(1, { first: 0, steps: 1, peak: 0.3, warmUp: 0.1 }), 0.3);
 });
 
 test.run();

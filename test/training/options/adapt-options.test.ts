@@ -35,12 +35,12 @@ test("the learning rate falls with the width of the model", () => {
   const { backbone } = TINY_MODELS.backbone!;
   const rate = (options: object) =>
     withAdaptDefaults({ ...FILES, ...options }, 10, 10, { modelSize: 384, backbone }).learningRate;
-  assert.equal([rate({}), rate({ headOnly: true })], [2e-5, 1e-3]);
+  assert.equal([rate({}), rate({ train: "head" })], [2e-5, 1e-3]);
 });
 
 test("the retrieval head alone has its own objective and learning rate", () => {
   const { objective, learningRate } = withAdaptDefaults(
-    { ...FILES, headOnly: true },
+    { ...FILES, train: "head" },
     10,
     10,
     CONFIG,

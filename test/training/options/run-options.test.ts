@@ -3,7 +3,6 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
-import type { ModelConfig } from "../../../src/model/config.ts";
 import { infoOf, isRequired } from "../../../src/options/option.ts";
 import { cardEntries } from "../../../src/options/records.ts";
 import {
@@ -17,52 +16,48 @@ import {
   type TrainOptions,
   withDefaults,
 } from "../../../src/training/options/train-options.ts";
-import { planOf } from "../../../src/training/run/run-plan.ts";
+import { resolveRun } from "../../../src/training/run/run.ts";
+import { decisionsOf } from "../../../src/training/run/run-plan.ts";
+import { tinyConfig } from "../../support/tiny-model.ts";
+import { runOf } from "../../support/training.ts";
 
 const FILES = { model: "model", corpus: "corpus.jsonl", data: "data.jsonl", out: "out" };
-const planWith = (options: Partial<TrainOptions> = {}) =>
-  planOf(
-    withDefaults({ ...FILES, ...options }),
-    { retrievalHead: 6 } as ModelConfig,
-    new Map(),
-    "d",
-    "c",
-  );
 
 const rejects = (message: RegExp, work: () => unknown) =>
   assert.throws(work, (error: Error) => error instanceof InputError && message.test(error.message));
 
-test("the names and values of a plan on disk", () => {
-  const { model, ...plan } = planWith();
-  assert.match(String(model), /^[0-9a-f]{64}$/);
-  assert.equal(plan, {
-    ...{ unsupervisedSteps: 1000, iterations: 1, steps: 500, qaSteps: 0, questions: 16 },
-    ...{ closePassages: 8, nullPassage: "none", objective: "distillation", alpha: 8 },
-    ...{ candidates: "batch", retrievalHead: 6, tau: "fixed head", trained: "all" },
-    ...{ learningRate: 5e-5, dropout: "of the model", maxPassageTokens: 512 },
-    ...{ maxAnswerTokens: 64, engine: "onnxruntime", seed: 0, data: "d", corpus: "c" },
-    lossVersion: 3,
+test("the decisions of a run, which a resumed run must repeat", () => {
+  assert.equal(decisionsOf(runOf(FILES)), {
+    ...{ train: "all", objective: "distillation", alpha: 8, copyAttention: 0, phraseLoss: 0 },
+    ...{ inBatchNegatives: true, scoreTemperature: 1, questions: 16, candidatesPerQuestion: 8 },
+    ...{ nullPassage: false, preBatch: 0, maxPassageTokens: 512, maxAnswerTokens: 64 },
+    ...{ unsupervisedSteps: 0, iterations: 1, steps: 500, qaSteps: 0, learningRate: 5e-5 },
+    ...{ warmUp: 0.1, refresh: "iterations", refreshSteps: 200, weightDecay: 0.01, clipNorm: 1 },
+    ...{ dropout: 0.1, seed: 0, engine: "onnxruntime", workers: 1, retrievalHead: 2 },
   });
+  // How a run goes on, and what it measures, may change.
+  const other = { ...FILES, resume: true, provider: "webgpu", dev: "dev.jsonl" } as const;
+  assert.equal(decisionsOf(runOf(other)), decisionsOf(runOf(FILES)));
 });
 
-test("a plan has these entries only where they matter", () => {
-  const plan = planWith({
-    ...{ copyAttention: 0.5, inBatchNegatives: false, refresh: "background", tau: 0.1 },
-    ...{ nullPassage: true, dropout: 0, qaSteps: 3 },
-  });
-  assert.is(plan.pointer, 0.5);
-  assert.equal([plan.refresh, plan.refreshSteps], ["background", 200]);
-  assert.equal([plan.candidates, plan.nullPassage], ["own", "one"]);
-  assert.equal([plan.tau, plan.dropout, plan.qaSteps], [0.1, 0, 3]);
-  assert.is(planWith({ refresh: "none" }).refresh, "none");
-  assert.is(planWith({ copies: "each" }).copies, "each");
-  assert.is(planWith({ preBatch: 2 }).preBatch, 2);
-  assert.is(planWith({ workers: 2 }).workers, 2);
-  assert.is(planWith({ objective: "retrieval", phraseLoss: 2 }).phraseLoss, 2);
-  assert.is(planWith({ objective: "retrieval", scoreTemperature: 4 }).scoreTemperature, 4);
-  assert.is(planWith({ querySide: "layers" }).trained, "query encoder");
-  assert.is(planWith({ querySide: "projection" }).trained, "query side");
-  assert.equal(planWith({ resume: true, provider: "webgpu", dev: "dev.jsonl" }), planWith());
+test("what follows from the objective, the part and the model", () => {
+  const retrieval = runOf({ ...FILES, objective: "retrieval" });
+  assert.equal([retrieval.part, retrieval.keepsIndex], ["retrieval", false]);
+  const query = runOf({ ...FILES, train: "query" });
+  assert.equal([query.keepsIndex, query.config.queryEncoder], [true, false]);
+  assert.is(runOf({ ...FILES, train: "query", layers: 1 }).config.queryEncoder, true);
+  assert.is(runOf({ ...FILES, train: "reader" }).keepsIndex, true);
+  const { batch } = runOf({ ...FILES, objective: "marginal" });
+  assert.is(batch.nullPassage, true);
+  const start = { config: tinyConfig(), hasWeights: false, namesHead: false };
+  const startOf = (options: Partial<TrainOptions>, changes: object) =>
+    resolveRun(withDefaults({ ...FILES, ...options }), { ...start, ...changes }, { size: 100 });
+  assert.is(startOf({}, {}).schedule.unsupervisedSteps, 1_000);
+  assert.is(startOf({ objective: "retrieval" }, {}).schedule.unsupervisedSteps, 0);
+  // A model with weights whose configuration names no head learns which one retrieves.
+  assert.is(startOf({}, { hasWeights: true }).tau, start.config.distillationTau);
+  assert.is(startOf({}, { hasWeights: true, namesHead: true }).tau, undefined);
+  assert.is(startOf({ train: "query" }, { hasWeights: true }).tau, undefined);
 });
 
 test("an unknown option, a missing one and a value out of range", () => {
@@ -83,8 +78,8 @@ test("an unknown option, a missing one and a value out of range", () => {
   rejects(/^objective: expected distillation, .*, qa, retrieval, got 'rank';/, () =>
     withDefaults({ ...FILES, objective: "rank" } as never),
   );
-  rejects(/^options: .* got "selectHead"/, () =>
-    requestedSources({ ...FILES, selectHead: true } as AdaptOptions),
+  rejects(/^options: .* got "unsupervisedSteps"/, () =>
+    requestedSources({ ...FILES, unsupervisedSteps: 1 } as AdaptOptions),
   );
   rejects(/^weights\.questions: expected a number above 0/, () =>
     requestedSources({ ...FILES, weights: { questions: 0 } }),
@@ -120,30 +115,21 @@ test("options that contradict each other", () => {
     rejects(/^candidatesPerQuestion: expected 2 or more/, () =>
       defaulted({ objective: "marginal", candidatesPerQuestion: 1 }),
     );
-    rejects(/^copyAttention: expected 0 with the objective marginal/, () =>
-      defaulted({ objective: "marginal", copyAttention: 1 }),
-    );
-    for (const other of [{ objective: "qa" }, { tau: 0.1 }, { qaSteps: 1 }])
-      rejects(/^query side: expected one head/, () => defaulted({ querySide: "layers", ...other }));
-    rejects(/^copyAttention: expected 0 with the objective retrieval/, () =>
-      defaulted({ objective: "retrieval", copyAttention: 1 }),
-    );
-    rejects(/^qaSteps: expected 0 with the objective retrieval.* got 3/, () =>
+    for (const objective of ["marginal", "retrieval"])
+      rejects(/^copyAttention: expected the objective distillation, supervised or qa, got/, () =>
+        defaulted({ objective, copyAttention: 1 }),
+      );
+    rejects(/^qaSteps: expected the objective distillation, .* got the objective retrieval/, () =>
       defaulted({ objective: "retrieval", qaSteps: 3 }),
     );
-    for (const other of [
-      { objective: "qa" },
-      { inBatchNegatives: false },
-      { refresh: "background" },
-    ])
-      rejects(/^preBatch: expected an objective/, () => defaulted({ preBatch: 1, ...other }));
-    assert.is(defaulted({ objective: "retrieval", querySide: "layers" }).preBatch, 0);
-    assert.is(defaulted({ objective: "marginal" }).nullPassage, true);
-    assert.is(defaulted({}).nullPassage, false);
+    for (const other of [{ inBatchNegatives: false }, { refresh: "background" }])
+      rejects(/^preBatch: expected in-batch neg/, () => defaulted({ preBatch: 1, ...other }));
+    rejects(/^preBatch: expected the objective/, () => defaulted({ preBatch: 1, objective: "qa" }));
+    rejects(/^layers: expected train retrieval, joint or query, got layers 1/, () =>
+      defaulted({ layers: 1 }),
+    );
+    assert.is(defaulted({ objective: "retrieval", layers: 1 }).layers, 1);
   }
-  rejects(/^query side: .* got another head/, () =>
-    withDefaults({ ...FILES, querySide: "projection", selectHead: true }),
-  );
 });
 
 test("train and adapt have the same options, except those of their data", () => {
@@ -151,15 +137,15 @@ test("train and adapt have the same options, except those of their data", () => 
     Object.keys(table)
       .filter((name) => !(name in other))
       .sort();
-  assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), ["selectHead", "unsupervisedSteps"]);
+  assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), ["unsupervisedSteps"]);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
     ...["dryRun", "keepCheckpoint", "minutes", "monitorSteps", "overlapWords", "passageWords"],
-    ...["qrels", "queries", "sentences", "sourcePassage", "sources", "spans", "splitRecords"],
+    ...["qrels", "queries", "sentences", "sourcePassage", "sources", "splitRecords"],
     "weights",
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])
     for (const [name, schema] of Object.entries(table)) {
-      assert.match(infoOf(schema).help, /^.{10,140}$/, name);
+      assert.match(infoOf(schema).help, /^.{8,140}$/, name);
       if (isRequired(schema)) assert.ok(name in FILES);
     }
 });
@@ -183,15 +169,17 @@ test("an option that has no effect beside the others is an error, unless it has 
   const cases: readonly [TrainOptions & AdaptOptions, RegExp][] = [
     [
       { ...FILES, refreshSteps: 5 },
-      /^refreshSteps: expected refresh background, got refreshSteps 5/,
+      /^refreshSteps: expected refresh background, got refreshSteps 5 without it/,
     ],
     [{ ...FILES, scoreTemperature: 2 }, /^scoreTemperature: expected the objective retrieval/],
     [{ ...FILES, alpha: 2, objective: "qa" }, /^alpha: expected the objective distillation or s/],
     [{ ...FILES, alpha: 2, objective: "marginal" }, /^alpha: expected the objective/],
     [{ ...FILES, alpha: 2, objective: "retrieval" }, /^alpha: expected the objective/],
-    [{ ...FILES, copies: "each", objective: "qa" }, /^copies: expected an objective with in-batch/],
     [{ ...FILES, workers: 2, engine: "tensorflow" }, /^workers: expected the engine onnxruntime/],
-    [{ ...FILES, devQuestions: 5 }, /^devQuestions: expected dev, .* leave the option out, or add/],
+    [
+      { ...FILES, devQuestions: 5 },
+      /^devQuestions: expected dev, .* leave the option out, or give/,
+    ],
   ];
   for (const [options, message] of cases) {
     rejects(message, () => withDefaults(options));

@@ -20,7 +20,11 @@ const reply = { answer: long, passages: [{ title: long, text: long, score: 1 }] 
   await writeReport(file, {
     title: `Adaptation of ${long}`,
     status: "Finished.",
-    selection: { questions: 183, what: "held-out examples", measure: "mean reciprocal rank (MRR)" },
+    selection: {
+      questions: 183,
+      what: "held-out examples",
+      rule: "the highest mean reciprocal rank (MRR)",
+    },
     options: { corpus: long, seed: 1 },
     records: [
       { step: 0, ...measures, ...hybrid },
@@ -28,7 +32,8 @@ const reply = { answer: long, passages: [{ title: long, text: long, score: 1 }] 
       { step: 10, ...measures, ...hybrid },
     ],
     baseline: { name: "BM25", measures },
-    best: { step: 10, path: long },
+    keptStep: 10,
+    verdict: long,
     samples: [{ question: long, gold: [], relevant: ["1"], before: reply, after: reply }],
   });
   const browser = await launchChromium();

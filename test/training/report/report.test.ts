@@ -60,17 +60,18 @@ test("a report shows the outcome, the run, the evaluations and the baseline", as
     options: { seed: 7, model: "mini" },
     records,
     baseline: { name: "BM25", measures: { "recall@1": 0.7 } },
-    best: { step: 10, path: "out/best" },
+    keptStep: 10,
+    verdict: "R@1 25 → 41",
   });
   const seen = text(page);
   for (const words of [
     "EM 50.0 % 12.5 % before, +37.5",
     "R@1 75.0 % 50.0 % before, +25.0 BM25 70.0 %",
-    "Best checkpoint: out/best",
+    "Run R@1 25 → 41 Begun.",
     "seed7",
     "stepEMF1R@1",
     "BM25––70.0 %",
-    "10 (best)50.0 %60.0 %75.0 %",
+    "10 (kept)50.0 %60.0 %75.0 %",
     "nll 2.1",
     "head 6 75.0 %",
     "2 more",

@@ -7,6 +7,7 @@ import type { ScheduleChange } from "../../../src/training/run/schedule.ts";
 const record = (step: number, reciprocalRanks: readonly number[]): MonitorRecord => ({
   step,
   reciprocalRanks,
+  hybrid: { reciprocalRanks, weights: { lambda: 1, k1: 0.9, b: 0.4 } },
 });
 const all = (value: number, count = 20) => Array<number>(count).fill(value);
 

@@ -1,4 +1,4 @@
-/** `--head-only`: the gradients of the head are those of a whole step, and nothing else changes. */
+/** `--train head`: the gradients of the head are those of a whole step, and nothing else changes. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -104,7 +104,7 @@ for (const [name, shape] of [...MODELS, ["weighted tokens", WEIGHTED] as const])
 
 const options: TrainOptions = {
   ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01 },
-  ...{ objective: "retrieval", headOnly: true, maxPassageTokens: 40 },
+  ...{ objective: "retrieval", train: "head", maxPassageTokens: 40 },
 };
 
 for (const [name, heads] of [
@@ -134,11 +134,11 @@ for (const [name, heads] of [
 const sameValues = (a: Float32Array, b: Float32Array): boolean =>
   a.length === b.length && a.every((value, i) => value === b[i]);
 
-test("it needs the objective retrieval and one head", async () => {
+test("it needs an objective that trains retrieval, one head, and no query encoder", async () => {
   const refused: [Partial<TrainOptions>, RegExp][] = [
-    [{ objective: "supervised" }, /^headOnly: expected the objective retrieval, .* got the obj/],
-    [{ tau: 0.1 }, /^headOnly: expected .* got all heads mixed \(tau\); give the objective/],
-    [{ querySide: "projection" }, /^headOnly: expected .* got the query side; give/],
+    [{ objective: "qa" }, /^train head: expected an objective that trains retrieval, got the obj/],
+    [{ tau: 0.1 }, /^tau: expected training of all heads: train all or retrieval/],
+    [{ layers: 1 }, /^layers: expected train retrieval, joint or query, got layers 1/],
   ];
   for (const [given, message] of refused)
     await rejects(finish(train({ ...options, ...given, out: join(folder.path, "no") })), message);
@@ -147,7 +147,7 @@ test("it needs the objective retrieval and one head", async () => {
   await writeTinyModel(model, { queryEncoder: true });
   await rejects(
     finish(train({ ...options, model, out: join(folder.path, "no") })),
-    /^headOnly: expected a model that encodes questions and passages with the same layers, got/,
+    /^train head: expected a model that encodes questions and passages with the same layers, got/,
   );
 });
 

@@ -45,16 +45,16 @@ for (const layers of ["shared", "lower"] as const)
     }
   });
 
-for (const headOnly of [false, true])
-  test(`${headOnly ? "the head alone" : "joint layers"}: a resumed run has the same bits`, async () => {
-    const model = join(folder.path, `model ${headOnly}`);
+for (const part of ["retrieval", "head"] as const)
+  test(`${part}: a resumed run has the same bits`, async () => {
+    const model = join(folder.path, `model ${part}`);
     await makeTinyModel(model, config);
     const options: TrainOptions & { readonly model: string } = {
       ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01, model },
-      ...{ objective: "retrieval", headOnly, maxPassageTokens: 40, steps: 6, dropout: 0 },
+      ...{ objective: "retrieval", train: part, maxPassageTokens: 40, steps: 6, dropout: 0 },
     };
     const [whole, stopped] = ["whole", "stopped"].map((name) =>
-      join(folder.path, `${name} ${headOnly}`),
+      join(folder.path, `${name} ${part}`),
     ) as [string, string];
     await finish(train({ ...options, out: whole }));
     await trainInParts({ ...options, out: stopped }, [2, 4, 6]);

@@ -93,7 +93,7 @@ test("retrieval training of a model with joint layers: its reader stays, with it
 
 test("reader-only training keeps the pruning layer: no key changes", async () => {
   const model = await int8Model("reading", TINY_MODELS["joint layers"]!);
-  const out = await trained(model, { objective: "qa", readerOnly: true });
+  const out = await trained(model, { objective: "qa", train: "reader" });
   assert.ok(configOf(model).token_pruning);
   assert.equal(configOf(out).token_pruning, configOf(model).token_pruning);
   assert.is(configOf(out).answer_calibration, undefined); // it was fitted to other answers
@@ -106,7 +106,7 @@ test("a trained model in int8 again: what was in int8 keeps its bits, and indexe
     await using original = await ReAtt.load(model);
     await using _ = await original.index(passages, { directory });
   }
-  const out = await trained(model, { objective: "qa", readerOnly: true });
+  const out = await trained(model, { objective: "qa", train: "reader" });
   const again = `${out}-int8`;
   await convertModel(out, { out: again, precision: "int8" });
   const [before, between, after] = [
@@ -129,8 +129,8 @@ test("the query side: an index of the int8 model stays valid, with its pruning l
     await using original = await ReAtt.load(model);
     await using _ = await original.index(passages, { directory });
   }
-  for (const querySide of ["projection", "layers"] as const) {
-    const out = await trained(model, { querySide, out: `${model}-${querySide}` });
+  for (const layers of [undefined, TINY_MODELS["v1.1"]!.retrievalLayer]) {
+    const out = await trained(model, { train: "query", layers, out: `${model}-${layers}` });
     assert.equal(configOf(out).token_pruning, configOf(model).token_pruning);
     await using asking = await ReAtt.load(out);
     await using index = await asking.openIndex(directory);

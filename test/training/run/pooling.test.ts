@@ -52,7 +52,7 @@ test("adapt measures and indexes a pooled model", async () => {
   const out = at("adapted");
   const adapted = await finish(
     adapt({
-      ...{ ...writeAdaptationFiles(folder.path), model, out, pooling: "mean", spans: true },
+      ...{ ...writeAdaptationFiles(folder.path), model, out, pooling: "mean", sources: ["spans"] },
       ...{ tagger: capitals, objective: "retrieval", learningRate: 1e-3 },
       ...{ steps: 4, questions: 4, candidatesPerQuestion: 2, monitorSteps: 4 },
     }),
@@ -67,16 +67,15 @@ test("adapt measures and indexes a pooled model", async () => {
 
 test("other vectors exclude options that need one head, or an old index", async () => {
   const refused: [Partial<TrainOptions>, RegExp][] = [
-    [{ tau: 0.1 }, /^pooling: expected vectors of all heads, got a choice of one head \(tau\)/],
-    [{ selectHead: true }, /got a choice of one head \(selectHead\)/],
-    [{ querySide: "projection" }, /and a new index, got the query side; leave one/],
+    [{ tau: 0.1 }, /^tau: expected training of all heads: train all or retrieval, and no pooling/],
+    [{ train: "query" }, /and a new index, got train query; leave one/],
   ];
   for (const [options, message] of refused)
     await rejects(finish(train({ ...small, out: at("no"), pooling: "eos", ...options })), message);
   const cosine = { ...small, out: at("no"), similarity: "cosine", objective: "qa" } as const;
   await rejects(
-    finish(train({ ...cosine, readerOnly: true })),
-    /^similarity: expected training of all that makes vectors, and a new index, got the reader only/,
+    finish(train({ ...cosine, train: "reader" })),
+    /^similarity: expected training of all that makes vectors, and a new index, got train reader/,
   );
 });
 
@@ -92,7 +91,6 @@ test("a model with two retrieval heads excludes a choice of one, and pools with 
       { tau: 0.1 },
       /^retrieval_heads: expected vectors of 2 heads, got a choice of one head \(tau\)/,
     ],
-    [{ selectHead: true }, /^retrieval_heads: expected vectors of 2 heads, got a choice of/],
   ] as const)
     await rejects(finish(train({ ...short, out: at("no"), ...options })), message);
   const out = at("pooled two");

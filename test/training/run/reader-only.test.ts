@@ -1,4 +1,4 @@
-/** Runs with `--reader-only`: what search depends on stays as it is, bit for bit. */
+/** Runs with `--train reader`: what search depends on stays as it is, bit for bit. */
 
 import { join } from "node:path";
 import { test } from "uvu";
@@ -17,7 +17,7 @@ test.after(async () => folder[Symbol.asyncDispose]());
 const small = await writeSmallRun(folder.path);
 const options: TrainOptions = {
   ...{ ...small, iterations: 1, steps: 3, questions: 4, learningRate: 0.01, maxPassageTokens: 40 },
-  ...{ objective: "qa", readerOnly: true },
+  ...{ objective: "qa", train: "reader" },
 };
 
 for (const name of ["v1.1", "backbone", "joint layers"])
@@ -52,14 +52,10 @@ for (const name of ["v1.1", "backbone", "joint layers"])
 const sameValues = (a: Float32Array, b: Float32Array): boolean =>
   a.length === b.length && a.every((value, i) => value === b[i]);
 
-test("it needs the objective qa, and passages that fit the positions", async () => {
-  await rejects(
-    finish(train({ ...options, objective: "supervised", out: join(folder.path, "no") })),
-    /^readerOnly: expected the objective qa, .* got the objective supervised;/,
-  );
+test("it needs an objective that reads, and passages that fit the positions", async () => {
   const refused: [Partial<TrainOptions>, RegExp][] = [
-    [{ tau: 0.1 }, /^readerOnly: expected .* got all heads mixed \(tau\);/],
-    [{ selectHead: true }, /^readerOnly: expected the head .* got another head \(selectHead\);/],
+    [{ objective: "retrieval", copyAttention: 0 }, /^train reader: expected an objective that re/],
+    [{ tau: 0.1 }, /^tau: expected training of all heads/],
   ];
   for (const [given, message] of refused)
     await rejects(finish(train({ ...options, ...given, out: join(folder.path, "no") })), message);

@@ -16,6 +16,7 @@ import { assertNear } from "../../support/arrays.ts";
 const record = (step: number, reciprocalRanks: readonly number[]): MonitorRecord => ({
   step,
   reciprocalRanks,
+  hybrid: { reciprocalRanks, weights: { lambda: 1, k1: 0.9, b: 0.4 } },
 });
 const all = (value: number, count = 20) => Array<number>(count).fill(value);
 

@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import { learningRateAt, type ScheduleChange } from "../../../src/training/run/schedule.ts";
 import { assertNear } from "../../support/arrays.ts";
 
-const cycle = { first: 0, steps: 20, peak: 1 };
+const cycle = { first: 0, steps: 20, peak: 1, warmUp: 0.1 };
 const rates = (last: number, changes: readonly ScheduleChange[]): number[] =>
   Array.from({ length: last }, (_, i) => learningRateAt(i + 1, cycle, changes));
 
@@ -29,7 +29,7 @@ test("a reduction halves the rate from the next step on, after a warm-up of five
 });
 
 test("a reduction lasts for the iterations that follow", () => {
-  const second = { first: 20, steps: 20, peak: 1 };
+  const second = { first: 20, steps: 20, peak: 1, warmUp: 0.1 };
   assert.is(learningRateAt(22, second, [{ step: 8, restored: 4 }]), 0.5);
 });
 

@@ -6,22 +6,28 @@ import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { openCorpus } from "../../../src/training/examples/corpus.ts";
 import type { TextExamples } from "../../../src/training/examples/step.ts";
 import { withDefaults } from "../../../src/training/options/train-options.ts";
+import { resolveRun } from "../../../src/training/run/run.ts";
 import { iterationStage, unsupervisedStage } from "../../../src/training/run/stages.ts";
 import { finish, writeAdaptationFiles } from "../../support/adaptation.ts";
+import { tinyConfig } from "../../support/tiny-model.ts";
 import { TOKENIZER, temporaryFolder } from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
 const { corpus, data } = writeAdaptationFiles(folder.path);
 const tokenizer = await loadTokenizer(TOKENIZER);
-const options = withDefaults({
-  ...{ model: "unused", corpus, data, out: "unused", questions: 5 },
-  ...{ unsupervisedSteps: 4, iterations: 2, steps: 3, qaSteps: 2 },
-});
+const run = resolveRun(
+  withDefaults({
+    ...{ model: "unused", corpus, data, out: "unused", questions: 5, candidatesPerQuestion: 4 },
+    ...{ unsupervisedSteps: 4, iterations: 2, steps: 3, qaSteps: 2 },
+  }),
+  { config: tinyConfig(), hasWeights: false, namesHead: false },
+  { size: 12 },
+);
 
 test("first, passages are read without a question, and what was dropped from them is written", async () => {
   await using opened = await openCorpus(corpus);
-  const stage = await finish(unsupervisedStage(options, opened, tokenizer));
+  const stage = await finish(unsupervisedStage(run, opened, tokenizer));
   assert.equal([stage.first, stage.steps, stage.objective(0)], [0, 4, "qa"]);
   const examples = stage.examples(3);
   assert.is(examples.length, 5);
@@ -47,7 +53,7 @@ test("then questions, of which the first steps are not taught to retrieve", () =
     }),
   };
   const [first, second] = [0, 1].map((iteration) =>
-    iterationStage(options, iteration, () => source, tokenizer),
+    iterationStage(run, iteration, () => source, tokenizer),
   );
   assert.equal([first!.first, first!.steps, second!.first], [4, 3, 7]);
   assert.equal([0, 1, 2].map(first!.objective), ["qa", "qa", "distillation"]);

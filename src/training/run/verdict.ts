@@ -1,7 +1,7 @@
-/** What an adaptation brought, in a line. */
+/** What a run with a retrieval monitor brought, in a line. */
 
 import type { Measures } from "../../evaluation/measures.ts";
-import type { TrainingResult } from "../run/events.ts";
+import type { TrainingResult } from "./events.ts";
 
 /**
  * `R@1 25 → 41 of 200 held-out examples`, with hybrid search and BM25 beside it; or that the

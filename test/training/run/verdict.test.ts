@@ -1,6 +1,6 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { verdictOf } from "../../../src/training/adaptation/verdict.ts";
+import { verdictOf } from "../../../src/training/run/verdict.ts";
 
 const measures = (share: number) => ({ mrr: share, "recall@1": share });
 const monitor = {
@@ -21,10 +21,6 @@ test("the examples with the right passage first, before and after", () => {
   assert.is(
     verdictOf({ monitor, step: 90 }),
     "R@1 25 → 41 of 200 held-out examples; hybrid 60 → 70, BM25 50",
-  );
-  assert.is(
-    verdictOf({ monitor: { ...monitor, hybrid: undefined }, step: 90 }),
-    "R@1 25 → 41 of 200 held-out examples; BM25 50",
   );
 });
 

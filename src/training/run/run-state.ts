@@ -1,24 +1,22 @@
-/** The state of a training run. */
+/** How far a run is. */
 
-import type { ModelConfig } from "../../model/config.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { TrainingEngine } from "../engine/engine.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
 import type { SnapshotExamples } from "./background-refresh.ts";
 import type { RunPlan } from "./checkpoint.ts";
 import type { DevSet } from "./dev.ts";
 import { isExhausted, MAX_REDUCTIONS } from "./fall.ts";
 import type { MonitorRecord, RetrievalMonitor } from "./retrieval-monitor.ts";
+import type { Run } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
 import { currentOf, type ScheduleChange } from "./schedule.ts";
 import type { MeasurementSeconds, TimeBudget } from "./time-budget.ts";
 
-export interface TrainingRun {
-  readonly options: ResolvedOptions;
-  readonly config: ModelConfig;
+export interface RunState {
+  readonly run: Run;
   readonly tokenizer: Tokenizer;
   readonly corpus: Corpus;
   readonly data: TrainingData;
@@ -52,22 +50,24 @@ export interface TrainingRun {
 }
 
 /** The last step of the run, counted over all stages. */
-export const lastStep = ({ options, changes }: Pick<TrainingRun, "options" | "changes">): number =>
-  currentOf(changes, "last") ?? options.unsupervisedSteps + options.iterations * options.steps;
+export const lastStep = ({ run, changes }: RunState): number => {
+  const { unsupervisedSteps, iterations, steps } = run.schedule;
+  return currentOf(changes, "last") ?? unsupervisedSteps + iterations * steps;
+};
 
 /** Steps between two measurements of retrieval. */
-export const monitorSteps = ({ monitor, changes }: TrainingRun): number =>
+export const monitorSteps = ({ monitor, changes }: RunState): number =>
   currentOf(changes, "monitorSteps") ?? monitor?.every ?? Infinity;
 
-export const isStopped = ({ options }: TrainingRun): boolean => options.signal?.aborted === true;
+export const isStopped = ({ run }: RunState): boolean => run.signal?.aborted === true;
 
 /** Why the run must end before its last step; otherwise undefined. */
-export const failureOf = ({ diverged, monitorRecords, changes }: TrainingRun): string | undefined =>
+export const failureOf = ({ diverged, monitorRecords, changes }: RunState): string | undefined =>
   diverged ??
   (isExhausted(monitorRecords, changes)
     ? `retrieval fell again after ${MAX_REDUCTIONS} reductions of the learning rate`
     : undefined);
 
 /** Steps since the snapshot whose model found the candidates of the last step, if a model did. */
-export const stalenessOf = ({ examples, step }: TrainingRun): number | undefined =>
+export const stalenessOf = ({ examples, step }: RunState): number | undefined =>
   examples?.snapshot === undefined ? undefined : step - 1 - examples.snapshot;

@@ -1,0 +1,88 @@
+/** The configuration of the model that a run trains. */
+
+import { InputError } from "../../io/errors.ts";
+import type { ModelConfig, Similarity } from "../../model/config.ts";
+import type { RunRequest } from "../options/run-options.ts";
+import { requireTokenKeys } from "../options/token-keys.ts";
+import type { Part } from "../options/trained.ts";
+
+interface ConfigChoice
+  extends Pick<RunRequest, "model" | "layers" | "pooling" | "similarity" | "tau" | "phraseLoss"> {
+  readonly part: Part;
+}
+
+/**
+ * The configuration of the trained model: with a query encoder if the run trains layers of one, and
+ * with the vectors of the options. It has phrase queries only if the run trains them: others were
+ * trained for other keys.
+ *
+ * @throws {InputError} if the model contradicts an option
+ */
+export function trainedConfig(before: ModelConfig, choice: ConfigChoice): ModelConfig {
+  const { model, part, layers } = choice;
+  const phraseQueries = choice.phraseLoss > 0 ? true : undefined;
+  const original = { ...before, phraseQueries };
+  const config = withVectors(original, choice);
+  if (phraseQueries)
+    requireTokenKeys(
+      config,
+      `${model}: phraseLoss`,
+      "phrases begin and end with the keys of tokens",
+    );
+  checkNoChoice(config, choice);
+  if (config !== original) checkIndexIsNew(choice);
+  if (part === "head" && config.queryEncoder)
+    throw new InputError({
+      where: "train head",
+      expected: "a model that encodes questions and passages with the same layers",
+      got: "a model with a query encoder",
+      remedy: "train another part",
+    });
+  return part === "query" && layers !== undefined ? { ...config, queryEncoder: true } : config;
+}
+
+/**
+ * The scale of scores that a run with other vectors begins with: as in DPR, and 1 / 0.05 for
+ * cosines, as in SimCSE (Gao et al. 2021). The scale of the model belongs to its former scores.
+ */
+const FIRST_SCALES: Readonly<Record<Similarity, number>> = { dot: 1, cosine: 20 };
+
+/** `config` with the vectors of the options, without what was fitted to other scores. */
+function withVectors(
+  config: ModelConfig,
+  { pooling = config.pooling, similarity = config.similarity ?? "dot" }: ConfigChoice,
+): ModelConfig {
+  const { pooling: before, similarity: comparedBefore = "dot" } = config;
+  if (pooling === before && similarity === comparedBefore) return config;
+  return {
+    ...config,
+    pooling,
+    similarity,
+    retrievalHeads: pooling === undefined ? config.retrievalHeads : 1, // pooling has all heads
+    tokenWeights: pooling === undefined ? config.tokenWeights : undefined,
+    retrievalScale: FIRST_SCALES[similarity],
+    hybrid: undefined,
+  };
+}
+
+/** @throws {InputError} for a choice of one head where several make the vectors */
+function checkNoChoice({ pooling, retrievalHeads }: ModelConfig, { tau }: ConfigChoice): void {
+  if (tau === undefined || (pooling === undefined && retrievalHeads === 1)) return;
+  throw new InputError({
+    where: pooling === undefined ? "retrieval_heads" : "pooling",
+    expected: `vectors of ${pooling === undefined ? retrievalHeads : "all"} heads`,
+    got: "a choice of one head (tau)",
+    remedy: "leave one of the two out",
+  });
+}
+
+/** @throws {InputError} for parts that keep an index, whose keys are of another kind */
+function checkIndexIsNew({ part, pooling }: ConfigChoice): void {
+  if (part !== "query" && part !== "reader" && part !== "joint") return;
+  throw new InputError({
+    where: pooling === undefined ? "similarity" : "pooling",
+    expected: "training of all that makes vectors, and a new index",
+    got: `train ${part}`,
+    remedy: "leave one of the two out",
+  });
+}
