@@ -16,7 +16,7 @@ import type { TrainingEvent, TrainingResult } from "../../../src/training/run/ev
 import { train } from "../../../src/training/train.ts";
 import { refused } from "../../checkpoints/support.ts";
 import { moduleArguments } from "../../support/node-program.ts";
-import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
+import { argumentsOf, temporaryFolder, writeSmallRun } from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -154,34 +154,13 @@ test("interrupted while it searches in the background, a run saves and leaves no
 test("killed while it searches in the background, a run leaves no process for long", async () => {
   const out = at("killed");
   const { model, corpus, data } = small;
-  const args = [
-    "--model",
-    model,
-    "--corpus",
-    corpus,
-    "--data",
-    data,
-    "--out",
-    out,
-    "--steps",
-    "100000",
-  ];
+  const options = {
+    ...{ model, corpus, data, out, steps: 100_000, questions: 2, candidatesPerQuestion: 2 },
+    ...{ refresh: "background", refreshSteps: 1 },
+  };
   const run = spawn(
     process.execPath,
-    [
-      ...moduleArguments("src/cli/main.ts"),
-      ...["train", "--json", ...args],
-      ...[
-        "--questions",
-        "2",
-        "--close-passages",
-        "2",
-        "--refresh",
-        "background",
-        "--refresh-steps",
-        "1",
-      ],
-    ],
+    [...moduleArguments("src/cli/main.ts"), ...["train", "--json", ...argumentsOf(options)]],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   let children: number[] = [];
