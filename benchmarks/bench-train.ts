@@ -11,7 +11,7 @@
  *
  * `--compare` measures steps of `supervised` and of `retrieval` alternately instead, each with one
  * worker, as runs do by default, and with one for each core. `retrieval` is measured with all of
- * its layers and with the last one alone (`--train retrieval --layers 1`); for texts that it meets for the
+ * its layers and with the last one alone (`--layers 1`); for texts that it meets for the
  * first time, and for texts whose states it holds. The ratios of questions per second are those of
  * one worker. CPU time says more than the clock on a machine that others use.
  */

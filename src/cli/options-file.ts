@@ -19,7 +19,8 @@ export const OPTIONS_FILE = {
  * Reads a file such as `{"seed": 5, "copyAttention": 1}`.
  *
  * @param table the options that it can have; `json` is a flag alone
- * @throws {OptionsFileError} if it is not an object in JSON, for an unknown name and a value out of range
+ * @throws {OptionsFileError} if it is not an object in JSON, for an unknown name and a value out of
+ *   range
  */
 export async function readOptions(file: string, table: OptionTable): Promise<object> {
   const { json: _, ...options } = table;

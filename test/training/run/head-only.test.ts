@@ -1,4 +1,4 @@
-/** `--train head`: the gradients of the head are those of a whole step, and nothing else changes. */
+/** `--train head`: its gradients are those of a whole step, and nothing else changes. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
