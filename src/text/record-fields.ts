@@ -45,7 +45,7 @@ export function recordFields(given: Fields): RecordFields {
   const idName = ID_NAMES.find((name) => identifier(fields[name]) !== undefined);
   const titleName = TITLE_NAMES.find((name) => typeof fields[name] === "string");
   const textName = TEXT_NAMES.find((name) => textOf(fields[name]) !== undefined);
-  const own = new Set([idName, titleName, textName, ...METADATA_NAMES]);
+  const own = new Set(["_id", "id", idName, titleName, textName, ...METADATA_NAMES]);
   const others = Object.entries(fields).filter(
     ([name, value]) => !own.has(name) || (METADATA_NAMES.includes(name) && !isFields(value)),
   );

@@ -88,7 +88,7 @@ test("--where filters by metadata, and --granularity document goes by document i
   const file = await corpus(
     "metadata.jsonl",
     of(1, { year: 2019, document: "a", metadata: { lang: "en" } }),
-    of(2, { year: 2020, document: "a", tags: ["x", "y"], ignored: { a: 1 } }),
+    of(2, { year: 2020, document: "a", tags: ["x", "y"], ignored: [{ a: 1 }] }),
     of(3, { year: 2021, document: 7, title: "T" }),
     of(4, { title: "T" }),
   );

@@ -1,6 +1,7 @@
 /** Which passages of an open index pass a condition. */
 
 import type { PassageStore } from "../index/format/store.ts";
+import { FieldTypes } from "./fields.ts";
 import { passes, type Where } from "./where.ts";
 
 /** Answers in memory, a bit for each passage of the index. */
@@ -26,16 +27,23 @@ export function createMatcher(store: Pick<PassageStore, "ordinalCount" | "fields
   };
 }
 
-/** A bit for each passage, lowest bit of a byte first. */
+/**
+ * A bit for each passage, lowest bit of a byte first.
+ *
+ * @throws {InputError} for a field that no passage has, or of another type
+ */
 async function matchAll(
   { ordinalCount, fields }: Pick<PassageStore, "ordinalCount" | "fields">,
   where: Where,
 ): Promise<Uint8Array> {
   const bits = new Uint8Array(Math.ceil(ordinalCount / 8)).fill(passes(where, {}) ? 255 : 0);
+  const types = new FieldTypes(where);
   for await (const [ordinal, found] of fields()) {
+    types.add(found);
     const bit = 1 << (ordinal & 7);
     if (passes(where, found)) bits[ordinal >>> 3]! |= bit;
     else bits[ordinal >>> 3]! &= ~bit;
   }
+  if (ordinalCount > 0) types.check();
   return bits;
 }

@@ -7,10 +7,11 @@
  *     comparison = name ("=" | "!=" | ">" | ">=" | "<" | "<=" | "contains") value
  *                | name "in" "(" value { "," value } ")"
  *                | name "exists"
- *     value      = text in quotes | number | "true" | "false"
+ *     value      = text in quotes | number | date | "true" | "false"
  *
- * A name is a word, or text in quotes. Quotes are single or double; \ before a character stands for
- * the character itself. Key words are the same in upper case.
+ * A date is one of ISO 8601: 2024-05-01. A name is a word, or text in quotes. Quotes are single or
+ * double; \ before a character stands for the character itself. Key words are the same in upper
+ * case.
  */
 
 import { InputError } from "../../io/errors.ts";
@@ -37,7 +38,7 @@ interface Token {
 }
 
 const TOKEN =
-  /(?<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_]))|(?<word>[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)|"(?<double>(?:[^"\\]|\\.)*)"|'(?<single>(?:[^'\\]|\\.)*)'|(?<symbol>!=|[<>]=?|=|[(),])/suy;
+  /(?<date>\d{4}-\d\d-\d\d(?:T\d\d:\d\d[\d:.]*(?:Z|[+-]\d\d:\d\d)?)?(?![\p{L}\p{N}_-]))|(?<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_]))|(?<word>[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)|"(?<double>(?:[^"\\]|\\.)*)"|'(?<single>(?:[^'\\]|\\.)*)'|(?<symbol>!=|[<>]=?|=|[(),])/suy;
 
 /**
  * Reads a condition such as `year >= 2020 and (lang = "en" or tags contains "x")`.
@@ -86,7 +87,8 @@ function tokensOf(text: string): Token[] {
 }
 
 function tokenOf({ groups = {}, index: start }: RegExpExecArray): Token {
-  const { number, word, double, single, symbol } = groups;
+  const { date, number, word, double, single, symbol } = groups;
+  if (date !== undefined) return { kind: "text", text: date, start }; // as metadata has it
   if (number !== undefined) return { kind: "number", text: number, start };
   if (word !== undefined) return { kind: "word", text: word, start };
   if (symbol !== undefined) return { kind: "symbol", text: symbol, start };

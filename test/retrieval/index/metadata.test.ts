@@ -8,6 +8,7 @@ import { compactIndex, mergeShards } from "../../../src/retrieval/index/maintain
 import { addPassages, deletePassages } from "../../../src/retrieval/index/maintain/update.ts";
 import { verifyIndex } from "../../../src/retrieval/index/maintain/verify.ts";
 import { openIndex } from "../../../src/retrieval/open-index.ts";
+import { parseWhere } from "../../../src/retrieval/where/parse-where.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import {
   build,
@@ -30,7 +31,12 @@ async function holds(directory: string, passages: readonly Passage[]): Promise<v
   const found: Passage[] = [];
   for await (const [, passage] of index.entries()) found.push(passage);
   assert.equal(found, passages);
-  const matches = await index.matching({ lang: "en", number: { gte: 20 } });
+  const where = { lang: "en", number: { gte: 20 } };
+  if (!passages.some(({ metadata }) => metadata)) {
+    await rejects(index.matching(where), /passages with metadata, and there is none, got "lang"/);
+    return;
+  }
+  const matches = await index.matching(where);
   for await (const [ordinal, { id, metadata }] of index.entries())
     assert.is(matches(ordinal), metadata?.lang === "en" && Number(metadata.number) >= 20, id);
 }
@@ -95,6 +101,35 @@ test("an index of passages without metadata has the files of earlier versions", 
   await holds(directory.path, makePassages(30));
   await addPassages(PASSAGES.slice(50, 60), { directory: directory.path, header, ...OPTIONS });
   await holds(directory.path, [...makePassages(30), ...PASSAGES.slice(50, 60)]);
+});
+
+test("a condition on an unknown field, or on another type, lists the fields and their types", async () => {
+  await using directory = await temporary();
+  const metadata = [
+    { price: 9.5, draft: false, date: "2024-05-01", tags: ["hr", "it"], years: [2020, 2021] },
+    { price: 12, draft: true, date: "2024-06-01", tags: [], name: "Lamp" },
+  ];
+  const passages = makePassages(3).map((passage, i) => ({ ...passage, metadata: metadata[i] }));
+  await build(directory.path, passages as Passage[], OPTIONS);
+  await using index = await openIndex(directory.path);
+  const found = async (condition: string) => {
+    const matches = await index.matching(parseWhere(condition));
+    return [0, 1, 2].filter((ordinal) => matches(ordinal));
+  };
+  assert.equal(await found("price >= 9"), [0, 1]);
+  assert.equal(await found("draft = false"), [0]);
+  assert.equal(await found('tags = "hr"'), [0]);
+  assert.equal(await found("years = 2021"), [0]);
+  assert.equal(await found("date > 2024-05-01"), [1]);
+  assert.equal(await found("other exists"), []);
+  assert.equal(await found('name != "Lamp"'), [0, 2]);
+  const fields =
+    /date \(date\), draft \(true or false\), name \(text\), price \(number\), tags \(list\), years \(list\)/;
+  for (const condition of ["prize >= 9", 'price = "9.5"', 'draft = "false"', "not name = 3"]) {
+    const error = await found(condition).catch(String);
+    assert.match(String(error), fields, condition);
+  }
+  await rejects(found("prize >= 9"), /got "prize"; did you mean price\?/);
 });
 
 test("a resumed build does not keep metadata that has changed", async () => {
