@@ -1,4 +1,4 @@
-/** The fields of the passages of an index with their types, for conditions that no passage can pass. */
+/** The fields of the passages of an index, for conditions that no passage can pass. */
 
 import { InputError } from "../../io/errors.ts";
 import { closestName } from "../../options/closest-name.ts";
