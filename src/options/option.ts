@@ -168,3 +168,12 @@ export type Given<Table extends OptionTable> = Required<Table, OptionalName<Tabl
 export type Resolved<Table extends OptionTable> = Required<Table, UndefinedName<Table>> & {
   readonly [Name in keyof Pick<Table, UndefinedName<Table>>]?: z.output<Table[Name]> | undefined;
 };
+
+/** The values of the options of a table, among others. */
+export const valuesOf = <Table extends OptionTable>(
+  table: Table,
+  values: Resolved<Table>,
+): Resolved<Table> =>
+  Object.fromEntries(
+    Object.keys(table).map((name) => [name, values[name as keyof typeof values]]),
+  ) as Resolved<Table>;

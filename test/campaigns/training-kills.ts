@@ -36,7 +36,7 @@ interface Whole {
 }
 
 /** Files with times or the name of the folder; indexes, of which `sameBytes` compares the last. */
-const TIMED = /(^|\/)index\/|README\.md$|report\.html$|tfevents|(samples|adaptation)\.json$/;
+const TIMED = /(^|\/)index\/|README\.md$|report\.html$|(samples|adaptation)\.json$/;
 
 const { count, seed } = campaignOptions(8);
 const random = createRandom(seed, "training kills");

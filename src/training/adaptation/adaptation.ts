@@ -25,11 +25,8 @@ export function resolveAdaptation(
   corpus: { readonly size: number },
 ): Adaptation {
   // The retrieval monitor measures on `dev`, and chooses the model.
-  const run = resolveRun({ ...options, dev: undefined }, start, corpus);
+  const config = withTokenWeights(start.config, options);
+  const run = resolveRun({ ...options, dev: undefined }, { ...start, config }, corpus);
   const { minutes, monitorSteps, weights = {} } = options;
-  return {
-    ...run,
-    config: withTokenWeights(run.config),
-    ...{ minutes, monitorSteps, weights },
-  };
+  return { ...run, minutes, monitorSteps, weights };
 }

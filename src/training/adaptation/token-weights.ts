@@ -4,15 +4,19 @@ import type { ModelConfig } from "../../model/config.ts";
 import { passageIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
+import type { AdaptRequest } from "../options/adapt-options.ts";
 
 /**
- * The configuration with token weights, if the model compares tokens by the cosine. The length of
- * other vectors can say how much a token matters.
+ * The configuration with token weights, if the trained model compares tokens by the cosine. The
+ * length of other vectors can say how much a token matters.
  */
-export const withTokenWeights = (config: ModelConfig): ModelConfig =>
-  config.similarity === "cosine" && config.pooling === undefined
-    ? { ...config, tokenWeights: true }
-    : config;
+export const withTokenWeights = (
+  config: ModelConfig,
+  { pooling = config.pooling, similarity = config.similarity }: VectorOptions,
+): ModelConfig =>
+  similarity === "cosine" && pooling === undefined ? { ...config, tokenWeights: true } : config;
+
+type VectorOptions = Pick<AdaptRequest, "pooling" | "similarity">;
 
 /**
  * The log of 1 + idf of each token of the vocabulary: -> [vocabularySize]. With N passages, of

@@ -51,17 +51,8 @@ export const RUN_FILES = {
 /** Seed of all random numbers. */
 export const SEED = option(integer(0).default(0), { help: "seed of all random numbers" });
 
-/** How a run goes on. */
-const RUN_CONTROL = {
-  /** Continue the run in `out`, or start one if there is none. Default false. */
-  resume: option(flag().default(false), {
-    help: "continue the run in --out, or start one if there is none",
-    card: false,
-  }),
-};
-
-/** What most people change about the training, if anything. */
-const COMMON_SETTINGS = {
+/** What a step minimises. */
+export const OBJECTIVE_SETTINGS = {
   /** What a step minimises. Default `distillation`. */
   objective: option(
     choice("distillation", "supervised", "marginal", "qa", "retrieval").default(
@@ -69,81 +60,6 @@ const COMMON_SETTINGS = {
     ),
     { help: "what a step minimises", group: TRAINING },
   ),
-  /**
-   * What is trained: everything; what retrieval alone uses; the joint layers; the query and key
-   * projections of the retrieval head; all that only reading uses; or what questions are encoded
-   * with. With `reader`, `joint` and `query`, an index of the model that training starts from
-   * remains valid. Default: `retrieval` with the objective `retrieval`, otherwise `all`.
-   */
-  train: option(choice(...PARTS).optional(), {
-    help: "what is trained",
-    defaultText: "retrieval with the objective retrieval, else all",
-    group: TRAINING,
-  }),
-  /**
-   * With `train` `retrieval` or `joint`: train only the last layers of this part, this many. With
-   * `query`: train the last layers of a copy of the encoder that only questions use. Default: all
-   * layers of the part; with `query`, the query projection alone.
-   */
-  layers: option(integer(1).optional(), {
-    help: "train the last N layers of retrieval or joint, or of a copy of the encoder for query",
-    defaultText: "all; with query, the query projection alone",
-    group: TRAINING,
-  }),
-  /**
-   * How often the learning rate rises and falls. Candidates are retrieved again between iterations,
-   * if `refresh` asks for it. Default 1.
-   */
-  iterations: option(integer(1).default(1), {
-    help: "how often the learning rate rises and falls",
-    group: TRAINING,
-  }),
-  /** Steps of each iteration. Default 500. */
-  steps: option(integer(1).default(500), { help: "steps of each iteration", group: TRAINING }),
-  /** Questions of each step. Default 16. */
-  questions: option(integer(1).default(16), { help: "questions of each step", group: TRAINING }),
-  /** Candidate passages that the model reads for each question. Default 8. */
-  candidatesPerQuestion: option(integer(1).default(8), {
-    help: "candidate passages of each question",
-    group: TRAINING,
-  }),
-  /**
-   * When the model retrieves candidates. The first candidates come from BM25 or from the file of
-   * questions. `iterations` retrieves between iterations while training waits; `background`
-   * retrieves in a second process while training continues; `none` keeps the first candidates.
-   * Default `iterations`.
-   */
-  refresh: option(choice("none", "iterations", "background").default("iterations"), {
-    help: "when the model retrieves new candidates: never, between iterations, or beside training",
-    group: TRAINING,
-  }),
-  /** Peak learning rate. Default 5e-5, as in the paper. */
-  learningRate: option(number({ from: 0 }).default(5e-5), {
-    help: "peak learning rate",
-    group: TRAINING,
-  }),
-  /** Longer passages are cut. Default 512 tokens. */
-  maxPassageTokens: option(integer(2).default(512), {
-    help: "longer passages are cut",
-    group: TRAINING,
-  }),
-  /**
-   * Device of onnxruntime. With the engine `tensorflow` it computes evaluations and candidates.
-   * Default `cpu`.
-   */
-  provider: option(choice("cpu", "webgpu", "cuda").default("cpu" satisfies Provider), {
-    help: "device of onnxruntime",
-    group: TRAINING,
-  }),
-};
-
-/** Without flags: what a reproduction or a study changes. */
-const LIBRARY_SETTINGS = {
-  /**
-   * Steps at the start of the first iteration that use the objective `qa`. Default 0; the paper
-   * uses 3,000.
-   */
-  qaSteps: option(integer(0).default(0), { help: "steps on the objective qa first", flag: false }),
   /**
    * Weight of the retrieval loss, for `distillation` and `supervised`. Default 8, as in the paper.
    */
@@ -172,17 +88,37 @@ const LIBRARY_SETTINGS = {
    */
   inBatchNegatives: option(flag().default(true), { help: "in-batch negatives", flag: false }),
   /**
-   * Steps whose passages are additional negatives of the next steps, with the keys that they had
-   * then (DensePhrases, section 4.3). Default 0.
-   */
-  preBatch: option(integer(0).default(0), { help: "steps of pre-batch negatives", flag: false }),
-  /**
    * Temperature of the scores that the questions give for their passages (`ctxs`), for the
    * objective `retrieval`: the target is softmax(score / temperature). Default 1.
    */
   scoreTemperature: option(number({ above: 0 }).default(1), {
     help: "temperature of given scores",
     flag: false,
+  }),
+};
+
+/** What is trained, and which vectors it makes. */
+export const PART_SETTINGS = {
+  /**
+   * What is trained: everything; what retrieval alone uses; the joint layers; the query and key
+   * projections of the retrieval head; all that only reading uses; or what questions are encoded
+   * with. With `reader`, `joint` and `query`, an index of the model that training starts from
+   * remains valid. Default: `retrieval` with the objective `retrieval`, otherwise `all`.
+   */
+  train: option(choice(...PARTS).optional(), {
+    help: "what is trained",
+    defaultText: "retrieval with the objective retrieval, else all",
+    group: TRAINING,
+  }),
+  /**
+   * With `train` `retrieval` or `joint`: train only the last layers of this part, this many. With
+   * `query`: train the last layers of a copy of the encoder that only questions use. Default: all
+   * layers of the part; with `query`, the query projection alone.
+   */
+  layers: option(integer(1).optional(), {
+    help: "train the last N layers of retrieval or joint, or of a copy of the encoder for query",
+    defaultText: "all; with query, the query projection alone",
+    group: TRAINING,
   }),
   /**
    * Temperature of the learned weights of the heads (ReAtt, section 2.3): training finds the head
@@ -204,30 +140,85 @@ const LIBRARY_SETTINGS = {
     help: "inner product or cosine",
     flag: false,
   }),
-  /** With the refresh `background`: steps after which new candidates are retrieved. Default 200. */
-  refreshSteps: option(integer(1).default(200), { help: "steps between refreshes", flag: false }),
-  /** Share of the steps of an iteration in which the learning rate rises. Default 0.1. */
-  warmUp: option(number({ from: 0, to: 1 }).default(0.1), {
-    help: "share of warm-up",
-    flag: false,
+};
+
+/** The examples of a step. */
+export const BATCH_SETTINGS = {
+  /** Questions of each step. Default 16. */
+  questions: option(integer(1).default(16), { help: "questions of each step", group: TRAINING }),
+  /** Candidate passages that the model reads for each question. Default 8. */
+  candidatesPerQuestion: option(integer(1).default(8), {
+    help: "candidate passages of each question",
+    group: TRAINING,
   }),
-  /** Weight decay of matrices (AdamW). Default 0.01. */
-  weightDecay: option(number({ from: 0 }).default(0.01), { help: "weight decay", flag: false }),
-  /** Gradients with a larger global norm are scaled down to it. Default 1. */
-  clipNorm: option(number({ above: 0 }).default(1), { help: "largest gradient norm", flag: false }),
-  /** Dropout rate. Default: `dropout_rate` of `config.json`. */
-  dropout: option(number({ from: 0, below: 1 }).optional(), { help: "dropout rate", flag: false }),
+  /**
+   * Steps whose passages are additional negatives of the next steps, with the keys that they had
+   * then (DensePhrases, section 4.3). Default 0.
+   */
+  preBatch: option(integer(0).default(0), { help: "steps of pre-batch negatives", flag: false }),
+  /** Longer passages are cut. Default 512 tokens. */
+  maxPassageTokens: option(integer(2).default(512), {
+    help: "longer passages are cut",
+    group: TRAINING,
+  }),
   /**
    * Longer answers are cut and then have no end token. The time of a decoder step grows with it.
    * Default 64 tokens.
    */
   maxAnswerTokens: option(integer(1).default(64), { help: "longer answers are cut", flag: false }),
-  /** The first questions of `dev` that are used. Default 200. */
-  devQuestions: option(integer(1).default(200), {
-    help: "questions of dev that are used",
-    flag: false,
-    card: false,
+};
+
+/** How long, at which rate, and when candidates are found again. */
+export const SCHEDULE_SETTINGS = {
+  /**
+   * How often the learning rate rises and falls. Candidates are retrieved again between iterations,
+   * if `refresh` asks for it. Default 1.
+   */
+  iterations: option(integer(1).default(1), {
+    help: "how often the learning rate rises and falls",
+    group: TRAINING,
   }),
+  /** Steps of each iteration. Default 500. */
+  steps: option(integer(1).default(500), { help: "steps of each iteration", group: TRAINING }),
+  /**
+   * Steps at the start of the first iteration that use the objective `qa`. Default 0; the paper
+   * uses 3,000.
+   */
+  qaSteps: option(integer(0).default(0), { help: "steps on the objective qa first", flag: false }),
+  /** Peak learning rate. Default 5e-5, as in the paper. */
+  learningRate: option(number({ from: 0 }).default(5e-5), {
+    help: "peak learning rate",
+    group: TRAINING,
+  }),
+  /** Share of the steps of an iteration in which the learning rate rises. Default 0.1. */
+  warmUp: option(number({ from: 0, to: 1 }).default(0.1), {
+    help: "share of warm-up",
+    flag: false,
+  }),
+  /**
+   * When the model retrieves candidates. The first candidates come from BM25 or from the file of
+   * questions. `iterations` retrieves between iterations while training waits; `background`
+   * retrieves in a second process while training continues; `none` keeps the first candidates.
+   * Default `iterations`.
+   */
+  refresh: option(choice("none", "iterations", "background").default("iterations"), {
+    help: "when the model retrieves new candidates: never, between iterations, or beside training",
+    group: TRAINING,
+  }),
+  /** With the refresh `background`: steps after which new candidates are retrieved. Default 200. */
+  refreshSteps: option(integer(1).default(200), { help: "steps between refreshes", flag: false }),
+};
+
+/** AdamW, and dropout. */
+export const OPTIMIZER_SETTINGS = {
+  /** Weight decay of matrices (AdamW). Default 0.01. */
+  weightDecay: option(number({ from: 0 }).default(0.01), { help: "weight decay", flag: false }),
+  /** Gradients with a larger global norm are scaled down to it. Default 1. */
+  clipNorm: option(number({ above: 0 }).default(1), { help: "largest gradient norm", flag: false }),
+};
+
+/** What computes. */
+export const DEVICE_SETTINGS = {
   /**
    * What computes training steps. `tensorflow` needs an installed TensorFlow.js. Default
    * `onnxruntime`.
@@ -243,18 +234,53 @@ const LIBRARY_SETTINGS = {
    * `onnxruntime` on the CPU. Default 1.
    */
   workers: option(integer(1).default(1), { help: "threads for parts of a step", flag: false }),
+  /**
+   * Device of onnxruntime. With the engine `tensorflow` it computes evaluations and candidates.
+   * Default `cpu`.
+   */
+  provider: option(choice("cpu", "webgpu", "cuda").default("cpu" satisfies Provider), {
+    help: "device of onnxruntime",
+    group: TRAINING,
+  }),
+};
+
+/** How a run goes on, what it draws, and what it measures. */
+const OTHER_SETTINGS = {
+  /** Continue the run in `out`, or start one if there is none. Default false. */
+  resume: option(flag().default(false), {
+    help: "continue the run in --out, or start one if there is none",
+    card: false,
+  }),
+  /** Dropout rate. Default: `dropout_rate` of `config.json`. */
+  dropout: option(number({ from: 0, below: 1 }).optional(), { help: "dropout rate", flag: false }),
+  /** The first questions of `dev` that are used. Default 200. */
+  devQuestions: option(integer(1).default(200), {
+    help: "questions of dev that are used",
+    flag: false,
+    card: false,
+  }),
   /** Seed of all random numbers. Default 0. */
   seed: withoutFlag(SEED),
 };
 
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
-type RunSettings = typeof RUN_CONTROL & typeof COMMON_SETTINGS & typeof LIBRARY_SETTINGS;
+type RunSettings = typeof OBJECTIVE_SETTINGS &
+  typeof PART_SETTINGS &
+  typeof BATCH_SETTINGS &
+  typeof SCHEDULE_SETTINGS &
+  typeof OPTIMIZER_SETTINGS &
+  typeof DEVICE_SETTINGS &
+  typeof OTHER_SETTINGS;
 
-/** Options of the training loop. */
+/** Options of the training loop. Each is named here alone: a run takes its groups from the tables. */
 export const RUN_SETTINGS: RunSettings = {
-  ...RUN_CONTROL,
-  ...COMMON_SETTINGS,
-  ...LIBRARY_SETTINGS,
+  ...OTHER_SETTINGS,
+  ...OBJECTIVE_SETTINGS,
+  ...PART_SETTINGS,
+  ...BATCH_SETTINGS,
+  ...SCHEDULE_SETTINGS,
+  ...OPTIMIZER_SETTINGS,
+  ...DEVICE_SETTINGS,
 };
 
 /** Questions that measure retrieval or answers while a run goes on. */

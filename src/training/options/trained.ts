@@ -66,7 +66,8 @@ export interface TrainedChoice {
 export function trainedParameters(config: ModelConfig, choice: TrainedChoice): Trained {
   const { part, objective, tau } = choice;
   checkObjective(part, objective);
-  const names = namesOfPart(config, choice);
+  const known = new Set([...parameterShapes(config).keys(), ...scalarsOf(choice)]);
+  const names = new Set([...namesOfPart(config, choice)].filter((name) => known.has(name)));
   // All heads are trained where all of them make the vectors.
   const isOfAllHeads = config.pooling !== undefined || tau !== undefined;
   if (isOfAllHeads || (part === "all" && objective !== "retrieval"))
@@ -112,10 +113,15 @@ function checkObjective(part: Part, objective: ObjectiveName): void {
     });
 }
 
-function namesOfPart(config: ModelConfig, { part, layers, objective }: TrainedChoice): Set<string> {
+/** The learned scalars of retrieval. */
+const scalarsOf = ({ tau }: TrainedChoice): string[] =>
+  tau === undefined ? [LOG_SCALE] : [LOG_SCALE, HEAD_WEIGHTS];
+
+function namesOfPart(config: ModelConfig, choice: TrainedChoice): Set<string> {
+  const { part, layers, objective } = choice;
   const tree = namesOf(config);
   const { encoder, decoder } = tree;
-  const scalars = [LOG_SCALE, HEAD_WEIGHTS];
+  const scalars = scalarsOf(choice);
   const phrases = [...parameterShapes(config).keys()].filter(isOfPhraseQueries);
   const all = [...parameterShapes(config).keys(), ...scalars];
   const vectors = vectorNames(config);

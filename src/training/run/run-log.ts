@@ -1,4 +1,4 @@
-/** The log of a run: metrics.jsonl, TensorBoard's event files and report.html. */
+/** The log of a run: metrics.jsonl and report.html. */
 
 import { readFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -18,7 +18,6 @@ import {
   type Selection,
   writeReport,
 } from "../report/report.ts";
-import { openTensorBoard } from "../report/tensorboard.ts";
 import type { RunCheckpoint } from "./checkpoint.ts";
 import type { DevResult, HybridMeasures } from "./evaluate.ts";
 import type { Run } from "./run.ts";
@@ -89,6 +88,13 @@ export interface RunDescription {
   readonly baseline?: Baseline | undefined;
 }
 
+/** What a complete run brought. */
+export interface RunEnd {
+  readonly verdict: string;
+  /** The step of the saved model. */
+  readonly keptStep: number;
+}
+
 export interface RunLog extends AsyncDisposable {
   /** Seconds of training, with those before the run was resumed. */
   seconds(): number;
@@ -108,7 +114,7 @@ export interface RunLog extends AsyncDisposable {
   /** Flushes the log to the disk. */
   sync(): Promise<void>;
   /** Writes the report again and returns its path. */
-  report(status: string, verdict?: string): Promise<string>;
+  report(status: string, end?: RunEnd): Promise<string>;
 }
 
 export async function openRunLog(
@@ -122,7 +128,6 @@ export async function openRunLog(
   const seconds = (): number => before + (performance.now() - start) / 1000;
   await createOutputDirectory(join(run.out, "checkpoint"));
   const metrics = await openMetricsLog(join(run.out, "metrics.jsonl"), checkpoint?.step);
-  const board = await openTensorBoard(run.out, checkpoint?.step);
   const evaluations = (): Evaluation[] =>
     metrics.records
       .filter((record) => "exactMatch" in record)
@@ -133,20 +138,19 @@ export async function openRunLog(
   )?.step;
   const samples = await openSamples(run, checkpoint !== undefined);
 
-  const append = async (record: MetricsRecord): Promise<void> => {
-    await metrics.append({ ...record, seconds: seconds() });
-    await board.scalars(record.step, scalarsOf(record));
-  };
-  const report = async (status: string, verdict?: string): Promise<string> => {
+  const append = (record: MetricsRecord): Promise<void> =>
+    metrics.append({ ...record, seconds: seconds() });
+  const report = async (status: string, end?: RunEnd): Promise<string> => {
     const file = join(run.out, "report.html");
     await writeReport(file, {
       title: kind,
-      ...{ status, verdict },
+      status,
+      verdict: end?.verdict,
       selection,
       options: { ...shown(run), machine: machine(), started, seconds: Math.round(seconds()) },
       records: metrics.records,
       baseline,
-      keptStep: best,
+      keptStep: end?.keptStep ?? best,
       samples: samples.current(),
     });
     return file;
@@ -170,10 +174,7 @@ export async function openRunLog(
     evaluations,
     sync: () => metrics.sync(),
     report,
-    async [Symbol.asyncDispose]() {
-      await metrics[Symbol.asyncDispose]();
-      await board[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => metrics[Symbol.asyncDispose](),
   };
 }
 
@@ -236,16 +237,6 @@ const shown = (run: Run): Record<string, string | number> =>
       ],
     ),
   );
-
-/** The values of a record by TensorBoard tag; those of a list as `name/0`, `name/1`, … */
-function scalarsOf({ step, ...metrics }: MetricsRecord): Record<string, number> {
-  const entries = Object.entries(metrics).flatMap(([name, value]): [string, unknown][] =>
-    Array.isArray(value) ? value.map((part, i) => [`${name}/${i}`, part]) : [[name, value]],
-  );
-  return Object.fromEntries(
-    entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
-  );
-}
 
 function lossRecord({
   nll,

@@ -300,8 +300,11 @@ async function finalise(state: RunState): Promise<TrainingResult> {
   // No gain: the model is the given one, not one that was read and written again.
   if (isOver && outcome?.step === 0 && (await hasWeights(run.model)))
     await copyModel(run.model, run.out);
-  const verdict = outcome && verdictOf({ monitor: outcome, step });
-  const report = await log.report(status, isOver ? verdict : undefined);
+  const end = outcome && {
+    verdict: verdictOf({ monitor: outcome, step }),
+    keptStep: outcome.step,
+  };
+  const report = await log.report(status, isOver ? end : undefined);
   const evaluations = log.evaluations();
   const start = run.schedule.unsupervisedSteps;
   return {

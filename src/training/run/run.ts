@@ -4,10 +4,16 @@
  */
 
 import { checkPositions, type ModelConfig } from "../../model/config.ts";
-import type { Provider } from "../../tensor/session.ts";
+import { type Resolved, valuesOf } from "../../options/option.ts";
 import { checkCandidateCount } from "../examples/candidates.ts";
-import type { ObjectiveName } from "../loss/options.ts";
-import type { RunRequest } from "../options/run-options.ts";
+import {
+  BATCH_SETTINGS,
+  DEVICE_SETTINGS,
+  OBJECTIVE_SETTINGS,
+  OPTIMIZER_SETTINGS,
+  type RunRequest,
+  SCHEDULE_SETTINGS,
+} from "../options/run-options.ts";
 import {
   defaultPart,
   keepsKeys,
@@ -17,58 +23,21 @@ import {
 } from "../options/trained.ts";
 import { trainedConfig } from "./trained-config.ts";
 
-/** What a step minimises. See the options of the same names. */
-export interface RunObjective {
-  readonly objective: ObjectiveName;
-  readonly alpha: number;
-  readonly copyAttention: number;
-  readonly phraseLoss: number;
-  readonly inBatchNegatives: boolean;
-  readonly scoreTemperature: number;
-}
-
-/** What the examples of a step are. */
-export interface RunBatch {
-  readonly questions: number;
-  readonly candidatesPerQuestion: number;
+export interface RunBatch extends Resolved<typeof BATCH_SETTINGS> {
   /** Whether one of the candidates is an empty passage (REALM, section 3.3). */
   readonly nullPassage: boolean;
-  readonly preBatch: number;
-  readonly maxPassageTokens: number;
-  readonly maxAnswerTokens: number;
 }
 
-export interface RunSchedule {
+export interface RunSchedule extends Resolved<typeof SCHEDULE_SETTINGS> {
   /** Steps of span corruption before the first iteration; 0 for a model with weights. */
   readonly unsupervisedSteps: number;
-  readonly iterations: number;
-  readonly steps: number;
-  readonly qaSteps: number;
-  readonly learningRate: number;
-  readonly warmUp: number;
-  readonly refresh: RunRequest["refresh"];
-  readonly refreshSteps: number;
 }
 
-export interface RunOptimizer {
-  readonly weightDecay: number;
-  readonly clipNorm: number;
+export interface RunOptimizer extends Resolved<typeof OPTIMIZER_SETTINGS> {
   readonly dropout: number;
 }
 
-export interface RunDevice {
-  readonly engine: RunRequest["engine"];
-  readonly workers: number;
-  readonly provider: Provider;
-}
-
-/** The questions on which the run measures the model. */
-export interface RunMeasurements {
-  /** A file of questions; undefined without one. */
-  readonly dev: string | undefined;
-  readonly devQuestions: number;
-}
-
+/** The groups have the options of the same names. */
 export interface Run {
   /** Folder of the model that training starts from. */
   readonly model: string;
@@ -84,12 +53,13 @@ export interface Run {
   readonly keepsIndex: boolean;
   /** Temperature of the head weights; undefined if one head retrieves. */
   readonly tau: number | undefined;
-  readonly objective: RunObjective;
+  readonly objective: Resolved<typeof OBJECTIVE_SETTINGS>;
   readonly batch: RunBatch;
   readonly schedule: RunSchedule;
   readonly optimizer: RunOptimizer;
-  readonly device: RunDevice;
-  readonly measurements: RunMeasurements;
+  readonly device: Resolved<typeof DEVICE_SETTINGS>;
+  /** A file of questions on which the model is measured, and how many of them. */
+  readonly measurements: { readonly dev: string | undefined; readonly devQuestions: number };
   readonly seed: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -127,43 +97,20 @@ export function resolveRun(
   return {
     ...{ model, config, out, resume, part, layers, trained, tau, seed, signal },
     keepsIndex: keepsKeys(config, trained),
-    objective: objectiveOf(options),
-    batch: {
-      questions: options.questions,
-      candidatesPerQuestion: options.candidatesPerQuestion,
-      nullPassage,
-      preBatch: options.preBatch,
-      maxPassageTokens: options.maxPassageTokens,
-      maxAnswerTokens: options.maxAnswerTokens,
-    },
+    objective: valuesOf(OBJECTIVE_SETTINGS, options),
+    batch: { ...valuesOf(BATCH_SETTINGS, options), nullPassage },
     schedule: {
+      ...valuesOf(SCHEDULE_SETTINGS, options),
       unsupervisedSteps: isCorrupted ? (options.unsupervisedSteps ?? 0) : 0,
-      iterations: options.iterations,
-      steps: options.steps,
-      qaSteps: options.qaSteps,
-      learningRate: options.learningRate,
-      warmUp: options.warmUp,
-      refresh: options.refresh,
-      refreshSteps: options.refreshSteps,
     },
     optimizer: {
-      weightDecay: options.weightDecay,
-      clipNorm: options.clipNorm,
+      ...valuesOf(OPTIMIZER_SETTINGS, options),
       dropout: options.dropout ?? config.dropoutRate,
     },
-    device: { engine: options.engine, workers: options.workers, provider: options.provider },
+    device: valuesOf(DEVICE_SETTINGS, options),
     measurements: { dev: options.dev, devQuestions: options.devQuestions },
   };
 }
-
-const objectiveOf = (options: RunRequest): RunObjective => ({
-  objective: options.objective,
-  alpha: options.alpha,
-  copyAttention: options.copyAttention,
-  phraseLoss: options.phraseLoss,
-  inBatchNegatives: options.inBatchNegatives,
-  scoreTemperature: options.scoreTemperature,
-});
 
 /** Whether training finds the head: the model has learned, but nobody said which head retrieves. */
 const isHeadLearned = (

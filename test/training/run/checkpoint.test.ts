@@ -113,14 +113,6 @@ for (const [title, text, named] of [
     await refused(findCheckpoint(folder.path), new RegExp(`checkpoint\\.json: .* got ${named}: `));
   });
 
-test("a checkpoint that has the number of workers, as before it was an option, is read", async () => {
-  await using folder = temporaryFolder();
-  await writeCheckpoint(folder.path, progress, states("once"));
-  const file = join(folder.path, "checkpoint.json");
-  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), workers: 2 }));
-  assert.is((await findCheckpoint(folder.path))!.step, progress.step);
-});
-
 function wholeText(): RunCheckpoint {
   return { format: "reatt-checkpoint", version: 1, ...progress, state: "state-000007.safetensors" };
 }
@@ -133,13 +125,9 @@ test("another plan is refused, with the options that differ", () => {
       "run: expected the training data that the run began with, got another; resume with",
     ],
     [{ data: "abc", steps: 20 }, "run, steps: expected 10, as the run began with, got 20"],
-    [
-      { data: "abc", steps: 20, lossVersion: 2 },
-      "run: expected a run with version 2 of the training loss, got one with version 1; start",
-    ],
     [{ data: "abc", steps: 10, seed: 3 }, "run, seed: expected none, as the run began with, got 3"],
     [
-      { data: "xyz", steps: 20, closePassages: 4 },
+      { data: "xyz", steps: 20, candidatesPerQuestion: 4 },
       "run: expected steps 10, candidatesPerQuestion none, as the run began with, " +
         "got steps 20, candidatesPerQuestion 4; resume with",
     ],
