@@ -272,7 +272,7 @@ type RunSettings = typeof OBJECTIVE_SETTINGS &
   typeof DEVICE_SETTINGS &
   typeof OTHER_SETTINGS;
 
-/** Options of the training loop. Each is named here alone: a run takes its groups from the tables. */
+/** Options of the training loop. Each is named once: a run takes its groups from these tables. */
 export const RUN_SETTINGS: RunSettings = {
   ...OTHER_SETTINGS,
   ...OBJECTIVE_SETTINGS,
