@@ -6,6 +6,7 @@ import { withDerivedDefault } from "../options/option.ts";
 import { logToStderr } from "../server/log.ts";
 import { createMcpServer } from "../server/mcp.ts";
 import { SERVER_OPTIONS } from "../server/options.ts";
+import { errorReporter } from "../server/report-error.ts";
 import { Service } from "../server/service.ts";
 import { defineCommand } from "./command.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
@@ -14,11 +15,11 @@ import { loadModel } from "./load-model.ts";
 import { runServer } from "./run-server.ts";
 import { version } from "./version.ts";
 
-const { host, port, apiKeyFile, timeout, queue } = SERVER_OPTIONS;
+const { port, writable: _, ...serverOptions } = SERVER_OPTIONS;
 
 export const mcpCommand = defineCommand({
   options: {
-    ...{ model: MODEL, index: INDEX, host, apiKeyFile, timeout, queue, ...ENGINE_OPTIONS },
+    ...{ model: MODEL, index: INDEX, ...serverOptions, ...ENGINE_OPTIONS },
     port: withDerivedDefault(port, "standard input and output, without HTTP"),
   },
   example: "reatt mcp --index index",
@@ -28,8 +29,8 @@ export const mcpCommand = defineCommand({
     await using model = await loadModel(values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
     await using service = await Service.start({ model, index, queue: values.queue });
-    const log = logToStderr;
-    const options = { service, log, version: version(), timeout: values.timeout * 1000 };
+    const report = errorReporter(logToStderr);
+    const options = { service, report, version: version(), timeout: values.timeout * 1000 };
     const connection = serveStdio(() => createMcpServer(options));
     const ended = once(process.stdin, "close");
     if (!signal.aborted) await Promise.race([ended, once(signal, "abort")]);

@@ -22,5 +22,7 @@ export async function runServer(values: Values, signal: AbortSignal, path = ""):
   process.stderr.write(`Listening on ${server.url}${path}\n`);
   if (!signal.aborted) await once(signal, "abort");
   logToStderr("info", "stopping");
-  await server.stop();
+  const unanswered = await server.stop();
+  if (unanswered > 0)
+    logToStderr("warn", "stopped", { message: `${unanswered} requests were not answered in time` });
 }

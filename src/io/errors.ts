@@ -89,6 +89,14 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
+/** Full disks and quotas, and the limit of the size of a file. */
+const FULL = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
+/** Whether the system had no space, which the cause of an `InputError` says. */
+export const isFullDisk = (error: unknown): boolean =>
+  error instanceof Error &&
+  ((isSystemError(error) && FULL.has(error.code!)) || isFullDisk(error.cause));
+
 /** Whether the system reported that a file or folder does not exist. */
 export const isMissing = (error: unknown): boolean =>
   isSystemError(error) && error.code === "ENOENT";

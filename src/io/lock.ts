@@ -31,6 +31,9 @@ const ATTEMPTS = 5;
 /** Between two attempts of a process that waits for another. */
 const WAIT_MS = 500;
 
+/** Another process, or another call of this one, writes. */
+export class LockedError extends InputError {}
+
 export interface Lock extends AsyncDisposable {
   /** @throws {InputError} if the lock is lost because this process slept until another took over */
   assertHeld(): Promise<void>;
@@ -183,9 +186,9 @@ function machineName(): string {
 const ownName = (): string =>
   `writer.${HOST}.${MACHINE}.${process.pid}.${birthOf("self") ?? 0}.lock`;
 
-function taken(directory: string, name: string | undefined): InputError {
+function taken(directory: string, name: string | undefined): LockedError {
   const writer = name === undefined ? undefined : parseName(name);
-  return new InputError({
+  return new LockedError({
     where: directory,
     expected: "no other writer",
     got: writer

@@ -1,6 +1,7 @@
 /** Errors of the HTTP interface: `{ "error": { "code", "message" } }` and a status. */
 
-import { InputError, isSystemError } from "../io/errors.ts";
+import { isFullDisk } from "../io/errors.ts";
+import { LockedError } from "../io/lock.ts";
 
 /** The status of each code. */
 const STATUSES = {
@@ -14,6 +15,7 @@ const STATUSES = {
   unsupported_media_type: 415,
   cancelled: 499, // as nginx logs a client that has gone; nobody receives it
   internal: 500,
+  insufficient_storage: 507,
   overloaded: 503,
   stopping: 503,
   timeout: 504,
@@ -42,14 +44,17 @@ export class ApiError extends Error {
 }
 
 /**
- * The error that a client sees. Bad input explains itself. Any other error is a defect or a fault
- * of the machine, which only the log describes.
+ * The error that a client sees. A request is checked before work begins, so an error of the work is
+ * a defect or a fault of the machine or of the index. Only the log describes it: it has paths.
  */
 export function apiErrorFrom(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof InputError && !isSystemError(error.cause))
-    return new ApiError("invalid_request", error.message, { cause: error });
-  return new ApiError("internal", "the server could not do this; its log says why", {
-    cause: error,
-  });
+  const options = { cause: error };
+  if (error instanceof Error && error.name === "AbortError")
+    return new ApiError("cancelled", "the request was cancelled", options);
+  if (error instanceof LockedError)
+    return new ApiError("conflict", "another process changes the index; try again later", options);
+  if (isFullDisk(error))
+    return new ApiError("insufficient_storage", "the disk of the server is full", options);
+  return new ApiError("internal", "the server could not do this; its log says why", options);
 }

@@ -1,20 +1,23 @@
 /** The routes of the server. */
 
 import type { HttpBindings } from "@hono/node-server";
+import type { McpHttpHandler } from "@modelcontextprotocol/server";
 import { type Context, Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { type RequestIdVariables, requestId } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
-import { ApiError, apiErrorFrom } from "./api-error.ts";
+import { ApiError } from "./api-error.ts";
 import type { KeyCheck } from "./api-keys.ts";
-import { bodyOf } from "./body.ts";
+import { BodyReader } from "./body.ts";
 import { checkHost, checkKey, checkOrigin } from "./checks.ts";
+import { deadline } from "./deadline.ts";
 import { streamEvents } from "./events.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { describeApi } from "./openapi.ts";
 import { loadPage } from "./page.ts";
 import { record } from "./record.ts";
+import type { ReportError } from "./report-error.ts";
 import {
   ANSWER_REQUEST,
   EXPLAIN_REQUEST,
@@ -42,16 +45,17 @@ export interface AppOptions {
   readonly service: Service;
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly report: ReportError;
   readonly version: string;
   /** Undefined: requests need no key. */
   readonly isKey: KeyCheck | undefined;
   readonly writable: boolean;
   /** Milliseconds after which a request fails. */
   readonly timeout: number;
-  /** The names that requests may call the server by. Undefined: any. */
-  readonly hostNames: readonly string[] | undefined;
+  /** The names that requests may call the server by, beside `localhost` and all addresses. */
+  readonly hostNames: readonly string[];
   /** Handles the Model Context Protocol at `/mcp`. */
-  readonly mcp: (request: Request) => Promise<Response>;
+  readonly mcp: McpHttpHandler["fetch"];
 }
 
 export interface Env {
@@ -60,7 +64,8 @@ export interface Env {
 }
 
 export function createApp(options: AppOptions): Hono<Env> {
-  const { hostNames, isKey, log, metrics, mcp } = options;
+  const { hostNames, isKey, log, metrics, report } = options;
+  const bodies = new BodyReader();
   const app = new Hono<Env>();
   app.use(requestId(), record(log, metrics));
   app.use(methodNotAllowed({ app, onMethodNotAllowed: (c, methods) => notAllowed(c, methods) }));
@@ -74,14 +79,12 @@ export function createApp(options: AppOptions): Hono<Env> {
   for (const path of ["/v1/*", "/mcp", "/metrics", "/openapi.json"]) app.use(path, checkKey(isKey));
   addPages(app);
   addOperations(app, options);
-  addQuestions(app, options);
-  if (options.writable) addChanges(app, options);
-  app.all("/mcp", (c) => mcp(c.req.raw));
+  addQuestions(app, bodies, options);
+  if (options.writable) addChanges(app, bodies, options);
+  addMcp(app, bodies, options);
   app.notFound((c) => respond(c, new ApiError("not_found", "there is no such path")));
   app.onError((error, c) => {
-    const shown = apiErrorFrom(error);
-    if (shown.code === "internal")
-      log("error", "defect", { id: c.get("requestId"), stack: error.stack });
+    const shown = report(error, c.get("requestId"));
     if (shown.code === "overloaded") c.header("Retry-After", "1");
     return respond(c, shown);
   });
@@ -110,62 +113,70 @@ function addOperations(app: Hono<Env>, options: AppOptions): void {
   app.get("/openapi.json", (c) => c.json(description));
 }
 
-function addQuestions(app: Hono<Env>, { service, timeout }: AppOptions): void {
+function addQuestions(
+  app: Hono<Env>,
+  bodies: BodyReader,
+  { service, timeout, report }: AppOptions,
+): void {
+  /** Sends a reply as JSON, or as events if the client asks for them. */
+  const reply = async (
+    c: Context<Env>,
+    work: (onText: ((text: string) => void) | undefined) => Promise<object>,
+  ): Promise<Response> =>
+    c.req.header("Accept")?.includes("text/event-stream")
+      ? streamEvents(work, (error) => report(error, c.get("requestId")))
+      : c.json(await work(undefined));
   app.post("/v1/retrieve", async (c) => {
-    const request = await bodyOf(c.req.raw, RETRIEVE_REQUEST);
+    const request = await bodies.options(c, RETRIEVE_REQUEST);
     return c.json(retrievalToJson(request.id, await service.retrieve(request, callOf(c, timeout))));
   });
   app.post("/v1/answer", async (c) => {
-    const request = await bodyOf(c.req.raw, ANSWER_REQUEST);
+    const request = await bodies.options(c, ANSWER_REQUEST);
     return reply(c, async (onText) => {
       const call = { ...callOf(c, timeout), onText };
       return replyToJson(request.id, await service.answer(request, call));
     });
   });
   app.post("/v1/read", async (c) => {
-    const request = await bodyOf(c.req.raw, READ_REQUEST);
+    const request = await bodies.options(c, READ_REQUEST);
     return reply(c, async (onText) => {
       const call = { ...callOf(c, timeout), onText };
       return replyToJson(request.id, await service.read(request, call));
     });
   });
   app.post("/v1/explain", async (c) => {
-    const request = await bodyOf(c.req.raw, EXPLAIN_REQUEST);
+    const request = await bodies.options(c, EXPLAIN_REQUEST);
     const explanations = await service.explain(request, callOf(c, timeout));
     return c.json(explanationsToJson(request.id, request.passages, explanations));
   });
 }
 
-function addChanges(app: Hono<Env>, { service, timeout }: AppOptions): void {
+function addChanges(app: Hono<Env>, bodies: BodyReader, { service, timeout }: AppOptions): void {
   app.put("/v1/passages", async (c) => {
-    const { passages } = await bodyOf(c.req.raw, PUT_REQUEST);
+    const { passages } = await bodies.options(c, PUT_REQUEST);
     return c.json(await service.put(passages, callOf(c, timeout)));
   });
   // An id can contain slashes.
   app.delete("/v1/passages/:id{.+}", async (c) => c.json(await service.delete(c.req.param("id"))));
 }
 
-/** Sends a reply as JSON, or as events if the client asks for them. */
-async function reply(
-  c: Context<Env>,
-  work: (onText: ((text: string) => void) | undefined) => Promise<object>,
-): Promise<Response> {
-  const wantsEvents = c.req.header("Accept")?.includes("text/event-stream");
-  return wantsEvents ? streamEvents(work) : c.json(await work(undefined));
+function addMcp(app: Hono<Env>, bodies: BodyReader, { mcp }: AppOptions): void {
+  app.post("/mcp", async (c) => mcp(c.req.raw, { parsedBody: await bodies.json(c) }));
+  app.all("/mcp", (c) => mcp(c.req.raw));
 }
 
 /** Ends a request whose client has gone or that takes too long. */
 function callOf(c: Context<Env>, timeout: number): Call {
-  const abort = new AbortController();
+  const gone = new AbortController();
+  const limit = deadline(timeout, gone.signal);
   const { outgoing } = c.env;
-  const timer = setTimeout(() => {
-    abort.abort(new ApiError("timeout", `the request took more than ${timeout / 1000} s`));
-  }, timeout);
-  outgoing.once("close", () => {
-    clearTimeout(timer);
-    abort.abort(new ApiError("cancelled", "the client has gone"));
-  });
-  return { signal: abort.signal };
+  const end = (): void => {
+    limit[Symbol.dispose]();
+    gone.abort(new ApiError("cancelled", "the client has gone"));
+  };
+  if (outgoing.destroyed) end();
+  else outgoing.once("close", end);
+  return { signal: limit.signal };
 }
 
 const respond = (c: Context, error: ApiError): Response => c.json(error, error.status as 400);

@@ -3,17 +3,19 @@
  * `error` event. Source: the HTML standard, section 9.2, server-sent events.
  */
 
-import { apiErrorFrom } from "./api-error.ts";
+import type { ApiError } from "./api-error.ts";
 
 /**
  * Answers with events. The response begins with the first event, so an error before it still has
  * its own status.
  *
  * @param work calls `onText` for each piece, and returns the data of the `reply` event
+ * @param onError gives the data of an `error` event
  * @throws the error of `work` if it comes before the first event
  */
 export async function streamEvents(
   work: (onText: (text: string) => void) => Promise<object>,
+  onError: (error: unknown) => ApiError,
 ): Promise<Response> {
   const encoder = new TextEncoder();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
@@ -42,7 +44,7 @@ export async function streamEvents(
   await Promise.race([begun, reply]);
   reply
     .then((data) => send("reply", data))
-    .catch((error: unknown) => send("error", apiErrorFrom(error)))
+    .catch((error: unknown) => send("error", onError(error)))
     .finally(() => {
       if (isOpen) controller.close();
     });

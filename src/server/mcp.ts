@@ -4,8 +4,8 @@
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { apiErrorFrom } from "./api-error.ts";
-import type { Log } from "./log.ts";
+import { deadline } from "./deadline.ts";
+import type { ReportError } from "./report-error.ts";
 import { ANSWER_REQUEST, READ_REQUEST, RETRIEVE_REQUEST } from "./requests.ts";
 import { REPLY, RETRIEVAL, replyToJson, retrievalToJson } from "./results.ts";
 import type { Call, Service } from "./service.ts";
@@ -15,14 +15,14 @@ const SEARCH_TOP_K = 10;
 
 export interface McpOptions {
   readonly service: Service;
-  readonly log: Log;
+  readonly report: ReportError;
   readonly version: string;
   /** Milliseconds after which a call fails. */
   readonly timeout: number;
 }
 
 /** A server for one connection, or for one request over HTTP. */
-export function createMcpServer({ service, log, version, timeout }: McpOptions): McpServer {
+export function createMcpServer({ service, report, version, timeout }: McpOptions): McpServer {
   const server = new McpServer({ name: "reatt", version });
   const annotations = { readOnlyHint: true, openWorldHint: false };
   const callTool = async (
@@ -30,14 +30,11 @@ export function createMcpServer({ service, log, version, timeout }: McpOptions):
     work: (call: Call) => Promise<Record<string, unknown>>,
   ): Promise<ToolResult> => {
     try {
-      const result = await work({
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
-      });
+      using limit = deadline(timeout, signal);
+      const result = await work(limit);
       return { structuredContent: result, content: [textOf(JSON.stringify(result))] };
     } catch (error) {
-      const shown = apiErrorFrom(error);
-      if (shown.code === "internal") log("error", "defect", { stack: (error as Error).stack });
-      return { isError: true, content: [textOf(shown.message)] };
+      return { isError: true, content: [textOf(report(error).message)] };
     }
   };
   server.registerTool(

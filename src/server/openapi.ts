@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { OptionTable } from "../options/option.ts";
 import { ERROR_CODES } from "./api-error.ts";
+import { WHERE_DEFINITION } from "./where-description.ts";
 
 /** A route as the description shows it. */
 export interface RouteDescription {
@@ -57,7 +58,7 @@ function describeRoute({ path, summary, body, response, streams }: RouteDescript
     ...(body && {
       requestBody: {
         required: true,
-        content: { "application/json": { schema: schemaOf(z.strictObject(body), "input") } },
+        content: { "application/json": { schema: bodySchema(path, body) } },
       },
     }),
     responses: {
@@ -65,6 +66,12 @@ function describeRoute({ path, summary, body, response, streams }: RouteDescript
       default: { description: "An error", content: error },
     },
   };
+}
+
+/** The schema of a body. It has an id, so that its references stay inside it. */
+function bodySchema(path: string, body: OptionTable): object {
+  const schema = schemaOf(z.strictObject(body), "input");
+  return "where" in body ? { $id: `${path}/body`, ...schema, $defs: WHERE_DEFINITION } : schema;
 }
 
 function schemaOf(schema: z.ZodType, io: "input" | "output" = "output"): object {

@@ -1,8 +1,11 @@
 /** The options of `reatt serve` that are not about the model or the index. */
 
+import { z } from "zod";
 import { flag, integer, number, option, path, type Resolved, text } from "../options/option.ts";
 
 const SERVER = "Server";
+
+const HOST_NAMES = "names of hosts with commas between them";
 
 export const SERVER_OPTIONS = {
   host: option(text().min(1, "an address").default("127.0.0.1"), {
@@ -14,6 +17,16 @@ export const SERVER_OPTIONS = {
     help: "port to listen on; 0 for a free one",
     group: SERVER,
   }),
+  allowedHost: option(
+    z.array(z.string().regex(/^[^\s/?#@\\:]+$/, HOST_NAMES), HOST_NAMES).default([]),
+    {
+      help: "names that clients call the server by, beside localhost, --host and all addresses",
+      placeholder: "NAME,...",
+      defaultText: "none",
+      group: SERVER,
+      parse: (given) => given.split(","),
+    },
+  ),
   apiKeyFile: option(path().optional(), {
     help: "file of API keys, one a line; requests then need Authorization: Bearer KEY",
     placeholder: "FILE",
@@ -26,6 +39,10 @@ export const SERVER_OPTIONS = {
   }),
   timeout: option(number({ above: 0, to: 3_600 }).default(60), {
     help: "seconds after which a request fails",
+    group: SERVER,
+  }),
+  shutdownTimeout: option(number({ from: 0, to: 3_600 }).default(60), {
+    help: "seconds after which a stop ends the requests that are still running",
     group: SERVER,
   }),
   queue: option(integer(1, 10_000).default(128), {

@@ -13,6 +13,7 @@ import {
 import { integer, type Resolved } from "../options/option.ts";
 import { parseWhere } from "../retrieval/where/parse-where.ts";
 import { whereSchema } from "../retrieval/where/where.ts";
+import { TEXT_CONDITION, WHERE_REFERENCE } from "./where-description.ts";
 
 /** A question has at most 512 tokens; tokenizing a longer text would hold up other requests. */
 const MAX_QUESTION_CHARACTERS = 10_000;
@@ -26,17 +27,20 @@ const MAX_PASSAGES_WRITTEN = 1_000;
 const MAX_WHERE_CHARACTERS = 10_000;
 const MAX_ANSWER_TOKENS = 200;
 
-const question = z
-  .string("a question as text")
-  .max(MAX_QUESTION_CHARACTERS, `at most ${MAX_QUESTION_CHARACTERS} characters`)
-  .refine((given) => given.trim() !== "", "a question")
+/** Text of at most `maximum` characters, which JSON Schema counts by code points. */
+function upTo(maximum: number, schema: z.ZodString): z.ZodString {
+  const isShort = (given: string): boolean =>
+    given.length <= maximum || (given.length <= 2 * maximum && [...given].length <= maximum);
+  return schema
+    .refine(isShort, `at most ${maximum.toLocaleString("en")} characters`)
+    .meta({ maxLength: maximum });
+}
+
+const question = upTo(MAX_QUESTION_CHARACTERS, z.string("a question as text"))
+  .regex(/\S/, "a question")
   .describe("The question, of at most 512 tokens.");
 
-const id = z
-  .string("text")
-  .max(200, "at most 200 characters")
-  .default("1")
-  .describe("Returned as the id of the result.");
+const id = upTo(200, z.string("text")).default("1").describe("Returned as the id of the result.");
 
 const topK = (maximum: number, value: number) =>
   integer(1, maximum).default(value).describe("The number of passages or documents.");
@@ -55,8 +59,8 @@ const hybrid = (byDefault: string) =>
 const where = z
   .union(
     [
-      z.string().max(MAX_WHERE_CHARACTERS, `at most ${MAX_WHERE_CHARACTERS} characters`),
-      z.record(z.string(), z.unknown()),
+      upTo(MAX_WHERE_CHARACTERS, z.string()).meta({ pattern: TEXT_CONDITION }),
+      z.record(z.string(), z.unknown()).meta({ $ref: WHERE_REFERENCE }),
     ],
     "a condition as an object or as text",
   )
@@ -88,12 +92,12 @@ export const METADATA = z.record(
   ),
 );
 
-const passageText = z.string("text").max(MAX_TEXT_CHARACTERS, "at most 100,000 characters");
+const passageText = upTo(MAX_TEXT_CHARACTERS, z.string("text"));
 
 /** Unknown fields are ignored, so that the results of a retrieval can be read as they are. */
 const passage = z.object(
   {
-    id: z.string("text").min(1, "text that is not empty").max(1_000, "at most 1,000 characters"),
+    id: upTo(1_000, z.string("text")).min(1, "text that is not empty"),
     title: passageText.default(""),
     text: passageText,
     document: z.string("text").optional(),
@@ -151,10 +155,7 @@ export const EXPLAIN_REQUEST = {
 
 /** `PUT /v1/passages` */
 export const PUT_REQUEST = {
-  passages: passages(MAX_PASSAGES_WRITTEN).refine(
-    (given) => new Set(given.map(({ id }) => id)).size === given.length,
-    "passages with different ids",
-  ),
+  passages: passages(MAX_PASSAGES_WRITTEN),
 };
 
 export type RetrieveRequest = Resolved<typeof RETRIEVE_REQUEST>;

@@ -10,10 +10,10 @@ import type { Log } from "./log.ts";
 import { createMcpServer } from "./mcp.ts";
 import { createMetrics } from "./metrics.ts";
 import type { ServerOptions } from "./options.ts";
+import { refuser } from "./refuse.ts";
+import { errorReporter } from "./report-error.ts";
 import { Service } from "./service.ts";
 
-/** The names of this computer that no other computer can use. */
-const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 /** How often the server looks for a newer generation of the index, such as `reatt sync` makes. */
 const REFRESH_MS = 2_000;
 
@@ -29,8 +29,11 @@ export interface ServeOptions extends ServerOptions {
 
 export interface Serving {
   readonly url: string;
-  /** Completes the requests that are running. */
-  stop(): Promise<void>;
+  /**
+   * Completes the requests that are running, within the time limit of a stop. Returns how many were
+   * not answered.
+   */
+  stop(): Promise<number>;
 }
 
 /** @throws {InputError} if the address or the file of keys cannot be used */
@@ -41,24 +44,30 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const metrics = createMetrics(() => service);
   const service = await Service.start({ model, index, queue, onBatch: metrics.countBatch });
   const timeout = options.timeout * 1000;
-  const mcp = createMcpHandler(() => createMcpServer({ service, log, version, timeout }));
-  const isLoopback = LOOPBACK.includes(host) || host === "::1";
+  const may = writable ? "can ask, and change the index" : "can ask";
+  const report = errorReporter(log);
+  const mcp = createMcpHandler(() => createMcpServer({ service, report, version, timeout }));
   const app = createApp({
-    ...{ service, metrics, log, version, isKey, writable, timeout },
-    hostNames: isLoopback ? LOOPBACK : undefined,
+    ...{ service, metrics, log, report, version, isKey, writable, timeout },
+    hostNames: [host, ...options.allowedHost],
     mcp: mcp.fetch,
   });
-  const server = await startServer(app, { host, port }, options.clientLimits);
-  if (!isLoopback && !isKey)
-    log("warn", "open", { message: "anyone who reaches this address can ask; see --api-key-file" });
+  const server = await startServer(
+    { fetch: app.fetch, refuse: refuser(log, metrics, report) },
+    { host, port, shutdownTimeout: options.shutdownTimeout * 1000 },
+    options.clientLimits,
+  );
+  if (!isLoopback(server.address) && !isKey)
+    log("warn", "open", { message: `anyone who reaches this address ${may}; see --api-key-file` });
   const stopRefreshing = refreshRegularly(index, log);
   return {
     url: server.url,
     async stop() {
       stopRefreshing();
-      await server.stop();
+      const unanswered = await server.stop();
       await mcp.close();
       await service[Symbol.asyncDispose]();
+      return unanswered;
     },
   };
 }
@@ -74,3 +83,7 @@ function refreshRegularly(index: TokenIndex, log: Log): () => void {
   }, REFRESH_MS);
   return () => clearInterval(timer);
 }
+
+/** Whether only this computer reaches an address. */
+const isLoopback = (address: string): boolean =>
+  address === "::1" || /^(::ffff:)?127\./i.test(address);

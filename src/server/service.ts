@@ -1,6 +1,5 @@
 /** What a server does with a model and an index, whichever protocol asks for it. */
 
-import { InputError } from "../io/errors.ts";
 import type { Hit, ReAtt, Reply } from "../reatt.ts";
 import type { Explanation } from "../retrieval/explain.ts";
 import { deletePassages } from "../retrieval/index/maintain/update.ts";
@@ -9,6 +8,7 @@ import type { Passage } from "../text/passage.ts";
 import { retrievalQuestionIds } from "../text/prompts.ts";
 import { ApiError } from "./api-error.ts";
 import { type BatchContext, BatchQueue } from "./batch-queue.ts";
+import { ofRequest } from "./body.ts";
 import type { AnswerRequest, ExplainRequest, ReadRequest, RetrieveRequest } from "./requests.ts";
 
 /** Questions of one batch. More would make the first of them wait long for its answer. */
@@ -138,10 +138,14 @@ export class Service implements AsyncDisposable {
     return explanations;
   }
 
-  /** Adds passages, or replaces those with the same ids. Later requests see them. */
+  /**
+   * Adds passages, or replaces those with the same ids; of equal ids, the last one counts. Later
+   * requests see them.
+   */
   put(passages: readonly Passage[], { signal }: Call): Promise<{ passages: number }> {
+    const last = new Map(passages.map((passage) => [passage.id, passage]));
     return this.#changeIndex(async (directory) => {
-      await (await this.#model.add(passages, { directory, signal })).close();
+      await (await this.#model.add([...last.values()], { directory, signal })).close();
     });
   }
 
@@ -158,12 +162,12 @@ export class Service implements AsyncDisposable {
     await this.#change.catch(() => {});
   }
 
-  /** One question that is too long would fail a batch. */
+  /** One question that is too long would fail a batch. @throws {ApiError} `invalid_request` */
   #checkQuestion(question: string): void {
-    retrievalQuestionIds(this.#model.tokenizer, question);
+    ofRequest(() => retrievalQuestionIds(this.#model.tokenizer, question));
   }
 
-  /** @throws {ApiError} `conflict` if another process changes the index */
+  /** @throws {LockedError} if another process changes the index */
   #changeIndex(change: (directory: string) => Promise<void>): Promise<{ passages: number }> {
     const { directory } = this.#index;
     const done = this.#change
@@ -172,11 +176,6 @@ export class Service implements AsyncDisposable {
         await change(directory);
         await this.#index.refresh();
         return { passages: this.passageCount };
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof InputError)) throw error;
-        const message = error.message.replaceAll(directory, "the index");
-        throw new ApiError("conflict", message, { cause: error });
       });
     this.#change = done;
     return done;

@@ -8,7 +8,7 @@ import * as assert from "uvu/assert";
 import { send, startTestServer } from "./support.ts";
 
 const QUESTION = { question: "Who patented a steam engine in 1781?", topK: 3 };
-const SHORT = { head: 1_000, request: 2_000, idle: 1_000, check: 100 };
+const SHORT = { head: 1_000, request: 2_000, reply: 1_500, idle: 1_000, check: 100 };
 
 const server = await startTestServer({ clientLimits: SHORT });
 test.after(() => server.close());

@@ -163,14 +163,16 @@ test("passages are added, replaced and deleted", async () => {
   assert.equal(await json(await remove()), { passages: before.passages });
   assert.equal((await errorOf(await remove())).slice(0, 2), [404, "not_found"]);
   assert.is((await errorOf(await put([{ id: "x" }])))[0], 400);
-  assert.is((await errorOf(await put([added, added])))[0], 400);
+  const twice = [added, { ...added, title: "The last one" }];
+  assert.equal(await json(await put(twice)), { passages: before.passages + 1 });
+  assert.equal(await json(await remove()), { passages: before.passages });
 });
 
 test("invalid requests", async () => {
   const cases: [body: unknown, expected: RegExp][] = [
     [{}, /^question: expected a question as text, got nothing/],
     [{ question: " " }, /^question: expected a question, got/],
-    [{ question: "x".repeat(10_001) }, /^question: expected at most 10000 characters/],
+    [{ question: "x".repeat(10_001) }, /^question: expected at most 10,000 characters/],
     [{ question: "wort ".repeat(1_500) }, /at most 512 tokens/],
     [{ question: "x", topk: 3 }, /did you mean "topK"/],
     [{ question: "x", topK: 0 }, /^topK: expected a whole number from 1 to 100, got 0/],

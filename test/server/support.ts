@@ -65,8 +65,8 @@ export async function startTestServer(
     log: (level, event, fields) => lines.push({ level, event, fields }),
     ...changes,
   });
-  let stopped: Promise<void> | undefined;
-  const stop = (): Promise<void> => {
+  let stopped: Promise<number> | undefined;
+  const stop = (): Promise<number> => {
     stopped ??= serving.stop();
     return stopped;
   };

@@ -111,19 +111,35 @@ async function streamAnswer(request, signal) {
   throw new Error("The connection ended before the answer was complete");
 }
 
-/** The server-sent events of a body. The server writes one line of data for each. */
+/**
+ * The server-sent events of a body, whose data is JSON. Source: the HTML standard, section 9.2.6,
+ * interpreting an event stream.
+ */
 async function* events(body) {
+  let event = "";
+  let data = [];
+  for await (const line of lines(body)) {
+    const [, field, value] = /^([^:]*)(?:: ?)?(.*)$/s.exec(line);
+    if (field === "event") event = value;
+    else if (field === "data") data.push(value);
+    else if (line === "") {
+      if (data.length > 0) yield { event, data: JSON.parse(data.join("\n")) };
+      event = "";
+      data = [];
+    }
+  }
+}
+
+/** The complete lines of a body, which end with a line feed, a carriage return, or both. */
+async function* lines(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let buffer = "";
+  let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    const blocks = (buffer + value).split("\n\n");
-    buffer = blocks.pop();
-    for (const block of blocks) {
-      const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(block);
-      yield { event, data: JSON.parse(data) };
-    }
+    const parts = (rest + value).split(/\r\n|\n|\r(?!$)/); // a line feed may follow the last \r
+    rest = parts.pop();
+    yield* parts;
   }
 }
 
