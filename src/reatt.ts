@@ -916,7 +916,7 @@ export class ReAtt implements AsyncDisposable {
       return found.map((own) => own.map(toRead));
     };
     const reading = { ...options, maxPassageTokens };
-    return this.#reply(questions, find, reading, index.passageCount === 0);
+    return this.#reply(questions, find, reading, true);
   }
 
   /**
@@ -1103,7 +1103,8 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Tokenizes questions, finds their passages and reads them, batch by batch. Retrieval and reading
    * share the tokens but not the states: retrieval encodes the question with `</s>`, reading
-   * without. It abstains if `nothingToRead`.
+   * without. With `abstains`, it abstains from a question without a passage; otherwise that is an
+   * error.
    */
   async *#reply<P extends PassageInput>(
     texts: readonly string[],
@@ -1112,7 +1113,7 @@ export class ReAtt implements AsyncDisposable {
       first: number,
     ) => Promise<(readonly PassageToRead<P>[])[]>,
     options: ResolvedReadOptions,
-    nothingToRead = false,
+    abstains = false,
   ): AsyncGenerator<Reply<P>, void> {
     const { onText } = options;
     for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
@@ -1122,12 +1123,21 @@ export class ReAtt implements AsyncDisposable {
         const questions = this.#tokenize(batch);
         const passages = await find(questions, first);
         const found = performance.now();
-        const replies = nothingToRead
-          ? batch.map(() => abstention<P>())
-          : await answerFromPassages(await this.#answeringModel(), questions, passages, {
-              ...options,
-              onText: onText && ((text, row) => onText(text, first + row)),
-            });
+        const rows = [...batch.keys()].filter((i) => !abstains || passages[i]!.length > 0);
+        const read =
+          rows.length === 0
+            ? []
+            : await answerFromPassages(
+                await this.#answeringModel(),
+                rows.map((i) => questions[i]!),
+                rows.map((i) => passages[i]!),
+                {
+                  ...options,
+                  onText: onText && ((text, row) => onText(text, first + rows[row]!)),
+                },
+              );
+        const replies = batch.map(() => abstention<P>());
+        for (const [i, reply] of read.entries()) replies[rows[i]!] = reply;
         const times = {
           retrieve: (found - start) / batch.length,
           read: (performance.now() - found) / batch.length,

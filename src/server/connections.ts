@@ -19,7 +19,10 @@ export class Connections {
 
   add(socket: Socket): void {
     this.#open.add(socket);
-    socket.once("close", () => this.#open.delete(socket));
+    socket.once("close", () => {
+      this.#open.delete(socket);
+      setImmediate(() => this.#endReplies(socket));
+    });
   }
 
   /** A request of a connection has come, and `response` will answer it. */
@@ -46,6 +49,11 @@ export class Connections {
       bytes -= writableLength;
       socket.destroy();
     }
+  }
+
+  /** Node tells nothing to the replies that wait behind another one of the connection. */
+  #endReplies(socket: Socket): void {
+    for (const [response, of] of this.#replies) if (of === socket) response.emit("close");
   }
 
   endIdle(): void {

@@ -21,13 +21,21 @@ const WIDE = {
   metadata: { kind: "wide", source: `archive/${"folder-".repeat(30)}/table.csv` },
 };
 
+/** U+2028 and U+2029 are line breaks in JavaScript, but not in streams of events. */
+const BROKEN = {
+  id: "broken",
+  title: "Breaks\u2028of\u2029lines",
+  text: "The broken\u2028passage has\u2029breaks\u0085of\rall\nkinds.\r\n\ndata: x\n\nevent: y",
+  metadata: { kind: "broken" },
+};
+
 const QUESTION = "Who patented a steam engine in 1781?";
 let server: TestServer;
 let browser: Browser;
 
 test.before(async () => {
   if (!hasChromium) return;
-  server = await startTestServer({}, [...PASSAGES, WIDE]);
+  server = await startTestServer({}, [...PASSAGES, WIDE, BROKEN]);
   browser = await launchChromium();
 });
 test.after(async () => {
@@ -127,6 +135,17 @@ testPage("hostile passages stay text", () =>
     assert.ok(all.includes(HOSTILE));
     assert.is(await page.title(), "reatt");
     assert.is(await page.locator("#passages script, #passages img, #passages b").count(), 0);
+  }),
+);
+
+testPage("a result with every kind of line break", () =>
+  withPage(async (page) => {
+    await page.fill("#question", "Which breaks does the broken passage have?");
+    await page.fill("#where", 'kind = "broken"');
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#passages mark.match");
+    assert.equal(await texts(page, "#passages h3"), [BROKEN.title]);
+    assert.is(await page.locator("#problem").isHidden(), true);
   }),
 );
 
