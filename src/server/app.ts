@@ -1,16 +1,16 @@
 /** The routes of the server. */
 
-import type { HttpBindings } from "@hono/node-server";
 import type { McpHttpHandler } from "@modelcontextprotocol/server";
 import { type Context, Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
-import { type RequestIdVariables, requestId } from "hono/request-id";
+import { requestId } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
 import { ApiError } from "./api-error.ts";
 import type { KeyCheck } from "./api-keys.ts";
 import { BodyReader } from "./body.ts";
 import { checkHost, checkKey, checkOrigin } from "./checks.ts";
 import { deadline } from "./deadline.ts";
+import type { Env } from "./env.ts";
 import { streamEvents } from "./events.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -56,11 +56,6 @@ export interface AppOptions {
   readonly hostNames: readonly string[];
   /** Handles the Model Context Protocol at `/mcp`. */
   readonly mcp: McpHttpHandler["fetch"];
-}
-
-export interface Env {
-  readonly Bindings: HttpBindings;
-  readonly Variables: RequestIdVariables;
 }
 
 export function createApp(options: AppOptions): Hono<Env> {

@@ -6,7 +6,7 @@ import { parseJson } from "../io/parse-json.ts";
 import type { Given, OptionTable, Resolved } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import { ApiError } from "./api-error.ts";
-import type { Env } from "./app.ts";
+import type { Env } from "./env.ts";
 
 /** 1,000 passages of 500 words have 3 MB. */
 export const MAX_BODY_BYTES = 8_000_000;

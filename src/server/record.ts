@@ -1,9 +1,8 @@
 /** Records each request in the log and in the metrics when its response has ended. */
 
-import type { HttpBindings } from "@hono/node-server";
 import type { MiddlewareHandler } from "hono";
-import type { RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
+import type { Env } from "./env.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -11,10 +10,7 @@ import type { Metrics } from "./metrics.ts";
 const CLIENT_GONE = 499;
 
 export const record =
-  (
-    log: Log,
-    metrics: Metrics,
-  ): MiddlewareHandler<{ Bindings: HttpBindings; Variables: RequestIdVariables }> =>
+  (log: Log, metrics: Metrics): MiddlewareHandler<Env> =>
   async (c, next) => {
     const started = performance.now();
     const end = metrics.startRequest();
