@@ -1,4 +1,4 @@
-/** Turns errors into those that clients see, and logs what only those who run the server may see. */
+/** Turns errors into those that clients see, and logs what only the owner of the server may see. */
 
 import { InputError } from "../io/errors.ts";
 import { type ApiError, apiErrorFrom } from "./api-error.ts";

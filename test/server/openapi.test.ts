@@ -1,4 +1,4 @@
-/** The description of the interface: what it accepts, the server accepts, and the other way round. */
+/** What the description of the interface accepts, the server accepts, and the other way round. */
 
 import { type Schema, Validator } from "@cfworker/json-schema";
 import { test } from "uvu";
