@@ -10,7 +10,7 @@ import type { Corpus } from "../examples/corpus.ts";
 import type { Example } from "../examples/example.ts";
 import { holdOut } from "../examples/held-out.ts";
 import { kept } from "../examples/kept.ts";
-import { mixture } from "../examples/mixture.ts";
+import { mixture, type Share } from "../examples/mixture.ts";
 import { examplesOf } from "../examples/sources/index.ts";
 import { isLabelFree, type LabelFreeName, type SourceName } from "../examples/sources/names.ts";
 import type { TrainingData } from "../examples/training-data.ts";
@@ -30,17 +30,17 @@ export async function* adaptationData(
 ): AsyncGenerator<ProgressEvent, TrainingData> {
   const { seed, weights } = run;
   const { names } = inputs.sources;
-  const max = inputs.dev ? 0 : maxHeldOut(run);
-  const ofEach = Math.floor(max / Math.max(1, names.filter(isLabelFree).length));
-  const shares = [];
-  const heldOut: Example[] = [...(inputs.dev ?? [])];
-  for (const name of names) {
-    const all = isLabelFree(name) ? yield* madeExamples(run, corpus, inputs, name) : inputs[name];
-    const split = holdOut(all, seed, isLabelFree(name) ? ofEach : max);
-    heldOut.push(...split.heldOut);
-    const data = withCandidates(candidateSettings(run), corpus, name, split.training);
-    shares.push({ name, weight: weights[name] ?? 1, data });
-  }
+  const all = new Map<SourceName, readonly Example[]>();
+  for (const name of names)
+    all.set(
+      name,
+      isLabelFree(name) ? yield* madeExamples(run, corpus, inputs, name) : inputs[name],
+    );
+  const { training, heldOut } = await splitExamples(run, inputs, all);
+  const shares = [...training].map(([name, examples]): Share => {
+    const data = withCandidates(candidateSettings(run), corpus, name, examples);
+    return { name, weight: weights[name] ?? 1, data };
+  });
   const data = mixture(shares, { examples: run.schedule.steps * run.batch.questions, seed });
   yield { type: "stage", name: "preparing the retrieval monitor" };
   const monitorSet = await createMonitorSet(run, corpus, heldOut);
@@ -50,6 +50,26 @@ export async function* adaptationData(
     kind: kindOf(run, corpus, names),
     digest: createHash("sha256").update(JSON.stringify(identity)).digest("hex"),
     monitorSet: monitorSet.questions.length > 0 ? monitorSet : undefined,
+  };
+}
+
+/** The examples to train on, and those to measure with: the dev questions, or held-out examples. */
+async function splitExamples(
+  run: Adaptation,
+  { dev, documents }: AdaptationInputs,
+  all: ReadonlyMap<SourceName, readonly Example[]>,
+): Promise<{
+  readonly training: ReadonlyMap<SourceName, readonly Example[]>;
+  readonly heldOut: readonly Example[];
+}> {
+  if (dev) return { training: all, heldOut: dev };
+  const most = maxHeldOut(run);
+  const ofEach = Math.floor(most / Math.max(1, [...all.keys()].filter(isLabelFree).length));
+  const max = (name: SourceName): number => (isLabelFree(name) ? ofEach : most);
+  const splits = await holdOut(all, documents.corpus, { seed: run.seed, max });
+  return {
+    training: new Map([...splits].map(([name, split]) => [name, split.training])),
+    heldOut: [...splits.values()].flatMap((split) => split.heldOut),
   };
 }
 

@@ -1,29 +1,109 @@
-/** Examples that are not trained on, to measure retrieval with. */
+/**
+ * Examples that are not trained on, to measure retrieval with. What is made of one passage, or of
+ * near copies of it, is on one side only, and so are equal questions. Labelled queries, and
+ * questions without a known passage, are divided by their texts alone.
+ */
 
 import { createRandom } from "../../math/random.ts";
+import type { Example, Passages } from "./example.ts";
+import { nearCopies } from "./near-copies.ts";
+import type { SourceName } from "./sources/names.ts";
+import { MAX_PER_PASSAGE } from "./sources/sampling.ts";
+import { keysOf, wordsOf } from "./sources/words.ts";
 
 /** The share of the examples to hold out, if that is fewer than the maximum. */
 const HELD_OUT_SHARE = 0.1;
 
 /** Examples to train on, and examples to measure with. */
-export interface Split<T> {
-  readonly training: readonly T[];
-  readonly heldOut: readonly T[];
+export interface Split {
+  readonly training: readonly Example[];
+  readonly heldOut: readonly Example[];
 }
 
 /** Number of examples to hold out: a tenth, at most `max`. */
 export const heldOutCount = (examples: number, max: number): number =>
   Math.min(max, Math.floor(examples * HELD_OUT_SHARE));
 
-/** Holds out a random tenth of the examples, at most `max`. Both parts keep their order. */
-export function holdOut<T>(examples: readonly T[], seed: number, max: number): Split<T> {
-  const places = new Set(
-    createRandom(seed, "held out")
-      .shuffle([...examples.keys()])
-      .slice(0, heldOutCount(examples.length, max)),
-  );
-  return {
-    training: examples.filter((_, i) => !places.has(i)),
-    heldOut: examples.filter((_, i) => places.has(i)),
+/**
+ * Holds out about a tenth of the examples of each source, at random. All parts keep their order.
+ * Examples that are partly about held-out passages are on neither side.
+ *
+ * @param max number of examples of each source to hold out
+ */
+export async function holdOut(
+  sources: ReadonlyMap<SourceName, readonly Example[]>,
+  corpus: Passages,
+  { seed, max }: { readonly seed: number; readonly max: (name: SourceName) => number },
+): Promise<ReadonlyMap<SourceName, Split>> {
+  const about = new Set([...sources.values()].flat().flatMap(passagesOf));
+  const groupOf = await nearCopies(corpus, (id) => about.has(id));
+  const groupsOf = (example: Example): string[] => {
+    const passages = example.labels ? [] : passagesOf(example);
+    return passages.length > 0 ? passages.map(groupOf) : [`question ${wordsIn(example.question)}`];
   };
+  const held = new Set<string>();
+  const isHeld = (group: string): boolean => held.has(group);
+  for (const [name, examples] of sources) {
+    const groups = examples.map(groupsOf);
+    const count = heldOutCount(examples.length, max(name));
+    for (const group of drawGroups(groups, count, isHeld, seed)) held.add(group);
+  }
+  const splits = new Map<SourceName, Split>();
+  const isOut = (example: Example): boolean => groupsOf(example).every(isHeld);
+  const out = new Set([...sources.values()].flat().filter(isOut));
+  const questions = new Set([...out].map(({ question }) => wordsIn(question)));
+  for (const [name, examples] of sources) {
+    const count = heldOutCount(examples.length, max(name));
+    const ofSource = examples.filter((example) => out.has(example));
+    const drawn = new Set(createRandom(seed, "held out").shuffle(ofSource).slice(0, count));
+    splits.set(name, {
+      training: examples.filter(
+        (example) => !groupsOf(example).some(isHeld) && !questions.has(wordsIn(example.question)),
+      ),
+      heldOut: ofSource.filter((example) => drawn.has(example)),
+    });
+  }
+  return splits;
+}
+
+const wordsIn = (text: string): string => keysOf(wordsOf(text)).join(" ");
+
+/** The passages that an example is made of. */
+function passagesOf({ relevant, removal }: Example): readonly string[] {
+  const source = removal?.cut?.passageId ?? removal?.passageId;
+  return source === undefined ? relevant : [source];
+}
+
+/**
+ * Groups of random examples, until `count` examples are held out. A group of many examples, such as
+ * a text that is in all documents, is left to training.
+ *
+ * @param groups of each example
+ */
+function drawGroups(
+  groups: readonly (readonly string[])[],
+  count: number,
+  isHeld: (group: string) => boolean,
+  seed: number,
+): Set<string> {
+  const members = new Map<string, number[]>();
+  for (const [place, ofExample] of groups.entries())
+    for (const group of ofExample) {
+      const places = members.get(group) ?? [];
+      members.set(group, places);
+      places.push(place);
+    }
+  const drawn = new Set<string>();
+  const isOut = (place: number): boolean =>
+    groups[place]!.every((group) => drawn.has(group) || isHeld(group));
+  const out = new Set([...groups.keys()].filter(isOut));
+  const largest = Math.max(count, MAX_PER_PASSAGE);
+  for (const place of createRandom(seed, "held out").shuffle([...groups.keys()])) {
+    if (out.size >= count) break;
+    if (groups[place]!.some((group) => members.get(group)!.length > largest)) continue;
+    for (const group of groups[place]!) drawn.add(group);
+    const touched = groups[place]!.flatMap((group) => members.get(group)!);
+    for (const other of touched) if (isOut(other)) out.add(other);
+  }
+  return drawn;
 }

@@ -12,6 +12,7 @@
  */
 
 import type { Passages } from "../example.ts";
+import { extended, HASH_RANGE, hashOf } from "./hash.ts";
 import { stopWordsOf } from "./stop-words.ts";
 import { type Word, wordsOf } from "./words.ts";
 
@@ -20,8 +21,6 @@ const MAX_WORDS = 4;
 const MAX_PHRASES = 2 ** 20;
 /** Passages that are known for each phrase. */
 const MAX_KNOWN = 4;
-/** Hashes have 52 bits: two phrases of a table have one hash with a probability of 1e-4. */
-const HASH_RANGE = 2 ** 52;
 
 /** An occurrence of a phrase that occurs in two passages or more. */
 export interface RecurringPhrase {
@@ -55,7 +54,7 @@ export async function countPhrases(
 ): Promise<PhraseTable> {
   const stopWords = await stopWordsOf(corpus, seed);
   const counts = new Map<number, Entry | string>(); // the id of the only passage, or an entry
-  let threshold = HASH_RANGE;
+  let threshold = HASH_RANGE; // two of its phrases have one hash with a probability of 1e-4
   for await (const passage of corpus.passages()) {
     const { text } = passage;
     const found = new Set<number>();
@@ -117,36 +116,4 @@ function isJoined(text: string, a: Word, b: Word): boolean {
   for (let at = a.end; at < b.start; at++)
     if (!" \t\n\r\u00a0-‑’'".includes(text[at]!)) return false;
   return true;
-}
-
-/** FNV-1a over UTF-16 code units, twice, with 26 bits each. */
-function hashOf(text: string): number {
-  let low = 0x811c9dc5;
-  let high = 0x01000193;
-  for (let i = 0; i < text.length; i++) {
-    low = Math.imul(low ^ text.charCodeAt(i), 0x01000193);
-    high = Math.imul(high ^ text.charCodeAt(i), 0x5bd1e995);
-    high ^= high >>> 15;
-  }
-  return joined(low, high);
-}
-
-/** The hash of a sequence from that of its beginning and that of its next member. */
-function extended(hash: number, next: number): number {
-  const low = (hash % 2 ** 26) ^ (next % 2 ** 26);
-  const high = Math.floor(hash / 2 ** 26) ^ Math.floor(next / 2 ** 26);
-  return joined(Math.imul(low + 0x9e3779b9, 0x85ebca6b), Math.imul(high + 0x9e3779b9, 0xc2b2ae35));
-}
-
-/** Mixes the bits, so that every part of the range is as likely (finaliser of MurmurHash3). */
-function joined(low: number, high: number): number {
-  const mixed = mix(low ^ Math.imul(high, 0x9e3779b1));
-  return (mix(high ^ mixed) >>> 6) * 2 ** 26 + (mixed >>> 6);
-}
-
-function mix(value: number): number {
-  let bits = value ^ (value >>> 16);
-  bits = Math.imul(bits, 0x85ebca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return bits ^ (bits >>> 16);
 }
