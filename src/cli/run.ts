@@ -119,7 +119,7 @@ export function report(
   help = "reatt --help",
   names: readonly string[] = [],
 ): number {
-  const [line, code] = explain(error, signal, help);
+  const [line, code] = explain(withFileHint(error, names), signal, help);
   const isOfFlags = error instanceof InputError && !(error instanceof OptionsFileError);
   const flagged = isOfFlags ? withFlags(line, names) : line;
   process.stderr.write(`reatt: ${flagged.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
@@ -134,6 +134,15 @@ function withFlags(message: string, names: readonly string[]): string {
   return message.replace(/(?<![\w./-])[a-z]+[A-Z]\w*(?![\w./-])/g, (word) =>
     known.has(word) ? `--${flagOf(word)}` : word,
   );
+}
+
+/** An option that only a file can give is no flag: the error says where it belongs. */
+function withFileHint(error: unknown, names: readonly string[]): unknown {
+  if (!(error instanceof UsageError)) return error;
+  const [, flag] = /^unknown option '--([a-z-]+)'/.exec(error.message) ?? [];
+  const name = names.find((known) => flagOf(known) === flag);
+  if (name === undefined) return error;
+  return new UsageError(`--${flag} is no flag: give {"${name}": ...} in --options FILE.json`);
 }
 
 function explain(error: unknown, signal: AbortSignal, help: string): [line: string, code: number] {

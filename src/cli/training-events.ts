@@ -143,7 +143,7 @@ function planLines(plan: AdaptationPlan): string {
 
 const trainedLine = ({ train, layers, keepsIndex }: AdaptationPlan): string =>
   PART_TEXTS[train] +
-  (layers === undefined ? "" : `, ${layers} layers`) +
+  (layers === undefined ? "" : `, the last ${layers === 1 ? "layer" : `${layers} layers`}`) +
   (keepsIndex ? "; an index of the base remains valid" : "");
 
 function engineLine({

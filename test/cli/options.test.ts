@@ -207,7 +207,6 @@ test("wrong usage is one line", async () => {
   await refused(/too many arguments/, "--model", "m", "more");
   await refused(/--model DIR is missing/, "--model", "--json");
   await refused(/given twice/, "--model", "m", "--no-negatives", "--negatives");
-  await refused(/unknown option '--quiet'/, "--model", "m", "--quiet", "1");
 });
 
 test("numbers are in their range", async () => {
@@ -275,6 +274,10 @@ test("a file gives options, those without a flag too; flags come before it", asy
   const missing = await receive(ENTRY, definition, "--options", join(folder.path, "none.json"));
   assert.match(missing.stderr, /none\.json: expected options as a JSON object, got ENOENT/);
   assert.match((await given("{}")).stderr, /^reatt: --model DIR is missing;/);
+  assert.match(
+    (await given("{}", "--quiet", "1")).stderr,
+    /^reatt: --quiet is no flag: give \{"quiet": \.\.\.\} in --options FILE\.json; reatt help test/,
+  );
 });
 
 test("train and adapt show few flags", async () => {

@@ -18,6 +18,7 @@ import {
   SIGNAL,
   withDefault,
   withDerivedDefault,
+  withoutFlag,
 } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { LABEL_FREE_SOURCES, SOURCES, type SourceName } from "../examples/sources/names.ts";
@@ -119,6 +120,15 @@ const ADAPT_QUESTIONS = {
 
 /** Settings of `adapt` that `train` does not have, or has with other defaults. */
 const ADAPT_SETTINGS = {
+  /** Words that a passage repeats from the end of the passage before. Default 0. */
+  overlapWords: withoutFlag(DOCUMENT_OPTIONS.overlapWords),
+  /** Whether the first row of a table names its columns. Default: its cells decide. */
+  tableHeader: withoutFlag(DOCUMENT_OPTIONS.tableHeader),
+  /**
+   * When the model retrieves candidates: `none`, between `iterations`, or in the `background`.
+   * Default `iterations`.
+   */
+  refresh: withoutFlag(RUN_SETTINGS.refresh),
   /**
    * What to train on. `data` and `qrels` add `questions` and `labels`; `auto` adds the label-free
    * sources that suit the corpus, without `generated`. Default: `auto` if `data` and `qrels` are
@@ -214,7 +224,7 @@ const ADAPT_SETTINGS = {
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
 type AdaptTable = typeof ADAPT_FILES &
   typeof ADAPT_QUESTIONS &
-  typeof DOCUMENT_OPTIONS &
+  Omit<typeof DOCUMENT_OPTIONS, keyof typeof ADAPT_SETTINGS> &
   Omit<typeof RUN_SETTINGS, keyof typeof ADAPT_SETTINGS> &
   typeof ADAPT_SETTINGS;
 

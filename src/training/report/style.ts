@@ -21,7 +21,7 @@ main { max-width: 1120px; margin: auto; }
 h1 { font-size: 25px; line-height: 1.25; overflow-wrap: anywhere; }
 h2 { font-size: 18px; margin: 36px 0 10px; }
 h3 { font-size: 15px; }
-.verdict { font-size: 17px; font-weight: 600; margin: 6px 0; }
+.verdict { font-size: 17px; font-weight: 600; margin: 6px 0; overflow-wrap: anywhere; }
 .quiet, small { color: var(--quiet); }
 ul, ol { list-style: none; padding: 0; }
 code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
