@@ -10,7 +10,7 @@ import { defineCommand } from "./command.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { INDEX, MODEL } from "./file-options.ts";
 import { formatReply } from "./human.ts";
-import { loadModel } from "./load-model.ts";
+import { loadModelFor } from "./load-model.ts";
 import { ANSWER_TOP_K } from "./search.ts";
 import { hasStyles } from "./styles.ts";
 
@@ -27,7 +27,7 @@ export const askCommand = defineCommand({
   endsBySignal: true,
   async run(values, signal) {
     const { topK, where, reader, maxAnswerTokens, extractive } = values;
-    await using model = await loadModel(values.model, signal);
+    await using model = await loadModelFor(values.index, values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
     const terminal = process.stdin.isTTY === true;
     if (terminal)

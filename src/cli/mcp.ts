@@ -11,7 +11,7 @@ import { Service } from "../server/service.ts";
 import { defineCommand } from "./command.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { INDEX, MODEL } from "./file-options.ts";
-import { loadModel } from "./load-model.ts";
+import { loadModelFor } from "./load-model.ts";
 import { runServer } from "./run-server.ts";
 import { version } from "./version.ts";
 
@@ -26,7 +26,7 @@ export const mcpCommand = defineCommand({
   endsBySignal: true,
   async run({ port, ...values }, signal) {
     if (port !== undefined) return runServer({ ...values, port, writable: false }, signal, "/mcp");
-    await using model = await loadModel(values.model, signal);
+    await using model = await loadModelFor(values.index, values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
     await using service = await Service.start({ model, index, queue: values.queue });
     const report = errorReporter(logToStderr);

@@ -7,7 +7,7 @@ import type { ServerOptions } from "../server/options.ts";
 import { serve } from "../server/serve.ts";
 import { type EngineValues, openToSearch } from "./engine.ts";
 import type { INDEX, MODEL } from "./file-options.ts";
-import { loadModel } from "./load-model.ts";
+import { loadModelFor } from "./load-model.ts";
 import { version } from "./version.ts";
 
 type Values = ServerOptions &
@@ -16,7 +16,7 @@ type Values = ServerOptions &
 
 /** @param path what follows the address in the line that says where the server listens */
 export async function runServer(values: Values, signal: AbortSignal, path = ""): Promise<void> {
-  await using model = await loadModel(values.model, signal);
+  await using model = await loadModelFor(values.index, values.model, signal);
   await using index = await openToSearch(model, values.index, values, signal);
   const server = await serve({ ...values, model, index, log: logToStderr, version: version() });
   process.stderr.write(`Listening on ${server.url}${path}\n`);

@@ -21,7 +21,7 @@ import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { type Question, readQuestions } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
-import { loadModel } from "./load-model.ts";
+import { loadModelFor } from "./load-model.ts";
 import { type Progress, startProgress } from "./progress.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -103,7 +103,7 @@ export async function withSearch(
   const { topK, granularity, where, ids } = values;
   checkHybrid(values);
   const questions = await questionsOf(values, signal);
-  await using model = await loadModel(values.model, signal);
+  await using model = await loadModelFor(values.index, values.model, signal);
   const weights = weightsOf(values, hybridIfStored, model);
   await using index = await openToSearch(model, values.index, values, signal);
   const filter = ids === undefined ? undefined : await readFilter(index, ids);
