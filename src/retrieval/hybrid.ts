@@ -19,7 +19,7 @@ import type { Given } from "../options/option.ts";
 import { analyse } from "./bm25/analysis.ts";
 import type { Bm25, GivenParameters } from "./bm25/bm25.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
-import { type Ranking, ranked } from "./scoring/top-k.ts";
+import { type Ranking, ranked, TopK } from "./scoring/top-k.ts";
 import type { IndexGeneration, RankingRequest } from "./search/generation.ts";
 
 /** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
@@ -88,20 +88,87 @@ export async function hybridSearch(
 ): Promise<Ranking[]> {
   const { bm25 } = lexical ?? (await cachedLexicalIndex(index, signal));
   const depth = Math.max(MIN_CANDIDATES, topK);
+  const search = { topK: depth, accept, signal };
+  const rankLexical = ({ text }: EncodedQuestion) => bm25.rank(text, depth, { accept, k1, b });
+  const [first] = questions;
+  // Threads share the questions of a batch, so a batch takes exact scores of all.
+  if (first && questions.length === 1) {
+    const request = { lexical: rankLexical(first), search, lambda, k1, b, topK };
+    const ranking = await boundedSearch(index, bm25, first, request);
+    if (ranking) return [ranking];
+  }
   const vectors = questions.map((question) => question.vectors);
-  const dense = await index.rankings(vectors, { topK: depth, accept, signal });
+  const dense = await index.rankings(vectors, search);
   const found: Ranking[] = [];
   // One after the other: the keys of the passages of one question take some MB.
   for (const [i, question] of questions.entries()) {
-    const lists = {
-      lexical: bm25.rank(question.text, depth, { accept, k1, b }),
-      dense: dense[i]!,
-    };
+    const lists = { lexical: rankLexical(question), dense: dense[i]! };
     const union = await hybridScores(index, bm25, question, lists, { k1, b });
     found.push(combineScores(union, lambda, topK));
     signal?.throwIfAborted();
   }
   return found;
+}
+
+/** Passages that get an exact score at a time. */
+const EXACT_BATCH = 16;
+
+/**
+ * The result of `hybridSearch` for one question with few exact scores: in the order of the upper
+ * bounds, until the next bound is below the last result. A search by the model has 5 passages for
+ * each 4 of its results, and exact scores decide which are left out; so a passage that only that
+ * search found counts if no more than `topK` of them can be better.
+ *
+ * @returns undefined if the engine gives no bounds, or if they leave that open
+ */
+async function boundedSearch(
+  index: IndexGeneration,
+  bm25: Bm25,
+  { text, vectors }: EncodedQuestion,
+  request: {
+    readonly lexical: Ranking;
+    readonly search: RankingRequest;
+    readonly lambda: number;
+    readonly topK: number;
+  } & GivenParameters,
+): Promise<Ranking | undefined> {
+  const { lexical, search, lambda, topK, k1, b } = request;
+  const estimates = await index.estimate(vectors, search, lexical.ordinals);
+  if (!estimates) return undefined;
+  const { candidates, others } = estimates;
+  const inLexical = new Set(lexical.ordinals);
+  const onlyDense = candidates.ordinals.filter((ordinal) => !inLexical.has(ordinal));
+  const terms = Math.max(1, analyse(text).length);
+  const lexicalScores = new Map<number, number>();
+  for (const { ordinals, scores } of [
+    lexical,
+    { ordinals: onlyDense, scores: bm25.score(text, onlyDense, { k1, b }) },
+  ])
+    for (const [i, ordinal] of ordinals.entries()) lexicalScores.set(ordinal, scores[i]! / terms);
+  const upper = new Map<number, number>();
+  for (const { ordinals, scores, error } of [candidates, others])
+    for (const [i, ordinal] of ordinals.entries())
+      upper.set(ordinal, lexicalScores.get(ordinal)! + lambda * (scores[i]! + error));
+  const byBound = [...upper.keys()].sort((p, q) => upper.get(q)! - upper.get(p)!);
+  const best = new TopK(topK);
+  const dense = new Map<number, number>();
+  for (let from = 0; from < byBound.length; from += EXACT_BATCH) {
+    const last = best.take(topK).scores[topK - 1];
+    if (last !== undefined && upper.get(byBound[from]!)! < last) break;
+    const batch = Uint32Array.from(byBound.slice(from, from + EXACT_BATCH));
+    const scores = await index.scores(vectors, batch);
+    for (const [i, ordinal] of batch.entries()) {
+      dense.set(ordinal, scores[i]!);
+      best.push(ordinal, lexicalScores.get(ordinal)! + lambda * scores[i]!);
+    }
+  }
+  const ranking = best.take(topK);
+  const isSure = (ordinal: number): boolean => {
+    const bound = dense.get(ordinal)! - candidates.error;
+    const better = candidates.scores.filter((score) => score >= bound); // itself among them
+    return inLexical.has(ordinal) || better.length <= search.topK;
+  };
+  return ranking.ordinals.every(isSure) ? ranking : undefined;
 }
 
 /**

@@ -17,8 +17,8 @@ import { openMatMul } from "../scoring/matmul.ts";
 import { type Ranking, TopK } from "../scoring/top-k.ts";
 import { CandidateFinder } from "./candidates.ts";
 import { CodeScorer } from "./code-scores.ts";
-import type { SearchEngine, SearchRequest } from "./engine.ts";
-import { rescore } from "./rescore.ts";
+import type { Estimates, SearchEngine, SearchRequest } from "./engine.ts";
+import { float32Error, rescore } from "./rescore.ts";
 
 export interface CentroidSearchOptions {
   /** Centroids whose lists a question token reads. */
@@ -47,7 +47,12 @@ export async function openCentroidSearch(
   // The products are a small part of the work. Other threads search other questions.
   const matmul = await openMatMul(store.dimension, 1);
   const idle: Workspace[] = []; // concurrent searches need one each
-  const searchOne = async (question: Float32Array, search: SearchRequest): Promise<Ranking> => {
+  /** Chooses the passages that are scored exactly, and does `work` with the scorer of codes. */
+  const withCandidates = async <Result>(
+    question: Float32Array,
+    search: SearchRequest,
+    work: (candidates: Uint32Array, scorer: CodeScorer) => Promise<Result>,
+  ): Promise<Result> => {
     const products = await matmul.multiply(question, codebook.centroids);
     const hits = Math.max(MIN_HITS, search.topK);
     const scores = { data: products, questionTokens: question.length / store.dimension };
@@ -56,10 +61,14 @@ export async function openCentroidSearch(
     const { finder, scorer } = idle.pop() ?? openWorkspace(store, codebook);
     const rounds = await finder.find(scores, counts, search.accept);
     scorer.setQuestion(question, products);
-    const best = await bestOf(store, rounds, hits, scorer);
+    const result = await work(await bestOf(store, rounds, hits, scorer), scorer);
     idle.push({ finder, scorer });
-    return rescore(store, matmul, question, best, search.topK);
+    return result;
   };
+  const searchOne = (question: Float32Array, search: SearchRequest): Promise<Ranking> =>
+    withCandidates(question, search, (candidates) =>
+      rescore(store, matmul, question, candidates, search.topK),
+    );
   return {
     async search(questions, search) {
       const found: Ranking[] = [];
@@ -69,6 +78,11 @@ export async function openCentroidSearch(
       }
       return found;
     },
+    estimate: (question, search, others) =>
+      withCandidates(question, search, async (candidates, scorer) => ({
+        candidates: await estimated(store, question, candidates, scorer),
+        others: await estimated(store, question, others, scorer),
+      })),
     keys: store,
     [Symbol.asyncDispose]: () => matmul[Symbol.asyncDispose](),
   };
@@ -111,6 +125,20 @@ async function bestOf(
     known = new Set(ordinals);
   }
   return best.take(count).ordinals.sort();
+}
+
+/** The scores of the codes of passages. */
+async function estimated(
+  store: CompressedStore,
+  question: Float32Array,
+  passages: Uint32Array,
+  scorer: CodeScorer,
+): Promise<Estimates> {
+  const ordinals = passages.slice().sort();
+  const ranges = await store.codes(ordinals, (bytes) => scorer.allocate(ordinals.length, bytes));
+  // an exact score is of decoded keys, which are rounded to float32
+  const error = scorer.error + 2 * float32Error(question, store);
+  return { ordinals, scores: scorer.scores(ranges), error };
 }
 
 /** Pushes the scores of the codes of `passages` to `best`. */

@@ -127,6 +127,16 @@ export class CodeScorer {
     }
   }
 
+  /**
+   * A bound on the error of a score, in exact arithmetic: half a step of the fixed point for each
+   * number of a sum; and for the product with the ratio half a step for the ratio, one because
+   * 32,767 stands for 32,768, and half a step for the product.
+   */
+  get error(): number {
+    const numbers = 1 + Math.max(...this.#codebook.codewords.keys());
+    return (numbers / 2 + 2) * this.#unit;
+  }
+
   /** Memory for `bytes` of codes of this number of passages. It is valid until the next call. */
   allocate(passages: number, bytes: number): Uint8Array {
     const codes = this.#codesOf(passages);

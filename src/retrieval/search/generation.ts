@@ -20,7 +20,7 @@ import type { PassageStore } from "../index/format/store.ts";
 import type { Ranking } from "../scoring/top-k.ts";
 import { createMatcher, type Matcher } from "../where/matcher.ts";
 import { type Where, whereSchema } from "../where/where.ts";
-import type { SearchEngine } from "./engine.ts";
+import type { Estimates, SearchEngine } from "./engine.ts";
 import {
   matchTokens,
   type PassageScorer,
@@ -168,6 +168,21 @@ export class IndexGeneration {
     const few = accept && fewAccepted(this.#store, accept, topK);
     if (few) return this.#scorer.best(rotated, few, topK, signal);
     return this.#engine.search(rotated, { topK, accept: accept ?? this.#store.isAlive, signal });
+  }
+
+  /**
+   * As `SearchEngine.estimate`, without checks; undefined if the engine does not estimate.
+   *
+   * @internal
+   */
+  async estimate(
+    question: Float32Array,
+    { topK, accept = this.#store.isAlive, signal }: RankingRequest,
+    others: Uint32Array,
+  ): Promise<{ readonly candidates: Estimates; readonly others: Estimates } | undefined> {
+    const { estimate } = this.#engine;
+    if (!estimate || fewAccepted(this.#store, accept, topK)) return undefined;
+    return estimate(this.#rotated(question), { topK, accept, signal }, others);
   }
 
   /**
