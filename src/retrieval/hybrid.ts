@@ -20,7 +20,7 @@ import { analyse } from "./bm25/analysis.ts";
 import type { Bm25, GivenParameters } from "./bm25/bm25.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { type Ranking, ranked, TopK } from "./scoring/top-k.ts";
-import type { IndexGeneration, RankingRequest } from "./search/generation.ts";
+import type { EstimatedPassages, IndexGeneration, RankingRequest } from "./search/generation.ts";
 
 /** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
 export const MIN_CANDIDATES = 100;
@@ -89,12 +89,10 @@ export async function hybridSearch(
   const { bm25 } = lexical ?? (await cachedLexicalIndex(index, signal));
   const depth = Math.max(MIN_CANDIDATES, topK);
   const search = { topK: depth, accept, signal };
-  const rankLexical = ({ text }: EncodedQuestion) => bm25.rank(text, depth, { accept, k1, b });
   const [first] = questions;
-  // Threads share the questions of a batch, so a batch takes exact scores of all.
-  if (first && questions.length === 1) {
-    const request = { lexical: rankLexical(first), search, lambda, k1, b, topK };
-    const ranking = await boundedSearch(index, bm25, first, request);
+  // Threads share the questions of a batch, and a long result needs most of the exact scores.
+  if (first && questions.length === 1 && topK <= depth / 4) {
+    const ranking = await boundedSearch(index, bm25, first, { topK, search, lambda, k1, b });
     if (ranking) return [ranking];
   }
   const vectors = questions.map((question) => question.vectors);
@@ -102,7 +100,10 @@ export async function hybridSearch(
   const found: Ranking[] = [];
   // One after the other: the keys of the passages of one question take some MB.
   for (const [i, question] of questions.entries()) {
-    const lists = { lexical: rankLexical(question), dense: dense[i]! };
+    const lists = {
+      lexical: bm25.rank(question.text, depth, { accept, k1, b }),
+      dense: dense[i]!,
+    };
     const union = await hybridScores(index, bm25, question, lists, { k1, b });
     found.push(combineScores(union, lambda, topK));
     signal?.throwIfAborted();
@@ -114,61 +115,74 @@ export async function hybridSearch(
 const EXACT_BATCH = 16;
 
 /**
- * The result of `hybridSearch` for one question with few exact scores: in the order of the upper
- * bounds, until the next bound is below the last result. A search by the model has 5 passages for
- * each 4 of its results, and exact scores decide which are left out; so a passage that only that
- * search found counts if no more than `topK` of them can be better.
+ * The result of `hybridSearch` for one question with few exact scores: of the passages with the
+ * highest upper bounds, until the next bound is below the last result.
  *
- * @returns undefined if the engine gives no bounds, or if they leave that open
+ * @returns undefined if the engine gives no bounds, or if they do not decide which passages a
+ *   search by the model contributes
  */
 async function boundedSearch(
   index: IndexGeneration,
   bm25: Bm25,
   { text, vectors }: EncodedQuestion,
-  request: {
-    readonly lexical: Ranking;
-    readonly search: RankingRequest;
-    readonly lambda: number;
-    readonly topK: number;
-  } & GivenParameters,
+  { topK, search, lambda, k1, b }: BoundedRequest,
 ): Promise<Ranking | undefined> {
-  const { lexical, search, lambda, topK, k1, b } = request;
+  const lexical = bm25.rank(text, search.topK, { accept: search.accept, k1, b });
   const estimates = await index.estimate(vectors, search, lexical.ordinals);
   if (!estimates) return undefined;
-  const { candidates, others } = estimates;
-  const inLexical = new Set(lexical.ordinals);
-  const onlyDense = candidates.ordinals.filter((ordinal) => !inLexical.has(ordinal));
+  const { candidates, others, exact } = estimates;
+  const onlyDense = difference(candidates.ordinals, lexical.ordinals);
   const terms = Math.max(1, analyse(text).length);
-  const lexicalScores = new Map<number, number>();
-  for (const { ordinals, scores } of [
-    lexical,
-    { ordinals: onlyDense, scores: bm25.score(text, onlyDense, { k1, b }) },
-  ])
-    for (const [i, ordinal] of ordinals.entries()) lexicalScores.set(ordinal, scores[i]! / terms);
+  const lexicalScores = new Map([
+    ...scoresOf(lexical),
+    ...scoresOf({ ordinals: onlyDense, scores: bm25.score(text, onlyDense, { k1, b }) }),
+  ]);
+  const combined = (ordinal: number, dense: number): number =>
+    lexicalScores.get(ordinal)! / terms + lambda * dense;
   const upper = new Map<number, number>();
-  for (const { ordinals, scores, error } of [candidates, others])
-    for (const [i, ordinal] of ordinals.entries())
-      upper.set(ordinal, lexicalScores.get(ordinal)! + lambda * (scores[i]! + error));
+  for (const estimated of [candidates, others])
+    for (const [ordinal, score] of scoresOf(estimated))
+      upper.set(ordinal, combined(ordinal, score + estimated.error));
+  const { ranking, dense } = await bestByBounds(upper, exact, combined, topK);
+  const isContributed = (ordinal: number): boolean => {
+    const bound = dense.get(ordinal)! - candidates.error;
+    return candidates.scores.filter((score) => score >= bound).length <= search.topK;
+  };
+  const isLexical = new Set(lexical.ordinals);
+  const isDecided = (ordinal: number) => isLexical.has(ordinal) || isContributed(ordinal);
+  return ranking.ordinals.every(isDecided) ? ranking : undefined;
+}
+
+interface BoundedRequest extends GivenParameters {
+  readonly topK: number;
+  /** What each search contributes. */
+  readonly search: RankingRequest;
+  readonly lambda: number;
+}
+
+const scoresOf = ({ ordinals, scores }: Ranking): [ordinal: number, score: number][] =>
+  Array.from(ordinals, (ordinal, i) => [ordinal, scores[i]!]);
+
+/** The `topK` best by `combined`, and the exact retrieval scores that were computed for them. */
+async function bestByBounds(
+  upper: ReadonlyMap<number, number>,
+  exact: EstimatedPassages["exact"],
+  combined: (ordinal: number, dense: number) => number,
+  topK: number,
+): Promise<{ ranking: Ranking; dense: ReadonlyMap<number, number> }> {
   const byBound = [...upper.keys()].sort((p, q) => upper.get(q)! - upper.get(p)!);
   const best = new TopK(topK);
   const dense = new Map<number, number>();
   for (let from = 0; from < byBound.length; from += EXACT_BATCH) {
     const last = best.take(topK).scores[topK - 1];
     if (last !== undefined && upper.get(byBound[from]!)! < last) break;
-    const batch = Uint32Array.from(byBound.slice(from, from + EXACT_BATCH));
-    const scores = await index.scores(vectors, batch);
-    for (const [i, ordinal] of batch.entries()) {
-      dense.set(ordinal, scores[i]!);
-      best.push(ordinal, lexicalScores.get(ordinal)! + lambda * scores[i]!);
+    const ordinals = Uint32Array.from(byBound.slice(from, from + EXACT_BATCH));
+    for (const [ordinal, score] of scoresOf({ ordinals, scores: await exact(ordinals) })) {
+      dense.set(ordinal, score);
+      best.push(ordinal, combined(ordinal, score));
     }
   }
-  const ranking = best.take(topK);
-  const isSure = (ordinal: number): boolean => {
-    const bound = dense.get(ordinal)! - candidates.error;
-    const better = candidates.scores.filter((score) => score >= bound); // itself among them
-    return inLexical.has(ordinal) || better.length <= search.topK;
-  };
-  return ranking.ordinals.every(isSure) ? ranking : undefined;
+  return { ranking: best.take(topK), dense };
 }
 
 /**

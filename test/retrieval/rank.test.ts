@@ -246,6 +246,33 @@ test("hybrid search builds the lexical index of an open index once, for every k1
   assert.not.equal(other, first);
 });
 
+test("a hybrid search of one question finds what that of a batch finds", async () => {
+  await using directory = await temporary();
+  const passages = makePassages(1500, 4, 300);
+  await build(directory.path, passages, { encode: encodeVaried, bits: 2 });
+  await deletePassages(DELETED, { directory: directory.path });
+  const questions = Array.from({ length: 12 }, (_, i) => `w${i} w${2 * i + 1} w${299 - i}`).map(
+    (text) => ({ text, vectors: encodeText(text) }),
+  );
+  for (const preset of ["fast", "balanced", "exact"] as const) {
+    await using index = await openIndex(directory.path, { preset });
+    const lexical = await openLexicalIndex(index);
+    for (const filter of [undefined, (ordinal: number) => ordinal % 2 === 1])
+      for (const [topK, lambda] of [
+        [1, 0],
+        [1, 0.01],
+        [5, 0.2],
+        [25, 5],
+        [25, 0.05],
+      ] as const) {
+        const options = { topK, filter, hybrid: { lexical, lambda } };
+        const together = await ranking(index, options, questions);
+        for (const [i, question] of questions.entries())
+          assert.equal((await ranking(index, options, [question]))[0], together[i]);
+      }
+  }
+});
+
 test("empty results and rejected options", async () => {
   await using directory = await temporary();
   await build(directory.path, PASSAGES.slice(0, 20));

@@ -69,6 +69,14 @@ export interface RankingRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Passages with bounds of their scores. */
+export interface EstimatedPassages {
+  readonly candidates: Estimates;
+  readonly others: Estimates;
+  /** The retrieval scores of passages. */
+  exact(ordinals: Uint32Array): Promise<Float64Array>;
+}
+
 /** What a generation is made of. */
 export interface OpenParts {
   readonly directory: string;
@@ -167,22 +175,26 @@ export class IndexGeneration {
     const rotated = questions.map((question) => this.#rotated(question));
     const few = accept && fewAccepted(this.#store, accept, topK);
     if (few) return this.#scorer.best(rotated, few, topK, signal);
-    return this.#engine.search(rotated, { topK, accept: accept ?? this.#store.isAlive, signal });
+    return this.#engine.search(rotated, { topK, accept: accept ?? this.#alive, signal });
   }
 
   /**
-   * As `SearchEngine.estimate`, without checks; undefined if the engine does not estimate.
+   * As `SearchEngine.estimate`, without checks, and exact scores of some of the passages; undefined
+   * if the engine does not estimate.
    *
    * @internal
    */
   async estimate(
     question: Float32Array,
-    { topK, accept = this.#store.isAlive, signal }: RankingRequest,
+    { topK, accept, signal }: RankingRequest,
     others: Uint32Array,
-  ): Promise<{ readonly candidates: Estimates; readonly others: Estimates } | undefined> {
+  ): Promise<EstimatedPassages | undefined> {
     const { estimate } = this.#engine;
-    if (!estimate || fewAccepted(this.#store, accept, topK)) return undefined;
-    return estimate(this.#rotated(question), { topK, accept, signal }, others);
+    if (!estimate || (accept && fewAccepted(this.#store, accept, topK))) return undefined;
+    const rotated = this.#rotated(question);
+    const request = { topK, accept: accept ?? this.#alive, signal };
+    const exact = (ordinals: Uint32Array) => this.#scorer.score(rotated, ordinals);
+    return { ...(await estimate(rotated, request, others)), exact };
   }
 
   /**
@@ -291,6 +303,12 @@ export class IndexGeneration {
   async find(id: string): Promise<number | undefined> {
     checkId(id);
     return this.#store.find(id);
+  }
+
+  /** Whether a passage is not deleted. */
+  get #alive(): (ordinal: number) => boolean {
+    const { passageCount, ordinalCount, isAlive } = this.#store;
+    return passageCount === ordinalCount ? () => true : isAlive;
   }
 
   #check(question: Float32Array, ordinals: readonly number[]): void {
