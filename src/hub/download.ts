@@ -1,6 +1,5 @@
 /** Downloads models from the Hugging Face hub into its cache. */
 
-import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ListFileEntry } from "@huggingface/hub";
@@ -17,9 +16,10 @@ import {
 } from "./cache.ts";
 import { chooseFiles, isComplete } from "./model-files.ts";
 import { type HubModel, hubName, isCommit } from "./model-name.ts";
-import { type ExpectedFile, PartialFile } from "./partial-file.ts";
+import { type ExpectedFile, holds, PartialFile } from "./partial-file.ts";
 import { hubFetch, UnreachableHubError, unreachable } from "./requests.ts";
 import { type HubSettings, readHubSettings } from "./settings.ts";
+import { type Stall, stallAfter } from "./stall.ts";
 
 /** The progress of `ReAtt.load` for a model of the hub that is not in the cache. */
 export type DownloadProgress =
@@ -39,18 +39,24 @@ export interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** For the reply to a request about a model, and between two pieces of a file. */
-const TIMEOUT_MS = 30_000;
 /** Attempts without a byte, after which a download ends. */
 const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 500;
+/** Fewer bytes in the time limit are no progress: 2 kB/s would take days for a model. */
+const ADVANCE_BYTES = 65_536;
+/** The limits of a reply about a model and of its list of files, whose pages have 1,000 each. */
+const MAX_REPLY_BYTES = 20_000_000;
+const MAX_FILES = 100_000;
 
 /** A model, the cache that it goes to, and what requests need. */
 interface Source {
   readonly model: HubModel;
   readonly settings: HubSettings;
   readonly cache: RepositoryCache;
-  readonly signal: AbortSignal;
+  /** The caller stops the download. */
+  readonly stopped: AbortSignal;
+  /** Ends a download that does not advance. */
+  readonly stall: Stall;
 }
 
 /**
@@ -69,7 +75,8 @@ export async function downloadModel(
   const cached = await cachedSnapshot(cache, model);
   if (cached !== undefined && (settings.offline || isCommit(model.revision))) return cached;
   if (settings.offline) throw notCached(model, settings);
-  const source = { model, settings, cache, signal };
+  using stall = stallAfter(settings.timeout, signal);
+  const source = { model, settings, cache, stopped: signal, stall };
   try {
     const commit = await commitOf(source);
     if (cached !== cache.snapshot(commit)) await downloadSnapshot(source, commit, onProgress);
@@ -90,26 +97,41 @@ const notCached = (model: HubModel, { cache }: HubSettings): InputError =>
   });
 
 /** Arguments of the functions of the hub's library. */
-const access = ({ model, settings }: Source, revision: string, signal: AbortSignal) => ({
+const access = ({ model, settings, stall }: Source, revision: string, maxBytes?: number) => ({
   repo: model.repository,
   revision,
   hubUrl: settings.endpoint,
-  fetch: hubFetch(model, settings, signal),
+  fetch: hubFetch(model, settings, stall.signal, maxBytes),
   ...(settings.token !== undefined && { accessToken: settings.token }),
 });
 
-const withTimeout = (signal: AbortSignal): AbortSignal =>
-  AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+/**
+ * Asks about a model. A reply that is not one of the hub's API counts as none: a network may answer
+ * for the hub with a page to log in.
+ */
+async function asking<Result>(source: Source, ask: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ask();
+  } catch (error) {
+    source.stopped.throwIfAborted();
+    if (error instanceof InputError) throw error;
+    const isLate = source.stall.signal.aborted;
+    const got = isLate ? "no reply in time" : "a reply that is not the hub's";
+    throw unreachable(source.model, source.settings.endpoint, got, { cause: error });
+  }
+}
 
 /** The commit of the model's branch or tag. */
 async function commitOf(source: Source): Promise<string> {
   const { modelInfo } = await import("@huggingface/hub");
-  const { model, settings, signal } = source;
-  const { sha } = await modelInfo({
-    ...access(source, model.revision, withTimeout(signal)),
-    name: model.repository,
-    additionalFields: ["sha"],
-  });
+  const { model, settings } = source;
+  const { sha } = await asking(source, () =>
+    modelInfo({
+      ...access(source, model.revision, MAX_REPLY_BYTES),
+      name: model.repository,
+      additionalFields: ["sha"],
+    }),
+  );
   if (typeof sha === "string" && isCommit(sha)) return sha;
   throw unreachable(model, settings.endpoint, "a reply without a commit");
 }
@@ -123,12 +145,14 @@ async function downloadSnapshot(
   commit: string,
   onProgress: (progress: DownloadProgress) => void,
 ): Promise<void> {
-  const { model, cache, signal } = source;
+  const { model, cache, stopped: signal, stall } = source;
   await createDirectory(cache.locks);
-  await using _ = await waitForLock(cache.locks, {
-    onWait: () => onProgress({ event: "waiting", model: hubName(model) }),
-    signal,
-  });
+  const onWait = (): void => {
+    stall.pause();
+    onProgress({ event: "waiting", model: hubName(model) });
+  };
+  await using _ = await waitForLock(cache.locks, { onWait, signal });
+  stall.resume();
   if (!(await isComplete(cache.snapshot(commit)))) await downloadFiles(source, commit, onProgress);
   await writeRef(cache, model.revision, commit);
 }
@@ -161,10 +185,14 @@ type Entries = ReadonlyMap<string, ListFileEntry>;
 
 async function listFiles(source: Source, commit: string): Promise<Entries> {
   const { listFiles } = await import("@huggingface/hub");
-  const entries = new Map<string, ListFileEntry>();
-  for await (const entry of listFiles(access(source, commit, withTimeout(source.signal))))
-    if (entry.type === "file") entries.set(entry.path, entry);
-  return entries;
+  return asking(source, async () => {
+    const entries = new Map<string, ListFileEntry>();
+    for await (const entry of listFiles(access(source, commit, MAX_REPLY_BYTES))) {
+      if (entry.type === "file") entries.set(entry.path, entry);
+      if (entries.size > MAX_FILES) throw new Error(`more than ${MAX_FILES} files`);
+    }
+    return entries;
+  });
 }
 
 function entryOf(where: string, entries: Entries, file: string): ListFileEntry {
@@ -183,27 +211,22 @@ async function downloadFile(
 ): Promise<void> {
   const expected = expectedOf(source, entry);
   const blob = source.cache.blob(expected.hash);
-  if (!(await hasSize(blob, expected.bytes))) {
+  if (!(await holds(blob, expected))) {
     await createDirectory(dirname(blob));
     await downloadBlob(source, commit, entry.path, { ...expected, blob }, onBytes);
   }
+  source.stall.advance();
   onBytes(expected.bytes);
-  const path = join(source.cache.snapshot(commit), entry.path);
-  if (!(await hasSize(path, expected.bytes))) await linkBlob(blob, path);
+  await linkBlob(blob, join(source.cache.snapshot(commit), entry.path));
 }
 
 function expectedOf({ model, settings }: Source, { lfs, oid, size }: ListFileEntry): ExpectedFile {
   const hash = lfs?.oid ?? oid ?? "";
   // The hash becomes a file name.
-  if (/^([\da-f]{40}|[\da-f]{64})$/.test(hash)) return { hash, bytes: size };
-  throw unreachable(model, settings.endpoint, "a list of files without hashes");
+  if (/^([\da-f]{40}|[\da-f]{64})$/.test(hash) && Number.isSafeInteger(size) && size >= 0)
+    return { hash, bytes: size };
+  throw unreachable(model, settings.endpoint, "a list of files without sizes or hashes");
 }
-
-const hasSize = (path: string, bytes: number): Promise<boolean> =>
-  stat(path).then(
-    ({ size }) => size === bytes,
-    () => false,
-  );
 
 /** Downloads a blob. Continues after a lost connection, and what an earlier process left. */
 async function downloadBlob(
@@ -221,16 +244,18 @@ async function downloadBlob(
       await appendRest(source, commit, path, partial, onBytes);
       break;
     } catch (error) {
-      source.signal.throwIfAborted();
+      source.stopped.throwIfAborted();
       const isFinal = error instanceof InputError && !(error instanceof UnreachableHubError);
       attempt = partial.size > size ? 1 : attempt + 1;
       if (isFinal) throw error;
-      if (attempt > ATTEMPTS) throw lostConnection(source, error);
-      await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 2), undefined, { signal: source.signal });
+      if (attempt > ATTEMPTS || source.stall.signal.aborted) throw lostConnection(source, error);
+      const pause = FIRST_PAUSE_MS * 2 ** (attempt - 2);
+      // After an abort, the next attempt ends at once.
+      await sleep(pause, undefined, { signal: source.stall.signal }).catch(() => {});
     }
   }
   if (await partial.finish(blob)) return;
-  throw new InputError({
+  throw new UnreachableHubError({
     where: `${hubName(source.model)}: ${path}`,
     expected: `${expected.bytes} bytes with the hash ${expected.hash}`,
     got: "another file",
@@ -247,13 +272,7 @@ async function appendRest(
   onBytes: (bytes: number) => void,
 ): Promise<void> {
   const { downloadFile } = await import("@huggingface/hub");
-  const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(new Error("no data in time")), TIMEOUT_MS);
-  const { fetch, ...repository } = access(
-    source,
-    commit,
-    AbortSignal.any([source.signal, stalled.signal]),
-  );
+  const { fetch, ...repository } = access(source, commit);
   const last = watched(fetch);
   try {
     const blob = await downloadFile({
@@ -264,17 +283,20 @@ async function appendRest(
     });
     if (!blob) throw unreachable(source.model, source.settings.endpoint, `no ${path}`);
     let isFirst = true;
+    let advanced = partial.size;
     for await (const chunk of chunksOf(blob.slice(partial.size))) {
       if (isFirst && last.isWhole) await partial.restart();
       isFirst = false;
       await partial.append(chunk);
-      timer.refresh();
+      if (partial.isTooLong) return;
+      if (partial.size - advanced >= ADVANCE_BYTES) {
+        source.stall.advance();
+        advanced = partial.size;
+      }
       onBytes(partial.size);
     }
   } catch (error) {
     throw last.failure ?? error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

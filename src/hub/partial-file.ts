@@ -1,7 +1,7 @@
 /** A file that is downloaded piece by piece, with the hash of what is there. */
 
 import { createHash, type Hash } from "node:crypto";
-import { rename, rm } from "node:fs/promises";
+import { constants, lstat, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { writeErrorFrom } from "../io/errors.ts";
 import { chunksOf, type OpenFile, openFile } from "../io/open-file.ts";
@@ -29,9 +29,12 @@ export class PartialFile implements AsyncDisposable {
     this.#hash = emptyHash(expected);
   }
 
-  /** Opens the file, and hashes what an earlier download left. */
+  /**
+   * Opens the file, and hashes what an earlier download left. Another user of the cache may have
+   * put a link or a pipe there: it is replaced, not followed.
+   */
   static async open(path: string, expected: ExpectedFile): Promise<PartialFile> {
-    const file = await openFile(path, "a+").catch((error: unknown) => {
+    const file = await openOwn(path).catch((error: unknown) => {
       throw writeErrorFrom(error, path);
     });
     const partial = new PartialFile(path, expected, file);
@@ -39,7 +42,7 @@ export class PartialFile implements AsyncDisposable {
       partial.#hash.update(chunk);
       partial.size += chunk.length;
     }
-    if (partial.size > expected.bytes) await partial.restart();
+    if (partial.isTooLong) await partial.restart();
     return partial;
   }
 
@@ -52,6 +55,11 @@ export class PartialFile implements AsyncDisposable {
     }
     this.#hash.update(chunk);
     this.size += chunk.length;
+  }
+
+  /** Whether more has come than the file can have. */
+  get isTooLong(): boolean {
+    return this.size > this.#expected.bytes;
   }
 
   async restart(): Promise<void> {
@@ -76,6 +84,24 @@ export class PartialFile implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#file.close();
   }
+}
+
+const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+
+async function openOwn(path: string): Promise<OpenFile> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found && !(found.isFile() && found.nlink === 1)) await rm(path, { recursive: true });
+  return openFile(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/** Whether a file is there and has this size and this hash. */
+export async function holds(path: string, expected: ExpectedFile): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  if (!found?.isFile() || found.size !== expected.bytes) return false;
+  await using file = await openFile(path);
+  const hash = emptyHash(expected);
+  for await (const chunk of chunksOf(file)) hash.update(chunk);
+  return hash.digest("hex") === expected.hash;
 }
 
 /** git hashes the type and the size of an object before its content. Source: git-hash-object(1) */

@@ -7,20 +7,39 @@ import type { HubSettings } from "./settings.ts";
 /** The hub cannot be reached, or cannot answer now. A cached model may do instead. */
 export class UnreachableHubError extends InputError {}
 
-/** A `fetch` for a model. @throws {InputError} unless the hub sends the resource */
+/**
+ * A `fetch` for a model.
+ *
+ * @param maxBytes of a reply: reading more fails
+ * @throws {InputError} unless the hub sends the resource
+ */
 export function hubFetch(
   model: HubModel,
   { endpoint, token }: Pick<HubSettings, "endpoint" | "token">,
   signal: AbortSignal,
+  maxBytes = Infinity,
 ): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, { ...init, signal }).catch((cause: unknown) => {
       throw unreachable(model, endpoint, reasonOf(cause), { cause });
     });
-    if (response.ok) return response;
+    if (response.ok) return maxBytes < Infinity ? limited(response, maxBytes) : response;
     await response.body?.cancel();
     throw problemOf(response, model, endpoint, token !== undefined);
   };
+}
+
+/** The same response, whose body fails after `maxBytes`. */
+function limited(response: Response, maxBytes: number): Response {
+  let bytes = 0;
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) controller.error(new Error(`a reply of more than ${maxBytes} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body?.pipeThrough(counter) ?? null, response);
 }
 
 /** The innermost cause: undici says only "fetch failed". */
@@ -60,7 +79,10 @@ function problemOf(
   const code = headers.get("X-Error-Code");
   const fail = (expected: string, got: string, remedy: string): InputError =>
     new InputError({ where: hubName(model), expected, got, remedy });
-  if (status === BUSY || status >= 500) return unreachable(model, endpoint, `status ${status}`);
+  // A network may answer for the hub, for example with a page to log in.
+  const isPage = code === null && /^text\/html\b/i.test(headers.get("Content-Type") ?? "");
+  if (status === BUSY || status >= 500 || isPage)
+    return unreachable(model, endpoint, `status ${status}`);
   if (code === "GatedRepo")
     return fail(
       "a model that you may download",

@@ -16,19 +16,36 @@ export interface HubSettings {
   readonly token: string | undefined;
   /** `HF_HUB_OFFLINE`: use the cache only. */
   readonly offline: boolean;
+  /** Milliseconds without progress after which a download ends: `HF_HUB_DOWNLOAD_TIMEOUT` in s. */
+  readonly timeout: number;
 }
 
 /** @throws {InputError} if a variable has a value that the hub does not accept */
 export async function readHubSettings(): Promise<HubSettings> {
   const { getHFHubCachePath } = await import("@huggingface/hub");
   const cache = getHFHubCachePath();
-  const { HF_ENDPOINT, HF_HUB_OFFLINE = "" } = process.env;
+  const { HF_ENDPOINT, HF_HUB_OFFLINE = "", HF_HUB_DOWNLOAD_TIMEOUT } = process.env;
   return {
     endpoint: checkedEndpoint(HF_ENDPOINT || "https://huggingface.co"),
     cache,
     token: await readToken(cache),
     offline: /^(1|on|yes|true)$/i.test(HF_HUB_OFFLINE),
+    timeout: 1_000 * checkedTimeout(HF_HUB_DOWNLOAD_TIMEOUT || String(TIMEOUT_S)),
   };
+}
+
+const TIMEOUT_S = 30;
+const MAX_TIMEOUT_S = 86_400;
+
+function checkedTimeout(given: string): number {
+  const seconds = Number(given);
+  if (seconds > 0 && seconds <= MAX_TIMEOUT_S) return seconds;
+  throw new InputError({
+    where: "HF_HUB_DOWNLOAD_TIMEOUT",
+    expected: `a number of seconds up to ${MAX_TIMEOUT_S}`,
+    got: `"${given}"`,
+    remedy: "correct the variable or remove it",
+  });
 }
 
 function checkedEndpoint(given: string): string {
