@@ -1,5 +1,8 @@
 /** Files of documents for tests. */
 
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
 import { type ReadDocumentsOptions, readDocuments } from "../../src/documents/read-documents.ts";
 import type { Passage } from "../../src/text/passage.ts";
@@ -22,21 +25,84 @@ export async function readAll(
   return { passages, skipped };
 }
 
-/** A Word document with this XML as its body. */
-export const docx = (body: string, prolog = ""): Buffer =>
-  zip({
-    "[Content_Types].xml":
-      '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ' +
-      'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ' +
-      'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
-    "_rels/.rels":
-      '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" ' +
-      'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" ' +
-      'Target="word/document.xml"/></Relationships>',
-    "word/document.xml":
-      `${prolog}<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">` +
-      `<w:body>${body}</w:body></w:document>`,
+/** What a file of a folder is read as: its passages, and the messages about what was left out. */
+export async function readOne(
+  name: string,
+  contents: string | Buffer,
+  options: ReadDocumentsOptions = {},
+): Promise<{ passages: Passage[]; notes: string[] }> {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-documents-"));
+  try {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), contents);
+    const notes: string[] = [];
+    const onSkip: ReadDocumentsOptions["onSkip"] = ({ problem }) =>
+      notes.push(problem.message.replaceAll(`${folder}/`, ""));
+    const passages: Passage[] = [];
+    for await (const passage of readDocuments(folder, { tokenizer, onSkip, ...options }))
+      passages.push(passage);
+    return { passages, notes };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+const RELATIONSHIPS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
+
+/** The parts of an office file whose main part is `main`. */
+export const officeParts = (
+  main: string,
+  parts: Readonly<Record<string, string>>,
+): Record<string, string> => ({
+  "[Content_Types].xml": `<Types xmlns="${PACKAGE}/content-types"/>`,
+  "_rels/.rels": relationships({ main: ["officeDocument", `/${main}`] }),
+  ...parts,
+});
+
+/** Relationships by their ids. */
+export const relationships = (
+  all: Readonly<Record<string, readonly [type: string, target: string]>>,
+): string =>
+  `<Relationships xmlns="${PACKAGE}/relationships">${Object.entries(all)
+    .map(
+      ([id, [type, target]]) =>
+        `<Relationship Id="${id}" Type="${RELATIONSHIPS}/${type}" Target="${target}"/>`,
+    )
+    .join("")}</Relationships>`;
+
+const WORD =
+  'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" ' +
+  `xmlns:r="${RELATIONSHIPS}" xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" ` +
+  'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"';
+
+/** A Word document with this XML as its body, and further parts (`styles`, `numbering`) by type. */
+export function docx(
+  body: string,
+  prolog = "",
+  parts: Readonly<Record<string, string>> = {},
+  main = "word/document.xml",
+): Buffer {
+  const targets = Object.keys(parts).map((type) => [
+    type,
+    [type.replace(/\d+$/, ""), `/word/${type}.xml`],
+  ]);
+  const slash = main.lastIndexOf("/") + 1;
+  return zip({
+    ...officeParts(main, {
+      [main]: `${prolog}<w:document ${WORD}><w:body>${body}</w:body></w:document>`,
+      [`${main.slice(0, slash)}_rels/${main.slice(slash)}.rels`]: relationships(
+        Object.fromEntries(targets),
+      ),
+    }),
+    ...Object.fromEntries(
+      Object.entries(parts).map(([type, xml]) => [
+        `word/${type}.xml`,
+        `<w:root ${WORD}>${xml}</w:root>`,
+      ]),
+    ),
   });
+}
 
 export const wordParagraph = (text: string, style = ""): string =>
   `<w:p>${style && `<w:pPr><w:pStyle w:val="${style}"/></w:pPr>`}<w:r><w:t>${text}</w:t></w:r></w:p>`;

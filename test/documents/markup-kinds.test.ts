@@ -1,0 +1,273 @@
+/** HTML and Markdown: small inputs of every kind, with the exact text that is read. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { readOne } from "./support.ts";
+
+/** What is read of the body of a page. */
+const HTML: Readonly<Record<string, [body: string, text: string]>> = {
+  exponents: ["<p>10<sup>6</sup> J of H<sub>2</sub>O</p>", "10^6 J of H2O"],
+  "a number and its exponent": ["<p>in 1932<sup>3</sup> times</p>", "in 1932^3 times"],
+  "an index after a number": ["<p>10<sub>2</sub></p>", "10_2"],
+  "an exponent of several signs": ["<p>x<sup>n + 1</sup></p>", "x^(n + 1)"],
+  "a negative exponent": ["<p>10<sup>−3</sup> m</p>", "10^−3 m"],
+  ordinals: ["<p>the 5<sup>th</sup> of M<sup>me</sup> X</p>", "the 5th of Mme X"],
+  "a reference to a note": [
+    '<p>In 1932<sup><a href="#fn1">3</a></sup> it began.</p><p id="fn1">The note. <a href="#r1">↩</a></p>',
+    "In 1932 it began.\n\nThe note.",
+  ],
+  "a reference in brackets": [
+    '<p>It began<sup class="reference"><a href="#cite_note-1">[1]</a></sup>.</p>',
+    "It began.",
+  ],
+  "a link around a number": ['<p>It began<a href="#fn1"><sup>1</sup></a>.</p>', "It began."],
+  "cells with blocks": [
+    "<table><tr><td><p>a</p></td><td><p>b</p><p>c</p></td></tr><tr><td><div>d</div></td><td>e</td></tr></table>",
+    "a | b c\nd | e",
+  ],
+  "cells over columns": [
+    "<table><tr><td colspan=2>a</td><td>b</td></tr><tr><td>c</td><td>d</td><td>e</td></tr></table>",
+    "a | a | b\nc | d | e",
+  ],
+  "cells over rows": [
+    "<table><tr><td rowspan=2>a</td><td>b</td></tr><tr><td>c</td></tr><tr><td>d</td><td>e</td></tr></table>",
+    "a | b\na | c\nd | e",
+  ],
+  "empty cells": [
+    "<table><tr><th></th><th>x</th></tr><tr><td></td><td>1</td></tr></table>",
+    "| x\n| 1",
+  ],
+  "a list in a cell": [
+    "<table><tr><td>a</td><td><ul><li>x<li>y</ul></td></tr></table>",
+    "a | x; y",
+  ],
+  "a caption": ["<table><caption>Prices</caption><tr><td>a<td>b</table>", "Prices\n\na | b"],
+  "a table that places columns of text": [
+    `<table><tr><td><h2>Left</h2><p>One.</p></td><td><p>Two.</p></td></tr></table>`,
+    "One.\n\nTwo.",
+  ],
+  "nested lists": [
+    "<ul><li>a<ul><li>b</li></ul></li><li><p>c</p><p>d</p></li></ul>",
+    "- a\n  - b\n- c\n  d",
+  ],
+  "numbered lists": [
+    '<ol start=3><li>a<li value=7>b</ol><ol type="a"><li>c</ol><ol type="I"><li>d<li>e</ol>',
+    "3. a\n7. b\n\na. c\n\nI. d\nII. e",
+  ],
+  definitions: [
+    "<dl><dt>HTTP<dd>a protocol<dt>URL<dd>an address</dl>",
+    "HTTP: a protocol\nURL: an address",
+  ],
+  code: ["<pre><code>def f(x):\n    return x\n</code></pre>", "def f(x):\n    return x"],
+  "code with numbers of lines": [
+    "<table><tr><td class=linenos><pre>1\n2</pre></td><td><pre>a\nb</pre></td></tr></table>",
+    "a\nb",
+  ],
+  "lines that a browser breaks": ["<p>one<br>two</p>", "one\ntwo"],
+  formulas: [
+    "<p><math><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup></math> and <math><mfrac><mn>1</mn><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow></mfrac></math></p>",
+    "E = mc^2 and 1/(a + b)",
+  ],
+  "a formula with its source in TeX": [
+    "<p><math><semantics><msqrt><mi>x</mi></msqrt><annotation>\\sqrt{x}</annotation></semantics></math></p>",
+    "√(x)",
+  ],
+  "a formula that is hidden and drawn": [
+    '<p>so <span style="display:none"><math><mi>x</mi></math></span><img alt="x to y" class="mwe-math"></p>',
+    "so x",
+  ],
+  ruby: ["<p><ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>字</p>", "漢字"],
+  permalinks: [
+    '<h2>Use<a class="headerlink" href="#use" title="Permalink">¶</a></h2><p>It.</p><h2><a href="#b" class="anchor">#</a>B</h2><p>Is.</p>',
+    "It.\n\nIs.",
+  ],
+  "hidden text": ['<p hidden>no</p><p style="display: none">no</p><p>yes</p>', "yes"],
+  "icons that are read by no one": ['<p>a<i aria-hidden="true">★</i> b</p>', "a b"],
+  images: [
+    '<p><img alt="Plan of the house"> <a href="x"><img alt="build passing now"></a></p>',
+    "Plan of the house",
+  ],
+  navigation: [
+    '<div role="navigation"><a>Home</a></div><nav>Menu</nav><p>The lion lives in Africa.</p><footer>© 2020</footer><aside>Ad</aside>',
+    "The lion lives in Africa.",
+  ],
+  "a banner on cookies": [
+    '<div id="cookie-consent-banner">We use cookies.</div><p>The lion lives.</p>',
+    "The lion lives.",
+  ],
+  "cookies that are food": [
+    '<div class="cookie-recipe"><p>Mix the flour.</p></div>',
+    "Mix the flour.",
+  ],
+  "the main part": ["<p>Before.</p><main><p>The lion.</p></main><p>After.</p>", "The lion."],
+  "the role of the main part": [
+    '<p>Before.</p><div role="main"><p>The lion.</p></div>',
+    "The lion.",
+  ],
+  "articles without a main part": [
+    "<p>Before.</p><article><p>One.</p></article><article><p>Two.</p></article>",
+    "One.\n\nTwo.",
+  ],
+  "a main part with less than a fifth of the words": [
+    `<main><p>Loading.</p></main><div><p>${"The lion lives in Africa. ".repeat(5).trim()}</p></div>`,
+    `Loading.\n\n${"The lion lives in Africa. ".repeat(5).trim()}`,
+  ],
+  "asides with almost all words": [
+    `<aside><p>${"The lion lives in Africa. ".repeat(5).trim()}</p></aside><p>Ad.</p>`,
+    `${"The lion lives in Africa. ".repeat(5).trim()}\n\nAd.`,
+  ],
+  "many links of a navigation": [
+    `<nav>${"<a>A link of the menu</a> ".repeat(50)}</nav><main><p>The lion.</p></main>`,
+    "The lion.",
+  ],
+};
+
+for (const [what, [body, expected]] of Object.entries(HTML))
+  test(`html: ${what}`, async () => {
+    const { passages } = await readOne("a.html", `<title>T</title><body>${body}</body>`);
+    assert.is(passages.map(({ text }) => text).join("\n\n"), expected);
+  });
+
+const MARKDOWN: Readonly<Record<string, [markdown: string, text: string]>> = {
+  links: [
+    "A [link\nover lines](http://x.y 'title') and <http://a.b>.",
+    "A link over lines and http://a.b.",
+  ],
+  "links by name": ["See [the docs][d].\n\n[d]: http://x.y\n", "See the docs."],
+  marks: ["*a* **b** ~~c~~ `d_e` \\*f\\*", "a b c d_e *f*"],
+  comments: ["a <!-- no --> b\n\n<!--\nno\n\nno\n-->\n\nc", "a b\n\nc"],
+  tables: ["| a | b |\n|---|:-:|\n| 1 | `x` |\n| | **y** |", "a | b\n1 | x\n| y"],
+  "code in one line": ["```npm i```\n\nThen **run**.\n", "npm i\n\nThen run."],
+  "fenced code": ["```js\nif (a) {\n  b();\n}\n```", "if (a) {\n  b();\n}"],
+  "code to the end of the file": ["~~~\na\n", "a"],
+  "wrapped lines": ["One line\nof text.\n", "One line of text."],
+  lists: ["- a\n- b\n  c\n  1. d\n  2. e\n", "- a\n- b c\n  1. d\n  2. e"],
+  footnotes: ["Text.[^1]\n\n[^1]: The note.\n", "Text.\n\n1. The note."],
+  definitions: ["Term\n: Meaning\n", "Term: Meaning"],
+  alerts: ["> [!NOTE]\n> Take care.\n", "Note: Take care."],
+  containers: [":::tip Good\nUse it.\n:::\n", "Tip: Good\n\nUse it."],
+  html: [
+    "x<sup>2</sup> <kbd>Ctrl</kbd>\n\n<details><summary>More</summary>\n\n**in**\n\n</details>\n",
+    "x^2 Ctrl\n\nMore\n\nin",
+  ],
+  entities: ["a &amp; b &copy;", "a & b ©"],
+  "a rule that is no front matter": ["---\n\ntext\n\n---\n", "text"],
+  images: ["![The plan of a house](a.png) [![CI](b.svg)](c)", "The plan of a house"],
+};
+
+for (const [what, [markdown, expected]] of Object.entries(MARKDOWN))
+  test(`markdown: ${what}`, async () => {
+    const { passages } = await readOne("a.md", markdown);
+    assert.is(passages.map(({ text }) => text).join("\n\n"), expected);
+  });
+
+test("markdown: YAML front matter keeps types and names", async () => {
+  const front = [
+    "---",
+    'title: "Guide: all"',
+    "tags: [hr, it]",
+    "year: 2021",
+    "price: 9.50",
+    "draft: false",
+    "date: 2024-05-01",
+    "source: wiki",
+    "author:",
+    "  name: Ada",
+    "description: >",
+    "  On two",
+    "  lines.",
+    "---",
+    "",
+    "Text.",
+  ].join("\n");
+  const [passage] = (await readOne("a.md", front)).passages;
+  assert.equal([passage!.title, passage!.text], ["Guide: all", "Text."]);
+  assert.equal(passage!.metadata, {
+    ...{ _source: "a.md", _lines: "16", tags: ["hr", "it"], year: 2021, price: 9.5, draft: false },
+    ...{ date: "2024-05-01", source: "wiki", "author.name": "Ada", description: "On two lines.\n" },
+  });
+});
+
+test("markdown: TOML front matter", async () => {
+  const toml = '+++\ntitle = "T"\ndate = 2024-05-01\ntags = ["a"]\nweight = 3\n+++\nText.\n';
+  const [passage] = (await readOne("a.md", toml)).passages;
+  assert.is(passage!.title, "T");
+  assert.equal(passage!.metadata, {
+    ...{ _source: "a.md", _lines: "7", date: "2024-05-01", tags: ["a"], weight: 3 },
+  });
+});
+
+test("markdown: headings without ids, and the lines of each section", async () => {
+  const text = "# Guide {#top}\n\nIntro.\n\nA\n-\nOne\ntwo.\n\n## B ##\n\n- x\n- y\n";
+  const { passages } = await readOne("a.md", text);
+  assert.equal(
+    passages.map(({ title, text, metadata }) => [title, text, metadata!._lines]),
+    [
+      ["Guide", "Intro.", "3"],
+      ["Guide > A", "One two.", "7-8"],
+      ["Guide > B", "- x\n- y", "12-13"],
+    ],
+  );
+});
+
+test("mdx: imports, components and comments are left out, their contents are Markdown", async () => {
+  const mdx = `import { Tabs } from './tabs'
+export const x = { a: 1 }
+
+# Install {/* no */}
+
+<Tabs items={["npm > x"]}>
+  <Tab value="npm">
+
+    Run **npm i**.
+
+  </Tab>
+</Tabs>
+`;
+  const { passages } = await readOne("a.mdx", mdx);
+  assert.equal(
+    passages.map(({ title, text }) => [title, text]),
+    [["Install", "Run npm i."]],
+  );
+});
+
+test("html: title, headings and lines", async () => {
+  const page =
+    "<title>T – S</title>\n<main>\n<h1>T</h1>\n<p>One\ntwo.</p>\n<h2>A</h2>\n<p>Three.</p></main>";
+  const { passages } = await readOne("a.html", page);
+  assert.equal(
+    passages.map(({ title, text, metadata }) => [title, text, metadata!._lines]),
+    [
+      ["T – S > T", "One two.", "4-5"],
+      ["T – S > T > A", "Three.", "7"],
+    ],
+  );
+});
+
+test("a table that is longer than a passage repeats its head, and no row is cut", async () => {
+  const rows = Array.from({ length: 60 }, (_, i) => `| name ${i} | on\tsale at ${i} euros |`);
+  const table = `| Product | Price |\n|---|---|\n${rows.join("\n")}\n`;
+  const { passages } = await readOne("a.md", table);
+  assert.ok(passages.length > 3);
+  let number = 0;
+  for (const { text } of passages) {
+    const [head, ...others] = text.split("\n");
+    assert.is(head, "Product | Price");
+    for (const row of others) assert.is(row, `name ${number} | on sale at ${number++} euros`);
+  }
+  assert.is(number, 60);
+});
+
+test("items and lines of code are not cut or joined", async () => {
+  const item = "the price of the lamp is quoted in euros and it includes the tax";
+  const items = Array.from({ length: 30 }, (_, i) => `- ${i} ${item}`);
+  const code = Array.from({ length: 60 }, (_, i) => `    value_${i} = other_value_${i} + 1;`);
+  const { passages } = await readOne(
+    "a.md",
+    `${items.join("\n")}\n\n\`\`\`\n${code.join("\n")}\n\`\`\`\n`,
+  );
+  const lines = passages.flatMap(({ text }) => text.split("\n").filter((line) => line !== ""));
+  assert.equal(lines, [...items, ...code]);
+});
+
+test.run();
