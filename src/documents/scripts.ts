@@ -94,8 +94,17 @@ export function formula(element: Element): string {
   const parts = childrenOf(element).map((child) => formula(child));
   const own = WRITE.get(element.name)?.(parts, element);
   if (own !== undefined) return own;
-  if (parts.length > 0) return parts.join("");
+  if (parts.length > 0) return parts.reduce(beside, "");
   return element.children.some(isText) && !element.name.startsWith("m") ? textContent(element) : "";
+}
+
+/** `c^2` and `d` are `c^2 d`; `2` and `1/3` are `2 1/3`. */
+function beside(before: string, after: string): string {
+  const isSplit =
+    /^[\p{L}\p{N}]/u.test(after) &&
+    (/[\^_][\p{L}\p{N}.]{1,50}$/u.test(before) ||
+      (/[\p{L}\p{N}]$/u.test(before) && /^[^\s/]{1,100}\//.test(after)));
+  return `${before}${isSplit ? " " : ""}${after}`;
 }
 
 /** Relations have spaces around them. */
