@@ -55,20 +55,20 @@ function usualWidth(rows: readonly Row[]): number {
 }
 
 /**
- * Whether a row names the columns below it: short texts, all different, and one of them is a usual
- * name, or stands above values of another form. In doubt it does not.
+ * Whether a row names the columns below it: short texts, and one of them is a usual name, or they are
+ * all different and one stands above values of another form. In doubt it does not.
  */
 function areNames(row: readonly string[], below: readonly Row[]): boolean {
   const isName = (cell: string): boolean =>
     cell.length <= 60 && countWords(cell) <= 8 && typeOf([cell]) === "text" && !/[.!?]$/.test(cell);
   const filled = row.filter((cell) => cell !== "");
   if (filled.length === 0 || !filled.every(isName)) return false;
-  if (new Set(filled.map((cell) => cell.toLowerCase())).size < filled.length) return false;
   const isUsual = (cell: string): boolean => {
     const name = cell.toLowerCase();
     return KNOWN_NAMES.has(name) || USUAL_NAMES.has(name.replace(/\s+/g, "_"));
   };
   if (filled.some(isUsual)) return true;
+  if (new Set(filled.map((cell) => cell.toLowerCase())).size < filled.length) return false;
   if (below.length === 0) return row.length > 1;
   return row.some((cell, i) => {
     const values = below.map(({ cells }) => cells[i] ?? "").filter((value) => value !== "");

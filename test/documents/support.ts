@@ -142,20 +142,33 @@ export function zip(entries: Readonly<Record<string, string | Buffer>>): Buffer 
 }
 
 /** A PDF document with a page for each text. */
-export function pdf(...pages: readonly string[]): Buffer {
+export const pdf = (...pages: readonly string[]): Buffer =>
+  pdfOf(pages.map((text) => `BT /F1 12 Tf 72 700 Td (${text}) Tj ET`));
+
+export interface PdfParts {
+  /** Objects of the font F1 and what it refers to. Default: Helvetica. */
+  readonly font?: string;
+  readonly title?: string;
+  readonly size?: readonly [width: number, height: number];
+}
+
+/** A PDF document with these contents of pages. */
+export function pdfOf(
+  pages: readonly string[],
+  { font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>", title, size = [612, 792] }: PdfParts = {},
+): Buffer {
   const kids = pages.map((_, i) => `${4 + 2 * i} 0 R`).join(" ");
   const objects = [
     "1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj",
     `2 0 obj<</Type/Pages/Kids[${kids}]/Count ${pages.length}>>endobj`,
-    "3 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj",
-    ...pages.flatMap((text, i) => {
-      const stream = `BT /F1 12 Tf 72 700 Td (${text}) Tj ET`;
-      return [
-        `${4 + 2 * i} 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents ${5 + 2 * i} 0 R` +
-          "/Resources<</Font<</F1 3 0 R>>>>>>endobj",
-        `${5 + 2 * i} 0 obj<</Length ${stream.length}>>stream\n${stream}\nendstream endobj`,
-      ];
-    }),
+    `3 0 obj${font}endobj`,
+    ...pages.flatMap((stream, i) => [
+      `${4 + 2 * i} 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 ${size.join(" ")}]/Contents ${5 + 2 * i} 0 R` +
+        "/Resources<</Font<</F1 3 0 R>>>>>>endobj",
+      `${5 + 2 * i} 0 obj<</Length ${stream.length}>>stream\n${stream}\nendstream endobj`,
+    ]),
+    ...(title === undefined ? [] : [`900 0 obj<</Title(${title})>>endobj`]),
   ];
-  return Buffer.from(`%PDF-1.4\n${objects.join("\n")}\ntrailer<</Root 1 0 R>>`);
+  const info = title === undefined ? "" : "/Info 900 0 R";
+  return Buffer.from(`%PDF-1.4\n${objects.join("\n")}\ntrailer<</Root 1 0 R${info}>>`, "latin1");
 }

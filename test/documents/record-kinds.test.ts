@@ -1,0 +1,316 @@
+/** JSON, JSON Lines and tables: small inputs of every kind, with the exact passages. */
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { Passage } from "../../src/text/passage.ts";
+import { readAll, readOne } from "./support.ts";
+
+/** Id without the file, title, text and metadata without the fields of reatt. */
+type Record = [id: string, title: string, text: string, metadata: object];
+
+const recordsOf = (passages: readonly Passage[]): Record[] =>
+  passages.map(({ id, title, text, metadata = {} }) => {
+    const own = Object.entries(metadata).filter(([name]) => !/^_(source|lines)$/.test(name));
+    return [id.replace(/^[^#]*#/, ""), title, text, Object.fromEntries(own)];
+  });
+
+const json = (value: unknown): string => JSON.stringify(value);
+const LAMP = { page_content: "A lamp.", metadata: { source: "x.pdf", page: 3, tags: ["a"] } };
+const LAMP_FIELDS = { source: "x.pdf", page: 3, tags: ["a"] };
+
+const JSON_KINDS: Readonly<{ [what: string]: [value: unknown, records: Record[]] }> = {
+  "a list": [
+    [
+      {
+        id: 7,
+        title: "T",
+        text: "A lamp.",
+        price: 9.5,
+        draft: false,
+        none: null,
+        n: { m: [1, 2] },
+      },
+    ],
+    [["7", "T", "A lamp.", { price: 9.5, draft: false, "n.m": [1, 2] }]],
+  ],
+  LangChain: [[LAMP], [["1", "", "A lamp.", LAMP_FIELDS]]],
+  "LangChain.js": [
+    [{ pageContent: "A lamp.", metadata: { loc: { lines: { from: 1 } } }, id: "a" }],
+    [["a", "", "A lamp.", { "loc.lines.from": 1 }]],
+  ],
+  "LangChain, serialised": [
+    [{ lc: 1, type: "constructor", id: ["langchain", "Document"], kwargs: LAMP }],
+    [["1", "", "A lamp.", LAMP_FIELDS]],
+  ],
+  Haystack: [
+    { documents: [{ id: "h", content: "A lamp.", meta: { name: "x" }, score: null }] },
+    [["h", "", "A lamp.", { name: "x" }]],
+  ],
+  "LlamaIndex, documents": [
+    [{ id_: "l", text: "A lamp.", metadata: { file_name: "x" }, class_name: "Document" }],
+    [["l", "", "A lamp.", { class_name: "Document", file_name: "x" }]],
+  ],
+  "LlamaIndex, document store": [
+    {
+      "docstore/data": {
+        l: { __data__: { id_: "l", text: "A lamp.", metadata: { a: 1 } }, __type__: "1" },
+      },
+      "docstore/metadata": {},
+    },
+    [["l", "", "A lamp.", { a: 1 }]],
+  ],
+  Pyserini: [[{ id: "d1", contents: "A lamp." }], [["d1", "", "A lamp.", {}]]],
+  SQuAD: [
+    {
+      version: "1.1",
+      data: [
+        {
+          title: "My_Lamp",
+          paragraphs: [
+            { context: "A lamp.", qas: [] },
+            { context: "A chair.", qas: [] },
+          ],
+        },
+      ],
+    },
+    [
+      ["My Lamp 1", "My Lamp", "A lamp.", {}],
+      ["My Lamp 2", "My Lamp", "A chair.", {}],
+    ],
+  ],
+  "an answer of a service": [
+    { total: 2, results: [{ text: "A lamp." }, { text: "A chair." }] },
+    [
+      ["1", "", "A lamp.", {}],
+      ["2", "", "A chair.", {}],
+    ],
+  ],
+  Elasticsearch: [
+    {
+      hits: {
+        total: 1,
+        hits: [{ _index: "i", _id: "e", _source: { body: "A lamp.", lang: "en" } }],
+      },
+    },
+    [["e", "", "A lamp.", { lang: "en" }]],
+  ],
+  "records by id": [
+    { a: { text: "A lamp." }, b: { text: "A chair." } },
+    [
+      ["a", "", "A lamp.", {}],
+      ["b", "", "A chair.", {}],
+    ],
+  ],
+  texts: [
+    ["A lamp.", "A chair."],
+    [
+      ["1", "", "A lamp.", {}],
+      ["2", "", "A chair.", {}],
+    ],
+  ],
+  "a configuration": [
+    { name: "app", version: 2, servers: ["a", "b"] },
+    [
+      [
+        "1",
+        "a",
+        "name: app\nversion: 2\nservers: a\nservers: b",
+        { name: "app", version: 2, servers: ["a", "b"] },
+      ],
+    ],
+  ],
+  "a repeated id": [
+    [
+      { id: "a", text: "One." },
+      { id: "a", text: "Two." },
+      { id: "b", text: "Three." },
+    ],
+    [
+      ["a", "", "One.", {}],
+      ["b", "", "Three.", {}],
+    ],
+  ],
+};
+
+for (const [what, [value, expected]] of Object.entries(JSON_KINDS))
+  test(`json: ${what}`, async () => {
+    const { passages } = await readOne("a.json", json(value));
+    assert.equal(recordsOf(passages), expected);
+  });
+
+for (const [what, [value, expected]] of Object.entries(JSON_KINDS))
+  if (Array.isArray(value) && typeof value[0] === "object" && what !== "a repeated id")
+    test(`json lines, in a folder and named alone: ${what}`, async () => {
+      const lines = value.map((one) => `${json(one)}\n`).join("");
+      const named = expected.map(
+        ([id, ...others]): Record => [id === "1" ? "line 1" : id, ...others],
+      );
+      assert.equal(recordsOf((await readOne("a.jsonl", lines)).passages), named);
+      const folder = await mkdtemp(join(tmpdir(), "reatt-records-"));
+      await writeFile(join(folder, "a.jsonl"), lines);
+      const { passages } = await readAll(join(folder, "a.jsonl"));
+      await rm(folder, { recursive: true });
+      assert.equal(recordsOf(passages), named);
+    });
+
+test("a repeated id is dropped with a line, in a folder and named alone", async () => {
+  const lines = ["a", "a", "b"].map((id, i) => `${json({ id, text: `Text ${i}.` })}\n`).join("");
+  const { passages, notes } = await readOne("a.jsonl", lines);
+  assert.equal(
+    recordsOf(passages).map(([id]) => id),
+    ["a", "b"],
+  );
+  assert.equal(notes, [
+    "a.jsonl, record 2: expected a new id for each record, got 'a' again, which is left out; " +
+      "give every record an id of its own",
+  ]);
+});
+
+const TABLES: Readonly<{ [what: string]: [file: string, table: string, records: Record[]] }> = {
+  "fields that reatt has too stay": [
+    "a.csv",
+    "id,text,source,lines,page,headings\n1,A lamp.,web,3,4,x\n",
+    [["1", "", "A lamp.", { source: "web", lines: 3, page: 4, headings: "x" }]],
+  ],
+  "types of all values": [
+    "a.csv",
+    'name,price,code,draft,year,tags,mixed\nLamp,9.50,007,true,2020,"[""a""]",1\nChair,12.00,123,FALSE,1999,"[""b"",""c""]",x\n',
+    [
+      [
+        "line 2",
+        "",
+        'name: Lamp\nprice: 9.50\ncode: 007\ndraft: true\nyear: 2020\ntags: ["a"]\nmixed: 1',
+        { name: "Lamp", price: 9.5, code: "007", draft: true, year: 2020, tags: ["a"], mixed: "1" },
+      ],
+      [
+        "line 3",
+        "",
+        'name: Chair\nprice: 12.00\ncode: 123\ndraft: FALSE\nyear: 1999\ntags: ["b","c"]\nmixed: x',
+        {
+          name: "Chair",
+          price: 12,
+          code: "123",
+          draft: false,
+          year: 1999,
+          tags: ["b", "c"],
+          mixed: "x",
+        },
+      ],
+    ],
+  ],
+  "decimal commas": [
+    "a.csv",
+    "name;price\nLamp;9,50\nCar;12.345,00\n",
+    [
+      ["line 2", "", "name: Lamp\nprice: 9,50", { name: "Lamp", price: 9.5 }],
+      ["line 3", "", "name: Car\nprice: 12.345,00", { name: "Car", price: 12345 }],
+    ],
+  ],
+  "numbers of many digits are names": [
+    "a.csv",
+    "id,text,isbn\n1,A.,9783161484100123\n",
+    [["1", "", "A.", { isbn: "9783161484100123" }]],
+  ],
+  "no head": [
+    "collection.tsv",
+    "0\tThe presence of communication amid scientific minds.\n1\tThe Manhattan Project and its atomic bomb.\n",
+    [
+      ["0", "", "The presence of communication amid scientific minds.", {}],
+      ["1", "", "The Manhattan Project and its atomic bomb.", {}],
+    ],
+  ],
+  "in doubt the first row is data": [
+    "a.csv",
+    "Lion,Africa\nTiger,Asia\n",
+    [
+      ["line 1", "", "Lion | Africa", { "column 1": "Lion", "column 2": "Africa" }],
+      ["line 2", "", "Tiger | Asia", { "column 1": "Tiger", "column 2": "Asia" }],
+    ],
+  ],
+  "sep=": ["a.csv", "sep=;\nid;text\n1;a, b\n", [["1", "", "a, b", {}]]],
+  "comments and titles above the head": [
+    "a.csv",
+    "# made by x\nPrices of May,,\n\nid,text,n\n1,A lamp.,2\n# the end\n",
+    [
+      ["line 2", "", "Prices of May", {}],
+      ["1", "", "A lamp.", { n: 2 }],
+    ],
+  ],
+  "a head in a comment": ["a.tsv", "#id\ttext\n1\tA lamp.\n", [["1", "", "A lamp.", {}]]],
+  "spaces before quotes": ["a.csv", 'id, "text"\n1, "a, ""b"""\n', [["1", "", 'a, "b"', {}]]],
+  "a stray quote": [
+    "a.csv",
+    'id,text\n1,5" disk\n2,"a "b" c"\n',
+    [
+      ["1", "", '5" disk', {}],
+      ["2", "", 'a "b" c', {}],
+    ],
+  ],
+  bars: ["a.csv", "id|text\n1|a, b\n", [["1", "", "a, b", {}]]],
+  "line breaks in cells": [
+    "a.csv",
+    'id,text\n1,"a\nb"\n2,c\n',
+    [
+      ["1", "", "a\nb", {}],
+      ["2", "", "c", {}],
+    ],
+  ],
+  "two columns of one name, and one without": [
+    "a.csv",
+    "id,n,n,,text\n1,a,b,c,T.\n",
+    [["1", "", "T.", { n: "a", "n 3": "b", "column 4": "c" }]],
+  ],
+};
+
+for (const [what, [file, table, expected]] of Object.entries(TABLES))
+  test(`table: ${what}`, async () => {
+    const { passages, notes } = await readOne(file, table);
+    assert.equal(recordsOf(passages), expected);
+    assert.equal(notes, []);
+  });
+
+test("table: an option names the head", async () => {
+  const read = async (tableHeader: "yes" | "no", table: string) =>
+    recordsOf((await readOne("a.csv", table, { tableHeader })).passages).map(([, , text]) => text);
+  assert.equal(await read("yes", "Lion,Africa\nTiger,Asia\n"), ["Lion: Tiger\nAfrica: Asia"]);
+  assert.equal(await read("no", "id,text\n1,A.\n"), ["id | text", "1 | A."]);
+});
+
+test("table: a cell that takes up the rows below names the line where it began", async () => {
+  for (const table of ['id,text\n1,A.\n2,"open\n3,C.\n', 'id,text\n1,A.\n2,"open\n3,"C."\n']) {
+    const { passages, notes } = await readOne("a.csv", table);
+    assert.equal(recordsOf(passages), [["1", "", "A.", {}]]);
+    assert.match(
+      notes[0]!,
+      /^a\.csv:3: expected a row of a table, got a cell whose quote is not closed/,
+    );
+  }
+});
+
+test("a folder of BEIR: only the corpus is read", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-beir-"));
+  await writeFile(join(folder, "corpus.jsonl"), '{"_id":"a","title":"T","text":"A lamp."}\n');
+  await writeFile(join(folder, "queries.jsonl"), '{"_id":"q","text":"What?"}\n');
+  const { passages, skipped } = await readAll(folder);
+  await rm(folder, { recursive: true });
+  assert.equal(
+    passages.map(({ id }) => id),
+    ["corpus.jsonl#a"],
+  );
+  assert.match(skipped["queries.jsonl"]!, /got questions or judgements of a data set of BEIR/);
+});
+
+test("ids of files that are named alone come from their paths", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-paths-"));
+  for (const name of ["a.md", "b.md"]) await writeFile(join(folder, name), "Text.\n");
+  const [a, b] = await Promise.all(["a.md", "b.md"].map((name) => readAll(join(folder, name))));
+  const inside = await readAll("test/documents/../documents/support.ts");
+  await rm(folder, { recursive: true });
+  assert.equal([a!.passages[0]!.id, b!.passages[0]!.id], [`${folder}/a.md#1`, `${folder}/b.md#1`]);
+  assert.is(inside.passages[0]!.id, "test/documents/support.ts#1");
+});
+
+test.run();
