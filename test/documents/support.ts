@@ -155,7 +155,11 @@ export interface PdfParts {
 /** A PDF document with these contents of pages. */
 export function pdfOf(
   pages: readonly string[],
-  { font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>", title, size = [612, 792] }: PdfParts = {},
+  {
+    font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    title,
+    size = [612, 792],
+  }: PdfParts = {},
 ): Buffer {
   const kids = pages.map((_, i) => `${4 + 2 * i} 0 R`).join(" ");
   const objects = [

@@ -1,0 +1,105 @@
+/** PDF: small files with the exact text, the pages and the messages. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { type PdfParts, pdf, pdfOf, readOne } from "./support.ts";
+
+const page = (content: string): string => `BT /F1 12 Tf 72 700 Td ${content} ET`;
+
+/** A font that is not in the file, with a map of characters that readers have. */
+const cjkFont = (name: string, map: string, ordering: string): string =>
+  `<</Type/Font/Subtype/Type0/BaseFont/${name}/Encoding/${map}/DescendantFonts[<</Type/Font/Subtype/CIDFontType0/BaseFont/${name}` +
+  `/CIDSystemInfo<</Registry(Adobe)/Ordering(${ordering})/Supplement 2>>/DW 1000/FontDescriptor<</Type/FontDescriptor/FontName/${name}` +
+  "/Flags 6/FontBBox[0 -200 1000 900]/ItalicAngle 0/Ascent 800/Descent -200/CapHeight 700/StemV 80>>>>]>>";
+/** Names of glyphs that say nothing. */
+const NAMELESS =
+  "<</Type/Font/Subtype/Type1/BaseFont/ABCDEF+Foo/FirstChar 1/LastChar 4/Widths[500 500 500 500]/Encoding<</Type/Encoding/Differences[1/g1/g2/g3/g4]>>>>";
+
+const TEXTS: Readonly<Record<string, [content: string, text: string, parts?: PdfParts]>> = {
+  "Chinese, not embedded": [
+    "<4e2d658756fd5bb6> Tj",
+    "中文国家",
+    { font: cjkFont("STSong-Light", "UniGB-UCS2-H", "GB1") },
+  ],
+  "Japanese, not embedded": [
+    "<93fa967b8cea> Tj",
+    "日本語",
+    { font: cjkFont("MS-Mincho", "90ms-RKSJ-H", "Japan1") },
+  ],
+  "an exponent": ["(It is 10) Tj /F1 7 Tf 36 5 Td (6) Tj", "It is 10^6"],
+  "a word over two lines": ["(The car-) Tj 0 -14 Td (pet is red.) Tj", "The carpet is red."],
+  paragraphs: ["(One.) Tj 0 -40 Td (Two.) Tj", "One.\n\nTwo."],
+  "columns of a table": [
+    "(Name) Tj 200 0 Td (Price) Tj -200 -14 Td (Lamp) Tj 200 0 Td (9.50) Tj",
+    "Name | Price\nLamp | 9.50",
+  ],
+};
+
+for (const [what, [content, expected, parts]] of Object.entries(TEXTS))
+  test(`pdf: ${what}`, async () => {
+    const { passages, notes } = await readOne("a.pdf", pdfOf([page(content)], parts));
+    assert.is(passages.map(({ text }) => text).join("\n\n"), expected);
+    assert.equal(notes, []);
+  });
+
+test("pdf: characters without a meaning are counted by page", async () => {
+  const known = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
+  const file = pdfOf(
+    [
+      page("<01020304> Tj"),
+      page("<0102> Tj"),
+      `${page("<03> Tj")} BT /F2 12 Tf 72 600 Td (Known.) Tj ET`,
+    ],
+    { font: NAMELESS },
+  );
+  const both = Buffer.from(
+    file.toString("latin1").replaceAll("/F1 3 0 R", `/F1 3 0 R/F2 ${known}`),
+    "latin1",
+  );
+  const { passages, notes } = await readOne("a.pdf", both);
+  assert.equal(
+    passages.map(({ text, metadata }) => [text, metadata!._page]),
+    [["Known.", 3]],
+  );
+  assert.match(
+    notes[0]!,
+    /^a\.pdf: expected fonts that say .*, which are left out: 4 on page 1, 2 on page 2, 1 on page 3; /,
+  );
+});
+
+test("pdf: the pages that a passage stands on, which does not join two slides", async () => {
+  const { passages } = await readOne("a.pdf", pdf("One.", "Two.", "Three."));
+  assert.equal(
+    passages.map(({ text, metadata }) => [text, metadata!._page, metadata!._pages]),
+    [["One.\n\nTwo.\n\nThree.", 1, "1-3"]],
+  );
+  const slides = pdfOf([page("(One.) Tj"), page("(Two.) Tj")], { size: [800, 710] });
+  assert.equal(
+    (await readOne("a.pdf", slides)).passages.map(({ text, metadata }) => [text, metadata!._page]),
+    [
+      ["One.", 1],
+      ["Two.", 2],
+    ],
+  );
+});
+
+test("pdf: titles that say nothing give way to the largest line, else to the name of the file", async () => {
+  const text = "(The lion lives.) Tj 0 -14 Td (It roars.) Tj 0 -14 Td (It sleeps.) Tj";
+  const large = page(`/F1 24 Tf (Lions) Tj /F1 12 Tf 0 -40 Td ${text}`);
+  const titleOf = async (content: string, title?: string) =>
+    (await readOne("my-file.pdf", pdfOf([content], title === undefined ? {} : { title })))
+      .passages[0]!.title;
+  assert.is(await titleOf(large, "Cats of Africa"), "Cats of Africa");
+  for (const useless of [
+    "Microsoft Word - Document1",
+    "untitled",
+    "\\(anonymous\\)",
+    "report.doc",
+    undefined,
+  ]) {
+    assert.is(await titleOf(large, useless), "Lions", useless);
+    assert.is(await titleOf(page(text), useless), "my file", useless);
+  }
+});
+
+test.run();
