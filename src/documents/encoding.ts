@@ -31,6 +31,10 @@ const BAD_SHARE = 0.02;
 /** The confidence of chardet from which its guess needs no message. */
 const CERTAIN = 80;
 
+/** Baltic, Turkish and Vietnamese, whose letters are those of windows-1252 but for a few. */
+const RARE = /^(?:windows-125[478]|ISO-8859-9)$/;
+const SIMILAR = 25;
+
 /** The more specific mark first: UTF-32 begins as UTF-16 does. */
 const MARKS: readonly (readonly [mark: readonly number[], encoding: string])[] = [
   [[0xff, 0xfe, 0, 0], "utf-32le"],
@@ -72,13 +76,23 @@ function unmarked(bytes: Buffer, { where, report }: DecodingChoices): string {
     report(guessed(where, "UTF-8", "a few bytes that are not, which are read as \ufffd"));
     return "utf-8";
   }
-  const [best] = analyse(bytes.subarray(0, SAMPLE_BYTES));
-  const name = best && isEncoding(best.name) ? best.name : "windows-1252";
-  if (!best || best.confidence < CERTAIN)
+  const { name, confidence } = likeliest(bytes.subarray(0, SAMPLE_BYTES));
+  if (confidence < CERTAIN)
     report(
       guessed(where, "a text that names its encoding, or UTF-8", `bytes that look like ${name}`),
     );
   return name;
+}
+
+/** The encoding that statistics suggest. Of similar ones, the one of most languages. */
+function likeliest(sample: Buffer): { name: string; confidence: number } {
+  const all = analyse(sample).filter(
+    ({ name }) => isEncoding(name) && !/^(?:utf|ascii)/i.test(name),
+  );
+  const best = all[0] ?? { name: "windows-1252", confidence: 0 };
+  if (!RARE.test(best.name)) return best;
+  const usual = all.find(({ name }) => name === "windows-1252" || name === "ISO-8859-1");
+  return usual && usual.confidence >= best.confidence - SIMILAR ? usual : best;
 }
 
 /** UTF-16 without a mark: every second byte of spaces, line breaks and Latin letters is zero. */

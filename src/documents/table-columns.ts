@@ -55,8 +55,8 @@ function usualWidth(rows: readonly Row[]): number {
 }
 
 /**
- * Whether a row names the columns below it: short texts, and one of them is a usual name, or they are
- * all different and one stands above values of another form. In doubt it does not.
+ * Whether a row names the columns below it: short texts, and one of them is a usual name, or they
+ * are all different and one stands above values of another form. In doubt it does not.
  */
 function areNames(row: readonly string[], below: readonly Row[]): boolean {
   const isName = (cell: string): boolean =>

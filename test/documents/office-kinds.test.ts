@@ -1,4 +1,4 @@
-/** Word, PowerPoint, Excel, OpenDocument and books: small inputs with the exact text that is read. */
+/** Word, PowerPoint, Excel, OpenDocument and books: small inputs, with the exact text. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";

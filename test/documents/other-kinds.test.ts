@@ -73,7 +73,7 @@ test("encoding: quotes and the euro sign of Windows; a guess that is not certain
   assert.is(passages[0]!.text, "“Größe” kostet 5 €.");
   assert.match(
     notes[0]!,
-    /^a\.txt: expected a text that names its encoding, or UTF-8, got bytes that look like ISO-8859-1; give --encoding/,
+    /^a\.txt: expected a text that names its encoding, or UTF-8, got bytes that look like windows-1252; give --encoding/,
   );
 });
 
