@@ -21,23 +21,27 @@ import { parseArgs } from "node:util";
 import { type ModelConfig, readConfig } from "../src/model/config.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import { parameterShapes } from "../src/model/parameter-names.ts";
-import type { Graph } from "../src/tensor/trace.ts";
 import { passageIds } from "../src/text/prompts.ts";
 import { readPassages } from "../src/text/read-passages.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
-import type { EngineOptions } from "../src/training/engine/backend.ts";
+import type { EngineSettings } from "../src/training/engine/backend.ts";
 import {
   chunkQuestions,
   type TrainingEngine,
   trainingEngine,
 } from "../src/training/engine/engine.ts";
-import { openFixedStates } from "../src/training/engine/fixed-states.ts";
+import { openHeldStates } from "../src/training/engine/held-states.ts";
 import { openOnnxBackend } from "../src/training/engine/onnx-backend.ts";
-import { traceLoss, traceNormaliser, traceVectors } from "../src/training/engine/onnx-passes.ts";
+import { traceChunk, traceKept } from "../src/training/engine/onnx-passes.ts";
 import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
-import { type Chunk, chunksOf, type TokenExample } from "../src/training/loss/batch.ts";
-import type { LossGraphOptions, ObjectiveName } from "../src/training/loss/options.ts";
-import { LOG_SCALE, withTrainedLayers } from "../src/training/loss/trained-parameters.ts";
+import { type Chunk, chunksOf } from "../src/training/gradient-cache/chunks.ts";
+import { type TokenExample, withDistinctPassages } from "../src/training/objectives/examples.ts";
+import { isRead } from "../src/training/objectives/forward.ts";
+import { type ObjectiveName, objectivesOf } from "../src/training/objectives/index.ts";
+import { needsOf, type Objective } from "../src/training/objectives/objective.ts";
+import { acrossQuestions } from "../src/training/objectives/passes.ts";
+import { LOG_SCALE } from "../src/training/objectives/trained-parameters.ts";
+import { defaultPart, trainedParameters } from "../src/training/options/trained.ts";
 import { flopsOf, openPlain, type Product, productsOf } from "./bench/matmul.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 
@@ -95,43 +99,34 @@ async function openParameters(config: ModelConfig): Promise<Map<string, Paramete
   return parameters;
 }
 
-/** The matrix products of a step: those of its chunks, and those of the in-batch normaliser. */
+/** The matrix products of the chunks of a step. Those of pass 2 are few. */
 function productsOfStep(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  options: EngineOptions & LossGraphOptions,
+  settings: EngineSettings,
+  objectives: readonly Objective[],
   examples: readonly TokenExample[],
-): { chunks: number; chunk: Product[]; normaliser: Product[] } {
-  const size = chunkQuestions(examples, options.objective, 1);
-  const chunks = chunksOf(config, examples, size, options);
-  const [chunk] = chunks as [Chunk, ...Chunk[]];
-  const [whole] = chunksOf(config, examples, examples.length, options) as [Chunk];
-  const shared = chunks.length > 1 && ["distillation", "supervised"].includes(options.objective);
-  const products = (graph: Graph, { tensors }: Chunk): Product[] => {
-    const [Q, n, m] = [
-      examples.length,
-      tensors.questionMask.shape[1]!,
-      tensors.passageMask.shape[1]!,
-    ];
-    const [U, P, T] = [
-      tensors.passageMask.shape[0]!,
-      tensors.candidatePositions.shape[0]!,
-      tensors.labels?.shape[1] ?? 0,
-    ];
-    // weights change with every step, so onnxruntime cannot pack them in advance
-    return productsOf(graph, { Q, n, m, "n+m": n + m, U, P, T }).map((product) => ({
+): { chunks: number; products: Product[] } {
+  const size = chunkQuestions(examples, isRead(needsOf(objectives)), 1);
+  const distinct = examples.map(withDistinctPassages);
+  const plan = { objectives };
+  const isCached = size < examples.length && acrossQuestions(plan).length > 0;
+  const own = objectives.filter((objective) => !isCached || !objective.acrossQuestions);
+  const chunks = chunksOf(config, distinct, size, plan, own);
+  const [{ batch, tensors }] = chunks as [Chunk, ...Chunk[]];
+  const { n, m } = batch.sizes;
+  const graphs = [
+    ...(isCached ? [traceKept(config, settings, plan, tensors)] : []),
+    traceChunk(config, parameters, settings, plan, tensors, isCached),
+  ];
+  // weights change with every step, so onnxruntime cannot pack them in advance
+  const products = graphs.flatMap((graph) =>
+    productsOf(graph, { ...batch.sizes, "n+m": n + m }).map((product) => ({
       ...product,
       weight: false,
-    }));
-  };
-  return {
-    chunks: chunks.length,
-    chunk: [
-      ...(shared ? products(traceVectors(config, options, chunk), chunk) : []),
-      ...products(traceLoss(config, parameters, options, chunk, shared), chunk),
-    ],
-    normaliser: shared ? products(traceNormaliser(config, parameters, options), whole) : [],
-  };
+    })),
+  );
+  return { chunks: chunks.length, products };
 }
 
 interface Report {
@@ -163,18 +158,16 @@ async function measure(): Promise<Report> {
   const examples = await cutExamples(questions, passages, tokens);
   const objective = values.objective as ObjectiveName;
   const dropout = values.dropout === undefined ? config.dropoutRate : Number(values.dropout);
-  const options: EngineOptions & LossGraphOptions = {
-    objective,
-    alpha: 8,
-    inBatchNegatives: true,
-    retrievalOnly: objective === "retrieval",
+  const settings = {
+    trained: trainedParameters(config, { part: defaultPart(objective), objective }),
     dropout,
   };
-  const { chunks, chunk, normaliser } = productsOfStep(config, parameters, options, examples);
-  const backend = await openOnnxBackend(config, parameters, options, {});
-  await using engine = trainingEngine(config, parameters, options, backend);
+  const objectives = objectivesOf(objective);
+  const { chunks, products } = productsOfStep(config, parameters, settings, objectives, examples);
+  const backend = await openOnnxBackend(config, parameters, settings, {});
+  await using engine = trainingEngine(config, parameters, settings, backend);
   const take = (step: number): Promise<unknown> =>
-    engine.step({ examples, objective, step, learningRate: LEARNING_RATE, key: "bench" });
+    engine.step({ examples, objectives, step, learningRate: LEARNING_RATE, key: "bench" });
   await take(1); // compiles the graphs and allocates their memory
   const memory = { peak: 0, early: 0, late: 0 };
   for (let step = 1; step <= steps; step++) {
@@ -188,11 +181,9 @@ async function measure(): Promise<Report> {
   memory.peak = process.resourceUsage().maxRSS / 2 ** 10;
 
   const watch = new Stopwatch();
-  await using plainChunk = await openPlain(chunk);
-  await using plainNormaliser = normaliser.length > 0 ? await openPlain(normaliser) : undefined;
+  await using plainChunk = await openPlain(products);
   const plain = async (): Promise<void> => {
     for (let i = 0; i < chunks; i++) await plainChunk.run();
-    await plainNormaliser?.run();
   };
   await plain();
   for (let i = 0; i < REPETITIONS; i++) {
@@ -200,9 +191,7 @@ async function measure(): Promise<Report> {
     await watch.time("plain", plain);
   }
   const [ofSteps, ofPlain] = [watch.times.get("step")!, watch.times.get("plain")!];
-  const total = (products: readonly Product[]): number =>
-    products.reduce((sum, product) => sum + flopsOf(product), 0);
-  const gigaflop = (chunks * total(chunk) + total(normaliser)) / 1e9;
+  const gigaflop = (chunks * products.reduce((sum, product) => sum + flopsOf(product), 0)) / 1e9;
   const seconds = median(ofSteps) / 1000;
   return {
     ...{ questions, passages, tokens, chunks, memory },
@@ -302,7 +291,7 @@ async function compare(): Promise<Comparison> {
       // One engine at a time: together they do not fit into the memory of a small machine.
       await using engine = await openEngineOf(config, way);
       const take = (step: number): Promise<unknown> =>
-        engine.step({ ...{ examples, step }, objective: way.objective, ...STEP });
+        engine.step({ ...{ examples, step }, objectives: objectivesOf(way.objective), ...STEP });
       await take(1); // compiles the graphs and allocates their memory
       if (round === 0) continue;
       const start = process.cpuUsage();
@@ -314,7 +303,7 @@ async function compare(): Promise<Comparison> {
     const [times, ofCpu] = [watch.times, cpu].map((all) => all.get(nameOf(way))!);
     return {
       ...way,
-      chunks: questions / chunkQuestions(examples, way.objective, way.workers),
+      chunks: questions / chunkQuestions(examples, way.objective !== "retrieval", way.workers),
       questionsPerSecond: (1000 * questions) / median(times!),
       ...{ cpu: median(ofCpu!), leastCpu: Math.min(...ofCpu!) },
     };
@@ -337,18 +326,21 @@ const nameOf = ({ objective, workers, trainedLayers, held }: Way): string =>
 const STEP = { learningRate: LEARNING_RATE, key: "bench" };
 
 async function openEngineOf(
-  model: ModelConfig,
+  config: ModelConfig,
   { objective, workers, trainedLayers, held }: Way,
 ): Promise<TrainingEngine> {
-  const config = withTrainedLayers(model, { trainedLayers });
-  const options: EngineOptions = {
-    ...{ alpha: 1, inBatchNegatives: true, retrievalOnly: objective === "retrieval" },
+  const settings = {
+    trained: trainedParameters(config, {
+      part: defaultPart(objective),
+      objective,
+      layers: trainedLayers,
+    }),
     dropout: values.dropout === undefined ? config.dropoutRate : Number(values.dropout),
   };
-  const parameters = await openParameters(model);
-  const backend = await openOnnxBackend(config, parameters, options, {}, workers);
-  const fixedStates = held ? await openFixedStates(config, parameters, "shared") : undefined;
-  return trainingEngine(config, parameters, options, backend, { workers, fixedStates });
+  const parameters = await openParameters(config);
+  const backend = await openOnnxBackend(config, parameters, settings, {}, workers);
+  const heldStates = held ? openHeldStates(config, parameters, settings.trained) : undefined;
+  return trainingEngine(config, parameters, settings, backend, { workers, heldStates });
 }
 
 const formatRatio = ({ way, clock, cpu }: Ratio): string =>

@@ -165,10 +165,7 @@ function lossLine({
   losses,
   questionsPerSecond,
 }: Extract<TrainingEvent, { type: "step" }>): string {
-  const named = { nll: losses.nll, kl: losses.distillation?.kl };
-  const parts = Object.entries(named).flatMap(([name, loss]) =>
-    loss === undefined ? [] : `${name} ${loss.toFixed(3)}`,
-  );
+  const parts = Object.entries(losses.terms).map(([name, value]) => `${name} ${value.toFixed(3)}`);
   return [...parts, `${questionsPerSecond.toFixed(1)} questions/s`].join(", ");
 }
 

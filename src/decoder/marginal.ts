@@ -7,7 +7,7 @@
  * Each passage alone gives a candidate, the answer y that the decoder generates from it. Every
  * distinct candidate is scored under every passage, so its sum is exact; the candidate with the
  * highest sum is the answer. P(z | x) is the softmax over the passages of retrieval scores and the
- * scale of the model, as in the training objective `marginal` (training/loss/marginal.ts).
+ * scale of the model, as in the training objective `marginal` (training/objectives/marginal.ts).
  *
  * Sources: Guu et al. 2020 (REALM), Eq. 1; Lewis et al. 2020, "Retrieval-Augmented Generation",
  * section 2.5: RAG-Sequence with "thorough decoding".

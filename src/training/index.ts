@@ -17,7 +17,7 @@ export {
   type TextBatch,
 } from "./engine/loss-and-gradients.ts";
 export type { EngineEvent } from "./engine/open-engine.ts";
-export type { ObjectiveName, QuerySide } from "./loss/options.ts";
+export type { ObjectiveName } from "./objectives/index.ts";
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
 export type { PhraseTrainingOptions } from "./phrases/options.ts";

@@ -2,7 +2,7 @@
 
 import type { ModelConfig } from "../../src/model/config.ts";
 import { loadTensorFlow } from "../../src/tensor/tensorflow/load.ts";
-import type { Backend, EngineOptions } from "../../src/training/engine/backend.ts";
+import type { Backend, EngineSettings } from "../../src/training/engine/backend.ts";
 import { openOnnxBackend } from "../../src/training/engine/onnx-backend.ts";
 import type { ParameterState } from "../../src/training/engine/optimizer.ts";
 import { openTensorFlowBackend } from "../../src/training/engine/tensorflow-backend.ts";
@@ -11,7 +11,7 @@ import { ONE_THREAD } from "./training.ts";
 type Open = (
   config: ModelConfig,
   states: ReadonlyMap<string, ParameterState>,
-  options: EngineOptions,
+  options: EngineSettings,
 ) => Promise<Backend>;
 
 export const BACKENDS: Readonly<Record<"onnxruntime" | "tensorflow", Open>> = {

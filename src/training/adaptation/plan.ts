@@ -4,16 +4,15 @@ import { modelTitle } from "../../hub/model-title.ts";
 import { vectorSize } from "../../model/config.ts";
 import { chunkBytes } from "../engine/chunk-memory.ts";
 import { isOneChunk } from "../engine/engine.ts";
-import { fixedStatesBytes } from "../engine/fixed-states.ts";
+import { heldStatesBytes } from "../engine/held-states.ts";
 import { measureMatMulRate } from "../engine/matmul-rate.ts";
-import { fixedLayers } from "../engine/open-engine.ts";
 import { workerBytes } from "../engine/workers.ts";
 import type { AnsweredCount } from "../examples/answered.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { SourceName } from "../examples/sources/names.ts";
-import type { ObjectiveName } from "../loss/options.ts";
+import { heldLayers } from "../objectives/held-layers.ts";
+import type { ObjectiveName } from "../objectives/index.ts";
 import type { Part } from "../options/trained.ts";
-import { flatOptions } from "../run/flat-options.ts";
 import type { Run } from "../run/run.ts";
 import type { Adaptation } from "./adaptation.ts";
 import { trainedExamples, wantedExamples } from "./example-counts.ts";
@@ -94,7 +93,7 @@ export function planAdaptation(
   corpus: Pick<Corpus, "size">,
   { inputs, samples, lengths, rate }: PlanInputs,
 ): AdaptationPlan {
-  const work = workOf(run.config, flatOptions(run), lengths);
+  const work = workOf(run, lengths);
   const { monitorSteps, minutes } = run;
   const { iterations, steps, learningRate } = run.schedule;
   const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
@@ -149,25 +148,23 @@ function indexesOf(run: Run): number {
 
 /** What the chunks of a step take that are computed at the same time. */
 function stepBytes(run: Run, model: number): number {
-  const { config } = run;
-  const options = flatOptions(run);
-  const chunk = chunkBytes(config, options);
-  const { objective, questions, candidatesPerQuestion, maxPassageTokens, workers } = options;
+  const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
+  const { workers } = run.device;
   const tokens = questions * candidatesPerQuestion * maxPassageTokens;
-  const isParallel = workers > 1 && !isOneChunk(objective, tokens);
+  const isRead = run.objective.objective !== "retrieval";
+  const chunk = chunkBytes(run.config, { trained: run.trained.names, isRead, tokens });
+  const isParallel = workers > 1 && !isOneChunk(isRead, tokens);
   return isParallel ? workers * workerBytes(model, chunk) : chunk;
 }
 
 /** The states that a run holds because the layers below them do not change. */
 function heldBytes(run: Run, passages: number, lengths: MeanLengths): number {
-  const { config } = run;
-  const options = flatOptions(run);
-  const { objective, querySide, dropout } = options;
-  const retrievalOnly = objective === "retrieval";
-  if (!fixedLayers(config, options, { retrievalOnly, querySide, dropout })) return 0;
-  const questions = run.schedule.iterations * run.schedule.steps * options.questions;
-  const read = Math.min(passages, questions * options.candidatesPerQuestion);
-  return fixedStatesBytes(config, read * lengths.passage + questions * lengths.question);
+  const { config, trained, batch } = run;
+  const isRead = run.objective.objective !== "retrieval";
+  if (heldLayers(config, trained.names, isRead) === undefined) return 0;
+  const questions = run.schedule.iterations * run.schedule.steps * batch.questions;
+  const read = Math.min(passages, questions * batch.candidatesPerQuestion);
+  return heldStatesBytes(config, read * lengths.passage + questions * lengths.question);
 }
 
 function sizesOf(

@@ -4,7 +4,6 @@
  */
 
 import { InputError } from "../../io/errors.ts";
-import { flatOptions } from "../run/flat-options.ts";
 import type { Adaptation } from "./adaptation.ts";
 import type { MeanLengths } from "./lengths.ts";
 import { monitoredPassages } from "./monitor-set.ts";
@@ -29,7 +28,7 @@ export function stepsInTime(
 ): number {
   const minutes = run.minutes!;
   const seconds = 60 * minutes;
-  const work = workOf(run.config, flatOptions(run), lengths);
+  const work = workOf(run, lengths);
   const ofIndex = run.keepsIndex ? 0 : indexSeconds(run, passages, lengths, rate);
   if (ofIndex > MAX_INDEX_SHARE * seconds) throw tooLarge(minutes, passages, ofIndex);
   const monitored = monitoredPassages(run, passages);
@@ -43,10 +42,7 @@ const indexSeconds = (
   passages: number,
   lengths: MeanLengths,
   rate: number,
-): number =>
-  (passages *
-    workOf(run.config, flatOptions(run), { ...lengths, passage: lengths.indexed }).passage) /
-  rate;
+): number => (passages * workOf(run, { ...lengths, passage: lengths.indexed }).passage) / rate;
 
 function tooLarge(minutes: number, passages: number, seconds: number): InputError {
   const needed = Math.ceil(seconds / MAX_INDEX_SHARE / 60);

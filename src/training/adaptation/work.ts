@@ -3,8 +3,8 @@
 import type { ModelConfig } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import { isOneChunk } from "../engine/engine.ts";
-import { keepsSharedLayers, withTrainedLayers } from "../loss/trained-parameters.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
+import { heldLayers } from "../objectives/held-layers.ts";
+import type { Run } from "../run/run.ts";
 
 /** Mean numbers of tokens. */
 export interface TokenLengths {
@@ -29,20 +29,18 @@ const PER_PAIR = 4;
 /** The backward pass takes twice the work of the forward pass. */
 const FORWARD_AND_BACKWARD = 3;
 
+/** What the work of a run depends on. */
+type WorkingRun = Pick<Run, "config" | "part" | "trained"> & {
+  readonly objective: Pick<Run["objective"], "objective">;
+  readonly batch: Pick<Run["batch"], "questions" | "candidatesPerQuestion">;
+};
+
 /** Counts the operations of all matrix products. */
 export function workOf(
-  config: ModelConfig,
-  {
-    questions,
-    candidatesPerQuestion,
-    querySide,
-    objective,
-    headOnly,
-    trainedLayers,
-  }: Pick<ResolvedOptions, "questions" | "candidatesPerQuestion" | "querySide" | "objective"> &
-    Partial<Pick<ResolvedOptions, "headOnly" | "trainedLayers">>,
+  { config, part, trained, objective, batch }: WorkingRun,
   lengths: TokenLengths,
 ): Work {
+  const { questions, candidatesPerQuestion } = batch;
   const { encoderLayers, retrievalLayer, decoderLayers } = config;
   const { block, generated, parameters } = weightsOf(config);
   const attention = (length: number): number => PER_PAIR * length * config.heads * config.headSize;
@@ -52,46 +50,46 @@ export function workOf(
   const pairLength = lengths.question + lengths.passage;
   const pairs = questions * candidatesPerQuestion;
   const lowerLayers = (length: number): number =>
-    layers(retrievalLayer, length) + backboneWork(config, "layers", length);
+    layers(retrievalLayer, length) + backboneWork(config, config.backbone?.layers ?? 0, length);
   const question = lowerLayers(lengths.question);
   const passage = lowerLayers(lengths.passage);
   const upper =
     layers(encoderLayers - retrievalLayer, pairLength) +
-    backboneWork(config, "jointLayers", pairLength);
+    backboneWork(config, config.backbone?.jointLayers ?? 0, pairLength);
   const perAnswerToken =
     PER_WEIGHT * generated +
     decoderLayers * PER_PAIR * candidatesPerQuestion * pairLength * config.heads * config.modelSize;
 
   const allQuestions = questions * question;
-  const isRead = objective !== "retrieval";
+  const isRead = objective.objective !== "retrieval";
   const lower = pairs * passage + (isRead ? 2 : 1) * allQuestions;
   const decoding = questions * lengths.answer * perAnswerToken;
   const forward = lower + (isRead ? pairs * upper + decoding : 0);
-  const isKept = keepsSharedLayers(config, { querySide, retrievalOnly: !isRead });
-  const trained = withTrainedLayers(config, { trainedLayers });
-  const shared = (length: number): number =>
-    backboneWork(trained, "layers", length) - backboneWork(trained, "jointLayers", length);
-  const kept = isKept ? pairs * shared(lengths.passage) + questions * shared(lengths.question) : 0;
-  const backward = (FORWARD_AND_BACKWARD - 1) * (querySide ? allQuestions : forward - kept);
-  const again = isOneChunk(objective, pairs * pairLength) ? 0 : lower; // of the gradient cache
+  const held = heldLayers(config, trained.names, isRead) ?? 0;
+  const below = Math.min(held, config.backbone?.layers ?? 0);
+  const heldWork = (length: number): number =>
+    backboneWork(config, below, length) + layers(held - below, length);
+  const kept = pairs * heldWork(lengths.passage) + questions * heldWork(lengths.question);
+  const backward = (FORWARD_AND_BACKWARD - 1) * (part === "query" ? allQuestions : forward - kept);
+  // Of the gradient cache. Distillation also reads twice, without the words of the vocabulary.
+  const readAgain = objective.objective === "distillation" ? pairs * upper : 0;
+  const again = isOneChunk(isRead, pairs * pairLength) ? 0 : lower - kept + readAgain;
   return {
-    // The retrieval head alone needs the states of each text once, and the first steps meet new
-    // texts only.
-    step: headOnly ? lower : forward + backward + again,
+    step: forward + backward + again, // the first steps meet new texts only
     passage,
     parameters,
   };
 }
 
-/** The operations of all layers of the backbone, or of the joint layers, for `length` tokens. */
+/** The operations of some layers of the backbone for `length` tokens. */
 function backboneWork(
   { backbone, modelSize }: ModelConfig,
-  layers: "layers" | "jointLayers",
+  layers: number,
   length: number,
 ): number {
   if (!backbone) return 0;
   const block = modelSize * (4 * modelSize + 2 * backbone.feedForwardSize);
-  return backbone[layers] * length * (PER_WEIGHT * block + PER_PAIR * length * modelSize);
+  return layers * length * (PER_WEIGHT * block + PER_PAIR * length * modelSize);
 }
 
 /** Numbers of weights. */

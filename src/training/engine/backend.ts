@@ -1,9 +1,10 @@
 /** What computes training steps and holds the parameters: onnxruntime or TensorFlow.js. */
 
-import type { GradientOptions, GradientPasses } from "../gradient-cache/gradient-passes.ts";
+import type { GradientPasses } from "../gradient-cache/passes.ts";
+import type { StepSettings } from "../objectives/passes.ts";
 import type { Optimizer, OptimizerOptions } from "./optimizer.ts";
 
-export type EngineOptions = GradientOptions & OptimizerOptions;
+export type EngineSettings = StepSettings & OptimizerOptions;
 
 export interface Backend extends AsyncDisposable {
   readonly passes: GradientPasses;

@@ -1,8 +1,7 @@
 /** Estimates of the memory that the states and gradients of a chunk take. */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { keepsSharedLayers, withTrainedLayers } from "../loss/trained-parameters.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
+import { heldLayers } from "../objectives/held-layers.ts";
 import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "./engine.ts";
 
 /**
@@ -12,32 +11,25 @@ import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "./engine.ts";
  */
 const VALUES_PER_TOKEN = 54;
 
-export function chunkBytes(
-  config: ModelConfig,
-  options: Pick<
-    ResolvedOptions,
-    | "objective"
-    | "headOnly"
-    | "trainedLayers"
-    | "questions"
-    | "candidatesPerQuestion"
-    | "maxPassageTokens"
-  >,
-): number {
-  const { encoderLayers, decoderLayers, retrievalLayer, modelSize, backbone } = withTrainedLayers(
-    config,
-    options,
-  );
-  const { objective, headOnly, questions, candidatesPerQuestion, maxPassageTokens } = options;
+/** What the memory of a chunk depends on. */
+export interface ChunkLoad {
+  /** Names of the parameters that are trained. */
+  readonly trained: ReadonlySet<string>;
+  /** Whether steps read. */
+  readonly isRead: boolean;
+  /** Tokens of the passages of a step, padded to the longest. */
+  readonly tokens: number;
+}
+
+export function chunkBytes(config: ModelConfig, { trained, isRead, tokens }: ChunkLoad): number {
+  const { encoderLayers, decoderLayers, retrievalLayer, modelSize, backbone } = config;
   const { layers, jointLayers } = backbone ?? { layers: 0, jointLayers: 0 };
-  const ofLayer = modelSize * Float32Array.BYTES_PER_ELEMENT;
-  if (objective !== "retrieval") {
+  const ofLayer = VALUES_PER_TOKEN * modelSize * Float32Array.BYTES_PER_ELEMENT;
+  if (isRead) {
     const all = layers + jointLayers + encoderLayers + decoderLayers;
-    return CHUNK_TOKENS * VALUES_PER_TOKEN * all * ofLayer;
+    return CHUNK_TOKENS * all * ofLayer;
   }
-  const tokens = questions * candidatesPerQuestion * maxPassageTokens; // padded to the longest
-  const isKept = keepsSharedLayers(config, { ...options, retrievalOnly: true });
-  const trained = (isKept ? jointLayers : layers) + retrievalLayer;
-  const held = VALUES_PER_TOKEN * (headOnly ? 1 : Math.max(1, trained));
-  return Math.min(RETRIEVAL_CHUNK_TOKENS, tokens) * held * ofLayer;
+  const held = heldLayers(config, trained, isRead) ?? 0;
+  const computed = Math.max(1, layers + retrievalLayer - held);
+  return Math.min(RETRIEVAL_CHUNK_TOKENS, tokens) * computed * ofLayer;
 }

@@ -1,10 +1,10 @@
 /** The program of a thread that computes chunks. workers.ts starts it and sends it requests. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { openOnnxPasses } from "./onnx-passes.ts";
+import { openGraphRunner } from "./graph-runner.ts";
 import type { WorkerData, WorkerReply, WorkerRequest } from "./workers.ts";
 
-const { config, options, fixed, trained, values, gradients } = workerData as WorkerData;
+const { fixed, trained, values, gradients } = workerData as WorkerData;
 
 // onnxruntime does not take shared memory, so this thread has a copy of everything.
 const parameters = new Map([
@@ -16,7 +16,7 @@ const parameters = new Map([
     return [name, { shape, first, ...state }] as const;
   }),
 ]);
-const passes = openOnnxPasses(config, parameters, options, { threads: 1 });
+const runner = openGraphRunner(parameters, { threads: 1 });
 
 async function reply(request: WorkerRequest): Promise<WorkerReply> {
   switch (request.type) {
@@ -26,11 +26,9 @@ async function reply(request: WorkerRequest): Promise<WorkerReply> {
         parameters.get(name)!.gradient.fill(0);
       }
       return {};
-    case "vectors":
-      return { tensors: await passes.vectors(request.chunk, request.dropout) };
-    case "loss": {
-      const { chunk, dropout, objective, cache } = request;
-      return { tensors: await passes.loss(chunk, dropout, objective, cache) };
+    case "run": {
+      const { name, graph, tensors } = request;
+      return { tensors: await runner.run(name, () => graph!, tensors) };
     }
     case "end":
       for (const { name, first } of trained) gradients.set(parameters.get(name)!.gradient, first);

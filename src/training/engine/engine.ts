@@ -2,24 +2,27 @@
 
 import { mean } from "../../math/mean.ts";
 import type { ModelConfig } from "../../model/config.ts";
-import type { BatchLosses } from "../gradient-cache/batch-losses.ts";
 import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
+import type { LossValues } from "../gradient-cache/passes.ts";
 import type { PreBatchQueue, StepKeys } from "../gradient-cache/pre-batch.ts";
-import type { TokenExample } from "../loss/batch.ts";
-import type { ObjectiveName } from "../loss/options.ts";
-import { selectLearnedScalars } from "../loss/trained-parameters.ts";
-import type { Backend, EngineOptions } from "./backend.ts";
-import type { FixedStates } from "./fixed-states.ts";
+import type { TokenExample } from "../objectives/examples.ts";
+import { isRead } from "../objectives/forward.ts";
+import { needsOf, type Objective } from "../objectives/objective.ts";
+import { selectLearnedScalars } from "../objectives/trained-parameters.ts";
+import type { Backend, EngineSettings } from "./backend.ts";
+import type { HeldStates } from "./held-states.ts";
 import type { ParameterState } from "./optimizer.ts";
 
-export interface StepLosses extends BatchLosses {
-  /** Global norm of the gradients before clipping. */
+/** The loss of a step, before it, and its terms by name. */
+export interface StepLosses extends LossValues {
+  /** Global norm of the gradients before clipping, without the head weights. */
   readonly gradientNorm: number;
 }
 
 export interface TrainingStep {
   readonly examples: readonly TokenExample[];
-  readonly objective: ObjectiveName;
+  /** The loss is the weighted sum of their terms. */
+  readonly objectives: readonly Objective[];
   /** Counts from 1. */
   readonly step: number;
   /** Updates since the moments were 0, with this one. Default: `step`. */
@@ -37,7 +40,7 @@ export interface TrainingEngine extends AsyncDisposable {
   /** The current states of the head weights and the log scale, valid until the next step. */
   learnedScalars(): Promise<ReadonlyMap<string, ParameterState>>;
   /**
-   * Computes the losses of a batch and updates the parameters. The parameters stay unchanged if the
+   * Computes the loss of a batch and updates the parameters. The parameters stay unchanged if the
    * loss or the gradient is not finite.
    */
   step(step: TrainingStep): Promise<StepLosses>;
@@ -53,21 +56,24 @@ export interface TrainingEngine extends AsyncDisposable {
 export const CHUNK_TOKENS = 2_500;
 
 /**
- * The same for the objective `retrieval`, which computes each token of a passage once. A batch of
- * one chunk runs the lower layers once instead of twice.
+ * The same for steps that do not read, which compute each token of a passage once. A batch of one
+ * chunk runs the lower layers once instead of twice.
  */
 export const RETRIEVAL_CHUNK_TOKENS = 16_000;
 
-/** Whether a batch with this many tokens of questions and passages is one chunk. */
-export const isOneChunk = (objective: ObjectiveName, tokens: number): boolean =>
-  objective === "retrieval" && tokens <= RETRIEVAL_CHUNK_TOKENS;
+/** Tokens of a chunk of a step that reads or not. */
+const chunkTokens = (reads: boolean): number => (reads ? CHUNK_TOKENS : RETRIEVAL_CHUNK_TOKENS);
+
+/** Whether a step with this many tokens of questions and passages is one chunk. */
+export const isOneChunk = (reads: boolean, tokens: number): boolean =>
+  !reads && tokens <= chunkTokens(reads);
 
 /** What an engine can have beside its backend. */
 export interface EngineParts {
   /** Steps add their keys to it. */
   readonly queue?: PreBatchQueue | undefined;
   /** For runs that leave layers as they are. */
-  readonly fixedStates?: FixedStates | undefined;
+  readonly heldStates?: HeldStates | undefined;
   /** Chunks that the backend computes at the same time. Default 1. */
   readonly workers?: number | undefined;
 }
@@ -76,12 +82,12 @@ export interface EngineParts {
 export function trainingEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  options: EngineOptions,
+  settings: EngineSettings,
   backend: Backend,
-  { queue, fixedStates, workers = 1 }: EngineParts = {},
+  { queue, heldStates, workers = 1 }: EngineParts = {},
 ): TrainingEngine {
   const { passes, optimizer } = backend;
-  const accumulate = gradientAccumulator(config, passes, options, fixedStates?.withStates);
+  const accumulate = gradientAccumulator(config, passes, settings, heldStates);
   const scalars = selectLearnedScalars(parameters);
   return {
     async parameters() {
@@ -92,20 +98,19 @@ export function trainingEngine(
       await backend.read(scalars.keys());
       return scalars;
     },
-    async step({ examples, objective, step, updates = step, learningRate, key, preBatch = 0 }) {
+    async step({ examples, objectives, step, updates = step, learningRate, key, preBatch = 0 }) {
       backend.clearGradients();
       const earlier = queue?.entries.filter((entry) => entry.step >= step - preBatch);
       const onKeys = queue && ((keys: Omit<StepKeys, "step">) => queue.add({ step, ...keys }));
-      const losses = await accumulate({
-        ...{ examples, objective },
-        chunkQuestions: chunkQuestions(examples, objective, workers),
+      const { loss, terms } = await accumulate({
+        ...{ examples, objectives, earlier, onKeys },
+        chunkQuestions: chunkQuestions(examples, isRead(needsOf(objectives)), workers),
         key: [key, step],
-        ...{ earlier, onKeys },
       });
-      const gradientNorm = await optimizer.gradientNorm();
-      if (Number.isFinite(losses.loss) && Number.isFinite(gradientNorm))
-        await optimizer.update({ step: updates, learningRate, gradientNorm });
-      return { ...losses, gradientNorm };
+      const norms = await optimizer.gradientNorms();
+      if ([loss, norms.main, norms.apart].every(Number.isFinite))
+        await optimizer.update({ step: updates, learningRate, norms });
+      return { loss, terms, gradientNorm: norms.main };
     },
     async restart(values) {
       for (const [name, { value, firstMoment, secondMoment }] of parameters) {
@@ -116,7 +121,7 @@ export function trainingEngine(
       await backend.write();
     },
     async [Symbol.asyncDispose]() {
-      await fixedStates?.[Symbol.asyncDispose]();
+      await heldStates?.[Symbol.asyncDispose]();
       await backend[Symbol.asyncDispose]();
     },
   };
@@ -126,18 +131,20 @@ export function trainingEngine(
  * Questions of a chunk: the largest divisor of the batch size whose chunks have at most
  * `CHUNK_TOKENS` or `RETRIEVAL_CHUNK_TOKENS` tokens on average. All chunks then have the same size
  * and share one graph. Several chunks are as many as the workers, or a multiple, where possible.
+ *
+ * @param reads whether the step reads
  */
 export function chunkQuestions(
   examples: readonly TokenExample[],
-  objective: ObjectiveName,
+  reads: boolean,
   workers: number,
 ): number {
-  const limit = objective === "retrieval" ? RETRIEVAL_CHUNK_TOKENS : CHUNK_TOKENS;
   const tokens = examples.map(({ question, passages }) =>
     passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
   );
   const perQuestion = mean(tokens);
   const divisors = examples.map((_, i) => i + 1).filter((size) => examples.length % size === 0);
+  const limit = chunkTokens(reads);
   const fitting = divisors.filter((size) => size === 1 || size * perQuestion <= limit);
   const isEven = (size: number): boolean => (examples.length / size) % workers === 0;
   const largest = fitting.at(-1)!;

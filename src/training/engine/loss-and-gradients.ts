@@ -15,13 +15,17 @@ import {
 } from "../../options/arguments.ts";
 import { choice, type Given, integer, number, type Resolved } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
+import type { Tensor } from "../../tensor/ops.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
-import type { TokenExample } from "../loss/batch.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
-import { openOnnxPasses } from "./onnx-passes.ts";
+import { distillation } from "../objectives/distillation.ts";
+import type { TokenExample } from "../objectives/examples.ts";
+import { reading } from "../objectives/reading.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
+import { openGraphRunner } from "./graph-runner.ts";
+import { onnxPasses } from "./onnx-passes.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
 
 /** Questions with one answer and some candidate passages each. */
@@ -129,24 +133,37 @@ export async function lossAndGradients(
   const examples = tokenExamples(tokenizer, batch, maxPassageTokens);
   checkHeadWeights(options, config);
   const tau = headWeights && (options.tau ?? config.distillationTau);
-  const gradientOptions = { alpha, tau, dropout, copies, inBatchNegatives: true };
-  await using passes = openOnnxPasses(config, parameters, gradientOptions, {});
-  const accumulate = gradientAccumulator(config, passes, gradientOptions);
-  const { nll, loss, retrieval, distillation } = await accumulate({
+  const trained = { names: new Set(parameters.keys()), rows: new Map() };
+  const settings = { trained, tau, dropout };
+  await using runner = openGraphRunner(parameters, {});
+  const passes = onnxPasses(config, parameters, settings, runner);
+  const { loss, terms, watched } = await gradientAccumulator(
+    config,
+    passes,
+    settings,
+  )({
     examples,
     chunkQuestions: options.chunkQuestions ?? examples.length,
-    objective: alpha === 0 ? "qa" : "distillation",
+    objectives: [reading(), ...(alpha > 0 ? [distillation({ alpha, copies })] : [])],
     key: [0],
+    watched: alpha > 0 ? ["attention", "scores"] : [],
   });
   return {
-    nll: nll!, // both objectives read
-    kl: distillation?.kl ?? 0,
-    loss,
-    target: distillation?.target ?? [],
-    scores: retrieval?.scores ?? [],
+    ...{ loss, nll: terms.nll!, kl: terms.kl ?? 0 },
+    target: rowsOf(watched.attention),
+    scores: rowsOf(watched.scores),
     gradients: new Map([...parameters].map(([name, { gradient }]) => [name, gradient])),
   };
 }
+
+/** The rows of the tensors of all chunks. */
+const rowsOf = (tensors: readonly Tensor[] = []): number[][] =>
+  tensors.flatMap(({ data, shape }) => {
+    const [rows, columns] = shape as [number, number];
+    return Array.from({ length: rows }, (_, row) => [
+      ...data.subarray(row * columns, (row + 1) * columns),
+    ]);
+  });
 
 /** @throws {InputError} unless `model` is a folder or was loaded from one */
 function folderOf(model: unknown): string {

@@ -3,7 +3,7 @@
 import { compile, type Provider } from "../../tensor/session.ts";
 import { loadTensorFlow } from "../../tensor/tensorflow/load.ts";
 import { trace } from "../../tensor/trace.ts";
-import type { ResolvedOptions } from "../options/train-options.ts";
+import type { Device } from "./open-engine.ts";
 
 const ROWS = 1024;
 const MEASURED_MS = 300;
@@ -22,7 +22,7 @@ const PAIRS = 4;
  */
 export async function measureMatMulRate(
   width: number,
-  { engine, provider }: Pick<ResolvedOptions, "engine" | "provider">,
+  { engine, provider }: Device,
 ): Promise<number> {
   await using matMul =
     engine === "tensorflow" ? await tensorFlowMatMul(width) : await onnxMatMul(width, provider);

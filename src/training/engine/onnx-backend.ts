@@ -2,10 +2,11 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import type { CompileOptions } from "../../tensor/session.ts";
-import { selectTrained } from "../loss/trained-parameters.ts";
-import type { Backend, EngineOptions } from "./backend.ts";
+import { selectTrained } from "../objectives/trained-parameters.ts";
+import type { Backend, EngineSettings } from "./backend.ts";
+import { openGraphRunner } from "./graph-runner.ts";
 import { openOnnxOptimizer } from "./onnx-optimizer.ts";
-import { openOnnxPasses } from "./onnx-passes.ts";
+import { onnxPasses } from "./onnx-passes.ts";
 import type { ParameterState } from "./optimizer.ts";
 import { openWorkers } from "./workers.ts";
 
@@ -17,14 +18,15 @@ import { openWorkers } from "./workers.ts";
 export async function openOnnxBackend(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  options: EngineOptions,
+  settings: EngineSettings,
   compileOptions: CompileOptions,
   workers = 1,
 ): Promise<Backend> {
-  const trained = selectTrained(config, options, parameters);
-  const optimizer = await openOnnxOptimizer(trained, options, compileOptions);
-  const passes = openOnnxPasses(config, parameters, options, compileOptions);
-  const parallel = workers > 1 ? openWorkers(workers, config, parameters, options) : undefined;
+  const trained = selectTrained(settings.trained, parameters);
+  const optimizer = await openOnnxOptimizer(trained, settings, compileOptions);
+  const runner = openGraphRunner(parameters, compileOptions);
+  const passes = onnxPasses(config, parameters, settings, runner);
+  const parallel = workers > 1 ? openWorkers(workers, config, parameters, settings) : undefined;
   return {
     passes: parallel ? { ...passes, inParallel: parallel.run } : passes,
     optimizer,
@@ -35,7 +37,7 @@ export async function openOnnxBackend(
     async write() {},
     async [Symbol.asyncDispose]() {
       await parallel?.[Symbol.asyncDispose]();
-      await Promise.all([passes[Symbol.asyncDispose](), optimizer[Symbol.asyncDispose]()]);
+      await Promise.all([runner[Symbol.asyncDispose](), optimizer[Symbol.asyncDispose]()]);
     },
   };
 }

@@ -8,13 +8,13 @@ import { type CompileOptions, compile } from "../../tensor/session.ts";
 import { type Graph, type Signature, trace, type Value } from "../../tensor/trace.ts";
 import {
   adamW,
-  decayOf,
   type Optimizer,
   type OptimizerOptions,
   type ParameterState,
+  ruleOf,
   STATE_ARRAYS,
   type StateArray,
-  sumOfSquares,
+  sumsOfSquares,
   type UpdateScalars,
   updateScalars,
 } from "./optimizer.ts";
@@ -27,21 +27,21 @@ export async function openOnnxOptimizer(
   options: OptimizerOptions,
   compileOptions: CompileOptions,
 ): Promise<Optimizer & AsyncDisposable> {
-  const norm = await compile(traceNorm(parameters), compileOptions);
+  const norm = await compile(traceNorms(parameters, options), compileOptions);
   const update = await compile(traceUpdate(parameters, options), compileOptions);
   return {
-    async gradientNorm() {
-      const { total } = await norm.run(feedsOf(parameters, ["gradient"]));
-      return Math.sqrt(total!.data[0]!);
+    async gradientNorms() {
+      const { main, apart } = await norm.run(feedsOf(parameters, ["gradient"]));
+      return { main: Math.sqrt(main!.data[0]!), apart: Math.sqrt(apart!.data[0]!) };
     },
     async update(step) {
-      const scalars = updateScalars(step, options, (value) => ({
+      const { clip, ...scalars } = updateScalars(step, options, (value) => ({
         data: Float32Array.of(value),
         shape: [],
       }));
       const updated = feedsOf(parameters, ["value", "firstMoment", "secondMoment"]);
       await update.run(
-        { ...feedsOf(parameters, STATE_ARRAYS), ...scalars },
+        { ...feedsOf(parameters, STATE_ARRAYS), ...scalars, ...clip },
         Object.keys(updated),
         updated,
       );
@@ -52,25 +52,26 @@ export async function openOnnxOptimizer(
   };
 }
 
-/** -> `total`: the sum of squares of all gradients. */
-function traceNorm(parameters: Parameters): Graph {
-  return trace(signatureOf(parameters, ["gradient"]), (ops, input) => ({
-    total: sumOfSquares(ops, Object.values(input)),
-  }));
-}
+/** -> `main` and `apart`: the squares of the norms. */
+const traceNorms = (parameters: Parameters, options: OptimizerOptions): Graph =>
+  trace(signatureOf(parameters, ["gradient"]), (ops, input) => {
+    const gradients = [...parameters.keys()].map((name) => [name, input[`gradient:${name}`]!]);
+    return sumsOfSquares(ops, new Map(gradients as [string, Value][]), options);
+  });
 
 /** -> `value:NAME`, `firstMoment:NAME` and `secondMoment:NAME` of each parameter. */
 function traceUpdate(parameters: Parameters, options: OptimizerOptions): Graph {
   const inputs: Record<string, Signature> = {
     ...signatureOf(parameters, STATE_ARRAYS),
-    clip: ["float32"],
+    main: ["float32"],
+    apart: ["float32"],
     learningRate: ["float32"],
     firstCorrection: ["float32"],
     secondCorrection: ["float32"],
   };
   return trace(inputs, (ops, input) => {
     const scalars: UpdateScalars<Value> = {
-      clip: input.clip!,
+      clip: { main: input.main!, apart: input.apart! },
       learningRate: input.learningRate!,
       firstCorrection: input.firstCorrection!,
       secondCorrection: input.secondCorrection!,
@@ -78,7 +79,7 @@ function traceUpdate(parameters: Parameters, options: OptimizerOptions): Graph {
     const updated = [...parameters].flatMap(([name, { shape }]) => {
       const arrays = STATE_ARRAYS.map((array) => [array, input[`${array}:${name}`]!]);
       const state = Object.fromEntries(arrays) as Record<StateArray, Value>;
-      const after = adamW(ops, state, scalars, decayOf(name, shape, options));
+      const after = adamW(ops, state, scalars, ruleOf(name, shape, options));
       return Object.entries(after).map(([array, value]) => [`${array}:${name}`, value] as const);
     });
     return Object.fromEntries(updated);

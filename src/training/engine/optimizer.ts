@@ -14,6 +14,19 @@ export interface OptimizerOptions {
   readonly withoutDecay?: ReadonlySet<string> | undefined;
   /** Gradients with a larger global norm are scaled down to it. Default 1. */
   readonly clipNorm?: number | undefined;
+  /**
+   * Names of parameters that are clipped by a norm of their own. At a low temperature, the gradient
+   * of the head weights is a thousand times that of all others together. Default none.
+   */
+  readonly clippedApart?: ReadonlySet<string> | undefined;
+}
+
+/** Global norms of the gradients before clipping. */
+export interface GradientNorms {
+  /** Of all parameters, but for those that are clipped apart. */
+  readonly main: number;
+  /** Of those that are clipped apart. */
+  readonly apart: number;
 }
 
 /** The optimiser's state of one parameter. All arrays are updated in place. */
@@ -32,8 +45,7 @@ export const STATE_ARRAYS = ["value", "gradient", "firstMoment", "secondMoment"]
 export type StateArray = (typeof STATE_ARRAYS)[number];
 
 export interface Optimizer {
-  /** The global norm of the gradients. */
-  gradientNorm(): Promise<number>;
+  gradientNorms(): Promise<GradientNorms>;
   /** Updates all parameters with their gradients. */
   update(update: OptimizerUpdate): Promise<void>;
 }
@@ -42,7 +54,7 @@ export interface OptimizerUpdate {
   /** Counts from 1. */
   readonly step: number;
   readonly learningRate: number;
-  readonly gradientNorm: number;
+  readonly norms: GradientNorms;
 }
 
 const BETA_1 = 0.9;
@@ -57,17 +69,27 @@ export function parameterState(shape: readonly number[], value: Float32Array): P
   return { shape, value, gradient: zeros(), firstMoment: zeros(), secondMoment: zeros() };
 }
 
-/** The weight decay of a parameter. */
-export const decayOf = (
+/** How a parameter is updated. */
+export interface ParameterRule {
+  /** Its weight decay. */
+  readonly decay: number;
+  /** The norm that its gradient is clipped by. */
+  readonly norm: keyof GradientNorms;
+}
+
+export const ruleOf = (
   name: string,
   shape: readonly number[],
-  { weightDecay = WEIGHT_DECAY, withoutDecay }: OptimizerOptions,
-): number => (shape.length > 1 && !withoutDecay?.has(name) ? weightDecay : 0);
+  { weightDecay = WEIGHT_DECAY, withoutDecay, clippedApart }: OptimizerOptions,
+): ParameterRule => ({
+  decay: shape.length > 1 && !withoutDecay?.has(name) ? weightDecay : 0,
+  norm: clippedApart?.has(name) ? "apart" : "main",
+});
 
 /** Scalars that are the same for all parameters in a step. */
 export interface UpdateScalars<T> {
-  /** Factor that clips the gradients. */
-  readonly clip: T;
+  /** Factors that clip the gradients. */
+  readonly clip: Readonly<Record<keyof GradientNorms, T>>;
   readonly learningRate: T;
   /** Bias corrections, `1 / (1 - beta^step)`. */
   readonly firstCorrection: T;
@@ -76,25 +98,37 @@ export interface UpdateScalars<T> {
 
 /** `scalar` makes a tensor of shape []. */
 export function updateScalars<T>(
-  { step, learningRate, gradientNorm }: OptimizerUpdate,
+  { step, learningRate, norms }: OptimizerUpdate,
   { clipNorm = CLIP_NORM }: OptimizerOptions,
   scalar: (value: number) => T,
 ): UpdateScalars<T> {
   return {
-    clip: scalar(Math.min(1, clipNorm / gradientNorm)),
+    clip: {
+      main: scalar(Math.min(1, clipNorm / norms.main)),
+      apart: scalar(Math.min(1, clipNorm / norms.apart)),
+    },
     learningRate: scalar(learningRate),
     firstCorrection: scalar(1 / (1 - BETA_1 ** step)),
     secondCorrection: scalar(1 / (1 - BETA_2 ** step)),
   };
 }
 
-/** The sum of squares of all values of all tensors: -> []. */
-export function sumOfSquares<T>(ops: Ops<T>, tensors: readonly T[]): T {
-  const sums = tensors.map((x) => {
+/** The sum of squares of all values of the gradients that are clipped by each norm: -> [] each. */
+export function sumsOfSquares<T>(
+  ops: Ops<T>,
+  gradients: ReadonlyMap<string, T>,
+  options: OptimizerOptions,
+): Record<keyof GradientNorms, T> {
+  const sums: Partial<Record<keyof GradientNorms, T>> = {};
+  for (const [name, x] of gradients) {
     const axes = ops.shape(x).map((_, axis) => axis);
-    return ops.sum(ops.multiply(x, x), axes);
-  });
-  return sums.reduce((total, sum) => ops.add(total, sum));
+    const square = ops.sum(ops.multiply(x, x), axes);
+    const { norm } = ruleOf(name, [], options);
+    const before = sums[norm];
+    sums[norm] = before === undefined ? square : ops.add(before, square);
+  }
+  const { main = ops.scalar(0), apart = ops.scalar(0) } = sums;
+  return { main, apart };
 }
 
 /**
@@ -109,11 +143,11 @@ export function adamW<T>(
   ops: Ops<T>,
   { value, gradient, firstMoment, secondMoment }: Record<StateArray, T>,
   { clip, learningRate, firstCorrection, secondCorrection }: UpdateScalars<T>,
-  decay: number,
+  { decay, norm }: ParameterRule,
 ): Record<Exclude<StateArray, "gradient">, T> {
   const average = (beta: number, old: T, now: T): T =>
     ops.add(ops.multiply(old, ops.scalar(beta)), ops.multiply(now, ops.scalar(1 - beta)));
-  const clipped = ops.multiply(gradient, clip);
+  const clipped = ops.multiply(gradient, clip[norm]);
   const first = average(BETA_1, firstMoment, clipped);
   const second = average(BETA_2, secondMoment, ops.multiply(clipped, clipped));
   const root = ops.add(ops.sqrt(ops.multiply(second, secondCorrection)), ops.scalar(EPSILON));

@@ -1,20 +1,20 @@
 /** Training steps on TensorFlow.js. The states of parameters are variables of TensorFlow.js. */
 
-import type { Variable } from "@tensorflow/tfjs-core";
+import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import type { ModelConfig } from "../../model/config.ts";
 import type { TensorFlow } from "../../tensor/tensorflow/load.ts";
 import { tensorFlowOps } from "../../tensor/tensorflow/ops.ts";
-import { selectTrained } from "../loss/trained-parameters.ts";
-import type { Backend, EngineOptions } from "./backend.ts";
+import { selectTrained } from "../objectives/trained-parameters.ts";
+import type { Backend, EngineSettings } from "./backend.ts";
 import {
   adamW,
-  decayOf,
   type Optimizer,
   type OptimizerOptions,
   type ParameterState,
+  ruleOf,
   STATE_ARRAYS,
   type StateArray,
-  sumOfSquares,
+  sumsOfSquares,
   updateScalars,
 } from "./optimizer.ts";
 import { openTensorFlowPasses } from "./tensorflow-passes.ts";
@@ -27,7 +27,7 @@ export function openTensorFlowBackend(
   tf: TensorFlow,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  options: EngineOptions,
+  options: EngineSettings,
 ): Backend {
   const variables = new Map(
     [...parameters].map(([name, state]) => [name, stateVariables(tf, state)] as const),
@@ -35,7 +35,7 @@ export function openTensorFlowBackend(
   const all = [...variables.values()].flatMap((state) => STATE_ARRAYS.map((array) => state[array]));
   return {
     passes: openTensorFlowPasses(tf, config, variables, options),
-    optimizer: tensorFlowOptimizer(tf, selectTrained(config, options, variables), options),
+    optimizer: tensorFlowOptimizer(tf, selectTrained(options.trained, variables), options),
     clearGradients() {
       for (const { gradient } of variables.values())
         tf.tidy(() => gradient.assign(tf.zerosLike(gradient)));
@@ -74,18 +74,21 @@ function tensorFlowOptimizer(
 ): Optimizer {
   const ops = tensorFlowOps(tf);
   return {
-    async gradientNorm() {
-      const gradients = [...parameters.values()].map(({ gradient }) => gradient);
-      const total = tf.tidy(() => sumOfSquares(ops, gradients));
-      const [sum] = await total.data();
-      total.dispose();
-      return Math.sqrt(sum!);
+    async gradientNorms() {
+      const gradients = new Map<string, Tensor>(
+        [...parameters].map(([name, { gradient }]) => [name, gradient]),
+      );
+      const { main, apart } = tf.tidy(() => sumsOfSquares(ops, gradients, options));
+      const norms = { main: Math.sqrt((await main.data())[0]!), apart: 0 };
+      norms.apart = Math.sqrt((await apart.data())[0]!);
+      tf.dispose([main, apart]);
+      return norms;
     },
     async update(step) {
       for (const [name, state] of parameters)
         tf.tidy(() => {
           const scalars = updateScalars(step, options, ops.scalar);
-          const updated = adamW(ops, state, scalars, decayOf(name, state.value.shape, options));
+          const updated = adamW(ops, state, scalars, ruleOf(name, state.value.shape, options));
           state.value.assign(updated.value);
           state.firstMoment.assign(updated.firstMoment);
           state.secondMoment.assign(updated.secondMoment);

@@ -1,29 +1,39 @@
 /**
- * The passes of the gradient cache on TensorFlow.js, which runs the loss graph eagerly and
- * differentiates it with its own tape.
+ * The passes of the gradient cache on TensorFlow.js, which runs them eagerly and differentiates
+ * them with its own tape.
  */
 
 import type { Tensor as TfTensor, Variable } from "@tensorflow/tfjs-core";
 import type { ModelConfig } from "../../model/config.ts";
-import type { LayerContext } from "../../model/layers/context.ts";
 import type { Ops, Tensor } from "../../tensor/ops.ts";
 import { outputsAndGradients } from "../../tensor/tensorflow/gradients.ts";
 import type { TensorFlow } from "../../tensor/tensorflow/load.ts";
 import { tensorFlowOps } from "../../tensor/tensorflow/ops.ts";
-import type {
-  GradientOptions,
-  GradientPasses,
-  Tensors,
-} from "../gradient-cache/gradient-passes.ts";
-import { fedDropout } from "../loss/dropout.ts";
-import type { CacheInput, ChunkInput, NormaliserInput } from "../loss/graph-inputs.ts";
-import { batchNormaliser, chunkLoss, chunkVectors, namedLosses } from "../loss/loss-graph.ts";
+import {
+  type GradientPasses,
+  lossTensors,
+  lossValues,
+  named,
+  prefixed,
+  type Tensors,
+  WATCHED,
+} from "../gradient-cache/passes.ts";
+import { fedDropout } from "../objectives/dropout.ts";
+import {
+  batchPass,
+  type ChunkInputs,
+  chunkPass,
+  forwardContext,
+  keptOutputs,
+  keptPass,
+  type StepSettings,
+} from "../objectives/passes.ts";
 import {
   buildTrainedParameters,
+  scoringParameters,
   selectLearnedScalars,
   selectTrained,
-  type TrainedParameters,
-} from "../loss/trained-parameters.ts";
+} from "../objectives/trained-parameters.ts";
 
 /** A parameter and the sum of its gradients. The caller disposes of them. */
 export interface TensorFlowParameter {
@@ -36,100 +46,80 @@ export function openTensorFlowPasses(
   tf: TensorFlow,
   config: ModelConfig,
   parameters: ReadonlyMap<string, TensorFlowParameter>,
-  options: GradientOptions,
+  settings: StepSettings,
 ): GradientPasses {
-  const pass = passContext(tf, config, parameters, options);
+  const ops = tensorFlowOps(tf);
+  const leaf = (name: string): TfTensor => parameters.get(name)!.value;
+  const trained = new Map(
+    [...selectTrained(settings.trained, parameters)].map(([name, { value }]) => [name, value]),
+  );
+  const modelOf = (dropout: Tensors) => {
+    const random = constants(ops, dropout);
+    const drop = fedDropout<TfTensor>(ops, settings.dropout, (name) => random[name]!);
+    return {
+      contexts: forwardContext(ops, config, settings, drop),
+      parameters: buildTrainedParameters<TfTensor>(ops, config, settings, leaf),
+    };
+  };
+  const addGradient = (name: string, gradient: TfTensor): void => {
+    const sum = parameters.get(name)!.gradient;
+    tf.tidy(() => sum.assign(tf.add(sum, gradient)));
+    gradient.dispose();
+  };
   return {
-    async vectors({ tensors, objective }, dropout) {
+    async keep(plan, chunk, dropout) {
       const computed = tf.tidy(() => {
-        const input = constants<ChunkInput>(pass.ops, tensors);
-        const context = pass.layerContext(dropout);
-        const named = { ...options, objective };
-        return { ...chunkVectors(context, pass.trainedParameters(), input, named) };
+        const { contexts, parameters } = modelOf(dropout);
+        return keptPass(contexts, parameters, chunkInputs(ops, chunk), plan);
       });
       return readAndDispose(computed);
     },
-    normaliser: (batch) => normaliserPass(tf, pass, batch, options),
-    async loss({ tensors }, dropout, objective, cache) {
-      const { outputs, gradients } = outputsAndGradients(tf, pass.variables, "loss", () => {
-        const input = constants<ChunkInput>(pass.ops, tensors);
-        const cached = cache && constants<CacheInput>(pass.ops, cache);
-        const context = pass.layerContext(dropout);
-        const trained = pass.trainedParameters();
-        const named = { ...options, objective };
-        const { loss, ...losses } = chunkLoss(context, trained, input, named, cached);
-        return { loss, ...namedLosses(losses) };
+    async batch(plan, batch) {
+      const kept = keptOutputs(plan).map((name) => {
+        const value = tf.tidy(() => tf.variable(ops.constant(batch[name]!)));
+        return [name, value] as const;
       });
-      for (const [name, gradient] of gradients) pass.addGradient(name, gradient, 1);
-      return readAndDispose(outputs);
+      const scalars = selectLearnedScalars(trained);
+      const variables = new Map<string, Variable>([...scalars, ...kept]);
+      const { outputs, gradients } = outputsAndGradients(tf, variables, "loss", () => {
+        const input = { ...constants(ops, batch), ...Object.fromEntries(kept) };
+        const scoring = scoringParameters<TfTensor>(config, plan.tau, leaf);
+        return lossTensors(batchPass(ops, scoring, input, plan));
+      });
+      for (const name of scalars.keys()) addGradient(name, gradients.get(name)!);
+      tf.dispose(kept.map(([, value]) => value));
+      const ofKept = kept.map(([name]) => [name, gradients.get(name)!]);
+      return {
+        ...lossValues(await readAndDispose(outputs)),
+        gradients: await readAndDispose(Object.fromEntries(ofKept)),
+      };
+    },
+    async chunk(plan, chunk, dropout, cache) {
+      const { outputs, gradients } = outputsAndGradients(tf, trained, "minimised", () => {
+        const { contexts, parameters } = modelOf(dropout);
+        const input = chunkInputs(ops, chunk);
+        const computed = chunkPass(
+          contexts,
+          parameters,
+          input,
+          plan,
+          cache && constants(ops, cache),
+        );
+        const { minimised, watched } = computed;
+        return { minimised, ...lossTensors(computed), ...prefixed(WATCHED, watched) };
+      });
+      for (const [name, gradient] of gradients) addGradient(name, gradient);
+      const read = await readAndDispose(outputs);
+      return { ...lossValues(read), watched: named(read, WATCHED) };
     },
   };
 }
 
-type PassContext = ReturnType<typeof passContext>;
+const constants = (ops: Ops<TfTensor>, tensors: Tensors): Record<string, TfTensor> =>
+  Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, ops.constant(tensor)]));
 
-/** What the passes share. */
-function passContext(
-  tf: TensorFlow,
-  config: ModelConfig,
-  parameters: ReadonlyMap<string, TensorFlowParameter>,
-  options: GradientOptions,
-) {
-  const ops = tensorFlowOps(tf);
-  const trained = selectTrained(config, options, parameters);
-  return {
-    ops,
-    /** The values of the parameters that are trained. */
-    variables: new Map([...trained].map(([name, { value }]) => [name, value])),
-    trainedParameters: (): TrainedParameters<TfTensor> =>
-      buildTrainedParameters<TfTensor>(ops, config, options, (name) => parameters.get(name)!.value),
-    layerContext(dropout: Tensors): LayerContext<TfTensor> {
-      const random = constants(ops, dropout);
-      return { ops, config, dropout: fedDropout(ops, options.dropout, (name) => random[name]!) };
-    },
-    /** Adds `weight` times a gradient to its sum, and disposes of it. */
-    addGradient(name: string, gradient: TfTensor, weight: number): void {
-      const sum = parameters.get(name)!.gradient;
-      tf.tidy(() => sum.assign(tf.add(sum, tf.mul(gradient, weight))));
-      gradient.dispose();
-    },
-  };
-}
-
-async function normaliserPass(
-  tf: TensorFlow,
-  { ops, variables, trainedParameters, addGradient }: PassContext,
-  batch: Tensors,
-  options: GradientOptions,
-): Promise<Tensors> {
-  const variable = (tensor: Tensor): Variable => tf.tidy(() => tf.variable(ops.constant(tensor)));
-  const [queries, keys] = [variable(batch.queries!), variable(batch.keys!)];
-  const scalars = selectLearnedScalars(variables);
-  const { outputs, gradients } = outputsAndGradients(
-    tf,
-    new Map([...scalars, ["queries", queries], ["keys", keys]]),
-    "mean",
-    () => {
-      const input = { ...constants<NormaliserInput>(ops, batch), queries, keys };
-      return { ...batchNormaliser<TfTensor>(ops, trainedParameters(), input, options) };
-    },
-  );
-  for (const name of scalars.keys()) addGradient(name, gradients.get(name)!, options.alpha);
-  tf.dispose([queries, keys, outputs.mean!]);
-  return readAndDispose({
-    logNormaliser: outputs.logNormaliser!,
-    queryGradient: gradients.get("queries")!,
-    keyGradient: gradients.get("keys")!,
-  });
-}
-
-function constants<Name extends string>(
-  ops: Ops<TfTensor>,
-  tensors: Tensors,
-): Record<Name, TfTensor> {
-  const entries = Object.entries(tensors).map(([name, tensor]) => [name, ops.constant(tensor)]);
-  return Object.fromEntries(entries) as Record<Name, TfTensor>;
-}
+const chunkInputs = (ops: Ops<TfTensor>, chunk: Tensors): ChunkInputs<TfTensor> =>
+  constants(ops, chunk) as ChunkInputs<TfTensor>;
 
 async function readAndDispose(tensors: Readonly<Record<string, TfTensor>>): Promise<Tensors> {
   const read: Record<string, Tensor> = {};

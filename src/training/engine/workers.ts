@@ -6,28 +6,24 @@
  * A run of an onnxruntime session blocks the thread of Node that calls it, and takes no shared
  * memory. So each worker has its own copy of the parameters and its own sums of gradients. Chunk i
  * belongs to worker i mod W, and the sums are added in the order of the workers: the result depends
- * on W, but not on which worker is faster.
+ * on W, but not on which worker is faster. The main thread traces the graphs and sends them, so a
+ * worker knows neither the model nor the objectives.
  */
 
 import { startWorker } from "../../io/worker.ts";
 import type { ModelConfig } from "../../model/config.ts";
-import type {
-  ChunkPasses,
-  ComputedChunk,
-  GradientOptions,
-  Tensors,
-} from "../gradient-cache/gradient-passes.ts";
-import type { Chunk } from "../loss/batch.ts";
-import type { ObjectiveName } from "../loss/options.ts";
-import { selectTrained } from "../loss/trained-parameters.ts";
+import type { Graph } from "../../tensor/trace.ts";
+import type { ChunkPasses, Tensors } from "../gradient-cache/passes.ts";
+import type { StepSettings } from "../objectives/passes.ts";
+import { selectTrained } from "../objectives/trained-parameters.ts";
+import type { GraphRunner } from "./graph-runner.ts";
+import { onnxChunkPasses } from "./onnx-passes.ts";
 import type { ParameterState } from "./optimizer.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;
 
 /** What a worker is started with. */
 export interface WorkerData {
-  readonly config: ModelConfig;
-  readonly options: GradientOptions;
   /** The parameters that training leaves as they are. */
   readonly fixed: ReadonlyMap<string, Pick<ParameterState, "shape" | "value">>;
   /** The others, with their places in the shared arrays. */
@@ -48,13 +44,12 @@ interface TrainedPlace {
 export type WorkerRequest =
   /** Takes the values of the parameters, and sets the sums of gradients to 0. */
   | { readonly type: "begin" }
-  | { readonly type: "vectors"; readonly chunk: ComputedChunk; readonly dropout: Tensors }
+  /** Runs a graph, which the first request with its name brings. */
   | {
-      readonly type: "loss";
-      readonly chunk: ComputedChunk;
-      readonly dropout: Tensors;
-      readonly objective: ObjectiveName;
-      readonly cache: Tensors | undefined;
+      readonly type: "run";
+      readonly name: string;
+      readonly graph: Graph | undefined;
+      readonly tensors: Tensors;
     }
   /** Gives the sums of gradients. */
   | { readonly type: "end" };
@@ -84,9 +79,9 @@ export function openWorkers(
   count: number,
   config: ModelConfig,
   parameters: Parameters,
-  options: GradientOptions,
+  settings: StepSettings,
 ): Workers {
-  const selected = selectTrained(config, options, parameters);
+  const selected = selectTrained(settings.trained, parameters);
   const trained = placesOf(selected);
   const length = trained.reduce((sum, place) => sum + place.length, 0);
   const fixed = new Map(
@@ -95,18 +90,19 @@ export function openWorkers(
       .map(([name, { shape, value }]) => [name, { shape, value }] as const),
   );
   const values = sharedArray(length);
+  const graphs = new Map<string, Graph>();
   let threads: readonly Thread[] | undefined;
   const start = (): Thread[] =>
-    Array.from({ length: count }, () => {
-      const gradients = sharedArray(length);
-      return startThread({ config, options, fixed, trained, values, gradients });
-    });
+    Array.from({ length: count }, () =>
+      startThread({ fixed, trained, values, gradients: sharedArray(length) }, graphs),
+    );
   return {
     async run(work) {
       threads ??= start();
       for (const { name, first } of trained) values.set(parameters.get(name)!.value, first);
       await Promise.all(threads.map((thread) => thread.call({ type: "begin" })));
-      const result = await work(threads.map(passesOf));
+      const passes = threads.map((thread) => onnxChunkPasses(config, parameters, settings, thread));
+      const result = await work(passes);
       await Promise.all(threads.map((thread) => thread.call({ type: "end" })));
       for (const { gradients } of threads)
         for (const { name, first, length } of trained)
@@ -114,26 +110,18 @@ export function openWorkers(
       return result;
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all((threads ?? []).map((thread) => thread.end()));
+      await Promise.all((threads ?? []).map((thread) => thread[Symbol.asyncDispose]()));
     },
   };
 }
 
 function placesOf(parameters: Parameters): TrainedPlace[] {
   let first = 0;
-  return [...parameters].map(
-    ([
-      name,
-      {
-        shape,
-        value: { length },
-      },
-    ]) => {
-      const place = { name, shape, first, length };
-      first += length;
-      return place;
-    },
-  );
+  return [...parameters].map(([name, { shape, value }]) => {
+    const place = { name, shape, first, length: value.length };
+    first += value.length;
+    return place;
+  });
 }
 
 const sharedArray = (length: number): Float32Array =>
@@ -143,57 +131,48 @@ function addTo(sum: Float32Array, part: Float32Array): void {
   for (let i = 0; i < sum.length; i++) sum[i]! += part[i]!;
 }
 
-interface Thread {
+interface Thread extends GraphRunner {
   readonly gradients: Float32Array;
   /** One call at a time. */
   call(request: WorkerRequest): Promise<WorkerReply>;
-  end(): Promise<unknown>;
 }
 
-function startThread(data: WorkerData): Thread {
+/** @param graphs the traced graphs of all threads, by name */
+function startThread(data: WorkerData, graphs: Map<string, Graph>): Thread {
   const worker = startWorker("./chunk-worker", import.meta.url, data);
   worker.unref(); // a caller that forgets to dispose of the engine can end
+  const sent = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
+  const call = (request: WorkerRequest): Promise<WorkerReply> => {
+    const reply = new Promise<WorkerReply>((resolve, reject) => {
+      worker.ref();
+      const settle = (finish: () => void): void => {
+        worker.off("message", onReply).off("error", onError);
+        worker.unref();
+        finish();
+      };
+      const onError = (error: unknown): void => settle(() => reject(error));
+      const onReply = (reply: WorkerReply): void =>
+        settle(() => (reply.error ? reject(new Error(reply.error)) : resolve(reply)));
+      worker.on("message", onReply).on("error", onError);
+      worker.postMessage(request);
+    });
+    last = reply.catch(() => {});
+    return reply;
+  };
   return {
     gradients: data.gradients,
-    call: (request) => {
-      const reply = new Promise<WorkerReply>((resolve, reject) => {
-        worker.ref();
-        const settle = (finish: () => void): void => {
-          worker.off("message", onReply).off("error", onError);
-          worker.unref();
-          finish();
-        };
-        const onError = (error: unknown): void => settle(() => reject(error));
-        const onReply = (reply: WorkerReply): void =>
-          settle(() => (reply.error ? reject(new Error(reply.error)) : resolve(reply)));
-        worker.on("message", onReply).on("error", onError);
-        worker.postMessage(request);
-      });
-      last = reply.catch(() => {});
-      return reply;
+    call,
+    async run(name, build, tensors) {
+      const traced = graphs.get(name) ?? build();
+      graphs.set(name, traced);
+      const graph = sent.has(name) ? undefined : traced;
+      sent.add(name);
+      return (await call({ type: "run", name, graph, tensors })).tensors!;
     },
-    async end() {
+    async [Symbol.asyncDispose]() {
       await last; // onnxruntime aborts the process if its thread ends during a run
       await worker.terminate();
     },
   };
-}
-
-const passesOf = (thread: Thread): ChunkPasses => ({
-  async vectors(chunk, dropout) {
-    const { tensors } = await thread.call({ type: "vectors", chunk: computed(chunk), dropout });
-    return tensors!;
-  },
-  async loss(chunk, dropout, objective, cache) {
-    const request = { chunk: computed(chunk), dropout, objective, cache };
-    const { tensors } = await thread.call({ type: "loss", ...request });
-    return tensors!;
-  },
-});
-
-/** Without what the passes do not read. */
-function computed(chunk: ComputedChunk): ComputedChunk {
-  const { sequences, passages, ...read } = chunk as Chunk;
-  return read;
 }

@@ -1,88 +1,126 @@
 /**
  * The gradient cache: exact gradients of a large batch, computed chunk by chunk.
  *
- * The in-batch normaliser Z (loss/cross-document-adjustment.ts) of a question depends on the
- * passages of the whole batch. A chunk alone therefore does not determine the loss of its
- * questions. But chunks depend on each other only through query vectors and token keys. Three
- * passes use that:
+ * With in-batch negatives, the loss of a question depends on the passages of the whole batch. But
+ * chunks depend on each other only through outputs of the model: query vectors, token keys, and
+ * what else the objectives keep, such as the target attention. Three passes use that:
  *
- * 1. Vectors: the lower encoder layers of each chunk, without gradients. This gives the query
- *    vectors and token keys v of the batch.
- * 2. Normaliser: from all v, log Z of each question, the batch's mean of log Z, and the gradients
- *    g = d mean(log Z) / dv. The learned scalars get their gradients through Z here.
- * 3. Loss: each chunk with gradients, with the same dropout. log Z is a constant here. The term
- *    alpha sum of g v replaces its derivative, because d(g v) = (d mean(log Z) / dv) dv.
+ * 1. Outputs v of each chunk, without gradients.
+ * 2. The loss L of the batch from all v, and its gradients g = dL / dv. The learned scalars get
+ *    their gradients here.
+ * 3. Each chunk with gradients, and with the same dropout. The inner product of g and v takes the
+ *    place of the loss, because d(g v) = (dL / dv) dv.
  *
- * Phrases have the tokens of one chunk as negatives, and those of pre-batch passages, in pass 3.
+ * Objectives whose terms are sums over questions take no part in 1 and 2: each chunk computes its
+ * share in pass 3. A batch of one chunk needs pass 3 only. Pre-batch negatives (pre-batch.ts) need
+ * pass 2: they are more passages there. The gradients do not depend on the division into
+ * chunks, apart from rounding. Small chunks are also faster on a processor: their tensors stay in
+ * its cache between two operations. Workers compute several chunks at the same time in passes 1 and
+ * 3 (engine/workers.ts).
  *
- * A batch of one chunk needs pass 3 only, and so does an objective without in-batch negatives.
- * Pre-batch negatives (pre-batch.ts) always need pass 2: they are more passages of Z there. The
- * gradients do not depend on the division into chunks, apart from rounding. Small chunks are also
- * faster on a processor: their tensors stay in its cache between two operations. Workers compute
- * several chunks at the same time in passes 1 and 3 (engine/workers.ts).
- *
- * Source: Gao et al. 2021 (gradient cache); ReAtt, appendix A. The paper caches the gradients of
- * the whole adjustment loss (Eq. 2). For that, it also records the target attention in pass 1. Here
- * pass 3 computes the target attention, and the cache has only the gradients of the normaliser. The
- * gradients are the same.
+ * Source: Gao et al. 2021 (gradient cache); ReAtt, appendix A.
  */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { type Chunk, chunksOf, type TokenExample } from "../loss/batch.ts";
-import type { ObjectiveName } from "../loss/options.ts";
-import { type BatchLosses, sumLosses } from "./batch-losses.ts";
+import { type TokenExample, withDistinctPassages } from "../objectives/examples.ts";
+import { isRead } from "../objectives/forward.ts";
+import type { Objective } from "../objectives/objective.ts";
+import {
+  acrossQuestions,
+  allNeeds,
+  type StepPlan,
+  type StepSettings,
+  type WatchedName,
+} from "../objectives/passes.ts";
 import { type DropoutKey, openChunkDropout } from "./chunk-dropout.ts";
-import { batchKeys, joinVectors, splitCache } from "./chunk-tensors.ts";
-import { openEarlierKeys } from "./earlier-keys.ts";
-import type { ChunkPasses, GradientOptions, GradientPasses, Tensors } from "./gradient-passes.ts";
+import { type Chunk, chunksOf } from "./chunks.ts";
+import { keptBatch } from "./kept-outputs.ts";
+import type { ChunkPasses, GradientPasses, LossValues, Tensors } from "./passes.ts";
 import type { StepKeys } from "./pre-batch.ts";
 
 export interface Batch {
   readonly examples: readonly TokenExample[];
+  readonly objectives: readonly Objective[];
   /** Questions of a chunk. */
   readonly chunkQuestions: number;
-  readonly objective: ObjectiveName;
   /** Determines the dropout. */
   readonly key: DropoutKey;
   /** Passages of earlier steps that are negatives, newest first. */
   readonly earlier?: readonly StepKeys[] | undefined;
-  /** Called with the keys of the batch, if the objective has an in-batch normaliser. */
+  /** Called with the keys of the batch, if an objective goes across questions. */
   readonly onKeys?: ((keys: Omit<StepKeys, "step">) => void) | undefined;
+  /** Outputs of the model that the result has. Default: none. */
+  readonly watched?: readonly WatchedName[] | undefined;
 }
 
-/** Computes the losses of a batch. Adds its gradients to the sums that the passes hold. */
-export type GradientAccumulator = (batch: Batch) => Promise<BatchLosses>;
+export interface BatchLoss extends LossValues {
+  /** The watched outputs, one tensor for each chunk. */
+  readonly watched: Readonly<Record<string, readonly Tensors[string][]>>;
+}
 
-/**
- * @param prepare adds to the tensors of a chunk what the passes need beside those of `chunksOf`
- */
+/** States of texts that are held between steps, as inputs of chunks. */
+export interface ChunkStates {
+  /** The layers that they stand for, in a step that reads or not; undefined if none is held. */
+  layers(isRead: boolean): number | undefined;
+  /** The chunk with the states of its questions and passages after the layers. */
+  withStates(chunk: Chunk, layers: number): Promise<Chunk>;
+}
+
+/** Computes the loss of a batch. Adds its gradients to the sums that the passes hold. */
+export type GradientAccumulator = (batch: Batch) => Promise<BatchLoss>;
+
 export function gradientAccumulator(
   config: ModelConfig,
   passes: GradientPasses,
-  options: GradientOptions,
-  prepare?: (chunk: Chunk) => Promise<Chunk>,
+  settings: StepSettings,
+  states?: ChunkStates,
 ): GradientAccumulator {
-  const drawDropout = openChunkDropout(config, options);
+  const drawDropout = openChunkDropout(config, settings);
   return async (batch) => {
-    const { examples, chunkQuestions, objective, key } = batch;
-    const earlier = openEarlierKeys(config, batch, options);
-    const chunks = chunksOf(config, examples, chunkQuestions, { ...options, objective }).map(
-      earlier,
-    );
-    if (prepare) for (const [i, chunk] of chunks.entries()) chunks[i] = await prepare(chunk);
-    const dropout = drawDropout(chunks, objective, key);
-    const isCached =
-      hasInBatchNormaliser(objective, options) && (chunks.length > 1 || batch.onKeys !== undefined);
-    const computeOn = async (workers: readonly ChunkPasses[]): Promise<Tensors[]> => {
+    const examples = batch.examples.map(withDistinctPassages);
+    const plan = planOf(batch, examples, settings, states);
+    const across = acrossQuestions(plan);
+    const isWhole = batch.chunkQuestions >= examples.length;
+    const isCached = across.length > 0 && (!isWhole || batch.onKeys !== undefined);
+    const own = plan.objectives.filter((objective) => !isCached || !across.includes(objective));
+    const chunks = chunksOf(config, examples, batch.chunkQuestions, plan, own);
+    if (states && plan.held !== undefined)
+      for (const [i, chunk] of chunks.entries())
+        chunks[i] = await states.withStates(chunk, plan.held);
+    const dropout = drawDropout(plan, chunks, batch.key);
+    const computeOn = async (workers: readonly ChunkPasses[]): Promise<BatchLoss> => {
       const each = forEachChunk(workers, chunks);
-      const vectors = isCached ? await each((own, i) => own.vectors(chunks[i]!, dropout[i]!)) : [];
-      const caches = isCached ? await cacheGradients(passes, chunks, vectors, options, batch) : [];
-      return each((own, i) => own.loss(chunks[i]!, dropout[i]!, objective, caches[i]));
+      const cache = isCached
+        ? await cached(await each((on, i) => on.keep(plan, chunks[i]!.tensors, dropout[i]!)))
+        : undefined;
+      const losses = await each((on, i) =>
+        on.chunk(plan, chunks[i]!.tensors, dropout[i]!, cache?.gradients[i]),
+      );
+      return sumOf(cache ? [...losses, cache] : losses);
+    };
+    /** Pass 2. */
+    const cached = async (kept: readonly Tensors[]) => {
+      const { earlier = [], onKeys } = batch;
+      const joined = keptBatch(config, examples, chunks, kept, plan, earlier);
+      if (joined.keys) onKeys?.(joined.keys);
+      const { gradients, ...loss } = await passes.batch(plan, joined.tensors);
+      return { ...loss, gradients: joined.split(gradients) };
     };
     const isParallel = passes.inParallel !== undefined && chunks.length > 1;
-    const losses = await (isParallel ? passes.inParallel!(computeOn) : computeOn([passes]));
-    return sumLosses(losses, objective, options);
+    return isParallel ? passes.inParallel!(computeOn) : computeOn([passes]);
   };
+}
+
+/** The objectives that learn from an example of the batch, and the layers that are held. */
+function planOf(
+  { objectives, watched }: Batch,
+  examples: readonly TokenExample[],
+  { tau }: StepSettings,
+  states: ChunkStates | undefined,
+): StepPlan {
+  const learning = objectives.filter((one) => examples.some((example) => one.trains(example)));
+  const plan = { objectives: learning.length > 0 ? learning : objectives, tau, watched };
+  return { ...plan, held: states?.layers(isRead(allNeeds(plan))) };
 }
 
 /**
@@ -91,30 +129,25 @@ export function gradientAccumulator(
  */
 const forEachChunk =
   (workers: readonly ChunkPasses[], chunks: readonly Chunk[]) =>
-  async <T>(work: (own: ChunkPasses, chunk: number) => Promise<T>): Promise<T[]> => {
+  async <T>(work: (on: ChunkPasses, chunk: number) => Promise<T>): Promise<T[]> => {
     const results: T[] = [];
-    const share = async (own: ChunkPasses, first: number): Promise<void> => {
-      for (let i = first; i < chunks.length; i += workers.length) results[i] = await work(own, i);
+    const share = async (on: ChunkPasses, first: number): Promise<void> => {
+      for (let i = first; i < chunks.length; i += workers.length) results[i] = await work(on, i);
     };
     await Promise.all(workers.map(share));
     return results;
   };
 
-/** Whether the loss of a question depends on the passages of other questions. */
-const hasInBatchNormaliser = (
-  objective: ObjectiveName,
-  { inBatchNegatives }: Pick<GradientOptions, "inBatchNegatives">,
-): boolean => inBatchNegatives && objective !== "qa" && objective !== "marginal";
-
-/** Pass 2: the cache of each chunk. */
-async function cacheGradients(
-  passes: GradientPasses,
-  chunks: readonly Chunk[],
-  vectors: readonly Tensors[],
-  options: GradientOptions,
-  { earlier, onKeys }: Batch,
-): Promise<Tensors[]> {
-  onKeys?.(batchKeys(chunks, vectors));
-  const joined = joinVectors(chunks, vectors, options, earlier);
-  return splitCache(vectors, await passes.normaliser(joined));
+/** Sums losses, and terms of the same name. */
+function sumOf(parts: readonly (LossValues & { readonly watched?: Tensors })[]): BatchLoss {
+  const terms: Record<string, number> = {};
+  const watched: Record<string, Tensors[string][]> = {};
+  for (const part of parts) {
+    for (const [name, value] of Object.entries(part.terms))
+      terms[name] = (terms[name] ?? 0) + value;
+    for (const [name, tensor] of Object.entries(part.watched ?? {}))
+      watched[name] = [...(watched[name] ?? []), tensor];
+  }
+  const loss = parts.reduce((sum, part) => sum + part.loss, 0);
+  return { loss, terms, watched };
 }

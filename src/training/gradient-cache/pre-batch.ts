@@ -2,7 +2,7 @@
  * Pre-batch negatives: the token keys of the passages of the last steps, without gradients. They
  * count in the in-batch normaliser of a later step.
  *
- * Source: Lee et al. 2021 (DensePhrases), section 4.3. Letters of shapes: loss/graph-inputs.ts.
+ * Source: Lee et al. 2021 (DensePhrases), section 4.3. Letters: objectives/token-batch.ts.
  */
 
 import type { Tensor } from "../../tensor/ops.ts";

@@ -2,7 +2,7 @@
 
 import { InputError } from "../../io/errors.ts";
 import { defaultOf, type OptionTable } from "../../options/option.ts";
-import type { ObjectiveName } from "../loss/options.ts";
+import type { ObjectiveName } from "../objectives/index.ts";
 import type { RunRequest } from "./run-options.ts";
 import { defaultPart } from "./trained.ts";
 

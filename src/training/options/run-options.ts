@@ -14,7 +14,7 @@ import {
   withoutFlag,
 } from "../../options/option.ts";
 import type { Provider } from "../../tensor/session.ts";
-import type { ObjectiveName } from "../loss/options.ts";
+import type { ObjectiveName } from "../objectives/index.ts";
 import { PARTS } from "./trained.ts";
 
 /** Headings in help, by who needs the options. */

@@ -2,8 +2,6 @@
 
 import { type Given, integer, option, path, type Resolved, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
-import type { Provider } from "../../tensor/session.ts";
-import type { ObjectiveName, QuerySide } from "../loss/options.ts";
 import { checkEffects } from "./run-checks.ts";
 import { DEV_FILE, RUN_FILES, RUN_SETTINGS, type RunSignal } from "./run-options.ts";
 
@@ -53,27 +51,4 @@ export function withDefaults(given: TrainOptions): TrainRequest {
   const options = resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given);
   checkEffects(options, TRAIN_OPTIONS);
   return options;
-}
-
-/** What the engine reads. `flatOptions` makes it of a run. */
-export interface ResolvedOptions {
-  readonly provider: Provider;
-  readonly engine: "onnxruntime" | "tensorflow";
-  readonly workers: number;
-  readonly questions: number;
-  readonly candidatesPerQuestion: number;
-  readonly maxPassageTokens: number;
-  readonly objective: ObjectiveName;
-  readonly alpha: number;
-  readonly copyAttention: number;
-  readonly phraseLoss: number;
-  readonly inBatchNegatives: boolean;
-  readonly copies: "once";
-  readonly scoreTemperature: number;
-  readonly dropout: number;
-  readonly tau?: number | undefined;
-  readonly querySide?: QuerySide | undefined;
-  readonly headOnly: boolean;
-  readonly readerOnly: boolean;
-  readonly trainedLayers?: number | undefined;
 }

@@ -19,8 +19,8 @@ import {
   parameterShapes,
   TOKEN_WEIGHTS,
 } from "../../model/parameter-names.ts";
-import type { ObjectiveName } from "../loss/options.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
+import type { ObjectiveName } from "../objectives/index.ts";
+import { HEAD_WEIGHTS, LOG_SCALE, type Trained } from "../objectives/trained-parameters.ts";
 
 export const PARTS = ["all", "retrieval", "joint", "head", "reader", "query"] as const;
 
@@ -35,17 +35,6 @@ export const PART_TEXTS: Readonly<Record<Part, string>> = {
   reader: "the reader",
   query: "the query side",
 };
-
-/** Rows of a projection: those of the retrieval heads, or all others. */
-export type HeadRows = "retrieval" | "others";
-
-/** What training changes. */
-export interface Trained {
-  /** Names of parameters, the learned scalars among them. */
-  readonly names: ReadonlySet<string>;
-  /** The projections of which only some rows are trained. Their other rows do not decay. */
-  readonly rows: ReadonlyMap<string, HeadRows>;
-}
 
 /** What decides about the parameters of a run. */
 export interface TrainedChoice {
@@ -80,16 +69,6 @@ export function trainedParameters(config: ModelConfig, choice: TrainedChoice): T
 /** The default part of an objective. */
 export const defaultPart = (objective: ObjectiveName): Part =>
   objective === "retrieval" ? "retrieval" : "all";
-
-/** Whether the keys of passages stay as they are, so that an index remains valid. */
-export function keepsKeys(config: ModelConfig, { names, rows }: Trained): boolean {
-  const [, key] = projectionsOf(config);
-  const { embedding, encoder } = namesOf(config);
-  const ofKeys = [embedding, ...retrievalLayers(config).flat(), ...namesIn(encoder.backbone ?? {})];
-  const norm = encoder.blocks[config.retrievalLayer]!.attentionNorm;
-  const isKeyTrained = names.has(key) && rows.get(key) !== "others";
-  return !isKeyTrained && ![...ofKeys, norm, encoder.relativeBias].some((name) => names.has(name));
-}
 
 /** @throws {InputError} if the objective does not train the part */
 function checkObjective(part: Part, objective: ObjectiveName): void {
@@ -193,8 +172,10 @@ function vectorNames(config: ModelConfig): Set<string> {
 }
 
 /** Names that reading given passages does not depend on. */
-function ownRetrieval(config: ModelConfig): Set<string> {
-  const ofQueries = [...parameterShapes(config).keys()].filter(isOfQueryEncoder);
+export function ownRetrieval(config: ModelConfig): Set<string> {
+  const ofQueries = [...parameterShapes(config).keys()].filter(
+    (name) => isOfQueryEncoder(name) || isOfPhraseQueries(name),
+  );
   const own = hasOwnLayers(config) ? retrievalLayers(config).flat() : [];
   return new Set([...own, ...ofQueries, TOKEN_WEIGHTS, LOG_SCALE, HEAD_WEIGHTS]);
 }

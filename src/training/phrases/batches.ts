@@ -1,9 +1,9 @@
-/** The tensors of a step: the inputs of the losses in loss/phrases.ts, from an index. */
+/** The tensors of a step: inputs of the losses in objectives/phrase-losses.ts, from an index. */
 
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
 import type { FoundPhrase } from "../../retrieval/search-phrases.ts";
 import type { Tensor } from "../../tensor/ops.ts";
-import type { PassageLossInput, SearchLossInput } from "../loss/phrases.ts";
+import type { PassageLossInput, SearchLossInput } from "../objectives/phrase-losses.ts";
 import type { GoldPhrase } from "./examples.ts";
 
 type Index = Pick<IndexGeneration, "header" | "keys">;

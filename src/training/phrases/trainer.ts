@@ -15,11 +15,11 @@ import {
   passageLoss,
   type SearchLossInput,
   searchLoss,
-} from "../loss/phrases.ts";
+} from "../objectives/phrase-losses.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;
 
-/** The input of each loss of loss/phrases.ts. */
+/** The input of each loss of objectives/phrase-losses.ts. */
 interface LossInputs<T> {
   readonly passage: PassageLossInput<T>;
   readonly search: SearchLossInput<T>;
@@ -69,7 +69,7 @@ export async function openPhraseTrainer(
       const results = await sessions[loss].run({ ...feeds(states), ...input });
       for (const [name, { gradient }] of parameters)
         gradient.set(results[gradientOf(name)]!.data as Float32Array);
-      await optimizer.update({ ...step, gradientNorm: await optimizer.gradientNorm() });
+      await optimizer.update({ ...step, norms: await optimizer.gradientNorms() });
       return results.loss!.data[0]!;
     },
     async [Symbol.asyncDispose]() {

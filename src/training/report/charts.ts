@@ -1,5 +1,6 @@
 /** Groups the metrics of a log into charts and explains them. */
 
+import type { Term } from "../objectives/objective.ts";
 import { type Baseline, measureLabel, type Unit, withoutHybrid } from "./format.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
 
@@ -36,7 +37,7 @@ const oneOf =
   (metric: string): boolean =>
     names.includes(metric);
 
-const DEFINITIONS: readonly Definition[] = [
+const EVALUATIONS: readonly Definition[] = [
   {
     title: "Mean reciprocal rank",
     meaning: (questions) =>
@@ -63,34 +64,31 @@ const DEFINITIONS: readonly Definition[] = [
     unit: "share",
     has: oneOf("exactMatch", "f1"),
   },
-  {
-    title: "Reading loss: nll",
-    meaning:
-      "Negative log-likelihood of an answer token, and the copy-attention loss if it is used. Both fall while the model learns to read.",
-    unit: "number",
-    has: oneOf("nll", "pointer"),
-  },
-  {
-    title: "Retrieval loss: KL",
-    meaning:
-      "KL divergence of retrieval from the decoder's attention, over all passages of the batch and over the question's own passages.",
-    unit: "number",
-    has: oneOf("kl", "ownKl"),
-  },
-  {
-    title: "Loss",
-    meaning:
-      "The training objective: nll + alpha KL + the weighted copy-attention loss. Compare it only between runs with the same weights.",
-    unit: "number",
-    has: oneOf("loss"),
-  },
-  {
-    title: "Probability on own passages",
-    meaning:
-      "Retrieval probability of a question's own candidates among all passages of the batch.",
-    unit: "share",
-    has: oneOf("ownProbability"),
-  },
+];
+
+/** A chart for each term of the loss, and one for their sum. */
+function lossCharts(terms: ReadonlyMap<string, Term>): Definition[] {
+  const weighted = [...terms].filter(([, { weight }]) => weight !== 0);
+  const sum = weighted.map(([name, { weight }]) => (weight === 1 ? name : `${weight} ${name}`));
+  return [
+    ...Array.from(
+      terms,
+      ([name, { title, meaning }]): Definition => ({
+        ...{ title, meaning },
+        unit: "number",
+        has: oneOf(name),
+      }),
+    ),
+    {
+      title: "Loss",
+      meaning: `What training minimises: ${sum.join(" + ")}. Compare it only between runs with the same weights.`,
+      unit: "number",
+      has: oneOf("loss"),
+    },
+  ];
+}
+
+const STATE: readonly Definition[] = [
   {
     title: "Scale of retrieval: exp(s)",
     meaning: "The learned scale of the retrieval scores. It grows as retrieval becomes confident.",
@@ -127,6 +125,8 @@ const DEFINITIONS: readonly Definition[] = [
 
 interface ChartOptions {
   readonly baseline?: Baseline | undefined;
+  /** The terms of the loss by the names of their metrics. Default: none. */
+  readonly terms?: ReadonlyMap<string, Term> | undefined;
   /** What the evaluations ask, in the plural. Default: dev questions. */
   readonly questions?: string | undefined;
 }
@@ -134,12 +134,13 @@ interface ChartOptions {
 /** The charts with at least one value in the log. */
 export function chartsOf(
   records: readonly MetricsRecord[],
-  { baseline, questions = "dev questions" }: ChartOptions = {},
+  { baseline, terms = new Map(), questions = "dev questions" }: ChartOptions = {},
 ): Chart[] {
   const series = seriesOf(records);
   const worded = (text: string | OfQuestions): string =>
     typeof text === "string" ? text : text(questions);
-  return DEFINITIONS.flatMap(({ has, title, meaning, unit }) => {
+  const definitions = [...EVALUATIONS, ...lossCharts(terms), ...STATE];
+  return definitions.flatMap(({ has, title, meaning, unit }) => {
     const drawn = Array.from(series).filter(([metric]) => has(metric));
     const curves = drawn.flatMap(([metric, values]) => curvesOf(metric, values, baseline));
     const texts = { title: worded(title), meaning: worded(meaning) };

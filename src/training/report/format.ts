@@ -32,8 +32,6 @@ const LABELS: Readonly<Record<string, string>> = {
   mrr: "MRR",
   "hybrid/mrr": "hybrid MRR",
   pointer: "copy-attention loss",
-  kl: "batch",
-  ownKl: "own passages",
   scale: "exp(s)",
   ownProbability: "probability",
   gradientNorm: "norm",

@@ -4,6 +4,7 @@
  */
 
 import { replaceFile } from "../../io/replace-file.ts";
+import type { Term } from "../objectives/objective.ts";
 import { CHART_SCRIPT } from "./chart-script.ts";
 import { chartsOf } from "./charts.ts";
 import { evaluationsOf, evaluationTable, outcome } from "./evaluations.ts";
@@ -44,6 +45,8 @@ export interface ReportData {
    * `f1` or `recall@k` are evaluations.
    */
   readonly records: readonly MetricsRecord[];
+  /** The terms of the loss, by the names that records have for them. Default: none. */
+  readonly terms?: ReadonlyMap<string, Term> | undefined;
   /** The measures of BM25 on the same questions. */
   readonly baseline?: Baseline | undefined;
   /** The step of the kept model, if it is not the last one. */
@@ -63,10 +66,9 @@ export async function writeReport(file: string, report: ReportData): Promise<voi
 /** The browser enforces that the page fetches nothing. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
-function page(
-  { title, verdict, status, selection, options, records, baseline, keptStep, samples }: ReportData,
-  plotter: PagePlotter,
-): Html {
+function page(report: ReportData, plotter: PagePlotter): Html {
+  const { title, verdict, status, selection, options, records, baseline, keptStep } = report;
+  const { terms, samples } = report;
   const evaluations = evaluationsOf(records);
   return html`<!doctype html>
 <html lang="en">
@@ -89,7 +91,7 @@ ${outcome(evaluations, keptStep, baseline)}
 <h2>Curves</h2>
 <p class="quiet">By training step. A pale band is the range of the steps that a point averages. Drag to zoom in, double-click to zoom out.</p>
 <noscript><p>The curves need JavaScript.</p></noscript>
-<div class="charts">${chartsOf(records, { baseline, questions: selection?.what }).map(figure)}</div>
+<div class="charts">${chartsOf(records, { baseline, terms, questions: selection?.what }).map(figure)}</div>
 ${section(`Evaluations on ${selection ? `${selection.questions} ${selection.what}` : "dev questions"}`, evaluations, (all) => html`<div class="card scroll">${evaluationTable(all, keptStep, baseline)}</div>`)}
 ${section("Sample questions", samples, sampleCards)}
 </main>

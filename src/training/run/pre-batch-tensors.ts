@@ -12,7 +12,7 @@
 import type { TensorToWrite } from "../../checkpoints/write-safetensors.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import type { PreBatchQueue, StepKeys } from "../gradient-cache/pre-batch.ts";
-import { passageName } from "../loss/normaliser-bias.ts";
+import { passageName } from "../objectives/examples.ts";
 
 /** What `openSafetensors` returns. */
 interface StoredTensors {

@@ -7,9 +7,10 @@ import type { Measures } from "../../evaluation/measures.ts";
 import { modelTitle } from "../../hub/model-title.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
 import { replaceFile } from "../../io/replace-file.ts";
-import { mean } from "../../math/mean.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import { MASK } from "../examples/example.ts";
+import { objectivesOf } from "../objectives/index.ts";
+import { termsOf } from "../objectives/objective.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
 import {
   type Baseline,
@@ -149,6 +150,7 @@ export async function openRunLog(
       selection,
       options: { ...shown(run), machine: machine(), started, seconds: Math.round(seconds()) },
       records: metrics.records,
+      terms: termsOf(objectivesOf(run.objective.objective, run.objective)),
       baseline,
       keptStep: end?.keptStep ?? best,
       samples: samples.current(),
@@ -238,30 +240,10 @@ const shown = (run: Run): Record<string, string | number> =>
     ),
   );
 
-function lossRecord({
-  nll,
-  copyAttention,
-  phraseLoss,
-  loss,
-  gradientNorm,
-  retrieval,
-  distillation,
-}: StepLosses): Record<string, number> {
-  return {
-    ...(nll === undefined ? {} : { nll }),
-    // the copy-attention loss; the key of metrics.jsonl keeps its first name
-    ...(copyAttention === undefined ? {} : { pointer: copyAttention }),
-    ...(phraseLoss === undefined ? {} : { phraseLoss }),
-    loss,
-    gradientNorm,
-    ...(retrieval ? { ownProbability: mean(retrieval.logProbabilities.map(probability)) } : {}),
-    ...(distillation ? { kl: distillation.kl } : {}),
-    ...(distillation?.softKl ? { softKl: distillation.softKl } : {}),
-    ...(distillation && retrieval
-      ? { ownKl: ownDivergence(distillation.target, retrieval.logProbabilities) }
-      : {}),
-  };
-}
+const lossRecord = ({ terms, ...rest }: StepLosses): Record<string, number> => ({
+  ...terms,
+  ...rest,
+});
 
 const HYBRID_PREFIX = "hybrid/";
 
@@ -276,25 +258,6 @@ const modelMeasures = (metrics: Readonly<Record<string, unknown>>): Measures =>
   Object.fromEntries(
     Object.entries(metrics).filter(([name]) => !name.startsWith(HYBRID_PREFIX)),
   ) as Measures;
-
-const probability = (logs: readonly number[]): number =>
-  logs.reduce((sum, log) => sum + Math.exp(log), 0);
-
-/** KL over a question's own candidates, the retrieval distribution normalised over them. */
-function ownDivergence(
-  target: readonly (readonly number[])[],
-  logs: readonly (readonly number[])[],
-): number {
-  return mean(
-    target.map((shares, i) => {
-      const own = Math.log(probability(logs[i]!));
-      return shares.reduce(
-        (sum, share, k) => sum + (share > 0 ? share * (Math.log(share) - logs[i]![k]! + own) : 0),
-        0,
-      );
-    }),
-  );
-}
 
 const machine = (): string =>
   `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, Node ${process.versions.node}`;

@@ -10,7 +10,7 @@ import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import { openPreBatchQueue, type PreBatchQueue } from "../gradient-cache/pre-batch.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
 import {
   type BackgroundRefresh,
   openBackgroundRefresh,
@@ -29,7 +29,6 @@ import { modelCandidates, withCurrentModel } from "./current-model.ts";
 import { type DevSet, openDevSet } from "./dev.ts";
 import { divergedLoss } from "./divergence.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
-import { flatOptions } from "./flat-options.ts";
 import { evaluate, monitorRetrieval } from "./measure.ts";
 import {
   openMonitor,
@@ -82,7 +81,9 @@ export async function* runTraining(
   await createOutputDirectory(out);
   const dev = await openDevSet(run, corpus);
   const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, run.signal));
-  await using engine = yield* openEngine(flatOptions(run), config, parameters, queue);
+  const { trained, tau, optimizer } = run;
+  const engineRun = { trained, tau, ...optimizer };
+  await using engine = yield* openEngine(config, parameters, engineRun, run.device, queue);
   await using log = await openRunLog(run, checkpoint, describeRun(run, data, dev, monitor));
   const step = checkpoint?.step ?? 0;
   const isMonitored = checkpoint !== undefined && monitor !== undefined;
@@ -239,7 +240,7 @@ async function* trainStep(state: RunState, stage: Stage): AsyncGenerator<Trainin
   const restart = lastRestart(changes);
   const losses = await engine.step({
     examples: stage.examples(step),
-    objective: stage.objective(step),
+    objectives: stage.objectives(step),
     learningRate,
     step: state.step + 1,
     updates: state.step + 1 - restart,

@@ -6,6 +6,7 @@
 import { checkPositions, type ModelConfig } from "../../model/config.ts";
 import { type Resolved, valuesOf } from "../../options/option.ts";
 import { checkCandidateCount } from "../examples/candidates.ts";
+import { keepsKeys, type Trained } from "../objectives/trained-parameters.ts";
 import {
   BATCH_SETTINGS,
   DEVICE_SETTINGS,
@@ -14,13 +15,7 @@ import {
   type RunRequest,
   SCHEDULE_SETTINGS,
 } from "../options/run-options.ts";
-import {
-  defaultPart,
-  keepsKeys,
-  type Part,
-  type Trained,
-  trainedParameters,
-} from "../options/trained.ts";
+import { defaultPart, type Part, trainedParameters } from "../options/trained.ts";
 import { trainedConfig } from "./trained-config.ts";
 
 export interface RunBatch extends Resolved<typeof BATCH_SETTINGS> {

@@ -18,7 +18,8 @@ import { fingerprint } from "../../model/fingerprint.ts";
 import { openStored } from "../../model/load-weights.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import { HEAD_WEIGHTS, LOG_SCALE, usedByRetrievalAlone } from "../loss/trained-parameters.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
+import { ownRetrieval } from "../options/trained.ts";
 
 /** Beyond it exp(s), computed in float32, is 0 or infinite. */
 const MAX_LOG_SCALE = 87;
@@ -62,7 +63,7 @@ export async function writeModel(
 ): Promise<void> {
   await createOutputDirectory(folder);
   await using stored = await openOriginal(original);
-  const ofRetrieval = usedByRetrievalAlone(config);
+  const ofRetrieval = ownRetrieval(config);
   const tensors = new Map<string, TensorToWrite>();
   let { calibration } = config;
   for (const [name, shape] of parameterShapes(config)) {

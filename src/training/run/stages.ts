@@ -8,8 +8,9 @@ import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { corrupt, noiseSpans } from "../examples/span-corruption.ts";
 import { drawIndexes, examplesOfStep, longestFirst, type TextExamples } from "../examples/step.ts";
-import type { TokenExample } from "../loss/batch.ts";
-import type { ObjectiveName } from "../loss/options.ts";
+import type { TokenExample } from "../objectives/examples.ts";
+import { objectivesOf } from "../objectives/index.ts";
+import type { Objective } from "../objectives/objective.ts";
 import type { TrainingEvent } from "./events.ts";
 import type { Run } from "./run.ts";
 
@@ -24,7 +25,7 @@ export interface Stage {
   readonly seed: string;
   /** The examples of a step, counted from 0 in the stage. */
   examples(step: number): TokenExample[];
-  objective(step: number): ObjectiveName;
+  objectives(step: number): readonly Objective[];
 }
 
 /**
@@ -41,6 +42,10 @@ export function iterationStage(
 ): Stage {
   const { unsupervisedSteps, qaSteps, steps } = run.schedule;
   const { objective } = run.objective;
+  const [reading, all] = [
+    objectivesOf("qa", run.objective),
+    objectivesOf(objective, run.objective),
+  ];
   const seed = `${run.seed} ${iteration}`;
   // The objectives that read learn phrases from the decoder: no answer has to be found in a text.
   const phraseLoss = objective === "retrieval" ? run.objective.phraseLoss : 0;
@@ -48,7 +53,7 @@ export function iterationStage(
   return {
     ...{ first: unsupervisedSteps + iteration * steps, steps, seed },
     examples: (step) => examplesOfStep(source(), tokenizer, { ...settings, step }),
-    objective: (step) => (iteration === 0 && step < qaSteps ? "qa" : objective),
+    objectives: (step) => (iteration === 0 && step < qaSteps ? reading : all),
   };
 }
 
@@ -70,6 +75,7 @@ export async function* unsupervisedStage(
   const needed = Array.from({ length: steps }, (_, step) => idsOf(step)).flat();
   const passages = await corpus.pick(needed);
   const corruptPassage = spanCorruption(tokenizer);
+  const reading = objectivesOf("qa", run.objective);
   return {
     ...{ first: 0, steps, seed },
     examples: (step) =>
@@ -79,7 +85,7 @@ export async function* unsupervisedStage(
           return corruptPassage(ids, createRandom(seed, "span corruption", step, i));
         }),
       ),
-    objective: () => "qa",
+    objectives: () => reading,
   };
 }
 

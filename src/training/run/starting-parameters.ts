@@ -6,7 +6,7 @@ import { initialWeight, initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../loss/trained-parameters.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
 import type { Run, StartingModel } from "./run.ts";
 
 /** @throws {InputError} as `readConfig` does */

@@ -1,12 +1,35 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { workOf } from "../../../src/training/adaptation/work.ts";
+import type { ModelConfig } from "../../../src/model/config.ts";
+import { type TokenLengths, type Work, workOf } from "../../../src/training/adaptation/work.ts";
+import type { TrainedChoice } from "../../../src/training/options/trained.ts";
 import { TINY_MODELS, tinyConfig } from "../../support/tiny-model.ts";
+import { trainedBy } from "../../support/training-step.ts";
+
+interface Sizes extends Omit<Partial<TrainedChoice>, "objective"> {
+  readonly objective: TrainedChoice["objective"];
+  readonly questions: number;
+  readonly candidatesPerQuestion: number;
+}
+
+function work(
+  config: ModelConfig,
+  { questions, candidatesPerQuestion, ...choice }: Sizes,
+  lengths: TokenLengths,
+): Work {
+  const { part = choice.objective === "retrieval" ? "retrieval" : "all", objective } = choice;
+  const run = {
+    ...{ config, part, trained: trainedBy(config, choice) },
+    objective: { objective },
+    batch: { questions, candidatesPerQuestion },
+  };
+  return workOf(run, lengths);
+}
 
 test("the work of indexing a passage, by hand", () => {
   const block = 4 * 16 * 18 + 3 * 16 * 24 + 2 * 16; // attention, feed-forward, norms
   const lengths = { passage: 10, question: 5, answer: 2 };
-  const { passage, parameters } = workOf(
+  const { passage, parameters } = work(
     tinyConfig(),
     { questions: 1, candidatesPerQuestion: 1, objective: "supervised" },
     lengths,
@@ -19,8 +42,7 @@ test("the work of indexing a passage, by hand", () => {
 test("a step grows with its pairs, and less than twice with passages twice as many", () => {
   const lengths = { passage: 100, question: 20, answer: 8 };
   const step = (questions: number, candidatesPerQuestion: number): number =>
-    workOf(tinyConfig(), { questions, candidatesPerQuestion, objective: "supervised" }, lengths)
-      .step;
+    work(tinyConfig(), { questions, candidatesPerQuestion, objective: "supervised" }, lengths).step;
   assert.is(step(8, 4), 8 * step(1, 4));
   assert.ok(step(4, 8) > step(4, 4) && step(4, 8) < 2 * step(4, 4));
 });
@@ -28,9 +50,9 @@ test("a step grows with its pairs, and less than twice with passages twice as ma
 test("a step of the query side alone has less than half the work, and a query encoder its weights", () => {
   const lengths = { passage: 100, question: 20, answer: 8 };
   const sizes = { questions: 8, candidatesPerQuestion: 4, objective: "supervised" } as const;
-  const all = workOf(tinyConfig(), sizes, lengths);
+  const all = work(tinyConfig(), sizes, lengths);
   const config = tinyConfig({ queryEncoder: true });
-  const asking = workOf(config, { ...sizes, querySide: "layers" }, lengths);
+  const asking = work(config, { ...sizes, part: "query", layers: 1 }, lengths);
   assert.ok(asking.step < all.step / 2 && asking.step > all.step / 4);
   assert.is(asking.passage, all.passage);
   const block = 4 * 16 * 18 + 3 * 16 * 24 + 2 * 16;
@@ -40,8 +62,8 @@ test("a step of the query side alone has less than half the work, and a query en
 test("a step of the retrieval head alone encodes its texts once", () => {
   const lengths = { passage: 100, question: 20, answer: 8 };
   const sizes = { questions: 8, candidatesPerQuestion: 4, objective: "retrieval" } as const;
-  const all = workOf(tinyConfig(), sizes, lengths);
-  const head = workOf(tinyConfig(), { ...sizes, headOnly: true }, lengths);
+  const all = work(tinyConfig(), sizes, lengths);
+  const head = work(tinyConfig(), { ...sizes, part: "head" }, lengths);
   assert.is(all.step, 3 * head.step); // forward and backward
   assert.ok(head.step > 8 * 4 * head.passage); // and the questions
 });
@@ -49,7 +71,7 @@ test("a step of the retrieval head alone encodes its texts once", () => {
 test("a step of more than one chunk encodes its texts twice", () => {
   const lengths = { passage: 100, question: 20, answer: 8 };
   const step = (questions: number): number =>
-    workOf(tinyConfig(), { questions, candidatesPerQuestion: 2, objective: "retrieval" }, lengths)
+    work(tinyConfig(), { questions, candidatesPerQuestion: 2, objective: "retrieval" }, lengths)
       .step;
   assert.is(step(64), 2 * step(32));
   assert.is(step(128) / 128, ((4 / 3) * step(64)) / 64); // one forward pass beside three
@@ -59,12 +81,8 @@ test("a step of retrieval has no backward pass of the layers that reading shares
   const lengths = { passage: 100, question: 20, answer: 8 };
   const sizes = { questions: 8, candidatesPerQuestion: 4, objective: "retrieval" } as const;
   const joint = TINY_MODELS["joint layers"]!; // two layers of three are retrieval's own
-  const { step } = workOf(joint, sizes, lengths);
-  const all = workOf(
-    { ...joint, backbone: { ...joint.backbone!, jointLayers: 0 } },
-    sizes,
-    lengths,
-  );
+  const { step } = work(joint, sizes, lengths);
+  const all = work({ ...joint, backbone: { ...joint.backbone!, jointLayers: 0 } }, sizes, lengths);
   assert.ok(Math.abs(step / all.step - (2 * 3 + 1) / (3 * 3)) < 1e-9);
 });
 

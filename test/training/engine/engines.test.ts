@@ -4,14 +4,20 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
-import type { EngineOptions } from "../../../src/training/engine/backend.ts";
 import { type StepLosses, trainingEngine } from "../../../src/training/engine/engine.ts";
 import type { ParameterState } from "../../../src/training/engine/optimizer.ts";
-import type { ObjectiveName } from "../../../src/training/loss/options.ts";
+import {
+  type ObjectiveName,
+  type ObjectiveSettings,
+  objectivesOf,
+} from "../../../src/training/objectives/index.ts";
+import { HEAD_WEIGHTS } from "../../../src/training/objectives/trained-parameters.ts";
+import type { TrainedChoice } from "../../../src/training/options/trained.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { BACKENDS } from "../../support/backends.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 import { randomExamples, trainedStates } from "../../support/training.ts";
+import { trainedBy } from "../../support/training-step.ts";
 
 const STEPS = 5;
 const LOSS_TOLERANCE = 1e-4; // float32 sums in different orders, after up to 4 separate steps
@@ -24,37 +30,48 @@ interface Trained {
   readonly states: ReadonlyMap<string, ParameterState>;
 }
 
-const OBJECTIVES: Readonly<Record<string, { objective: ObjectiveName } & Partial<EngineOptions>>> =
-  {
-    "distillation into all heads": { objective: "distillation", tau: 0.5 },
-    "distillation into one head": { objective: "distillation" },
-    "distillation without in-batch negatives": {
-      objective: "distillation",
-      inBatchNegatives: false,
-    },
-    "relevance into one head": { objective: "supervised" },
-    "retrieval alone": { objective: "retrieval", retrievalOnly: true },
-    "retrieval alone, all heads": { objective: "retrieval", retrievalOnly: true, tau: 0.5 },
-    "the query projection, retrieval alone": { objective: "retrieval", querySide: "projection" },
-    "the query projection alone": {
-      objective: "distillation",
-      querySide: "projection",
-      weightDecay: 0,
-    },
-    "the query encoder alone": { objective: "distillation", querySide: "layers" },
-    "marginal likelihood": { objective: "marginal" },
-    "answers alone": { objective: "qa" },
-    "answers and copy attention": { objective: "qa", copyAttention: 0.5 },
-  };
+interface Setting extends ObjectiveSettings, Partial<TrainedChoice> {
+  readonly objective: ObjectiveName;
+  readonly weightDecay?: number;
+}
+
+const OBJECTIVES: Readonly<Record<string, Setting>> = {
+  "distillation into all heads": { objective: "distillation", tau: 0.5 },
+  "distillation into one head": { objective: "distillation" },
+  "distillation without in-batch negatives": {
+    objective: "distillation",
+    inBatchNegatives: false,
+  },
+  "relevance into one head": { objective: "supervised" },
+  "retrieval alone": { objective: "retrieval" },
+  "retrieval alone, all heads": { objective: "retrieval", tau: 0.5 },
+  "the query projection, retrieval alone": { objective: "retrieval", part: "query" },
+  "the query projection alone": {
+    objective: "distillation",
+    part: "query",
+    weightDecay: 0,
+  },
+  "the query encoder alone": { objective: "distillation", part: "query", layers: 1 },
+  "marginal likelihood": { objective: "marginal" },
+  "answers alone": { objective: "qa" },
+  "answers and copy attention": { objective: "qa", copyAttention: 0.5 },
+};
 
 /** Steps with dropout. */
 async function trainOn(
   engine: keyof typeof BACKENDS,
   config: ModelConfig,
-  { objective, ...changes }: (typeof OBJECTIVES)[string],
+  setting: Setting,
 ): Promise<Trained> {
-  const states = trainedStates(config, { mixed: changes.tau !== undefined });
-  const options: EngineOptions = { alpha: 2, inBatchNegatives: true, dropout: 0.1, ...changes };
+  const { tau, weightDecay } = setting;
+  const states = trainedStates(config, { mixed: tau !== undefined });
+  const trained = trainedBy(config, setting);
+  const options = {
+    ...{ trained, tau, dropout: 0.1, weightDecay },
+    withoutDecay: new Set(trained.rows.keys()),
+    clippedApart: new Set([HEAD_WEIGHTS]),
+  };
+  const objectives = objectivesOf(setting.objective, { alpha: 2, ...setting });
   const backend = await BACKENDS[engine](config, states, options);
   await using training = trainingEngine(config, states, options, backend);
   const losses: StepLosses[] = [];
@@ -66,7 +83,7 @@ async function trainOn(
   }));
   for (let step = 1; step <= STEPS; step++)
     losses.push(
-      await training.step({ examples, objective, step, learningRate: 0.01 / step, key: "key" }),
+      await training.step({ examples, objectives, step, learningRate: 0.01 / step, key: "key" }),
     );
   await training.parameters();
   return { losses, states };
@@ -75,7 +92,7 @@ async function trainOn(
 const { "v1.1": gated, "v1.0 tied": tied } = TINY_MODELS as Record<string, ModelConfig>;
 const CASES = [
   ...Object.keys(OBJECTIVES).map((title) => {
-    const queryEncoder = OBJECTIVES[title]!.querySide === "layers";
+    const queryEncoder = OBJECTIVES[title]!.part === "query" && OBJECTIVES[title]!.layers === 1;
     return [`v1.1, ${title}`, { ...gated!, queryEncoder }, title] as const;
   }),
   ["v1.0 tied, marginal likelihood", tied!, "marginal likelihood"] as const,
@@ -89,11 +106,11 @@ for (const [name, config, title] of CASES)
     const tensors = tf.memory().numTensors;
     const tensorflow = await trainOn("tensorflow", config, changes);
     assert.is(tf.memory().numTensors, tensors, "tensors not disposed of");
-    for (const [i, { loss, nll, gradientNorm, distillation }] of onnx.losses.entries()) {
+    for (const [i, { loss, terms, gradientNorm }] of onnx.losses.entries()) {
       const other = tensorflow.losses[i]!;
       const [expected, actual] = [
-        [loss, nll ?? 0, distillation?.kl ?? 0],
-        [other.loss, other.nll ?? 0, other.distillation?.kl ?? 0],
+        [loss, ...Object.values(terms)],
+        [other.loss, ...Object.values(other.terms)],
       ];
       assertNear(actual, expected, LOSS_TOLERANCE, `step ${i + 1}`);
       assertNear([other.gradientNorm], [gradientNorm], MOMENT_TOLERANCE, `step ${i + 1}`);

@@ -6,20 +6,13 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { BatchLosses } from "../../../src/training/gradient-cache/batch-losses.ts";
-import { openChunkDropout } from "../../../src/training/gradient-cache/chunk-dropout.ts";
-import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
-import type {
-  GradientOptions,
-  Tensors,
-} from "../../../src/training/gradient-cache/gradient-passes.ts";
-import { chunksOf, type TokenExample } from "../../../src/training/loss/batch.ts";
-import type { ObjectiveName } from "../../../src/training/loss/options.ts";
-import { LOG_SCALE } from "../../../src/training/loss/trained-parameters.ts";
+import type { TokenExample } from "../../../src/training/objectives/examples.ts";
+import { objectivesOf } from "../../../src/training/objectives/index.ts";
+import { LOG_SCALE } from "../../../src/training/objectives/trained-parameters.ts";
 import { assertNear } from "../../support/arrays.ts";
-import { BACKENDS } from "../../support/backends.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
 import { trainedStates } from "../../support/training.ts";
+import { computeStep, ENGINES } from "../../support/training-step.ts";
 
 const config = tinyConfig();
 const ALPHA = 2;
@@ -50,7 +43,7 @@ const examples: TokenExample[] = [
 function expectedKl(
   scores: readonly (readonly number[])[],
   attention: readonly (readonly number[])[],
-  objective: ObjectiveName,
+  objective: "supervised" | "distillation",
   logScale: number,
 ): number {
   const divergences = examples.map(({ answer, passages, positives = [], notNegatives = [] }, q) => {
@@ -76,63 +69,43 @@ function expectedKl(
 const inBatchOrder = [A, B, NULL, C, D, E];
 const order = PASSAGES.map((passage) => inBatchOrder.indexOf(passage));
 
-async function compute(
-  engine: keyof typeof BACKENDS,
-  objective: ObjectiveName,
-): Promise<{ losses: BatchLosses; ofScale: number }> {
-  const states = trainedStates(config);
-  const options = { alpha: ALPHA, inBatchNegatives: true, dropout: 0 };
-  await using backend = await BACKENDS[engine](config, states, options);
-  const accumulate = gradientAccumulator(config, backend.passes, options);
-  backend.clearGradients();
-  const losses = await accumulate({ examples, chunkQuestions: 4, objective, key: ["key"] });
-  await backend.read([LOG_SCALE]);
-  return { losses, ofScale: states.get(LOG_SCALE)!.gradient[0]! };
-}
-
-for (const engine of ["onnxruntime", "tensorflow"] as const) {
+for (const engine of ENGINES)
   for (const objective of ["supervised", "distillation"] as const)
     test(`${engine}: ${objective} over the different passages of the batch`, async () => {
-      const { losses, ofScale } = await compute(engine, objective);
-      const logScale = trainedStates(config).get(LOG_SCALE)!.value[0]!;
-      const { scores, logProbabilities } = losses.retrieval!;
+      const states = trainedStates(config);
+      const { terms, gradients, watched } = await computeStep(
+        engine,
+        config,
+        states,
+        {},
+        {
+          ...{ examples, objectives: objectivesOf(objective, { alpha: ALPHA }) },
+          watched: ["scores", "attention"],
+        },
+      );
+      const [scores, attention] = [watched.scores, watched.attention].map((chunks) => {
+        const { data, shape } = chunks![0]!;
+        const columns = shape[1]!;
+        return examples.map((_, q) => [...data.subarray(q * columns, (q + 1) * columns)]);
+      });
       assert.equal(
-        scores.map((row) => row.length),
+        scores!.map((row) => row.length),
         [6, 6, 6, 6],
       );
-      const { kl, target } = losses.distillation!;
-      const klAt = (s: number): number => expectedKl(scores, target, objective, s);
-      assertNear([kl], [klAt(logScale)], TOLERANCE);
+      const logScale = states.get(LOG_SCALE)!.value[0]!;
+      const lossAt = (s: number): number => expectedKl(scores!, attention!, objective, s);
+      assertNear([terms.kl! + terms.labels!], [lossAt(logScale)], TOLERANCE);
       const step = 1e-4;
-      const slope = (klAt(logScale + step) - klAt(logScale - step)) / (2 * step);
-      assertNear([ofScale], [ALPHA * slope], TOLERANCE, "gradient of the log scale");
-      for (const row of target) assertNear([sum(row)], [1], TOLERANCE);
-      assert.equal(target.map((row) => row[2]! === 0).slice(2), [true, true], "padding");
-      for (const row of logProbabilities) assert.ok(sum(row.map(Math.exp)) < 1 + TOLERANCE);
+      const slope = (lossAt(logScale + step) - lossAt(logScale - step)) / (2 * step);
+      assertNear(
+        gradients.get(LOG_SCALE)!,
+        [ALPHA * slope],
+        TOLERANCE,
+        "gradient of the log scale",
+      );
+      for (const row of attention!) assertNear([sum(row)], [1], TOLERANCE);
+      assert.is(attention![3]![2], 0, "padding");
+      assert.ok(terms.ownProbability! < 1);
     });
-
-  test(`${engine}: with querySide, keys are those of the index`, async () => {
-    for (const querySide of [undefined, "projection"] as const) {
-      const keys = (dropout: number) => vectorsOf(engine, { querySide, dropout });
-      const [without, dropped] = [await keys(0), await keys(0.5)];
-      assert.not.equal(dropped.queries!.data, without.queries!.data);
-      if (querySide) assert.equal(dropped.keys!.data, without.keys!.data);
-      else assert.not.equal(dropped.keys!.data, without.keys!.data);
-    }
-  });
-}
-
-/** Pass 1 of the gradient cache. */
-async function vectorsOf(
-  engine: keyof typeof BACKENDS,
-  setting: Pick<GradientOptions, "querySide" | "dropout">,
-): Promise<Tensors> {
-  const options = { alpha: ALPHA, inBatchNegatives: true, ...setting };
-  await using backend = await BACKENDS[engine](config, trainedStates(config), options);
-  const [chunk] = chunksOf(config, examples, 4, { ...options, objective: "supervised" });
-  const drawDropout = openChunkDropout(config, options);
-  const [dropout] = drawDropout([chunk!], "supervised", ["key"]);
-  return await backend.passes.vectors(chunk!, dropout!);
-}
 
 test.run();

@@ -69,12 +69,12 @@ test("AdamW with clipping, bias correction, and decay of matrices only", async (
   const rate = (step: number): number => 0.1 / step;
   for (let step = 1; step <= 5; step++) {
     for (const [name, { gradient }] of parameters) gradient.set(gradientOf(name, step));
-    const gradientNorm = await optimizer.gradientNorm();
+    const norms = await optimizer.gradientNorms();
     const expected = Math.hypot(
       ...Object.keys(SHAPES).flatMap((name) => [...gradientOf(name, step)]),
     );
-    assertNear([gradientNorm], [expected], 1e-6);
-    await optimizer.update({ step, learningRate: rate(step), gradientNorm });
+    assertNear([norms.main], [expected], 1e-6);
+    await optimizer.update({ step, learningRate: rate(step), norms });
   }
   const expected = naiveAdamW(5, rate);
   for (const [name, { value }] of parameters) assertNear(value, expected[name]!, 2e-6, name);
@@ -83,8 +83,8 @@ test("AdamW with clipping, bias correction, and decay of matrices only", async (
 test("with a gradient of 0, only weight decay changes values", async () => {
   const parameters = states();
   await using optimizer = await openOnnxOptimizer(parameters, {}, ONE_THREAD);
-  assert.is(await optimizer.gradientNorm(), 0);
-  await optimizer.update({ step: 1, learningRate: 0.5, gradientNorm: 0 });
+  assert.equal(await optimizer.gradientNorms(), { main: 0, apart: 0 });
+  await optimizer.update({ step: 1, learningRate: 0.5, norms: { main: 0, apart: 0 } });
   for (const [name, { value, shape }] of parameters) {
     const kept = shape.length > 1 ? 1 - 0.5 * 0.01 : 1;
     assertNear(

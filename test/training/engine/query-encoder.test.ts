@@ -4,14 +4,13 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { encoderName, isOfQueryEncoder } from "../../../src/model/parameter-names.ts";
-import { openOnnxBackend } from "../../../src/training/engine/onnx-backend.ts";
 import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
-import type { BatchLosses } from "../../../src/training/gradient-cache/batch-losses.ts";
-import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
-import type { TrainedOptions } from "../../../src/training/loss/trained-parameters.ts";
+import { objectivesOf } from "../../../src/training/objectives/index.ts";
+import type { TrainedChoice } from "../../../src/training/options/trained.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
-import { ONE_THREAD, randomExamples, trainedStates } from "../../support/training.ts";
+import { randomExamples, trainedStates } from "../../support/training.ts";
+import { type ComputedStep, computeStep, trainedBy } from "../../support/training-step.ts";
 
 const TOLERANCE = 1e-4; // float32 sums in different orders
 const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
@@ -28,40 +27,33 @@ function copied(): Map<string, ParameterState> {
   return states;
 }
 
-interface Setting extends TrainedOptions {
+interface Setting extends Partial<TrainedChoice> {
   readonly dropout?: number;
   readonly chunkQuestions?: number;
 }
 
-async function compute(
+const compute = (
   model: ModelConfig,
   states: ReadonlyMap<string, ParameterState>,
-  { dropout = 0, chunkQuestions = QUESTIONS, ...trained }: Setting = {},
-): Promise<{ losses: BatchLosses; gradients: Map<string, Float32Array> }> {
-  const options = { alpha: 2, inBatchNegatives: true, dropout, ...trained } as const;
-  await using backend = await openOnnxBackend(model, states, options, ONE_THREAD);
-  backend.clearGradients();
-  const accumulate = gradientAccumulator(model, backend.passes, options);
-  const losses = await accumulate({
-    examples,
-    chunkQuestions,
-    objective: "distillation",
-    key: ["key"],
-  });
-  return {
-    losses,
-    gradients: new Map([...states].map(([name, { gradient }]) => [name, gradient])),
-  };
-}
+  { dropout = 0, chunkQuestions = QUESTIONS, ...options }: Setting = {},
+): Promise<ComputedStep> => {
+  const trained = trainedBy(model, options);
+  const objectives = objectivesOf("distillation", { alpha: 2 });
+  return computeStep(
+    "onnxruntime",
+    model,
+    states,
+    { trained, dropout },
+    {
+      ...{ examples, objectives, chunkQuestions },
+    },
+  );
+};
 
 test("with a query encoder equal to the encoder, the gradients of both add up", async () => {
   const whole = await compute(config, trainedStates(config));
   const apart = await compute(withCopy, copied());
-  assertNear(
-    [apart.losses.loss, apart.losses.nll!],
-    [whole.losses.loss, whole.losses.nll!],
-    TOLERANCE,
-  );
+  assertNear([apart.loss, apart.terms.nll!], [whole.loss, whole.terms.nll!], TOLERANCE);
   for (const [name, gradient] of whole.gradients) {
     const own = apart.gradients.get(name)!;
     const copy = [...apart.gradients].find(
@@ -74,7 +66,7 @@ test("with a query encoder equal to the encoder, the gradients of both add up", 
 
 test("with querySide layers, only the query encoder has gradients, and the same ones", async () => {
   const all = await compute(withCopy, copied());
-  const alone = await compute(withCopy, copied(), { querySide: "layers" });
+  const alone = await compute(withCopy, copied(), { part: "query", layers: 2 });
   for (const [name, gradient] of alone.gradients) {
     if (isOfQueryEncoder(name)) assertNear(gradient, all.gradients.get(name)!, TOLERANCE, name);
     else
@@ -89,7 +81,7 @@ test("with querySide layers, only the query encoder has gradients, and the same 
 test("chunks give the gradients of the whole batch, with dropout", async () => {
   const whole = await compute(withCopy, copied(), { dropout: 0.2 });
   const chunked = await compute(withCopy, copied(), { dropout: 0.2, chunkQuestions: 1 });
-  assertNear([chunked.losses.loss], [whole.losses.loss], TOLERANCE);
+  assertNear([chunked.loss], [whole.loss], TOLERANCE);
   for (const [name, gradient] of whole.gradients)
     assertNear(chunked.gradients.get(name)!, gradient, TOLERANCE, name);
 });

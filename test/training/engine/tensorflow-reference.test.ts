@@ -9,11 +9,12 @@ import { parameterShapes } from "../../../src/model/parameter-names.ts";
 import { passageIds, retrievalQuestionIds } from "../../../src/text/prompts.ts";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { parameterState } from "../../../src/training/engine/optimizer.ts";
-import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
-import { HEAD_WEIGHTS, LOG_SCALE } from "../../../src/training/loss/trained-parameters.ts";
-import { BACKENDS } from "../../support/backends.ts";
+import { distillation } from "../../../src/training/objectives/distillation.ts";
+import { reading } from "../../../src/training/objectives/reading.ts";
+import { HEAD_WEIGHTS, LOG_SCALE } from "../../../src/training/objectives/trained-parameters.ts";
 import { REFERENCE_MODELS, referenceFolder } from "../../support/reference-model.ts";
 import { assertLikeReference, readTrainingReference } from "../../support/training-reference.ts";
+import { computeStep } from "../../support/training-step.ts";
 
 for (const model of REFERENCE_MODELS) {
   if (!existsSync(referenceFolder(model))) {
@@ -42,22 +43,21 @@ for (const model of REFERENCE_MODELS) {
     );
     states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale!)));
     states.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights!)));
-    const gradientOptions = {
-      alpha,
-      tau,
-      dropout: 0,
-      inBatchNegatives: true,
-      copies: "each",
-    } as const;
-    await using backend = await BACKENDS.tensorflow(config, states, gradientOptions);
-    const { nll, loss, distillation } = await gradientAccumulator(
+    const computed = await computeStep(
+      "tensorflow",
       config,
-      backend.passes,
-      gradientOptions,
-    )({ examples, chunkQuestions: 3, objective: "distillation", key: [0] });
-    await backend.read(states.keys());
-    const gradients = new Map([...states].map(([name, { gradient }]) => [name, gradient]));
-    assertLikeReference({ nll: nll!, loss, ...distillation!, gradients }, reference);
+      states,
+      { tau },
+      {
+        ...{ examples, objectives: [reading(), distillation({ alpha, copies: "each" })] },
+        watched: ["attention"],
+      },
+    );
+    const { loss, terms, watched, gradients } = computed;
+    const { data, shape } = watched.attention![0]!;
+    const target = examples.map((_, q) => [...data.subarray(q * shape[1]!, (q + 1) * shape[1]!)]);
+    const { nll, kl } = terms as Record<"nll" | "kl", number>;
+    assertLikeReference({ loss, nll, kl, target, gradients }, reference);
   });
 }
 

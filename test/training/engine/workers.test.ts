@@ -3,19 +3,20 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
-import type { EngineOptions } from "../../../src/training/engine/backend.ts";
 import { chunkQuestions } from "../../../src/training/engine/engine.ts";
 import { openOnnxBackend } from "../../../src/training/engine/onnx-backend.ts";
 import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
-import type { ObjectiveName } from "../../../src/training/loss/options.ts";
+import { type ObjectiveName, objectivesOf } from "../../../src/training/objectives/index.ts";
+import { reading } from "../../../src/training/objectives/reading.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 import { ONE_THREAD, randomExamples, trainedStates } from "../../support/training.ts";
+import { trainedBy } from "../../support/training-step.ts";
 
 interface Setting {
   readonly objective: ObjectiveName;
   readonly model: ModelConfig;
-  readonly options?: Partial<EngineOptions>;
+  readonly phraseLoss?: number;
 }
 
 const SETTINGS: Readonly<Record<string, Setting>> = {
@@ -23,11 +24,10 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   "answers alone, without a normaliser": { objective: "qa", model: TINY_MODELS.copying! },
   "retrieval alone, with shared layers": {
     ...{ objective: "retrieval", model: TINY_MODELS["joint layers"]! },
-    options: { retrievalOnly: true },
   },
   "retrieval with phrases": {
     ...{ objective: "retrieval", model: { ...TINY_MODELS["v1.1"]!, phraseQueries: true } },
-    options: { retrievalOnly: true, phraseLoss: 1 },
+    phraseLoss: 1,
   },
 };
 
@@ -36,12 +36,14 @@ const TOLERANCE = 1e-4;
 
 /** The gradients of each of several batches. */
 async function gradientsOf(
-  { objective, model, options = {} }: Setting,
+  { objective, model, phraseLoss }: Setting,
   workers: number,
   keys: readonly string[],
 ): Promise<Map<string, Float32Array>[]> {
   const states = trainedStates(model);
-  const engine: EngineOptions = { alpha: 2, inBatchNegatives: true, dropout: 0.2, ...options };
+  const trained = trainedBy(model, { objective });
+  const engine = { trained, dropout: 0.2 };
+  const objectives = objectivesOf(objective, { alpha: 2, phraseLoss });
   const phrases = [{ candidate: 0, first: 0, last: 1 }];
   const examples = randomExamples(model, 5, 3).map((one) => ({ ...one, positives: [0], phrases }));
   await using backend = await openOnnxBackend(model, states, engine, ONE_THREAD, workers);
@@ -49,7 +51,7 @@ async function gradientsOf(
   const computed: Map<string, Float32Array>[] = [];
   for (const key of keys) {
     backend.clearGradients();
-    await accumulate({ examples, chunkQuestions: 1, objective, key: [key] });
+    await accumulate({ examples, chunkQuestions: 1, objectives, key: [key] });
     computed.push(new Map([...states].map(([name, { gradient }]) => [name, gradient.slice()])));
   }
   return computed;
@@ -75,7 +77,7 @@ test("a chunk size gives each worker the same number of chunks, where it can", (
       answer: [1],
       passages,
     }));
-  const sizes = (count: number) => [1, 2, 3].map((n) => chunkQuestions(examples(count), "qa", n));
+  const sizes = (count: number) => [1, 2, 3].map((n) => chunkQuestions(examples(count), true, n));
   assert.equal(sizes(20), [20, 20, 20]); // one chunk
   assert.equal(sizes(75), [25, 25, 25]); // three chunks; no number of chunks is even
   assert.equal(sizes(36), [18, 18, 12]); // two chunks, or three
@@ -83,12 +85,12 @@ test("a chunk size gives each worker the same number of chunks, where it can", (
 
 test("an error in a worker ends the step", async () => {
   const model = TINY_MODELS["v1.1"]!;
-  const options: EngineOptions = { alpha: 1, inBatchNegatives: true, dropout: 0 };
+  const options = { trained: trainedBy(model, {}), dropout: 0 };
   await using backend = await openOnnxBackend(model, trainedStates(model), options, ONE_THREAD, 2);
   const accumulate = gradientAccumulator(model, backend.passes, options);
   const [example] = randomExamples(model, 1, 3);
   const outside = { ...example!, question: [model.vocabularySize + 5, 1] };
-  const batch = { chunkQuestions: 1, objective: "qa" as const, key: ["a"] };
+  const batch = { chunkQuestions: 1, objectives: [reading()], key: ["a"] };
   let message = "";
   await accumulate({ examples: [example!, outside], ...batch }).catch((error: Error) => {
     message = error.message;

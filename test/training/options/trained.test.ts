@@ -3,8 +3,8 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { parameterShapes } from "../../../src/model/parameter-names.ts";
-import { LOG_SCALE } from "../../../src/training/loss/trained-parameters.ts";
-import { keepsKeys, type Part, trainedParameters } from "../../../src/training/options/trained.ts";
+import { keepsKeys, LOG_SCALE } from "../../../src/training/objectives/trained-parameters.ts";
+import { type Part, trainedParameters } from "../../../src/training/options/trained.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 
 const MODELS = ["v1.1", "v1.0 tied", "backbone", "backbone and a block", "joint layers"].map(

@@ -1,5 +1,8 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { distillation } from "../../../src/training/objectives/distillation.ts";
+import { termsOf } from "../../../src/training/objectives/objective.ts";
+import { reading } from "../../../src/training/objectives/reading.ts";
 import { chartsOf } from "../../../src/training/report/charts.ts";
 import { formatNumber } from "../../../src/training/report/format.ts";
 
@@ -7,11 +10,14 @@ test("metrics are grouped into charts in a fixed order; unknown metrics are omit
   const charts = chartsOf(
     [
       { step: 0, "recall@20": 0.9, "recall@5": 0.7, exactMatch: 0.1 },
-      { step: 1, seconds: 2, nll: 3, kl: 1, ownKl: 0.5, stage: "warm-up" },
-      { step: 2, seconds: 4, nll: null, kl: 0.9, ownKl: 0.4 },
+      { step: 1, seconds: 2, nll: 3, kl: 1, stage: "warm-up" },
+      { step: 2, seconds: 4, nll: null, kl: 0.9 },
       { step: 2, "recall@20": 0.92, "recall@5": 0.75, exactMatch: 0.2 },
     ],
-    { baseline: { name: "BM25", measures: { "recall@5": 0.8 } } },
+    {
+      terms: termsOf([reading(), distillation()]),
+      baseline: { name: "BM25", measures: { "recall@5": 0.8 } },
+    },
   );
   assert.equal(
     charts.map(({ title, unit, curves }) => [
@@ -55,21 +61,14 @@ test("metrics are grouped into charts in a fixed order; unknown metrics are omit
       ],
       ["Reading loss: nll", "number", [["nll", [[1, 3]]]]],
       [
-        "Retrieval loss: KL",
+        "Distillation: KL",
         "number",
         [
           [
-            "batch",
+            "kl",
             [
               [1, 1],
               [2, 0.9],
-            ],
-          ],
-          [
-            "own passages",
-            [
-              [1, 0.5],
-              [2, 0.4],
             ],
           ],
         ],

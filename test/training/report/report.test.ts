@@ -3,6 +3,9 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { distillation } from "../../../src/training/objectives/distillation.ts";
+import { termsOf } from "../../../src/training/objectives/objective.ts";
+import { reading } from "../../../src/training/objectives/reading.ts";
 import { CHART_SCRIPT } from "../../../src/training/report/chart-script.ts";
 import { type ReportData, writeReport } from "../../../src/training/report/report.ts";
 import { refused, temporaryFolder } from "../../checkpoints/support.ts";
@@ -16,8 +19,10 @@ const empty: ReportData = {
   samples: [],
 };
 
+const terms = termsOf([reading(), distillation()]);
+
 async function written(report: Partial<ReportData>): Promise<string> {
-  await writeReport(file, { ...empty, ...report });
+  await writeReport(file, { ...empty, terms, ...report });
   const page = readFileSync(file, "utf8");
   checkNesting(page);
   return page;

@@ -8,16 +8,14 @@ import { mean } from "../../../src/math/mean.ts";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
 import { TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
-import { openFixedStates } from "../../../src/training/engine/fixed-states.ts";
-import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
-import type { TokenExample } from "../../../src/training/loss/batch.ts";
-import { LOG_SCALE } from "../../../src/training/loss/trained-parameters.ts";
+import type { TokenExample } from "../../../src/training/objectives/examples.ts";
+import { objectivesOf } from "../../../src/training/objectives/index.ts";
+import { LOG_SCALE } from "../../../src/training/objectives/trained-parameters.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
 import { rejects } from "../../retrieval/support.ts";
 import { finish } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
-import { BACKENDS } from "../../support/backends.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 import {
   makeTinyModel,
@@ -26,6 +24,7 @@ import {
   writeSmallRun,
   writeTinyModel,
 } from "../../support/training.ts";
+import { computeStep, ENGINES, trainedBy } from "../../support/training-step.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -60,45 +59,33 @@ for (const [name, shape] of [...MODELS, ["weighted tokens", WEIGHTED] as const])
   for (const similarity of ["dot", "cosine"] as const)
     test(`${name}, ${similarity}: gradients from held states are those of a whole step`, async () => {
       const config = { ...shape, similarity };
-      const options = { alpha: 1, inBatchNegatives: true, dropout: 0 };
-      const batch = { examples, objective: "retrieval", key: ["key"] } as const;
-      const whole = trainedStates(config);
-      const all = { ...options, retrievalOnly: true };
-      // Retrieval does not depend on joint layers, but with them it would not train the head.
-      const { backbone } = config;
-      const unread = backbone ? { ...config, backbone: { ...backbone, jointLayers: 0 } } : config;
-      await using backend = await BACKENDS.onnxruntime(unread, whole, all);
-      backend.clearGradients();
-      const expected = await gradientAccumulator(
-        unread,
-        backend.passes,
-        all,
-      )({
-        ...{ ...batch, chunkQuestions: 2 },
-      });
-      for (const [engine, open] of Object.entries(BACKENDS))
+      const objectives = objectivesOf("retrieval");
+      const states = () => trainedStates(config);
+      const batch = { examples, objectives };
+      const whole = await computeStep("onnxruntime", config, states(), {}, batch);
+      const trained = trainedBy(config, { objective: "retrieval", part: "head" });
+      for (const engine of ENGINES)
         for (const chunkQuestions of [2, 1]) {
-          const states = trainedStates(config);
-          const alone = { ...options, retrievalOnly: true, headOnly: true };
-          await using own = await open(config, states, alone);
-          own.clearGradients();
-          await using fixed = await openFixedStates(config, states, "lower");
-          const accumulate = gradientAccumulator(config, own.passes, alone, fixed.withStates);
-          const losses = await accumulate({ ...batch, chunkQuestions });
-          await own.read(states.keys());
+          const setting = { trained, holds: true };
+          const alone = await computeStep(engine, config, states(), setting, {
+            ...{ ...batch, chunkQuestions },
+          });
           const what = `${engine}, ${chunkQuestions} questions a chunk`;
-          // The value of the loss is correct without a cache only.
-          if (chunkQuestions === 2) assertNear([losses.loss], [expected.loss], TOLERANCE, what);
-          const gradient = (of: typeof states, key: string) => of.get(key)!.gradient;
+          assertNear([alone.loss], [whole.loss], TOLERANCE, what);
           for (const key of projections(config))
             assertNear(
-              headRows(config, gradient(states, key)),
-              headRows(config, gradient(whole, key)),
+              headRows(config, alone.gradients.get(key)!),
+              headRows(config, whole.gradients.get(key)!),
               TOLERANCE,
               `${what}, ${key}`,
             );
           for (const key of [LOG_SCALE, ...(config.tokenWeights ? [TOKEN_WEIGHTS] : [])])
-            assertNear(gradient(states, key), gradient(whole, key), TOLERANCE, `${what}, ${key}`);
+            assertNear(
+              alone.gradients.get(key)!,
+              whole.gradients.get(key)!,
+              TOLERANCE,
+              `${what}, ${key}`,
+            );
         }
     });
 

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { Tensor } from "../../../src/tensor/ops.ts";
-import { openFixedStates } from "../../../src/training/engine/fixed-states.ts";
-import type { Tensors } from "../../../src/training/gradient-cache/gradient-passes.ts";
-import { chunksOf, type TokenExample } from "../../../src/training/loss/batch.ts";
+import { openHeldStates } from "../../../src/training/engine/held-states.ts";
+import { chunksOf } from "../../../src/training/gradient-cache/chunks.ts";
+import type { TokenExample } from "../../../src/training/objectives/examples.ts";
+import { labels } from "../../../src/training/objectives/labels.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
 import { finish, trainInParts } from "../../support/adaptation.ts";
@@ -24,14 +24,14 @@ test.after(async () => folder[Symbol.asyncDispose]());
 const small = await writeSmallRun(folder.path);
 const config = TINY_MODELS["joint layers"]!;
 
-for (const layers of ["shared", "lower"] as const)
-  test(`${layers}: the states of a text do not depend on the other texts of a step`, async () => {
-    const passageStates = async (examples: readonly TokenExample[]): Promise<Tensor> => {
-      await using fixed = await openFixedStates(config, trainedStates(config), layers);
-      const options = { objective: "retrieval", inBatchNegatives: true } as const;
-      const [chunk] = chunksOf(config, examples, examples.length, options);
-      const tensors: Tensors = (await fixed.withStates(chunk!)).tensors;
-      return tensors[layers === "shared" ? "passageShared" : "passageStates"]!;
+for (const layers of [1, 3])
+  test(`${layers} layers: the states of a text do not depend on the other texts of a step`, async () => {
+    const passageStates = async (examples: readonly TokenExample[]) => {
+      const trained = { names: new Set<string>(), rows: new Map() };
+      await using held = openHeldStates(config, trainedStates(config), trained);
+      const objectives = [labels()];
+      const [chunk] = chunksOf(config, examples, examples.length, { objectives }, objectives);
+      return (await held.withStates(chunk!, layers)).tensors.passageStates!;
     };
     const examples = Array.from({ length: 6 }, (_, i) => {
       const ids = randomIds(config, 2 + 3 * i, "text", i);

@@ -43,7 +43,7 @@ test("a run trains phrase queries and the keys that they find", async () => {
   const out = join(folder.path, "whole");
   await finish(train({ ...options, out }));
   assert.is((await readConfig(out)).phraseQueries, true);
-  const losses = metrics(out).map(({ phraseLoss }) => phraseLoss!);
+  const losses = metrics(out).map(({ phrases }) => phrases!);
   assert.is(losses.length, 12);
   assert.ok(losses.at(-1)! < losses[0]!, `${losses}`);
   await using model = await ReAtt.load(out);
@@ -58,7 +58,7 @@ test("the decoder teaches phrase queries, after steps that only read", async () 
   const objective = "distillation";
   await finish(train({ ...options, objective, out, qaSteps: 1 }));
   assert.is((await readConfig(out)).phraseQueries, true);
-  const losses = metrics(out).map(({ phraseLoss }) => phraseLoss);
+  const losses = metrics(out).map(({ phrases }) => phrases);
   assert.is(losses[0], undefined); // a step on qa
   assert.ok(losses.slice(1).every((loss) => loss! > 0));
 });

@@ -33,7 +33,7 @@ for (const [pooling, similarity] of [
       ...{ iterations: 1, steps: 40, questions: 4, learningRate: 0.01, dropout: 0 },
     };
     const { finished } = await finish(train(options), (event) => {
-      if (event.type === "step") losses.push(event.losses.distillation!.kl);
+      if (event.type === "step") losses.push(event.losses.terms.labels!);
     });
     assert.ok(finished);
     // The loss is -log P of the positive.

@@ -4,24 +4,19 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { mean } from "../../../src/math/mean.ts";
+import type { ModelConfig } from "../../../src/model/config.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
-import { openFixedStates } from "../../../src/training/engine/fixed-states.ts";
-import { fixedLayers } from "../../../src/training/engine/open-engine.ts";
-import { gradientAccumulator } from "../../../src/training/gradient-cache/gradient-cache.ts";
-import {
-  keepsSharedLayers,
-  selectTrained,
-  withTrainedLayers,
-} from "../../../src/training/loss/trained-parameters.ts";
+import { heldLayers } from "../../../src/training/objectives/held-layers.ts";
+import { objectivesOf } from "../../../src/training/objectives/index.ts";
+import { selectTrained } from "../../../src/training/objectives/trained-parameters.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
 import { rejects } from "../../retrieval/support.ts";
 import { finish } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
-import { BACKENDS } from "../../support/backends.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 import {
   makeTinyModel,
@@ -30,6 +25,7 @@ import {
   trainedStates,
   writeSmallRun,
 } from "../../support/training.ts";
+import { computeStep, ENGINES, trainedBy } from "../../support/training-step.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -48,61 +44,60 @@ async function answers(path: string): Promise<unknown> {
   return { answer, tokenIds, confidence };
 }
 
-test("which runs keep the shared layers", () => {
-  assert.ok(keepsSharedLayers(joint, { retrievalOnly: true }));
-  assert.not(keepsSharedLayers(joint, {}));
-  assert.not(keepsSharedLayers(joint, { retrievalOnly: true, querySide: "projection" }));
-  assert.not(keepsSharedLayers({ ...joint, queryEncoder: true }, { retrievalOnly: true }));
-  for (const name of ["v1.1", "backbone"])
-    assert.not(keepsSharedLayers(TINY_MODELS[name]!, { retrievalOnly: true }), name);
-});
-
-test("which runs hold the states of the shared layers between steps", () => {
-  const options = { headOnly: false, engine: "onnxruntime" } as const;
-  const own = { retrievalOnly: true, dropout: 0 };
-  assert.is(fixedLayers(joint, options, own), "shared");
-  assert.is(fixedLayers(joint, { ...options, headOnly: true }, own), "lower");
-  assert.is(fixedLayers(joint, options, { ...own, dropout: 0.1 }), undefined);
-  assert.is(fixedLayers(joint, options, { ...own, retrievalOnly: false }), undefined);
-  assert.is(fixedLayers(joint, { ...options, engine: "tensorflow" }, own), undefined);
-  assert.is(fixedLayers(TINY_MODELS.backbone!, options, own), undefined);
+test("the layers that a run holds follow from what it trains", () => {
+  const held = (config: ModelConfig, options: Parameters<typeof trainedBy>[1], isRead = false) =>
+    heldLayers(config, trainedBy(config, options).names, isRead);
+  const objective = "retrieval";
+  assert.is(held(joint, { objective }), 1); // the third and the second layer are trained
+  assert.is(held(joint, { objective, layers: 1 }), 2);
+  assert.is(held(joint, { objective, part: "head" }), 3);
+  assert.is(held(joint, {}), undefined);
+  assert.is(held(joint, { part: "reader", objective: "qa" }, true), 1);
+  assert.is(held(TINY_MODELS.backbone!, { objective }), undefined);
+  assert.is(held(TINY_MODELS.backbone!, { objective, part: "head" }), 2);
+  assert.is(held(TINY_MODELS["backbone and a block"]!, { part: "reader" }, true), 2);
+  assert.is(held(TINY_MODELS["v1.1"]!, { objective, part: "head" }), 1);
 });
 
 const MODELS = {
-  "joint layers": joint,
-  "weighted tokens": { ...joint, tokenWeights: true },
-  "a block below the head": { ...joint, retrievalLayer: 1 },
-  "one trained layer": withTrainedLayers(joint, { trainedLayers: 1 }),
-};
+  "joint layers": [joint, {}],
+  "weighted tokens": [{ ...joint, tokenWeights: true }, {}],
+  "a block below the head": [{ ...joint, retrievalLayer: 1 }, {}],
+  "one trained layer": [joint, { layers: 1 }],
+  "the head alone": [joint, { part: "head" }],
+  "the head of a T5": [TINY_MODELS["v1.1"]!, { part: "head" }],
+  "the reader alone": [joint, { objective: "qa", part: "reader" }],
+} as const;
 
-for (const [name, config] of Object.entries(MODELS))
-  for (const chunkQuestions of [4, 2])
-    test(`${name}, ${chunkQuestions} questions a chunk: held states change no gradient`, async () => {
-      const options = { alpha: 1, inBatchNegatives: true, dropout: 0, retrievalOnly: true };
-      const examples = randomExamples(config, 4, 3).map((one) => ({ ...one, positives: [1] }));
-      const batch = { examples, chunkQuestions, objective: "retrieval", key: ["key"] } as const;
-      for (const [engine, open] of Object.entries(BACKENDS)) {
-        const [whole, held] = [trainedStates(config), trainedStates(config)];
-        await using backend = await open(config, whole, options);
-        backend.clearGradients();
-        const expected = await gradientAccumulator(config, backend.passes, options)(batch);
-        await backend.read(whole.keys());
-        await using own = await open(config, held, options);
-        await using fixed = await openFixedStates(config, held, "shared");
-        const accumulate = gradientAccumulator(config, own.passes, options, fixed.withStates);
-        for (const turn of ["computed", "held"]) {
-          own.clearGradients();
-          const losses = await accumulate(batch);
-          await own.read(held.keys());
-          const what = `${engine}, ${turn}`;
-          if (chunkQuestions === 4) assertNear([losses.loss], [expected.loss], 1e-4, what);
-          // A key bias shifts all scores of a query alike, so its gradient is 0 but for rounding.
-          for (const [key, { gradient }] of selectTrained(config, options, whole))
-            if (!key.endsWith(".key.bias"))
-              assertNear(held.get(key)!.gradient, gradient, 1e-4, `${what}, ${key}`);
-        }
+for (const [name, [config, part]] of Object.entries(MODELS))
+  test(`${name}: held states change no gradient`, async () => {
+    const options = { objective: "retrieval", ...part } as const;
+    const trained = trainedBy(config, options);
+    const examples = randomExamples(config, 4, 3).map((one) => ({ ...one, positives: [1] }));
+    const objectives = objectivesOf(options.objective);
+    for (const engine of ENGINES)
+      for (const chunkQuestions of [4, 2]) {
+        const [expected, actual] = await Promise.all(
+          [false, true].map((holds) =>
+            computeStep(
+              engine,
+              config,
+              trainedStates(config),
+              { trained, holds },
+              {
+                ...{ examples, objectives, chunkQuestions },
+              },
+            ),
+          ),
+        );
+        const what = `${engine}, ${chunkQuestions} questions a chunk`;
+        assertNear([actual!.loss], [expected!.loss], 1e-5, what);
+        // A key bias shifts all scores of a query alike, so its gradient is 0 but for rounding.
+        for (const [key, gradient] of selectTrained(trained, expected!.gradients))
+          if (!key.endsWith(".key.bias"))
+            assertNear(actual!.gradients.get(key)!, gradient, 1e-4, `${what}, ${key}`);
       }
-    });
+  });
 
 /** The settings of a run that shows whether the loss falls. */
 const learning: Omit<TrainOptions, "model" | "out"> = {

@@ -1,0 +1,71 @@
+/** The objectives of the papers by the names that options give them. */
+
+import { copyAttention } from "./copy-attention.ts";
+import { distillation } from "./distillation.ts";
+import { hasAnswer, hasPositives } from "./examples.ts";
+import { givenScores } from "./given-scores.ts";
+import { labels } from "./labels.ts";
+import { marginal } from "./marginal.ts";
+import type { Objective } from "./objective.ts";
+import { answerPhrases, attendedPhrases } from "./phrases.ts";
+import { reading } from "./reading.ts";
+
+/**
+ * What a training step minimises:
+ *
+ * - `distillation`: reading, and the decoder's attention distilled into retrieval (ReAtt, Eq. 3)
+ * - `supervised`: reading, and labels; questions without a label learn from the decoder
+ * - `marginal`: one likelihood for retrieval and reading (REALM)
+ * - `qa`: reading alone
+ * - `retrieval`: labels and given scores. The upper layers and the decoder are not computed.
+ */
+export const OBJECTIVES = ["distillation", "supervised", "marginal", "qa", "retrieval"] as const;
+
+export type ObjectiveName = (typeof OBJECTIVES)[number];
+
+/** Weights and settings of the objectives of a name. */
+export interface ObjectiveSettings {
+  /** Weight of the retrieval loss of `distillation` and `supervised`. Default 8. */
+  readonly alpha?: number | undefined;
+  /** Weight of the copy-attention loss of objectives that read. Default 0. */
+  readonly copyAttention?: number | undefined;
+  /** Weight of the phrase loss of objectives with a retrieval target. Default 0. */
+  readonly phraseLoss?: number | undefined;
+  /** Default true. */
+  readonly inBatchNegatives?: boolean | undefined;
+  /** Divides given scores. Default 1. */
+  readonly scoreTemperature?: number | undefined;
+}
+
+/** Whether an objective can have the phrase loss. `qa` and `marginal` have no retrieval target. */
+export const learnsPhrases = (name: ObjectiveName): boolean => name !== "qa" && name !== "marginal";
+
+/** The objectives of a name. The loss of a run is the sum of theirs. */
+export function objectivesOf(
+  name: ObjectiveName,
+  { alpha = 8, copyAttention: copying = 0, phraseLoss = 0, ...settings }: ObjectiveSettings = {},
+): Objective[] {
+  const { inBatchNegatives, scoreTemperature: temperature } = settings;
+  const negatives = { inBatchNegatives };
+  const read = [reading(), ...(copying > 0 ? [copyAttention(copying)] : [])];
+  const phrases = (of: typeof answerPhrases): Objective[] =>
+    phraseLoss > 0 ? [of({ weight: phraseLoss, ...negatives })] : [];
+  switch (name) {
+    case "qa":
+      return read;
+    case "marginal":
+      return [marginal()];
+    case "retrieval":
+      return [labels(negatives), givenScores({ temperature }), ...phrases(answerPhrases)];
+    case "distillation": {
+      const unread = labels({ ...negatives, weight: alpha, trains: (one) => !hasAnswer(one) });
+      return [...read, distillation({ ...negatives, alpha }), unread, ...phrases(attendedPhrases)];
+    }
+    case "supervised": {
+      const trains = (one: Parameters<typeof hasAnswer>[0]) => hasAnswer(one) && !hasPositives(one);
+      const unlabelled = distillation({ ...negatives, alpha, trains });
+      const known = labels({ ...negatives, weight: alpha });
+      return [...read, known, unlabelled, ...phrases(attendedPhrases)];
+    }
+  }
+}

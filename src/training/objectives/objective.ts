@@ -1,0 +1,141 @@
+/**
+ * An objective: what a training step minimises, or a part of it.
+ *
+ * A run has a list of objectives. Each of them has terms, which are scalars with a name and a
+ * weight. The loss of a batch is the weighted sum of all terms, and `lossOf` is the only place that
+ * computes it. The log, the report and the charts show the same terms.
+ *
+ * The gradient cache (../gradient-cache/gradient-cache.ts) computes any objective in chunks.
+ */
+
+import type { Ops } from "../../tensor/ops.ts";
+import type { TokenExample } from "./examples.ts";
+import type { ModelOutputs, OutputName } from "./outputs.ts";
+import type { NamedTensor, TokenBatch } from "./token-batch.ts";
+
+/** A scalar of the loss. */
+export interface Term {
+  /** The factor in the loss. A term of weight 0 is only logged. */
+  readonly weight: number;
+  /** The title of its chart in the report. */
+  readonly title: string;
+  /** What it is and what it shows, in a sentence or two, below the title. */
+  readonly meaning: string;
+}
+
+/** Inputs that every objective has beside its own. */
+export type CommonInput =
+  /** []: questions of the whole batch that some objective of the list trains, at least 1 */
+  | "questions"
+  /** float32 [Q, K]: 1 for a candidate, 0 for padding */
+  | "isCandidate";
+
+/**
+ * An objective, made with {@link defineObjective}.
+ *
+ * @typeParam Output the outputs of the model that it needs
+ * @typeParam Input the names of its inputs
+ * @typeParam Name the names of its terms
+ */
+export interface Objective<
+  Output extends OutputName = OutputName,
+  Input extends string = string,
+  Name extends string = string,
+> {
+  readonly name: string;
+  /** What the model has to compute. */
+  readonly needs: readonly Output[];
+  /**
+   * Whether the terms of a question depend on other questions of the batch, as with in-batch
+   * negatives. Otherwise each chunk of a batch computes its share of the terms, as a sum.
+   */
+  readonly acrossQuestions: boolean;
+  readonly terms: Readonly<Record<Name, Term>>;
+  /** Whether it learns from an example. A step without such examples leaves the objective out. */
+  trains(example: TokenExample): boolean;
+  /** Its inputs, for the examples of a batch or of a chunk. */
+  inputs(batch: TokenBatch): Readonly<Record<Input, NamedTensor>>;
+  /**
+   * The terms: averages over the questions of the whole batch, or over what the objective counts.
+   * Only operations of `ops` can be used, so that the terms have gradients on each engine.
+   */
+  compute<T>(
+    ops: Ops<T>,
+    outputs: Pick<ModelOutputs<T>, Output>,
+    inputs: Readonly<Record<Input | CommonInput, T>>,
+  ): Readonly<Record<Name, T>>;
+}
+
+/** Returns the objective. Its types follow from what it needs, and from its inputs and terms. */
+export const defineObjective = <
+  const Output extends OutputName,
+  Input extends string,
+  Name extends string,
+>(
+  objective: Objective<Output, Input, Name>,
+): Objective => objective as unknown as Objective;
+
+/** The terms of several objectives by name. */
+export const termsOf = (objectives: readonly Objective[]): ReadonlyMap<string, Term> =>
+  new Map(objectives.flatMap(({ terms }) => Object.entries(terms)));
+
+/** What the model has to compute for several objectives. */
+export const needsOf = (objectives: readonly Objective[]): ReadonlySet<OutputName> =>
+  new Set(objectives.flatMap(({ needs }) => needs));
+
+/** The inputs of several objectives for a batch, and those that they have in common. */
+export function inputsOf(
+  objectives: readonly Objective[],
+  common: Readonly<Record<CommonInput, NamedTensor>>,
+  batch: TokenBatch,
+): Record<string, NamedTensor> {
+  const own = objectives.flatMap((objective) =>
+    Object.entries(objective.inputs(batch)).map(
+      ([name, tensor]) => [`${objective.name}.${name}`, tensor] as const,
+    ),
+  );
+  return { ...common, ...Object.fromEntries(own) };
+}
+
+/** The loss [], and the terms [] by name. */
+export interface Loss<T> {
+  readonly loss: T;
+  readonly terms: Readonly<Record<string, T>>;
+}
+
+/**
+ * The loss of several objectives: the sum of their terms times their weights.
+ *
+ * @param inputs those of `inputsOf`
+ */
+export function lossOf<T>(
+  ops: Ops<T>,
+  objectives: readonly Objective[],
+  outputs: ModelOutputs<T>,
+  inputs: Readonly<Record<string, T>>,
+): Loss<T> {
+  const terms: Record<string, T> = {};
+  let loss: T | undefined;
+  for (const objective of objectives) {
+    const computed = objective.compute(ops, outputs, ownInputs(objective, inputs));
+    for (const [name, { weight }] of Object.entries(objective.terms)) {
+      const value = computed[name]!;
+      terms[name] = value;
+      if (weight === 0) continue;
+      const weighted = weight === 1 ? value : ops.multiply(value, ops.scalar(weight));
+      loss = loss === undefined ? weighted : ops.add(loss, weighted);
+    }
+  }
+  return { loss: loss ?? ops.scalar(0), terms };
+}
+
+/** The inputs of an objective by the names that it gave them. */
+function ownInputs<T>({ name }: Objective, inputs: Readonly<Record<string, T>>): Record<string, T> {
+  const prefix = `${name}.`;
+  return Object.fromEntries(
+    Object.entries(inputs).map(([input, value]) => [
+      input.startsWith(prefix) ? input.slice(prefix.length) : input,
+      value,
+    ]),
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * What the model computes for an objective. Letters of shapes: token-batch.ts.
+ *
+ * The gradient cache keeps outputs of all chunks of a batch: `KEPT` has their axes.
+ */
+
+import { type ModelConfig, vectorSize } from "../../model/config.ts";
+import type { Dim, Ops } from "../../tensor/ops.ts";
+import { candidateLogits } from "./cross-document-adjustment.ts";
+import { passageScores, type RetrievalVectors } from "./retrieval-score.ts";
+import type { Axis } from "./token-batch.ts";
+
+export interface ModelOutputs<T> {
+  /** Scores of passages for questions. */
+  readonly retrieval: RetrievalOutputs<T>;
+  /** [Q, H, n, e]: query vectors, and with them float32 [Q, n] */
+  readonly queries: T;
+  readonly questionMask: T;
+  /** [U, H, m, e]: token keys, and with them float32 [U, m] */
+  readonly keys: T;
+  readonly passageMask: T;
+  /** [Q, 2, e]: phrase queries, of a model that has them */
+  readonly phraseQueries: T;
+  /** [Q, T]: the log probability of each token of the answer, 0 for padding */
+  readonly answerLogProbabilities: T;
+  /** [Q, K]: the target attention of the decoder. No gradient passes through it. */
+  readonly attention: T;
+  /**
+   * [Q, T, K, m]: the cross-attention of the last decoder layer from each token of the answer to
+   * the tokens of the candidates, the mean over heads
+   */
+  readonly passageAttention: T;
+  /** [Q, K]: log P(answer | question, candidate), each candidate read alone */
+  readonly candidateLogLikelihoods: T;
+}
+
+export type OutputName = keyof ModelOutputs<unknown>;
+
+export interface RetrievalOutputs<T> {
+  /** [Q, U]: r(q, d), see retrieval-score.ts */
+  readonly scores: T;
+  /** [Q, U]: e^s r(q, d) with the learned scale s */
+  readonly logits: T;
+  /** [Q, K]: those of a question's own candidates, near MASKED for padding */
+  readonly ownLogits: T;
+}
+
+/** The outputs that come from the model, with their axes. The others are computed from them. */
+export const KEPT = [
+  "queries",
+  "keys",
+  "phraseQueries",
+  "answerLogProbabilities",
+  "attention",
+  "passageAttention",
+  "candidateLogLikelihoods",
+] as const satisfies readonly OutputName[];
+
+export type KeptName = (typeof KEPT)[number];
+
+/** The outputs of the model that `needs` are computed from. */
+export function keptFor(needs: ReadonlySet<OutputName>): KeptName[] {
+  const hasScores = needs.has("retrieval");
+  const isKept = (name: KeptName): boolean =>
+    needs.has(name) ||
+    (name === "queries" && (hasScores || needs.has("questionMask"))) ||
+    (name === "keys" && (hasScores || needs.has("passageMask")));
+  return KEPT.filter(isKept);
+}
+
+/** The axes of the kept outputs. */
+export function keptAxes(
+  config: ModelConfig,
+  tau: number | undefined,
+): Readonly<Record<KeptName, readonly (Axis | Dim)[]>> {
+  const isPooled = config.pooling !== undefined;
+  const H = tau === undefined ? 1 : config.heads;
+  const e = vectorSize(config);
+  return {
+    queries: ["Q", H, isPooled ? 1 : "n", e],
+    keys: ["U", H, isPooled ? 1 : "m", e],
+    phraseQueries: ["Q", 2, e],
+    answerLogProbabilities: ["Q", "T"],
+    attention: ["Q", "K"],
+    passageAttention: ["Q", "T", "K", "m"],
+    candidateLogLikelihoods: ["Q", "K"],
+  };
+}
+
+/** What scores depend on beside the vectors. */
+export interface ScoringParameters<T> {
+  /** [heads]; undefined where the retrieval head is fixed */
+  readonly headWeights: T | undefined;
+  /** []: s */
+  readonly logScale: T;
+}
+
+/**
+ * The scores of all questions for all passages, computed when they are first read.
+ *
+ * @param tau temperature of the head weights, if heads are mixed
+ */
+export function retrievalOutputs<T>(
+  ops: Ops<T>,
+  vectors: RetrievalVectors<T>,
+  { headWeights, logScale }: ScoringParameters<T>,
+  tau: number | undefined,
+  { candidatePositions, isCandidate }: Readonly<Record<"candidatePositions" | "isCandidate", T>>,
+): RetrievalOutputs<T> {
+  return lazily<RetrievalOutputs<T>>({
+    scores: () => passageScores(ops, vectors, headWeights, tau),
+    logits: ({ scores }) => ops.multiply(scores, ops.exp(logScale)),
+    ownLogits({ scores }) {
+      const own = ops.gather(ops.reshape(scores, [-1]), candidatePositions); // [P]
+      const ownScores = ops.reshape(own, ops.shape(isCandidate));
+      const allLogits = ops.multiply(ownScores, ops.exp(logScale));
+      return candidateLogits(ops, { allLogits, candidateMask: isCandidate });
+    },
+  });
+}
+
+/** An object whose properties are computed once, when they are first read. */
+export function lazily<Result extends object>(
+  compute: {
+    readonly [Name in keyof Result]: (others: Result) => Result[Name];
+  },
+): Result {
+  const result = {} as Result;
+  for (const name of Object.keys(compute) as (keyof Result)[])
+    Object.defineProperty(result, name, {
+      configurable: true,
+      enumerable: true,
+      get() {
+        const value = compute[name](result);
+        Object.defineProperty(result, name, { value, enumerable: true });
+        return value;
+      },
+    });
+  return result;
+}
