@@ -231,7 +231,9 @@ async function locateScaled(
   file: InputFile,
   { dtype, shape, begin, scales, columnScales }: ScaledTensor,
   dataStart: number,
-): Promise<StoredValues> {
+): Promise<StoredValues | undefined> {
+  const ofScales = columnScales ? [scales, columnScales] : [scales];
+  if (ofScales.some((tensor) => !locateValues(tensor, dataStart + tensor.begin))) return undefined;
   const locate = async (tensor: StoredTensor): Promise<StoredValues> => {
     await readScales(file, tensor, dataStart);
     return { ...tensor, position: dataStart + tensor.begin };

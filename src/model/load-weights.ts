@@ -1,6 +1,7 @@
 /** Loads the weights of a checkpoint and checks that they fit `config.json`. */
 
 import { stat } from "node:fs/promises";
+import { checkFinite } from "../checkpoints/finite.ts";
 import { type Int8Matrix, transpose } from "../checkpoints/int8.ts";
 import { openWeights } from "../checkpoints/open.ts";
 import { hasParts, PartReader, readScales } from "../checkpoints/part-reader.ts";
@@ -8,7 +9,7 @@ import { bytesOf } from "../checkpoints/values.ts";
 import type { StoredValues, WeightFile } from "../checkpoints/weight-file.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { openInputFile } from "../io/input-file.ts";
-import type { Weight } from "../tensor/onnx-weights.ts";
+import { isStored, type Weight } from "../tensor/onnx-weights.ts";
 import type { ModelConfig } from "./config.ts";
 import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
 
@@ -39,7 +40,11 @@ export interface StoredWeights extends AsyncDisposable {
   isInt8(name: string): Promise<boolean>;
   /** A weight as it is stored, if that is as 8-bit integers. */
   integers(name: string): Promise<Int8Matrix | undefined>;
-  /** What a session takes: the place of a weight, or its values if it cannot map them. */
+  /**
+   * What a session takes: the place of a weight, or its values if it cannot map them.
+   *
+   * @throws {InputError} if a value is infinite or NaN
+   */
   find(name: string): Promise<Weight>;
   /** @throws {InputError} if a file is no longer what it was when it was opened */
   checkUnchanged(): Promise<void>;
@@ -71,6 +76,10 @@ export async function findWeights(
 ): Promise<Map<string, Weight>> {
   const weights = new Map<string, Weight>();
   for (const name of parameterShapes(config).keys()) weights.set(name, await stored.find(name));
+  // A session takes weights from memory or from files, not both.
+  const places = [...weights].filter(([, weight]) => isStored(weight));
+  if (places.length < weights.size)
+    for (const [name] of places) weights.set(name, await stored.read(name));
   return weights;
 }
 
@@ -110,7 +119,9 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
       integers: async (name) => readIntegers(await checkpoint.locate(firstName(name))),
       find: async (name) => {
         const stored = firstName(name);
-        return (await checkpoint.locate(stored)) ?? checkpoint.read(stored);
+        const weight = (await checkpoint.locate(stored)) ?? (await checkpoint.read(stored));
+        await checkFinite(stored, weight, checkpoint.tensors.get(stored)!.file);
+        return weight;
       },
       checkUnchanged: await rememberFiles(checkpoint),
       [Symbol.asyncDispose]: () => checkpoint[Symbol.asyncDispose](),
