@@ -70,6 +70,9 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
   assert.match(card, "| measure, % | BM25 | before | after | hybrid before | hybrid after |");
   assert.match(card, `| mrr | ${(100 * bm25.mrr!).toFixed(1)} | `);
   assert.match(card, `stores lambda ${hybrid!.weights.lambda}, `);
+  for (const page of [card, readFileSync(at("hybrid", "report.html"), "utf8")])
+    assert.not.match(page, folder); // the folders of this machine
+  assert.match(card, "| data | data.jsonl |");
   const report = readFileSync(at("hybrid", "report.html"), "utf8");
   assert.match(report, "hybrid R@1");
   assert.match(report, "Hybrid search: held-out examples");

@@ -15,6 +15,7 @@ import { ADAPT_OPTIONS, type AdaptRequest } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
 import { verdictOf } from "../run/verdict.ts";
 import type { AdaptationPlan } from "./plan.ts";
+import { FILES } from "./record.ts";
 
 export interface CardContent {
   readonly plan: AdaptationPlan;
@@ -62,10 +63,14 @@ ${figures(training)}
 
 ## Options
 
-${table(["option", "value"], cardEntries(ADAPT_OPTIONS, { ...options }))}
+${table(["option", "value"], cardEntries(ADAPT_OPTIONS, { ...options }).map(withoutFolder))}
 `;
   await replaceFile(join(options.out, "README.md"), (handle) => handle.writeFile(text));
 }
+
+/** A card is published: it names files, not the folders of a machine. */
+const withoutFolder = ([name, value]: [string, string]): [string, string] =>
+  FILES.has(name) ? [name, basename(value)] : [name, value];
 
 const KEPT = "An index made with the base model is valid for it.";
 const INDEX = "Its index of that corpus is in `index`.";

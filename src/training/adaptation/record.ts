@@ -19,8 +19,11 @@ export interface AdaptationRecord {
 
 /** Options that say how to go on, and not what the run is. */
 const UNRECORDED: ReadonlySet<string> = new Set(["out", "resume", "dryRun"]);
-/** Recorded as absolute paths: a run can be resumed from another folder. */
-const FILES: ReadonlySet<string> = new Set([
+/**
+ * Options that name files. They are recorded as absolute paths: a run can be resumed from another
+ * folder.
+ */
+export const FILES: ReadonlySet<string> = new Set([
   "model",
   "corpus",
   "data",
