@@ -46,6 +46,7 @@ const TERMINATOR =
 /** The sentences in order, without the white space around them. They cover all other characters. */
 export function sentences(text: string): Extent[] {
   const found: Extent[] = [];
+  const width = wrapWidth(text);
   let start = 0;
   const close = (end: number) => {
     const piece = text.slice(start, end);
@@ -58,7 +59,7 @@ export function sentences(text: string): Extent[] {
     const end = match.index + match[0].length;
     const ends =
       match[0] === "\n"
-        ? lineBreakEnds(text, match.index)
+        ? lineBreakEnds(text, match.index, width)
         : terminatorEnds(text, start, match.index, end);
     if (ends) close(end);
   }
@@ -66,9 +67,42 @@ export function sentences(text: string): Extent[] {
   return found;
 }
 
-/** A line break ends a sentence unless a lower-case letter follows. A blank line always ends it. */
-function lineBreakEnds(text: string, at: number): boolean {
-  return !/^\n[^\S\n]*[\p{Ll},;]/u.test(text.slice(at, at + 40));
+/**
+ * A blank line always ends a sentence. Another line break does so unless a lower-case letter
+ * follows, or the line is full: the next word would not have fitted.
+ */
+function lineBreakEnds(text: string, at: number, width: number | undefined): boolean {
+  const next = text.slice(at + 1, at + 1 + MAX_WRAP);
+  if (/^[^\S\n]*[\p{Ll},;]/u.test(next)) return false;
+  if (width === undefined) return true;
+  const line = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
+  return !isFull(line, next, width);
+}
+
+/** Columns of hard-wrapped text. Lines of another width are paragraphs, or items of a list. */
+const MIN_WRAP = 40;
+const MAX_WRAP = 200;
+/** The share of the lines with another below them that are full in hard-wrapped text. */
+const FULL_SHARE = 0.75;
+const ITEM = /^\s*(?:[-*•–]|\(?(?:\d{1,2}|\p{L})[.)])\s/u;
+
+/** The width of a hard-wrapped text; undefined for any other. */
+function wrapWidth(text: string): number | undefined {
+  const lines = text.split("\n");
+  const width = lines.reduce((most, line) => Math.max(most, line.trimEnd().length), 0);
+  if (width < MIN_WRAP || width > MAX_WRAP) return undefined;
+  const pairs = lines.flatMap((line, i) => {
+    const next = lines[i + 1] ?? "";
+    return line.trim() === "" || next.trim() === "" ? [] : [isFull(line, next, width)];
+  });
+  const full = pairs.filter(Boolean).length;
+  return full > 0 && full >= FULL_SHARE * pairs.length ? width : undefined;
+}
+
+/** Whether the first word of the next line would not have fitted. Items begin lines of their own. */
+function isFull(line: string, next: string, width: number): boolean {
+  const word = /^[^\S\n]*(\S+)/u.exec(next)?.[1] ?? "";
+  return word !== "" && !ITEM.test(next) && line.trimEnd().length + 1 + word.length > width;
 }
 
 function terminatorEnds(text: string, start: number, at: number, end: number): boolean {

@@ -93,6 +93,34 @@ test("any text: sentences are in order, do not overlap, are trimmed, and leave o
   );
 });
 
+/** Breaks a text into lines as editors and mail programs do. */
+const wrapped = (text: string, width: number): string =>
+  text.split(" ").reduce((lines, word) => {
+    const last = lines.slice(lines.lastIndexOf("\n") + 1);
+    if (last === "") return word;
+    return `${lines}${last.length + 1 + word.length > width ? "\n" : " "}${word}`;
+  }, "");
+
+test("sentences of hard-wrapped text are whole, whatever begins a line", () => {
+  const whole = [
+    "The bridge over the River Rhine at Basel was built by Anna Berg and Carl Holm in 1890.",
+    "In May 1912 the Swiss Federal Railways bought it from the City of Basel for 300 000 Francs.",
+    "It was the First Bridge of the Upper Rhine with Four Lanes for the Trains of Three Nations.",
+  ];
+  const texts = (text: string) =>
+    sentences(text).map(({ start, end }) => text.slice(start, end).replaceAll("\n", " "));
+  for (const width of [45, 60, 72, 80, 110]) {
+    const paragraph = wrapped(whole.join(" "), width);
+    assert.equal(texts(paragraph), whole, `${width}`);
+    const page = `A Heading Of This Page\n\n${paragraph}\n\n${paragraph}`;
+    assert.equal(texts(page), ["A Heading Of This Page", ...whole, ...whole], `${width}`);
+  }
+  const list = ["Basel to Bern", "Zurich to the old town of Lucerne and Zug", "Geneva", "Olten"];
+  assert.equal(texts(list.join("\n")), list);
+  const items = list.map((item, i) => `${i + 1}. A train from ${item} every hour of the day`);
+  assert.equal(texts(items.join("\n")), items);
+});
+
 test("long runs of one thing take no longer than their length", () => {
   for (const unit of [".", "A. ", "(a. ", '."', "\n", "x"])
     assert.ok(sentences(`${unit.repeat(100_000)}b`).length > 0);

@@ -14,7 +14,8 @@ import type { Extent } from "../../../text/sentences.ts";
 import type { Example, Passages } from "../example.ts";
 import { drawPhrase, textOf } from "./draw-phrase.ts";
 import { countPhrases, type PhraseTable, type RecurringPhrase } from "./phrase-table.ts";
-import { examplesOfUnits, type Sample } from "./sampling.ts";
+import { examplesOfUnits } from "./sampled-units.ts";
+import type { Sample } from "./sampling.ts";
 import { type Word, wordsOf } from "./words.ts";
 
 const QUESTION_WORD = "what";

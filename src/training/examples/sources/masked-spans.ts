@@ -14,6 +14,7 @@ import type { Passage } from "../../../text/passage.ts";
 import { sentences } from "../../../text/sentences.ts";
 import { loadTagger, type SalientSpan, type Tagger } from "../../salient-spans/index.ts";
 import { type Example, MASK, type Passages } from "../example.ts";
+import { proseOf } from "./prose.ts";
 import { isDrawn, type Sample, samplingOf } from "./sampling.ts";
 import { keysOf, MIN_WORDS, tokensOf } from "./words.ts";
 
@@ -47,7 +48,9 @@ export async function* maskedSpans(
   { wanted, seed, tagger, sourcePassage = "without-sentence" }: MaskingOptions,
 ): AsyncGenerator<Example, void> {
   const { perPassage, share } = samplingOf(corpus, wanted);
-  const findSpans = tagger ?? (await loadTagger());
+  const isWorth = await proseOf(corpus);
+  const tag = tagger ?? (await loadTagger());
+  const findSpans: Tagger = (sentence) => (isWorth(sentence) ? tag(sentence) : []);
   for await (const passage of corpus.passages(isDrawn(seed, "passages to mask", share))) {
     const random = createRandom(seed, "salient spans", passage.id);
     let count = 0;
