@@ -99,7 +99,7 @@ function wrapWidth(text: string): number | undefined {
   return full > 0 && full >= FULL_SHARE * pairs.length ? width : undefined;
 }
 
-/** Whether the first word of the next line would not have fitted. Items begin lines of their own. */
+/** Whether the first word of the next line would not have fitted. An item begins a line. */
 function isFull(line: string, next: string, width: number): boolean {
   const word = /^[^\S\n]*(\S+)/u.exec(next)?.[1] ?? "";
   return word !== "" && !ITEM.test(next) && line.trimEnd().length + 1 + word.length > width;
