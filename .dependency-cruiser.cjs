@@ -63,11 +63,14 @@ module.exports = {
       to: { path: "^src/$1/[^/]+\\.ts$" },
     },
     {
-      name: "layers-are-above",
-      comment: "The layers of the model use its sizes and parameters, not the reverse.",
+      name: "layers-are-below",
+      comment: "The model is made of layers, which know sizes and parameters alone.",
       severity: "error",
-      from: { path: "^src/model/[^/]+\\.ts$" },
-      to: { path: "^src/model/layers/" },
+      from: { path: "^src/model/layers/" },
+      to: {
+        path: "^src/model/[^/]+\\.ts$",
+        pathNot: "^src/model/(config|leaf|parameters|stack)\\.ts$",
+      },
     },
     {
       name: "every-file-has-a-layer",

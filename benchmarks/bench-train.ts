@@ -18,7 +18,8 @@
 
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { type ModelConfig, readConfig } from "../src/model/config.ts";
+import type { ModelConfig } from "../src/model/config.ts";
+import { readConfig } from "../src/model/config-file.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import { parameterShapes } from "../src/model/parameter-names.ts";
 import { passageIds } from "../src/text/prompts.ts";

@@ -44,8 +44,15 @@ export {
   type AnswerSignals,
   calibratedConfidence,
 } from "./model/answer-calibration.ts";
-export type { Backbone, HybridWeights, ModelConfig, Pooling, Similarity } from "./model/config.ts";
+export type {
+  HybridWeights,
+  ModelConfig,
+  Pooling,
+  RetrievalAttention,
+  Similarity,
+} from "./model/config.ts";
 export { type ConvertOptions, convertModel } from "./model/convert.ts";
+export type { Stack } from "./model/stack.ts";
 export { storeCalibration } from "./model/store-calibration.ts";
 export type { PruningRule, TokenPruning } from "./model/token-pruning.ts";
 export {

@@ -35,7 +35,8 @@ import { locateModel } from "./hub/locate-model.ts";
 import { InputError } from "./io/errors.ts";
 import { excerpt } from "./io/excerpt.ts";
 import { Lifetime } from "./io/lifetime.ts";
-import { type ModelConfig, readConfig, vectorSize } from "./model/config.ts";
+import { type ModelConfig, sharedWidth, vectorSize } from "./model/config.ts";
+import { readConfig } from "./model/config-file.ts";
 import { statesFingerprint } from "./model/fingerprint.ts";
 import { findWeights, openStored } from "./model/load-weights.ts";
 import { type PruningRule, pruningRule } from "./model/token-pruning.ts";
@@ -256,7 +257,7 @@ export class ReAtt implements AsyncDisposable {
    * import { ReAtt } from "reatt";
    *
    * await using model = await ReAtt.load();
-   * console.log(model.config.retrievalLayer, model.config.retrievalHead); // 3 0
+   * console.log(model.config.shared[0]?.layers, model.config.retrievalAttention.heads); // 3 2
    * ```
    *
    * @example
@@ -268,7 +269,7 @@ export class ReAtt implements AsyncDisposable {
    *     if (progress.event === "downloading") console.log(progress.bytes, "of", progress.total);
    *   },
    * });
-   * console.log(model.config.encoderLayers);
+   * console.log(model.config.joint.length);
    * ```
    */
   static async load(model?: string, given?: LoadOptions): Promise<ReAtt> {
@@ -289,12 +290,11 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Builds an index: encodes passages with the lower encoder layers and stores one key of
-   * `headSize` values for each token (times `retrievalHeads`), or with pooling one of
-   * `heads * headSize` values for each passage. Memory does not grow with the number of passages,
-   * except for 24 bytes for each. An index that exists in `directory` is replaced only with
-   * `replace`, when the new one is complete. An interrupted build continues when the same call is
-   * made again with the same passages.
+   * Builds an index: encodes passages and stores one key of `vectorSize` values for each token, or
+   * with pooling one for each passage. Memory does not grow with the number of passages, except for
+   * 24 bytes for each. An index that exists in `directory` is replaced only with `replace`, when
+   * the new one is complete. An interrupted build continues when the same call is made again with
+   * the same passages.
    *
    * @throws {InputError} if there is an index and no `replace`, an id occurs twice, there are no
    * passages, an option is out of range, the disk is full or another process writes the index. The
@@ -503,9 +503,9 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * The query vectors of questions, with which `TokenIndex.search` and `TokenIndex.searchBatch`
-   * search: float32 [tokens, headSize x retrievalHeads] for each question, row by row. The prompt
+   * search: float32 [tokens, vectorSize] for each question, row by row. The prompt
    * is `question: {question}</s>`; all its tokens have a vector. With pooling, a question has one
-   * vector: [1, heads * headSize].
+   * vector: [1, vectorSize].
    *
    * @throws {InputError} if a question is empty or has more than 512 tokens.
    *
@@ -515,7 +515,7 @@ export class ReAtt implements AsyncDisposable {
    *
    * await using model = await ReAtt.load("models/reatt-mini");
    * const [vectors] = await model.encodeQuestions(["Where does the lion live?"]);
-   * console.log(vectors!.length % model.config.headSize); // 0
+   * console.log(vectors!.length % 256); // 0
    * ```
    */
   async encodeQuestions(
@@ -928,7 +928,7 @@ export class ReAtt implements AsyncDisposable {
    * import { ReAtt } from "reatt";
    *
    * const model = await ReAtt.load("models/reatt-mini");
-   * console.log(model.config.retrievalLayer);
+   * console.log(model.config.retrieval[0]?.layers);
    * await model.close();
    * ```
    */
@@ -946,7 +946,11 @@ export class ReAtt implements AsyncDisposable {
 
   get #searching(): SearchingModel {
     const { fingerprint, config } = this;
-    return { fingerprint, pooling: config.pooling, statesFingerprint: this.#statesFingerprint };
+    return {
+      fingerprint,
+      pooling: config.retrievalAttention.pooling,
+      statesFingerprint: this.#statesFingerprint,
+    };
   }
 
   get #statesFingerprint(): string {
@@ -965,7 +969,7 @@ export class ReAtt implements AsyncDisposable {
   ): Pick<BuildOptions, "header" | "encode" | "cutTokens"> {
     const { config, tokenizer, fingerprint } = this;
     const { encoder } = this.#retriever;
-    const { pooling } = config;
+    const { pooling } = config.retrievalAttention;
     if (pooling !== undefined && keepRatio < 1) throw nothingToPrune(keepRatio);
     const header: IndexHeader = {
       fingerprint,
@@ -974,7 +978,7 @@ export class ReAtt implements AsyncDisposable {
       ...(keepRatio < 1 && { keepTokens: keepRatio, pruning }), // the names on disk
       ...(pooling && { pooling }),
       ...(keepStates && {
-        states: { fingerprint: this.#statesFingerprint, size: config.modelSize },
+        states: { fingerprint: this.#statesFingerprint, size: sharedWidth(config) },
       }),
       prompts: {
         question: questionPrompt("{question}"),
@@ -988,7 +992,7 @@ export class ReAtt implements AsyncDisposable {
         ? (keys: Float32Array) => pickRows(keys, keptRows(keys, header), dimension)
         : undefined;
     const shared = { maxPassageTokens, prune, withStates: keepStates, signal };
-    const pack = (states: Float32Array) => packStates(states, config.modelSize);
+    const pack = (states: Float32Array) => packStates(states, sharedWidth(config));
     const encode: BuildOptions["encode"] = (passages, onProgress, { known, add }) =>
       encodePassageKeys(model, passages, {
         ...{ ...shared, onProgress, known },

@@ -17,7 +17,7 @@ import {
   ReAtt,
   storeCalibration,
 } from "../src/index.ts";
-import { readConfig } from "../src/model/config.ts";
+import { readConfig } from "../src/model/config-file.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../src/text/prompts.ts";
 import { runCaptured } from "./cli/support.ts";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openLexicalIndex, type Passage, ReAtt, type TokenIndex } from "../src/index.ts";
+import { headLayer } from "../src/model/config.ts";
 import { segmentPath } from "../src/retrieval/index/format/manifest.ts";
 import { runCaptured } from "./cli/support.ts";
 import { rejects } from "./retrieval/support.ts";
@@ -57,7 +58,7 @@ test.after(async () => {
 });
 
 test("the index has one key of all heads for each passage", async () => {
-  const { heads, headSize } = pooled.config;
+  const { heads, headSize } = headLayer(pooled.config);
   assert.is(index.header.dimension, heads * headSize);
   assert.is(index.header.pooling, "mean");
   assert.is(index.tokenCount, passages.length);

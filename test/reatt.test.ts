@@ -20,7 +20,7 @@ import {
   storeCalibration,
   verifyIndex,
 } from "../src/index.ts";
-import { readConfig, writeConfig } from "../src/model/config.ts";
+import { readConfig, writeConfig } from "../src/model/config-file.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
 import { copyModel } from "./support/model-copy.ts";
 import { writeTinyModel } from "./support/training.ts";

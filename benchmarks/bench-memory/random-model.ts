@@ -8,9 +8,11 @@ import { isComplete } from "../../src/hub/model-files.ts";
 import { EMBEDDED_MODEL } from "../../src/hub/model-name.ts";
 import { createDirectory } from "../../src/io/create-directory.ts";
 import { createRandom } from "../../src/math/random.ts";
-import { type ModelConfig, writeConfig } from "../../src/model/config.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { writeConfig } from "../../src/model/config-file.ts";
 import { convertModel, type Precision } from "../../src/model/convert.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { fromT5File, T5File } from "../../src/model/t5-form.ts";
 
 /** Sizes of google/t5-v1_1-*. The authors' checkpoints are `large`, 783 million parameters. */
 const SHAPES = {
@@ -65,29 +67,17 @@ async function writeModel(folder: string, config: ModelConfig): Promise<void> {
 }
 
 function configOf(shape: ShapeName): ModelConfig {
-  const { layers, ...sizes } = SHAPES[shape];
-  return {
-    ...sizes,
-    vocabularySize: 32_128,
-    headSize: 64,
-    encoderLayers: layers,
-    decoderLayers: layers,
-    feedForward: "gated-gelu",
-    tied: false,
-    relativeBuckets: 32,
-    relativeMaxDistance: 128,
-    layerNormEpsilon: 1e-6,
-    dropoutRate: 0,
-    padId: 0,
-    eosId: 1,
-    decoderStartId: 0,
-    retrievalLayer: layers / 2,
-    retrievalHead: 0,
-    retrievalHeads: 1,
-    distillationTau: 0.001,
-    retrievalScale: 1,
-    queryEncoder: false,
-    copying: false,
-    noRepeatSize: 0,
-  };
+  const { layers, modelSize, heads, feedForwardSize } = SHAPES[shape];
+  const file = T5File.parse({
+    ...{
+      vocab_size: 32_128,
+      d_model: modelSize,
+      d_kv: 64,
+      num_heads: heads,
+      d_ff: feedForwardSize,
+    },
+    ...{ num_layers: layers, feed_forward_proj: "gated-gelu", tie_word_embeddings: false },
+    ...{ dropout_rate: 0, retrieval_layer: layers / 2 },
+  });
+  return fromT5File(file);
 }

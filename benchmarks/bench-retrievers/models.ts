@@ -1,9 +1,10 @@
 /** The models that are compared: copies of one model that differ in what retrieval compares. */
 
 import { join } from "node:path";
-import { type ModelConfig, readConfig } from "../../src/model/config.ts";
+import { type ModelConfig, withAttention } from "../../src/model/config.ts";
+import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
-import { TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
+import { parameterNames, TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { countTokenWeights } from "../../src/training/adaptation/token-weights.ts";
 import { writeModel } from "../../src/training/run/save-model.ts";
@@ -11,12 +12,17 @@ import { writeModel } from "../../src/training/run/save-model.ts";
 type Weights = ReadonlyMap<string, Float32Array>;
 type Corpus = Parameters<typeof countTokenWeights>[0];
 
-/** A copy in float32 whose vector of a text is the mean of the states of its backbone. */
+/** A copy in float32 whose vector of a text is the mean of its states. */
 export async function writeVectorModel(model: string, out: string): Promise<void> {
   const config = await readConfig(model);
   const weights = await loadWeights(model, config);
-  const changes = { pooling: "mean", retrievalHeads: 1, hybrid: undefined } as const;
-  await writeCopy(model, out, { ...config, ...changes }, weights, meanProjections(config, weights));
+  const { similarity } = config.retrievalAttention;
+  const pooled: ModelConfig = {
+    ...config,
+    retrievalAttention: { from: "joint", stack: 1, head: 0, heads: 1, pooling: "mean", similarity },
+    hybrid: undefined,
+  };
+  await writeCopy(model, out, pooled, weights, meanProjections(config, weights));
 }
 
 /** A copy in float32 with token weights counted in the corpus. */
@@ -31,7 +37,13 @@ export async function writeWeighedModel(
   const tokenizer = await loadTokenizer(join(model, "spiece.model"));
   const counted = await countTokenWeights(corpus, tokenizer, config, maxPassageTokens);
   const changed = new Map([[TOKEN_WEIGHTS, counted]]);
-  await writeCopy(model, out, { ...config, tokenWeights: true }, weights, changed);
+  await writeCopy(
+    model,
+    out,
+    withAttention(config, () => ({ tokenWeights: true })),
+    weights,
+    changed,
+  );
 }
 
 /** A copy in float32. */
@@ -54,14 +66,12 @@ const writeCopy = (
     { original, dtype: "F32" },
   );
 
-/** Projections with which the vector of a text is the mean of the states of the backbone. */
-function meanProjections(
-  { retrievalLayer, heads, headSize, modelSize }: ModelConfig,
-  weights: Weights,
-): Weights {
-  const layer = `encoder.block.${retrievalLayer}.layer.0`;
-  const norm = weights.get(`${layer}.layer_norm.weight`)!;
-  const identity = new Float32Array(heads * headSize * modelSize);
+/** Projections with which the vector of a text is the mean of the states below the heads. */
+function meanProjections(config: ModelConfig, weights: Weights): Weights {
+  const { heads } = parameterNames(config);
+  const { modelSize } = config;
+  const norm = weights.get(heads.norm!)!;
+  const identity = new Float32Array(heads.sizes.heads * heads.sizes.headSize * modelSize);
   for (let d = 0; d < modelSize; d++) identity[d * modelSize + d] = 1 / norm[d]!;
-  return new Map(["q", "k"].map((part) => [`${layer}.SelfAttention.${part}.weight`, identity]));
+  return new Map([heads.query, heads.key].map(({ weight }) => [weight, identity]));
 }

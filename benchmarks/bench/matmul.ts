@@ -4,8 +4,8 @@
  * products run alone on onnxruntime: the difference is the cost of the other operations.
  */
 
+import { traceJoint } from "../../src/encoder/joint-session.ts";
 import { traceReading } from "../../src/encoder/retriever-session.ts";
-import { traceUpper } from "../../src/encoder/upper-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
 import type { Dim, Tensor } from "../../src/tensor/ops.ts";
@@ -58,7 +58,7 @@ export function compareUpper(
     mask: { data: new Float32Array(pairs * length).fill(1), shape: [pairs, length] },
     buckets: positionBuckets(config, "encoder", length),
   };
-  return compare(traceUpper(config), { pairs, length }, feeds, weights);
+  return compare(traceJoint(config), { pairs, length }, feeds, weights);
 }
 
 /** `sizes` are of the graph's named axes. Both run alternately, so other load affects both. */

@@ -11,7 +11,8 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createRandom } from "../../src/math/random.ts";
-import { type ModelConfig, writeConfig } from "../../src/model/config.ts";
+import { writeConfig } from "../../src/model/config-file.ts";
+import { fromT5File, T5File } from "../../src/model/t5-form.ts";
 import { smallWorld, VOCABULARY } from "../../test/support/small-world.ts";
 import { TOKENIZER } from "../../test/support/training.ts";
 import { writeSet } from "./data.ts";
@@ -66,16 +67,13 @@ const goldOptions = (folder: string) => ({
 
 /** A model without weights: training draws them. */
 async function writeStart(folder: string, retrievalLayer: number): Promise<void> {
-  const config: ModelConfig = {
-    ...{ vocabularySize: VOCABULARY, modelSize: 32, headSize: 32, heads: 2, feedForwardSize: 64 },
-    ...{ encoderLayers: LAYERS, decoderLayers: 2, feedForward: "gated-gelu", tied: true },
-    ...{ relativeBuckets: 32, relativeMaxDistance: 128, layerNormEpsilon: 1e-6, dropoutRate: 0 },
-    ...{ padId: 0, eosId: 1, decoderStartId: 0, noRepeatSize: 0, copying: false },
-    ...{ retrievalLayer, retrievalHead: 0, retrievalHeads: 1, retrievalScale: 4 },
-    ...{ distillationTau: 0.001, queryEncoder: false },
-  };
+  const file = T5File.parse({
+    ...{ vocab_size: VOCABULARY, d_model: 32, d_kv: 32, num_heads: 2, d_ff: 64 },
+    ...{ num_layers: LAYERS, num_decoder_layers: 2, feed_forward_proj: "gated-gelu" },
+    ...{ dropout_rate: 0, retrieval_layer: retrievalLayer, retrieval_scale: 4 },
+  });
   await mkdir(folder, { recursive: true });
-  await writeConfig(folder, config);
+  await writeConfig(folder, fromT5File(file));
   await copyFile(TOKENIZER, join(folder, "spiece.model"));
 }
 

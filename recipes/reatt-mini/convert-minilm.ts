@@ -1,7 +1,7 @@
 /**
- * Makes the start model: its backbone is all-MiniLM-L6-v2 (Apache-2.0), a BERT encoder that was
- * trained for search. What reads begins with copies of its last three layers; the rest of it is
- * random. A stage of `recipes/reatt-mini/train`.
+ * Makes the start model of all-MiniLM-L6-v2 (Apache-2.0), a BERT encoder that was trained for
+ * search: three shared and three retrieval layers. The joint layers begin with copies of the
+ * latter; the rest of the reader is random. A stage of `recipes/reatt-mini/train`.
  *
  *     npx tsx recipes/reatt-mini/convert-minilm.ts --teacher DIR --tokenizer DIR --out DIR
  *         [--texts FILE]
@@ -24,14 +24,10 @@ import { parseArgs } from "node:util";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
-import {
-  type Backbone,
-  type ModelConfig,
-  vectorSize,
-  writeConfig,
-} from "../../src/model/config.ts";
+import { type ModelConfig, vectorSize } from "../../src/model/config.ts";
+import { writeConfig } from "../../src/model/config-file.ts";
 import { initialWeights } from "../../src/model/initialise.ts";
-import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { EMBEDDING, parameterShapes } from "../../src/model/parameter-names.ts";
 import { passageIds } from "../../src/text/prompts.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
@@ -47,42 +43,37 @@ const { values } = parseArgs({
   },
 });
 
-const BACKBONE: Backbone = {
-  layers: 6,
-  heads: 12,
-  feedForwardSize: 1536,
-  positions: 512,
+/** Layers 1 to 3 of MiniLM are shared; 4 to 6 are retrieval layers, and joint layers begin so. */
+const MINILM = {
+  kind: "bert",
+  ...{ layers: 3, width: 384, heads: 12, headSize: 32, feedForwardSize: 1536 },
   layerNormEpsilon: 1e-12,
-  jointLayers: 3,
-};
+} as const;
+const T5_SIZES = {
+  ...{ heads: 4, headSize: 128, feedForwardSize: 768, layerNormEpsilon: 1e-6 },
+  feedForward: "gated-gelu",
+} as const;
+const RETRIEVAL = { from: "joint", stack: 1, head: 0, heads: 2, similarity: "cosine" } as const;
 const CONFIG: ModelConfig = {
   vocabularySize: 32128,
   modelSize: 384,
-  headSize: 128,
-  heads: 4,
-  feedForwardSize: 768,
-  encoderLayers: 1,
-  decoderLayers: 2,
-  feedForward: "gated-gelu",
   tied: true,
   relativeBuckets: 32,
   relativeMaxDistance: 128,
-  layerNormEpsilon: 1e-6,
   dropoutRate: 0,
   padId: 0,
   eosId: 1,
   decoderStartId: 0,
-  retrievalLayer: 0,
-  retrievalHead: 0,
-  retrievalHeads: 2,
-  similarity: "cosine",
+  shared: [{ ...MINILM, positions: 512 }],
+  retrieval: [MINILM],
+  joint: [MINILM, { kind: "t5", layers: 1, width: 384, ...T5_SIZES }],
+  retrievalAttention: RETRIEVAL,
+  decoder: { layers: 2, ...T5_SIZES, copying: true },
   distillationTau: 0.001,
   retrievalScale: 20,
-  queryEncoder: false,
   noRepeatSize: 2,
-  copying: true,
-  backbone: BACKBONE,
 };
+const { heads: HEADS, headSize: HEAD_SIZE } = T5_SIZES;
 const SEED = "convert-minilm";
 const TEXTS = 300;
 const TEXT_TOKENS = 96;
@@ -107,7 +98,7 @@ const COPY_FACTOR = 0.1;
  * What random layers add to a stream at the start. MiniLM's word vectors and states are small, so
  * outputs of the usual size would hide them.
  */
-const ADDED = { encoder: 0.3, decoder: 0.05 };
+const ADDED = { "joint.1": 0.3, decoder: 0.05 };
 /** BERT's ids of rows here: `[CLS]` for `<pad>`, which begins answers, and `[UNK]`. */
 const SPECIAL = [
   { row: 0, word: 101 },
@@ -116,19 +107,19 @@ const SPECIAL = [
 
 type Weights = Map<string, Float32Array>;
 
-/** The weights of MiniLM under the names that they have in a backbone, and its tables. */
+/** The weights of MiniLM by their names. */
 async function readTeacher(): Promise<Weights> {
   await using file = await openSafetensors(join(values.teacher, "model.fp16.safetensors"));
   const weights: Weights = new Map();
   for (const [name, { dtype }] of file.tensors)
-    if (dtype === "F16") weights.set(`backbone.${name}`, await file.read(name));
+    if (dtype === "F16") weights.set(name, await file.read(name));
   return weights;
 }
 
 /** The word vectors of BERT's pieces `wordIds`; 0 for rows without a piece. */
 function wordVectors(teacher: Weights, wordIds: readonly number[]): Float32Array {
   const { vocabularySize, modelSize } = CONFIG;
-  const words = teacher.get("backbone.embeddings.word_embeddings.weight")!;
+  const words = teacher.get("embeddings.word_embeddings.weight")!;
   const table = new Float32Array(vocabularySize * modelSize);
   const all = [...wordIds];
   for (const { row, word } of SPECIAL) all[row] = word;
@@ -139,12 +130,14 @@ function wordVectors(teacher: Weights, wordIds: readonly number[]): Float32Array
   return table;
 }
 
-/** The weight of MiniLM that `name` begins with: joint layers are copies of its last layers. */
+/** The weight of MiniLM that `name` begins with. */
 const teacherName = (name: string): string =>
-  name.replace(
-    /^backbone\.joint\.layer\.(\d+)/,
-    (_, n) => `backbone.encoder.layer.${BACKBONE.layers - BACKBONE.jointLayers + Number(n)}`,
-  );
+  name
+    .replace(/^shared\.0\.embeddings\./, "embeddings.")
+    .replace(
+      /^(shared|retrieval|joint)\.0\.layer\.(\d+)/,
+      (_, part, n) => `encoder.layer.${Number(n) + (part === "shared" ? 0 : MINILM.layers)}`,
+    );
 
 async function startWeights(): Promise<Weights> {
   const teacher = await readTeacher();
@@ -154,9 +147,9 @@ async function startWeights(): Promise<Weights> {
     if (values) weights.set(name, values);
   }
   const pieces = await readFile(join(values.tokenizer, "pieces.json"), "utf8");
-  weights.set("shared.weight", wordVectors(teacher, JSON.parse(pieces)));
-  const type = teacher.get("backbone.embeddings.token_type_embeddings.weight")!;
-  const positions = weights.get("backbone.embeddings.position_embeddings.weight")!;
+  weights.set(EMBEDDING, wordVectors(teacher, JSON.parse(pieces)));
+  const type = teacher.get("embeddings.token_type_embeddings.weight")!;
+  const positions = weights.get("shared.0.embeddings.position_embeddings.weight")!;
   positions.forEach((value, i) => {
     positions[i] = value + type[i % CONFIG.modelSize]!;
   });
@@ -168,9 +161,9 @@ async function startWeights(): Promise<Weights> {
           name,
           values.map((value) => factor * value),
         );
-  const bias = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight";
+  const bias = "joint.1.relative_attention_bias.weight";
   for (const { head, bucket } of NEIGHBOURS)
-    weights.get(bias)![bucket * CONFIG.heads + head] = NEIGHBOUR_BIAS;
+    weights.get(bias)![bucket * HEADS + head] = NEIGHBOUR_BIAS;
   return weights;
 }
 
@@ -210,7 +203,7 @@ const joined = (rows: readonly Float32Array[], factor = 1): Float32Array =>
 
 /** Writes q, k or v of a head. Norms give states of the length sqrt(modelSize). */
 function writeHead(weights: Weights, layer: string, head: number, rows: Float32Array): void {
-  weights.get(`${layer}.weight`)!.set(rows, head * CONFIG.headSize * CONFIG.modelSize);
+  weights.get(`${layer}.weight`)!.set(rows, head * HEAD_SIZE * CONFIG.modelSize);
 }
 
 /**
@@ -219,12 +212,12 @@ function writeHead(weights: Weights, layer: string, head: number, rows: Float32A
  * @param components all principal components of states, those of greatest variance first
  */
 function writeHeads(weights: Weights, samples: Samples, components: Float32Array[]): void {
-  const { headSize, heads, modelSize, decoderLayers } = CONFIG;
-  const first = "encoder.block.0.layer.0.SelfAttention";
+  const { modelSize, decoder } = CONFIG;
+  const [heads, headSize] = [HEADS, HEAD_SIZE];
+  const first = "joint.1.layer.0.layer.0.SelfAttention";
   const factor = Math.sqrt(ATTENTION_SCALE / modelSize);
   const retrieval = joined(components.slice(0, vectorSize(CONFIG)), factor);
-  for (const part of ["q", "k"])
-    writeHead(weights, `${first}.${part}`, CONFIG.retrievalHead, retrieval);
+  for (const part of ["q", "k"]) writeHead(weights, `${first}.${part}`, RETRIEVAL.head, retrieval);
   const main = components.slice(0, headSize);
   const spare = components.slice(-headSize);
 
@@ -238,7 +231,7 @@ function writeHeads(weights: Weights, samples: Samples, components: Float32Array
       output[j * heads * headSize + before.head * headSize + i] = row[j]!;
   });
 
-  const last = `decoder.block.${decoderLayers - 1}.layer.1.EncDecAttention`;
+  const last = `decoder.layer.${decoder.layers - 1}.layer.1.EncDecAttention`;
   const query = codeOfWords(weights, samples, main).map((value) => COPY_FACTOR * value);
   for (let head = 0; head < heads; head++) {
     writeHead(weights, `${last}.q`, head, query);
@@ -252,8 +245,8 @@ function codeOfWords(
   { ids, states }: Samples,
   main: readonly Float32Array[],
 ): Float32Array {
-  const { modelSize, headSize } = CONFIG;
-  const words = unitRows(weights.get("shared.weight")!);
+  const { modelSize } = CONFIG;
+  const words = unitRows(weights.get(EMBEDDING)!);
   const length = Math.sqrt(modelSize);
   const code = (state: Float32Array): Float32Array =>
     Float32Array.from(main, (row) => length * row.reduce((sum, x, i) => sum + x * state[i]!, 0));
@@ -265,7 +258,7 @@ function codeOfWords(
       ),
       columns: modelSize,
     },
-    { data: joined(states.map(code)), columns: headSize },
+    { data: joined(states.map(code)), columns: HEAD_SIZE },
   );
 }
 

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { type AppendFile, openAppendFile } from "../io/append-file.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { AnswerSignalsFile } from "../model/answer-calibration.ts";
-import { CONFIG_FILE } from "../model/config.ts";
+import { CONFIG_FILE } from "../model/config-file.ts";
 import type { AnswerOptions } from "../reatt.ts";
 import { startProgress } from "./progress.ts";
 import type { OpenSearch } from "./search.ts";

@@ -33,7 +33,8 @@ export function stateScores<T>(
   states: T,
 ): T {
   const { ops, config } = context;
-  const { heads, headSize, modelSize } = config;
+  const { decoder, modelSize } = config;
+  const { heads, headSize } = decoder;
   const [questions, rows] = ops.shape(x);
   const [, fused] = ops.shape(states);
   const byHeads = ops.reshape(linear(ops, layer.query, x), [-1, heads, headSize]);
@@ -61,7 +62,8 @@ export function attendToStates<T>(
   states: T,
 ): T {
   const { ops, config } = context;
-  const { heads, headSize, modelSize } = config;
+  const { decoder, modelSize } = config;
+  const { heads, headSize } = decoder;
   const [questions, , rows, fused] = ops.shape(scores);
   const shares = ops.reshape(ops.softmax(scores), [questions!, -1, fused!]);
   const means = ops.reshape(ops.matmul(shares, states), [questions!, heads, rows!, modelSize]);
@@ -76,5 +78,5 @@ export function attendToStates<T>(
 }
 
 /** The rows of each head: [heads * headSize, modelSize] -> [heads, headSize, modelSize]. */
-const headRows = <T>({ ops, config }: LayerContext<T>, weight: T): T =>
-  ops.reshape(weight, [config.heads, config.headSize, config.modelSize]);
+const headRows = <T>({ ops, config: { decoder, modelSize } }: LayerContext<T>, weight: T): T =>
+  ops.reshape(weight, [decoder.heads, decoder.headSize, modelSize]);

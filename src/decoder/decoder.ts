@@ -6,16 +6,11 @@
  * of a question are adjacent and share its passages.
  */
 
-import {
-  attend,
-  attentionScores,
-  feedForward,
-  linear,
-  projectToHeads,
-} from "../model/layers/attention.ts";
+import { attentionScores, linear, meanValues, projectToHeads } from "../model/layers/attention.ts";
 import type { LayerContext } from "../model/layers/context.ts";
 import { relativeBias } from "../model/layers/relative-position.ts";
-import type { DecoderBlockParameters, ModelParameters } from "../model/parameters.ts";
+import { feedForward } from "../model/layers/t5.ts";
+import type { DecoderLayer, ModelParameters } from "../model/parameters.ts";
 import { attendToStates, stateScores } from "./cross-attention.ts";
 
 /** Keys and values of a self-attention layer, each [batch, heads, length, headSize]. */
@@ -61,23 +56,23 @@ export function decode<T>(
   input: DecoderInput<T>,
 ): DecoderOutput<T> {
   const { ops, config, dropout } = context;
-  const { blocks, relativeBias: table, finalNorm } = parameters.decoder;
+  const { layers, relativeBias: table, finalNorm } = parameters.decoder;
   const selfBias = relativeBias(ops, table, input.buckets);
   const present: KeyValue<T>[] = [];
   let crossScores = input.crossBias;
   let x = dropout(ops.gather(parameters.embedding, input.ids));
-  blocks.forEach((block, i) => {
-    const own = selfAttention(context, block, x, selfBias, input.past?.[i]);
+  layers.forEach((layer, i) => {
+    const own = selfAttention(context, layer, x, selfBias, input.past?.[i]);
     present.push(own.present);
     x = ops.add(x, dropout(own.output));
-    const cross = crossAttention(context, block, x, input);
+    const cross = crossAttention(context, layer, x, input);
     crossScores = cross.scores;
     x = ops.add(x, dropout(cross.output));
-    const inner = ops.rmsNorm(x, block.feedForwardNorm, config.layerNormEpsilon);
-    x = ops.add(x, dropout(feedForward(context, block.feedForward, inner)));
+    const inner = ops.rmsNorm(x, layer.feedForwardNorm, config.decoder.layerNormEpsilon);
+    x = ops.add(x, dropout(feedForward(context, layer.feedForward, inner)));
   });
   return {
-    states: dropout(ops.rmsNorm(x, finalNorm, config.layerNormEpsilon)),
+    states: dropout(ops.rmsNorm(x, finalNorm, config.decoder.layerNormEpsilon)),
     present,
     crossScores,
   };
@@ -85,18 +80,19 @@ export function decode<T>(
 
 function selfAttention<T>(
   context: LayerContext<T>,
-  block: DecoderBlockParameters<T>,
+  { selfAttentionNorm, selfAttention: layer }: DecoderLayer<T>,
   x: T,
   bias: T,
   past?: KeyValue<T>,
 ) {
-  const { ops, config } = context;
-  const normed = ops.rmsNorm(x, block.selfAttentionNorm, config.layerNormEpsilon);
-  const query = projectToHeads(context, block.selfAttention.query, normed);
-  const newest = {
-    key: projectToHeads(context, block.selfAttention.key, normed),
-    value: projectToHeads(context, block.selfAttention.value, normed),
-  };
+  const {
+    ops,
+    config: { decoder },
+  } = context;
+  const normed = ops.rmsNorm(x, selfAttentionNorm, decoder.layerNormEpsilon);
+  const heads = (weight: T): T => projectToHeads(ops, { weight }, normed, decoder);
+  const query = heads(layer.query);
+  const newest = { key: heads(layer.key), value: heads(layer.value) };
   const present: KeyValue<T> = past
     ? {
         key: ops.concat([past.key, newest.key], 2),
@@ -104,19 +100,20 @@ function selfAttention<T>(
       }
     : newest;
   const scores = ops.add(attentionScores(ops, query, present.key), bias);
-  return { output: attend(context, block.selfAttention, scores, present.value), present };
+  const means = meanValues(ops, scores, present.value, decoder);
+  return { output: linear(ops, layer.output, means), present };
 }
 
 /** Joins the rows of a question to one long query, which attends to its passages. */
 function crossAttention<T>(
   context: LayerContext<T>,
-  { crossAttentionNorm, crossAttention: layer }: DecoderBlockParameters<T>,
+  { crossAttentionNorm, crossAttention: layer }: DecoderLayer<T>,
   x: T,
   { passages, crossBias }: DecoderInput<T>,
 ) {
   const { ops, config } = context;
   const [questions] = ops.shape(passages);
-  const normed = ops.rmsNorm(x, crossAttentionNorm, config.layerNormEpsilon);
+  const normed = ops.rmsNorm(x, crossAttentionNorm, config.decoder.layerNormEpsilon);
   const together = ops.reshape(normed, [questions!, -1, config.modelSize]);
   const scores = ops.add(stateScores(context, layer, together, passages), crossBias);
   return {

@@ -1,15 +1,15 @@
 /**
- * Fusion-in-decoder (Izacard and Grave 2021): the upper encoder layers encode each question with
+ * Fusion-in-decoder (Izacard and Grave 2021): the joint layers encode each question with
  * each of its passages, and the states of all these pairs are joined for the decoder.
  */
 
-import { encodePairs, type PairStates, pairLength } from "../encoder/upper-session.ts";
+import { encodePairs, type PairStates, pairLength } from "../encoder/joint-session.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { MASKED } from "../model/layers/attention.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import type { Session } from "../tensor/session.ts";
 
-/** States of the lower layers for a question and its passages, each [length, modelSize]. */
+/** States of the shared layers for a question and its passages, each [length, sharedWidth]. */
 export interface ReadingStates {
   readonly question: Float32Array;
   readonly passages: readonly Float32Array[];
@@ -41,12 +41,12 @@ interface Pair extends PairStates {
 /**
  * Encodes each question with each of its passages and joins the states without the padding.
  *
- * @param upper the compiled graph of `traceUpper`
+ * @param joint the compiled graph of `traceJoint`
  * @throws the reason of `signal` once it is aborted.
  */
 export async function fuse(
   config: ModelConfig,
-  upper: Session,
+  joint: Session,
   inputs: readonly ReadingStates[],
   signal?: AbortSignal,
 ): Promise<FusedPassages> {
@@ -55,7 +55,7 @@ export async function fuse(
   const fused = Math.max(...pairs.map(({ start, length }) => start + length));
   const { modelSize } = config;
   const states = new Float32Array(inputs.length * fused * modelSize);
-  for await (const { positions, states: found } of encodePairs(config, upper, pairs, signal)) {
+  for await (const { positions, states: found } of encodePairs(config, joint, pairs, signal)) {
     const padded = found.shape[1]! * modelSize; // values of one pair
     positions.forEach((position, i) => {
       const { row, start, length } = pairs[position]!;

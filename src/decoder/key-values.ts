@@ -4,8 +4,8 @@ import type { ModelConfig } from "../model/config.ts";
 import type { KeyValue } from "./decoder.ts";
 
 /** `past.N.key` and `past.N.value` of each decoder block N, with a value from `make`. */
-export function mapBlocks<V>({ decoderLayers }: ModelConfig, make: () => V): Record<string, V> {
-  const blocks = Array.from({ length: decoderLayers }, (_, i) => namesOf(i));
+export function mapBlocks<V>({ decoder }: ModelConfig, make: () => V): Record<string, V> {
+  const blocks = Array.from({ length: decoder.layers }, (_, i) => namesOf(i));
   return Object.fromEntries(blocks.flat().map((name) => [name, make()]));
 }
 
@@ -24,10 +24,10 @@ export function named<T>(blocks: readonly KeyValue<T>[]): Record<string, T> {
 
 /** The keys and values of all blocks from their names: the inverse of {@link named}. */
 export function fromNames<T>(
-  { decoderLayers }: ModelConfig,
+  { decoder }: ModelConfig,
   values: Readonly<Record<string, T>>,
 ): KeyValue<T>[] {
-  return Array.from({ length: decoderLayers }, (_, i) => {
+  return Array.from({ length: decoder.layers }, (_, i) => {
     const [ofKey, ofValue] = namesOf(i);
     return { key: values[ofKey]!, value: values[ofValue]! };
   });

@@ -1,6 +1,6 @@
-/** Runs the reader: the upper encoder layers with fusion, then the decoder, step by step. */
+/** Runs the reader: the joint layers with fusion, then the decoder, step by step. */
 
-import { traceUpper } from "../encoder/upper-session.ts";
+import { traceJoint } from "../encoder/joint-session.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { inferenceContext } from "../model/layers/context.ts";
 import { positionBuckets } from "../model/layers/relative-position.ts";
@@ -48,12 +48,12 @@ export async function openReaderSession(
   config: ModelConfig,
   options: CompileOptions,
 ): Promise<ReaderSession> {
-  const [upper, step] = await Promise.all([
-    compile(traceUpper(config), options),
+  const [joint, step] = await Promise.all([
+    compile(traceJoint(config), options),
     compile(traceStep(config), options),
   ]);
   return {
-    fuse: (inputs, signal) => fuse(config, upper, inputs, signal),
+    fuse: (inputs, signal) => fuse(config, joint, inputs, signal),
     start: (rows) => mapBlocks(config, () => emptyPast(config, rows)),
     step: async (fused, { ids, parents, past }) => {
       const length = past["past.0.key"]!.shape[2]!;
@@ -70,7 +70,7 @@ export async function openReaderSession(
       return { logits: logits!, attention: attention!, copy, past: present };
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([upper[Symbol.asyncDispose](), step[Symbol.asyncDispose]()]);
+      await Promise.all([joint[Symbol.asyncDispose](), step[Symbol.asyncDispose]()]);
     },
   };
 }
@@ -80,7 +80,8 @@ export async function openReaderSession(
  * that copies, `copyGate` and `copyAttention` (`StepOutput`).
  */
 function traceStep(config: ModelConfig): Graph {
-  const { heads, headSize, modelSize } = config;
+  const { modelSize, decoder } = config;
+  const { heads, headSize } = decoder;
   const past = ["float32", "parentRows", heads, "past", headSize] as const;
   const inputs: Record<string, Signature> = {
     ids: ["int32", "rows", 1],
@@ -116,6 +117,6 @@ function traceStep(config: ModelConfig): Graph {
   });
 }
 
-function emptyPast({ heads, headSize }: ModelConfig, rows: number): Tensor {
+function emptyPast({ decoder: { heads, headSize } }: ModelConfig, rows: number): Tensor {
   return { data: new Float32Array(0), shape: [rows, heads, 0, headSize] };
 }

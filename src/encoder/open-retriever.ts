@@ -4,7 +4,7 @@ import type { ModelConfig } from "../model/config.ts";
 import { fingerprint } from "../model/fingerprint.ts";
 import type { StoredWeights } from "../model/load-weights.ts";
 import { type CompileOptions, roundsInputs } from "../tensor/session.ts";
-import { openRetrieverSession, type RetrieverSession } from "./retriever-session.ts";
+import { openRetrieverSession, querySide, type RetrieverSession } from "./retriever-session.ts";
 
 /** It holds native memory. */
 export interface Retriever extends AsyncDisposable {
@@ -29,7 +29,7 @@ export async function openRetriever(
   const identity = await fingerprint(config, stored.parts, tokenizerBytes, { integers });
   const [encoder, queryEncoder = encoder] = await Promise.all([
     openRetrieverSession(config, options),
-    config.queryEncoder ? openRetrieverSession(config, options, "queryEncoder") : undefined,
+    config.queryEncoder ? openRetrieverSession(config, options, querySide) : undefined,
   ]);
   return {
     ...{ fingerprint: identity, encoder, queryEncoder },

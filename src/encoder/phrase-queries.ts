@@ -4,7 +4,7 @@
  *
  *     f(i, j) = q_start . k_i + q_end . k_j
  *
- * With x_t the normed state of question token t at layer B, each of both vectors is
+ * With x_t the normed state of question token t that the heads read, each of both vectors is
  *
  *     q = W [u_1; ...; u_H],   u_h = sum_t softmax_t(w_h . x_t) x_t
  *
@@ -14,29 +14,31 @@
  * section 3.2. The keys are those of the retrieval head.
  */
 
+import { retrievalWidth } from "../model/config.ts";
 import { hiddenBias, linear } from "../model/layers/attention.ts";
 import type { LayerContext } from "../model/layers/context.ts";
 import type { ModelParameters, PhraseQueryParameters } from "../model/parameters.ts";
+import { normedStates } from "./retrieval-layers.ts";
 
 /**
- * States of questions at layer B, with their mask [batch, length]: [batch, length, modelSize] ->
+ * States of questions after the retrieval layers [batch, length, width], mask [batch, length] ->
  * [batch, 2, vectorSize], the vector of the start before that of the end.
  */
 export function phraseQueries<T>(
   { ops, config }: LayerContext<T>,
-  parameters: Pick<ModelParameters<T>, "queryEncoder" | "phraseQueries">,
+  parameters: Pick<ModelParameters<T>, "querySide" | "phraseQueries">,
   states: T,
   mask: T,
 ): T {
-  const { attentionNorm } = parameters.queryEncoder.blocks[config.retrievalLayer]!;
-  const normed = ops.rmsNorm(states, attentionNorm, config.layerNormEpsilon);
+  const { heads } = parameters.querySide;
+  const normed = normedStates(ops, heads, states);
   const [batch, length] = ops.shape(mask);
   const hidden = hiddenBias(ops, mask);
   const bias = ops.reshape(hidden, [batch!, 1, length!]);
   const vector = ({ pool, projection }: PhraseQueryParameters<T>): T => {
     const weights = ops.transpose(linear(ops, pool, normed), [0, 2, 1]); // [batch, heads, length]
-    const pooled = ops.matmul(ops.softmax(ops.add(weights, bias)), normed); // [.., modelSize]
-    const joined = ops.reshape(pooled, [batch!, 1, config.heads * config.modelSize]);
+    const pooled = ops.matmul(ops.softmax(ops.add(weights, bias)), normed); // [.., width]
+    const joined = ops.reshape(pooled, [batch!, 1, heads.sizes.heads * retrievalWidth(config)]);
     return linear(ops, projection, joined); // [batch, 1, vectorSize]
   };
   const { start, end } = parameters.phraseQueries!;

@@ -35,5 +35,5 @@ export function unitVectors<T>(ops: Ops<T>, x: T, size: number): T {
 }
 
 /** The mask of the vectors that retrieval compares: [batch, length] -> the same, or [batch, 1]. */
-export const vectorMask = <T>(ops: Ops<T>, { pooling }: ModelConfig, mask: T): T =>
-  pooling === undefined ? mask : ops.max(mask, 1, { keep: true });
+export const vectorMask = <T>(ops: Ops<T>, { retrievalAttention }: ModelConfig, mask: T): T =>
+  retrievalAttention.pooling === undefined ? mask : ops.max(mask, 1, { keep: true });

@@ -1,38 +1,39 @@
-/** Runs the lower encoder layers: token ids in, states and retrieval vectors out. */
+/** Runs shared and retrieval layers: token ids in, states and retrieval vectors out. */
 
 import { checkPositions, type ModelConfig } from "../model/config.ts";
 import { inferenceContext } from "../model/layers/context.ts";
 import { positionBuckets } from "../model/layers/relative-position.ts";
-import { buildParameters } from "../model/parameter-names.ts";
-import type { ModelParameters } from "../model/parameters.ts";
+import { buildParameters, parameterNames } from "../model/parameter-names.ts";
+import type { ModelParameters, TextParameters } from "../model/parameters.ts";
+import { widthAfter } from "../model/stack.ts";
 import type { Tensor } from "../tensor/ops.ts";
 import { type CompileOptions, compile } from "../tensor/session.ts";
-import { type Graph, type Tracer, trace, type Value } from "../tensor/trace.ts";
+import { type Graph, trace } from "../tensor/trace.ts";
 import { batchesByLength, type PaddedBatch, padBatch, TOKENS_PER_BATCH } from "./batching.ts";
-import {
-  type LowerParameters,
-  querySide,
-  readingStates,
-  retrievalStates,
-  retrievalVectors,
-} from "./lower-layers.ts";
 import { phraseQueries } from "./phrase-queries.ts";
+import { retrievalStates, retrievalVectors } from "./retrieval-layers.ts";
+import { sharedStates } from "./shared-layers.ts";
 
 /**
- * Outputs of the lower layers. `reading` [batch, length, modelSize] are the states that the upper
- * layers read, `states` [batch, length, modelSize] those that retrieval makes vectors of. `queries`
+ * What becomes of a text alone. `reading` [batch, length, sharedWidth] are the states after the
+ * shared layers, which the joint layers read, `states` [batch, length, retrievalWidth] those that
+ * retrieval makes vectors of. `queries`
  * and `keys` [batch, vectors, vectorSize] are what retrieval compares: a vector for each token, or
  * one for each sequence. `phrases` [batch, 2, vectorSize] are the phrase queries, of a model that
  * has them.
  */
-export type LowerOutput = "states" | "reading" | "queries" | "keys" | "phrases";
+export type TextOutput = "states" | "reading" | "queries" | "keys" | "phrases";
 
-/** Which lower layers run: those of the encoder, or the copy that makes only query vectors. */
-export type LowerStack = "encoder" | "queryEncoder";
+/** Which layers run: those of the model itself, which make keys, its query side, or others. */
+export type TextOf = <T>(model: ModelParameters<T>) => TextParameters<T>;
 
-/** The compiled lower layers. */
+export const querySide: TextOf = (model) => model.querySide;
+
+export const ofPassages: TextOf = (model) => model;
+
+/** The compiled layers. */
 export interface RetrieverSession extends AsyncDisposable {
-  encode<Output extends LowerOutput>(
+  encode<Output extends TextOutput>(
     batch: PaddedBatch,
     outputs: readonly Output[],
   ): Promise<Record<Output, Tensor>>;
@@ -48,12 +49,12 @@ export interface EncodeOptions {
 export async function openRetrieverSession(
   config: ModelConfig,
   options: CompileOptions,
-  stack?: LowerStack,
+  textOf?: TextOf,
 ): Promise<RetrieverSession> {
   // A run computes all outputs of a graph, also those that nobody fetches.
   const [reading, retrieval] = await Promise.all([
-    compile(traceReading(config, stack), options),
-    compile(traceRetrieval(config, stack), options),
+    compile(traceReading(config, textOf), options),
+    compile(traceRetrieval(config, textOf), options),
   ]);
   return {
     async encode({ ids, mask }, outputs) {
@@ -71,8 +72,8 @@ export async function openRetrieverSession(
   };
 }
 
-/** `ids`, `mask`, `buckets` (`EncoderInput`) -> `reading`. */
-export function traceReading(config: ModelConfig, stack: LowerStack = "encoder"): Graph {
+/** `ids`, `mask`, `buckets` (`TextInput`) -> `reading`. */
+export function traceReading(config: ModelConfig, textOf: TextOf = ofPassages): Graph {
   return trace(
     {
       ids: ["int32", "batch", "length"],
@@ -81,48 +82,44 @@ export function traceReading(config: ModelConfig, stack: LowerStack = "encoder")
     },
     (ops, input) => {
       const context = inferenceContext(ops, config);
-      const { parameters } = stackParameters(ops, config, stack);
-      return { reading: readingStates(context, parameters, input) };
+      const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+      return { reading: sharedStates(context, textOf(model), input) };
     },
   );
 }
 
-/** `reading`, `ids`, `mask`, `buckets` -> the other outputs of `LowerOutput`. */
-export function traceRetrieval(config: ModelConfig, stack: LowerStack = "encoder"): Graph {
+/** `reading`, `ids`, `mask`, `buckets` -> the other outputs of `TextOutput`. */
+export function traceRetrieval(config: ModelConfig, textOf: TextOf = ofPassages): Graph {
+  const { shared } = textOf(parameterNames(config));
+  const width = widthAfter(
+    shared.map(({ sizes }) => sizes),
+    config.modelSize,
+  );
   return trace(
     {
-      reading: ["float32", "batch", "length", config.modelSize],
+      reading: ["float32", "batch", "length", width],
       ids: ["int32", "batch", "length"],
       mask: ["float32", "batch", "length"],
       buckets: ["int32", "length", "length"],
     },
     (ops, input) => {
       const context = inferenceContext(ops, config);
-      const { model, parameters } = stackParameters(ops, config, stack);
-      const states = retrievalStates(context, parameters, input.reading, input);
+      const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+      const text = textOf(model);
+      const states = retrievalStates(context, text, input.reading, input);
       const texts = { states, ids: input.ids, mask: input.mask };
       return {
         states,
-        queries: retrievalVectors(context, parameters, texts, "query"),
-        keys: retrievalVectors(context, parameters, texts, "key"),
+        queries: retrievalVectors(context, text, texts, "query"),
+        keys: retrievalVectors(context, text, texts, "key"),
         ...(model.phraseQueries && { phrases: phraseQueries(context, model, states, input.mask) }),
       };
     },
   );
 }
 
-/** The weights of the model as parameters of a graph, and those of a stack of lower layers. */
-function stackParameters(
-  ops: Tracer,
-  config: ModelConfig,
-  stack: LowerStack,
-): { model: ModelParameters<Value>; parameters: LowerParameters<Value> } {
-  const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-  return { model, parameters: stack === "queryEncoder" ? querySide(model) : model };
-}
-
 /** The outputs of a run: for each of its sequences, in the order of the positions. */
-export type RunOutputs<Output extends LowerOutput> = Record<Output, Float32Array[]>;
+export type RunOutputs<Output extends TextOutput> = Record<Output, Float32Array[]>;
 
 /** What a caller can leave out. */
 export interface RetrieverRunOptions extends EncodeOptions {
@@ -135,14 +132,14 @@ export async function encodeSequences(
   session: RetrieverSession,
   config: ModelConfig,
   sequences: readonly (readonly number[])[],
-  output: LowerOutput,
+  output: TextOutput,
   options?: EncodeOptions,
 ): Promise<Float32Array[]> {
   return (await encodeOutputs(session, config, sequences, [output], options))[output];
 }
 
 /** Several outputs for each sequence, from the same runs. */
-export async function encodeOutputs<Output extends LowerOutput>(
+export async function encodeOutputs<Output extends TextOutput>(
   session: RetrieverSession,
   config: ModelConfig,
   sequences: readonly (readonly number[])[],
@@ -166,7 +163,7 @@ export async function encodeOutputs<Output extends LowerOutput>(
  * The same, run by run. `onRun` receives the outputs of a run and the positions of its sequences;
  * nothing else holds the outputs.
  */
-export async function encodeRuns<Output extends LowerOutput>(
+export async function encodeRuns<Output extends TextOutput>(
   session: RetrieverSession,
   config: ModelConfig,
   sequences: readonly (readonly number[])[],

@@ -12,18 +12,11 @@
  */
 
 import type { ModelConfig } from "./config.ts";
-import { buildParameters } from "./parameter-names.ts";
-import type {
-  DecoderParameters,
-  EncoderBlockParameters,
-  FeedForwardParameters,
-} from "./parameters.ts";
-
-/** The names of a norm and of all matrices that read its output. */
-interface NormedMatrices {
-  readonly norm: string;
-  readonly matrices: readonly string[];
-}
+import type { NormedMatrices } from "./layers/layer-kind.ts";
+import { normedMatrices } from "./layers/stacks.ts";
+import { firstMatrices } from "./layers/t5.ts";
+import { parameterNames, parameterShapes } from "./parameter-names.ts";
+import type { DecoderParameters } from "./parameters.ts";
 
 /**
  * Reads weights with balanced columns, by their names in the checkpoint.
@@ -35,16 +28,18 @@ export function balanceColumns(
   read: (name: string) => Promise<Float32Array>,
 ): (name: string) => Promise<Float32Array> {
   const groups = new Map(
-    normedMatrices(config).flatMap((group) =>
+    groupsOf(config).flatMap((group) =>
       [group.norm, ...group.matrices].map((name) => [name, group] as const),
     ),
   );
+  const shapes = parameterShapes(config);
   const known = new Map<NormedMatrices, Float32Array>();
   return async (name) => {
     const group = groups.get(name);
     const values = await read(name);
     if (!group) return values;
-    const factors = known.get(group) ?? (await columnFactors(group, config.modelSize, read));
+    const factors =
+      known.get(group) ?? (await columnFactors(group, shapes.get(group.norm)![0]!, read));
     known.set(group, factors);
     if (name === group.norm) return values.map((value, j) => value * factors[j]!);
     return values.map((value, i) => value / factors[i % factors.length]!);
@@ -65,39 +60,29 @@ async function columnFactors(
   return largest.map((value) => (value === 0 ? 1 : Math.sqrt(value)));
 }
 
-function normedMatrices(config: ModelConfig): NormedMatrices[] {
-  const { encoder, queryEncoder, decoder } = buildParameters(config, (name) => name);
-  const ofEncoder = (block: EncoderBlockParameters<string>): NormedMatrices[] => {
-    const { query, key, value } = block.attention;
-    return [
-      { norm: block.attentionNorm, matrices: [query, key, value] },
-      { norm: block.feedForwardNorm, matrices: firstMatrices(block.feedForward) },
-    ];
-  };
-  const ofDecoder = decoder.blocks.flatMap((block) => {
-    const { query, key, value } = block.selfAttention;
-    return [
-      { norm: block.selfAttentionNorm, matrices: [query, key, value] },
-      { norm: block.crossAttentionNorm, matrices: [block.crossAttention.query] },
-      { norm: block.feedForwardNorm, matrices: firstMatrices(block.feedForward) },
-    ];
-  });
+/** The groups of the whole model, each norm once. */
+function groupsOf(config: ModelConfig): NormedMatrices[] {
+  const { shared, retrieval, joint, finalNorm, decoder, querySide } = parameterNames(config);
+  const stacks = [shared, retrieval, joint, querySide.shared, querySide.retrieval].flat();
+  const { norm, query } = querySide.heads; // the key projection belongs to the encoder
   const groups = [
-    ...encoder.blocks.flatMap(ofEncoder),
-    { norm: encoder.finalNorm, matrices: crossMatrices(decoder) },
-    ...ofDecoder,
+    ...stacks.flatMap(normedMatrices),
+    { norm: finalNorm, matrices: crossMatrices(decoder) },
+    ...ofDecoder(decoder),
+    ...(config.queryEncoder && norm ? [{ norm, matrices: [query.weight] }] : []),
   ];
-  if (!config.queryEncoder) return groups;
-  const { attentionNorm, attention } = queryEncoder.blocks[config.retrievalLayer]!;
-  return [
-    ...groups,
-    ...queryEncoder.blocks.slice(0, config.retrievalLayer).flatMap(ofEncoder),
-    { norm: attentionNorm, matrices: [attention.query] }, // the rest belongs to the encoder
-  ];
+  return [...new Map(groups.map((group) => [group.norm, group])).values()];
 }
 
-const crossMatrices = ({ blocks }: DecoderParameters<string>): string[] =>
-  blocks.flatMap(({ crossAttention: { key, value } }) => [key, value]);
+const ofDecoder = ({ layers }: DecoderParameters<string>): NormedMatrices[] =>
+  layers.flatMap((layer) => {
+    const { query, key, value } = layer.selfAttention;
+    return [
+      { norm: layer.selfAttentionNorm, matrices: [query, key, value] },
+      { norm: layer.crossAttentionNorm, matrices: [layer.crossAttention.query] },
+      { norm: layer.feedForwardNorm, matrices: firstMatrices(layer.feedForward) },
+    ];
+  });
 
-const firstMatrices = (layer: FeedForwardParameters<string>): string[] =>
-  layer.kind === "gated-gelu" ? [layer.gate, layer.inner] : [layer.inner];
+const crossMatrices = ({ layers }: DecoderParameters<string>): string[] =>
+  layers.flatMap(({ crossAttention: { key, value } }) => [key, value]);

@@ -11,10 +11,12 @@ import { checkPath } from "../options/arguments.ts";
 import { callback, choice, type Given, integer, option, path, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import { balanceColumns } from "./balance-columns.ts";
-import { type ModelConfig, readConfig, writeConfig } from "./config.ts";
+import type { ModelConfig } from "./config.ts";
+import { readConfig, writeConfig } from "./config-file.ts";
 import { openStored, type StoredWeights } from "./load-weights.ts";
 import { copyModelFiles } from "./model-folder.ts";
-import { buildParameters, parameterShapes } from "./parameter-names.ts";
+import { EMBEDDING, parameterNames, parameterShapes } from "./parameter-names.ts";
+import { namesToStore } from "./weight-names.ts";
 
 /** Options of `convertModel` that have a flag. */
 export const CONVERT_OPTIONS = {
@@ -65,7 +67,7 @@ export type Precision = ConvertOptions["precision"];
  * const out = join(mkdtempSync(join(tmpdir(), "reatt-")), "int8");
  * await convertModel("models/reatt-mini", { out, precision: "int8" });
  * await using model = await ReAtt.load(out);
- * console.log(model.config.encoderLayers); // 6
+ * console.log(model.config.decoder.layers); // 2
  * ```
  */
 export async function convertModel(
@@ -105,14 +107,15 @@ async function tensorsOf(
   for (const [name] of isInt8 ? shapes : []) if (await stored.isInt8(name)) rounded.add(name);
   const kept = isInt8 ? keptFloat(config) : () => true;
   const read = isInt8 && rounded.size === 0 ? balanceColumns(config, stored.read) : stored.read;
+  const names = namesToStore(config);
   const tensors = shapes.map(([name, shape]): [string, TensorToWrite] => {
     const isInteger = rounded.has(name) || (shape.length === 2 && !kept(name));
-    const form = { dtype: "I8", isTable: name === "shared.weight" } as const;
+    const form = { dtype: "I8", isTable: name === EMBEDDING } as const;
     const values = async () => {
       signal?.throwIfAborted();
       return rounded.has(name) ? (await stored.integers(name))! : read(name);
     };
-    return [name, { shape, values, ...(isInteger && form) }];
+    return [names.get(name)!, { shape, values, ...(isInteger && form) }];
   });
   return new Map(tensors);
 }
@@ -127,11 +130,8 @@ async function tensorsOf(
  *   small.
  */
 function keptFloat(config: ModelConfig): (name: string) => boolean {
-  const { encoder, queryEncoder } = buildParameters(config, (name) => name);
-  const retrieval = [encoder, queryEncoder].flatMap(({ blocks }) => {
-    const { query, key } = blocks[config.retrievalLayer]!.attention;
-    return [query, key];
-  });
+  const { heads, querySide } = parameterNames(config);
+  const retrieval = [heads.query.weight, heads.key.weight, querySide.heads.query.weight];
   return (name) =>
     /\.wo\.|position_embeddings|relative_attention_bias|copy_gate/.test(name) ||
     retrieval.includes(name);

@@ -11,25 +11,13 @@ import { InputError, systemProblem } from "../io/errors.ts";
 import { openInputFile } from "../io/input-file.ts";
 import { isStored, type Weight } from "../tensor/onnx-weights.ts";
 import type { ModelConfig } from "./config.ts";
-import { isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
-
-/** Other names of the embedding in checkpoints, instead of `shared.weight` or in addition to it. */
-const EMBEDDING_COPIES: readonly string[] = [
-  "encoder.embed_tokens.weight",
-  "decoder.embed_tokens.weight",
-];
-const TIED_EMBEDDING_COPIES: readonly string[] = [...EMBEDDING_COPIES, "lm_head.weight"];
-
-/**
- * Tables that older code left in checkpoints: copies of the table of block 0, and one for the
- * cross-attention, which has no bias in T5.
- */
-const UNUSED_BIAS =
-  /^(encoder|decoder)\.block\.\d+\.layer\.\d\.\w+\.relative_attention_bias\.weight$/;
+import { EMBEDDING, isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
+import { copiesOfEmbedding, UNUSED_BIAS } from "./t5-form.ts";
+import { isOwnForm, namesInFile } from "./weight-names.ts";
 
 /** The weights of a model in its folder. */
 export interface StoredWeights extends AsyncDisposable {
-  /** A weight as float32, by its name in the checkpoint (see `parameterShapes`). */
+  /** A weight as float32, by its name (see `parameterShapes`). */
   read(name: string): Promise<Float32Array>;
   /**
    * The same in parts, from first to last. A part is valid until another one is read, also one of
@@ -50,7 +38,7 @@ export interface StoredWeights extends AsyncDisposable {
   checkUnchanged(): Promise<void>;
 }
 
-/** Every weight of the model as float32, by its name in the checkpoint. See {@link openStored}. */
+/** Every weight of the model as float32, by its name. See {@link openStored}. */
 export async function loadWeights(
   folder: string,
   config: ModelConfig,
@@ -69,7 +57,7 @@ export async function readWeights(
   return weights;
 }
 
-/** Every weight of the model as a session takes it, by its name in the checkpoint. */
+/** Every weight of the model as a session takes it, by its name. */
 export async function findWeights(
   stored: StoredWeights,
   config: ModelConfig,
@@ -89,7 +77,7 @@ export async function findWeights(
  * A tensor without a place in the model is an error if it would change the result: a block beyond
  * the layers of config.json, a further tensor of a layer (a bias, an adapter, a scale), a copy of
  * the embedding with other values, a query encoder that config.json does not mention. Other tensors
- * are ignored: unused relative biases, heads for other tasks.
+ * of a T5 are ignored: unused relative biases, heads for other tasks.
  *
  * @throws {InputError} that names file and tensor: it is missing, its shape differs from
  * config.json, or it is one of the errors above.
@@ -98,20 +86,19 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
   const checkpoint = await openWeights(folder);
   try {
     const shapes = parameterShapes(config);
-    checkMissing(checkpoint, config, shapes);
-    checkExtras(checkpoint, config, shapes);
+    const names = placesOf(checkpoint, config);
+    checkMissing(checkpoint, names);
+    checkExtras(checkpoint, names);
     for (const [name, shape] of shapes)
-      for (const stored of storedNames(checkpoint, config, name))
-        checkShape(checkpoint, stored, shape);
+      for (const stored of names.get(name)!) checkShape(checkpoint, stored, shape);
     const parts = new PartReader();
     const readParts = async function* (name: string): AsyncGenerator<Float32Array> {
       const place = await checkpoint.locate(name);
       if (place && hasParts(place)) yield* parts.read(place);
       else yield await checkpoint.read(name);
     };
-    const firstName = (name: string): string => storedNames(checkpoint, config, name)[0]!;
-    for (const name of shapes.keys())
-      await checkCopies(checkpoint, storedNames(checkpoint, config, name));
+    const firstName = (name: string): string => names.get(name)![0]!;
+    for (const stored of names.values()) await checkCopies(checkpoint, stored);
     return {
       read: (name) => checkpoint.read(firstName(name)),
       parts: (name) => readParts(firstName(name)),
@@ -132,51 +119,56 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
   }
 }
 
-/** The names under which the checkpoint contains a weight. */
-function storedNames(checkpoint: WeightFile, config: ModelConfig, name: string): string[] {
-  return [name, ...copiesOf(name, config)].filter((candidate) => checkpoint.tensors.has(candidate));
-}
-
-function copiesOf(name: string, config: ModelConfig): readonly string[] {
-  if (name !== "shared.weight") return [];
-  return config.tied ? TIED_EMBEDDING_COPIES : EMBEDDING_COPIES;
+/**
+ * The names of each weight in the checkpoint, by our names: the one that it has, or would have, and
+ * those of its copies that the checkpoint contains.
+ */
+function placesOf({ tensors }: WeightFile, config: ModelConfig): Map<string, string[]> {
+  return new Map(
+    [...namesInFile(config, tensors)].map(([name, stored]) => {
+      const copies = name === EMBEDDING ? copiesOfEmbedding(config) : [];
+      const found = [stored, ...copies].filter((candidate) => tensors.has(candidate));
+      return [name, found.length > 0 ? found : [stored]];
+    }),
+  );
 }
 
 function checkMissing(
-  checkpoint: WeightFile,
-  config: ModelConfig,
-  shapes: ReadonlyMap<string, unknown>,
+  { path, tensors }: WeightFile,
+  names: ReadonlyMap<string, readonly string[]>,
 ): void {
-  const missing = [...shapes.keys()].filter(
-    (name) => storedNames(checkpoint, config, name).length === 0,
-  );
+  const missing = [...names.values()].map(([first]) => first!).filter((name) => !tensors.has(name));
   if (missing.length === 0) return;
   const others =
     missing.length === 1 ? "" : ` and ${missing.length - 1} other tensors of config.json`;
-  throw misfit(checkpoint.path, `${missing[0]}${others}`, "none of that name");
+  throw misfit(path, `${missing[0]}${others}`, "none of that name");
 }
-
 function checkExtras(
-  checkpoint: WeightFile,
-  config: ModelConfig,
-  shapes: ReadonlyMap<string, unknown>,
+  { path, tensors }: WeightFile,
+  names: ReadonlyMap<string, readonly string[]>,
 ): void {
-  const known = new Set([...shapes.keys()].flatMap((name) => [name, ...copiesOf(name, config)]));
-  const layers = [...shapes.keys()].map((name) => name.replace(/(weight|bias)$/, ""));
-  const blocks = { encoder: config.encoderLayers, decoder: config.decoderLayers };
-  for (const name of checkpoint.tensors.keys()) {
-    if (known.has(name) || UNUSED_BIAS.test(name)) continue;
-    if (isOfQueryEncoder(name))
-      throw misfit(checkpoint.path, "no query encoder by config.json", name);
-    const [, stack, block] = /^(encoder|decoder)\.block\.(\d+)\./.exec(name) ?? [];
-    const count = blocks[stack as keyof typeof blocks];
-    if (Number(block) >= count)
-      throw misfit(checkpoint.path, `${count} blocks in the ${stack}`, name);
+  const known = [...names.values()].flat();
+  const layers = known.map((name) => name.replace(/(weight|bias)$/, ""));
+  const counts = new Map<string, number>();
+  for (const name of known) {
+    const [, stack, block] = BLOCK.exec(name) ?? [];
+    if (stack) counts.set(stack, Math.max(counts.get(stack) ?? 0, Number(block) + 1));
+  }
+  for (const name of tensors.keys()) {
+    if (known.includes(name) || UNUSED_BIAS.test(name)) continue;
+    if (isOfQueryEncoder(name)) throw misfit(path, "no query encoder by config.json", name);
+    const [, stack, block] = BLOCK.exec(name) ?? [];
+    const count = counts.get(stack!);
+    if (count !== undefined && Number(block) >= count)
+      throw misfit(path, `${count} blocks in the ${stack}`, name);
     const layer = layers.find((prefix) => name.startsWith(prefix));
-    if (layer !== undefined)
-      throw misfit(checkpoint.path, `${layer}weight alone`, `${name} as well`);
+    if (layer !== undefined) throw misfit(path, `${layer}weight alone`, `${name} as well`);
+    if (isOwnForm(tensors)) throw misfit(path, "the tensors of config.json alone", name);
   }
 }
+
+/** A layer of a stack of T5. */
+const BLOCK = /^(encoder|decoder)\.block\.(\d+)\./;
 
 /** Checks that the copies of a tensor that is stored several times are equal. */
 async function checkCopies(checkpoint: WeightFile, names: readonly string[]): Promise<void> {

@@ -1,77 +1,66 @@
 /**
- * The weights of a model: their places in the parameter tree, names in the checkpoint and shapes.
- *
- * Source: `T5ForConditionalGeneration` of Hugging Face transformers; the checkpoints google/t5-*
- * and neulab/reatt-*. The query encoder, phrase queries and the backbone are extensions of this
- * package, and so are token weights. The weights of the backbone have the names of `BertModel` of
- * transformers.
+ * The weights of a model: their places in the parameter tree, names and shapes. The first part of a
+ * name says to which part of the model a weight belongs. Names within a layer are those of Hugging
+ * Face's transformers.
  */
 
-import { type Backbone, type ModelConfig, vectorSize } from "./config.ts";
+import { headLayer, type ModelConfig, retrievalWidth, sharedWidth, vectorSize } from "./config.ts";
+import { relativeBiasLeaf } from "./layers/relative-position.ts";
+import { headsOf, stackParameters } from "./layers/stacks.ts";
+import { attentionLeaves, feedForwardLeaves, type T5Sizes } from "./layers/t5.ts";
+import type { Leaf, Start } from "./leaf.ts";
 import type {
-  AffineParameters,
-  AttentionParameters,
-  BackboneParameters,
-  BertBlockParameters,
-  DecoderBlockParameters,
-  EncoderBlockParameters,
-  EncoderParameters,
-  FeedForwardParameters,
+  DecoderParameters,
+  HeadParameters,
   ModelParameters,
   PhraseQueryParameters,
+  StackParameters,
+  TextParameters,
 } from "./parameters.ts";
+import type { Stack } from "./stack.ts";
 
-/** Prefix of the names of a query encoder's weights. */
+export type { Leaf } from "./leaf.ts";
+
+/** The name of the word vectors. */
+export const EMBEDDING = "embedding.weight";
+/** The name of the log weights of tokens of questions. */
+export const TOKEN_WEIGHTS = "retrieval_attention.token_weights.weight";
 const QUERY_ENCODER = "query_encoder";
-/** Prefix of the names of the weights of phrase queries. */
 const PHRASE_QUERY = "phrase_query";
 
-/** Prefix of the names of the weights of a backbone. */
-const BACKBONE = "backbone";
-
-/** The name of the log weights of tokens of questions. */
-export const TOKEN_WEIGHTS = "retrieval.token_weights.weight";
-
-/** Makes a leaf of the parameter tree from the name and the shape of a weight. */
-export type Leaf<T> = (name: string, shape: readonly number[]) => T;
-
 /**
- * The parameter tree of a model. `leaf` is called once for each name in the checkpoint; tied
- * embeddings are one leaf in two places.
+ * The parameter tree of a model. `leaf` is called once for each name; a weight that has several
+ * places is one leaf.
  *
  * `buildParameters(config, (name) => name)` is the table of names.
  */
-export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelParameters<T> {
-  const { modelSize, heads, relativeBuckets, encoderLayers, decoderLayers } = config;
-  const embeddingShape = [config.vocabularySize, modelSize];
-  const embedding = leaf("shared.weight", embeddingShape);
-  const stack = <Block>(name: string, layers: number, block: (name: string) => Block) => ({
-    blocks: Array.from({ length: layers }, (_, n) => block(`${name}.block.${n}`)),
-    relativeBias: leaf(`${name}.block.0.layer.0.SelfAttention.relative_attention_bias.weight`, [
-      relativeBuckets,
-      heads,
-    ]),
-    finalNorm: leaf(`${name}.final_layer_norm.weight`, [modelSize]),
-  });
-  const encoder: EncoderParameters<T> = {
-    ...stack("encoder", encoderLayers, (name) => encoderBlock(config, leaf, name)),
-    ...(config.tokenWeights && {
-      tokenWeights: leaf(TOKEN_WEIGHTS, [config.vocabularySize]),
-    }),
-    ...(config.backbone && {
-      backbone: backbone(config, config.backbone, leaf),
-      jointBlocks: bertBlocks(config, leaf, `${BACKBONE}.joint`, config.backbone.jointLayers),
-    }),
-  };
-  return {
+export function buildParameters<T>(config: ModelConfig, makeLeaf: Leaf<T>): ModelParameters<T> {
+  const leaf = once(makeLeaf);
+  const { vocabularySize, modelSize } = config;
+  const embedding = leaf(EMBEDDING, [vocabularySize, modelSize], 1);
+  const shared = stacksOf(config, leaf, "shared", config.shared, modelSize);
+  const retrieval = stacksOf(config, leaf, "retrieval", config.retrieval, sharedWidth(config));
+  const joint = stacksOf(config, leaf, "joint", config.joint, sharedWidth(config));
+  const attention = config.retrievalAttention;
+  const heads =
+    attention.from === "own" ? ownHeads(config, leaf) : headsOf(joint[attention.stack]!);
+  const text: TextParameters<T> = {
     embedding,
-    encoder,
-    decoder: {
-      ...stack("decoder", decoderLayers, (name) => decoderBlock(config, leaf, name)),
-      ...(config.copying && { copyGate: leaf("decoder.copy_gate.weight", [1, modelSize]) }),
-    },
-    outputEmbedding: config.tied ? embedding : leaf("lm_head.weight", embeddingShape),
-    queryEncoder: config.queryEncoder ? queryEncoder(config, leaf, encoder) : encoder,
+    shared,
+    retrieval,
+    heads,
+    ...(attention.tokenWeights && { tokenWeights: leaf(TOKEN_WEIGHTS, [vocabularySize], 0) }),
+  };
+  const querySide = config.queryEncoder ? queryEncoder(config, leaf, text) : text;
+  return {
+    ...text,
+    joint,
+    finalNorm: leaf("joint.final_layer_norm.weight", [modelSize], "ones"),
+    decoder: decoder(config, leaf),
+    outputEmbedding: config.tied
+      ? embedding
+      : leaf("output_embedding.weight", [vocabularySize, modelSize], 1),
+    querySide,
     ...(config.phraseQueries && {
       phraseQueries: {
         start: phraseQuery(config, leaf, `${PHRASE_QUERY}.start`),
@@ -81,19 +70,53 @@ export function buildParameters<T>(config: ModelConfig, leaf: Leaf<T>): ModelPar
   };
 }
 
-/** The shape of every weight of a model, by its name in the checkpoint. */
-export function parameterShapes(config: ModelConfig): Map<string, readonly number[]> {
-  const shapes = new Map<string, readonly number[]>();
-  buildParameters(config, (name, shape) => shapes.set(name, shape));
-  return shapes;
+function once<T>(leaf: Leaf<T>): Leaf<T> {
+  const known = new Map<string, T>();
+  return (name, shape, start) => {
+    if (!known.has(name)) known.set(name, leaf(name, shape, start));
+    return known.get(name)!;
+  };
 }
 
-/** The names in a part of the table of names, in the order of the tree. */
+/** A weight of a model. */
+export interface WeightShape {
+  readonly shape: readonly number[];
+  readonly start: Start;
+}
+
+/** Every weight of a model by its name, in the order of the tree. */
+export function parameterTable(config: ModelConfig): Map<string, WeightShape> {
+  const table = new Map<string, WeightShape>();
+  buildParameters(config, (name, shape, start) => table.set(name, { shape, start }));
+  return table;
+}
+
+/** The shape of every weight of a model, by its name. */
+export const parameterShapes = (config: ModelConfig): Map<string, readonly number[]> =>
+  new Map([...parameterTable(config)].map(([name, { shape }]) => [name, shape]));
+
+/** The table of names. */
+export const parameterNames = (config: ModelConfig): ModelParameters<string> =>
+  buildParameters(config, (name) => name);
+
+/** The leaves in a part of a tree, in the order of the tree. A leaf can be there several times. */
 export const namesIn = (tree: object): string[] =>
   Object.entries(tree).flatMap(([key, value]: [string, string | object | undefined]) => {
-    if (key === "kind" || value === undefined) return [];
+    if (key === "kind" || key === "sizes" || value === undefined) return [];
     return typeof value === "object" ? namesIn(value) : [value];
   });
+
+/** Names of the weights that query vectors and keys depend on, with those of all heads. */
+export function retrievalNames(config: ModelConfig): Set<string> {
+  const { embedding, shared, retrieval, heads, tokenWeights, querySide } = parameterNames(config);
+  return new Set(namesIn({ embedding, shared, retrieval, heads, tokenWeights, querySide }));
+}
+
+/** Names of the weights that reading given passages depends on. */
+export function readingNames(config: ModelConfig): Set<string> {
+  const { embedding, shared, joint, finalNorm, decoder, outputEmbedding } = parameterNames(config);
+  return new Set(namesIn({ embedding, shared, joint, finalNorm, decoder, outputEmbedding }));
+}
 
 /** Whether a weight belongs to a query encoder. */
 export const isOfQueryEncoder = (name: string): boolean => name.startsWith(`${QUERY_ENCODER}.`);
@@ -101,33 +124,99 @@ export const isOfQueryEncoder = (name: string): boolean => name.startsWith(`${QU
 /** Whether a weight belongs to phrase queries. */
 export const isOfPhraseQueries = (name: string): boolean => name.startsWith(`${PHRASE_QUERY}.`);
 
-/** The weight of the encoder that corresponds to a weight of the query encoder. */
-export const encoderName = (name: string): string => name.replace(QUERY_ENCODER, "encoder");
+/** The weights that those of a query encoder begin as copies of, by their names. */
+export function queryEncoderSources(config: ModelConfig): Map<string, string> {
+  const { querySide, ...text } = parameterNames(config);
+  const parts = ({ shared, retrieval, heads }: TextParameters<string>) => [
+    shared,
+    retrieval,
+    heads,
+  ];
+  const sources = parts(text).flatMap(namesIn);
+  const copies = parts(querySide).flatMap(namesIn);
+  return new Map(
+    copies
+      .map((name, i) => [name, sources[i]!] as const)
+      .filter(([copy]) => isOfQueryEncoder(copy)),
+  );
+}
 
-/** The query encoder. It shares the weights that it does not need a copy of with the encoder. */
+/** The weights of the stacks of a part, `PART.0`, `PART.1`, ... */
+function stacksOf<T>(
+  config: ModelConfig,
+  leaf: Leaf<T>,
+  part: string,
+  stacks: readonly Stack[],
+  widthBefore: number,
+): StackParameters<T>[] {
+  const { relativeBuckets } = config;
+  return stacks.map((sizes, i) => {
+    const stack = `${part}.${i}`;
+    const isShared = sizes.kind === "t5" && sizes.sharesBias && part !== QUERY_ENCODER;
+    return stackParameters(sizes, leaf, {
+      stack,
+      bias: isShared ? firstT5Stack(config) : stack,
+      widthBefore: stacks[i - 1]?.width ?? widthBefore,
+      relativeBuckets,
+    });
+  });
+}
+
+/** The prefix of the first T5 stack of the encoder. */
+export function firstT5Stack({ shared, retrieval, joint }: ModelConfig): string {
+  for (const [part, stacks] of Object.entries({ shared, retrieval, joint })) {
+    const i = stacks.findIndex(({ kind }) => kind === "t5");
+    if (i >= 0) return `${part}.${i}`;
+  }
+  return "";
+}
+
+function ownHeads<T>(config: ModelConfig, leaf: Leaf<T>): HeadParameters<T> {
+  const { heads, headSize } = headLayer(config);
+  const width = retrievalWidth(config);
+  const projection = (name: string) => ({
+    weight: leaf(`retrieval_attention.${name}.weight`, [heads * headSize, width], width ** -0.5),
+  });
+  return {
+    sizes: { heads, headSize, layerNormEpsilon: config.decoder.layerNormEpsilon },
+    norm: leaf("retrieval_attention.norm.weight", [width], "ones"),
+    query: projection("query"),
+    key: projection("key"),
+  };
+}
+
+/**
+ * The query encoder: its own copy of the retrieval layers, or without any of the shared layers, and
+ * of norm and query projection of the heads. It shares all else.
+ */
 function queryEncoder<T>(
   config: ModelConfig,
   leaf: Leaf<T>,
-  encoder: EncoderParameters<T>,
-): EncoderParameters<T> {
-  const { retrievalLayer, relativeBuckets, modelSize, heads, headSize } = config;
-  const block = (n: number): string => `${QUERY_ENCODER}.block.${n}`;
-  const lower = Array.from({ length: retrievalLayer }, (_, n) =>
-    encoderBlock(config, leaf, block(n)),
-  );
-  const bias = `${block(0)}.layer.0.SelfAttention.relative_attention_bias.weight`;
-  const retrieval = `${block(retrievalLayer)}.layer.0`;
-  const shared = encoder.blocks[retrievalLayer]!;
-  const query = leaf(`${retrieval}.SelfAttention.q.weight`, [heads * headSize, modelSize]);
-  const retrievalBlock: EncoderBlockParameters<T> = {
-    ...shared,
-    attentionNorm: leaf(`${retrieval}.layer_norm.weight`, [modelSize]),
-    attention: { ...shared.attention, query },
-  };
+  text: TextParameters<T>,
+): TextParameters<T> {
+  const hasOwn = config.retrieval.length > 0;
+  const [stacks, width] = hasOwn
+    ? [config.retrieval, sharedWidth(config)]
+    : [config.shared, config.modelSize];
+  const copy = stacksOf(config, leaf, QUERY_ENCODER, stacks, width);
+  const { heads, headSize } = text.heads.sizes;
+  const deviation = (retrievalWidth(config) * headSize) ** -0.5;
+  const size = heads * headSize;
+  const own = (name: string, shape: readonly number[], start: Start): T =>
+    leaf(`${QUERY_ENCODER}.${name}`, shape, start);
   return {
-    ...encoder,
-    blocks: [...lower, retrievalBlock],
-    relativeBias: leaf(bias, [relativeBuckets, heads]),
+    ...text,
+    ...(hasOwn ? { retrieval: copy } : { shared: copy }),
+    heads: {
+      ...text.heads,
+      ...(text.heads.norm !== undefined && {
+        norm: own("norm.weight", [retrievalWidth(config)], "ones"),
+      }),
+      query: {
+        weight: own("query.weight", [size, retrievalWidth(config)], deviation),
+        ...(text.heads.query.bias !== undefined && { bias: own("query.bias", [size], 0) }),
+      },
+    },
   };
 }
 
@@ -136,125 +225,42 @@ function phraseQuery<T>(
   leaf: Leaf<T>,
   name: string,
 ): PhraseQueryParameters<T> {
-  const { heads, modelSize } = config;
+  const { heads } = headLayer(config);
+  const width = retrievalWidth(config);
   return {
-    pool: leaf(`${name}.pool.weight`, [heads, modelSize]),
-    projection: leaf(`${name}.projection.weight`, [vectorSize(config), heads * modelSize]),
+    pool: leaf(`${name}.pool.weight`, [heads, width], width ** -0.5),
+    // so that all phrases have the same score
+    projection: leaf(`${name}.projection.weight`, [vectorSize(config), heads * width], 0),
   };
 }
 
-function backbone<T>(
-  config: ModelConfig,
-  { layers, positions }: Backbone,
-  leaf: Leaf<T>,
-): BackboneParameters<T> {
-  const { modelSize } = config;
-  const embeddings = `${BACKBONE}.embeddings`;
-  return {
-    positions: leaf(`${embeddings}.position_embeddings.weight`, [positions, modelSize]),
-    embeddingNorm: affine(leaf, `${embeddings}.LayerNorm`, [modelSize]),
-    blocks: bertBlocks(config, leaf, `${BACKBONE}.encoder`, layers),
-  };
-}
-
-const bertBlocks = <T>(
-  { modelSize, backbone }: ModelConfig,
-  leaf: Leaf<T>,
-  name: string,
-  layers: number,
-): BertBlockParameters<T>[] =>
-  Array.from({ length: layers }, (_, n) =>
-    bertBlock(leaf, `${name}.layer.${n}`, modelSize, backbone!.feedForwardSize),
-  );
-
-function bertBlock<T>(
-  leaf: Leaf<T>,
-  block: string,
-  size: number,
-  inner: number,
-): BertBlockParameters<T> {
-  const square = (name: string) => affine(leaf, `${block}.attention.${name}`, [size, size]);
-  return {
-    attention: {
-      query: square("self.query"),
-      key: square("self.key"),
-      value: square("self.value"),
-      output: square("output.dense"),
-    },
-    attentionNorm: affine(leaf, `${block}.attention.output.LayerNorm`, [size]),
-    inner: affine(leaf, `${block}.intermediate.dense`, [inner, size]),
-    outer: affine(leaf, `${block}.output.dense`, [size, inner]),
-    outerNorm: affine(leaf, `${block}.output.LayerNorm`, [size]),
-  };
-}
-
-/** A weight of `shape` and a bias of the size of its first axis. */
-const affine = <T>(
-  leaf: Leaf<T>,
-  layer: string,
-  shape: readonly [number, ...number[]],
-): AffineParameters<T> => ({
-  weight: leaf(`${layer}.weight`, shape),
-  bias: leaf(`${layer}.bias`, [shape[0]]),
+/** The sizes of the decoder's layers. */
+export const decoderSizes = ({ decoder, modelSize }: ModelConfig): T5Sizes => ({
+  ...decoder,
+  width: modelSize,
 });
 
-function encoderBlock<T>(
-  config: ModelConfig,
-  leaf: Leaf<T>,
-  block: string,
-): EncoderBlockParameters<T> {
+function decoder<T>(config: ModelConfig, leaf: Leaf<T>): DecoderParameters<T> {
+  const { modelSize, relativeBuckets } = config;
+  const sizes = decoderSizes(config);
+  const norm = (name: string): T => leaf(`${name}.weight`, [modelSize], "ones");
   return {
-    attentionNorm: leaf(`${block}.layer.0.layer_norm.weight`, [config.modelSize]),
-    attention: attention(config, leaf, `${block}.layer.0.SelfAttention`),
-    feedForwardNorm: leaf(`${block}.layer.1.layer_norm.weight`, [config.modelSize]),
-    feedForward: feedForward(config, leaf, `${block}.layer.1.DenseReluDense`),
-  };
-}
-
-function decoderBlock<T>(
-  config: ModelConfig,
-  leaf: Leaf<T>,
-  block: string,
-): DecoderBlockParameters<T> {
-  return {
-    selfAttentionNorm: leaf(`${block}.layer.0.layer_norm.weight`, [config.modelSize]),
-    selfAttention: attention(config, leaf, `${block}.layer.0.SelfAttention`),
-    crossAttentionNorm: leaf(`${block}.layer.1.layer_norm.weight`, [config.modelSize]),
-    crossAttention: attention(config, leaf, `${block}.layer.1.EncDecAttention`),
-    feedForwardNorm: leaf(`${block}.layer.2.layer_norm.weight`, [config.modelSize]),
-    feedForward: feedForward(config, leaf, `${block}.layer.2.DenseReluDense`),
-  };
-}
-
-function attention<T>(config: ModelConfig, leaf: Leaf<T>, layer: string): AttentionParameters<T> {
-  const { modelSize } = config;
-  const attentionSize = config.heads * config.headSize;
-  return {
-    query: leaf(`${layer}.q.weight`, [attentionSize, modelSize]),
-    key: leaf(`${layer}.k.weight`, [attentionSize, modelSize]),
-    value: leaf(`${layer}.v.weight`, [attentionSize, modelSize]),
-    output: leaf(`${layer}.o.weight`, [modelSize, attentionSize]),
-  };
-}
-
-function feedForward<T>(
-  config: ModelConfig,
-  leaf: Leaf<T>,
-  layer: string,
-): FeedForwardParameters<T> {
-  const widen = [config.feedForwardSize, config.modelSize];
-  const narrow = [config.modelSize, config.feedForwardSize];
-  if (config.feedForward !== "gated-gelu") {
-    return {
-      kind: config.feedForward,
-      inner: leaf(`${layer}.wi.weight`, widen),
-      outer: leaf(`${layer}.wo.weight`, narrow),
-    };
-  }
-  return {
-    kind: "gated-gelu",
-    gate: leaf(`${layer}.wi_0.weight`, widen),
-    inner: leaf(`${layer}.wi_1.weight`, widen),
-    outer: leaf(`${layer}.wo.weight`, narrow),
+    layers: Array.from({ length: config.decoder.layers }, (_, n) => {
+      const name = `decoder.layer.${n}.layer`;
+      return {
+        selfAttentionNorm: norm(`${name}.0.layer_norm`),
+        selfAttention: attentionLeaves(leaf, `${name}.0.SelfAttention`, sizes),
+        crossAttentionNorm: norm(`${name}.1.layer_norm`),
+        crossAttention: attentionLeaves(leaf, `${name}.1.EncDecAttention`, sizes),
+        feedForwardNorm: norm(`${name}.2.layer_norm`),
+        feedForward: feedForwardLeaves(leaf, `${name}.2.DenseReluDense`, sizes),
+      };
+    }),
+    relativeBias: relativeBiasLeaf(leaf, "decoder", relativeBuckets, sizes),
+    finalNorm: norm("decoder.final_layer_norm"),
+    // as probable to copy as not
+    ...(config.decoder.copying && {
+      copyGate: leaf("decoder.copy_gate.weight", [1, modelSize], 0),
+    }),
   };
 }

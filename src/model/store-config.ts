@@ -2,7 +2,8 @@
 
 import { resolve } from "node:path";
 import { createOutputDirectory } from "../io/create-directory.ts";
-import { CONFIG_FILE, checkNoModel, type ModelConfig, readConfig, writeConfig } from "./config.ts";
+import type { ModelConfig } from "./config.ts";
+import { CONFIG_FILE, checkNoModel, readConfig, writeConfig } from "./config-file.ts";
 import { copyModelFiles } from "./model-folder.ts";
 
 /**

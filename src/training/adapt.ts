@@ -112,7 +112,10 @@ export async function* adapt(
   await createOutputDirectory(run.out);
   if (!found) await writeRecord(options);
   const examples = yield* adaptationData(run, corpus, inputs);
-  const data = { ...examples, ...(run.config.tokenWeights && { tokenWeights: countTokens }) };
+  const data = {
+    ...examples,
+    ...(run.config.retrievalAttention.tokenWeights && { tokenWeights: countTokens }),
+  };
   const budget = timeBudget(run, started - 1000 * (found?.seconds ?? 0), {
     indexed: corpus.size * lengths.indexed,
     measured: (data.monitorSet?.passages.length ?? 0) * lengths.passage,

@@ -9,7 +9,8 @@ import { tinyConfig } from "../support/tiny-model.ts";
 test("the lower layers have the FLOPs of their formula", () => {
   for (const feedForward of ["relu", "gated-gelu"] as const) {
     const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2, feedForward });
-    const { modelSize, headSize, heads, feedForwardSize } = config;
+    const { headSize, heads, feedForwardSize } = config.decoder; // of all layers
+    const { modelSize } = config;
     const [batch, length] = [3, 11];
     const inner = heads * headSize;
     const attention = 2 * length * 4 * modelSize * inner + 2 * 2 * length ** 2 * inner;

@@ -14,7 +14,7 @@ import { evaluateRun } from "../../src/evaluation/ranking.ts";
 import { readQrels, readRun } from "../../src/evaluation/trec.ts";
 import { openInputFile } from "../../src/io/input-file.ts";
 import type { Random } from "../../src/math/random.ts";
-import { readConfig } from "../../src/model/config.ts";
+import { readConfig } from "../../src/model/config-file.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
 import { parseWhere } from "../../src/retrieval/where/parse-where.ts";
 import { readRecord } from "../../src/sync/record.ts";

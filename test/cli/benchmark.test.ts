@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../src/model/config.ts";
+import { readConfig } from "../../src/model/config-file.ts";
 import { runCaptured } from "./support.ts";
 
 const MODEL = new URL("../../models/reatt-mini", import.meta.url).pathname;

@@ -4,10 +4,18 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { padBatch } from "../../src/encoder/batching.ts";
 import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
-import { type ModelConfig, POOLINGS, SIMILARITIES, vectorSize } from "../../src/model/config.ts";
+import {
+  headLayer,
+  type ModelConfig,
+  POOLINGS,
+  SIMILARITIES,
+  vectorSize,
+  withAttention,
+  withHead,
+} from "../../src/model/config.ts";
 import { assertNear } from "../support/arrays.ts";
 import { naiveT5 } from "../support/naive-t5.ts";
-import { randomIds, randomWeights, tinyConfig } from "../support/tiny-model.ts";
+import { randomIds, randomWeights, tinyConfig, withChanges } from "../support/tiny-model.ts";
 
 const TOLERANCE = 2e-6; // float32 through a few layers
 const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
@@ -18,10 +26,10 @@ const sequences = [1, 9, 4, 17].map((length) => [...randomIds(config, length, "t
 function naiveVector(
   ids: readonly number[],
   projection: "q" | "k",
-  { pooling, similarity }: Pick<ModelConfig, "pooling" | "similarity">,
+  { retrievalAttention: { pooling, similarity } }: ModelConfig,
 ): number[] {
-  const heads = Array.from({ length: config.heads }, (_, retrievalHead) => {
-    const naive = naiveT5({ ...config, retrievalHead }, weights);
+  const heads = Array.from({ length: headLayer(config).heads }, (_, head) => {
+    const naive = naiveT5(withHead(config, head), weights);
     return naive.retrieval(projection, naive.lower(ids, [])); // [tokens][headSize]
   });
   const tokens = ids.map((_, i) => heads.flatMap((ofHead) => ofHead[i]!));
@@ -36,7 +44,7 @@ function naiveVector(
 for (const pooling of POOLINGS)
   for (const similarity of SIMILARITIES)
     test(`${pooling}, ${similarity}: one vector for each text, with any padding`, async () => {
-      const pooled = { ...config, pooling, similarity };
+      const pooled = withAttention(config, () => ({ pooling, similarity }));
       await using encoder = await openRetrieverSession(pooled, { weights });
       for (const [output, projection] of [
         ["queries", "q"],
@@ -57,7 +65,7 @@ for (const pooling of POOLINGS)
     });
 
 test("tokens, cosine: the vectors of the retrieval head, each divided by its length", async () => {
-  const cosine = { ...config, similarity: "cosine" } as const;
+  const cosine = withAttention(config, () => ({ similarity: "cosine" }));
   const naive = naiveT5(config, weights);
   await using encoder = await openRetrieverSession(cosine, { weights });
   for (const [output, projection] of [
@@ -75,13 +83,13 @@ test("tokens, cosine: the vectors of the retrieval head, each divided by its len
 
 test("two heads: their vectors joined, with any similarity", async () => {
   for (const similarity of SIMILARITIES) {
-    const joined = { ...config, retrievalHead: 1, retrievalHeads: 2, similarity };
-    assert.is(vectorSize(joined), 2 * config.headSize);
+    const joined = withChanges(config, { retrievalHead: 1, retrievalHeads: 2, similarity });
+    assert.is(vectorSize(joined), 2 * headLayer(config).headSize);
     await using encoder = await openRetrieverSession(joined, { weights });
     const vectors = await encodeSequences(encoder, joined, sequences, "keys");
     for (const [i, ids] of sequences.entries()) {
-      const [one, two] = [1, 2].map((retrievalHead) => {
-        const naive = naiveT5({ ...config, retrievalHead }, weights);
+      const [one, two] = [1, 2].map((head) => {
+        const naive = naiveT5(withHead(config, head), weights);
         return naive.retrieval("k", naive.lower(ids, []));
       });
       const expected = one!.flatMap((row, token) => {

@@ -4,10 +4,17 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { padBatch } from "../../src/encoder/batching.ts";
 import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
+import { vectorSize, withAttention } from "../../src/model/config.ts";
 import { TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
 import { assertNear } from "../support/arrays.ts";
 import { naiveT5 } from "../support/naive-t5.ts";
-import { randomIds, randomWeights, TINY_MODELS, tinyConfig } from "../support/tiny-model.ts";
+import {
+  randomIds,
+  randomWeights,
+  TINY_MODELS,
+  tinyConfig,
+  withChanges,
+} from "../support/tiny-model.ts";
 
 const TOLERANCE = 2e-6; // float32 through a few layers
 const config = tinyConfig({ tokenWeights: true });
@@ -30,8 +37,9 @@ test("the mean over query vectors is the weighted mean over tokens", async () =>
     const total = ids.reduce((sum, id) => sum + weightOf(id), 0);
     const expected = ids.reduce((sum, id, token) => sum + weightOf(id) * best[token]!, 0) / total;
 
+    const size = vectorSize(config);
     const rows = ids.map((_, token) =>
-      Array.from(encoded[i]!.subarray(token * config.headSize, (token + 1) * config.headSize)),
+      Array.from(encoded[i]!.subarray(token * size, (token + 1) * size)),
     );
     const maxima = rows.map((query) => Math.max(...keys.map((key) => dot(query, key))));
     assertNear([maxima.reduce((sum, x) => sum + x, 0) / ids.length], [expected], 1e-5);
@@ -40,7 +48,7 @@ test("the mean over query vectors is the weighted mean over tokens", async () =>
 
 test("padding changes nothing, and equal weights are none", async () => {
   const even = new Map(weights).set(TOKEN_WEIGHTS, new Float32Array(config.vocabularySize).fill(2));
-  const { tokenWeights: _, ...plain } = config;
+  const plain = withChanges(config, { tokenWeights: false });
   await using weighted = await openRetrieverSession(config, { weights });
   await using equal = await openRetrieverSession(config, { weights: even });
   await using without = await openRetrieverSession(plain, { weights });
@@ -62,16 +70,16 @@ test("padding changes nothing, and equal weights are none", async () => {
 });
 
 test("keys have no weights, with a query encoder and a backbone too", async () => {
-  for (const shape of [config, { ...config, queryEncoder: true }, TINY_MODELS["joint layers"]!]) {
-    const weighted = { ...shape, tokenWeights: true };
+  const base = withAttention(config, () => ({ tokenWeights: false }));
+  for (const shape of [base, { ...base, queryEncoder: true }, TINY_MODELS["joint layers"]!]) {
+    const weighted = withAttention(shape, () => ({ tokenWeights: true }));
     const values = randomWeights(weighted, "keys");
-    const { tokenWeights: _, ...plain } = weighted;
     await using one = await openRetrieverSession(weighted, { weights: values });
-    await using other = await openRetrieverSession(plain, { weights: values });
+    await using other = await openRetrieverSession(shape, { weights: values });
     const keys = await encodeSequences(one, weighted, questions, "keys");
-    assert.equal(keys, await encodeSequences(other, plain, questions, "keys"));
+    assert.equal(keys, await encodeSequences(other, shape, questions, "keys"));
     const queries = await encodeSequences(one, weighted, questions, "queries");
-    assert.not.equal(queries, await encodeSequences(other, plain, questions, "queries"));
+    assert.not.equal(queries, await encodeSequences(other, shape, questions, "queries"));
   }
 });
 

@@ -2,7 +2,11 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openReaderSession } from "../../src/decoder/reader-session.ts";
 import { padBatch } from "../../src/encoder/batching.ts";
-import { type LowerStack, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
+import {
+  openRetrieverSession,
+  querySide,
+  type TextOf,
+} from "../../src/encoder/retriever-session.ts";
 import { balanceColumns } from "../../src/model/balance-columns.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
@@ -21,12 +25,12 @@ async function outputsOf(config: ModelConfig, weights: Weights): Promise<Float32
   const options = { weights, threads: 1 };
   const ids = [randomIds(config, 5, "passage"), randomIds(config, 3, "question")];
   const batch = padBatch(ids, "right", config.padId);
-  const retrieve = async (stack?: LowerStack) => {
-    await using session = await openRetrieverSession(config, options, stack);
+  const retrieve = async (side?: TextOf) => {
+    await using session = await openRetrieverSession(config, options, side);
     return await session.encode(batch, ["states", "queries", "keys"]);
   };
   const { states, queries, keys } = await retrieve();
-  const adapted = config.queryEncoder ? await retrieve("queryEncoder") : undefined;
+  const adapted = config.queryEncoder ? await retrieve(querySide) : undefined;
   await using reader = await openReaderSession(config, options);
   const [passage, question] = [0, 1].map((row) =>
     (states.data as Float32Array).slice(
@@ -69,10 +73,13 @@ test("a column is divided by the square root of its largest value, the norm mult
   const config = tinyConfig();
   const weights = randomWeights(config, "balance");
   const after = await balanced(config, weights);
-  const layer = "decoder.block.1.layer.2";
+  const layer = "decoder.layer.1.layer.2";
   const matrices = [`${layer}.DenseReluDense.wi_0.weight`, `${layer}.DenseReluDense.wi_1.weight`];
   for (let column = 0; column < config.modelSize; column++) {
-    const rows = Array.from({ length: config.feedForwardSize }, (_, i) => i * config.modelSize);
+    const rows = Array.from(
+      { length: config.decoder.feedForwardSize },
+      (_, i) => i * config.modelSize,
+    );
     const values = matrices.flatMap((name) => rows.map((row) => weights.get(name)![row + column]!));
     const factor = Math.sqrt(Math.max(...values.map(Math.abs)));
     const norm = `${layer}.layer_norm.weight`;
@@ -86,7 +93,7 @@ test("a column is divided by the square root of its largest value, the norm mult
 test("a column of zeros stays", async () => {
   const config = tinyConfig();
   const weights = randomWeights(config, "balance");
-  const name = "decoder.block.0.layer.1.EncDecAttention.q.weight";
+  const name = "decoder.layer.0.layer.1.EncDecAttention.q.weight";
   const zeros = new Map(weights).set(name, new Float32Array(weights.get(name)!.length));
   assert.equal((await balanced(config, zeros)).get(name), zeros.get(name));
 });

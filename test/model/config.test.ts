@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type ModelConfig, readConfig, writeConfig } from "../../src/model/config.ts";
+import { type ModelConfig, retrievalHead, textLayers } from "../../src/model/config.ts";
+import { readConfig, writeConfig } from "../../src/model/config-file.ts";
 import { refused, temporaryFolder } from "../checkpoints/support.ts";
 import { testWithShared } from "../support/shared.ts";
 
@@ -19,33 +20,30 @@ function read(keys: object): Promise<ModelConfig> {
 }
 
 test("absent keys get Hugging Face's defaults, and head 0 of the middle block retrieves", async () => {
+  const sizes = {
+    ...{ headSize: 4, heads: 3, feedForwardSize: 16, feedForward: "relu" as const },
+    layerNormEpsilon: 1e-6,
+  };
   assert.equal(await read(SIZES), {
     vocabularySize: 100,
     modelSize: 8,
-    headSize: 4,
-    heads: 3,
-    feedForwardSize: 16,
-    encoderLayers: 5,
-    decoderLayers: 5,
-    feedForward: "relu",
     tied: true,
     relativeBuckets: 32,
     relativeMaxDistance: 128,
-    layerNormEpsilon: 1e-6,
     dropoutRate: 0.1,
     padId: 0,
     eosId: 1,
     decoderStartId: 0,
-    retrievalLayer: 2,
-    retrievalHead: 0,
-    retrievalHeads: 1,
+    shared: [{ kind: "t5", layers: 2, width: 8, ...sizes }],
+    retrieval: [],
+    joint: [{ kind: "t5", layers: 3, width: 8, ...sizes, sharesBias: true }],
+    retrievalAttention: { from: "joint", stack: 0, head: 0, heads: 1 },
+    decoder: { layers: 5, ...sizes },
     distillationTau: 0.001,
     retrievalScale: 1,
-    queryEncoder: false,
     noRepeatSize: 0,
-    copying: false,
   });
-  assert.is((await read({ ...SIZES, num_layers: 1 })).retrievalLayer, 0);
+  assert.equal((await read({ ...SIZES, num_layers: 1 })).shared, []);
   assert.is((await read({ ...SIZES, pad_token_id: 7 })).decoderStartId, 7);
 });
 
@@ -63,27 +61,14 @@ test("values that make the model useless or exhaust the memory are rejected", as
 testWithShared("the reference models and the embedded one", async () => {
   const v11 = await readConfig(join(shared, "reference/reatt-v11"));
   assert.equal(
-    [
-      v11.feedForward,
-      v11.tied,
-      v11.encoderLayers,
-      v11.decoderLayers,
-      v11.retrievalLayer,
-      v11.retrievalHead,
-    ],
-    ["gated-gelu", false, 4, 3, 2, 1],
+    [v11.decoder.feedForward, v11.tied, textLayers(v11), v11.decoder.layers, retrievalHead(v11)],
+    ["gated-gelu", false, 2, 3, 1],
   );
+  assert.is(v11.joint[0]!.layers, 4 - 2);
   const v10 = await readConfig(join(shared, "reference/reatt-v10-tied"));
   assert.equal(
-    [
-      v10.feedForward,
-      v10.tied,
-      v10.encoderLayers,
-      v10.decoderLayers,
-      v10.retrievalLayer,
-      v10.retrievalHead,
-    ],
-    ["relu", true, 6, 2, 3, 2],
+    [v10.decoder.feedForward, v10.tied, textLayers(v10), v10.decoder.layers, retrievalHead(v10)],
+    ["relu", true, 3, 2, 2],
   );
   assert.ok(
     Math.abs((await readConfig(join(shared, "models/reatt-mini-seed"))).retrievalScale - 4.0276) <
@@ -114,7 +99,7 @@ test("the configuration of google/t5-v1_1-large is read", async () => {
     tie_word_embeddings: false,
     vocab_size: 32128,
   });
-  assert.equal([config.retrievalLayer, config.tied, config.relativeMaxDistance], [12, false, 128]);
+  assert.equal([textLayers(config), config.tied, config.relativeMaxDistance], [12, false, 128]);
 });
 
 test("scale_decoder_outputs identifies v1.1 in files of transformers 5", async () => {
@@ -290,16 +275,14 @@ testWithShared("a written file is read back", async () => {
   const config = await readConfig(join(shared, "reference/reatt-v11"));
   const changed: ModelConfig = {
     ...config,
-    retrievalHead: 2,
-    retrievalHeads: 2,
+    retrievalAttention: { from: "joint", stack: 0, head: 2, heads: 2, tokenWeights: true },
+    decoder: { ...config.decoder, copying: true },
     retrievalScale: 4.5,
     distillationTau: 0.01,
     padId: 5,
     noRepeatSize: 3,
-    copying: true,
     phraseQueries: true,
     extractive: true,
-    tokenWeights: true,
   };
   await writeConfig(folder, changed);
   assert.equal(await readConfig(folder), changed);
@@ -340,17 +323,22 @@ test("a backbone is BERT, with heads that divide the width", async () => {
   };
   const read8 = (keys: object) => read({ ...SIZES, backbone: { ...backbone, ...keys } });
   const config = await read8({});
-  assert.equal(config.backbone, {
-    ...{ layers: 2, heads: 4, feedForwardSize: 32, positions: 64, layerNormEpsilon: 1e-12 },
-    jointLayers: 0,
-  });
+  const layers = {
+    ...{ kind: "bert" as const, width: 8, heads: 4, headSize: 2, feedForwardSize: 32 },
+    layerNormEpsilon: 1e-12,
+  };
+  assert.equal(config.shared[0], { ...layers, layers: 2, positions: 64 });
+  assert.is(config.shared[1]!.kind, "t5");
   await writeConfig(folder, config);
-  assert.equal((await readConfig(folder)).backbone, config.backbone);
+  assert.equal(await readConfig(folder), config);
   await refused(
     read8({ num_attention_heads: 3 }),
     /backbone: expected attention heads that divide d_model 8/,
   );
-  assert.is((await read8({ joint_hidden_layers: 2 })).backbone!.jointLayers, 2);
+  const copied = await read8({ joint_hidden_layers: 1 });
+  assert.equal(copied.shared, [{ ...layers, layers: 1, positions: 64 }]);
+  assert.equal(copied.retrieval[0], { ...layers, layers: 1 });
+  assert.equal(copied.joint[0], copied.retrieval[0]);
   await refused(read8({ joint_hidden_layers: 3 }), /backbone: expected at most 2 joint_hidden/);
   await refused(read8({ model_type: "roberta" }), /backbone\.model_type: .*"?bert/);
   await refused(read8({ num_hidden_layers: undefined }), /backbone\.num_hidden_layers: expected/);

@@ -3,7 +3,16 @@ import * as assert from "uvu/assert";
 import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { fingerprint, statesFingerprint } from "../../src/model/fingerprint.ts";
-import { randomIds, randomWeights, TINY_MODELS, tinyConfig } from "../support/tiny-model.ts";
+import { t5Names } from "../../src/model/t5-form.ts";
+import {
+  BACKBONE,
+  randomIds,
+  randomWeights,
+  TINY_MODELS,
+  type TinyChanges,
+  tinyConfig,
+  withChanges,
+} from "../support/tiny-model.ts";
 
 const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 1, retrievalHead: 2, heads: 3 });
 const weights = randomWeights(config, "fingerprint");
@@ -16,6 +25,18 @@ const partsOf = (all: ReadonlyMap<string, Float32Array>) =>
     for (let start = 0; start < values.length; start += 7) yield values.subarray(start, start + 7);
   };
 const original = await fingerprint(config, partsOf(weights), tokenizer);
+
+/** The weights of a model for one that divides the same layers otherwise. */
+function movedWeights(
+  weights: ReadonlyMap<string, Float32Array>,
+  model: ModelConfig,
+  divided: ModelConfig,
+): Map<string, Float32Array> {
+  const ours = new Map([...t5Names(model)].map(([name, inForm]) => [inForm, name]));
+  return new Map(
+    [...t5Names(divided)].map(([name, inForm]) => [name, weights.get(ours.get(inForm)!)!]),
+  );
+}
 
 /** The fingerprint after one value of a weight has changed. */
 function after(name: string, at: number): Promise<string> {
@@ -31,13 +52,13 @@ test("a fingerprint is 64 hexadecimal digits and equal for equal models", async 
 });
 
 test("the fingerprint depends on exactly the weights that passage keys depend on", async () => {
-  const key = "encoder.block.1.layer.0.SelfAttention.k.weight";
-  const headRows = config.retrievalHead * config.headSize * config.modelSize;
+  const key = "joint.0.layer.0.layer.0.SelfAttention.k.weight";
+  const headRows = 2 * 6 * config.modelSize;
   for (const [name, values] of weights) {
     const determines =
-      name === "shared.weight" ||
-      name.startsWith("encoder.block.0.") ||
-      name === "encoder.block.1.layer.0.layer_norm.weight" ||
+      name === "embedding.weight" ||
+      name.startsWith("shared.0.") ||
+      name === "joint.0.layer.0.layer.0.layer_norm.weight" ||
       name === key;
     assert.is((await after(name, values.length - 1)) !== original, determines, name);
   }
@@ -48,8 +69,11 @@ test("the fingerprint depends on exactly the weights that passage keys depend on
 test("the fingerprint depends on the tokenizer and on the relevant configuration", async () => {
   const parts = partsOf(weights);
   assert.is.not(await fingerprint(config, parts, Buffer.from("Spiece")), original);
-  const changed = async (changes: Partial<ModelConfig>) =>
-    (await fingerprint({ ...config, ...changes }, parts, tokenizer)) !== original;
+  const changed = async (changes: TinyChanges) => {
+    const other = withChanges(config, changes);
+    const moved = partsOf(movedWeights(weights, config, other));
+    return (await fingerprint(other, moved, tokenizer)) !== original;
+  };
   assert.ok(await changed({ layerNormEpsilon: 1e-5 }));
   assert.ok(await changed({ relativeMaxDistance: 100 }));
   assert.ok(await changed({ eosId: 2 }));
@@ -67,9 +91,9 @@ test("the fingerprint depends on the tokenizer and on the relevant configuration
 });
 
 test("with two retrieval heads, it depends on the rows of both", async () => {
-  const two = { ...config, retrievalHead: 1, retrievalHeads: 2 };
-  const key = "encoder.block.1.layer.0.SelfAttention.k.weight";
-  const ofHead = config.headSize * config.modelSize;
+  const two = withChanges(config, { retrievalHead: 1, retrievalHeads: 2 });
+  const key = "joint.0.layer.0.layer.0.SelfAttention.k.weight";
+  const ofHead = 6 * config.modelSize;
   const hashes = new Set<string>();
   for (const at of [undefined, 0, ofHead - 1, ofHead, 2 * ofHead, 3 * ofHead - 1]) {
     const values = weights.get(key)!.slice();
@@ -118,15 +142,16 @@ for (const name of ["v1.1", "joint layers", "backbone and a block"])
       assert.is.not(after.fingerprint, before.fingerprint, weight);
     }
     assert.ok(changed > 5, `${changed} weights change the states`);
-    if (!model.backbone?.jointLayers) return;
-    // the same weights with another division between both stacks
-    const backbone = { ...model.backbone, jointLayers: model.backbone.jointLayers - 1 };
-    const after = await measure({ ...model, backbone }, original);
+    if (name !== "joint layers") return;
+    // the same weights with another division between shared and retrieval layers
+    const divided = withChanges(model, { backbone: { ...BACKBONE, layers: 3, jointLayers: 1 } });
+    const moved = movedWeights(original, model, divided);
+    const after = await measure(divided, moved);
     assert.is.not(after.states, before.states);
     assert.is.not(after.fingerprint, before.fingerprint);
-    const ofKeys = (config: ModelConfig) =>
-      fingerprint(config, (part) => [original.get(part)!], tokenizer);
-    assert.is(await ofKeys({ ...model, backbone }), await ofKeys(model));
+    const ofKeys = (config: ModelConfig, weights: ReadonlyMap<string, Float32Array>) =>
+      fingerprint(config, (part) => [weights.get(part)!], tokenizer);
+    assert.is(await ofKeys(divided, moved), await ofKeys(model, original));
   });
 
 test.run();

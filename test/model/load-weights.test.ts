@@ -4,9 +4,11 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openTorch } from "../../src/checkpoints/torch.ts";
 import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
-import { type ModelConfig, readConfig } from "../../src/model/config.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { namesToStore } from "../../src/model/weight-names.ts";
 import { refused, temporaryFolder } from "../checkpoints/support.ts";
 import { testWithShared } from "../support/shared.ts";
 import { randomWeights, tinyConfig } from "../support/tiny-model.ts";
@@ -22,9 +24,10 @@ async function saved(config: ModelConfig, changes: Changes = {}): Promise<string
   const folder = join(parent, `${folders++}`);
   mkdirSync(folder);
   const shapes = parameterShapes(config);
+  const names = namesToStore(config);
   const tensors = new Map(
     [...randomWeights(config, "load")].map(([name, values]) => [
-      name,
+      names.get(name)!,
       { shape: shapes.get(name)!, values },
     ]),
   );
@@ -46,7 +49,7 @@ const tied = tinyConfig({ tied: true });
 
 /** The embedding as a tensor. */
 function embedding(config: ModelConfig) {
-  const values = randomWeights(config, "load").get("shared.weight")!;
+  const values = randomWeights(config, "load").get("embedding.weight")!;
   return { shape: [config.vocabularySize, config.modelSize], values };
 }
 
@@ -74,7 +77,9 @@ testWithShared("the reference model is the same from both formats", async () => 
   const folder = join(shared, "reference/reatt-v11");
   const weights = await loadWeights(folder, await readConfig(folder));
   const torch = await openTorch(join(folder, "pytorch_model.bin"));
-  for (const [name, values] of weights) assert.equal(values, await torch.read(name), name);
+  const names = namesToStore(await readConfig(folder));
+  for (const [name, values] of weights)
+    assert.equal(values, await torch.read(names.get(name)!), name);
   assert.is(weights.size, 84); // 91 in the file: 2 copies of the embedding, 5 of relative biases
   await torch[Symbol.asyncDispose]();
 });
@@ -82,9 +87,9 @@ testWithShared("the reference model is the same from both formats", async () => 
 testWithShared("fp16 weights are loaded", async () => {
   const folder = join(shared, "models/reatt-mini-seed");
   const weights = await loadWeights(folder, await readConfig(folder));
-  assert.is(weights.get("shared.weight")!.length, 32_128 * 256);
+  assert.is(weights.get("embedding.weight")!.length, 32_128 * 256);
   assert.ok(
-    weights.get("encoder.final_layer_norm.weight")!.every((number) => number > 0 && number < 100),
+    weights.get("joint.final_layer_norm.weight")!.every((number) => number > 0 && number < 100),
   );
 });
 
@@ -113,7 +118,7 @@ test("the embedding can have other names and equal copies", async () => {
     "shared.weight": undefined,
     "decoder.embed_tokens.weight": copy,
   });
-  assert.equal((await loadWeights(renamed, tied)).get("shared.weight"), copy.values);
+  assert.equal((await loadWeights(renamed, tied)).get("embedding.weight"), copy.values);
   const copies = {
     "encoder.embed_tokens.weight": copy,
     "decoder.embed_tokens.weight": copy,
@@ -128,7 +133,10 @@ test("a copy of the embedding that differs is refused", async () => {
   const message =
     /: lm_head\.weight: expected a copy of shared\.weight, got other values; set tie_word_embeddings to/;
   await refused(loadWeights(untiedHead, tied), message);
-  assert.equal((await loadWeights(untiedHead, untied)).get("lm_head.weight"), other.values);
+  assert.equal(
+    (await loadWeights(untiedHead, untied)).get("output_embedding.weight"),
+    other.values,
+  );
   const input = await saved(tied, { "encoder.embed_tokens.weight": other });
   await refused(
     loadWeights(input, tied),

@@ -2,15 +2,18 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
-import { readConfig } from "../../src/model/config.ts";
+import { readConfig } from "../../src/model/config-file.ts";
 import {
   buildParameters,
-  encoderName,
   isOfQueryEncoder,
+  parameterNames,
   parameterShapes,
+  queryEncoderSources,
 } from "../../src/model/parameter-names.ts";
+import type { T5Layers } from "../../src/model/parameters.ts";
+import { t5Names } from "../../src/model/t5-form.ts";
 import { testWithShared } from "../support/shared.ts";
-import { tinyConfig } from "../support/tiny-model.ts";
+import { tinyConfig, withChanges } from "../support/tiny-model.ts";
 
 const reference = join(import.meta.dirname, "../../../shared/reference");
 
@@ -21,7 +24,11 @@ for (const model of ["reatt-v11", "reatt-v10-tied"]) {
     const stored = [...weights.tensors.values()].map(
       ({ name, shape }): [string, readonly number[]] => [name, shape],
     );
-    const wanted = [...parameterShapes(await readConfig(folder))];
+    const config = await readConfig(folder);
+    const names = t5Names(config);
+    const wanted = [...parameterShapes(config)].map(
+      ([name, shape]): [string, readonly number[]] => [names.get(name)!, shape],
+    );
     const isCopy = ([name]: [string, unknown]) =>
       /block\.[1-9]\d*\..*relative_attention_bias/.test(name);
     assert.equal(
@@ -44,28 +51,25 @@ const config = tinyConfig({
 test("the tree, the names and the shapes equal a table", () => {
   const shapes = parameterShapes(config);
   const tree = buildParameters(config, (name) => name);
-  assert.is(tree.embedding, "shared.weight");
-  assert.is(tree.outputEmbedding, "lm_head.weight");
-  assert.equal(shapes.get("lm_head.weight"), [11, 4]);
-  const [, block] = tree.encoder.blocks;
-  assert.is(block!.attention.value, "encoder.block.1.layer.0.SelfAttention.v.weight");
+  assert.is(tree.embedding, "embedding.weight");
+  assert.is(tree.outputEmbedding, "output_embedding.weight");
+  assert.equal(shapes.get("output_embedding.weight"), [11, 4]);
+  const [block] = (tree.joint[0] as T5Layers<string>).layers;
+  assert.is(block!.attention.value, "joint.0.layer.0.layer.0.SelfAttention.v.weight");
   assert.equal(shapes.get(block!.attention.value), [6, 4]);
   assert.equal(shapes.get(block!.attention.output), [4, 6]);
   assert.equal(block!.feedForward, {
     kind: "gated-gelu",
-    gate: "encoder.block.1.layer.1.DenseReluDense.wi_0.weight",
-    inner: "encoder.block.1.layer.1.DenseReluDense.wi_1.weight",
-    outer: "encoder.block.1.layer.1.DenseReluDense.wo.weight",
+    gate: "joint.0.layer.0.layer.1.DenseReluDense.wi_0.weight",
+    inner: "joint.0.layer.0.layer.1.DenseReluDense.wi_1.weight",
+    outer: "joint.0.layer.0.layer.1.DenseReluDense.wo.weight",
   });
   assert.is(
-    tree.decoder.blocks[0]!.crossAttention.key,
-    "decoder.block.0.layer.1.EncDecAttention.k.weight",
+    tree.decoder.layers[0]!.crossAttention.key,
+    "decoder.layer.0.layer.1.EncDecAttention.k.weight",
   );
-  assert.is(tree.decoder.blocks[0]!.feedForwardNorm, "decoder.block.0.layer.2.layer_norm.weight");
-  assert.is(
-    tree.decoder.relativeBias,
-    "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-  );
+  assert.is(tree.decoder.layers[0]!.feedForwardNorm, "decoder.layer.0.layer.2.layer_norm.weight");
+  assert.is(tree.decoder.relativeBias, "decoder.relative_attention_bias.weight");
   assert.equal(shapes.get(tree.decoder.relativeBias), [7, 2]);
 });
 
@@ -75,7 +79,7 @@ test("each weight is one leaf, and tied embeddings are one leaf", () => {
     names.push(name);
     return { name };
   };
-  const tree = buildParameters({ ...config, tied: true, feedForward: "relu" }, leaf);
+  const tree = buildParameters(withChanges(config, { tied: true, feedForward: "relu" }), leaf);
   assert.is(tree.outputEmbedding, tree.embedding);
   assert.is(names.length, new Set(names).size);
   assert.is(names.length, 1 + 2 * 2 + 2 * 8 + 1 * 13);
@@ -83,23 +87,23 @@ test("each weight is one leaf, and tied embeddings are one leaf", () => {
 
 test("a query encoder has its own weights for query vectors and shares the others", () => {
   const plain = tinyConfig({ encoderLayers: 3, retrievalLayer: 1 });
-  const tree = buildParameters({ ...plain, queryEncoder: true }, (name) => name);
-  const { queryEncoder, encoder } = tree;
-  assert.is(queryEncoder.blocks.length, 2);
-  const [lower, asking] = queryEncoder.blocks;
-  assert.is(lower!.feedForward.outer, "query_encoder.block.0.layer.1.DenseReluDense.wo.weight");
-  assert.is(asking!.attentionNorm, "query_encoder.block.1.layer.0.layer_norm.weight");
-  assert.is(asking!.attention.query, "query_encoder.block.1.layer.0.SelfAttention.q.weight");
-  assert.is(asking!.attention.key, encoder.blocks[1]!.attention.key);
+  const { querySide, heads } = parameterNames({ ...plain, queryEncoder: true });
+  const [copy] = querySide.shared as T5Layers<string>[];
+  const outer = "query_encoder.0.layer.0.layer.1.DenseReluDense.wo.weight";
+  assert.is(copy!.layers[0]!.feedForward.outer, outer);
+  assert.is(querySide.heads.norm, "query_encoder.norm.weight");
+  assert.equal(querySide.heads.query, { weight: "query_encoder.query.weight" });
+  assert.is(querySide.heads.key, heads.key);
   const [before, after] = [plain, { ...plain, queryEncoder: true }].map(parameterShapes);
   const own = [...after!].filter(([name]) => !before!.has(name));
   assert.is(own.length, 9 + 1 + 2); // a block, its table of biases, and what asks
+  const sources = queryEncoderSources({ ...plain, queryEncoder: true });
   for (const [name, shape] of own) {
     assert.ok(isOfQueryEncoder(name));
-    assert.equal(before!.get(encoderName(name)), shape, name);
+    assert.equal(before!.get(sources.get(name)!), shape, name);
   }
-  const same = buildParameters(plain, (name) => name);
-  assert.is(same.queryEncoder, same.encoder);
+  const { querySide: same, ...text } = parameterNames(plain);
+  assert.is(same.shared, text.shared);
 });
 
 test.run();

@@ -14,9 +14,9 @@ import * as assert from "uvu/assert";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import type { ReadingStates } from "../../src/decoder/fusion.ts";
 import { openReaderSession } from "../../src/decoder/reader-session.ts";
+import { traceJoint } from "../../src/encoder/joint-session.ts";
 import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
-import { traceUpper } from "../../src/encoder/upper-session.ts";
-import { readConfig } from "../../src/model/config.ts";
+import { readConfig } from "../../src/model/config-file.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { ReAtt } from "../../src/reatt.ts";
@@ -135,7 +135,7 @@ async function compare(name: string, source: string, weightsFile: string): Promi
   }
 
   test(`${name}: encoder states of question and passage together`, async () => {
-    await using upper = await compile(traceUpper(config), { weights });
+    await using upper = await compile(traceJoint(config), { weights });
     for (const [i, query] of expected.queries.entries()) {
       const reference = numbersOf.get(`encoder_hidden.${i}`);
       if (!reference) continue; // only the first questions' states were written down

@@ -7,7 +7,8 @@ import * as assert from "uvu/assert";
 import { encodePassageKeys } from "../../src/encoder/passage-keys.ts";
 import { openRetrieverSession } from "../../src/encoder/retriever-session.ts";
 import { createRandom } from "../../src/math/random.ts";
-import { readConfig } from "../../src/model/config.ts";
+import { vectorSize } from "../../src/model/config.ts";
+import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { resolveOptions } from "../../src/options/resolve.ts";
 import { ReAtt } from "../../src/reatt.ts";
@@ -194,7 +195,7 @@ test("keys and products of an index are those of its passages", async () => {
   });
   const parts = { config, tokenizer: model.tokenizer, encoder };
   const expected = await encodePassageKeys(parts, PASSAGES.slice(0, 5), { maxPassageTokens: 512 });
-  const { headSize: size } = config;
+  const size = vectorSize(config);
   for (const bits of [32, 8] as const) {
     const directory = join(folder.path, `keys-${bits}`);
     await using index = await model.index(PASSAGES.slice(0, 40), { directory, bits });

@@ -2,7 +2,8 @@
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { type ModelConfig, readConfig, writeConfig } from "../../src/model/config.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { readConfig, writeConfig } from "../../src/model/config-file.ts";
 
 const EMBEDDED = "models/reatt-mini";
 

@@ -4,7 +4,8 @@
  * once, and nothing is cached.
  */
 
-import type { Backbone, ModelConfig } from "../../src/model/config.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { t5Names, toT5File } from "../../src/model/t5-form.ts";
 
 /** Rows of values. */
 export type Matrix = readonly (readonly number[])[];
@@ -33,8 +34,42 @@ export interface NaiveT5 {
   ): { logits: Matrix; crossScores: readonly Matrix[]; gates: readonly number[] | undefined };
 }
 
-export function naiveT5(config: ModelConfig, weights: ReadonlyMap<string, Float32Array>): NaiveT5 {
+/** A model that the form of T5 describes, in its numbers. */
+type T5 = ReturnType<typeof t5Of>;
+type Backbone = NonNullable<T5["backbone"]>;
+
+function t5Of(model: ModelConfig) {
+  const file = toT5File(model)!;
+  const bert = file.backbone;
+  return {
+    modelSize: file.d_model,
+    headSize: file.d_kv,
+    heads: file.num_heads,
+    feedForward: file.feed_forward_proj,
+    encoderLayers: file.num_layers,
+    decoderLayers: file.num_decoder_layers!,
+    relativeBuckets: file.relative_attention_num_buckets,
+    relativeMaxDistance: file.relative_attention_max_distance,
+    layerNormEpsilon: file.layer_norm_epsilon,
+    retrievalLayer: file.retrieval_layer!,
+    retrievalHead: file.retrieval_head,
+    tied: file.tie_word_embeddings,
+    copying: file.copy_mechanism,
+    backbone: bert && {
+      layers: bert.num_hidden_layers,
+      heads: bert.num_attention_heads,
+      layerNormEpsilon: bert.layer_norm_eps,
+      jointLayers: bert.joint_hidden_layers,
+    },
+  };
+}
+
+/** @param named the weights by our names */
+export function naiveT5(model: ModelConfig, named: ReadonlyMap<string, Float32Array>): NaiveT5 {
+  const config = t5Of(model);
   const { headSize, heads } = config;
+  const names = t5Names(model);
+  const weights = new Map([...named].map(([name, values]) => [names.get(name) ?? name, values]));
 
   function matrix(name: string, columns: number): Matrix {
     const numbers = weights.get(`${name}.weight`)!;
@@ -335,7 +370,7 @@ export function naiveTargetAttention(
 /**
  * Raffel et al. 2020, 2.1: half of the buckets for one distance each, half spread logarithmically.
  */
-function bucket(config: ModelConfig, stack: "encoder" | "decoder", distance: number): number {
+function bucket(config: T5, stack: "encoder" | "decoder", distance: number): number {
   const buckets = stack === "encoder" ? config.relativeBuckets / 2 : config.relativeBuckets;
   const first = stack === "encoder" && distance > 0 ? buckets : 0;
   const length = Math.abs(distance);

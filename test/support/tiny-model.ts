@@ -1,47 +1,131 @@
 /** Small models with random weights, for tests of the arithmetic. */
 
 import { createRandom } from "../../src/math/random.ts";
-import type { Backbone, ModelConfig } from "../../src/model/config.ts";
+import type { ModelConfig, Pooling, Similarity } from "../../src/model/config.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { fromT5File, T5File, t5Names, toT5File } from "../../src/model/t5-form.ts";
+
+/** A T5, perhaps above a BERT encoder, in the numbers of that form. */
+interface T5Sizes {
+  readonly vocabularySize?: number;
+  readonly modelSize?: number;
+  readonly headSize?: number;
+  readonly heads?: number;
+  readonly feedForwardSize?: number;
+  readonly encoderLayers?: number;
+  readonly decoderLayers?: number;
+  readonly feedForward?: T5File["feed_forward_proj"];
+  readonly layerNormEpsilon?: number;
+  readonly retrievalLayer?: number;
+  readonly retrievalHead?: number;
+  readonly retrievalHeads?: number;
+  readonly pooling?: Pooling | undefined;
+  readonly similarity?: Similarity | undefined;
+  readonly tokenWeights?: boolean | undefined;
+  readonly copying?: boolean;
+  readonly backbone?: Backbone | undefined;
+}
+
+interface Backbone {
+  readonly layers: number;
+  readonly heads: number;
+  readonly feedForwardSize: number;
+  readonly positions: number;
+  readonly layerNormEpsilon: number;
+  readonly jointLayers: number;
+}
+
+export type TinyChanges = T5Sizes & Omit<Partial<ModelConfig>, keyof T5Sizes>;
+
+/** The keys of that form. */
+const KEYS = {
+  vocabularySize: "vocab_size",
+  modelSize: "d_model",
+  headSize: "d_kv",
+  heads: "num_heads",
+  feedForwardSize: "d_ff",
+  encoderLayers: "num_layers",
+  decoderLayers: "num_decoder_layers",
+  feedForward: "feed_forward_proj",
+  layerNormEpsilon: "layer_norm_epsilon",
+  retrievalLayer: "retrieval_layer",
+  retrievalHead: "retrieval_head",
+  retrievalHeads: "retrieval_heads",
+  pooling: "retrieval_pooling",
+  similarity: "retrieval_similarity",
+  tokenWeights: "retrieval_token_weights",
+  copying: "copy_mechanism",
+} as const;
+
+const DEFAULTS: TinyChanges = {
+  vocabularySize: 40,
+  modelSize: 16,
+  headSize: 6,
+  heads: 3,
+  feedForwardSize: 24,
+  encoderLayers: 2,
+  decoderLayers: 2,
+  feedForward: "gated-gelu",
+  layerNormEpsilon: 1e-6,
+  retrievalLayer: 1,
+  retrievalHead: 2,
+  tied: false,
+  relativeBuckets: 8,
+  relativeMaxDistance: 12,
+};
 
 /**
  * A model of 2 + 2 layers. Its heads together are wider than its states. `changes` override the
  * defaults.
  */
-export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
-  return {
-    vocabularySize: 40,
-    modelSize: 16,
-    headSize: 6,
-    heads: 3,
-    feedForwardSize: 24,
-    encoderLayers: 2,
-    decoderLayers: 2,
-    feedForward: "gated-gelu",
-    tied: false,
-    relativeBuckets: 8,
-    relativeMaxDistance: 12,
-    layerNormEpsilon: 1e-6,
-    dropoutRate: 0.1,
-    padId: 0,
-    eosId: 1,
-    decoderStartId: 0,
-    retrievalLayer: 1,
-    retrievalHead: 2,
-    retrievalHeads: 1,
-    distillationTau: 0.001,
-    retrievalScale: 1,
-    queryEncoder: false,
-    noRepeatSize: 0,
-    copying: false,
-    ...changes,
-  };
+export const tinyConfig = (changes: TinyChanges = {}): ModelConfig =>
+  translated({}, { ...DEFAULTS, ...changes });
+
+/** A model that the form of T5 can describe, with changes. */
+export const withChanges = (config: ModelConfig, changes: TinyChanges): ModelConfig =>
+  translated(toT5File(config)!, changes);
+
+function translated(before: Partial<T5File>, { backbone, ...changes }: TinyChanges): ModelConfig {
+  const file: Record<string, unknown> = { ...before };
+  const others: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(changes))
+    if (name in KEYS) file[KEYS[name as keyof typeof KEYS]] = value;
+    else others[name] = value;
+  if (backbone)
+    file.backbone = {
+      model_type: "bert",
+      num_hidden_layers: backbone.layers,
+      num_attention_heads: backbone.heads,
+      intermediate_size: backbone.feedForwardSize,
+      max_position_embeddings: backbone.positions,
+      layer_norm_eps: backbone.layerNormEpsilon,
+      joint_hidden_layers: backbone.jointLayers,
+    };
+  return { ...fromT5File(T5File.parse(file)), ...others };
 }
 
 /** A BERT encoder of 2 layers below the blocks. */
-const BACKBONE: Backbone = {
+export const BACKBONE: Backbone = {
   ...{ layers: 2, heads: 4, feedForwardSize: 20, positions: 40, layerNormEpsilon: 1e-6 },
   jointLayers: 0,
+};
+
+const BERT_SIZES = { kind: "bert", heads: 4, feedForwardSize: 20, layerNormEpsilon: 1e-6 } as const;
+const ALONE = { ...BERT_SIZES, width: 16, headSize: 4 } as const;
+
+/**
+ * A model without T5 in its encoder, which that form cannot describe: retrieval layers, projections
+ * of its own, and joint layers of another width.
+ */
+export const TINY_STACKS: ModelConfig = {
+  ...tinyConfig({ tied: true, copying: true, retrievalScale: 20 }),
+  shared: [{ ...ALONE, layers: 1, positions: 40 }],
+  retrieval: [{ ...ALONE, layers: 2 }],
+  joint: [
+    { ...BERT_SIZES, width: 24, headSize: 6, layers: 2, inputMap: true },
+    { ...ALONE, layers: 1, inputMap: true },
+  ],
+  retrievalAttention: { from: "own", heads: 2, headSize: 6, similarity: "cosine" },
 };
 
 /**
@@ -62,7 +146,7 @@ export const TINY_MODELS: Readonly<Record<string, ModelConfig>> = {
 };
 
 /**
- * Draws all weights of a model from the stream `seed`.
+ * Draws all weights of a model from the stream `seed` and their names in the form of T5.
  *
  * The weights are uniform, with variance 1 / inputs in linear layers, so that activations neither
  * vanish nor explode. Attention is far from uniform and far from one-hot.
@@ -71,12 +155,13 @@ export function randomWeights(
   config: ModelConfig,
   seed: number | string,
 ): Map<string, Float32Array> {
+  const streams = toT5File(config) ? t5Names(config) : new Map<string, string>();
   const draw = (name: string, [rows, columns]: readonly number[]): Float32Array => {
-    const random = createRandom(seed, name);
+    const random = createRandom(seed, streams.get(name) ?? name);
     const uniform = (width: number): number => width * (2 * random.next() - 1);
     if (name.endsWith(".bias")) return Float32Array.from({ length: rows! }, () => uniform(0.5));
     if (columns === undefined) return Float32Array.from({ length: rows! }, () => 1 + uniform(0.5));
-    const isTable = name === "shared.weight" || /relative_attention_bias|embeddings/.test(name);
+    const isTable = name === "embedding.weight" || /relative_attention_bias|embeddings/.test(name);
     const width = isTable ? Math.sqrt(3) : Math.sqrt(3 / columns);
     return Float32Array.from({ length: rows! * columns }, () => uniform(width));
   };

@@ -5,6 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as assert from "uvu/assert";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
+import { readConfig } from "../../src/model/config-file.ts";
+import { EMBEDDING } from "../../src/model/parameter-names.ts";
+import { t5Names } from "../../src/model/t5-form.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import type {
   LossAndGradients,
@@ -42,6 +45,10 @@ export async function readTrainingReference(model: string): Promise<TrainingRefe
 
   const folder = mkdtempSync(join(tmpdir(), "reatt-reference-"));
   writeReferenceModel(source, folder);
+  const names = t5Names(await readConfig(folder));
+  const ours = new Map([...names].map(([own, inForm]) => [inForm, own]));
+  const renamed = <V>(entries: Iterable<[string, V]>): [string, V][] =>
+    Array.from(entries, ([name, value]) => [ours.get(name) ?? name, value]);
   return {
     folder,
     batch: {
@@ -60,8 +67,8 @@ export async function readTrainingReference(model: string): Promise<TrainingRefe
     losses: training,
     target: training.target,
     scores: withoutCopies(training.scores, training.doc_ids.flat()),
-    norms: training.grad_norms,
-    gradients,
+    norms: Object.fromEntries(renamed(Object.entries<number>(training.grad_norms))),
+    gradients: new Map(renamed(gradients)),
     sharedRows: training.shared_rows,
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   };
@@ -92,7 +99,7 @@ export function assertLikeReference(
   for (const [name, expected] of reference.gradients) {
     const gradient =
       name === "shared.rows"
-        ? rowsOf(actual.gradients.get("shared.weight")!, expected.length, reference.sharedRows)
+        ? rowsOf(actual.gradients.get(EMBEDDING)!, expected.length, reference.sharedRows)
         : actual.gradients.get(name)!;
     const tolerance = LEARNED_SCALARS.includes(name) ? SCALAR_TOLERANCE : GRADIENT_TOLERANCE;
     assertNear(gradient, expected, tolerance, `gradient of ${name}`);

@@ -6,15 +6,17 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { createRandom } from "../../src/math/random.ts";
-import { type ModelConfig, writeConfig } from "../../src/model/config.ts";
+import { headLayer, type ModelConfig } from "../../src/model/config.ts";
+import { writeConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
-import { parameterShapes, TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
+import { parameterNames, parameterShapes, TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
+import { namesToStore } from "../../src/model/weight-names.ts";
 import { type ParameterState, parameterState } from "../../src/training/engine/optimizer.ts";
 import type { TokenExample } from "../../src/training/objectives/examples.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/objectives/trained-parameters.ts";
 import { type TrainOptions, withDefaults } from "../../src/training/options/train-options.ts";
 import { type Run, resolveRun } from "../../src/training/run/run.ts";
-import { randomIds, randomWeights, tinyConfig } from "./tiny-model.ts";
+import { randomIds, randomWeights, type TinyChanges, tinyConfig } from "./tiny-model.ts";
 
 /** One thread: the graphs are too small for more, and the machine has other tests to run. */
 export const ONE_THREAD = { threads: 1 } as const;
@@ -50,8 +52,9 @@ export function trainedStates(
   );
   states.set(LOG_SCALE, parameterState([], Float32Array.of(-0.7)));
   if (mixed) {
-    const headWeights = Float32Array.from({ length: config.heads }, (_, head) => 0.3 * head);
-    states.set(HEAD_WEIGHTS, parameterState([config.heads], headWeights));
+    const { heads } = headLayer(config);
+    const headWeights = Float32Array.from({ length: heads }, (_, head) => 0.3 * head);
+    states.set(HEAD_WEIGHTS, parameterState([heads], headWeights));
   }
   return states;
 }
@@ -69,26 +72,30 @@ export function temporaryFolder(): { readonly path: string } & AsyncDisposable {
 export const TOKENIZER: string = resolve("test/fixtures/t5/spiece.model");
 
 /** Makes a folder with a model of `config`, but with the vocabulary of the tokenizer. */
-export async function makeTinyModel(
-  folder: string,
-  { vocabularySize: _, ...sizes }: ModelConfig,
-): Promise<ModelConfig> {
+export async function makeTinyModel(folder: string, config: ModelConfig): Promise<ModelConfig> {
   mkdirSync(folder);
-  return await writeTinyModel(folder, sizes);
+  return await writeRandomModel(folder, { ...config, vocabularySize: 32_128 }, true);
 }
 
 /** A model folder with the tokenizer of T5. `changes` apply to its configuration. */
-export async function writeTinyModel(
+export const writeTinyModel = (
   folder: string,
-  { weights = true, ...changes }: Partial<ModelConfig> & { weights?: boolean } = {},
+  { weights = true, ...changes }: TinyChanges & { weights?: boolean } = {},
+): Promise<ModelConfig> =>
+  writeRandomModel(folder, tinyConfig({ vocabularySize: 32_128, tied: true, ...changes }), weights);
+
+async function writeRandomModel(
+  folder: string,
+  config: ModelConfig,
+  hasWeights: boolean,
 ): Promise<ModelConfig> {
-  const config = tinyConfig({ vocabularySize: 32_128, tied: true, ...changes });
   await writeConfig(folder, config);
   await copyFile(TOKENIZER, join(folder, "spiece.model"));
-  if (weights) {
+  if (hasWeights) {
     const random = randomWeights(config, "model");
+    const names = namesToStore(config);
     const tensors = [...parameterShapes(config)].map(
-      ([name, shape]) => [name, { shape, values: random.get(name)! }] as const,
+      ([name, shape]) => [names.get(name)!, { shape, values: random.get(name)! }] as const,
     );
     await writeSafetensors(join(folder, "model.safetensors"), new Map(tensors), { dtype: "F32" });
   }
@@ -104,14 +111,14 @@ export async function writeTinyModel(
  */
 export async function writeLexicalModel(
   path: string,
-  changes: Partial<ModelConfig> = {},
+  changes: TinyChanges = {},
   table?: Float32Array,
 ): Promise<ModelConfig> {
   mkdirSync(path);
   const config = await writeTinyModel(path, { headSize: 16, dropoutRate: 0, ...changes });
   const weights = await loadWeights(path, config);
-  const layer = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention`;
-  weights.get(`${layer}.k.weight`)!.set(weights.get(`${layer}.q.weight`)!);
+  const { query, key } = parameterNames(config).heads;
+  weights.get(key.weight)!.set(weights.get(query.weight)!);
   if (table) weights.set(TOKEN_WEIGHTS, table);
   const tensors = [...parameterShapes(config)].map(
     ([name, shape]) => [name, { shape, values: weights.get(name)! }] as const,
@@ -167,7 +174,7 @@ export async function writeSmallRun(
 }
 
 /** The run of some options and the tiny model, over a corpus of 1,000 passages. */
-export const runOf = (options: TrainOptions, changes: Partial<ModelConfig> = {}): Run =>
+export const runOf = (options: TrainOptions, changes: TinyChanges = {}): Run =>
   resolveRun(
     withDefaults(options),
     { config: tinyConfig(changes), hasWeights: true, namesHead: true },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../src/model/config.ts";
+import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import type { TrainOptions } from "../../src/training/options/train-options.ts";
 import { readMetrics } from "../../src/training/report/metrics-log.ts";

@@ -1,100 +1,109 @@
 /**
- * BERT's encoder (Devlin et al. 2019, https://arxiv.org/abs/1810.04805): absolute positions,
- * biases, and the norm after each layer. It can stand below the first block of the encoder, as a
- * backbone that was pretrained for search (Reimers and Gurevych 2019, Sentence-BERT). Its last
- * layers can stand twice: for retrieval over one text, and for reading over a question with a
- * passage (`Backbone.jointLayers`).
+ * Layers of BERT (Devlin et al. 2019, https://arxiv.org/abs/1810.04805): absolute positions,
+ * biases, and the norm after each part. Many encoders that were pretrained for search are of this
+ * kind (Reimers and Gurevych 2019, Sentence-BERT).
  *
  * GELU is the tanh approximation, which differs from BERT's by less than 5e-4.
  */
 
 import type { Ops } from "../../tensor/ops.ts";
-import type { Backbone } from "../config.ts";
-import type { AffineParameters, BackboneParameters, BertBlockParameters } from "../parameters.ts";
+import { affineLeaf, type Leaf, normLeaf } from "../leaf.ts";
+import type { AffineParameters, BertLayer } from "../parameters.ts";
+import type { StackOf } from "../stack.ts";
 import {
   attentionScores,
-  type HeadSizes,
-  linear,
+  layerNorm,
   maskBias,
   meanValues,
-  splitHeads,
+  project,
+  projectToHeads,
 } from "./attention.ts";
 import type { LayerContext } from "./context.ts";
+import type { LayerKind } from "./layer-kind.ts";
 
-/**
- * The states after the layers below the joint layers, or after all if there are none: word vectors
- * [batch, length, modelSize], mask [batch, length] -> [batch, length, modelSize]. The position of a
- * token is the number of tokens before it, so padding can stand on either side.
- */
-export function bertStates<T>(
-  context: LayerContext<T>,
-  parameters: BackboneParameters<T>,
-  words: T,
-  mask: T,
-): T {
-  const { ops, config, dropout } = context;
-  const positions = ops.gather(parameters.positions, ops.sumBefore(mask));
-  const sum = ops.add(words, positions);
-  const normed = layerNorm(ops, parameters.embeddingNorm, sum, config.backbone!.layerNormEpsilon);
-  const { layers, jointLayers } = config.backbone!;
-  const blocks = parameters.blocks.slice(0, layers - jointLayers);
-  return bertBlocks(context, blocks, dropout(normed), mask);
-}
+type Sizes = StackOf<"bert">;
 
-/** Runs blocks one after the other: states [batch, length, modelSize], mask [batch, length]. */
-export function bertBlocks<T>(
-  context: LayerContext<T>,
-  blocks: readonly BertBlockParameters<T>[],
-  states: T,
-  mask: T,
-): T {
-  const bias = maskBias(context.ops, mask);
-  return blocks.reduce((x, block) => bertBlock(context, block, x, bias), states);
+/** `initializer_range` of `BertConfig`. */
+const DEVIATION = 0.02;
+
+export const BERT: LayerKind<"bert"> = {
+  parameters(sizes, leaf, { stack, widthBefore }) {
+    const { layers, positions } = sizes;
+    const table = `${stack}.embeddings.position_embeddings.weight`;
+    return {
+      sizes,
+      ...(positions !== undefined && {
+        embeddings: {
+          positions: leaf(table, [positions, widthBefore], DEVIATION),
+          norm: normLeaf(leaf, `${stack}.embeddings.LayerNorm`, widthBefore),
+        },
+      }),
+      layers: Array.from({ length: layers }, (_, n) =>
+        layerLeaves(leaf, `${stack}.layer.${n}`, sizes),
+      ),
+    };
+  },
+  /** The position of a token is the number of tokens before it. */
+  embed({ ops, dropout }, { sizes, embeddings }, words, mask) {
+    if (embeddings === undefined) return dropout(words);
+    const positions = ops.gather(embeddings.positions, ops.sumBefore(mask));
+    const sum = ops.add(words, positions);
+    return dropout(layerNorm(ops, embeddings.norm, sum, sizes.layerNormEpsilon));
+  },
+  run(context, { sizes, layers }, x, { mask }) {
+    const bias = maskBias(context.ops, mask);
+    return layers.reduce((states, layer) => bertLayer(context, sizes, layer, states, bias), x);
+  },
+  heads: ({ sizes, layers: [first] }) => ({ sizes, ...queryAndKey(first!) }),
+  normed: () => [], // the sum of a part with its input reads each norm as well
+};
+
+const queryAndKey = <T>({ attention: { query, key } }: BertLayer<T>) => ({ query, key });
+
+function layerLeaves<T>(leaf: Leaf<T>, name: string, sizes: Sizes): BertLayer<T> {
+  const { width, heads, headSize, feedForwardSize } = sizes;
+  const inHeads = heads * headSize;
+  const affine = (part: string, shape: [number, number]): AffineParameters<T> =>
+    affineLeaf(leaf, `${name}.${part}`, shape, DEVIATION);
+  return {
+    attention: {
+      query: affine("attention.self.query", [inHeads, width]),
+      key: affine("attention.self.key", [inHeads, width]),
+      value: affine("attention.self.value", [inHeads, width]),
+      output: affine("attention.output.dense", [width, inHeads]),
+    },
+    attentionNorm: normLeaf(leaf, `${name}.attention.output.LayerNorm`, width),
+    inner: affine("intermediate.dense", [feedForwardSize, width]),
+    outer: affine("output.dense", [width, feedForwardSize]),
+    outerNorm: normLeaf(leaf, `${name}.output.LayerNorm`, width),
+  };
 }
 
 /** `y = norm(x + attention(x)); norm(y + feedForward(y))` */
-function bertBlock<T>(context: LayerContext<T>, block: BertBlockParameters<T>, x: T, bias: T): T {
-  const { ops, config, dropout } = context;
-  const backbone = config.backbone!;
+function bertLayer<T>(
+  { ops, dropout }: LayerContext<T>,
+  sizes: Sizes,
+  layer: BertLayer<T>,
+  x: T,
+  bias: T,
+): T {
   const normed = (norm: AffineParameters<T>, a: T, b: T): T =>
-    layerNorm(ops, norm, ops.add(a, dropout(b)), backbone.layerNormEpsilon);
-  const sizes = headSizes(backbone, config.modelSize);
-  const y = normed(block.attentionNorm, x, selfAttention(ops, block, x, bias, sizes));
-  const inner = ops.geluTanh(affine(ops, block.inner, y));
-  return normed(block.outerNorm, y, affine(ops, block.outer, inner));
+    layerNorm(ops, norm, ops.add(a, dropout(b)), sizes.layerNormEpsilon);
+  const y = normed(layer.attentionNorm, x, selfAttention(ops, layer, x, bias, sizes));
+  const inner = ops.geluTanh(project(ops, layer.inner, y));
+  return normed(layer.outerNorm, y, project(ops, layer.outer, inner));
 }
-
-const headSizes = ({ heads }: Backbone, modelSize: number): HeadSizes => ({
-  heads,
-  headSize: modelSize / heads,
-});
 
 function selfAttention<T>(
   ops: Ops<T>,
-  { attention }: BertBlockParameters<T>,
+  { attention }: BertLayer<T>,
   x: T,
   bias: T,
-  sizes: HeadSizes,
+  sizes: Sizes,
 ): T {
   const [query, key, value] = [attention.query, attention.key, attention.value].map((layer) =>
-    splitHeads(ops, affine(ops, layer, x), sizes),
+    projectToHeads(ops, layer, x, sizes),
   ) as [T, T, T];
   const scaled = ops.multiply(attentionScores(ops, query, key), ops.scalar(sizes.headSize ** -0.5));
-  const means = meanValues(ops, ops.add(scaled, bias), value, sizes);
-  return affine(ops, attention.output, means);
-}
-
-/** `x W^T + b` */
-const affine = <T>(ops: Ops<T>, { weight, bias }: AffineParameters<T>, x: T): T =>
-  ops.add(linear(ops, weight, x), bias);
-
-/** `(x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias` over the last axis */
-function layerNorm<T>(
-  ops: Ops<T>,
-  { weight, bias }: AffineParameters<T>,
-  x: T,
-  epsilon: number,
-): T {
-  const centred = ops.subtract(x, ops.mean(x, [-1], { keep: true }));
-  return ops.add(ops.rmsNorm(centred, weight, epsilon), bias);
+  return project(ops, attention.output, meanValues(ops, ops.add(scaled, bias), value, sizes));
 }

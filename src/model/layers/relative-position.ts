@@ -6,7 +6,17 @@
 
 import type { Ops, Tensor } from "../../tensor/ops.ts";
 import type { ModelConfig } from "../config.ts";
+import type { Leaf } from "../leaf.ts";
+import type { HeadSizes } from "../parameters.ts";
 import { MASKED } from "./attention.ts";
+
+/** The table of a stack: [relativeBuckets, heads] */
+export const relativeBiasLeaf = <T>(
+  leaf: Leaf<T>,
+  stack: string,
+  buckets: number,
+  { heads, width }: HeadSizes & { readonly width: number },
+): T => leaf(`${stack}.relative_attention_bias.weight`, [buckets, heads], width ** -0.5);
 
 /**
  * The bucket of each pair of positions, int32 [query, key].

@@ -15,7 +15,7 @@ import {
 } from "../../documents/read-documents.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
-import { readConfig } from "../../model/config.ts";
+import { readConfig } from "../../model/config-file.ts";
 import { splitChoices } from "../../options/document-options.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { StartOptions } from "../options/adapt-options.ts";

@@ -178,7 +178,7 @@ function sizesOf(
   const { questions, candidatesPerQuestion } = run.batch;
   const model = parameters * FLOAT_BYTES;
   const held = Math.min(passages, steps * questions * candidatesPerQuestion) * lengths.characters;
-  const keys = config.pooling === undefined ? lengths.indexed : 1;
+  const keys = config.retrievalAttention.pooling === undefined ? lengths.indexed : 1;
   const index = passages * (keys * vectorSize(config) * FLOAT_BYTES + lengths.characters);
   const searched = Math.min(1, refreshesOf(run));
   const process = refresh === "background" ? BASE_BYTES + model : 0;

@@ -1,6 +1,6 @@
 /** Token weights that are counted in a corpus (encoder/token-weights.ts). */
 
-import type { ModelConfig } from "../../model/config.ts";
+import { type ModelConfig, withAttention } from "../../model/config.ts";
 import { passageIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
@@ -12,9 +12,13 @@ import type { AdaptRequest } from "../options/adapt-options.ts";
  */
 export const withTokenWeights = (
   config: ModelConfig,
-  { pooling = config.pooling, similarity = config.similarity }: VectorOptions,
+  { pooling, similarity }: VectorOptions,
 ): ModelConfig =>
-  similarity === "cosine" && pooling === undefined ? { ...config, tokenWeights: true } : config;
+  withAttention(config, (before) =>
+    (similarity ?? before.similarity) === "cosine" && (pooling ?? before.pooling) === undefined
+      ? { tokenWeights: true }
+      : {},
+  );
 
 type VectorOptions = Pick<AdaptRequest, "pooling" | "similarity">;
 

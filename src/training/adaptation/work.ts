@@ -1,7 +1,8 @@
 /** Floating-point operations of a training step, and of the indexing of a passage. */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { parameterShapes } from "../../model/parameter-names.ts";
+import { namesIn, parameterNames, parameterShapes } from "../../model/parameter-names.ts";
+import type { StackParameters } from "../../model/parameters.ts";
 import { isOneChunk } from "../engine/engine.ts";
 import { heldLayers } from "../objectives/held-layers.ts";
 import type { Run } from "../run/run.ts";
@@ -41,74 +42,75 @@ export function workOf(
   lengths: TokenLengths,
 ): Work {
   const { questions, candidatesPerQuestion } = batch;
-  const { encoderLayers, retrievalLayer, decoderLayers } = config;
-  const { block, generated, parameters } = weightsOf(config);
-  const attention = (length: number): number => PER_PAIR * length * config.heads * config.headSize;
-  const layers = (count: number, length: number): number =>
-    count * length * (PER_WEIGHT * block + attention(length));
-
+  const weights = weightsOf(config);
   const pairLength = lengths.question + lengths.passage;
   const pairs = questions * candidatesPerQuestion;
-  const lowerLayers = (length: number): number =>
-    layers(retrievalLayer, length) + backboneWork(config, config.backbone?.layers ?? 0, length);
-  const question = lowerLayers(lengths.question);
-  const passage = lowerLayers(lengths.passage);
-  const upper =
-    layers(encoderLayers - retrievalLayer, pairLength) +
-    backboneWork(config, config.backbone?.jointLayers ?? 0, pairLength);
+  const question = stackWork(weights.text, lengths.question);
+  const passage = stackWork(weights.text, lengths.passage);
+  const joint = stackWork(weights.joint, pairLength);
+  const { decoder, modelSize } = config;
   const perAnswerToken =
-    PER_WEIGHT * generated +
-    decoderLayers * PER_PAIR * candidatesPerQuestion * pairLength * config.heads * config.modelSize;
+    PER_WEIGHT * weights.generated +
+    decoder.layers * PER_PAIR * candidatesPerQuestion * pairLength * decoder.heads * modelSize;
 
   const allQuestions = questions * question;
   const isRead = objective.objective !== "retrieval";
   const lower = pairs * passage + (isRead ? 2 : 1) * allQuestions;
   const decoding = questions * lengths.answer * perAnswerToken;
-  const forward = lower + (isRead ? pairs * upper + decoding : 0);
+  const forward = lower + (isRead ? pairs * joint + decoding : 0);
   const held = heldLayers(config, trained.names, isRead) ?? 0;
-  const below = Math.min(held, config.backbone?.layers ?? 0);
-  const heldWork = (length: number): number =>
-    backboneWork(config, below, length) + layers(held - below, length);
+  const heldWork = (length: number): number => stackWork(weights.text.slice(0, held), length);
   const kept = pairs * heldWork(lengths.passage) + questions * heldWork(lengths.question);
   const backward = (FORWARD_AND_BACKWARD - 1) * (part === "query" ? allQuestions : forward - kept);
   // Of the gradient cache. Distillation also reads twice, without the words of the vocabulary.
-  const readAgain = objective.objective === "distillation" ? pairs * upper : 0;
+  const readAgain = objective.objective === "distillation" ? pairs * joint : 0;
   const again = isOneChunk(isRead, pairs * pairLength) ? 0 : lower - kept + readAgain;
   return {
     step: forward + backward + again, // the first steps meet new texts only
     passage,
-    parameters,
+    parameters: weights.parameters,
   };
 }
 
-/** The operations of some layers of the backbone for `length` tokens. */
-function backboneWork(
-  { backbone, modelSize }: ModelConfig,
-  layers: number,
-  length: number,
-): number {
-  if (!backbone) return 0;
-  const block = modelSize * (4 * modelSize + 2 * backbone.feedForwardSize);
-  return layers * length * (PER_WEIGHT * block + PER_PAIR * length * modelSize);
+/** A layer: the numbers of its weights, and of the values of its heads for a token. */
+interface LayerSize {
+  readonly weights: number;
+  readonly values: number;
 }
 
-/** Numbers of weights. */
-function weightsOf(config: ModelConfig): {
-  /** Of an encoder block. */
-  block: number;
+/** The operations of layers for a text of `length` tokens. */
+const stackWork = (layers: readonly LayerSize[], length: number): number =>
+  layers.reduce(
+    (sum, { weights, values }) =>
+      sum + length * (PER_WEIGHT * weights + PER_PAIR * length * values),
+    0,
+  );
+
+interface Weights {
+  /** The layers of a text alone. */
+  readonly text: readonly LayerSize[];
+  readonly joint: readonly LayerSize[];
   /** Used for each generated token. */
-  generated: number;
-  parameters: number;
-} {
-  const { encoderLayers, modelSize, vocabularySize } = config;
-  const shapes = [...parameterShapes(config)];
-  const sizeOf = (prefix: string): number =>
-    shapes
-      .filter(([name]) => name.startsWith(prefix) && !name.includes("relative"))
-      .reduce((sum, [, shape]) => sum + shape.reduce((product, size) => product * size, 1), 0);
+  readonly generated: number;
+  readonly parameters: number;
+}
+
+function weightsOf(config: ModelConfig): Weights {
+  const shapes = parameterShapes(config);
+  const count = (names: Iterable<string>): number =>
+    [...names]
+      .filter((name) => !name.includes("relative"))
+      .map((name) => shapes.get(name)!)
+      .reduce((sum, shape) => sum + shape.reduce((product, size) => product * size, 1), 0);
+  const sizes = (stacks: readonly StackParameters<string>[]): LayerSize[] =>
+    stacks.flatMap(({ sizes: { heads, headSize }, layers }) =>
+      layers.map((layer) => ({ weights: count(namesIn(layer)), values: heads * headSize })),
+    );
+  const { shared, retrieval, joint, decoder, embedding } = parameterNames(config);
   return {
-    block: sizeOf("encoder.block.") / encoderLayers,
-    generated: sizeOf("decoder.block.") + vocabularySize * modelSize,
-    parameters: sizeOf(""),
+    text: sizes([...shared, ...retrieval]),
+    joint: sizes(joint),
+    generated: count([...namesIn(decoder.layers), embedding]),
+    parameters: count(shapes.keys()),
   };
 }

@@ -1,6 +1,7 @@
 /** Estimates of the memory that the states and gradients of a chunk take. */
 
-import type { ModelConfig } from "../../model/config.ts";
+import { type ModelConfig, textLayers } from "../../model/config.ts";
+import { countLayers } from "../../model/stack.ts";
 import { heldLayers } from "../objectives/held-layers.ts";
 import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "./engine.ts";
 
@@ -22,14 +23,13 @@ export interface ChunkLoad {
 }
 
 export function chunkBytes(config: ModelConfig, { trained, isRead, tokens }: ChunkLoad): number {
-  const { encoderLayers, decoderLayers, retrievalLayer, modelSize, backbone } = config;
-  const { layers, jointLayers } = backbone ?? { layers: 0, jointLayers: 0 };
+  const { joint, decoder, modelSize } = config;
   const ofLayer = VALUES_PER_TOKEN * modelSize * Float32Array.BYTES_PER_ELEMENT;
   if (isRead) {
-    const all = layers + jointLayers + encoderLayers + decoderLayers;
+    const all = textLayers(config) + countLayers(joint) + decoder.layers;
     return CHUNK_TOKENS * all * ofLayer;
   }
   const held = heldLayers(config, trained, isRead) ?? 0;
-  const computed = Math.max(1, layers + retrievalLayer - held);
+  const computed = Math.max(1, textLayers(config) - held);
   return Math.min(RETRIEVAL_CHUNK_TOKENS, tokens) * computed * ofLayer;
 }

@@ -15,7 +15,7 @@ import { compile, type Session } from "../../tensor/session.ts";
 import { type Graph, trace } from "../../tensor/trace.ts";
 import type { Chunk } from "../gradient-cache/chunks.ts";
 import type { ChunkStates } from "../gradient-cache/gradient-cache.ts";
-import { type HeldLayers, heldLayers, statesAfter } from "../objectives/held-layers.ts";
+import { type HeldLayers, heldLayers, heldWidth, statesAfter } from "../objectives/held-layers.ts";
 import type { NamedTensor } from "../objectives/token-batch.ts";
 import type { Trained } from "../objectives/trained-parameters.ts";
 import type { ParameterState } from "./optimizer.ts";
@@ -65,7 +65,7 @@ const withTensors = (chunk: Chunk, tensors: Chunk["tensors"]): Chunk => ({
 });
 
 interface Encoder extends AsyncDisposable {
-  /** The states of the rows of `ids`: -> [rows, length, modelSize]. */
+  /** The states of the rows of `ids`: -> [rows, length, width]. */
   statesOf(ids: NamedTensor, mask: Tensor): Promise<NamedTensor>;
 }
 
@@ -76,14 +76,15 @@ function openEncoder(
 ): Encoder {
   const weights = new Map([...parameters].map(([name, { value }]) => [name, value]));
   const session = compile(traceStates(config, layers), { weights });
+  const width = heldWidth(config, layers);
   const cache = new StateCache(memoryLimit());
   return {
     async statesOf(ids, mask) {
       const encoded = await cache.statesOf(tokenRows(ids, mask), async (missing) =>
-        encode(await session, config, missing),
+        encode(await session, config, missing, width),
       );
-      const axes = [...ids.axes, config.modelSize];
-      return { ...padded(encoded, mask, config.modelSize), axes };
+      const axes = [...ids.axes, width];
+      return { ...padded(encoded, mask, width), axes };
     },
     [Symbol.asyncDispose]: async () => (await session)[Symbol.asyncDispose](),
   };
@@ -103,11 +104,12 @@ const traceStates = (config: ModelConfig, layers: HeldLayers): Graph =>
     },
   );
 
-/** The states of sequences, each without padding: [length, modelSize]. */
+/** The states of sequences, each without padding: [length, width]. */
 async function encode(
   session: Session,
   config: ModelConfig,
   sequences: readonly (readonly number[])[],
+  width: number,
 ): Promise<Float32Array[]> {
   const encoded = new Array<Float32Array>(sequences.length);
   const lengths = sequences.map(({ length }) => length);
@@ -118,8 +120,8 @@ async function encode(
     const buckets = positionBuckets(config, "encoder", length);
     const { states } = await session.run({ ids, mask, buckets });
     for (const [row, place] of places.entries()) {
-      const start = row * length * config.modelSize;
-      const end = start + lengths[place]! * config.modelSize;
+      const start = row * length * width;
+      const end = start + lengths[place]! * width;
       encoded[place] = (states!.data as Float32Array).slice(start, end);
     }
   }

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
-import { type ModelConfig, readConfig } from "../../model/config.ts";
+import { headLayer, type ModelConfig } from "../../model/config.ts";
+import { readConfig } from "../../model/config-file.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import {
@@ -83,7 +84,7 @@ export interface LossAndGradients {
    * before the factor `exp(logScale)`. Empty if `alpha` is 0.
    */
   readonly scores: readonly (readonly number[])[];
-  /** By the names of the checkpoint, and `log_scale` and `head_weights`. */
+  /** By the names of `model/parameter-names.ts`, and `log_scale` and `head_weights`. */
   readonly gradients: Map<string, Float32Array>;
 }
 
@@ -115,7 +116,7 @@ export interface LossAndGradients {
  *   answers: ["Paris"],
  *   passages: [[paris, rome]],
  * });
- * console.log(nll.toFixed(3), kl.toFixed(3), gradients.get("shared.weight")?.length);
+ * console.log(nll.toFixed(3), kl.toFixed(3), gradients.get("embedding.weight")?.length);
  * ```
  */
 export async function lossAndGradients(
@@ -186,10 +187,9 @@ function checkBatch(batch: unknown): void {
 }
 
 /** @throws {InputError} if the weights are not those of `heads` heads, or `tau` has no effect */
-function checkHeadWeights(
-  { headWeights, tau }: LossOptions,
-  { heads, pooling }: ModelConfig,
-): void {
+function checkHeadWeights({ headWeights, tau }: LossOptions, config: ModelConfig): void {
+  const { pooling } = config.retrievalAttention;
+  const { heads } = headLayer(config);
   if (headWeights && pooling !== undefined)
     throw problem("headWeights", "none with pooling of all heads", "some", "leave them out");
   if (!headWeights && tau !== undefined)
@@ -217,7 +217,10 @@ async function parameterStates(
     states.set(name, parameterState(shape, weights.get(name)!));
   states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale)));
   if (headWeights)
-    states.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights)));
+    states.set(
+      HEAD_WEIGHTS,
+      parameterState([headLayer(config).heads], Float32Array.from(headWeights)),
+    );
   return states;
 }
 

@@ -191,7 +191,7 @@ const tokensOf = ({ data, shape: [, m] }: Tensor, row: number): number =>
 
 /** The masks of the vectors of the batch. */
 function masksOf(
-  { pooling }: ModelConfig,
+  { retrievalAttention: { pooling } }: ModelConfig,
   batch: TokenBatch,
   earlier: readonly number[],
 ): Record<"questionMask" | "passageMask", NamedTensor> {

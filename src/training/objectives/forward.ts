@@ -1,29 +1,27 @@
 /**
  * The forward pass of the model on one chunk of a batch. Letters of shapes: token-batch.ts.
  *
- * The lower encoder layers run over questions and passages separately. The upper encoder layers run
- * over each question with each of its candidates, then the decoder.
+ * Shared and retrieval layers run over questions and passages separately. The joint layers run over
+ * each question with each of its candidates, then the decoder.
  */
 
 import { type CopyDistribution, copyDistribution, meanAttention } from "../../decoder/copying.ts";
 import { type DecoderOutput, decode, vocabularyLogits } from "../../decoder/decoder.ts";
 import { targetAttention } from "../../decoder/target-attention.ts";
+import { jointStates } from "../../encoder/joint-layers.ts";
+import { phraseQueries } from "../../encoder/phrase-queries.ts";
+import { vectorMask } from "../../encoder/pooling.ts";
 import {
   type EncodedTexts,
   headVectors,
-  type LowerParameters,
-  querySide,
-  readingStates,
   retrievalStates,
   retrievalVectors,
-} from "../../encoder/lower-layers.ts";
-import { phraseQueries } from "../../encoder/phrase-queries.ts";
-import { vectorMask } from "../../encoder/pooling.ts";
-import { upperStates } from "../../encoder/upper-layers.ts";
+} from "../../encoder/retrieval-layers.ts";
+import { sharedStates } from "../../encoder/shared-layers.ts";
 import { vectorSize } from "../../model/config.ts";
 import { maskBias } from "../../model/layers/attention.ts";
 import type { LayerContext } from "../../model/layers/context.ts";
-import type { ModelParameters } from "../../model/parameters.ts";
+import type { ModelParameters, TextParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import { copyShares, labelLogProbabilities } from "./answer-likelihood.ts";
 import { type HeldLayers, statesFrom } from "./held-layers.ts";
@@ -49,7 +47,7 @@ export interface ForwardContext<T> {
 const ALONE: readonly OutputName[] = ["candidateLogLikelihoods"];
 const TOGETHER: readonly OutputName[] = ["answerLogProbabilities", "attention", "passageAttention"];
 
-/** Whether outputs need the upper layers and the decoder. */
+/** Whether outputs need the joint layers and the decoder. */
 export const isRead = (needs: ReadonlySet<OutputName>): boolean =>
   [...ALONE, ...TOGETHER].some((name) => needs.has(name));
 
@@ -102,14 +100,14 @@ export function modelOutputs<T>(
 
 type ReadInputs<T> = ModelInputs<T> & Readonly<Record<ReaderInput, T>>;
 
-/** A chunk after the lower encoder layers. */
+/** A chunk after shared and retrieval layers. */
 interface EncodedChunk<T> {
   /** The questions for retrieval, with `</s>`. */
   readonly questions: EncodedTexts<T>;
-  /** [Q, n, modelSize]: the questions as the reader reads them, without `</s>`, if they are read */
+  /** [Q, n, sharedWidth]: the questions as they are read, without `</s>`, if they are read */
   readonly questionStates: T | undefined;
   readonly passages: EncodedTexts<T>;
-  /** [U, m, modelSize]: the passages as the reader reads them */
+  /** [U, m, sharedWidth]: the passages as the reader reads them */
   readonly passageStates: T;
 }
 
@@ -154,11 +152,11 @@ function encodeQuestions<T>(
     const states = retrievalFrom(context, model, first!, from, input.questionStates && held);
     return { questions: { ...own, states }, reading: second };
   }
-  const { retrieval } = lower(context, querySide(model), { ...own, buckets });
+  const { retrieval } = lower(context, model.querySide, { ...own, buckets });
   const questions = { ...own, states: retrieval() };
   if (!isRead) return { questions, reading: undefined };
   const asRead = { ids: ofIds[1]!, mask: ofMask[1]!, buckets };
-  return { questions, reading: readingStates(context, model, asRead) };
+  return { questions, reading: sharedStates(context, model, asRead) };
 }
 
 /**
@@ -167,12 +165,12 @@ function encodeQuestions<T>(
  */
 function lower<T>(
   context: LayerContext<T>,
-  parameters: LowerParameters<T>,
+  parameters: TextParameters<T>,
   input: { readonly ids: T; readonly mask: T; readonly buckets: T },
   states?: T,
   held?: HeldLayers,
 ): { reading: T; retrieval: () => T } {
-  const reading = states ?? readingStates(context, parameters, input);
+  const reading = states ?? sharedStates(context, parameters, input);
   return {
     reading,
     retrieval: () => retrievalFrom(context, parameters, reading, input, states && held),
@@ -182,7 +180,7 @@ function lower<T>(
 /** The states of retrieval from those of reading, or from those that are held. */
 const retrievalFrom = <T>(
   context: LayerContext<T>,
-  parameters: LowerParameters<T>,
+  parameters: TextParameters<T>,
   states: T,
   input: { readonly mask: T; readonly buckets: T },
   held: HeldLayers | undefined,
@@ -202,7 +200,7 @@ function vectorsOf<T>(
   const { ops, config } = context;
   const vectors = tau === undefined ? scoringVectors<T> : headVectors<T>;
   return {
-    queries: vectors(context, querySide(model), questions, "query"),
+    queries: vectors(context, model.querySide, questions, "query"),
     questionMask: vectorMask(ops, config, questions.mask),
     keys: vectors(ofPassages, model, passages, "key"),
     passageMask: vectorMask(ops, config, passageMask),
@@ -212,7 +210,7 @@ function vectorsOf<T>(
 /** The vectors that search compares: -> [batch, 1, length, e], or with pooling [batch, 1, 1, e]. */
 function scoringVectors<T>(
   context: LayerContext<T>,
-  parameters: LowerParameters<T>,
+  parameters: TextParameters<T>,
   texts: EncodedTexts<T>,
   projection: "query" | "key",
 ): T {
@@ -222,7 +220,7 @@ function scoringVectors<T>(
   return ops.reshape(vectors, [batch!, 1, count!, vectorSize(config)]);
 }
 
-/** Questions with their candidates after the upper layers. */
+/** Questions with their candidates after the joint layers. */
 interface EncodedPairs<T> {
   /** [P, n + m, modelSize] */
   readonly states: T;
@@ -232,7 +230,7 @@ interface EncodedPairs<T> {
   readonly candidates: number;
 }
 
-/** Runs the upper encoder layers over each question with each of its candidates. */
+/** Runs the joint layers over each question with each of its candidates. */
 function encodePairs<T>(
   context: LayerContext<T>,
   model: ModelParameters<T>,
@@ -245,7 +243,7 @@ function encodePairs<T>(
     Math.floor(pair / candidates),
   );
   const repeated = gatherRows(ops, questionStates!, questionRows);
-  const states = upperStates(context, model, {
+  const states = jointStates(context, model, {
     states: ops.concat([repeated, ops.gather(passageStates, input.candidateRows)], 1),
     mask: input.pairMask,
     buckets: input.pairBuckets,

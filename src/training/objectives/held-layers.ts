@@ -1,29 +1,19 @@
 /**
- * The lower layers that a run does not train. The states of a text after them are computed once and
- * held (../engine/held-states.ts): later steps begin with them.
+ * The layers of a text alone that a run does not train. The states of a text after them are
+ * computed once and held (../engine/held-states.ts): later steps begin with them.
  */
 
-import {
-  type EncoderInput,
-  type LowerParameters,
-  readingStates,
-} from "../../encoder/lower-layers.ts";
+import { sharedStates, type TextInput } from "../../encoder/shared-layers.ts";
 import type { ModelConfig } from "../../model/config.ts";
-import { maskBias } from "../../model/layers/attention.ts";
-import { bertBlocks } from "../../model/layers/bert.ts";
 import type { LayerContext } from "../../model/layers/context.ts";
-import { encoderBlock } from "../../model/layers/encoder-block.ts";
-import { relativeBias } from "../../model/layers/relative-position.ts";
-import { buildParameters, namesIn } from "../../model/parameter-names.ts";
+import type { StackInput } from "../../model/layers/layer-kind.ts";
+import { divideStacks, runStacks } from "../../model/layers/stacks.ts";
+import { namesIn, parameterNames } from "../../model/parameter-names.ts";
+import type { StackParameters, TextParameters } from "../../model/parameters.ts";
+import { countLayers, widthAfter } from "../../model/stack.ts";
 
 /** The number of leading layers whose states are held: all that reading shares, or more. */
 export type HeldLayers = number;
-
-/** Layers that retrieval shares with reading. */
-const sharedLayers = ({ backbone, retrievalLayer }: ModelConfig): number =>
-  backbone && backbone.jointLayers > 0
-    ? backbone.layers - backbone.jointLayers
-    : (backbone?.layers ?? 0) + retrievalLayer;
 
 /**
  * The layers that can be held in a run which trains the parameters `trained`; undefined if it
@@ -37,60 +27,63 @@ export function heldLayers(
   isRead: boolean,
 ): HeldLayers | undefined {
   const isTrained = (tree: object): boolean => namesIn(tree).some((name) => trained.has(name));
-  const { embedding, encoder } = buildParameters(config, (name) => name);
-  const { backbone, blocks, relativeBias: bias } = encoder;
-  const words = { embedding, ...(backbone && { ...backbone, blocks: [] }) };
-  if (isTrained(words)) return undefined;
-  const layers = [
-    ...(backbone?.blocks ?? []),
-    ...blocks.slice(0, config.retrievalLayer).map((block) => ({ block, bias })),
-  ];
-  const first = layers.findIndex(isTrained);
-  const untrained = first < 0 ? layers.length : first;
-  const shared = sharedLayers(config);
-  if (untrained === 0 || untrained < shared) return undefined;
-  return isRead ? shared || undefined : untrained;
+  const { embedding, ...text } = parameterNames(config);
+  const [first] = text.shared;
+  const words = first && "embeddings" in first ? first.embeddings : {};
+  if (isTrained({ embedding, words })) return undefined;
+  const untrained = layersOf(text).findIndex(isTrained);
+  const held = untrained < 0 ? layersOf(text).length : untrained;
+  const shared = countLayers(config.shared);
+  if (held === 0 || held < shared) return undefined;
+  return isRead ? shared || undefined : held;
 }
 
-/** The states of a text after some layers: -> [batch, length, modelSize]. */
+type TextStacks<T> = Pick<TextParameters<T>, "shared" | "retrieval">;
+
+/** The names of each layer, with those of what stands before its stack or belongs to all of it. */
+const layersOf = ({ shared, retrieval }: TextStacks<string>): object[] =>
+  [...shared, ...retrieval].flatMap(({ layers, inputMap, ...stack }) =>
+    layers.map((layer, i) => ({
+      layer,
+      map: i === 0 ? inputMap : undefined,
+      bias: "relativeBias" in stack ? stack.relativeBias : undefined,
+    })),
+  );
+
+const divided = <T>(
+  { shared, retrieval }: TextStacks<T>,
+  layers: HeldLayers,
+): [below: StackParameters<T>[], above: StackParameters<T>[]] =>
+  divideStacks([...shared, ...retrieval], layers);
+
+/** The width of held states. */
+export function heldWidth(config: ModelConfig, layers: HeldLayers): number {
+  const [below] = divided(parameterNames(config), layers);
+  return widthAfter(
+    below.map(({ sizes }) => sizes),
+    config.modelSize,
+  );
+}
+
+/** The states of a text after some layers: -> [batch, length, heldWidth]. */
 export function statesAfter<T>(
   context: LayerContext<T>,
-  parameters: LowerParameters<T>,
-  input: EncoderInput<T>,
+  text: TextParameters<T>,
+  input: TextInput<T>,
   layers: HeldLayers,
 ): T {
-  const shared = readingStates(context, parameters, input);
-  return runLayers(context, parameters, shared, input, sharedLayers(context.config), layers);
+  const [below] = divided(text, layers);
+  return sharedStates(context, { ...text, shared: below }, input);
 }
 
 /** The states of retrieval from those after some layers. */
-export const statesFrom = <T>(
+export function statesFrom<T>(
   context: LayerContext<T>,
-  parameters: LowerParameters<T>,
+  text: TextParameters<T>,
   states: T,
-  input: Pick<EncoderInput<T>, "mask" | "buckets">,
+  input: StackInput<T>,
   layers: HeldLayers,
-): T => runLayers(context, parameters, states, input, layers);
-
-/** Runs the lower layers from `first` until before `last`. */
-function runLayers<T>(
-  context: LayerContext<T>,
-  { encoder }: LowerParameters<T>,
-  states: T,
-  { mask, buckets }: Pick<EncoderInput<T>, "mask" | "buckets">,
-  first: number,
-  last?: number,
 ): T {
-  const { ops, config } = context;
-  const bias = (): T =>
-    ops.add(relativeBias(ops, encoder.relativeBias, buckets), maskBias(ops, mask));
-  const layers = [
-    ...(encoder.backbone?.blocks ?? []).map(
-      (block) => (x: T) => bertBlocks(context, [block], x, mask),
-    ),
-    ...encoder.blocks
-      .slice(0, config.retrievalLayer)
-      .map((block) => (x: T) => encoderBlock(context, block, x, bias())),
-  ];
-  return layers.slice(first, last).reduce((x, layer) => layer(x), states);
+  const [, above] = divided(text, layers);
+  return runStacks(context, above, states, input);
 }

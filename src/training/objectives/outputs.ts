@@ -4,7 +4,7 @@
  * The gradient cache keeps outputs of all chunks of a batch: `KEPT` has their axes.
  */
 
-import { type ModelConfig, vectorSize } from "../../model/config.ts";
+import { headLayer, type ModelConfig, vectorSize } from "../../model/config.ts";
 import type { Dim, Ops } from "../../tensor/ops.ts";
 import { candidateLogits } from "./cross-document-adjustment.ts";
 import { passageScores, type RetrievalVectors } from "./retrieval-score.ts";
@@ -73,8 +73,8 @@ export function keptAxes(
   config: ModelConfig,
   tau: number | undefined,
 ): Readonly<Record<KeptName, readonly (Axis | Dim)[]>> {
-  const isPooled = config.pooling !== undefined;
-  const H = tau === undefined ? 1 : config.heads;
+  const isPooled = config.retrievalAttention.pooling !== undefined;
+  const H = tau === undefined ? 1 : headLayer(config).heads;
   const e = vectorSize(config);
   return {
     queries: ["Q", H, isPooled ? 1 : "n", e],

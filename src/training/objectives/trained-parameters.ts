@@ -5,8 +5,9 @@
  * section 2.2) and the log scale s of retrieval scores, an addition of this project.
  */
 
-import { type ModelConfig, retrievalRows } from "../../model/config.ts";
-import { buildParameters, type Leaf, namesIn } from "../../model/parameter-names.ts";
+import { headLayer, type ModelConfig, retrievalRows } from "../../model/config.ts";
+import { namesBelowHeads } from "../../model/fingerprint.ts";
+import { buildParameters, namesIn, parameterNames } from "../../model/parameter-names.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import type { ScoringParameters } from "./outputs.ts";
@@ -51,7 +52,7 @@ export function buildTrainedParameters<T>(
   const withFixedHeads: Leaf<T> = (name, shape) => {
     const part = trained.rows.get(name);
     const weight = leaf(name, shape);
-    return part ? fixHeads(ops, config, weight, part) : weight;
+    return part ? fixHeads(ops, config, weight, shape, part) : weight;
   };
   return {
     model: buildParameters(config, withFixedHeads),
@@ -59,12 +60,15 @@ export function buildTrainedParameters<T>(
   };
 }
 
+/** Makes a parameter from its name and shape. */
+type Leaf<T> = (name: string, shape: readonly number[]) => T;
+
 export const scoringParameters = <T>(
-  { heads }: ModelConfig,
+  config: ModelConfig,
   tau: number | undefined,
   leaf: Leaf<T>,
 ): ScoringParameters<T> => ({
-  headWeights: tau === undefined ? undefined : leaf(HEAD_WEIGHTS, [heads]),
+  headWeights: tau === undefined ? undefined : leaf(HEAD_WEIGHTS, [headLayer(config).heads]),
   logScale: leaf(LOG_SCALE, []),
 });
 
@@ -73,25 +77,23 @@ export const scoringParameters = <T>(
  * step then encodes passages without dropout.
  */
 export function keepsKeys(config: ModelConfig, { names, rows }: Trained): boolean {
-  const { embedding, encoder } = buildParameters(config, (name) => name);
-  const { attentionNorm, attention } = encoder.blocks[config.retrievalLayer]!;
-  const ofKeys = namesIn({
-    embedding,
-    backbone: encoder.backbone,
-    bias: config.retrievalLayer > 0 ? encoder.relativeBias : undefined,
-    blocks: encoder.blocks.slice(0, config.retrievalLayer),
-    attentionNorm,
-  });
-  const hasTrainedKey = names.has(attention.key) && rows.get(attention.key) !== "others";
-  return !hasTrainedKey && !ofKeys.some((name) => names.has(name));
+  const ofKeys = namesIn(parameterNames(config).heads.key);
+  const hasTrainedKey = ofKeys.some((name) => names.has(name) && rows.get(name) !== "others");
+  return !hasTrainedKey && ![...namesBelowHeads(config)].some((name) => names.has(name));
 }
 
-/** `weight` [heads e, modelSize] with gradients in the rows of some heads only. */
-function fixHeads<T>(ops: Ops<T>, config: ModelConfig, weight: T, part: HeadPart): T {
+/** `weight` [heads e, ...] with gradients in the rows of some heads only. */
+function fixHeads<T>(
+  ops: Ops<T>,
+  config: ModelConfig,
+  weight: T,
+  [size, ...columns]: readonly number[],
+  part: HeadPart,
+): T {
   const [ofHead, ofOthers] = part === "retrieval" ? [1, 0] : [0, 1];
-  const rows = new Float32Array(config.heads * config.headSize).fill(ofOthers);
+  const rows = new Float32Array(size!).fill(ofOthers);
   rows.fill(ofHead, ...retrievalRows(config));
-  const trained = ops.constant({ data: rows, shape: [rows.length, 1] });
+  const trained = ops.constant({ data: rows, shape: [rows.length, ...columns.map(() => 1)] });
   const fixed = ops.subtract(ops.scalar(1), trained);
   return ops.add(ops.multiply(weight, trained), ops.multiply(ops.stopGradient(weight), fixed));
 }

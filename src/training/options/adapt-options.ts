@@ -52,7 +52,7 @@ const MIN_STEPS = 50;
 const PAPER = { learningRate: 5e-5, modelSize: 1024 };
 const MAX_LEARNING_RATE = 4e-4;
 /** The rate at which BERTs are usually fine-tuned (docs/experiments/adaptation.md). */
-const BACKBONE_LEARNING_RATE = 2e-5;
+const BERT_LEARNING_RATE = 2e-5;
 /** Two matrices alone bear more (docs/experiments/reatt-mini.md). */
 const HEAD_LEARNING_RATE = 1e-3;
 
@@ -180,12 +180,12 @@ const ADAPT_SETTINGS = {
     "supervised; retrieval with --train head, and with --minutes without --data",
   ),
   /**
-   * Peak learning rate. Default: 2e-5 for a model with a backbone; 5e-5 x 1024 / width of other
+   * Peak learning rate. Default: 2e-5 for a model of BERT layers; 5e-5 x 1024 / width of other
    * models, at most 4e-4; 1e-3 with `train: "head"`.
    */
   learningRate: withDerivedDefault(
     RUN_SETTINGS.learningRate,
-    `${BACKBONE_LEARNING_RATE} with a backbone, else ${PAPER.learningRate} x ${PAPER.modelSize} / width of the model; ` +
+    `${BERT_LEARNING_RATE} with BERT layers, else ${PAPER.learningRate} x ${PAPER.modelSize} / width of the model; ` +
       `${HEAD_LEARNING_RATE} with --train head`,
   ),
   /** Weight of the retrieval loss. Default 1. */
@@ -384,7 +384,7 @@ export function withAdaptDefaults(
   given: StartOptions,
   examples: number,
   passages: number,
-  { modelSize, backbone }: Pick<ModelConfig, "modelSize" | "backbone">,
+  { modelSize, shared }: Pick<ModelConfig, "modelSize" | "shared">,
 ): AdaptRequest {
   const options = { ...resolveOptions(ACCEPTED, given), model: given.model, corpus: given.corpus };
   if (resolve(options.out) === resolve(options.model))
@@ -404,7 +404,7 @@ export function withAdaptDefaults(
   const tenth = Math.round((steps * iterations) / 10);
   const candidates = isTimed ? TIMED.candidates : CANDIDATES;
   const byWidth = Math.min(MAX_LEARNING_RATE, (PAPER.learningRate * PAPER.modelSize) / modelSize);
-  const byModel = backbone ? BACKBONE_LEARNING_RATE : byWidth;
+  const byModel = shared[0]?.kind === "bert" ? BERT_LEARNING_RATE : byWidth;
   const isRetrieval = isHead || (isTimed && data === undefined);
   const complete = {
     ...options,

@@ -9,7 +9,7 @@ import type { ModelConfig } from "../../model/config.ts";
  * @throws {InputError} if the model has one vector for each text
  */
 export function requireTokenKeys(
-  { pooling }: Pick<ModelConfig, "pooling">,
+  { retrievalAttention: { pooling } }: ModelConfig,
   where: string,
   reason: string,
 ): void {
@@ -17,7 +17,7 @@ export function requireTokenKeys(
   throw new InputError({
     where,
     expected: "a model that retrieves by tokens",
-    got: "one with a vector for each text (retrieval_pooling)",
+    got: "one with a vector for each text (pooling)",
     remedy: `name another model: ${reason}`,
   });
 }

@@ -11,14 +11,18 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { ModelConfig } from "../../model/config.ts";
+import { namesBelowHeads } from "../../model/fingerprint.ts";
 import {
-  buildParameters,
   isOfPhraseQueries,
   isOfQueryEncoder,
   namesIn,
+  parameterNames,
   parameterShapes,
+  readingNames,
+  retrievalNames,
   TOKEN_WEIGHTS,
 } from "../../model/parameter-names.ts";
+import type { StackParameters } from "../../model/parameters.ts";
 import type { ObjectiveName } from "../objectives/index.ts";
 import { HEAD_WEIGHTS, LOG_SCALE, type Trained } from "../objectives/trained-parameters.ts";
 
@@ -58,7 +62,8 @@ export function trainedParameters(config: ModelConfig, choice: TrainedChoice): T
   const known = new Set([...parameterShapes(config).keys(), ...scalarsOf(choice)]);
   const names = new Set([...namesOfPart(config, choice)].filter((name) => known.has(name)));
   // All heads are trained where all of them make the vectors.
-  const isOfAllHeads = config.pooling !== undefined || tau !== undefined;
+  const { from, pooling } = config.retrievalAttention;
+  const isOfAllHeads = from === "own" || pooling !== undefined || tau !== undefined;
   if (isOfAllHeads || (part === "all" && objective !== "retrieval"))
     return { names, rows: new Map() };
   const rows = part === "joint" || part === "reader" ? "others" : "retrieval";
@@ -98,15 +103,14 @@ const scalarsOf = ({ tau }: TrainedChoice): string[] =>
 
 function namesOfPart(config: ModelConfig, choice: TrainedChoice): Set<string> {
   const { part, layers, objective } = choice;
-  const tree = namesOf(config);
-  const { encoder, decoder } = tree;
+  const tree = parameterNames(config);
   const scalars = scalarsOf(choice);
   const phrases = [...parameterShapes(config).keys()].filter(isOfPhraseQueries);
   const all = [...parameterShapes(config).keys(), ...scalars];
-  const vectors = vectorNames(config);
+  const vectors = retrievalNames(config);
   if (part === "all") {
     if (objective === "retrieval") return new Set([...vectors, ...scalars, ...phrases]);
-    const own = objective === "qa" ? ownRetrieval(config) : new Set();
+    const own = objective === "qa" ? ownRetrieval(config) : new Set<string>();
     return new Set(all.filter((name) => !own.has(name)));
   }
   if (part === "head")
@@ -114,82 +118,66 @@ function namesOfPart(config: ModelConfig, choice: TrainedChoice): Set<string> {
   if (part === "query") return queryNames(config, layers);
   if (part === "retrieval") {
     const chosen = lastLayers(part, retrievalLayers(config), layers);
+    const ofLayers = new Set(namesIn(tree.retrieval));
     const others = hasOwnLayers(config)
-      ? [TOKEN_WEIGHTS]
+      ? [...ownRetrieval(config)].filter((name) => !ofLayers.has(name))
       : layers === undefined
         ? [...vectors]
         : [...projectionsOf(config), TOKEN_WEIGHTS];
-    return new Set([...chosen.flat(), ...others, ...scalars, ...phrases]);
+    const maps = layers === undefined ? tree.retrieval.flatMap(namesBeside) : [];
+    return new Set([...chosen.flat(), ...maps, ...others, ...scalars, ...phrases]);
   }
-  const joint = [
-    ...(encoder.jointBlocks ?? []).map(namesIn),
-    ...encoder.blocks.slice(config.retrievalLayer).map(namesIn),
-  ];
-  const chosen = lastLayers(part, joint, part === "joint" ? layers : undefined).flat();
-  const read = part === "reader" ? [...namesIn(decoder), tree.outputEmbedding] : [];
+  const chosen = lastLayers(part, layersOf(tree.joint), part === "joint" ? layers : undefined);
+  const maps = layers === undefined ? tree.joint.flatMap(namesBeside) : [];
+  const read = part === "reader" ? [...namesIn(tree.decoder), tree.outputEmbedding] : [];
+  const fixed = new Set([...vectors, ...namesBelowHeads(config)]);
   const projections = new Set(projectionsOf(config));
-  const isRead = (name: string): boolean => projections.has(name) || !vectors.has(name);
-  return new Set([...chosen, encoder.finalNorm, ...read].filter(isRead));
+  const isRead = (name: string): boolean => projections.has(name) || !fixed.has(name);
+  return new Set([...chosen.flat(), ...maps, tree.finalNorm, ...read].filter(isRead));
 }
 
-const namesOf = (config: ModelConfig) => buildParameters(config, (name) => name);
+/** The names of each layer of some stacks. */
+const layersOf = (stacks: readonly StackParameters<string>[]): string[][] =>
+  stacks.flatMap(({ layers }) => layers.map(namesIn));
+
+/** The names of a stack's weights that are of no layer. */
+const namesBeside = ({ layers: _, ...stack }: StackParameters<string>): string[] => namesIn(stack);
 
 /** Whether retrieval has layers that reading does not use. A query encoder shares the others. */
-const hasOwnLayers = ({ backbone, queryEncoder }: ModelConfig): boolean =>
-  backbone !== undefined && backbone.jointLayers > 0 && !queryEncoder;
+const hasOwnLayers = ({ retrieval, queryEncoder }: ModelConfig): boolean =>
+  retrieval.length > 0 && !queryEncoder;
 
 /** The layers of a text alone that `retrieval` trains, from the bottom to the top. */
 function retrievalLayers(config: ModelConfig): string[][] {
-  const { encoder } = namesOf(config);
-  const ofBackbone = (encoder.backbone?.blocks ?? []).map(namesIn);
-  if (hasOwnLayers(config)) return ofBackbone.slice(-config.backbone!.jointLayers);
-  return [...ofBackbone, ...encoder.blocks.slice(0, config.retrievalLayer).map(namesIn)];
+  const { shared, retrieval } = parameterNames(config);
+  return layersOf(hasOwnLayers(config) ? retrieval : [...shared, ...retrieval]);
 }
 
-/** Names of the query and key projections of the retrieval layer. */
-function projectionsOf(config: ModelConfig): [query: string, key: string] {
-  // A query encoder has the key projection of the encoder.
-  const { query, key } = namesOf(config).queryEncoder.blocks[config.retrievalLayer]!.attention;
-  return [query, key];
-}
-
-/** Names of all parameters that query vectors and keys depend on. */
-function vectorNames(config: ModelConfig): Set<string> {
-  const { embedding, encoder, queryEncoder } = namesOf(config);
-  const ofStack = ({ blocks, relativeBias }: typeof encoder): string[] => [
-    ...(config.retrievalLayer > 0 ? [relativeBias] : []), // no block below uses it
-    ...blocks.slice(0, config.retrievalLayer).flatMap(namesIn),
-    blocks[config.retrievalLayer]!.attentionNorm,
-  ];
-  return new Set([
-    embedding,
-    ...namesIn(encoder.backbone ?? {}),
-    TOKEN_WEIGHTS,
-    ...ofStack(encoder),
-    ...ofStack(queryEncoder),
-    ...projectionsOf(config),
-  ]);
+/** Names of the query and key projections of the retrieval heads. */
+function projectionsOf(config: ModelConfig): string[] {
+  const { query, key } = parameterNames(config).querySide.heads;
+  return namesIn({ query, key }); // a query encoder has the key projection of the model
 }
 
 /** Names that reading given passages does not depend on. */
 export function ownRetrieval(config: ModelConfig): Set<string> {
-  const ofQueries = [...parameterShapes(config).keys()].filter(
-    (name) => isOfQueryEncoder(name) || isOfPhraseQueries(name),
-  );
-  const own = hasOwnLayers(config) ? retrievalLayers(config).flat() : [];
-  return new Set([...own, ...ofQueries, TOKEN_WEIGHTS, LOG_SCALE, HEAD_WEIGHTS]);
+  const read = readingNames(config);
+  const phrases = [...parameterShapes(config).keys()].filter(isOfPhraseQueries);
+  const own = [...retrievalNames(config), ...phrases].filter((name) => !read.has(name));
+  return new Set([...own, LOG_SCALE, HEAD_WEIGHTS]);
 }
 
 /** The query projection, or the last layers of the query encoder. */
 function queryNames(config: ModelConfig, layers: number | undefined): Set<string> {
-  const [projection] = projectionsOf(config);
-  if (layers === undefined) return new Set([projection]);
-  const { queryEncoder } = namesOf(config);
-  const copied = queryEncoder.blocks.slice(0, config.retrievalLayer).map(namesIn);
+  const { shared, retrieval, heads } = parameterNames(config).querySide;
+  const projection = namesIn(heads.query);
+  if (layers === undefined) return new Set(projection);
+  const stacks = [...shared, ...retrieval];
+  const copied = layersOf(stacks).filter(([name]) => isOfQueryEncoder(name!));
   const chosen = lastLayers("query", copied, layers).flat();
-  const norm = queryEncoder.blocks[config.retrievalLayer]!.attentionNorm;
-  const bias = layers === copied.length ? [queryEncoder.relativeBias] : [];
-  return new Set([...chosen, norm, projection, ...bias].filter(isOfQueryEncoder));
+  const others = layers === copied.length ? stacks.flatMap(namesBeside) : [];
+  const norm = heads.norm ? [heads.norm] : [];
+  return new Set([...chosen, ...others, ...norm, ...projection].filter(isOfQueryEncoder));
 }
 
 /** @throws {InputError} if the part has fewer layers */

@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { openRetriever } from "../../encoder/open-retriever.ts";
 import { indexedTokens } from "../../encoder/passage-keys.ts";
 import type { RetrieverSession } from "../../encoder/retriever-session.ts";
-import { type ModelConfig, readConfig } from "../../model/config.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { readConfig } from "../../model/config-file.ts";
 import { initialWeight } from "../../model/initialise.ts";
 import { findWeights, openStored, readWeights } from "../../model/load-weights.ts";
-import { isOfPhraseQueries, parameterShapes } from "../../model/parameter-names.ts";
+import { isOfPhraseQueries, parameterTable } from "../../model/parameter-names.ts";
 import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../../retrieval/index/write/token-pruning.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
@@ -47,10 +48,10 @@ export async function openPhraseModel({
   const weights = await readWeights(checkpoint, stored);
   const config = { ...stored, phraseQueries: true };
   const parameters = new Map<string, ParameterState>();
-  for (const [name, shape] of parameterShapes(config))
+  for (const [name, weight] of parameterTable(config))
     if (isOfPhraseQueries(name)) {
-      const values = weights.get(name) ?? initialWeight(config, name, shape, seed);
-      parameters.set(name, parameterState(shape, values));
+      const values = weights.get(name) ?? initialWeight(name, weight, seed);
+      parameters.set(name, parameterState(weight.shape, values));
       weights.delete(name);
     }
   // as they are stored, so that keys and queries are those of `ReAtt.load`

@@ -10,7 +10,7 @@ import { exactMatch } from "../../evaluation/answers.ts";
 import { InputError } from "../../io/errors.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { createRandom } from "../../math/random.ts";
-import { checkNoModel } from "../../model/config.ts";
+import { checkNoModel } from "../../model/config-file.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { openIndex } from "../../retrieval/open-index.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";

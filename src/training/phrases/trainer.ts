@@ -1,7 +1,7 @@
 /** Computes and updates phrase queries from the states of questions, on onnxruntime. */
 
 import { phraseQueries } from "../../encoder/phrase-queries.ts";
-import { type ModelConfig, vectorSize } from "../../model/config.ts";
+import { type ModelConfig, retrievalWidth, vectorSize } from "../../model/config.ts";
 import { inferenceContext } from "../../model/layers/context.ts";
 import { buildParameters } from "../../model/parameter-names.ts";
 import { gradients } from "../../tensor/gradients.ts";
@@ -57,7 +57,7 @@ export async function openPhraseTrainer(
       name,
       { data, shape },
     ]);
-    return { ...padStates(states, config.modelSize), ...Object.fromEntries(weights) };
+    return { ...padStates(states, retrievalWidth(config)), ...Object.fromEntries(weights) };
   };
   return {
     async vectors(states) {
@@ -82,7 +82,7 @@ export async function openPhraseTrainer(
 const gradientOf = (name: string): string => `gradient:${name}`;
 
 const stateInputs = (config: ModelConfig): Record<"states" | "mask", Signature> => ({
-  states: ["float32", "question", "length", config.modelSize],
+  states: ["float32", "question", "length", retrievalWidth(config)],
   mask: ["float32", "question", "length"],
 });
 

@@ -1,6 +1,7 @@
 /** What must be the same to resume a run with the same result. */
 
 import { createHash } from "node:crypto";
+import { retrievalHead } from "../../model/config.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { RunPlan } from "./checkpoint.ts";
 import type { Run } from "./run.ts";
@@ -9,10 +10,19 @@ import type { Run } from "./run.ts";
 export function decisionsOf(run: Run): RunPlan {
   const { part, layers, tau, seed, config } = run;
   const { engine, workers } = run.device;
-  const { retrievalHead, pooling, similarity } = config;
+  const { pooling, similarity } = config.retrievalAttention;
   const all = {
     ...{ train: part, layers, ...run.objective, ...run.batch, ...run.schedule },
-    ...{ ...run.optimizer, tau, seed, engine, workers, retrievalHead, pooling, similarity },
+    ...{
+      ...run.optimizer,
+      tau,
+      seed,
+      engine,
+      workers,
+      retrievalHead: retrievalHead(config),
+      pooling,
+      similarity,
+    },
   };
   const entries = Object.entries(all).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as RunPlan;

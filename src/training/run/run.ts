@@ -111,7 +111,7 @@ export function resolveRun(
 const isHeadLearned = (
   { hasWeights, namesHead }: StartingModel,
   part: Part,
-  { pooling }: ModelConfig,
+  { retrievalAttention: { pooling } }: ModelConfig,
 ): boolean =>
   hasWeights && !namesHead && pooling === undefined && (part === "all" || part === "retrieval");
 

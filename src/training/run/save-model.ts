@@ -13,10 +13,12 @@ import {
 import { createOutputDirectory } from "../../io/create-directory.ts";
 import { inputErrorFrom } from "../../io/errors.ts";
 import { replaceByCopy } from "../../io/replace-file.ts";
-import { type ModelConfig, readConfig, writeConfig } from "../../model/config.ts";
+import { type ModelConfig, withHead } from "../../model/config.ts";
+import { readConfig, writeConfig } from "../../model/config-file.ts";
 import { fingerprint } from "../../model/fingerprint.ts";
 import { openStored } from "../../model/load-weights.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
+import { namesToStore } from "../../model/weight-names.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
 import { ownRetrieval } from "../options/trained.ts";
@@ -66,6 +68,7 @@ export async function writeModel(
   const ofRetrieval = ownRetrieval(config);
   const tensors = new Map<string, TensorToWrite>();
   let { calibration } = config;
+  const inFile = namesToStore(config);
   for (const [name, shape] of parameterShapes(config)) {
     const own = values(name);
     const integers = await stored?.integers(name);
@@ -73,7 +76,10 @@ export async function writeModel(
     const before = integers ? dequantise(integers) : await read();
     const isSame = before !== undefined && bytesOf(own).equals(bytesOf(before));
     if (!isSame && !ofRetrieval.has(name)) calibration = undefined;
-    tensors.set(name, isSame && integers ? asStored(shape, integers) : { shape, values: own });
+    tensors.set(
+      inFile.get(name)!,
+      isSame && integers ? asStored(shape, integers) : { shape, values: own },
+    );
   }
   await writeSafetensors(join(folder, "model.safetensors"), tensors, { dtype });
   await copyPart(join(original, "spiece.model"), join(folder, "spiece.model"));
@@ -160,10 +166,8 @@ function learnedConfig(
   const headWeights = parameters.get(HEAD_WEIGHTS)?.value;
   const logScale = parameters.get(LOG_SCALE)!.value[0]!;
   const retrievalScale = Math.exp(Math.max(-MAX_LOG_SCALE, Math.min(MAX_LOG_SCALE, logScale)));
-  const retrievalHead = headWeights
-    ? headWeights.indexOf(Math.max(...headWeights))
-    : config.retrievalHead;
-  return { ...config, retrievalScale, retrievalHead };
+  const scaled = { ...config, retrievalScale };
+  return headWeights ? withHead(scaled, headWeights.indexOf(Math.max(...headWeights))) : scaled;
 }
 
 /** @throws {InputError} if the original has gone */

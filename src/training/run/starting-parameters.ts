@@ -1,10 +1,11 @@
 /** The first parameters of a run: its model's, or random ones, and the learned scalars. */
 
 import { hasWeights } from "../../checkpoints/open.ts";
-import { hasRetrievalHead, readConfig } from "../../model/config.ts";
+import { headLayer } from "../../model/config.ts";
+import { hasRetrievalHead, readConfig } from "../../model/config-file.ts";
 import { initialWeight, initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
-import { encoderName, parameterShapes } from "../../model/parameter-names.ts";
+import { parameterTable, queryEncoderSources } from "../../model/parameter-names.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
 import type { Run, StartingModel } from "./run.ts";
@@ -32,16 +33,18 @@ export async function startingParameters({
   const weights = (await hasWeights(model))
     ? await loadWeights(model, await readConfig(model))
     : initialWeights(config, seed);
+  const sources = queryEncoderSources(config);
   const parameters = new Map<string, ParameterState>();
-  for (const [name, shape] of parameterShapes(config)) {
+  for (const [name, weight] of parameterTable(config)) {
     const values =
       weights.get(name) ??
-      weights.get(encoderName(name))?.slice() ??
-      initialWeight(config, name, shape, seed);
-    parameters.set(name, parameterState(shape, values));
+      weights.get(sources.get(name) ?? "")?.slice() ??
+      initialWeight(name, weight, seed);
+    parameters.set(name, parameterState(weight.shape, values));
   }
   parameters.set(LOG_SCALE, parameterState([], Float32Array.of(Math.log(config.retrievalScale))));
+  const { heads } = headLayer(config);
   if (tau !== undefined)
-    parameters.set(HEAD_WEIGHTS, parameterState([config.heads], new Float32Array(config.heads)));
+    parameters.set(HEAD_WEIGHTS, parameterState([heads], new Float32Array(heads)));
   return parameters;
 }

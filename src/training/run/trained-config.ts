@@ -48,29 +48,28 @@ export function trainedConfig(before: ModelConfig, choice: ConfigChoice): ModelC
 const FIRST_SCALES: Readonly<Record<Similarity, number>> = { dot: 1, cosine: 20 };
 
 /** `config` with the vectors of the options, without what was fitted to other scores. */
-function withVectors(
-  config: ModelConfig,
-  { pooling = config.pooling, similarity = config.similarity ?? "dot" }: ConfigChoice,
-): ModelConfig {
-  const { pooling: before, similarity: comparedBefore = "dot" } = config;
-  if (pooling === before && similarity === comparedBefore) return config;
+function withVectors(config: ModelConfig, given: ConfigChoice): ModelConfig {
+  const before = config.retrievalAttention;
+  const { pooling = before.pooling, similarity = before.similarity ?? "dot" } = given;
+  if (pooling === before.pooling && similarity === (before.similarity ?? "dot")) return config;
+  const vectors = { ...before, pooling, similarity };
+  const pooled = { ...vectors, tokenWeights: undefined };
+  const ofAll = pooled.from === "own" ? pooled : { ...pooled, heads: 1 }; // pooling has all heads
   return {
     ...config,
-    pooling,
-    similarity,
-    retrievalHeads: pooling === undefined ? config.retrievalHeads : 1, // pooling has all heads
-    tokenWeights: pooling === undefined ? config.tokenWeights : undefined,
+    retrievalAttention: pooling === undefined ? vectors : ofAll,
     retrievalScale: FIRST_SCALES[similarity],
     hybrid: undefined,
   };
 }
 
 /** @throws {InputError} for a choice of one head where several make the vectors */
-function checkNoChoice({ pooling, retrievalHeads }: ModelConfig, { tau }: ConfigChoice): void {
-  if (tau === undefined || (pooling === undefined && retrievalHeads === 1)) return;
+function checkNoChoice({ retrievalAttention }: ModelConfig, { tau }: ConfigChoice): void {
+  const { from, pooling, heads } = retrievalAttention;
+  if (tau === undefined || (from === "joint" && pooling === undefined && heads === 1)) return;
   throw new InputError({
-    where: pooling === undefined ? "retrieval_heads" : "pooling",
-    expected: `vectors of ${pooling === undefined ? retrievalHeads : "all"} heads`,
+    where: pooling === undefined ? "heads" : "pooling",
+    expected: `vectors of ${pooling === undefined ? heads : "all"} heads`,
     got: "a choice of one head (tau)",
     remedy: "leave one of the two out",
   });

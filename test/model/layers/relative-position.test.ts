@@ -58,14 +58,12 @@ test("queries after cached keys have the last rows of the whole table of buckets
 
 test("the bias is the table's value for head and bucket, and masks later keys", () => {
   const config = tinyConfig();
-  const table = tabulate(
-    [config.relativeBuckets, config.heads],
-    ([bucket, head]) => 10 * bucket! + head!,
-  );
+  const { heads } = config.decoder;
+  const table = tabulate([config.relativeBuckets, heads], ([bucket, head]) => 10 * bucket! + head!);
   const buckets = positionBuckets(config, "decoder", 3, 4, 1);
   const bias = relativeBias(naiveOps, table, buckets);
-  assert.equal(bias.shape, [1, config.heads, 3, 4]);
-  for (let head = 0; head < config.heads; head++)
+  assert.equal(bias.shape, [1, heads, 3, 4]);
+  for (let head = 0; head < heads; head++)
     for (let query = 0; query < 3; query++)
       for (let key = 0; key < 4; key++) {
         const distance = key - (query + 1);

@@ -6,8 +6,13 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
+import { headLayer, retrievalHead, textLayers } from "../../../src/model/config.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
-import { encoderName, isOfQueryEncoder } from "../../../src/model/parameter-names.ts";
+import {
+  isOfQueryEncoder,
+  parameterNames,
+  queryEncoderSources,
+} from "../../../src/model/parameter-names.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
 import { adapt } from "../../../src/training/adapt.ts";
@@ -43,19 +48,20 @@ test("one head's query projection changes, and an index made before serves on", 
     // the model after the last step
     loadWeights(at("out", "checkpoint", "monitor"), config),
   ]);
-  const query = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention.q.weight`;
+  const query = parameterNames(config).heads.query.weight;
   for (const [name, numbers] of before) {
     const now = after.get(name)!;
     const changed = numbers.findIndex((number, i) => number !== now[i]);
     if (name !== query) assert.is(changed, -1, name);
   }
-  const rows = config.headSize * config.modelSize;
-  const changedHeads = Array.from({ length: config.heads }, (_, head) => head).filter((head) => {
+  const { heads, headSize } = headLayer(config);
+  const rows = headSize * config.modelSize;
+  const changedHeads = Array.from({ length: heads }, (_, head) => head).filter((head) => {
     const of = (weights: Map<string, Float32Array>) =>
       weights.get(query)!.subarray(head * rows, (head + 1) * rows);
     return of(before).some((number, i) => number !== of(after)[i]);
   });
-  assert.equal(changedHeads, [config.retrievalHead]);
+  assert.equal(changedHeads, [retrievalHead(config)]);
 
   await using adapted = await ReAtt.load(at("out", "checkpoint", "monitor"));
   assert.is(adapted.fingerprint, base.fingerprint);
@@ -69,7 +75,7 @@ test("one head's query projection changes, and an index made before serves on", 
 });
 
 test("a copy of the lower layers: the same vectors before training; then better ones, keys and reading as they were", async () => {
-  const layers = { ...given, ...small, train: "query", layers: config.retrievalLayer } as const;
+  const layers = { ...given, ...small, train: "query", layers: textLayers(config) } as const;
   await finish(adapt({ ...layers, out: at("still"), steps: 1, learningRate: 0 }));
   const result = await finish(adapt({ ...layers, out: at("copy"), steps: 40, monitorSteps: 10 }));
   assert.is(result.index, undefined);
@@ -82,8 +88,9 @@ test("a copy of the lower layers: the same vectors before training; then better 
     ),
   );
   const base = await loadWeights(at("model"), config);
+  const sources = queryEncoderSources({ ...config, queryEncoder: true });
   for (const [name, numbers] of start!) {
-    assert.equal(numbers, base.get(isOfQueryEncoder(name) ? encoderName(name) : name), name);
+    assert.equal(numbers, base.get(sources.get(name) ?? name), name);
     if (!isOfQueryEncoder(name)) assert.equal(kept!.get(name), numbers, name);
   }
 
@@ -116,7 +123,7 @@ test("a copy that is stopped and resumed ends with the same numbers", async () =
     ...small,
     steps: 4,
     train: "query",
-    layers: config.retrievalLayer,
+    layers: textLayers(config),
   } as const;
   const abort = new AbortController();
   const options = { ...layers, out: at("stopped"), signal: abort.signal };
@@ -144,7 +151,7 @@ test("what does not train retrieval, or trains no one head, is refused", async (
         ...small,
         out: at("refused"),
         train: "query",
-        layers: config.retrievalLayer,
+        layers: textLayers(config),
         ...changes,
       }),
     );

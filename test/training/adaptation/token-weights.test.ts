@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type ModelConfig, readConfig } from "../../../src/model/config.ts";
+import { readConfig } from "../../../src/model/config-file.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
 import { TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
 import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
@@ -17,6 +17,7 @@ import type { RunState } from "../../../src/training/run/run-state.ts";
 import { tryTokenWeights } from "../../../src/training/run/try-token-weights.ts";
 import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
+import type { TinyChanges } from "../../support/tiny-model.ts";
 import { temporaryFolder, trainedStates, writeLexicalModel } from "../../support/training.ts";
 
 const folder = temporaryFolder();
@@ -24,7 +25,7 @@ test.after(async () => folder[Symbol.asyncDispose]());
 const { corpus, data } = writeAdaptationFiles(folder.path);
 const LEAST = { steps: 1, questions: 2, candidatesPerQuestion: 2, learningRate: 1e-9 };
 
-async function writeModel(name: string, changes: Partial<ModelConfig>, table?: Float32Array) {
+async function writeModel(name: string, changes: TinyChanges, table?: Float32Array) {
   const path = join(folder.path, name);
   return { path, config: await writeLexicalModel(path, changes, table) };
 }
@@ -72,7 +73,7 @@ test("a model of inner products, or of one vector, gets none", async () => {
   ] as const) {
     const { path } = await writeModel(name, changes);
     const { config, steps } = await run({ model: path, objective: "retrieval" });
-    assert.is(config.tokenWeights, undefined);
+    assert.is(config.retrievalAttention.tokenWeights, undefined);
     assert.equal(steps, [0, 1]);
   }
 });
@@ -84,7 +85,7 @@ test("they are the first step of the run if retrieval is better with them", asyn
   const { path } = await writeModel("worse", weighed, worse);
   const { config, steps, table, training, verdict } = await run({ model: path, steps: 2 });
   assert.equal(steps, [0, 1, 2]);
-  assert.is(config.tokenWeights, true);
+  assert.is(config.retrievalAttention.tokenWeights, true);
   assertNear(table!, counted, 1e-6);
   const { before, after } = training!.monitor!;
   assert.ok(after.mrr! > before.mrr!, `${before.mrr} ${after.mrr}`);

@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { type TokenLengths, type Work, workOf } from "../../../src/training/adaptation/work.ts";
 import type { TrainedChoice } from "../../../src/training/options/trained.ts";
-import { TINY_MODELS, tinyConfig } from "../../support/tiny-model.ts";
+import { BACKBONE, TINY_MODELS, tinyConfig, withChanges } from "../../support/tiny-model.ts";
 import { trainedBy } from "../../support/training-step.ts";
 
 interface Sizes extends Omit<Partial<TrainedChoice>, "objective"> {
@@ -82,7 +82,11 @@ test("a step of retrieval has no backward pass of the layers that reading shares
   const sizes = { questions: 8, candidatesPerQuestion: 4, objective: "retrieval" } as const;
   const joint = TINY_MODELS["joint layers"]!; // two layers of three are retrieval's own
   const { step } = work(joint, sizes, lengths);
-  const all = work({ ...joint, backbone: { ...joint.backbone!, jointLayers: 0 } }, sizes, lengths);
+  const all = work(
+    withChanges(joint, { backbone: { ...BACKBONE, layers: 3, jointLayers: 0 } }),
+    sizes,
+    lengths,
+  );
   assert.ok(Math.abs(step / all.step - (2 * 3 + 1) / (3 * 3)) < 1e-9);
 });
 

@@ -3,7 +3,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelConfig } from "../../../src/model/config.ts";
-import { encoderName, isOfQueryEncoder } from "../../../src/model/parameter-names.ts";
+import { isOfQueryEncoder, queryEncoderSources } from "../../../src/model/parameter-names.ts";
 import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
 import { objectivesOf } from "../../../src/training/objectives/index.ts";
 import type { TrainedChoice } from "../../../src/training/options/trained.ts";
@@ -15,6 +15,7 @@ import { type ComputedStep, computeStep, trainedBy } from "../../support/trainin
 const TOLERANCE = 1e-4; // float32 sums in different orders
 const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2 });
 const withCopy = { ...config, queryEncoder: true };
+const sources = queryEncoderSources(withCopy);
 const QUESTIONS = 4;
 const examples = randomExamples(config, QUESTIONS, 3);
 
@@ -23,7 +24,7 @@ function copied(): Map<string, ParameterState> {
   const states = trainedStates(config);
   for (const [name, { shape }] of trainedStates(withCopy))
     if (isOfQueryEncoder(name))
-      states.set(name, parameterState(shape, states.get(encoderName(name))!.value.slice()));
+      states.set(name, parameterState(shape, states.get(sources.get(name)!)!.value.slice()));
   return states;
 }
 
@@ -56,9 +57,7 @@ test("with a query encoder equal to the encoder, the gradients of both add up", 
   assertNear([apart.loss, apart.terms.nll!], [whole.loss, whole.terms.nll!], TOLERANCE);
   for (const [name, gradient] of whole.gradients) {
     const own = apart.gradients.get(name)!;
-    const copy = [...apart.gradients].find(
-      ([of]) => isOfQueryEncoder(of) && encoderName(of) === name,
-    )?.[1];
+    const copy = [...apart.gradients].find(([of]) => sources.get(of) === name)?.[1];
     const sum = copy ? own.map((x, i) => x + copy[i]!) : own;
     assertNear(sum, gradient, TOLERANCE, name);
   }

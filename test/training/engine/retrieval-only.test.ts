@@ -6,6 +6,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { mean } from "../../../src/math/mean.ts";
+import { retrievalRows } from "../../../src/model/config.ts";
 import { trainingEngine } from "../../../src/training/engine/engine.ts";
 import type { ParameterState } from "../../../src/training/engine/optimizer.ts";
 import {
@@ -179,10 +180,10 @@ for (const engine of ENGINES) {
       await training.parameters();
       const taking = selectTrained(trained, states);
       assert.not(taking.has("decoder.final_layer_norm.weight"));
-      assert.not(taking.has("encoder.block.1.layer.1.layer_norm.weight"));
-      assert.not(taking.has("encoder.block.1.layer.0.SelfAttention.v.weight"));
-      assert.ok(taking.has("encoder.block.0.layer.1.layer_norm.weight"));
-      assert.ok(taking.has("encoder.block.1.layer.0.layer_norm.weight"));
+      assert.not(taking.has("joint.0.layer.0.layer.1.layer_norm.weight"));
+      assert.not(taking.has("joint.0.layer.0.layer.0.SelfAttention.v.weight"));
+      assert.ok(taking.has("shared.0.layer.0.layer.1.layer_norm.weight"));
+      assert.ok(taking.has("joint.0.layer.0.layer.0.layer_norm.weight"));
       for (const [name, { value, firstMoment, secondMoment }] of states) {
         if (taking.has(name)) {
           assert.not.equal(value, before.get(name)!.value, name);
@@ -194,12 +195,11 @@ for (const engine of ENGINES) {
           name,
         );
       }
-      const prefix = queryEncoder ? "query_encoder" : "encoder";
-      for (const name of [
-        `${prefix}.block.1.layer.0.SelfAttention.q.weight`,
-        "encoder.block.1.layer.0.SelfAttention.k.weight",
-      ]) {
-        const others = config.retrievalHead * config.headSize * config.modelSize; // the last head
+      const query = queryEncoder
+        ? "query_encoder.query"
+        : "joint.0.layer.0.layer.0.SelfAttention.q";
+      for (const name of [`${query}.weight`, "joint.0.layer.0.layer.0.SelfAttention.k.weight"]) {
+        const others = retrievalRows(config)[0] * config.modelSize; // the last head
         const rows = (of: ReadonlyMap<string, ParameterState>) =>
           of.get(name)!.value.subarray(0, others);
         assert.equal(rows(states), rows(before), `other heads of ${name}`);

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
-import { readConfig } from "../../../src/model/config.ts";
+import { readConfig } from "../../../src/model/config-file.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
 import { parameterShapes } from "../../../src/model/parameter-names.ts";
 import { passageIds, retrievalQuestionIds } from "../../../src/text/prompts.ts";
@@ -42,7 +42,10 @@ for (const model of REFERENCE_MODELS) {
       ]),
     );
     states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale!)));
-    states.set(HEAD_WEIGHTS, parameterState([config.heads], Float32Array.from(headWeights!)));
+    states.set(
+      HEAD_WEIGHTS,
+      parameterState([headWeights!.length], Float32Array.from(headWeights!)),
+    );
     const computed = await computeStep(
       "tensorflow",
       config,

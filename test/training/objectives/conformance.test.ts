@@ -252,8 +252,10 @@ function lossFunction(
 const SETTINGS: Readonly<Record<string, Setting>> = {
   "dropout, and a last chunk that is smaller": { dropout: 0.2, sizes: [QUESTIONS, 4] },
   "all heads": { tau: 0.5 },
-  "vectors pooled": { model: { pooling: "mean", similarity: "cosine" } },
-  "cosines of a model that copies": { model: { similarity: "cosine", copying: true } },
+  "vectors pooled": { model: tinyConfig({ pooling: "mean", similarity: "cosine" }) },
+  "cosines of a model that copies": {
+    model: tinyConfig({ similarity: "cosine", copying: true }),
+  },
   "joint layers": { model: TINY_MODELS["joint layers"]!, sizes: [QUESTIONS, 1] },
 };
 

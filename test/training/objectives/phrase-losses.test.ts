@@ -21,7 +21,7 @@ import { type NaiveTensor, naiveOps } from "../../support/naive-ops.ts";
 import { randomWeights, tinyConfig } from "../../support/tiny-model.ts";
 
 const config = tinyConfig({ modelSize: 5, headSize: 4, heads: 2, phraseQueries: true });
-const NORM = "encoder.block.1.layer.0.layer_norm.weight";
+const NORM = "joint.0.layer.0.layer.0.layer_norm.weight";
 const weights = randomWeights(config, "phrases");
 const parameters = new Map(
   buildNames().map(([name, shape]) => [name, parameterState(shape, weights.get(name)!)]),

@@ -1,9 +1,9 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { withAdaptDefaults } from "../../../src/training/options/adapt-options.ts";
-import { TINY_MODELS } from "../../support/tiny-model.ts";
+import { TINY_MODELS, tinyConfig } from "../../support/tiny-model.ts";
 
-const CONFIG = { modelSize: 512 };
+const CONFIG = tinyConfig({ modelSize: 512 });
 const FILES = { model: "model", corpus: "corpus.jsonl", out: "out" };
 
 test("what is not said follows from the corpus and the examples", () => {
@@ -29,12 +29,11 @@ test("the target is what is known to be relevant, unless another objective is as
 
 test("the learning rate falls with the width of the model", () => {
   const rateOf = (modelSize: number) =>
-    withAdaptDefaults(FILES, 10, 10, { modelSize }).learningRate;
+    withAdaptDefaults(FILES, 10, 10, tinyConfig({ modelSize })).learningRate;
   assert.equal([1024, 512, 256, 16].map(rateOf), [5e-5, 1e-4, 2e-4, 4e-4]);
   assert.is(withAdaptDefaults({ ...FILES, learningRate: 3e-3 }, 10, 10, CONFIG).learningRate, 3e-3);
-  const { backbone } = TINY_MODELS.backbone!;
   const rate = (options: object) =>
-    withAdaptDefaults({ ...FILES, ...options }, 10, 10, { modelSize: 384, backbone }).learningRate;
+    withAdaptDefaults({ ...FILES, ...options }, 10, 10, TINY_MODELS.backbone!).learningRate;
   assert.equal([rate({}), rate({ train: "head" })], [2e-5, 1e-3]);
 });
 

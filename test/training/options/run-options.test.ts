@@ -44,7 +44,7 @@ test("what follows from the objective, the part and the model", () => {
   const retrieval = runOf({ ...FILES, objective: "retrieval" });
   assert.equal([retrieval.part, retrieval.keepsIndex], ["retrieval", false]);
   const query = runOf({ ...FILES, train: "query" });
-  assert.equal([query.keepsIndex, query.config.queryEncoder], [true, false]);
+  assert.equal([query.keepsIndex, query.config.queryEncoder], [true, undefined]);
   assert.is(runOf({ ...FILES, train: "query", layers: 1 }).config.queryEncoder, true);
   assert.is(runOf({ ...FILES, train: "reader" }).keepsIndex, true);
   const { batch } = runOf({ ...FILES, objective: "marginal" });
@@ -110,7 +110,8 @@ test("options of masked sentences without the source spans", () => {
 test("options that contradict each other", () => {
   for (const defaulted of [
     (options: object) => withDefaults({ ...FILES, ...options }),
-    (options: object) => withAdaptDefaults({ ...FILES, ...options }, 100, 100, { modelSize: 512 }),
+    (options: object) =>
+      withAdaptDefaults({ ...FILES, ...options }, 100, 100, tinyConfig({ modelSize: 512 })),
   ]) {
     rejects(/^candidatesPerQuestion: expected 2 or more/, () =>
       defaulted({ objective: "marginal", candidatesPerQuestion: 1 }),
@@ -151,9 +152,12 @@ test("train and adapt have the same options, except those of their data", () => 
 });
 
 test("a model card shows what describes the model", () => {
-  const options = withAdaptDefaults({ ...FILES, weights: { questions: 2 }, seed: 3 }, 100, 100, {
-    modelSize: 512,
-  });
+  const options = withAdaptDefaults(
+    { ...FILES, weights: { questions: 2 }, seed: 3 },
+    100,
+    100,
+    tinyConfig({ modelSize: 512 }),
+  );
   const entries = new Map(cardEntries(ADAPT_OPTIONS, { ...options }));
   assert.equal([entries.get("seed"), entries.get("alpha")], ["3", "1"]);
   assert.is(entries.get("weights"), '{"questions":2}');
@@ -163,7 +167,7 @@ test("a model card shows what describes the model", () => {
 
 /** The options of an adaptation of 100 examples and 100 passages. */
 const adapted = (given: AdaptOptions) =>
-  withAdaptDefaults({ ...given, ...FILES }, 100, 100, { modelSize: 288 });
+  withAdaptDefaults({ ...given, ...FILES }, 100, 100, tinyConfig({ modelSize: 288 }));
 
 test("an option that has no effect beside the others is an error, unless it has its default", () => {
   const cases: readonly [TrainOptions & AdaptOptions, RegExp][] = [

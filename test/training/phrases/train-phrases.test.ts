@@ -5,7 +5,7 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../../src/model/config.ts";
+import { readConfig } from "../../../src/model/config-file.ts";
 import { convertModel } from "../../../src/model/convert.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import {

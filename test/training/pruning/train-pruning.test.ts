@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { finished } from "../../../src/io/progress.ts";
-import { readConfig } from "../../../src/model/config.ts";
+import { readConfig } from "../../../src/model/config-file.ts";
 import { storeInConfig } from "../../../src/model/store-config.ts";
 import {
   pruningFeatures,

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { mean } from "../../../src/math/mean.ts";
-import type { ModelConfig } from "../../../src/model/config.ts";
+import { type ModelConfig, retrievalRows } from "../../../src/model/config.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
-import { TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
+import { parameterNames, TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
 import type { TokenExample } from "../../../src/training/objectives/examples.ts";
 import { objectivesOf } from "../../../src/training/objectives/index.ts";
 import { LOG_SCALE } from "../../../src/training/objectives/trained-parameters.ts";
@@ -16,7 +16,7 @@ import { train } from "../../../src/training/train.ts";
 import { rejects } from "../../retrieval/support.ts";
 import { finish } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
-import { TINY_MODELS } from "../../support/tiny-model.ts";
+import { TINY_MODELS, withChanges } from "../../support/tiny-model.ts";
 import {
   makeTinyModel,
   temporaryFolder,
@@ -40,17 +40,18 @@ const examples: TokenExample[] = [
   { question: [7, 3, 1], answer: [], passages: [B!, C!], positives: [0], scores: [2, 1] },
 ];
 
-const projections = ({ retrievalLayer }: ModelConfig): string[] =>
-  ["q", "k"].map((part) => `encoder.block.${retrievalLayer}.layer.0.SelfAttention.${part}.weight`);
+const projections = (config: ModelConfig): string[] => {
+  const { query, key } = parameterNames(config).heads;
+  return [query.weight, key.weight];
+};
 
 /** The rows of the retrieval heads. */
 const headRows = (config: ModelConfig, weight: Float32Array): Float32Array => {
-  const { headSize, modelSize, retrievalHead, retrievalHeads } = config;
-  const size = headSize * modelSize;
-  return weight.subarray(retrievalHead * size, (retrievalHead + retrievalHeads) * size);
+  const [first, end] = retrievalRows(config);
+  return weight.subarray(first * config.modelSize, end * config.modelSize);
 };
 
-const WEIGHTED = { ...TINY_MODELS["joint layers"]!, tokenWeights: true };
+const WEIGHTED = withChanges(TINY_MODELS["joint layers"]!, { tokenWeights: true });
 const MODELS = ["v1.1", "backbone", "backbone and a block", "joint layers"].map(
   (name) => [name, TINY_MODELS[name]!] as const,
 );
@@ -58,7 +59,7 @@ const MODELS = ["v1.1", "backbone", "backbone and a block", "joint layers"].map(
 for (const [name, shape] of [...MODELS, ["weighted tokens", WEIGHTED] as const])
   for (const similarity of ["dot", "cosine"] as const)
     test(`${name}, ${similarity}: gradients from held states are those of a whole step`, async () => {
-      const config = { ...shape, similarity };
+      const config = withChanges(shape, { similarity });
       const objectives = objectivesOf("retrieval");
       const states = () => trainedStates(config);
       const batch = { examples, objectives };
@@ -79,7 +80,10 @@ for (const [name, shape] of [...MODELS, ["weighted tokens", WEIGHTED] as const])
               TOLERANCE,
               `${what}, ${key}`,
             );
-          for (const key of [LOG_SCALE, ...(config.tokenWeights ? [TOKEN_WEIGHTS] : [])])
+          for (const key of [
+            LOG_SCALE,
+            ...(config.retrievalAttention.tokenWeights ? [TOKEN_WEIGHTS] : []),
+          ])
             assertNear(
               alone.gradients.get(key)!,
               whole.gradients.get(key)!,
@@ -100,7 +104,7 @@ for (const [name, heads] of [
 ] as const)
   test(`${name}: it learns, and changes the rows of the head alone`, async () => {
     const model = join(folder.path, `${name} model`);
-    const config = await makeTinyModel(model, { ...TINY_MODELS[name]!, ...heads });
+    const config = await makeTinyModel(model, withChanges(TINY_MODELS[name]!, heads));
     const out = join(folder.path, `${name} out`);
     const losses: number[] = [];
     await finish(train({ ...options, model, out, steps: 40, similarity: "cosine" }), (event) => {

@@ -85,18 +85,18 @@ test("retrieval training of a model with joint layers: its reader stays, with it
   assert.ok(after.size > 0 && after.size < before.size, `${after.size} of ${before.size}`);
   for (const [name, bytes] of after) assert.ok(bytes.equals(before.get(name)!), name);
   const changed = [...before.keys()].filter((name) => !after.has(name));
-  for (const name of changed) assert.match(name, /^backbone\.encoder\.layer\./);
-  assert.equal(configOf(out).answer_calibration, configOf(model).answer_calibration);
-  assert.is(configOf(out).token_pruning, undefined); // it was fitted to other keys
+  for (const name of changed) assert.match(name, /^retrieval\.0\.layer\./);
+  assert.equal(configOf(out).calibration, configOf(model).calibration);
+  assert.is(configOf(out).pruning, undefined); // it was fitted to other keys
   assert.equal(await reading(out), await reading(model));
 });
 
 test("reader-only training keeps the pruning layer: no key changes", async () => {
   const model = await int8Model("reading", TINY_MODELS["joint layers"]!);
   const out = await trained(model, { objective: "qa", train: "reader" });
-  assert.ok(configOf(model).token_pruning);
-  assert.equal(configOf(out).token_pruning, configOf(model).token_pruning);
-  assert.is(configOf(out).answer_calibration, undefined); // it was fitted to other answers
+  assert.ok(configOf(model).pruning);
+  assert.equal(configOf(out).pruning, configOf(model).pruning);
+  assert.is(configOf(out).calibration, undefined); // it was fitted to other answers
 });
 
 test("a trained model in int8 again: what was in int8 keeps its bits, and indexes stay valid", async () => {
@@ -129,7 +129,7 @@ test("the query side: an index of the int8 model stays valid, with its pruning l
     await using original = await ReAtt.load(model);
     await using _ = await original.index(passages, { directory });
   }
-  for (const layers of [undefined, TINY_MODELS["v1.1"]!.retrievalLayer]) {
+  for (const layers of [undefined, 1]) {
     const out = await trained(model, { train: "query", layers, out: `${model}-${layers}` });
     assert.equal(configOf(out).token_pruning, configOf(model).token_pruning);
     await using asking = await ReAtt.load(out);
@@ -142,8 +142,8 @@ test("training of everything: all that changed is in float32, nothing fitted sta
   const model = await int8Model("all", TINY_MODELS["v1.1"]!);
   const out = await trained(model, { objective: "supervised" });
   assert.is((await integers(out)).size, 0);
-  assert.is(configOf(out).answer_calibration, undefined);
-  assert.is(configOf(out).token_pruning, undefined);
+  assert.is(configOf(out).calibration, undefined);
+  assert.is(configOf(out).pruning, undefined);
 });
 
 test.run();

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../../src/model/config.ts";
+import { readConfig } from "../../../src/model/config-file.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";

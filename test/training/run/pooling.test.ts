@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { mean } from "../../../src/math/mean.ts";
-import { readConfig } from "../../../src/model/config.ts";
+import { readConfig } from "../../../src/model/config-file.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import { adapt } from "../../../src/training/adapt.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
@@ -39,7 +39,8 @@ for (const [pooling, similarity] of [
     // The loss is -log P of the positive.
     assert.ok(mean(losses.slice(-5)) < 0.7 * mean(losses.slice(0, 5)), losses.join(" "));
     const config = await readConfig(out);
-    assert.equal([config.pooling, config.similarity], [pooling, similarity]);
+    const { retrievalAttention: attention } = config;
+    assert.equal([attention.pooling, attention.similarity], [pooling, similarity]);
     // A run that goes on from this model keeps its pooling and its scale.
     await using model = await ReAtt.load(out);
     assert.is.not(model.config.retrievalScale, 1);
@@ -87,16 +88,13 @@ test("a model with two retrieval heads excludes a choice of one, and pools with 
   await writeTinyModel(model, { retrievalHead: 0, retrievalHeads: 2 });
   const short = { ...files, model, objective: "retrieval", steps: 1, questions: 2 } as const;
   for (const [options, message] of [
-    [
-      { tau: 0.1 },
-      /^retrieval_heads: expected vectors of 2 heads, got a choice of one head \(tau\)/,
-    ],
+    [{ tau: 0.1 }, /^heads: expected vectors of 2 heads, got a choice of one head \(tau\)/],
   ] as const)
     await rejects(finish(train({ ...short, out: at("no"), ...options })), message);
   const out = at("pooled two");
   await finish(train({ ...short, out, pooling: "mean" }));
   await using pooled = await ReAtt.load(out);
-  assert.is(pooled.config.retrievalHeads, 1);
+  assert.is(pooled.config.retrievalAttention.heads, 1);
 });
 
 test.run();

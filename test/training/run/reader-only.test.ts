@@ -3,7 +3,9 @@
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { retrievalRows } from "../../../src/model/config.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
+import { parameterNames } from "../../../src/model/parameter-names.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
@@ -33,19 +35,19 @@ for (const name of ["v1.1", "backbone", "joint layers"])
     const [old, now] = [await loadWeights(model, config), await loadWeights(out, config)];
     const changed = [...now].filter(([key, values]) => !sameValues(values, old.get(key)!));
     assert.ok(changed.length > 0);
-    const retrieval = `encoder.block.${config.retrievalLayer}.layer.0.SelfAttention.`;
+    const { query, key: ofKeys } = parameterNames(config).heads;
     for (const [key, values] of changed) {
-      assert.ok(!/^(shared|backbone\.e\w+)\./.test(key), key);
-      if (![`${retrieval}q.weight`, `${retrieval}k.weight`].includes(key)) continue;
-      const ofHead = config.headSize * config.modelSize;
+      assert.match(key, /^(joint|decoder|output_embedding)\./);
+      if (key !== query.weight && key !== ofKeys.weight) continue;
+      const [first, end] = retrievalRows(config);
       const own = (weight: Float32Array) =>
-        weight.subarray(config.retrievalHead * ofHead, (config.retrievalHead + 1) * ofHead);
+        weight.subarray(first * config.modelSize, end * config.modelSize);
       assert.ok(sameValues(own(values), own(old.get(key)!)), key);
     }
     const names = changed.map(([key]) => key);
-    assert.ok(names.includes("decoder.block.0.layer.1.EncDecAttention.q.weight"));
-    assert.ok(names.includes(`${retrieval}q.weight`), "the other heads");
-    const joint = names.some((key) => key.startsWith("backbone.joint."));
+    assert.ok(names.includes("decoder.layer.0.layer.1.EncDecAttention.q.weight"));
+    assert.ok(names.includes(query.weight), "the other heads");
+    const joint = names.some((key) => /^joint\.\d\.layer\.\d\.attention/.test(key));
     assert.is(joint, name === "joint layers");
   });
 

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../../src/model/config.ts";
+import { readConfig } from "../../../src/model/config-file.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
 import { adapt } from "../../../src/training/adapt.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
@@ -54,9 +54,9 @@ test("a run that is stopped after any step ends with the bits of one that is not
     assert.ok(bytes("stopped", file).equals(bytes("whole", file)), file);
 
   const changed = await changedWeights(small.model, join(folder.path, "whole"));
-  assert.ok(changed.includes("encoder.block.0.layer.0.SelfAttention.q.weight"));
+  assert.ok(changed.includes("shared.0.layer.0.layer.0.SelfAttention.q.weight"));
   assert.not.ok(changed.some((name) => name.startsWith("decoder.")));
-  assert.not.ok(changed.some((name) => name.startsWith("encoder.block.1.layer.1")));
+  assert.not.ok(changed.some((name) => name.startsWith("joint.0.layer.0.layer.1")));
 });
 
 test("adapt learns retrieval alone from masked sentences, questions and labels", async () => {

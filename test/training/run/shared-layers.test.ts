@@ -6,6 +6,7 @@ import * as assert from "uvu/assert";
 import { mean } from "../../../src/math/mean.ts";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
+import { countLayers } from "../../../src/model/stack.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
@@ -17,7 +18,7 @@ import { train } from "../../../src/training/train.ts";
 import { rejects } from "../../retrieval/support.ts";
 import { finish } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
-import { TINY_MODELS } from "../../support/tiny-model.ts";
+import { TINY_MODELS, TINY_STACKS, withChanges } from "../../support/tiny-model.ts";
 import {
   makeTinyModel,
   randomExamples,
@@ -61,9 +62,10 @@ test("the layers that a run holds follow from what it trains", () => {
 
 const MODELS = {
   "joint layers": [joint, {}],
-  "weighted tokens": [{ ...joint, tokenWeights: true }, {}],
-  "a block below the head": [{ ...joint, retrievalLayer: 1 }, {}],
+  "weighted tokens": [withChanges(joint, { tokenWeights: true }), {}],
+  "a block below the head": [withChanges(joint, { encoderLayers: 2, retrievalLayer: 1 }), {}],
   "one trained layer": [joint, { layers: 1 }],
+  "stacks of BERT alone": [TINY_STACKS, {}],
   "the head alone": [joint, { part: "head" }],
   "the head of a T5": [TINY_MODELS["v1.1"]!, { part: "head" }],
   "the reader alone": [joint, { objective: "qa", part: "reader" }],
@@ -119,9 +121,8 @@ for (const layers of [undefined, 1])
     const changed = [...now].filter(([name, values]) =>
       values.some((value, i) => value !== old.get(name)![i]),
     );
-    const { layers: all, jointLayers } = config.backbone!;
-    const first = all - (layers ?? jointLayers);
-    const own = new RegExp(`^backbone\\.encoder\\.layer\\.[${first}-${all - 1}]\\.`);
+    const all = countLayers(config.retrieval);
+    const own = new RegExp(`^retrieval\\.0\\.layer\\.[${all - (layers ?? all)}-9]\\.`);
     for (const [name] of changed) assert.match(name, own, name);
     assert.ok(changed.length > 0);
     assert.equal(await answers(out), await answers(model));

@@ -1,10 +1,10 @@
 /**
- * The upper encoder layers over pairs of a question and a passage, compared with plain loops over
+ * The joint layers over pairs of a question and a passage, compared with plain loops over
  * each pair.
  */
 
 import { test } from "uvu";
-import { upperStates } from "../../src/encoder/upper-layers.ts";
+import { jointStates } from "../../src/encoder/joint-layers.ts";
 import { inferenceContext } from "../../src/model/layers/context.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
 import { buildParameters } from "../../src/model/parameter-names.ts";
@@ -48,7 +48,7 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       },
       (ops, input) => {
         const parameters = buildParameters(config, (leaf, shape) => ops.parameter(leaf, shape));
-        return { states: upperStates(inferenceContext(ops, config), parameters, input) };
+        return { states: jointStates(inferenceContext(ops, config), parameters, input) };
       },
     );
     await using session = await compile(graph, { weights });

@@ -1,19 +1,26 @@
 /**
- * The lower encoder layers over a question or a passage alone, compared with both side by side, in
- * plain loops and in a graph.
+ * Shared and retrieval layers over a question or a passage alone, compared with both side by side,
+ * in plain loops and in a graph.
  */
 
 import { test } from "uvu";
 import { padBatch } from "../../src/encoder/batching.ts";
-import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriever-session.ts";
+import {
+  encodeSequences,
+  ofPassages,
+  openRetrieverSession,
+  querySide,
+  type TextOf,
+} from "../../src/encoder/retriever-session.ts";
 import { MASKED } from "../../src/model/layers/attention.ts";
 import { inferenceContext } from "../../src/model/layers/context.ts";
-import { encoderBlock } from "../../src/model/layers/encoder-block.ts";
 import { positionBuckets, relativeBias } from "../../src/model/layers/relative-position.ts";
-import { buildParameters, encoderName, isOfQueryEncoder } from "../../src/model/parameter-names.ts";
+import { t5Layer } from "../../src/model/layers/t5.ts";
+import { buildParameters, queryEncoderSources } from "../../src/model/parameter-names.ts";
+import type { T5Layers } from "../../src/model/parameters.ts";
 import type { Tensor } from "../../src/tensor/ops.ts";
 import { compile } from "../../src/tensor/session.ts";
-import { trace } from "../../src/tensor/trace.ts";
+import { trace, type Value } from "../../src/tensor/trace.ts";
 import { assertNear } from "../support/arrays.ts";
 import { tabulate } from "../support/naive-ops.ts";
 import { naiveT5 } from "../support/naive-t5.ts";
@@ -41,7 +48,8 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
     assertNear(await encode(passage, "keys"), naive.retrieval("k", ofPassage).flat(), TOLERANCE);
   });
 
-  if (config.backbone) continue; // it has positions of its own
+  const [shared] = config.shared;
+  if (shared?.kind !== "t5") continue; // BERT has positions of its own
   test(`${name}: a block-diagonal mask over question and passage gives the states of each alone`, async () => {
     const length = question.length + passage.length;
     const isQuestion = (i: number): boolean => i < question.length;
@@ -53,10 +61,11 @@ for (const [name, config] of Object.entries(TINY_MODELS)) {
       },
       (ops, { ids, buckets, blocks }) => {
         const parameters = buildParameters(config, (leaf, shape) => ops.parameter(leaf, shape));
-        const bias = ops.add(relativeBias(ops, parameters.encoder.relativeBias, buckets), blocks);
+        const stack = parameters.shared[0] as T5Layers<Value>;
+        const bias = ops.add(relativeBias(ops, stack.relativeBias, buckets), blocks);
         let x = ops.gather(parameters.embedding, ids);
-        for (const block of parameters.encoder.blocks.slice(0, config.retrievalLayer))
-          x = encoderBlock(inferenceContext(ops, config), block, x, bias);
+        for (const layer of stack.layers)
+          x = t5Layer(inferenceContext(ops, config), shared, layer, x, bias);
         return { states: x };
       },
     );
@@ -78,22 +87,19 @@ test("a query encoder equals an encoder with its weights", async () => {
   const config = tinyConfig({ encoderLayers: 3, retrievalLayer: 2, queryEncoder: true });
   const weights = randomWeights(config, "query encoder");
   const question = randomIds(config, 7, "question");
-  const renamed = [...weights].filter(([name]) => isOfQueryEncoder(name));
-  const asking = new Map([
-    ...weights,
-    ...renamed.map(([name, w]) => [encoderName(name), w] as const),
-  ]);
-  const vectors = async (stack: "encoder" | "queryEncoder", output: "queries" | "states") => {
-    await using encoder = await openRetrieverSession(config, { weights }, stack);
+  const asking = new Map(weights);
+  for (const [copy, source] of queryEncoderSources(config)) asking.set(source, weights.get(copy)!);
+  const vectors = async (side: TextOf, output: "queries" | "states") => {
+    await using encoder = await openRetrieverSession(config, { weights }, side);
     return (await encodeSequences(encoder, config, [question], output))[0]!;
   };
-  for (const [stack, naive] of [
-    ["queryEncoder", naiveT5(config, asking)],
-    ["encoder", naiveT5(config, weights)],
+  for (const [side, naive] of [
+    [querySide, naiveT5(config, asking)],
+    [ofPassages, naiveT5(config, weights)],
   ] as const) {
     const states = naive.lower(question, []);
-    assertNear(await vectors(stack, "states"), states.flat(), TOLERANCE);
-    assertNear(await vectors(stack, "queries"), naive.retrieval("q", states).flat(), TOLERANCE);
+    assertNear(await vectors(side, "states"), states.flat(), TOLERANCE);
+    assertNear(await vectors(side, "queries"), naive.retrieval("q", states).flat(), TOLERANCE);
   }
 });
 
