@@ -32,6 +32,8 @@ export interface CliCommand {
    * without defaults. Default: false.
    */
   readonly takesFile?: boolean;
+  /** The names of the options that have a flag. */
+  readonly flags: readonly string[];
   /** A command line that works, for help. */
   readonly example: string;
   run(values: never, signal: AbortSignal, operands: readonly string[]): Promise<void>;
@@ -50,23 +52,26 @@ export interface CommandEntry {
 
 /** Types the values that `run` receives by the option table. */
 export function defineCommand<Table extends OptionTable>(
-  definition: Omit<CliCommand, "options" | "run"> & {
+  definition: Omit<CliCommand, "options" | "run" | "flags"> & {
     readonly options: Table;
     run(values: Resolved<Table>, signal: AbortSignal, operands: readonly string[]): Promise<void>;
   },
 ): CliCommand {
-  return definition;
+  return { ...definition, flags: flagged(definition.options) };
 }
 
 /** The same for a command that takes a file of options. */
 export function defineFileCommand<Table extends OptionTable>(
-  definition: Omit<CliCommand, "options" | "run" | "takesFile"> & {
+  definition: Omit<CliCommand, "options" | "run" | "takesFile" | "flags"> & {
     readonly options: Table;
     run(values: Given<Table>, signal: AbortSignal): Promise<void>;
   },
 ): CliCommand {
-  return { ...definition, takesFile: true };
+  return { ...definition, takesFile: true, flags: flagged(definition.options) };
 }
+
+const flagged = (options: OptionTable): string[] =>
+  Object.keys(options).filter((name) => infoOf(options[name]!).flag !== false);
 
 /** Adds the options, the operands and the action of a definition. */
 export function configure(command: Command, definition: CliCommand, signal: AbortSignal): void {

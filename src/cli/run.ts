@@ -30,7 +30,7 @@ export async function run(
     const isInterrupted = signal.aborted && !loaded?.endsBySignal; // training saves and returns
     return isInterrupted ? EXIT.interrupted : EXIT.done;
   } catch (error) {
-    return report(error, signal, helpFor(commands, args), Object.keys(loaded?.options ?? {}));
+    return report(error, signal, helpFor(commands, args), loaded);
   }
 }
 
@@ -110,18 +110,18 @@ function programOf(
  * Writes one line to stderr.
  *
  * @param help the command line that shows the help
- * @param names the options of the command: messages of the library have their names in code
+ * @param command that ran: messages of the library have the names of its options in code
  * @returns the exit code
  */
 export function report(
   error: unknown,
   signal: AbortSignal,
   help = "reatt --help",
-  names: readonly string[] = [],
+  command?: CliCommand,
 ): number {
-  const [line, code] = explain(withFileHint(error, names), signal, help);
+  const [line, code] = explain(withFileHint(error, command), signal, help);
   const isOfFlags = error instanceof InputError && !(error instanceof OptionsFileError);
-  const flagged = isOfFlags ? withFlags(line, names) : line;
+  const flagged = isOfFlags ? withFlags(line, command?.flags ?? []) : line;
   process.stderr.write(`reatt: ${flagged.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
   if (process.env.REATT_DEBUG === "1" && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);
@@ -137,10 +137,10 @@ function withFlags(message: string, names: readonly string[]): string {
 }
 
 /** An option that only a file can give is no flag: the error says where it belongs. */
-function withFileHint(error: unknown, names: readonly string[]): unknown {
-  if (!(error instanceof UsageError)) return error;
+function withFileHint(error: unknown, command: CliCommand | undefined): unknown {
+  if (!(error instanceof UsageError) || !command) return error;
   const [, flag] = /^unknown option '--([a-z-]+)'/.exec(error.message) ?? [];
-  const name = names.find((known) => flagOf(known) === flag);
+  const name = Object.keys(command.options).find((known) => flagOf(known) === flag);
   if (name === undefined) return error;
   return new UsageError(`--${flag} is no flag: give {"${name}": ...} in --options FILE.json`);
 }

@@ -22,42 +22,37 @@ writeFileSync(
 mkdirSync(at("model"));
 await writeTinyModel(at("model"));
 
-const SMALL = [
-  ...["--steps", "2", "--questions", "2", "--candidates-per-question", "2"],
-  ...["--monitor-steps", "2"],
-];
-const adapt = (out: string, ...args: string[]) =>
-  runCaptured([
+const SMALL = ["--steps", "2", "--questions", "2", "--candidates-per-question", "2"];
+/** @param options of the library, for the file of options */
+const adapt = (out: string, args: readonly string[] = [], options: object = {}) => {
+  const file = at(`${out}.json`);
+  writeFileSync(file, JSON.stringify({ monitorSteps: 2, ...options }));
+  return runCaptured([
     ...["adapt", "--model", at("model"), "--corpus", corpus, "--out", at(out), ...SMALL],
-    ...args,
+    ...["--options", file, ...args],
   ]);
+};
 
-const JOBS: Readonly<Record<string, string[]>> = {
-  spans: [],
-  "spans, with marginal": ["--objective", "marginal", "--source-passage", "excluded"],
-  "crops and titles": ["--sources", "crops,titles", "--weights", "titles=2"],
-  "sentences of a file": ["--sources", "spans", "--sentences", sentences],
-  questions: ["--data", data],
+const JOBS: Readonly<Record<string, readonly [args: string[], options?: object]>> = {
+  spans: [[]],
+  "spans, with marginal": [["--objective", "marginal"], { sourcePassage: "excluded" }],
+  "crops and titles": [["--sources", "crops,titles"], { weights: { titles: 2 } }],
+  "sentences of a file": [["--sources", "spans"], { sentences }],
+  questions: [["--data", data]],
   "questions, with the options of train": [
-    ...["--data", data, "--dev", data, "--dev-questions", "1"],
-    ...["--no-in-batch-negatives", "--tau", "0.1", "--qa-steps", "1"],
+    ["--data", data, "--dev", data],
+    { devQuestions: 1, inBatchNegatives: false, tau: 0.1, qaSteps: 1 },
   ],
-  labels: ["--queries", queries, "--qrels", qrels],
+  labels: [["--queries", queries, "--qrels", qrels]],
   mixture: [
-    "--data",
-    data,
-    "--queries",
-    queries,
-    "--qrels",
-    qrels,
-    "--weights",
-    "questions=3,labels=1",
+    ["--data", data, "--queries", queries, "--qrels", qrels],
+    { weights: { questions: 3, labels: 1 } },
   ],
 };
 
-for (const [job, args] of Object.entries(JOBS)) {
+for (const [job, [args, options]] of Object.entries(JOBS)) {
   test(`${job}: a model, its card and its index`, async () => {
-    const { code, stdout, stderr } = await adapt(job, ...args);
+    const { code, stdout, stderr } = await adapt(job, args, options);
     assert.is(code, 0, stderr);
     assert.match(
       stdout,
@@ -73,7 +68,7 @@ for (const [job, args] of Object.entries(JOBS)) {
       2,
     );
     const card = readFileSync(at(job, "README.md"), "utf8");
-    assert.match(card, `| base | ${at("model")} |`);
+    assert.match(card, "| base | model |");
     assert.match(card, /\| seed \| 0 \|/);
     assert.match(card, /SHA-256 [0-9a-f]{64}/);
   });
@@ -104,7 +99,7 @@ test("a folder of documents: what is skipped and what is cut is said", async () 
 });
 
 test("the end is a verdict, and --out with --resume is a whole command", async () => {
-  const { stdout } = await adapt("said", "--data", data, "--dev", data);
+  const { stdout } = await adapt("said", ["--data", data, "--dev", data]);
   assert.match(
     stdout,
     /\nVerdict: (?:R@1 \d+ → \d+|no gain, model unchanged: R@1 \d+) of 12 held-out examples/,
@@ -121,7 +116,7 @@ test("the end is a verdict, and --out with --resume is a whole command", async (
 });
 
 test("--dry-run shows the plan and samples, and writes nothing", async () => {
-  const { code, stdout, stderr } = await adapt("dry", "--dry-run");
+  const { code, stdout, stderr } = await adapt("dry", ["--dry-run"]);
   assert.is(code, 0, stderr);
   assert.match(stderr, /takes about \d+:\d\d .* [\d.]+ GB of memory, [\d.]+ MB of disk/);
   assert.match(stdout, /^spans p\d+:\d+-\d+\n {2}question {2}.*____.*\n {2}answer {4}\w+/);
@@ -129,7 +124,7 @@ test("--dry-run shows the plan and samples, and writes nothing", async () => {
 });
 
 test("--json: an event a line, the result last", async () => {
-  const { stdout } = await adapt("json", "--dry-run", "--json");
+  const { stdout } = await adapt("json", ["--dry-run", "--json"]);
   const events = stdout
     .trimEnd()
     .split("\n")
@@ -141,11 +136,11 @@ test("--json: an event a line, the result last", async () => {
   assert.equal(events[1].plan, events[2].plan);
 });
 
-test("bad weights are wrong usage, bad input is bad input: one line each", async () => {
-  const wrong = await adapt("wrong", "--weights", "spans:2");
-  assert.equal([wrong.code, wrong.stdout], [2, ""]);
-  assert.match(wrong.stderr, /^reatt: --weights: expected NAME=NUMBER[^\n]*\n$/);
-  const unknown = await adapt("wrong", "--weights", "labels=2", "--json");
+test("bad weights in the file of options are one line", async () => {
+  const wrong = await adapt("wrong", [], { weights: { spans: "2" } });
+  assert.equal([wrong.code, wrong.stdout], [1, ""]);
+  assert.match(wrong.stderr, /^reatt: \S+wrong\.json, weights\.spans: expected a number[^\n]*\n$/);
+  const unknown = await adapt("wrong", ["--json"], { weights: { labels: 2 } });
   assert.is(unknown.code, 1);
   assert.match(
     unknown.stderr,

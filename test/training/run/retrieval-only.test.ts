@@ -66,7 +66,7 @@ test("adapt learns retrieval alone from masked sentences, questions and labels",
   const adapted = await finish(
     adapt({
       ...{ ...writeAdaptationFiles(folder.path), model, out: join(folder.path, "adapted") },
-      ...{ spans: true, tagger: capitals, objective: "retrieval", preBatch: 1 },
+      ...{ sources: ["spans"], tagger: capitals, objective: "retrieval", preBatch: 1 },
       ...{ steps: 4, questions: 4, candidatesPerQuestion: 2, monitorSteps: 4, learningRate: 1e-3 },
     }),
   );
