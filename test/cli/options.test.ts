@@ -69,6 +69,7 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
     CONDITION: ["year >= 2020", { year: { gte: 2020 } }],
     "K,K,...": ["10,3,10", [3, 10]],
     "NAME,NAME": ["crops,titles", ["crops", "titles"]],
+    "NAME,...": ["some-text", ["some-text"]],
   };
   if (special[placeholder]) return special[placeholder];
   const value = valueSchema(schema);
