@@ -90,12 +90,13 @@ export type {
   StatesHeader,
 } from "./retrieval/index/format/manifest.ts";
 export {
+  type CompactOptions,
   compactIndex,
   type MergeOptions,
   mergeShards,
 } from "./retrieval/index/maintain/compact.ts";
 export { type IndexInfo, indexInfo, type StatesInfo } from "./retrieval/index/maintain/info.ts";
-export { deletePassages } from "./retrieval/index/maintain/update.ts";
+export { type DeleteOptions, deletePassages } from "./retrieval/index/maintain/update.ts";
 export { type Damage, verifyIndex } from "./retrieval/index/maintain/verify.ts";
 export type { BuildProgress } from "./retrieval/index/write/build.ts";
 export type { BuildForecast } from "./retrieval/index/write/forecast.ts";

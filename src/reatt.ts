@@ -58,6 +58,7 @@ import {
   INDEX_OPTIONS,
   LOAD_OPTIONS,
   PASSAGES_READ,
+  WRITE_OPTIONS,
 } from "./options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
@@ -130,6 +131,7 @@ export interface LoadOptions extends Given<typeof LOAD> {}
 /** Options of `add`. */
 const ADD = {
   ...DIRECTORY,
+  ...WRITE_OPTIONS,
   onProgress: callback<(progress: BuildProgress) => void>(),
   /** Stops the work. The same call continues it later. */
   ...SIGNAL,
@@ -140,6 +142,7 @@ export interface AddOptions extends Given<typeof ADD> {}
 /** Options of `sync`. */
 const SYNC = {
   ...DIRECTORY,
+  ...WRITE_OPTIONS,
   ...SYNC_OPTIONS,
   onProgress: callback<(progress: SyncProgress) => void>(),
   /** Stops the work. The same call continues it later. */
@@ -440,7 +443,7 @@ export class ReAtt implements AsyncDisposable {
    */
   async sync(folder: string, given: SyncOptions): Promise<SyncResult> {
     checkPath(folder, "folder");
-    const { directory, onProgress, signal, ...splitting } = resolveOptions(SYNC, given);
+    const { directory, wait, onProgress, signal, ...splitting } = resolveOptions(SYNC, given);
     return this.#lifetime.use(async () => {
       const header = (await findManifest(directory))?.header;
       const tokens: IndexedShare = header
@@ -457,17 +460,17 @@ export class ReAtt implements AsyncDisposable {
         ...{ ...before, ...Object.fromEntries(given), maxPassageTokens, signal },
       });
       const work = (total: number) => ({
-        ...{ directory, ...keys, signal },
+        ...{ directory, ...keys, wait, signal },
         onProgress: (progress: BuildProgress) => onProgress?.({ ...progress, total }),
       });
       return synchronise(
         folder,
         {
-          directory,
+          ...{ directory, wait },
           create: (passages, count) => buildIndex(passages, { ...work(count), bits: "automatic" }),
           async update(passages, count, deleted) {
             if (passages) await addPassages(passages, { ...work(count), deleted });
-            else await deletePassages(deleted, { directory });
+            else await deletePassages(deleted, { directory, wait, signal });
           },
         },
         { ...options, tokenizer: this.tokenizer, onProgress },

@@ -2,7 +2,7 @@
 
 import { formatBytes } from "../io/format-bytes.ts";
 import { DOCUMENT_OPTIONS, splitChoices } from "../options/document-options.ts";
-import { DIRECTORY, INDEX_OPTIONS } from "../options/library-options.ts";
+import { DIRECTORY, INDEX_OPTIONS, WRITE_OPTIONS } from "../options/library-options.ts";
 import { option } from "../options/option.ts";
 import type { BuildForecast } from "../retrieval/index/write/forecast.ts";
 import { checkReplaceable } from "../retrieval/index/write/transaction.ts";
@@ -23,6 +23,7 @@ export const indexCommand = defineCommand({
     out: DIRECTORY.directory,
     ...INDEX_OPTIONS,
     ...DOCUMENT_OPTIONS,
+    ...WRITE_OPTIONS,
     shard: option(INDEX_OPTIONS.shard, {
       help:
         "build only part I of N, from 1; auto: the number that a Slurm array gives the task or, " +

@@ -1,6 +1,7 @@
 /** `reatt index add`, `delete` and `compact`: maintenance of an index that others may read. */
 
 import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
+import { WRITE_OPTIONS } from "../options/library-options.ts";
 import { option, text } from "../options/option.ts";
 import { readManifest } from "../retrieval/index/format/manifest.ts";
 import { compactIndex } from "../retrieval/index/maintain/compact.ts";
@@ -14,9 +15,9 @@ import { loadModel } from "./load-model.ts";
 import { UsageError } from "./usage-error.ts";
 
 export const addCommand = defineCommand({
-  options: { model: MODEL, index: INDEX, corpus: CORPUS, ...DOCUMENT_OPTIONS },
+  options: { model: MODEL, index: INDEX, corpus: CORPUS, ...DOCUMENT_OPTIONS, ...WRITE_OPTIONS },
   example: "reatt index add --index index --corpus news.jsonl",
-  async run({ model: folder, index: directory, corpus: source, ...splitting }, signal) {
+  async run({ model: folder, index: directory, corpus: source, wait, ...splitting }, signal) {
     const { maxPassageTokens } = (await readManifest(directory)).header;
     await using model = await loadModel(folder, signal);
     const { tokenizer } = model;
@@ -27,7 +28,10 @@ export const addCommand = defineCommand({
     for await (const _ of readPassages(corpus.file, signal)) total++;
     const progress = startBuildProgress(total);
     await using index = await model
-      .add(readPassages(corpus.file, signal), { directory, onProgress: progress.report, signal })
+      .add(readPassages(corpus.file, signal), {
+        ...{ directory, wait, signal },
+        onProgress: progress.report,
+      })
       .finally(progress.stop);
     process.stderr.write(
       `Added ${total} passages, there are ${index.passageCount} now: ${directory}\n` +
@@ -40,15 +44,16 @@ export const deleteCommand = defineCommand({
   options: {
     index: INDEX,
     ids: option(text().optional(), { help: "file of ids, one a line", placeholder: "FILE" }),
+    ...WRITE_OPTIONS,
     json: JSON_OBJECT,
   },
   operands: { placeholder: "ID...", help: "ids of passages" },
   example: "reatt index delete --index index p12 p35",
-  async run({ index: directory, ids: file, json }, _signal, operands) {
+  async run({ index: directory, ids: file, wait, json }, signal, operands) {
     if ((file === undefined) === (operands.length === 0))
       throw new UsageError("either ids or --ids FILE is needed");
     const ids = file === undefined ? operands : await readIds(file);
-    const deleted = await deletePassages(ids, { directory });
+    const deleted = await deletePassages(ids, { directory, wait, signal });
     process.stdout.write(
       json ? `${JSON.stringify({ deleted })}\n` : `${deleted} passages deleted\n`,
     );
@@ -56,7 +61,7 @@ export const deleteCommand = defineCommand({
 });
 
 export const compactCommand = defineCommand({
-  options: { index: INDEX },
+  options: { index: INDEX, ...WRITE_OPTIONS },
   example: "reatt index compact --index index",
-  run: ({ index: directory }, signal) => compactIndex({ directory, signal }),
+  run: ({ index: directory, wait }, signal) => compactIndex({ directory, wait, signal }),
 });

@@ -1,6 +1,6 @@
 /** `reatt index merge`: merges shards that were built apart. */
 
-import { DIRECTORY, INDEX_OPTIONS } from "../options/library-options.ts";
+import { DIRECTORY, INDEX_OPTIONS, WRITE_OPTIONS } from "../options/library-options.ts";
 import { mergeShards } from "../retrieval/index/maintain/compact.ts";
 import { indexInfo } from "../retrieval/index/maintain/info.ts";
 import { startBuildProgress } from "./build-progress.ts";
@@ -12,15 +12,16 @@ export const mergeCommand = defineCommand({
     out: DIRECTORY.directory,
     bits: INDEX_OPTIONS.bits,
     replace: INDEX_OPTIONS.replace,
+    ...WRITE_OPTIONS,
   },
   operands: { placeholder: "SHARD...", help: "folders of all shards, in any order" },
   example: "reatt index merge --out index shard-1 shard-2",
-  async run({ out: directory, bits, replace }, signal, shards) {
+  async run({ out: directory, bits, replace, wait }, signal, shards) {
     if (shards.length === 0) throw new UsageError("which shards?");
     const infos = await Promise.all(shards.map(indexInfo));
     const progress = startBuildProgress(infos.reduce((sum, { passages }) => sum + passages, 0));
     await mergeShards(shards, {
-      ...{ directory, bits, replace, signal },
+      ...{ directory, bits, replace, wait, signal },
       onProgress: progress.report,
     }).finally(progress.stop);
     const { passages, tokens } = await indexInfo(directory);

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InputError } from "../io/errors.ts";
 import { SYNC_OPTIONS } from "../options/document-options.ts";
+import { WRITE_OPTIONS } from "../options/library-options.ts";
 import { flag, option } from "../options/option.ts";
 import type { SyncProgress, SyncResult } from "../sync/sync.ts";
 import { startBuildProgress } from "./build-progress.ts";
@@ -23,6 +24,7 @@ export const syncCommand = defineCommand({
     index: INDEX,
     watch: option(flag().default(false), { help: "wait for changes, until it is interrupted" }),
     ...SYNC_OPTIONS,
+    ...WRITE_OPTIONS,
     json: JSON_LINES,
   },
   operands: { placeholder: "FOLDER", help: "folder of documents" },

@@ -11,13 +11,14 @@
  * network disk, a container) is alive while it updates the time of its file, every `BEAT_MS`.
  */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash, randomInt } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { readdir, rm, stat, utimes } from "node:fs/promises";
+import { readdir, realpath, rm, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { InputError, isMissing, isSystemError } from "./errors.ts";
+import { InputError, isMissing, isSystemError, writeErrorFrom } from "./errors.ts";
 import { openFile } from "./open-file.ts";
 
 const BEAT_MS = 10_000;
@@ -39,16 +40,106 @@ export interface Lock extends AsyncDisposable {
   assertHeld(): Promise<void>;
 }
 
-/**
- * Locks `directory`, which must exist, for writing.
- *
- * @throws {InputError} if another writer is alive
- */
-export async function lockDirectory(directory: string): Promise<Lock> {
-  const { lock, other } = await tryToLock(directory);
-  if (lock) return lock;
-  throw taken(directory, other);
+/** How a writer waits for another. */
+export interface LockOptions {
+  /** Seconds to wait for another process. Default: 0. */
+  readonly wait?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
+
+/** The directories that the current call writes, with what it calls. */
+const written = new AsyncLocalStorage<readonly string[]>();
+
+/** Does `work` while this call writes `directory`. @throws as `lockDirectory` */
+export async function whileLocked<Result>(
+  directory: string,
+  options: LockOptions,
+  work: (lock: Lock) => Promise<Result>,
+): Promise<Result> {
+  await using lock = await lockDirectory(directory, options);
+  const all = [...(written.getStore() ?? []), await realpath(directory)];
+  return await written.run(all, () => work(lock));
+}
+
+/**
+ * Locks `directory`, which must exist, for writing. Calls of one process get the lock one after the
+ * other.
+ *
+ * @throws {LockedError} if another process writes, and still does after `wait` seconds, or if this
+ * call is a part of one that writes: it would wait for itself
+ * @throws {InputError} if the system cannot write
+ * @throws the reason of `signal` if it aborts
+ */
+export async function lockDirectory(
+  directory: string,
+  { wait = 0, signal }: LockOptions = {},
+): Promise<Lock> {
+  const place = await realpath(directory).catch((error: unknown) => {
+    throw writeErrorFrom(error, directory);
+  });
+  if (written.getStore()?.includes(place)) throw taken(directory, ownName());
+  const endTurn = await takeTurn(place, signal);
+  try {
+    const lock = await lockWithin(directory, performance.now() + wait * 1_000, signal);
+    return {
+      ...lock,
+      async [Symbol.asyncDispose]() {
+        try {
+          await lock[Symbol.asyncDispose]();
+        } finally {
+          endTurn();
+        }
+      },
+    };
+  } catch (error) {
+    endTurn();
+    throw writeErrorFrom(error, directory);
+  }
+}
+
+/** @param deadline a time of `performance.now()` */
+async function lockWithin(
+  directory: string,
+  deadline: number,
+  signal: AbortSignal | undefined,
+): Promise<Lock> {
+  for (;;) {
+    const { lock, other } = await tryToLock(directory);
+    if (lock) return lock;
+    const left = deadline - performance.now();
+    if (left <= 0) throw taken(directory, other);
+    await sleep(Math.min(WAIT_MS, left), undefined, signal && { signal });
+  }
+}
+
+/** For each directory, the end of the last call of this process that writes or waits. */
+const turns = new Map<string, Promise<void>>();
+
+/** Waits for the earlier calls of this process. Returns what ends the turn of this call. */
+async function takeTurn(place: string, signal: AbortSignal | undefined): Promise<() => void> {
+  const earlier = turns.get(place) ?? Promise.resolve();
+  let end!: () => void;
+  const own = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const last = earlier.then(() => own);
+  turns.set(place, last);
+  last.then(() => turns.get(place) === last && turns.delete(place));
+  try {
+    await (signal ? Promise.race([earlier, abortOf(signal)]) : earlier);
+    return end;
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+const abortOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
 
 /**
  * Locks `directory` as soon as no other writer is alive.
@@ -194,6 +285,6 @@ function taken(directory: string, name: string | undefined): LockedError {
     got: writer
       ? `process ${writer.pid} on ${writer.host}`
       : "one that took over while this process slept",
-    remedy: "wait until it has finished",
+    remedy: "wait until it has finished, or let this call wait (--wait SECONDS; in code, wait)",
   });
 }

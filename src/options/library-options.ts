@@ -44,6 +44,18 @@ export const DIRECTORY = {
   directory: option(path(), { help: "folder of the index", placeholder: "DIR" }),
 };
 
+/** What writers of an index do beside another one. */
+export const WRITE_OPTIONS = {
+  /**
+   * Seconds to wait for another process that changes the index. Calls of one process wait for each
+   * other in any case. Default 0: an error names the process.
+   */
+  wait: option(number({ from: 0, to: 86_400 }).default(0), {
+    help: "seconds to wait for another process that changes the index",
+    placeholder: "SECONDS",
+  }),
+};
+
 const shardRecord = z
   .object({ index: z.int().gte(0), count: z.int().gte(1) }, "{ index, count }")
   .refine(

@@ -15,8 +15,8 @@ import {
 } from "../documents/read-documents.ts";
 import { sourceFile } from "../documents/source-file.ts";
 import { createOutputDirectory, createTemporaryDirectory } from "../io/create-directory.ts";
-import { InputError, inputErrorFrom, writeErrorFrom } from "../io/errors.ts";
-import { lockDirectory } from "../io/lock.ts";
+import { InputError, inputErrorFrom } from "../io/errors.ts";
+import { whileLocked } from "../io/lock.ts";
 import { findManifest, type Manifest } from "../retrieval/index/format/manifest.ts";
 import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
@@ -50,6 +50,8 @@ export type SyncProgress =
 /** How the index is changed. `count` is the number of passages. */
 export interface SyncTarget {
   readonly directory: string;
+  /** Seconds to wait for another process. */
+  readonly wait?: number | undefined;
   /** Builds the index. */
   create(passages: AsyncIterable<Passage>, count: number): Promise<void>;
   /** Deletes passages and adds others in one transaction. `passages` may be undefined: none. */
@@ -79,26 +81,26 @@ export async function synchronise(
   target: SyncTarget,
   options: SyncReadOptions,
 ): Promise<SyncResult> {
-  const { directory } = target;
+  const { directory, wait } = target;
+  const { signal } = options;
   const root = await realpath(folder).catch((error: unknown) => {
     const expected = "a folder of documents";
     throw inputErrorFrom(error, { where: folder, expected, remedy: "check the path" });
   });
   await createOutputDirectory(syncFolder(directory));
-  await using _ = await lockDirectory(syncFolder(directory)).catch((error: unknown) => {
-    throw writeErrorFrom(error, directory);
+  return whileLocked(syncFolder(directory), { wait, signal }, async () => {
+    const manifest = await findManifest(directory);
+    const known = await knownFiles(directory, root, options, manifest);
+    const comparison = await compareFolder(root, directory, known, options.signal);
+    const spool = await createTemporaryDirectory("sync");
+    try {
+      const file = join(spool, "passages.jsonl");
+      const reading = await readChanged(comparison.changed, file, options);
+      return await apply({ root, known, comparison, reading, file, manifest }, target, options);
+    } finally {
+      await rm(spool, { recursive: true, force: true });
+    }
   });
-  const manifest = await findManifest(directory);
-  const known = await knownFiles(directory, root, options, manifest);
-  const comparison = await compareFolder(root, directory, known, options.signal);
-  const spool = await createTemporaryDirectory("sync");
-  try {
-    const file = join(spool, "passages.jsonl");
-    const reading = await readChanged(comparison.changed, file, options);
-    return await apply({ root, known, comparison, reading, file, manifest }, target, options);
-  } finally {
-    await rm(spool, { recursive: true, force: true });
-  }
 }
 
 interface Work {

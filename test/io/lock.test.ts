@@ -15,12 +15,55 @@ const TAKEN = /expected no other writer/;
 test("one writer holds the lock, and releases it", async () => {
   await using directory = await temporary();
   const lock = await lockDirectory(directory.path);
-  await rejects(lockDirectory(directory.path), TAKEN);
   await lock.assertHeld();
   await lock[Symbol.asyncDispose]();
   assert.equal(await readdir(directory.path), []);
   const again = await lockDirectory(directory.path);
   await again[Symbol.asyncDispose]();
+});
+
+test("calls of one process get the lock one after the other", async () => {
+  await using directory = await temporary();
+  const log: string[] = [];
+  const write = async (name: string, path: string): Promise<void> => {
+    await using _ = await lockDirectory(path);
+    log.push(`${name} begins`);
+    await sleep(20);
+    log.push(`${name} ends`);
+  };
+  const { path } = directory;
+  await Promise.all([write("a", path), write("b", `${path}/.`), write("c", path)]);
+  assert.equal(
+    log,
+    ["a", "b", "c"].flatMap((name) => [`${name} begins`, `${name} ends`]),
+  );
+});
+
+test("a call that waits can be stopped, and the others go on", async () => {
+  await using directory = await temporary();
+  const lock = await lockDirectory(directory.path);
+  const abort = new AbortController();
+  const stopped = lockDirectory(directory.path, { signal: abort.signal });
+  const next = lockDirectory(directory.path);
+  abort.abort(new Error("stopped"));
+  await rejects(stopped, /stopped/);
+  await lock[Symbol.asyncDispose]();
+  await (await next)[Symbol.asyncDispose]();
+  assert.equal(await readdir(directory.path), []);
+});
+
+test("names another process, and waits for it as long as it should", async () => {
+  await using directory = await temporary();
+  const own = await ownLockName(directory.path);
+  const other = own.replace(/\.(\w+)\.(\d+)\.(\d+)\.lock$/, ".elsewhere.7.8.lock");
+  await writeFile(join(directory.path, other), "");
+  await rejects(lockDirectory(directory.path), /got process 7 on .*--wait SECONDS/);
+  await rejects(lockDirectory(directory.path, { wait: 0.1 }), /got process 7 on /);
+  const waiting = lockDirectory(directory.path, { wait: 60 });
+  await sleep(700);
+  await rm(join(directory.path, other));
+  await using lock = await waiting;
+  await lock.assertHeld();
 });
 
 test("reports a lost lock", async () => {

@@ -3,7 +3,7 @@
 import { InputError } from "../../../io/errors.ts";
 import { excerpt } from "../../../io/excerpt.ts";
 import { checkPath } from "../../../options/arguments.ts";
-import { DIRECTORY, INDEX_OPTIONS } from "../../../options/library-options.ts";
+import { DIRECTORY, INDEX_OPTIONS, WRITE_OPTIONS } from "../../../options/library-options.ts";
 import { callback, type Given, SIGNAL } from "../../../options/option.ts";
 import { resolveOptions } from "../../../options/resolve.ts";
 import { checkBits, float32Decoder } from "../../codec/codec.ts";
@@ -46,26 +46,29 @@ import { checkHeader } from "./update.ts";
  * console.log((await indexInfo(directory)).deletedPassages); // 0
  * ```
  */
-export async function compactIndex(options: {
-  readonly directory: string;
-  readonly signal?: AbortSignal | undefined;
-}): Promise<void> {
-  const { directory, signal } = resolveOptions(COMPACT, options);
+export async function compactIndex(options: CompactOptions): Promise<void> {
+  const { directory, wait, signal } = resolveOptions(COMPACT, options);
   const { segments } = await readManifest(directory);
   if (segments.length <= 1 && !segments[0]?.deleted) return;
-  await updateIndex(directory, async (manifest, name) => {
-    const codec = await reading(directory, () => readCodec(directory, manifest));
-    await using opened = await reading(directory, () =>
-      openSegments([{ directory, segments: manifest.segments }], codec),
-    );
-    const ranges = opened.segments.flatMap(passageRanges);
-    const to = segmentPath(directory, name);
-    const segment = await writing(directory, () => copySegments(ranges, to, codec, signal));
-    return { ...manifest, segments: [segment] };
-  });
+  await updateIndex(
+    directory,
+    async (manifest, name) => {
+      const codec = await reading(directory, () => readCodec(directory, manifest));
+      await using opened = await reading(directory, () =>
+        openSegments([{ directory, segments: manifest.segments }], codec),
+      );
+      const ranges = opened.segments.flatMap(passageRanges);
+      const to = segmentPath(directory, name);
+      const segment = await writing(directory, () => copySegments(ranges, to, codec, signal));
+      return { ...manifest, segments: [segment] };
+    },
+    { wait, signal },
+  );
 }
 
-const COMPACT = { ...DIRECTORY, ...SIGNAL };
+const COMPACT = { ...DIRECTORY, ...WRITE_OPTIONS, ...SIGNAL };
+
+export interface CompactOptions extends Given<typeof COMPACT> {}
 
 const MERGE = {
   ...COMPACT,
@@ -125,12 +128,16 @@ export async function mergeShards(shards: readonly string[], given: MergeOptions
     ),
   );
   const ranges = interleave(opened.segments.map(passageRanges));
-  await replaceIndex(directory, async (name) => {
-    const to = segmentPath(directory, bits === undefined ? name : stageName(name));
-    const segment = await writing(directory, () => copySegments(ranges, to, float32, signal));
-    if (bits === undefined) return { header, codec: float32Record(bits), segments: [segment] };
-    return finishStage(segment, name, bits, { ...options, header });
-  });
+  await replaceIndex(
+    directory,
+    async (name) => {
+      const to = segmentPath(directory, bits === undefined ? name : stageName(name));
+      const segment = await writing(directory, () => copySegments(ranges, to, float32, signal));
+      if (bits === undefined) return { header, codec: float32Record(bits), segments: [segment] };
+      return finishStage(segment, name, bits, { ...options, header });
+    },
+    options,
+  );
 }
 
 function checkShards(given: unknown): void {

@@ -3,7 +3,8 @@
 import { join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
 import { checkedIds } from "../../../options/arguments.ts";
-import { DIRECTORY } from "../../../options/library-options.ts";
+import { DIRECTORY, WRITE_OPTIONS } from "../../../options/library-options.ts";
+import { type Given, SIGNAL } from "../../../options/option.ts";
 import { resolveOptions } from "../../../options/resolve.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Codec, float32Decoder, type KeyDecoder } from "../../codec/codec.ts";
@@ -51,19 +52,23 @@ export async function addPassages(
   options: UpdateOptions,
 ): Promise<void> {
   const { directory, header, signal, deleted = [] } = options;
-  await updateIndex(directory, async (manifest, name) => {
-    checkHeader(directory, manifest.header, header);
-    const codec = await reading(directory, () => readCodec(directory, manifest));
-    const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
-    if (outgrows(manifest, stage)) return compressGrown(manifest, name, stage, options);
-    return writing(directory, async () => {
-      const { codebook } = codec;
-      const added = codebook
-        ? await compressAdded(stage, name, { codec: manifest.codec, codebook }, options)
-        : stage;
-      return appendSegment(directory, manifest, name, added, codec, deleted, signal);
-    });
-  });
+  await updateIndex(
+    directory,
+    async (manifest, name) => {
+      checkHeader(directory, manifest.header, header);
+      const codec = await reading(directory, () => readCodec(directory, manifest));
+      const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
+      if (outgrows(manifest, stage)) return compressGrown(manifest, name, stage, options);
+      return writing(directory, async () => {
+        const { codebook } = codec;
+        const added = codebook
+          ? await compressAdded(stage, name, { codec: manifest.codec, codebook }, options)
+          : stage;
+        return appendSegment(directory, manifest, name, added, codec, deleted, signal);
+      });
+    },
+    options,
+  );
 }
 
 /**
@@ -151,6 +156,10 @@ function tailToMerge(segments: readonly SegmentRecord[], added: number): Segment
   return segments.slice(first);
 }
 
+const DELETE = { ...DIRECTORY, ...WRITE_OPTIONS, ...SIGNAL };
+
+export interface DeleteOptions extends Given<typeof DELETE> {}
+
 /**
  * Deletes passages by id. Ids that the index does not have are ignored. The passages take space
  * until `compactIndex`; an open index keeps its generation.
@@ -179,19 +188,24 @@ function tailToMerge(segments: readonly SegmentRecord[], added: number): Segment
  */
 export async function deletePassages(
   ids: AsyncIterable<string> | Iterable<string>,
-  options: { readonly directory: string },
+  given: DeleteOptions,
 ): Promise<number> {
-  const { directory } = resolveOptions(DIRECTORY, options);
+  const options = resolveOptions(DELETE, given);
+  const { directory } = options;
   const checked = checkedIds(ids);
   let count = 0;
-  await updateIndex(directory, async (manifest, name) => {
-    const { decoder } = await reading(directory, () => readCodec(directory, manifest));
-    const { segments, deleted } = await writing(directory, () =>
-      deleteIds(directory, manifest, name, decoder, checked),
-    );
-    count = deleted;
-    return { ...manifest, segments };
-  });
+  await updateIndex(
+    directory,
+    async (manifest, name) => {
+      const { decoder } = await reading(directory, () => readCodec(directory, manifest));
+      const { segments, deleted } = await writing(directory, () =>
+        deleteIds(directory, manifest, name, decoder, checked),
+      );
+      count = deleted;
+      return { ...manifest, segments };
+    },
+    options,
+  );
   return count;
 }
 

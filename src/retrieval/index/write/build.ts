@@ -61,6 +61,10 @@ export interface BuildOptions {
    * `mergeShards` joins the shards.
    */
   readonly shard?: ShardRecord | undefined;
+  /** False: an index that another call has built meanwhile is an error. Default: true. */
+  readonly replace?: boolean | undefined;
+  /** Seconds to wait for another process that writes. Default: 0. */
+  readonly wait?: number | undefined;
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -100,13 +104,17 @@ export async function buildIndex(
   const { directory, header, bits, shard } = options;
   if (typeof bits === "number") checkBits(bits, header.dimension);
   if (bits !== undefined && shard) throw compressedShard();
-  const { segments } = await replaceIndex(directory, async (name) => {
-    const written = bits === undefined ? name : stageName(name);
-    const segment = await writeSegment(segmentPath(directory, written), passages, options);
-    if (bits === undefined)
-      return { header, codec: float32Record(bits), shard, segments: [segment] };
-    return finishStage(segment, name, bits, options);
-  });
+  const { segments } = await replaceIndex(
+    directory,
+    async (name) => {
+      const written = bits === undefined ? name : stageName(name);
+      const segment = await writeSegment(segmentPath(directory, written), passages, options);
+      if (bits === undefined)
+        return { header, codec: float32Record(bits), shard, segments: [segment] };
+      return finishStage(segment, name, bits, options);
+    },
+    options,
+  );
   const { passages: count, tokens, cut } = segments[0]!;
   options.onProgress?.({ event: "finished", passages: count, tokens, ...(cut && { cut }) });
 }

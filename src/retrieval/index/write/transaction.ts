@@ -7,7 +7,7 @@ import { access, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createDirectory, syncName } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
-import { lockDirectory } from "../../../io/lock.ts";
+import { type LockOptions, whileLocked } from "../../../io/lock.ts";
 import { syncDirectory } from "../../../io/replace-file.ts";
 import { journalPath } from "../format/journal.ts";
 import {
@@ -56,21 +56,32 @@ export async function checkReplaceable(directory: string, replace: boolean): Pro
     () => true,
     () => false,
   );
-  if (!exists || replace) return;
-  throw new InputError({
+  if (exists && !replace) throw notReplaceable(directory);
+}
+
+const notReplaceable = (directory: string): InputError =>
+  new InputError({
     where: directory,
     expected: "a folder without an index",
     got: "an index",
     remedy:
       "open it, add to it (reatt index add) or replace it (--replace; in code, replace: true)",
   });
-}
 
 /** Replaces the index in `directory`, or creates one. A damaged manifest counts as none. */
-export const replaceIndex = (
+export async function replaceIndex(
   directory: string,
   write: (name: string) => Promise<IndexState>,
-): Promise<Manifest> => runTransaction(directory, findUsableManifest, (_, name) => write(name));
+  options: LockOptions & { readonly replace?: boolean | undefined },
+): Promise<Manifest> {
+  const before = await findUsableManifest(directory);
+  const replace = (current: Manifest | undefined, name: string): Promise<IndexState> => {
+    // Another call may have built it meanwhile.
+    if (current && !before && options.replace === false) throw notReplaceable(directory);
+    return write(name);
+  };
+  return runTransaction(directory, findUsableManifest, replace, options);
+}
 
 /**
  * Changes the index in `directory`.
@@ -80,7 +91,8 @@ export const replaceIndex = (
 export const updateIndex = (
   directory: string,
   write: (current: Manifest, name: string) => Promise<IndexState>,
-): Promise<Manifest> => runTransaction(directory, readManifest, write);
+  options: LockOptions,
+): Promise<Manifest> => runTransaction(directory, readManifest, write, options);
 
 const findUsableManifest = (directory: string): Promise<Manifest | undefined> =>
   findManifest(directory).catch((error: unknown) => {
@@ -99,24 +111,26 @@ async function runTransaction<Current extends Manifest | undefined>(
   directory: string,
   read: (directory: string) => Promise<Current>,
   write: (current: Current, name: string) => Promise<IndexState>,
+  options: LockOptions,
 ): Promise<Manifest> {
   await writing(directory, async () => {
     for (const folder of FOLDERS) await createDirectory(join(directory, folder));
   });
-  await using lock = await writing(directory, () => lockDirectory(directory));
-  const current = await read(directory);
-  const generation = current ? current.generation + 1 : await firstGeneration(directory);
-  const name = segmentName(generation);
-  if (current) await writing(directory, () => clean(directory, current, name));
-  const state = await write(current, name);
-  const next: Manifest = { ...state, format: "reatt-index", version: 1, generation };
-  await lock.assertHeld();
-  await writing(directory, async () => {
-    await syncFolders(directory, next);
-    await writeManifest(directory, next);
-    await clean(directory, next);
+  return whileLocked(directory, options, async (lock) => {
+    const current = await read(directory);
+    const generation = current ? current.generation + 1 : await firstGeneration(directory);
+    const name = segmentName(generation);
+    if (current) await writing(directory, () => clean(directory, current, name));
+    const state = await write(current, name);
+    const next: Manifest = { ...state, format: "reatt-index", version: 1, generation };
+    await lock.assertHeld();
+    await writing(directory, async () => {
+      await syncFolders(directory, next);
+      await writeManifest(directory, next);
+      await clean(directory, next);
+    });
+    return next;
   });
-  return next;
 }
 
 /**
