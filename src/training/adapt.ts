@@ -139,8 +139,8 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const sources = await chooseSources(requested, documents, given);
   const inputs = await readInputs(given, sources, documents, corpus);
   const start = await readStartingModel(given.model);
-  const available = availableExamples(inputs, given);
-  const chosen = withAdaptDefaults(given, available, corpus.size, start.config);
+  const examples = availableExamples(inputs, given);
+  const chosen = withAdaptDefaults(given, examples, corpus.size, start.config);
   const decided = resolveAdaptation(chosen, start, corpus);
   const { config, model } = decided;
   const tokenizer = await loadTokenizer(join(model, "spiece.model"), config.vocabularySize);

@@ -1,7 +1,7 @@
 /** How many training examples an adaptation has, draws and holds out. */
 
 import { heldOutCount } from "../examples/held-out.ts";
-import type { LabelFreeName } from "../examples/sources/names.ts";
+import type { LabelFreeName, SourceName } from "../examples/sources/names.ts";
 import { drawsFor } from "../examples/with-candidates.ts";
 import type { AdaptOptions } from "../options/adapt-options.ts";
 import type { Adaptation } from "./adaptation.ts";
@@ -30,14 +30,22 @@ export function trainedExamples(
   return { questions: kept(questions), labels: kept(labels) };
 }
 
+/** Sources whose examples have a text to generate. A label has one that teaches no answers. */
+const ANSWERED: readonly SourceName[] = ["spans", "phrases", "generated"];
+
 /** The examples to train on: those that can be made of documents, and those of the files. */
 export function availableExamples(
   inputs: AdaptationInputs,
   options: Pick<AdaptOptions, "minutes">,
-): number {
+): { readonly count: number; readonly haveAnswers: boolean } {
   const { questions, labels } = trainedExamples(inputs, options);
   const made = inputs.sources.labelFree.reduce((sum, { available }) => sum + available, 0);
-  return questions + labels + Math.min(made, MAX_EXAMPLES);
+  return {
+    count: questions + labels + Math.min(made, MAX_EXAMPLES),
+    haveAnswers:
+      inputs.sources.names.some((name) => ANSWERED.includes(name)) ||
+      inputs.questions.some(({ answers }) => answers.length > 0),
+  };
 }
 
 /** The examples of a label-free source to make for a run. Some are not used. */

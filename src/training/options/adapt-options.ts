@@ -374,7 +374,7 @@ export function checkSources(
 /**
  * Checks the options and fills in the defaults.
  *
- * @param examples number of examples to train on
+ * @param examples how many there are to train on, and whether any has an answer to generate
  * @param passages number of passages of the corpus
  * @param config configuration of the model
  * @throws {InputError} for an unknown option, a value out of range, options that contradict each
@@ -382,7 +382,7 @@ export function checkSources(
  */
 export function withAdaptDefaults(
   given: StartOptions,
-  examples: number,
+  examples: { readonly count: number; readonly haveAnswers: boolean },
   passages: number,
   { modelSize, shared }: Pick<ModelConfig, "modelSize" | "shared">,
 ): AdaptRequest {
@@ -399,13 +399,15 @@ export function withAdaptDefaults(
   const isTimed = minutes !== undefined;
   if (isTimed && iterations > 1) throw severalIterations(iterations);
   const questions = options.questions ?? (isTimed ? TIMED.questions : QUESTIONS);
-  const onePass = Math.ceil(examples / questions);
+  const onePass = Math.ceil(examples.count / questions);
   const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, onePass));
   const tenth = Math.round((steps * iterations) / 10);
   const candidates = isTimed ? TIMED.candidates : CANDIDATES;
   const byWidth = Math.min(MAX_LEARNING_RATE, (PAPER.learningRate * PAPER.modelSize) / modelSize);
   const byModel = shared[0]?.kind === "bert" ? BERT_LEARNING_RATE : byWidth;
-  const isRetrieval = isHead || (isTimed && data === undefined);
+  const reads = options.train === "reader" || options.train === "joint";
+  const hasNoAnswers = !examples.haveAnswers || (isTimed && data === undefined);
+  const isRetrieval = isHead || (hasNoAnswers && !reads);
   const complete = {
     ...options,
     steps,

@@ -21,6 +21,7 @@ import { decisionsOf } from "../../../src/training/run/run-plan.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
 import { runOf } from "../../support/training.ts";
 
+const EXAMPLES = { count: 100, haveAnswers: true };
 const FILES = { model: "model", corpus: "corpus.jsonl", data: "data.jsonl", out: "out" };
 
 const rejects = (message: RegExp, work: () => unknown) =>
@@ -111,7 +112,7 @@ test("options that contradict each other", () => {
   for (const defaulted of [
     (options: object) => withDefaults({ ...FILES, ...options }),
     (options: object) =>
-      withAdaptDefaults({ ...FILES, ...options }, 100, 100, tinyConfig({ modelSize: 512 })),
+      withAdaptDefaults({ ...FILES, ...options }, EXAMPLES, 100, tinyConfig({ modelSize: 512 })),
   ]) {
     rejects(/^candidatesPerQuestion: expected 2 or more/, () =>
       defaulted({ objective: "marginal", candidatesPerQuestion: 1 }),
@@ -140,9 +141,9 @@ test("train and adapt have the same options, except those of their data", () => 
       .sort();
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), ["unsupervisedSteps"]);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
-    ...["dryRun", "keepCheckpoint", "minutes", "monitorSteps", "overlapWords", "passageWords"],
-    ...["qrels", "queries", "sentences", "sourcePassage", "sources", "splitRecords"],
-    "weights",
+    ...["dryRun", "encoding", "keepCheckpoint", "minutes", "monitorSteps", "overlapWords"],
+    ...["passageWords", "qrels", "queries", "sentences", "sourcePassage", "sources"],
+    ...["splitRecords", "tableHeader", "weights"],
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])
     for (const [name, schema] of Object.entries(table)) {
@@ -154,7 +155,7 @@ test("train and adapt have the same options, except those of their data", () => 
 test("a model card shows what describes the model", () => {
   const options = withAdaptDefaults(
     { ...FILES, weights: { questions: 2 }, seed: 3 },
-    100,
+    EXAMPLES,
     100,
     tinyConfig({ modelSize: 512 }),
   );
@@ -167,7 +168,7 @@ test("a model card shows what describes the model", () => {
 
 /** The options of an adaptation of 100 examples and 100 passages. */
 const adapted = (given: AdaptOptions) =>
-  withAdaptDefaults({ ...given, ...FILES }, 100, 100, tinyConfig({ modelSize: 288 }));
+  withAdaptDefaults({ ...given, ...FILES }, EXAMPLES, 100, tinyConfig({ modelSize: 288 }));
 
 test("an option that has no effect beside the others is an error, unless it has its default", () => {
   const cases: readonly [TrainOptions & AdaptOptions, RegExp][] = [
