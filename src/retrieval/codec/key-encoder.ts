@@ -85,10 +85,11 @@ export function subtractCentroids(
   centroids: Float32Array,
   dimension: number,
 ): Float32Array {
-  return rows.map((value, i) => {
-    const d = i % dimension;
-    return value - centroids[nearest[(i - d) / dimension]! * dimension + d]!;
-  });
+  const residuals = new Float32Array(rows.length);
+  for (const [row, centroid] of nearest.entries())
+    for (let d = 0, at = row * dimension, from = centroid * dimension; d < dimension; d++, at++)
+      residuals[at] = rows[at]! - centroids[from + d]!;
+  return residuals;
 }
 
 /** Columns `first` to `end` of the given rows of [n, size]. */

@@ -11,8 +11,8 @@ import { trace } from "../../tensor/trace.ts";
  * group are compared here.
  */
 const GROUP = 16;
-/** Products in memory at a time: 64 MB. */
-const PRODUCTS = 2 ** 24;
+/** Products in memory at a time: 16 MB. */
+const PRODUCTS = 2 ** 22;
 
 /**
  * For each row of `rows`, [n, size], the number of the nearest row of `table`, [count, size], by

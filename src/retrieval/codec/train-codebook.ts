@@ -34,6 +34,9 @@ export const sampleSize = (tokens: number): number => Math.min(tokens, 32 * cent
 export const centroidCount = (tokens: number): number =>
   2 ** Math.round(Math.log2(Math.max(1, Math.min(4 * Math.sqrt(tokens), tokens / 8))));
 
+/** Rows that are rotated or encoded together: the memory of a step does not grow with the sample. */
+const BATCH_ROWS = 4_096;
+
 /** Learns a codebook with `count` centroids from `sample`, [n, dimension], with n >= count. */
 export async function trainCodebook(
   sample: Float32Array,
@@ -43,19 +46,19 @@ export async function trainCodebook(
   signal?: AbortSignal,
 ): Promise<Codebook> {
   const { centroids, nearest } = await cluster(sample, dimension, count, signal);
-  const residuals = subtractCentroids(sample, nearest, centroids, dimension);
   const { long, short } = subquantiserCounts(dimension, bits);
-  const subquantisers = chooseSubquantisers(residuals, nearest, count, long, short);
+  const subquantisers = chooseSubquantisers(sample, nearest, centroids, long, short);
   const chosen = evenlySpaced(nearest.length);
-  const chosenResiduals = columnsOf(residuals, chosen, dimension, 0, dimension);
-  const rotation = await learnRotation(chosenResiduals, dimension, long);
-  await using rotator = await openRotator(rotation, dimension);
-  const rotated = await rotator.rotate(chosenResiduals);
+  const keys = rowsOf(sample, chosen, dimension);
+  const nearestOfChosen = Uint32Array.from(chosen, (row) => nearest[row]!);
+  const residuals = subtractCentroids(keys, nearestOfChosen, centroids, dimension);
+  const rotation = await learnRotation(residuals, dimension, long);
+  await rotateInPlace(residuals, rotation, dimension);
   const findCodeword = openCodewordSearch();
   const codewords = new Map<number, Float32Array>();
   for (const m of new Set([long, short])) {
-    const rows = Array.from(chosen.keys()).filter((i) => subquantisers[nearest[chosen[i]!]!] === m);
-    codewords.set(m, await trainCodewords(rotated, rows, dimension, m, findCodeword, signal));
+    const rows = Array.from(chosen.keys()).filter((i) => subquantisers[nearestOfChosen[i]!] === m);
+    codewords.set(m, await trainCodewords(residuals, rows, dimension, m, findCodeword, signal));
   }
   const codebook = {
     bits,
@@ -65,7 +68,6 @@ export async function trainCodebook(
     subquantisers,
     codewords,
   };
-  const keys = columnsOf(sample, chosen, dimension, 0, dimension);
   return {
     ...codebook,
     ratios: await trainRatios(keys, { ...codebook, ratios: UNIT_RATIOS }, findCodeword, signal),
@@ -89,19 +91,22 @@ async function cluster(
  * that cover half of the tokens, `short` for the others.
  */
 function chooseSubquantisers(
-  residuals: Float32Array,
+  sample: Float32Array,
   nearest: Uint32Array,
-  count: number,
+  centroids: Float32Array,
   long: number,
   short: number,
 ): Uint16Array {
-  const dimension = residuals.length / nearest.length;
+  const dimension = sample.length / nearest.length;
+  const count = centroids.length / dimension;
   const members = new Uint32Array(count);
   const squares = new Float64Array(count);
   for (const [row, centroid] of nearest.entries()) {
     members[centroid]!++;
-    for (let i = row * dimension; i < (row + 1) * dimension; i++)
-      squares[centroid]! += residuals[i]! * residuals[i]!;
+    for (let d = 0; d < dimension; d++) {
+      const difference = sample[row * dimension + d]! - centroids[centroid * dimension + d]!;
+      squares[centroid]! += Math.fround(difference) ** 2;
+    }
   }
   const means = squares.map((square, centroid) => square / Math.max(1, members[centroid]!));
   const longestFirst = Array.from(means.keys()).sort((a, b) => means[b]! - means[a]!);
@@ -145,21 +150,38 @@ async function trainCodewords(
   return table;
 }
 
+/** Rotates rows, [n, dimension]. */
+async function rotateInPlace(
+  rows: Float32Array,
+  rotation: Float32Array,
+  dimension: number,
+): Promise<void> {
+  await using rotator = await openRotator(rotation, dimension);
+  for (let at = 0; at < rows.length; at += BATCH_ROWS * dimension)
+    rows.set(await rotator.rotate(rows.subarray(at, at + BATCH_ROWS * dimension)), at);
+}
+
+/** The given rows of [n, size]; all rows are not copied. */
+function rowsOf(values: Float32Array, rows: readonly number[], size: number): Float32Array {
+  return rows.length * size === values.length ? values : columnsOf(values, rows, size, 0, size);
+}
+
 async function trainRatios(
   keys: Float32Array,
   codebook: Codebook,
   findCodeword: FindNearest,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
+  const { dimension } = codebook;
   await using encoder = await openKeyEncoder(codebook);
-  const decoded = openKeyDecoder(codebook)(await encoder.encode(keys));
-  return await kMeans(
-    repeated(lengthRatios(keys, decoded, codebook.dimension), 1),
-    1,
-    CODEWORDS,
-    findCodeword,
-    signal,
-  );
+  const decode = openKeyDecoder(codebook);
+  const ratios = new Float32Array(keys.length / dimension);
+  for (let first = 0; first < ratios.length; first += BATCH_ROWS) {
+    signal?.throwIfAborted();
+    const batch = keys.subarray(first * dimension, (first + BATCH_ROWS) * dimension);
+    ratios.set(lengthRatios(batch, decode(await encoder.encode(batch)), dimension), first);
+  }
+  return await kMeans(repeated(ratios, 1), 1, CODEWORDS, findCodeword, signal);
 }
 
 /** Repeats a small sample: k-means needs a row for each of its 256 centroids. */
