@@ -34,7 +34,7 @@ export const sampleSize = (tokens: number): number => Math.min(tokens, 32 * cent
 export const centroidCount = (tokens: number): number =>
   2 ** Math.round(Math.log2(Math.max(1, Math.min(4 * Math.sqrt(tokens), tokens / 8))));
 
-/** Rows that are rotated or encoded together: the memory of a step does not grow with the sample. */
+/** Rows that are rotated or encoded together, so that memory does not grow with the sample. */
 const BATCH_ROWS = 4_096;
 
 /** Learns a codebook with `count` centroids from `sample`, [n, dimension], with n >= count. */
