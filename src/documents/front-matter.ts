@@ -5,6 +5,8 @@ import { parse as parseYaml } from "yaml";
 import type { Metadata } from "../text/passage.ts";
 import { metadataOf } from "../text/record-fields.ts";
 
+/** Anchors and aliases of YAML; front matter has none, and a parser needs long for many. */
+const MAX_ALIASES = 50;
 /** The longest front matter; `---` in a longer text is a line between paragraphs. */
 const MAX_LENGTH = 65_536; // characters
 
@@ -38,6 +40,7 @@ export function frontMatter(text: string): FrontMatter {
 
 /** Undefined for what is no object: a line between paragraphs may look like front matter. */
 function parsed(mark: string, text: string): Readonly<Record<string, unknown>> | undefined {
+  if ((text.match(/[&*][^\s,]/g)?.length ?? 0) > MAX_ALIASES) return undefined;
   try {
     const value: unknown =
       mark === "---"

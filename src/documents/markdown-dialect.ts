@@ -9,7 +9,7 @@ import createMarkdownIt, {
 import definitions from "markdown-it-deflist";
 import footnotes from "markdown-it-footnote";
 
-/** Characters of a JSX tag. */
+/** Characters of a JSX tag, or of a comment. */
 const MAX_TAG_LENGTH = 5_000;
 
 let markdown: MarkdownIt | undefined;
@@ -125,9 +125,9 @@ function tagEnd(src: string, start: number): number | undefined {
 /** A comment of MDX: an expression in braces that has nothing else. */
 function comment(state: StateInline, isSilent: boolean): boolean {
   if (!state.src.startsWith("{/*", state.pos)) return false;
-  const end = state.src.indexOf("*/}", state.pos);
+  const end = state.src.slice(state.pos, state.pos + MAX_TAG_LENGTH).indexOf("*/}");
   if (end === -1) return false;
   if (!isSilent) state.push("html_inline", "", 0).content = " ";
-  state.pos = end + 3;
+  state.pos += end + 3;
   return true;
 }

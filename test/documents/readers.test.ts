@@ -159,7 +159,6 @@ test("hostile files: one line, little memory", async () => {
   const before = process.memoryUsage().rss;
   const bomb = docx(wordParagraph(" ".repeat(70 * 2 ** 20)));
   await rejects("bomb.docx", bomb, /bomb\.docx: expected a document of at most 67\.1 MB, got more/);
-  await rejects("many.docx", docx("<w:p/>".repeat(3e6)), /at most 2000000 elements/);
   await rejects(
     "deep.docx",
     docx("<w:tbl><w:tr><w:tc>".repeat(20_000)),
@@ -174,7 +173,6 @@ test("hostile files: one line, little memory", async () => {
   await rejects("deep.json", "[".repeat(100_000), /at most 100 levels of nesting/);
   await rejects("line.jsonl", Buffer.alloc(70e6, "a"), /a line of at most 64 MiB/);
   await rejects("line.csv", Buffer.alloc(2e6, "a"), /a row of at most 1048576 characters/);
-  await rejects("commas.csv.gz", gzipSync(Buffer.alloc(60e6, ",")), /at most 10000 columns/);
   await rejects("script.html", `<script>${"a".repeat(1e6)}`, /got none/);
   const large = join(folder.path, "large.txt");
   await writeFile(large, "");

@@ -1,0 +1,160 @@
+/** Hostile files: the time of every reader grows with the size, and limits stop in the middle. */
+
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { docx, officeParts, readAll, readOne, wordParagraph, zip } from "./support.ts";
+
+const SIZE = 6_000; // characters
+
+/** A text that begins and ends so and has as many repetitions as fit. */
+type Pattern = readonly [start: string, repeated: string, end: string];
+
+const repeated = (unit: string): Pattern => ["", unit, ""];
+const fill = ([start, unit, end]: Pattern, size: number): string =>
+  start + unit.repeat(Math.ceil(size / unit.length)) + end;
+
+/** Inputs that take parsers longer than they are long. */
+const PATTERNS: Readonly<Record<string, readonly Pattern[]>> = {
+  "a.html": [
+    ["<pre>a", "\t", "b</pre>"],
+    ["<p>a", " \n\t", "b"],
+    ["<table><tr><td>", "a<br>", ""],
+    ["<pre>", "\n ", "x"],
+    repeated("<table><tr><td>a"),
+    repeated("<sup>a"),
+    repeated("<h2>a<a href=#x>b"),
+    repeated("<span style='display:none'>"),
+    repeated("<dl><dt>a<dd>b"),
+    repeated("<"),
+  ],
+  "a.md": [
+    ["---\n", "&a [*a,", "]\n---\n"],
+    ["---\n", "a: [", ""],
+    ...[
+      "*a_ ",
+      "[",
+      "![[",
+      "> ",
+      "a **",
+      "`",
+      "- a\n",
+      "|-|-\n",
+      "[a](<",
+      "<a ",
+      "[^a]: x\n",
+      ": a\n",
+    ].map(repeated),
+  ],
+  "a.mdx": ["<A b={", "{/*", "import \n"].map(repeated),
+  "a.rst": ["*a ", "`a ", ":a:`", "a_ ", "- - ", ".. a::\n", "a\n b\n", "a.b.", "+--+\n"].map(
+    repeated,
+  ),
+  "a.csv": [
+    ["a,b\n", '"a\n', ""],
+    ...[",", '"', 'a,"b\n', '"""', "a\n", " ", "#\n", '"a" '].map(repeated),
+  ],
+  "a.json": [
+    ["[", '{"text":"a"},', "1]"],
+    ["{", '"a":{"b":1},', '"c":2}'],
+    repeated("["),
+    repeated('"'),
+  ],
+  "a.txt": ["a. ", "- ", ".", "\t", "中", "(", "e.g. ", "a   b", "a\n\n"].map(repeated),
+  "a.py": ["def a\n", "export default ", "const a = ", "# a\n", "pub("].map(repeated),
+  "a.eml": [
+    ["To: ", "a@b,", "\n\nx"],
+    ["To: ", "(", "\n\nx"],
+    repeated("a: b\n"),
+    repeated("=?utf-8?Q?"),
+  ],
+};
+
+/** The least processor time of two readings, in milliseconds. */
+async function cost(file: string, contents: string | Buffer): Promise<number> {
+  let least = Infinity;
+  for (let i = 0; i < 2; i++) {
+    const start = process.cpuUsage();
+    await readOne(file, contents, { onSkip: () => {} }).catch(() => {});
+    const { user, system } = process.cpuUsage(start);
+    least = Math.min(least, (user + system) / 1_000);
+  }
+  return least;
+}
+
+for (const [file, patterns] of Object.entries(PATTERNS))
+  test(`the time of ${file} grows with its size`, async () => {
+    for (const pattern of patterns) {
+      const [small, large] = [
+        await cost(file, fill(pattern, SIZE)),
+        await cost(file, fill(pattern, 4 * SIZE)),
+      ];
+      // below 30 ms, starting to read takes most of the time
+      assert.ok(
+        large <= 8 * Math.max(small, 30),
+        `${JSON.stringify(pattern)}: ${small} ms, ${large} ms`,
+      );
+    }
+  });
+
+test("limits stop in the middle, and the other files of the folder are read", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-limits-"));
+  const sheet = `<worksheet xmlns="x/spreadsheetml/main"><sheetData>${'<row><c r="XFD1"/></row>'.repeat(3_000)}</sheetData></worksheet>`;
+  const files: Readonly<Record<string, string | Buffer>> = {
+    "commas.csv.gz": gzipSync(Buffer.alloc(20e6, ",")),
+    "names.json": `{"${"a".repeat(1e6)}":[${"1,".repeat(1e6)}1]}`,
+    "cells.html": `<table><tr>${"<td rowspan=60000 colspan=1000>a".repeat(100)}${"<tr><td>b".repeat(2_000)}`,
+    "paragraphs.docx": docx("<w:p/>".repeat(2.1e6), "", {}, "other/main.xml"),
+    "sheet.xlsx": zip(
+      officeParts("xl/workbook.xml", {
+        "xl/workbook.xml":
+          '<workbook xmlns="x/spreadsheetml/main" xmlns:r="x/officeDocument/relationships"><sheets><sheet name="S" r:id="a"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels":
+          '<Relationships><Relationship Id="a" Type="x/worksheet" Target="sheet.xml"/></Relationships>',
+        "xl/sheet.xml": sheet,
+      }),
+    ),
+    "rows.ods": zip({
+      "content.xml":
+        '<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:spreadsheet>' +
+        '<table:table><table:table-row table:number-rows-repeated="1000000"><table:table-cell table:number-columns-repeated="1000"><text:p>a</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet></office:body></office:document>',
+    }),
+    "z.txt": "The lion lives.",
+  };
+  for (const [name, contents] of Object.entries(files))
+    await writeFile(join(folder, name), contents);
+  execFileSync("mkfifo", [join(folder, "pipe.txt"), join(folder, ".gitignore")]);
+  const before = process.memoryUsage().rss;
+  const { passages, skipped } = await readAll(folder);
+  await rm(folder, { recursive: true });
+  assert.equal(
+    passages.map(({ id }) => id),
+    ["z.txt#1"],
+  );
+  assert.equal(
+    Object.keys(skipped).sort(),
+    [...Object.keys(files).filter((name) => name !== "z.txt"), "pipe.txt"].sort(),
+  );
+  for (const [name, message] of Object.entries(skipped))
+    assert.match(message, name === "pipe.txt" ? /got a device, a pipe/ : /at most \d/, name);
+  assert.ok(process.memoryUsage().rss - before < 1.5e9);
+});
+
+test("signals are handled while a file is read", async () => {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new Error("stopped")), 50);
+  const page = "<p>The <b>lion</b> lives.".repeat(200_000);
+  const stopped = await readOne("a.html", page, { signal: controller.signal }).catch(String);
+  assert.match(String(stopped), /stopped/);
+});
+
+test("the main part of a Word document may have any name", async () => {
+  const file = docx(wordParagraph("The lion lives."), "", {}, "x/y.xml");
+  assert.is((await readOne("a.docx", file)).passages[0]!.text, "The lion lives.");
+});
+
+test.run();
