@@ -5,9 +5,9 @@ import { type ModelConfig, withAttention } from "../../src/model/config.ts";
 import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { parameterNames, TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
+import { writeModel } from "../../src/model/write-model.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { countTokenWeights } from "../../src/training/adaptation/token-weights.ts";
-import { writeModel } from "../../src/training/run/save-model.ts";
 
 type Weights = ReadonlyMap<string, Float32Array>;
 type Corpus = Parameters<typeof countTokenWeights>[0];

@@ -160,7 +160,7 @@ function projectionsOf(config: ModelConfig): string[] {
 }
 
 /** Names that reading given passages does not depend on. */
-export function ownRetrieval(config: ModelConfig): Set<string> {
+function ownRetrieval(config: ModelConfig): Set<string> {
   const read = readingNames(config);
   const phrases = [...parameterShapes(config).keys()].filter(isOfPhraseQueries);
   const own = [...retrievalNames(config), ...phrases].filter((name) => !read.has(name));

@@ -11,6 +11,7 @@ import { InputError } from "../../io/errors.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { createRandom } from "../../math/random.ts";
 import { checkNoModel } from "../../model/config-file.ts";
+import { writeModel } from "../../model/write-model.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { openIndex } from "../../retrieval/open-index.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
@@ -18,7 +19,6 @@ import { PHRASE_OPTIONS, searchPhrases } from "../../retrieval/search-phrases.ts
 import { retrievalQuestionIds } from "../../text/prompts.ts";
 import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";
 import { withModelFolder } from "../options/model-folder.ts";
-import { writeModel } from "../run/save-model.ts";
 import { learningRateAt } from "../run/schedule.ts";
 import { passageInput, type RatedPhrase, searchInput } from "./batches.ts";
 import { checkGold, type GoldPhrase, goldPhrases } from "./examples.ts";

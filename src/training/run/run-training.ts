@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { hasWeights } from "../../checkpoints/open.ts";
 import { modelTitle } from "../../hub/model-title.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
+import { copyModel } from "../../model/write-model.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
@@ -47,7 +48,7 @@ import {
   type RunState,
   stalenessOf,
 } from "./run-state.ts";
-import { copyModel, saveModel } from "./save-model.ts";
+import { saveModel } from "./save-model.ts";
 import { lastRestart, learningRateAt } from "./schedule.ts";
 import { iterationStage, type Stage, unsupervisedStage } from "./stages.ts";
 import { startingParameters } from "./starting-parameters.ts";

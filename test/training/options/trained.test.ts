@@ -5,7 +5,7 @@ import * as assert from "uvu/assert";
 import { parameterShapes } from "../../../src/model/parameter-names.ts";
 import { keepsKeys, LOG_SCALE } from "../../../src/training/objectives/trained-parameters.ts";
 import { type Part, trainedParameters } from "../../../src/training/options/trained.ts";
-import { TINY_MODELS } from "../../support/tiny-model.ts";
+import { TINY_MODELS, withChanges } from "../../support/tiny-model.ts";
 
 const MODELS = ["v1.1", "v1.0 tied", "backbone", "backbone and a block", "joint layers"].map(
   (name) => [name, TINY_MODELS[name]!] as const,
@@ -87,7 +87,7 @@ test("all heads are trained where all make the vectors", () => {
   const objective = "retrieval";
   assert.is(trainedParameters(config!, { part: "retrieval", objective }).rows.size, 2);
   assert.is(trainedParameters(config!, { part: "retrieval", objective, tau: 1 }).rows.size, 0);
-  const pooled = { ...config!, pooling: "mean" } as const;
+  const pooled = withChanges(config!, { pooling: "mean" });
   assert.is(trainedParameters(pooled, { part: "retrieval", objective }).rows.size, 0);
 });
 
