@@ -14,10 +14,26 @@ export {
   type LossAndGradients,
   type LossOptions,
   lossAndGradients,
-  type TextBatch,
 } from "./engine/loss-and-gradients.ts";
 export type { EngineEvent } from "./engine/open-engine.ts";
+export type { TextBatch, TrainingBatch } from "./engine/text-batch.ts";
+export { copyAttention } from "./objectives/copy-attention.ts";
+export { type DistillationSettings, distillation } from "./objectives/distillation.ts";
+export type { AnswerPhrase, TokenExample } from "./objectives/examples.ts";
+export { type GivenScoresSettings, givenScores } from "./objectives/given-scores.ts";
 export type { ObjectiveName } from "./objectives/index.ts";
+export { type LabelSettings, labels } from "./objectives/labels.ts";
+export { marginal } from "./objectives/marginal.ts";
+export type { Negatives } from "./objectives/negatives.ts";
+export {
+  type CommonInput,
+  defineObjective,
+  type Objective,
+  type Term,
+} from "./objectives/objective.ts";
+export type { ModelOutputs, OutputName, RetrievalOutputs } from "./objectives/outputs.ts";
+export { reading } from "./objectives/reading.ts";
+export { type NamedTensor, perQuestion, type TokenBatch } from "./objectives/token-batch.ts";
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
 export type { PhraseTrainingOptions } from "./phrases/options.ts";
@@ -34,3 +50,4 @@ export type { TrainingEvent, TrainingResult } from "./run/events.ts";
 export type { MonitorOutcome } from "./run/retrieval-monitor.ts";
 export type { SalientSpan, Tagger } from "./salient-spans/index.ts";
 export { train } from "./train.ts";
+export { openTrainer, type Trainer, type TrainerOptions } from "./trainer.ts";

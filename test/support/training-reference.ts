@@ -12,8 +12,8 @@ import { readPassages } from "../../src/text/read-passages.ts";
 import type {
   LossAndGradients,
   LossOptions,
-  TextBatch,
 } from "../../src/training/engine/loss-and-gradients.ts";
+import type { TextBatch } from "../../src/training/engine/text-batch.ts";
 import { assertNear } from "./arrays.ts";
 import { referenceFolder, writeReferenceModel } from "./reference-model.ts";
 

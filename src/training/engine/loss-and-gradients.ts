@@ -8,33 +8,18 @@ import { headLayer, type ModelConfig } from "../../model/config.ts";
 import { readConfig } from "../../model/config-file.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
-import {
-  checkPassageLists,
-  checkPath,
-  checkQuestionList,
-  checkTexts,
-} from "../../options/arguments.ts";
 import { choice, type Given, integer, number, type Resolved } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import type { Tensor } from "../../tensor/ops.ts";
-import type { Passage } from "../../text/passage.ts";
-import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
-import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
+import { loadTokenizer } from "../../text/tokenizer.ts";
 import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
 import { distillation } from "../objectives/distillation.ts";
-import type { TokenExample } from "../objectives/examples.ts";
 import { reading } from "../objectives/reading.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
 import { openGraphRunner } from "./graph-runner.ts";
 import { onnxPasses } from "./onnx-passes.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
-
-/** Questions with one answer and some candidate passages each. */
-export interface TextBatch {
-  readonly questions: readonly string[];
-  readonly answers: readonly string[];
-  readonly passages: readonly (readonly Passage[])[];
-}
+import { checkBatch, folderOf, TEXT_BATCH, type TextBatch, tokenExamples } from "./text-batch.ts";
 
 /** The options of `lossAndGradients`. */
 const LOSS_OPTIONS = {
@@ -63,9 +48,6 @@ const LOSS_OPTIONS = {
 };
 
 export interface LossOptions extends Given<typeof LOSS_OPTIONS> {}
-
-/** The properties of a `TextBatch`; `checkBatch` checks their values. */
-const BATCH = { questions: z.unknown(), answers: z.unknown(), passages: z.unknown() };
 
 export interface LossAndGradients {
   /** Negative log likelihood, averaged over answer tokens, in nats. */
@@ -127,7 +109,7 @@ export async function lossAndGradients(
   const options = resolveOptions(LOSS_OPTIONS, given);
   const { alpha, headWeights, maxPassageTokens, copies, dropout } = options;
   const folder = folderOf(model);
-  checkBatch(batch);
+  checkBatch(batch, TEXT_BATCH);
   const config = await readConfig(folder);
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
   const parameters = await parameterStates(folder, config, options);
@@ -166,26 +148,6 @@ const rowsOf = (tensors: readonly Tensor[] = []): number[][] =>
     ]);
   });
 
-/** @throws {InputError} unless `model` is a folder or was loaded from one */
-function folderOf(model: unknown): string {
-  const folder = (model as { readonly folder?: unknown } | null | undefined)?.folder ?? model;
-  checkPath(folder, "model");
-  return folder;
-}
-
-/** @throws {InputError} unless each question has an answer and one or more passages */
-function checkBatch(batch: unknown): void {
-  const { questions, answers, passages } = resolveOptions(BATCH, batch as TextBatch, "batch");
-  checkQuestionList(questions);
-  if (questions.length === 0)
-    throw problem("questions", "one or more", "none", "give a question with its passages");
-  checkTexts(answers, "answers", questions.length);
-  checkPassageLists(passages, questions.length);
-  const empty = (passages as readonly unknown[][]).findIndex(({ length }) => length === 0);
-  if (empty >= 0)
-    throw problem(`passages[${empty}]`, "one or more", "none", "give candidates of the question");
-}
-
 /** @throws {InputError} if the weights are not those of `heads` heads, or `tau` has no effect */
 function checkHeadWeights({ headWeights, tau }: LossOptions, config: ModelConfig): void {
   const { pooling } = config.retrievalAttention;
@@ -223,14 +185,3 @@ async function parameterStates(
     );
   return states;
 }
-
-const tokenExamples = (
-  tokenizer: Tokenizer,
-  { questions, answers, passages }: TextBatch,
-  maxPassageTokens: number,
-): TokenExample[] =>
-  questions.map((question, i) => ({
-    question: retrievalQuestionIds(tokenizer, question),
-    answer: [...tokenizer.encode(answers[i]!), tokenizer.eosId],
-    passages: passages[i]!.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
-  }));

@@ -20,7 +20,17 @@ import { defineObjective, type Objective } from "./objective.ts";
 import { answerTokens, meanNegative } from "./reading.ts";
 import { type NamedTensor, type TokenBatch, zeros } from "./token-batch.ts";
 
-/** Draws the attention of the decoder to the answer where a passage contains it. */
+/**
+ * Draws the attention of the decoder to the answer where a passage contains it.
+ *
+ * @example
+ * ```ts
+ * import { copyAttention, reading } from "reatt/training";
+ *
+ * const objective = [reading(), copyAttention(0.5)];
+ * console.log(objective.map(({ name }) => name)); // [ 'reading', 'copyAttention' ]
+ * ```
+ */
 export const copyAttention = (weight: number): Objective =>
   defineObjective({
     name: "copyAttention",

@@ -24,7 +24,17 @@ export interface DistillationSettings extends Negatives {
   readonly trains?: ((example: TokenExample) => boolean) | undefined;
 }
 
-/** The cross-document adjustment of ReAtt. */
+/**
+ * The cross-document adjustment of ReAtt.
+ *
+ * @example
+ * ```ts
+ * import { distillation, reading } from "reatt/training";
+ *
+ * const objective = [reading(), distillation({ alpha: 8 })];
+ * console.log(objective.map(({ name }) => name)); // [ 'reading', 'distillation' ]
+ * ```
+ */
 export const distillation = ({
   alpha = 8,
   trains = hasAnswer,

@@ -22,7 +22,17 @@ export interface GivenScoresSettings {
   readonly temperature?: number | undefined;
 }
 
-/** Listwise distillation of given scores into retrieval. */
+/**
+ * Listwise distillation of given scores into retrieval.
+ *
+ * @example
+ * ```ts
+ * import { givenScores, labels } from "reatt/training";
+ *
+ * const objective = [labels(), givenScores({ temperature: 2 })];
+ * console.log(objective.map(({ name }) => name)); // [ 'labels', 'givenScores' ]
+ * ```
+ */
 export const givenScores = ({ weight = 1, temperature = 1 }: GivenScoresSettings = {}): Objective =>
   defineObjective({
     name: "givenScores",

@@ -33,7 +33,17 @@ export interface LabelSettings extends Negatives {
   readonly trains?: ((example: TokenExample) => boolean) | undefined;
 }
 
-/** The loss of DPR, with the passages of the batch as negatives. */
+/**
+ * The loss of DPR, with the passages of the batch as negatives.
+ *
+ * @example
+ * ```ts
+ * import { labels } from "reatt/training";
+ *
+ * const objective = [labels({ inBatchNegatives: false })];
+ * console.log(objective.map(({ name }) => name)); // [ 'labels' ]
+ * ```
+ */
 export function labels({
   weight = 1,
   trains = () => true,

@@ -16,7 +16,17 @@ import { logSumExp } from "./log-sum-exp.ts";
 import { defineObjective, type Objective } from "./objective.ts";
 import { answerTokens, meanNegative } from "./reading.ts";
 
-/** The marginal likelihood of REALM. */
+/**
+ * The marginal likelihood of REALM.
+ *
+ * @example
+ * ```ts
+ * import { marginal } from "reatt/training";
+ *
+ * const objective = [marginal()];
+ * console.log(objective.map(({ name }) => name)); // [ 'marginal' ]
+ * ```
+ */
 export const marginal = (): Objective =>
   defineObjective({
     name: "marginal",

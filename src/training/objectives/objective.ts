@@ -8,6 +8,8 @@
  * The gradient cache (../gradient-cache/gradient-cache.ts) computes any objective in chunks.
  */
 
+import { InputError } from "../../io/errors.ts";
+import { excerpt } from "../../io/excerpt.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import type { TokenExample } from "./examples.ts";
 import type { ModelOutputs, OutputName } from "./outputs.ts";
@@ -32,6 +34,14 @@ export type CommonInput =
 
 /**
  * An objective, made with {@link defineObjective}.
+ *
+ * @example
+ * ```ts
+ * import { labels, type Objective } from "reatt/training";
+ *
+ * const objective: Objective = labels({ weight: 2 });
+ * console.log(Object.keys(objective.terms)); // [ 'labels' ]
+ * ```
  *
  * @typeParam Output the outputs of the model that it needs
  * @typeParam Input the names of its inputs
@@ -66,7 +76,45 @@ export interface Objective<
   ): Readonly<Record<Name, T>>;
 }
 
-/** Returns the objective. Its types follow from what it needs, and from its inputs and terms. */
+/**
+ * Makes an objective. Its types follow from what it needs, and from its inputs and terms.
+ *
+ * @example
+ * ```ts
+ * import { defineObjective, distillation, openTrainer, reading } from "reatt/training";
+ *
+ * const entropy = defineObjective({
+ *   name: "entropy",
+ *   needs: ["retrieval"],
+ *   acrossQuestions: true,
+ *   terms: {
+ *     negentropy: {
+ *       weight: 0.1,
+ *       title: "Negative entropy of retrieval",
+ *       meaning: "It rises towards 0 while retrieval becomes certain of one passage.",
+ *     },
+ *   },
+ *   trains: () => true,
+ *   inputs: () => ({}),
+ *   compute(ops, { retrieval }, { questions }) {
+ *     const logs = ops.logSoftmax(retrieval.logits); // [Q, U]
+ *     const sum = ops.sum(ops.multiply(ops.exp(logs), logs), [0, 1]);
+ *     return { negentropy: ops.divide(sum, questions) };
+ *   },
+ * });
+ *
+ * const paris = { id: "1", title: "Paris", text: "Paris is the capital of France." };
+ * const rome = { id: "2", title: "Rome", text: "Rome is the capital of Italy." };
+ * const objective = [reading(), distillation(), entropy];
+ * await using trainer = await openTrainer("models/reatt-mini", { objective });
+ * const { terms } = await trainer.step({
+ *   questions: ["What is the capital of France?"],
+ *   answers: ["Paris"],
+ *   passages: [[paris, rome]],
+ * });
+ * console.log(Object.keys(terms)); // [ 'nll', 'kl', 'ownProbability', 'negentropy' ]
+ * ```
+ */
 export const defineObjective = <
   const Output extends OutputName,
   Input extends string,
@@ -74,6 +122,32 @@ export const defineObjective = <
 >(
   objective: Objective<Output, Input, Name>,
 ): Objective => objective as unknown as Objective;
+
+/** Names that the log has for other things than terms. */
+const TAKEN = new Set(["loss", "step", "seconds", "gradientNorm", "learningRate", "scale"]);
+
+/** @throws {InputError} unless there are objectives, whose names and terms are different */
+export function checkObjectives(objectives: readonly Objective[]): void {
+  const problem = (expected: string, got: string): InputError =>
+    new InputError({
+      where: "objective",
+      expected,
+      got,
+      remedy: "make objectives with defineObjective, each with names of its own",
+    });
+  if (objectives.length === 0) throw problem("one or more", "none");
+  const found = new Set<string>();
+  const terms = new Set(TAKEN);
+  for (const { name, terms: own, compute } of objectives) {
+    if (typeof compute !== "function") throw problem("an objective", excerpt(name));
+    if (found.has(name)) throw problem("different names", `${name} twice`);
+    found.add(name);
+    for (const term of Object.keys(own)) {
+      if (terms.has(term)) throw problem("different terms", `${term} twice`);
+      terms.add(term);
+    }
+  }
+}
 
 /** The terms of several objectives by name. */
 export const termsOf = (objectives: readonly Objective[]): ReadonlyMap<string, Term> =>

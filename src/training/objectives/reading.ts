@@ -12,7 +12,17 @@ import { hasAnswer } from "./examples.ts";
 import { defineObjective, type Objective } from "./objective.ts";
 import { type NamedTensor, scalar, type TokenBatch } from "./token-batch.ts";
 
-/** The likelihood of the answers. It trains the reader, and the layers that retrieval shares. */
+/**
+ * The likelihood of the answers. It trains the reader, and the layers that retrieval shares.
+ *
+ * @example
+ * ```ts
+ * import { reading } from "reatt/training";
+ *
+ * const objective = [reading()];
+ * console.log(objective.map(({ name }) => name)); // [ 'reading' ]
+ * ```
+ */
 export const reading = (): Objective =>
   defineObjective({
     name: "reading",

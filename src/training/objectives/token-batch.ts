@@ -96,7 +96,19 @@ export function zeros(
   return { data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape, axes };
 }
 
-/** A float32 tensor with a value for each question: -> [Q]. */
+/**
+ * A float32 tensor with a value for each question, as an input of an objective: -> [Q].
+ *
+ * @example
+ * ```ts
+ * import { perQuestion, type TokenBatch } from "reatt/training";
+ *
+ * const inputs = (batch: TokenBatch) => ({
+ *   isRead: perQuestion(batch, ({ answer }) => Number(answer.length > 0)),
+ * });
+ * console.log(typeof inputs); // function
+ * ```
+ */
 export function perQuestion(
   batch: TokenBatch,
   ofExample: (example: TokenExample) => number,

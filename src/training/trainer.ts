@@ -1,0 +1,157 @@
+/** A trainer for loops of your own: any objective, one step at a time. */
+
+import { join } from "node:path";
+import { z } from "zod";
+import { checkPositions, readConfig } from "../model/config.ts";
+import { choice, type Given, integer, number } from "../options/option.ts";
+import { resolveOptions } from "../options/resolve.ts";
+import { loadTokenizer } from "../text/tokenizer.ts";
+import type { StepLosses } from "./engine/engine.ts";
+import { openEngine } from "./engine/open-engine.ts";
+import {
+  checkBatch,
+  folderOf,
+  TRAINING_BATCH,
+  type TrainingBatch,
+  tokenExamples,
+} from "./engine/text-batch.ts";
+import { isRead } from "./objectives/forward.ts";
+import { checkObjectives, needsOf, type Objective } from "./objectives/objective.ts";
+import { PARTS, trainedParameters } from "./options/trained.ts";
+import { saveModel } from "./run/save-model.ts";
+import { startingParameters } from "./run/starting-parameters.ts";
+
+const OPTIONS = {
+  /** What a step minimises: the weighted sum of the terms of one or several objectives. */
+  objective: z.custom<Objective | readonly Objective[]>(
+    (given) => typeof given === "object" && given !== null,
+    "an objective, or a list of them",
+  ),
+  /** The part of the model that is trained. Default: all that the objective uses. */
+  train: choice(...PARTS).default("all"),
+  /** The last layers of the part that are trained. Default: all. */
+  layers: integer(1).optional(),
+  /** Default 5e-5, as in the paper. */
+  learningRate: number({ from: 0 }).default(5e-5),
+  /** Dropout rate. Default: that of the model. */
+  dropout: number({ from: 0, below: 1 }).optional(),
+  /** Temperature of learned weights of all heads (ReAtt, section 2.2). Default: one head. */
+  tau: number({ above: 0 }).optional(),
+  /** Weight decay of matrices. Default 0.01. */
+  weightDecay: number({ from: 0 }).default(0.01),
+  /** Gradients with a larger norm are scaled down to it. Default 1. */
+  clipNorm: number({ above: 0 }).default(1),
+  /** Longer passages are cut. Default 512. */
+  maxPassageTokens: integer(2).default(512),
+  /** What computes steps. Default `onnxruntime`. */
+  engine: choice("onnxruntime", "tensorflow").default("onnxruntime"),
+  /** Threads that compute parts of a step, of onnxruntime. Default 1. */
+  workers: integer(1).default(1),
+  /** Determines dropout. Default 0. */
+  seed: integer(0).default(0),
+};
+
+/** Options of {@link openTrainer}. */
+export interface TrainerOptions extends Given<typeof OPTIONS> {}
+
+/**
+ * A model in training.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { labels, openTrainer } from "reatt/training";
+ *
+ * const paris = { id: "1", title: "Paris", text: "Paris is the capital of France." };
+ * const rome = { id: "2", title: "Rome", text: "Rome is the capital of Italy." };
+ * await using trainer = await openTrainer("models/reatt-mini", { objective: labels() });
+ * const { loss, terms } = await trainer.step({
+ *   questions: ["What is the capital of France?"],
+ *   answers: ["Paris"],
+ *   passages: [[paris, rome]],
+ *   positives: [[0]],
+ * });
+ * console.log(loss === terms.labels); // true
+ * await trainer.save(await mkdtemp(join(tmpdir(), "reatt-")));
+ * ```
+ */
+export interface Trainer extends AsyncDisposable {
+  /**
+   * Computes the loss of a batch and updates the parameters by one step of AdamW.
+   *
+   * @param learningRate of this step. Default: that of the options.
+   * @returns the loss before the step, and its terms. If it is not finite, nothing is updated.
+   * @throws {InputError} if the batch has another number of answers or lists than questions
+   */
+  step(batch: TrainingBatch, learningRate?: number): Promise<StepLosses>;
+  /**
+   * Writes the model, which `ReAtt.load` reads.
+   *
+   * @throws {InputError} if the disk refuses
+   */
+  save(folder: string): Promise<void>;
+}
+
+/**
+ * Opens a model for steps on an objective: one of the papers' (`distillation`, `labels`, `reading`,
+ * `marginal`, `givenScores`, …), several of them together, or one of your own
+ * (`defineObjective`).
+ *
+ * @param model - a model folder, or an object loaded from one, such as a `ReAtt`.
+ * @throws {InputError} if the folder has no complete model, an option is out of range, two
+ *   objectives have a term of the same name, or the engine is not installed
+ *
+ * @example
+ * ```ts
+ * import { distillation, openTrainer, reading } from "reatt/training";
+ *
+ * const paris = { id: "1", title: "Paris", text: "Paris is the capital of France." };
+ * const rome = { id: "2", title: "Rome", text: "Rome is the capital of Italy." };
+ * const objective = [reading(), distillation({ alpha: 8 })];
+ * await using trainer = await openTrainer("models/reatt-mini", { objective });
+ * const { terms } = await trainer.step({
+ *   questions: ["What is the capital of France?"],
+ *   answers: ["Paris"],
+ *   passages: [[paris, rome]],
+ * });
+ * console.log(Object.keys(terms)); // [ 'nll', 'kl', 'ownProbability' ]
+ * ```
+ */
+export async function openTrainer(
+  model: string | { readonly folder: string },
+  given: TrainerOptions,
+): Promise<Trainer> {
+  const options = resolveOptions(OPTIONS, given);
+  const { objective, train: part, layers, tau, weightDecay, clipNorm, seed, engine } = options;
+  const { learningRate: rate, maxPassageTokens, workers } = options;
+  const objectives = [objective].flat();
+  checkObjectives(objectives);
+  const folder = folderOf(model);
+  const config = await readConfig(folder);
+  checkPositions(config, maxPassageTokens);
+  const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
+  const parameters = await startingParameters({ model: folder, config, seed, tau });
+  const named = isRead(needsOf(objectives)) ? "distillation" : "retrieval";
+  const trained = trainedParameters(config, { part, layers, objective: named, tau });
+  const { dropout = config.dropoutRate } = options;
+  const run = { trained, tau, dropout, weightDecay, clipNorm };
+  const opening = openEngine(config, parameters, run, { engine, workers });
+  let next = await opening.next();
+  while (!next.done) next = await opening.next(); // events name the TensorFlow.js package
+  const opened = next.value;
+  let steps = 0;
+  return {
+    async step(batch, learningRate = rate) {
+      checkBatch(batch, TRAINING_BATCH);
+      const examples = tokenExamples(tokenizer, batch, maxPassageTokens);
+      const step = ++steps;
+      return await opened.step({ examples, objectives, step, learningRate, key: String(seed) });
+    },
+    async save(to) {
+      await saveModel(to, config, await opened.parameters(), folder);
+    },
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  };
+}
