@@ -4,9 +4,12 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { openOnnxOptimizer } from "../../../src/training/engine/onnx-optimizer.ts";
 import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
+import { HEAD_WEIGHTS } from "../../../src/training/objectives/trained-parameters.ts";
 import { learningRateAt } from "../../../src/training/run/schedule.ts";
 import { assertNear } from "../../support/arrays.ts";
+import { BACKENDS } from "../../support/backends.ts";
 import { drawn } from "../../support/draws.ts";
+import { tinyConfig } from "../../support/tiny-model.ts";
 import { ONE_THREAD } from "../../support/training.ts";
 
 const SHAPES: Readonly<Record<string, readonly number[]>> = {
@@ -95,6 +98,38 @@ test("with a gradient of 0, only weight decay changes values", async () => {
     );
   }
 });
+
+for (const [engine, open] of Object.entries(BACKENDS))
+  test(`${engine}: the gradient of head weights clips no other one`, async () => {
+    const config = tinyConfig();
+    const settings = {
+      trained: { names: new Set<string>(), rows: new Map() },
+      clippedApart: new Set([HEAD_WEIGHTS]),
+    };
+    /** Values after a step with these gradients of the head weights. */
+    const updated = async (ofHeads: number): Promise<Record<string, Float32Array>> => {
+      const all = { [HEAD_WEIGHTS]: [3], matrix: [3, 4] };
+      const parameters = new Map(
+        Object.entries(all).map(([name, shape]) => {
+          const state = parameterState(shape, valuesOf(shape, name));
+          state.gradient.fill(name === "matrix" ? 0.01 : ofHeads);
+          state.firstMoment.fill(0.02); // so that the size of a gradient counts
+          return [name, state];
+        }),
+      );
+      const trained = { ...settings.trained, names: new Set(parameters.keys()) };
+      await using backend = await open(config, parameters, { ...settings, trained, dropout: 0 });
+      const { optimizer } = backend;
+      const norms = await optimizer.gradientNorms();
+      assertNear([norms.main, norms.apart], [0.01 * 12 ** 0.5, ofHeads * 3 ** 0.5], 1e-6);
+      await optimizer.update({ step: 1, learningRate: 0.1, norms });
+      await backend.read(parameters.keys());
+      return Object.fromEntries([...parameters].map(([name, { value }]) => [name, value]));
+    };
+    const [small, large] = [await updated(0.01), await updated(1000)];
+    assert.equal(large.matrix, small.matrix);
+    assert.not.equal(large[HEAD_WEIGHTS], small[HEAD_WEIGHTS]);
+  });
 
 test("the learning rate warms up over a tenth of the steps and falls to nothing", () => {
   const rates = Array.from({ length: 20 }, (_, i) =>
