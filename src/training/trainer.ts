@@ -2,7 +2,8 @@
 
 import { join } from "node:path";
 import { z } from "zod";
-import { checkPositions, readConfig } from "../model/config.ts";
+import { checkPositions } from "../model/config.ts";
+import { readConfig } from "../model/config-file.ts";
 import { choice, type Given, integer, number } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
