@@ -19,6 +19,7 @@ import {
   type PhraseSearchOptions,
   searchPhrases,
 } from "../../src/retrieval/search-phrases.ts";
+import { cutsOf } from "../../src/text/expressions.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { passageIds, passagePrompt } from "../../src/text/prompts.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
@@ -69,8 +70,7 @@ async function phrasesOf(
   const spans = tokenSpans(model.tokenizer, prompt, ids);
   const products = await index.products(question, ordinal);
   const phrases: Naive[] = [];
-  const isBoundary = (at: number) =>
-    !/[\p{L}\p{N}\p{M}]$/u.test(text.slice(0, at)) || !/^[\p{L}\p{N}\p{M}]/u.test(text.slice(at));
+  const isBoundary = cutsOf(text);
   for (let i = 0; i < ids.length; i++)
     for (let j = i; j < ids.length; j++) {
       const [from, to] = [spans[i], spans[j]];
